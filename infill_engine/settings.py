@@ -1,0 +1,40 @@
+"""How the engine looks at the text around a hole and how it denoises. Frozen; change with `dataclasses.replace`."""
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class WindowSettings:
+    """How much text around the cursor a request carries, in characters (about 3.5 to a token)."""
+
+    prefix_chars: int = 1100
+    suffix_chars: int = 450
+
+
+@dataclass(frozen=True, slots=True)
+class SamplerSettings:
+    """One denoising loop's knobs.
+
+    `entropy_bound` is in nats: open positions are committed in order of entropy while the entropy they add stays below
+    it (EB-Sampler, arXiv 2505.24857). `sure` commits whatever is at least this probable regardless of the bound.
+    `doubt` re-opens a position whose committed token has fallen below this probability.
+    """
+
+    max_steps: int = 6
+    entropy_bound: float = 0.5
+    sure: float = 0.92
+    doubt: float = 0.05
+    temperature: float = 0.7  # of the one sampled row
+    partial_confidence: float = 0.5  # the least probability of a token that may stay in a partial answer
+    reserve_ms: float = 12.0  # kept free at the end for cleaning, ranking and the way back to the editor
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSettings:
+    """Everything about the engine that is not the model."""
+
+    window: WindowSettings = field(default_factory=WindowSettings)
+    sampler: SamplerSettings = field(default_factory=SamplerSettings)
+    max_slots: int = 24  # longest canvas, in tokens
+    cached_answers: int = 512
+    cached_contexts: int = 4

@@ -1,0 +1,127 @@
+"""The plain values that pass between rooms. Frozen, hashable, free of torch and of LSP.
+
+Offsets are in characters (Unicode code points) unless a name says otherwise; times are in milliseconds.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class HoleKind(StrEnum):
+    """What the syntax tree says is missing at the cursor."""
+
+    LINE = "line"  # the rest of a line
+    EXPRESSION = "expression"  # an argument, operand, element or condition between two delimiters
+    STATEMENT = "statement"  # a whole line of its own
+    BLOCK = "block"  # the body of something, several lines
+
+
+class Source(StrEnum):
+    """Where a candidate's text came from."""
+
+    MODEL = "model"  # denoised from masks
+    RETRIEVAL = "retrieval"  # a copied continuation, as the model left it after re-masking
+    TYPED_THROUGH = "typed_through"  # the rest of an earlier candidate that the user has begun to type
+
+
+class Reason(StrEnum):
+    """Why an answer has no candidates. Every silence has exactly one."""
+
+    BLANK = "blank"  # nothing was found worth saying, not even a weak guess
+    LOW_CONFIDENCE = "low_confidence"  # there were guesses, all below the show threshold
+    DEADLINE = "deadline"  # the budget ran out before a whole candidate stood
+    CANCELLED = "cancelled"  # the client withdrew the request
+    SUPERSEDED = "superseded"  # a newer request for the same document took its place
+    DELETION = "deletion"  # the last edit deleted text; only an explicit request is answered
+    UNDO = "undo"  # the last edit undid or redid another; likewise
+    DISABLED = "disabled"  # switched off, for everything or for this language
+    EXCLUDED = "excluded"  # the file matches an exclude pattern
+    UNSUPPORTED = "unsupported"  # binary, too large, or not a text document we know
+    LOADING = "loading"  # the model is still being loaded
+    WORKER_FAILED = "worker_failed"  # the worker died or could not start
+
+
+@dataclass(frozen=True, slots=True)
+class Hole:
+    """The extent of what may be filled in at the cursor.
+
+    `max_lines` is 1 when the text may hold no line break. `indent` is the leading whitespace of the cursor's
+    line. `closers` are the closing delimiters the text must not repeat because they already stand to the right.
+    """
+
+    kind: HoleKind
+    max_lines: int = 1
+    indent: str = ""
+    closers: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A continuation found elsewhere in the project; `matched` is how many characters left of the hole agreed."""
+
+    text: str
+    matched: int
+
+
+@dataclass(frozen=True, slots=True)
+class InfillRequest:
+    """One hole with what stands on both sides of it.
+
+    `prefix` ends at the cursor and `suffix` begins there; both are windows, cut to what the model is to see.
+    `language` is an LSP language identifier. A `hole` or `drafts` of None means: let the engine work them out
+    from the two windows. Equal requests have equal answers, so the request itself is the cache key.
+    """
+
+    prefix: str
+    suffix: str
+    language: str = "python"
+    hole: Hole | None = None
+    drafts: tuple[Draft, ...] | None = None
+    candidates: int = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """A text as it leaves the sampler: not yet cleaned, checked, compared with others or given a confidence.
+
+    Log-probabilities are natural logarithms under the model: mean and minimum over the text's tokens, and that of its
+    length. `stability` is the share of positions that no longer changed in the last step.
+    """
+
+    text: str
+    mean_logprob: float
+    min_logprob: float
+    length_logprob: float = 0.0
+    stability: float = 1.0
+    tokens: int = 1
+    matched: int = 0  # characters left of the hole that the retrieved draft agreed on; 0 when there was none
+    partial: bool = False
+    steps: int = 0
+    source: Source = Source.MODEL
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One text for the hole.
+
+    `confidence` estimates the probability that it is what the user wants. `partial` marks the trustworthy left
+    part of a text the deadline cut off. `steps` counts the denoising steps it has been through.
+    """
+
+    text: str
+    confidence: float
+    partial: bool = False
+    steps: int = 0
+    source: Source = Source.MODEL
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """All that is known after a request: candidates best first, or the reason there are none."""
+
+    candidates: tuple[Candidate, ...] = ()
+    reason: Reason | None = None
+    encode_ms: float = 0.0
+    denoise_ms: float = 0.0
+    elapsed_ms: float = 0.0
+    cached: bool = False
