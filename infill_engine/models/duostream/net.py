@@ -1,0 +1,322 @@
+"""The network of the embedded default: two one-directional context streams and a shallow bidirectional canvas decoder.
+
+    prefix tokens ──▶ encoder, left to right ──┐ keys/values, cached
+                                               ├──▶ canvas decoder (few layers) ──▶ logits at the hole's slots
+    suffix tokens ──▶ encoder, right to left ──┘ keys/values, cached
+
+Both streams share the encoder's weights and differ by a direction embedding. Context never looks at the canvas, so its
+keys and values are exact for every candidate and every denoising step, and typing only appends to one stream.
+
+Frames: a stream counts its own tokens from its far end (0, 1, …), so the token next to the hole has the largest index.
+Slot i of a canvas stands at index `prefix_length + i` of the prefix frame and at `suffix_length - 1 + MAX_SLOTS - i` of
+the suffix frame: the suffix always begins MAX_SLOTS after the hole does, and another hole length rotates nothing.
+
+The split of a shared context encoder and a small iterated decoder follows E2D2 (arXiv 2510.22852).
+"""
+
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F  # noqa: N812
+
+from infill_engine.errors import ModelDamagedError
+
+PAD, MASK, EOS, BOS = 0, 1, 2, 3
+MAX_SLOTS = 32
+LENGTH_BUCKETS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
+PREFIX, SUFFIX = 0, 1  # directions of a stream
+MAX_POSITIONS = 2048
+ROPE_BASE = 10_000.0
+
+
+@dataclass(frozen=True, slots=True)
+class DuostreamConfig:
+    """The shape of a network; stored as config.json beside its weights."""
+
+    vocab: int = 8192
+    dim: int = 384
+    heads: int = 6
+    hidden: int = 1024
+    encoder_layers: int = 6
+    decoder_layers: int = 3
+    ngram_slots: int = 8192  # rows of each hashed n-gram table
+    kinds: int = 4  # of holes
+    model_type: str = "duostream"
+
+    @property
+    def head_dim(self) -> int:
+        return self.dim // self.heads
+
+    @classmethod
+    def from_dict(cls, raw: dict[str, Any]) -> "DuostreamConfig":
+        """Reads config.json. Raises ModelDamagedError on unknown or ill-typed fields."""
+        known = {field.name: field.type for field in fields(cls)}
+        unknown = raw.keys() - known.keys()
+        if unknown or any(not isinstance(raw[name], str if name == "model_type" else int) for name in raw):
+            raise ModelDamagedError(f"config.json does not describe a duostream model (unknown or ill-typed: {unknown or raw})")
+        return cls(**raw)
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+class Rotary(nn.Module):
+    """Rotary position embedding (RoPE, arXiv 2104.09864) by table lookup."""
+
+    cos: Tensor
+    sin: Tensor
+
+    def __init__(self, head_dim: int) -> None:
+        super().__init__()
+        frequencies = ROPE_BASE ** (-torch.arange(0, head_dim, 2, dtype=torch.float32) / head_dim)
+        angles = torch.arange(MAX_POSITIONS, dtype=torch.float32)[:, None] * frequencies
+        self.register_buffer("cos", torch.cat([angles.cos(), angles.cos()], -1), persistent=False)
+        self.register_buffer("sin", torch.cat([-angles.sin(), angles.sin()], -1), persistent=False)
+
+    def forward(self, x: Tensor, positions: Tensor) -> Tensor:
+        """Rotates x [..., H, T, hd] to `positions` [T], or [B, T] for x [B, H, T, hd]."""
+        cos, sin = self.cos[positions].to(x.dtype), self.sin[positions].to(x.dtype)
+        if positions.dim() > 1:
+            cos, sin = cos.unsqueeze(1), sin.unsqueeze(1)
+        return x * cos + x.roll(x.shape[-1] // 2, -1) * sin
+
+
+class FeedForward(nn.Module):
+    """SwiGLU feed-forward (arXiv 2002.05202), pre-normed, with its residual."""
+
+    def __init__(self, config: DuostreamConfig) -> None:
+        super().__init__()
+        self.norm = nn.RMSNorm(config.dim)
+        self.gate = nn.Linear(config.dim, config.hidden, bias=False)
+        self.up = nn.Linear(config.dim, config.hidden, bias=False)
+        self.down = nn.Linear(config.hidden, config.dim, bias=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        normed = self.norm(x)
+        return x + self.down(F.silu(self.gate(normed)) * self.up(normed))
+
+
+class Projection(nn.Module):
+    """Query, key and value of one attention, split into heads, queries and keys normed (arXiv 2010.04245)."""
+
+    def __init__(self, config: DuostreamConfig) -> None:
+        super().__init__()
+        self.heads = config.heads
+        self.norm = nn.RMSNorm(config.dim)
+        self.query = nn.Linear(config.dim, config.dim, bias=False)
+        self.key = nn.Linear(config.dim, config.dim, bias=False)
+        self.value = nn.Linear(config.dim, config.dim, bias=False)
+        self.query_norm = nn.RMSNorm(config.head_dim)
+        self.key_norm = nn.RMSNorm(config.head_dim)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """x [B, T, D] -> query, key, value [B, H, T, hd], not yet rotated."""
+        normed = self.norm(x)
+        query, key = split_heads(self.query(normed), self.heads), split_heads(self.key(normed), self.heads)
+        return self.query_norm(query), self.key_norm(key), split_heads(self.value(normed), self.heads)
+
+
+class EncoderLayer(nn.Module):
+    """One layer of a context stream. Both directions run the same causal attention, the suffix on reversed tokens."""
+
+    def __init__(self, config: DuostreamConfig) -> None:
+        super().__init__()
+        self.projection = Projection(config)
+        self.output = nn.Linear(config.dim, config.dim, bias=False)
+        self.feed_forward = FeedForward(config)
+
+    def forward(self, x: Tensor, rotary: Rotary, positions: Tensor, past: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        """x [B, T, D] at `positions` [T], after `past` keys and values [B, H, P, hd] -> x, keys and values of all P+T."""
+        query, key, value = self.projection(x)
+        query, key = rotary(query, positions), rotary(key, positions)
+        if past is not None:
+            key, value = torch.cat([past[0], key], 2), torch.cat([past[1], value], 2)
+        attended = F.scaled_dot_product_attention(query, key, value, attn_mask=causal_mask(query, key), is_causal=past is None)
+        return self.feed_forward(x + self.output(merge_heads(attended))), (key, value)
+
+
+class ContextKV(nn.Module):
+    """What one decoder layer reads of a context stream: its keys and values from the stream's final states."""
+
+    def __init__(self, config: DuostreamConfig) -> None:
+        super().__init__()
+        self.heads = config.heads
+        self.key = nn.Linear(config.dim, config.dim, bias=False)
+        self.value = nn.Linear(config.dim, config.dim, bias=False)
+        self.key_norm = nn.RMSNorm(config.head_dim)
+
+    def forward(self, states: Tensor, rotary: Rotary, positions: Tensor) -> tuple[Tensor, Tensor]:
+        """states [B, T, D] at stream `positions` [T] -> rotated keys, values [B, H, T, hd]."""
+        key = self.key_norm(split_heads(self.key(states), self.heads))
+        return rotary(key, positions), split_heads(self.value(states), self.heads)
+
+
+@dataclass(frozen=True, slots=True)
+class Frames:
+    """Where the slots stand, [B, M] each: in the canvas, in the prefix stream's frame and in the suffix stream's."""
+
+    canvas: Tensor
+    prefix: Tensor
+    suffix: Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Visible:
+    """Additive masks, 0 where a slot may look and a large negative number where not; None where it may look anywhere.
+
+    prefix [B, 1, M, P], suffix [B, 1, M, S], canvas [B, 1, M, M].
+    """
+
+    prefix: Tensor | None = None
+    suffix: Tensor | None = None
+    canvas: Tensor | None = None
+
+
+class DecoderLayer(nn.Module):
+    """One layer of the canvas decoder: a single softmax over prefix, canvas and suffix keys, then a feed-forward."""
+
+    def __init__(self, config: DuostreamConfig) -> None:
+        super().__init__()
+        self.projection = Projection(config)
+        self.context = ContextKV(config)
+        self.output = nn.Linear(config.dim, config.dim, bias=False)
+        self.feed_forward = FeedForward(config)
+        self.scale = config.head_dim**-0.5
+
+    def forward(
+        self,
+        x: Tensor,
+        rotary: Rotary,
+        frames: Frames,
+        prefix: tuple[Tensor, Tensor],
+        suffix: tuple[Tensor, Tensor],
+        visible: Visible,
+    ) -> Tensor:
+        """x [B, M, D]; `prefix` and `suffix` keys and values [B or 1, H, P or S, hd] -> [B, M, D]."""
+        query, key, value = self.projection(x)
+        scores = torch.cat(
+            [
+                self._scores(rotary(query, frames.prefix), prefix[0], visible.prefix),
+                self._scores(rotary(query, frames.canvas), rotary(key, frames.canvas), visible.canvas),
+                self._scores(rotary(query, frames.suffix), suffix[0], visible.suffix),
+            ],
+            -1,
+        )
+        weights = torch.softmax(scores, -1, dtype=torch.float32).to(value.dtype)
+        to_prefix, to_canvas, to_suffix = weights.split([prefix[0].shape[2], key.shape[2], suffix[0].shape[2]], -1)
+        attended = to_prefix @ prefix[1] + to_canvas @ value + to_suffix @ suffix[1]
+        return self.feed_forward(x + self.output(merge_heads(attended)))
+
+    def _scores(self, query: Tensor, key: Tensor, mask: Tensor | None) -> Tensor:
+        scores = (query @ key.transpose(-1, -2)) * self.scale
+        return scores if mask is None else scores + mask
+
+
+class Duostream(nn.Module):
+    """The whole network. Training calls `streams`, `decode` and the heads; serving adds the caches around them."""
+
+    def __init__(self, config: DuostreamConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.tokens = nn.Embedding(config.vocab, config.dim)
+        self.bigrams = nn.Embedding(config.ngram_slots, config.dim)
+        self.trigrams = nn.Embedding(config.ngram_slots, config.dim)
+        self.directions = nn.Embedding(2, config.dim)
+        self.smear = nn.Parameter(torch.zeros(config.dim))  # how much of the token before is mixed into each token
+        self.rotary = Rotary(config.head_dim)
+        self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
+        self.encoder_norm = nn.RMSNorm(config.dim)
+        self.slots_left = nn.Embedding(MAX_SLOTS, config.dim)
+        self.kinds = nn.Embedding(config.kinds, config.dim)
+        self.edges = nn.Linear(2 * config.dim, config.dim, bias=False)
+        self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
+        self.decoder_norm = nn.RMSNorm(config.dim)
+        self.length_hidden = nn.Linear(3 * config.dim, config.dim, bias=False)
+        self.length_head = nn.Linear(config.dim, len(LENGTH_BUCKETS), bias=False)
+        self.apply(_initialise)
+        for layer in (*self.encoder, *self.decoder):
+            nn.init.zeros_(layer.output.weight)
+            nn.init.zeros_(layer.feed_forward.down.weight)
+
+    def embed(self, ids: Tensor, direction: Tensor) -> Tensor:
+        """Stream embedding of ids [B, T] (in stream order), direction [B] -> [B, T, D].
+
+        Each token also sees its predecessor ("smeared") and hashed tables of the two and three last tokens: lookups
+        that let one attention layer copy. The first two tokens of `ids` must be the stream's first, or be recomputed.
+        """
+        before = F.pad(ids, (1, 0))[:, :-1]
+        before2 = F.pad(ids, (2, 0))[:, :-2]
+        slots = self.config.ngram_slots
+        bigram = (ids * 36_313 + before * 27_191) % slots
+        trigram = (ids * 36_313 + before * 27_191 + before2 * 51_647 + 7) % slots
+        tokens = self.tokens(ids) + self.smear * self.tokens(before)
+        embedded: Tensor = tokens + self.bigrams(bigram) + self.trigrams(trigram) + self.directions(direction)[:, None]
+        return embedded
+
+    def streams(self, ids: Tensor) -> tuple[Tensor, Tensor]:
+        """Both streams over whole windows of ids [B, L]: states [B, L, D] of the prefix stream (in text order) and of the
+        suffix stream (reversed: index r is token L-1-r)."""
+        both = torch.cat([ids, ids.flip(1)])
+        direction = torch.arange(2, device=ids.device).repeat_interleave(len(ids))
+        x = self.embed(both, direction)
+        positions = torch.arange(ids.shape[1], device=ids.device)
+        for layer in self.encoder:
+            x, _ = layer(x, self.rotary, positions)
+        forward, backward = self.encoder_norm(x).chunk(2)
+        return forward, backward
+
+    def canvas_input(self, ids: Tensor, slots_left: Tensor, kind: Tensor, edge: Tensor) -> Tensor:
+        """Embeds canvas ids [B, M] with the slots still to come, the hole's kind [B, M] and its edge states [B, M, 2D]."""
+        embedded: Tensor = self.tokens(ids) + self.slots_left(slots_left) + self.kinds(kind) + self.edges(edge)
+        return embedded
+
+    def decode(
+        self,
+        x: Tensor,
+        frames: Frames,
+        prefix: list[tuple[Tensor, Tensor]],
+        suffix: list[tuple[Tensor, Tensor]],
+        visible: Visible,
+    ) -> Tensor:
+        """Canvas states [B, M, D] after all decoder layers, normed, ready for `logits`."""
+        for layer, prefix_kv, suffix_kv in zip(self.decoder, prefix, suffix, strict=True):
+            x = layer(x, self.rotary, frames, prefix_kv, suffix_kv, visible)
+        states: Tensor = self.decoder_norm(x)
+        return states
+
+    def logits(self, states: Tensor) -> Tensor:
+        """Token logits [..., V] of states [..., D]; the embedding is the output matrix too."""
+        return F.linear(states, self.tokens.weight)
+
+    def length_logits(self, edge: Tensor, kind: Tensor) -> Tensor:
+        """Logits [..., buckets] over LENGTH_BUCKETS from edge states [..., 2D] and kind [...]."""
+        hidden = F.silu(self.length_hidden(torch.cat([edge, self.kinds(kind)], -1)))
+        logits: Tensor = self.length_head(hidden)
+        return logits
+
+
+def split_heads(x: Tensor, heads: int) -> Tensor:
+    """[B, T, D] -> [B, H, T, hd]"""
+    return x.unflatten(-1, (heads, -1)).transpose(1, 2)
+
+
+def merge_heads(x: Tensor) -> Tensor:
+    """[B, H, T, hd] -> [B, T, D]"""
+    return x.transpose(1, 2).flatten(2)
+
+
+def causal_mask(query: Tensor, key: Tensor) -> Tensor | None:
+    """The mask [T, P+T] for T new positions after P cached ones; None where `is_causal` says it or T is 1."""
+    new, total = query.shape[2], key.shape[2]
+    if new == total or new == 1:
+        return None
+    return torch.ones(new, total, dtype=torch.bool, device=query.device).tril(total - new)
+
+
+def _initialise(module: nn.Module) -> None:
+    if isinstance(module, nn.Linear):
+        nn.init.normal_(module.weight, std=module.in_features**-0.5 * 0.6)
+    elif isinstance(module, nn.Embedding):
+        nn.init.normal_(module.weight, std=0.02)

@@ -1,0 +1,1 @@
+"""Corpus, holes and the training of the embedded default model. Nothing in the product imports this package."""

@@ -1,0 +1,170 @@
+"""Trains the embedded default model; starts afresh or goes on from the run's checkpoint.
+
+    python -m infill_engine.train --run training/base --minutes 60
+    python -m infill_engine.train --run training/base --minutes 9 --decay-minutes 3 --windows 128   # on a GPU
+
+The learning rate stays constant along the trunk of the chain. With --decay-minutes the trunk is saved first, then the
+rate falls to zero and the result goes to `decayed.pt`: what ships comes from there, what is trained further does not.
+"""
+
+import argparse
+import signal
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor
+from torch.optim import Optimizer
+from torch.utils.data import DataLoader
+
+from infill_engine.models.duostream.net import Duostream, DuostreamConfig
+from infill_engine.train.checkpoint import Progress, append_log, load_state, model_from, save
+from infill_engine.train.data import BatchShape, HoleSettings, WindowBatches
+from infill_engine.train.objective import LossSettings, losses
+from infill_engine.train.optimiser import optimisers_of, set_rate
+
+WARMUP_STEPS = 40
+REPORT_EVERY = 25  # steps
+SAVE_EVERY = 55  # seconds, so that an interruption loses less than a minute
+
+
+@dataclass(slots=True)
+class Run:
+    """Everything a training loop changes."""
+
+    folder: Path
+    model: Duostream
+    optimisers: list[Optimizer]
+    progress: Progress
+    device: torch.device
+    stopping: bool = False
+
+
+def main() -> None:
+    options = parse_options()
+    run = open_run(options.run, torch.device(options.device))
+    signal.signal(signal.SIGTERM, lambda *_: _stop(run))
+    signal.signal(signal.SIGINT, lambda *_: _stop(run))
+    batches = DataLoader(
+        WindowBatches(
+            options.data, BatchShape(windows=options.windows), HoleSettings(), seed=run.progress.steps, parts=options.parts
+        ),
+        batch_size=None,
+        num_workers=options.loaders,
+        pin_memory=run.device.type == "cuda",
+    )
+    train(run, batches, options)
+
+
+def parse_options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Train the embedded default model.")
+    parser.add_argument("--data", type=Path, default=Path("training/parts"))
+    parser.add_argument("--run", type=Path, default=Path("training/base"), help="folder of the checkpoint and the log")
+    parser.add_argument("--minutes", type=float, default=60.0)
+    parser.add_argument("--decay-minutes", type=float, default=0.0, help="the last so many minutes anneal the rate to 0")
+    parser.add_argument("--streams-first", type=float, default=8e6, help="tokens to train the streams on before canvases")
+    parser.add_argument("--windows", type=int, default=16, help="windows in a batch")
+    parser.add_argument("--parts", type=int, default=None, help="read only the first so many parts")
+    parser.add_argument("--loaders", type=int, default=1, help="processes that prepare batches")
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--eager", action="store_true", help="do not compile the loss")
+    return parser.parse_args()
+
+
+def open_run(folder: Path, device: torch.device) -> Run:
+    """The run in `folder`, from its checkpoint if it has one."""
+    torch.manual_seed(0)
+    folder.mkdir(parents=True, exist_ok=True)
+    trunk = folder / "trunk.pt"
+    state = load_state(trunk) if trunk.exists() else None
+    model = (model_from(state) if state else Duostream(DuostreamConfig())).to(device)
+    optimisers = optimisers_of(model)
+    progress = Progress()
+    if state:
+        for optimiser, saved in zip(optimisers, state["optimisers"], strict=True):
+            optimiser.load_state_dict(saved)
+        progress = Progress(**state["progress"])
+    return Run(folder, model, optimisers, progress, device)
+
+
+def train(run: Run, batches: DataLoader[dict[str, Tensor]], options: argparse.Namespace) -> None:
+    """Trains until the minutes are over or the process is told to stop; the trunk or the decayed branch is then saved."""
+    compute = _compiled_losses(run, eager=options.eager)
+    started = last_saved = last_reported = time.monotonic()
+    ends = started + options.minutes * 60
+    decays = ends - options.decay_minutes * 60
+    decaying = False
+    sums: dict[str, float] = {}
+    for batch in batches:
+        now = time.monotonic()
+        if run.stopping or now >= ends:
+            break
+        if options.decay_minutes and now >= decays and not decaying:
+            save(run.folder / "trunk.pt", run.model, run.optimisers, run.progress)
+            decaying = True
+        share = max(0.02, (ends - now) / (ends - decays)) if decaying else 1.0
+        set_rate(run.optimisers, share * min(1.0, (run.progress.steps + 1) / WARMUP_STEPS))
+        found = step(run, compute, batch, canvases=run.progress.tokens >= options.streams_first)
+        for name, value in found.items():
+            sums[name] = sums.get(name, 0.0) + value.item()
+        if run.progress.steps % REPORT_EVERY == 0:
+            last_reported = _report(run, sums, last_reported, ends, batch["tokens"].numel())
+            sums.clear()
+        if now - last_saved > SAVE_EVERY and not decaying:
+            save(run.folder / "trunk.pt", run.model, run.optimisers, run.progress)
+            last_saved = time.monotonic()
+    save(run.folder / ("decayed.pt" if decaying else "trunk.pt"), run.model, run.optimisers, run.progress)
+
+
+def step(
+    run: Run, compute: Callable[[dict[str, Tensor], bool], dict[str, Tensor]], batch: dict[str, Tensor], *, canvases: bool
+) -> dict[str, Tensor]:
+    """One optimiser step; returns the losses, detached."""
+    before = time.monotonic()
+    found = compute({name: tensor.to(run.device, non_blocking=True) for name, tensor in batch.items()}, canvases)
+    found["total"].backward()
+    torch.nn.utils.clip_grad_norm_(run.model.parameters(), 1.0)
+    for optimiser in run.optimisers:
+        optimiser.step()
+        optimiser.zero_grad(set_to_none=True)
+    run.progress.steps += 1
+    run.progress.tokens += batch["tokens"].numel()
+    minutes = run.progress.minutes
+    minutes[run.device.type] = minutes.get(run.device.type, 0.0) + (time.monotonic() - before) / 60
+    return {name: value.detach() for name, value in found.items()}
+
+
+def _compiled_losses(run: Run, *, eager: bool) -> Callable[[dict[str, Tensor], bool], dict[str, Tensor]]:
+    settings = LossSettings()
+
+    def compute(batch: dict[str, Tensor], canvases: bool) -> dict[str, Tensor]:
+        with torch.autocast(run.device.type, dtype=torch.bfloat16):
+            return losses(run.model, batch, settings, canvases=canvases)
+
+    return compute if eager else torch.compile(compute)
+
+
+def _report(run: Run, sums: dict[str, float], since: float, ends: float, tokens: int) -> float:
+    now = time.monotonic()
+    rate = REPORT_EVERY * tokens / (now - since)
+    means = {name: round(value / REPORT_EVERY, 4) for name, value in sums.items()}
+    append_log(run.folder / "log.jsonl", {"step": run.progress.steps, "tokens": run.progress.tokens, **means})
+    left = max(0.0, ends - now) / 60
+    print(
+        f"step {run.progress.steps} · {run.progress.tokens / 1e6:.2f} M tokens · {rate:,.0f} tokens/s · {left:.1f} min left · "
+        + " ".join(f"{name} {value:.3f}" for name, value in means.items()),
+        flush=True,
+    )
+    return now
+
+
+def _stop(run: Run) -> None:
+    print("stopping after this step", file=sys.stderr)
+    run.stopping = True
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,35 @@
+"""Muon for the matrices of the layers, AdamW for embeddings, norms and the rest."""
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+from torch.optim import AdamW, Muon, Optimizer
+
+from infill_engine.models.duostream.net import Duostream
+
+MUON_RATE = 2e-3  # per-element step comparable with AdamW's ("match_rms_adamw")
+ADAM_RATE = 3e-3
+
+
+def optimisers_of(model: Duostream) -> list[Optimizer]:
+    """The two optimisers that together own every parameter once."""
+    matrices, others = [], []
+    for name, parameter in _trained(model):
+        is_matrix = parameter.ndim == 2 and not isinstance(model.get_submodule(name.rpartition(".")[0]), torch.nn.Embedding)
+        (matrices if is_matrix else others).append(parameter)
+    return [
+        Muon(matrices, lr=MUON_RATE, weight_decay=0.05, momentum=0.95, adjust_lr_fn="match_rms_adamw"),
+        AdamW(others, lr=ADAM_RATE, weight_decay=0.0, betas=(0.9, 0.97), eps=1e-9, fused=True),
+    ]
+
+
+def set_rate(optimisers: list[Optimizer], share: float) -> None:
+    """Sets every learning rate to `share` of its peak."""
+    for optimiser, peak in zip(optimisers, (MUON_RATE, ADAM_RATE), strict=True):
+        for group in optimiser.param_groups:
+            group["lr"] = peak * share
+
+
+def _trained(model: Duostream) -> Iterator[tuple[str, Tensor]]:
+    return ((name, parameter) for name, parameter in model.named_parameters() if parameter.requires_grad)
