@@ -1,0 +1,243 @@
+"""Drafts: what followed, elsewhere in the project, the text that stands left of the hole.
+
+The longest match decides, but not alone: every earlier occurrence votes for its continuation with a weight that grows
+with the length it agrees on, and continuations after which the text goes on as it does after the hole count for more.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from infill_engine import lines
+from infill_engine.types import Draft, Hole, HoleKind
+
+SEARCHED_CHARS = 400_000  # of all sources together, nearest first; about 0.2 ms for each key that does not occur
+LEAST_TOKENS = 1  # whole tokens left of the hole that must agree, and
+LEAST_CHARS = 4  # characters: less is chance. `Draft.matched` lets the ranking ask for more
+MOST_OCCURRENCES = 24  # looked at for one key
+MOST_TOKENS = 24  # left of the hole, on its line
+LINES_ABOVE = 3  # compared beyond the line that the key stands on
+VOTE_PER_CHAR = 1.3  # how much more a vote weighs for each further character matched
+MOST_MATCHED = 90  # characters beyond which a match is as good as certain
+AGREEING = 3.0  # times the weight when the text goes on as it does after the hole
+FURTHER_SOURCE = 0.8  # times the weight for each source further away
+
+_TOKEN = re.compile(r"\w+|[^\w\s]")
+_SPACES = re.compile(r"\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class _Section:
+    """The part of a source that is searched; `ends_at_cursor` makes nearer mean later in it."""
+
+    text: str
+    start: int
+    end: int
+    ends_at_cursor: bool
+
+
+@dataclass(slots=True)
+class _Ballot:
+    text: str
+    matched: int = 0
+    votes: float = 0.0
+
+
+def find_drafts(prefix: str, suffix: str, sources: Sequence[str], hole: Hole, limit: int = 4) -> tuple[Draft, ...]:
+    """At most `limit` different drafts for the hole between `prefix` and `suffix`, best first.
+
+    `sources` are whole texts, nearest first: the text up to the cursor, that after it, then other files. The texts of
+    the drafts have LF line ends and begin at the cursor, so without its line's indentation.
+    """
+    sections = _sections(sources)
+    ballots: dict[str, _Ballot] = {}
+    above = _lines_above(prefix)
+    left = lines.last_line(prefix).lstrip()
+    right = lines.first_line(suffix).strip()
+    below = _next_line(suffix, len(lines.first_line(suffix)))
+    seen: set[tuple[int, int]] = set()
+    for key, whole_line in _keys(left, above, sections):
+        if sum(ballot.votes > 0 for ballot in ballots.values()) >= limit:
+            break
+        for index, at in _occurrences(key, whole_line, left, sections):
+            if (index, at) in seen:
+                continue
+            seen.add((index, at))
+            source = sections[index].text
+            matched = _matched(source, at, left, above)
+            if matched < LEAST_CHARS:
+                continue
+            text, agrees = _continuation(source, at, right, below, hole)
+            if text.strip():
+                weight = VOTE_PER_CHAR ** min(matched, MOST_MATCHED) * FURTHER_SOURCE**index
+                ballot = ballots.setdefault(_SPACES.sub(" ", text.strip()), _Ballot(text))
+                ballot.matched = max(ballot.matched, matched)
+                ballot.votes += weight * (AGREEING if agrees else 1.0)
+    best = sorted(ballots.values(), key=lambda ballot: -ballot.votes)[:limit]
+    return tuple(Draft(ballot.text, ballot.matched) for ballot in best)
+
+
+def _sections(sources: Sequence[str]) -> list[_Section]:
+    found = []
+    left = SEARCHED_CHARS
+    for index, text in enumerate(sources):
+        size = min(len(text), left)
+        start = len(text) - size if index == 0 else 0
+        found.append(_Section(text, start, start + size, index == 0))
+        left -= size
+    return found
+
+
+def _lines_above(prefix: str) -> list[str]:
+    """The last lines above the hole that are not blank, stripped, nearest first."""
+    whole = prefix[: len(prefix) - len(lines.last_line(prefix))]
+    stripped = (line.strip() for line in reversed(lines.split(whole[-600:])))
+    return [line for line in stripped if line][:LINES_ABOVE]
+
+
+def _keys(left: str, above: list[str], sections: list[_Section]) -> Iterator[tuple[str, bool]]:
+    """What to search for, most telling first; True for a key that is the whole line above the hole's."""
+    if above and len(above[0]) >= LEAST_CHARS:
+        yield above[0], True
+    starts = [token.start() for token in _TOKEN.finditer(left)][-MOST_TOKENS:]
+    most = len(starts) - LEAST_TOKENS
+    if most < 0 or not left:
+        return
+    low, high = 0, most + 1  # the first start from which the text occurs; the shorter, the likelier
+    while low < high:
+        middle = (low + high) // 2
+        if any(_occurs(left[starts[middle] :], section) for section in sections):
+            high = middle
+        else:
+            low = middle + 1
+    while low <= most:
+        yield left[starts[low] :], False
+        low = max(low + 1, (low + most + 1) // 2) if low < most else most + 1
+
+
+def _occurs(key: str, section: _Section) -> bool:
+    # The text up to the cursor ends with every key; that one has no continuation.
+    return section.text.find(key, section.start, section.end - section.ends_at_cursor) >= 0
+
+
+def _occurrences(key: str, whole_line: bool, left: str, sections: list[_Section]) -> Iterator[tuple[int, int]]:
+    """The places in the sources that correspond to the cursor: section number and offset, nearest first."""
+    left_to_find = MOST_OCCURRENCES
+    for index, section in enumerate(sections):
+        start, end, text = section.start, section.end, section.text
+        while left_to_find:
+            if section.ends_at_cursor:
+                at = text.rfind(key, start, end - 1)
+                end = at + len(key)
+            else:
+                at = text.find(key, start, end)
+                start = at + 1
+            if at < 0:
+                break
+            left_to_find -= 1
+            if whole_line:
+                below = _below(text, at, len(key))
+                if below >= 0 and text.startswith(left, below):
+                    yield index, below + len(left)
+            elif not (key[0].isalnum() and at and text[at - 1].isalnum()):
+                yield index, at + len(key)
+
+
+def _below(text: str, at: int, length: int) -> int:
+    """Where the next line's text begins if `text[at : at + length]` is a whole line, else -1."""
+    line_start = max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1
+    if text[line_start:at].strip():
+        return -1
+    end = lines.LINE_END.search(text, at + length)
+    if end is None or text[at + length : end.start()].strip():
+        return -1
+    place = end.end()
+    while place < len(text) and text[place].isspace():
+        place += 1
+    return place
+
+
+def _matched(source: str, at: int, left: str, above: list[str]) -> int:
+    """How many characters before `source[at]` agree with those before the hole, indentation and blank lines aside."""
+    start = max(source.rfind("\n", 0, at), source.rfind("\r", 0, at)) + 1
+    matched = _common_end(source[start:at].lstrip(), left)
+    if matched < len(left) or source[start:at].strip() != left.strip():
+        return matched
+    for line in above:
+        end = start - 1
+        while end > 0 and source[end].isspace():
+            end -= 1
+        start = max(source.rfind("\n", 0, end), source.rfind("\r", 0, end)) + 1
+        other = source[start : end + 1].strip()
+        if other != line:
+            return matched + _common_end(other, line)
+        matched += len(line)
+    return matched
+
+
+def _common_end(one: str, other: str) -> int:
+    """The length of the longest text both end with."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one.endswith(other[len(other) - middle :]):
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _continuation(source: str, at: int, right: str, below: str, hole: Hole) -> tuple[str, bool]:
+    """What follows `source[at]` as far as it fits into the hole, and whether the text then goes on as it does there."""
+    end = lines.LINE_END.search(source, at)
+    line_end = len(source) if end is None else end.start()
+    rest = source[at:line_end].rstrip()
+    if right and (hole.kind is not HoleKind.LINE or hole.closers):
+        stop, agrees = _stop(rest, right)
+        return (rest[:stop].rstrip() if stop > 0 else ""), agrees
+    if hole.max_lines == 1:
+        return rest, bool(below) and _next_line(source, line_end) == below
+    return _block(source, at, hole), False
+
+
+def _stop(rest: str, right: str) -> tuple[int, bool]:
+    """Where in `rest` the text right of the hole begins to match, or -1; and whether all of it does."""
+    if rest.endswith(right):
+        return len(rest) - len(right), True
+    first = _TOKEN.match(right)
+    if first is None:
+        return -1, False
+    depth = 0
+    for token in _TOKEN.finditer(rest):
+        mark = token.group()
+        if depth == 0 and mark == first.group():
+            return token.start(), False
+        if mark in "([{":
+            depth += 1
+        elif mark in ")]}":
+            depth -= 1
+            if depth < 0:
+                break
+    return -1, False
+
+
+def _block(source: str, at: int, hole: Hole) -> str:
+    """The lines from `source[at]` on that are no less indented than its own, with the hole's indentation instead."""
+    start = max(source.rfind("\n", 0, at), source.rfind("\r", 0, at)) + 1
+    indent = lines.indent_of(source[start:at])
+    taken: list[str] = []
+    for line in lines.split(source[at : at + 200 * hole.max_lines])[: hole.max_lines]:
+        if taken and line.strip() and not line.startswith(indent):
+            break
+        taken.append(line.rstrip() if not taken else (hole.indent + line[len(indent) :]).rstrip())
+    while taken and not taken[-1].strip():
+        taken.pop()
+    return "\n".join(taken)
+
+
+def _next_line(text: str, start: int) -> str:
+    """The first line after `start` that is not blank, stripped."""
+    for line in lines.split(text[start : start + 300])[1:]:
+        if line.strip():
+            return line.strip()
+    return ""
