@@ -1,0 +1,47 @@
+"""From what a model or a copy proposes to what may be inserted: an ordered chain of small rules, one a file.
+
+A rule is `(text, request, hole) -> str | None`; None drops the text. Between the first rule and the last, lines end in
+LF. Each rule relies on those before it, so the order is part of the meaning.
+"""
+
+from collections.abc import Callable
+
+from infill_engine.postprocess.balance import balance
+from infill_engine.postprocess.blank import blank
+from infill_engine.postprocess.indentation import indentation
+from infill_engine.postprocess.leading_blank import leading_blank
+from infill_engine.postprocess.line_ends import document_line_ends, plain_line_ends
+from infill_engine.postprocess.max_lines import max_lines
+from infill_engine.postprocess.neighbours import neighbours
+from infill_engine.postprocess.repetition import repetition
+from infill_engine.postprocess.suffix_overlap import suffix_overlap
+from infill_engine.postprocess.trailing_blank import trailing_blank
+from infill_engine.postprocess.undecodable import undecodable
+from infill_engine.types import Hole, InfillRequest
+
+Rule = Callable[[str, InfillRequest, Hole], str | None]
+
+RULES: tuple[Rule, ...] = (
+    undecodable,
+    plain_line_ends,
+    leading_blank,
+    max_lines,
+    indentation,
+    balance,
+    suffix_overlap,
+    trailing_blank,
+    repetition,
+    neighbours,
+    blank,
+    document_line_ends,
+)
+
+
+def clean(text: str, request: InfillRequest, hole: Hole) -> str | None:
+    """`text` as it may be inserted at the cursor, or None if nothing worth inserting is left of it."""
+    cleaned: str | None = text
+    for rule in RULES:
+        if cleaned is None:
+            return None
+        cleaned = rule(cleaned, request, hole)
+    return cleaned

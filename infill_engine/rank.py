@@ -1,0 +1,155 @@
+"""From cleaned guesses to candidates: what parses comes first, what is probable next, and nothing twice."""
+
+import json
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+
+from infill_engine import syntax
+from infill_engine.errors import ModelDamagedError
+from infill_engine.types import Candidate, Guess, Hole, InfillRequest, Source
+
+PLACEHOLDER = "x"  # stands in the hole to learn how broken the surroundings are without it
+MOST_FAULTS = 3  # more new faults than this make no difference
+
+_SPACES = re.compile(r"\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """What the confidence of a guess is computed from; every value grows with what its name says.
+
+    Log-probabilities are natural and not positive; `matched` is ln(1 + characters); `tokens` is ln(tokens).
+    """
+
+    mean_logprob: float
+    min_logprob: float
+    length_logprob: float
+    stability: float
+    new_faults: float
+    matched: float
+    retrieved: float  # 1 where the text began as a copy
+    agreement: float  # 1 where model and copy came to the same text
+    tokens: float
+    partial: float
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Weights of the logistic that turns `Features` into a probability. The defaults are set by hand.
+
+    Fitted weights are kept beside the model they were fitted for, as the JSON of `to_json`.
+    """
+
+    bias: float = 0.6
+    mean_logprob: float = 1.5
+    min_logprob: float = 0.3
+    length_logprob: float = 0.15
+    stability: float = 0.4
+    new_faults: float = -1.2
+    matched: float = 0.15
+    retrieved: float = -0.5
+    agreement: float = 1.2
+    tokens: float = -0.25
+    partial: float = -0.6
+
+    def confidence(self, features: Features) -> float:
+        """The probability, between 0 and 1, that a guess with these features is what the user wants."""
+        score = self.bias + sum(getattr(self, name) * value for name, value in asdict(features).items())
+        return 1 / (1 + math.exp(-max(-30.0, min(30.0, score))))
+
+    def to_json(self) -> str:
+        """The weights by name."""
+        return json.dumps(asdict(self), indent=2, sort_keys=True) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> "Calibration":
+        """The weights that `to_json` wrote; one not named keeps its default. Raises ModelDamagedError for others."""
+        remedy = "Fetch the model again, or remove its calibration file to use the built-in weights."
+        try:
+            weights = json.loads(text)
+        except ValueError as error:
+            raise ModelDamagedError(f"The model's calibration is not JSON: {error}. {remedy}") from error
+        if not isinstance(weights, dict):
+            raise ModelDamagedError(f"The model's calibration is not an object of weights. {remedy}")
+        known = {field.name for field in fields(cls)}
+        for name, weight in weights.items():
+            if name not in known:
+                raise ModelDamagedError(f"The model's calibration names an unknown weight, {name!r}. {remedy}")
+            if isinstance(weight, bool) or not isinstance(weight, int | float) or not math.isfinite(weight):
+                raise ModelDamagedError(f"The weight {name!r} of the model's calibration is not a number. {remedy}")
+        return cls(**{name: float(weight) for name, weight in weights.items()})
+
+
+DEFAULT = Calibration()
+
+
+def rank(
+    guesses: Sequence[Guess],
+    request: InfillRequest,
+    hole: Hole,  # noqa: ARG001  (part of what a ranking may look at; this one sees the hole in the windows)
+    calibration: Calibration = DEFAULT,
+) -> tuple[Candidate, ...]:
+    """The distinct texts of `guesses`, cleaned ones, most trustworthy first; at most `request.candidates`.
+
+    A text that breaks the syntax is left out if there is one that does not. Where everything is broken anyway, the
+    surroundings above all, all stay: only faults that a text adds count.
+    """
+    groups = _same_texts(guesses)
+    faults = _new_faults([group[0].text for group in groups], request)
+    judged = [
+        (new, calibration.confidence(features(group, new)), group[0]) for group, new in zip(groups, faults, strict=True)
+    ]
+    if any(new == 0 for new, _, _ in judged):
+        judged = [entry for entry in judged if entry[0] == 0]
+    judged.sort(key=lambda entry: (entry[0], -entry[1], entry[2].partial, len(entry[2].text), entry[2].text))
+    return tuple(
+        Candidate(guess.text, confidence, guess.partial, guess.steps, guess.source)
+        for _, confidence, guess in judged[: request.candidates]
+    )
+
+
+def features(group: Sequence[Guess], new_faults: int) -> Features:
+    """The features of guesses that came to the same text, the most probable first."""
+    best = group[0]
+    sources = {guess.source for guess in group}
+    return Features(
+        mean_logprob=max(best.mean_logprob, -20.0),
+        min_logprob=max(best.min_logprob, -20.0),
+        length_logprob=max(guess.length_logprob for guess in group),
+        stability=best.stability,
+        new_faults=float(min(new_faults, MOST_FAULTS)),
+        matched=math.log1p(max(guess.matched for guess in group)),
+        retrieved=float(best.source is Source.RETRIEVAL),
+        agreement=float({Source.MODEL, Source.RETRIEVAL} <= sources),
+        tokens=math.log(max(best.tokens, 1)),
+        partial=float(best.partial),
+    )
+
+
+def _same_texts(guesses: Sequence[Guess]) -> list[list[Guess]]:
+    """The guesses by their text, blanks aside; within a group, whole texts before partial and probable ones first."""
+    groups: dict[str, list[Guess]] = {}
+    for guess in guesses:
+        groups.setdefault(_SPACES.sub(" ", guess.text.strip()), []).append(guess)
+    for group in groups.values():
+        group.sort(key=lambda guess: (guess.partial, -guess.mean_logprob, guess.text, guess.source))
+    return list(groups.values())
+
+
+def _new_faults(texts: Sequence[str], request: InfillRequest) -> list[int]:
+    """How many more faults each text leaves than the best that is possible here; 0 without a grammar.
+
+    The best is what the surroundings have with nothing in the hole, with a name in it, or with the fittest text.
+    """
+    found = [_faults(text, request) for text in (*texts, "", PLACEHOLDER)]
+    known = [count for count in found if count is not None]
+    if len(known) < len(found):
+        return [0] * len(texts)
+    return [count - min(known) for count in known[: len(texts)]]
+
+
+def _faults(text: str, request: InfillRequest) -> int | None:
+    tree = syntax.parse(request.prefix + text + request.suffix, request.language)
+    return None if tree is None else syntax.faults(tree)

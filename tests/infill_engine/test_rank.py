@@ -1,0 +1,107 @@
+"""Order, de-duplication, syntax check and calibration of guesses for the hole at the cursor `|`."""
+
+from dataclasses import replace
+
+import pytest
+
+from infill_engine.canvas.hole import hole_at
+from infill_engine.errors import ModelDamagedError
+from infill_engine.rank import DEFAULT, Calibration, rank
+from infill_engine.types import Candidate, Guess, InfillRequest, Source
+
+
+def guess(text: str, mean: float = -0.5, **more: object) -> Guess:
+    return replace(Guess(text, mean, mean * 2), **more)  # type: ignore[arg-type]
+
+
+def ranked(marked: str, *guesses: Guess, language: str = "python", candidates: int = 4) -> tuple[Candidate, ...]:
+    prefix, _, suffix = marked.partition("|")
+    request = InfillRequest(prefix, suffix, language, candidates=candidates)
+    return rank(guesses, request, hole_at(prefix, suffix, language))
+
+
+def check(marked: str, guesses: list[Guess], expected: list[str], language: str = "python") -> None:
+    assert [candidate.text for candidate in ranked(marked, *guesses, language=language)] == expected
+
+
+@pytest.mark.parametrize(
+    ("marked", "guesses", "expected"),
+    [
+        ("x = foo(|)\n", [], []),
+        ("x = foo(|)\n", [guess("a", -1), guess("b", -0.1)], ["b", "a"]),
+        # What breaks the syntax is left out where something does not.
+        ("x = foo(|)\n", [guess("a", -1), guess("b(", -0.1)], ["a"]),
+        ("x = |\n", [guess("foo(a)", -1), guess("foo(a", -0.1)], ["foo(a)"]),
+        # Where all of it does, the less broken comes first and nothing is lost.
+        ("x = foo(|)\n", [guess("a((", -0.1), guess("b = = (= (", -0.05)], ["a((", "b = = (= ("]),
+        # A broken buffer is not the candidates' fault.
+        ("def f(:\n    x = [1\n    y = foo(|)\n", [guess("a", -0.1), guess("b", -0.2)], ["a", "b"]),
+        ("x = = (\n|\n", [guess("a = 1", -0.1)], ["a = 1"]),
+        # The same text but for blanks: the more probable stays.
+        ("x = foo(|)\n", [guess("a, b", -1), guess("a,  b", -0.1)], ["a,  b"]),
+        # Equal guesses: shorter, then by alphabet.
+        ("x = foo(|)\n", [guess("b"), guess("aa"), guess("a")], ["a", "b", "aa"]),
+        ("x = foo(|)\n", [guess("a"), guess("b", partial=True), guess("c", stability=0.2)], ["a", "c", "b"]),
+    ],
+)
+def test_order(marked: str, guesses: list[Guess], expected: list[str]) -> None:
+    check(marked, guesses, expected)
+    check(marked, guesses[::-1], expected)
+
+
+def test_a_language_without_a_grammar_is_ranked_by_probability() -> None:
+    check("x = foo(|)\n", [guess("a", -1), guess("b(", -0.1)], ["b(", "a"], "klingon")
+
+
+def test_json_is_checked_although_a_name_is_no_value_there() -> None:
+    check('{"a": |}\n', [guess("1, 2", -0.1), guess("1", -1)], ["1"], "json")
+
+
+def test_no_more_than_asked_for() -> None:
+    assert len(ranked("x = |\n", *(guess(f"a{number}") for number in range(8)), candidates=3)) == 3
+
+
+def test_model_and_copy_agreeing_is_worth_something() -> None:
+    copy = guess("a", -0.6, source=Source.RETRIEVAL, matched=12)
+    alone, both = ranked("x = |\n", guess("a")), ranked("x = |\n", guess("a"), copy)
+    assert both[0].confidence > alone[0].confidence
+    assert both[0].source is Source.MODEL
+
+
+@pytest.mark.parametrize(
+    ("better", "worse"),
+    [
+        (guess("a", -0.1), guess("a", -1.0)),
+        (guess("a", length_logprob=-0.1), guess("a", length_logprob=-2.0)),
+        (guess("a", stability=1.0), guess("a", stability=0.5)),
+        (guess("a", tokens=1), guess("a", tokens=9)),
+        (guess("a", partial=False), guess("a", partial=True)),
+        (guess("a", source=Source.RETRIEVAL, matched=40), guess("a", source=Source.RETRIEVAL, matched=4)),
+        (guess("a"), guess("a(")),
+    ],
+)
+def test_confidence_follows_the_features(better: Guess, worse: Guess) -> None:
+    (high,), (low,) = ranked("x = |\n", better), ranked("x = |\n", worse)
+    assert 0 < low.confidence < high.confidence < 1
+
+
+def test_a_candidate_keeps_what_is_known_of_its_guess() -> None:
+    (found,) = ranked("x = |\n", guess("a", steps=3, partial=True, source=Source.RETRIEVAL))
+    assert (found.text, found.steps, found.partial, found.source) == ("a", 3, True, Source.RETRIEVAL)
+
+
+def test_extreme_values_do_not_overflow() -> None:
+    found = ranked("x = |\n", guess("a", -1e9), guess("b", 0.0, matched=10**9), guess("c", float("-inf")))
+    assert all(0 < candidate.confidence < 1 for candidate in found)
+
+
+def test_weights_survive_the_way_through_json() -> None:
+    fitted = Calibration(bias=-1.25, agreement=3.0)
+    assert Calibration.from_json(fitted.to_json()) == fitted
+    assert Calibration.from_json("{}") == DEFAULT
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"colour": 1}', '{"bias": "high"}', '{"bias": true}', '{"bias": NaN}'])
+def test_damaged_weights_are_refused_with_a_remedy(text: str) -> None:
+    with pytest.raises(ModelDamagedError, match="Fetch the model again"):
+        Calibration.from_json(text)
