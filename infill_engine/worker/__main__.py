@@ -1,0 +1,110 @@
+"""The worker process: `python -m infill_engine.worker --model default --device auto`.
+
+Frames come in on stdin and go out on what was stdout; anything else that prints goes to stderr. The process ends when
+its stdin does, whatever the model is doing.
+"""
+
+import argparse
+import os
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+from infill_engine.worker.dispatch import Dispatch, EngineLike, Load
+from infill_engine.worker.protocol import Message, decode, encode, read_frame
+
+GRACE_SECONDS = 0.5  # for the compute thread to notice that the pipe is closed
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Parse the command line and serve until stdin closes. Never returns: see `serve`."""
+    parser = argparse.ArgumentParser(prog="python -m infill_engine.worker", description=__doc__)
+    parser.add_argument("--model", default="default")
+    parser.add_argument("--device", default="auto")
+    options = parser.parse_args(arguments)
+    set_threads()
+    serve(lambda progress: load_engine(options.model, options.device, progress))
+
+
+def serve(load: Load) -> None:
+    """Answer frames with the engine that `load` returns, then leave the process.
+
+    Leaves by `os._exit`: a load or a denoising step may hold the compute thread for seconds, and tearing down a
+    library under a running thread crashes.
+    """
+    frames_in, frames_out = claim_stdio()
+    dispatch = Dispatch(load, _sender(frames_out))
+    compute = threading.Thread(target=dispatch.run, name="compute", daemon=True)
+    compute.start()
+    while (payload := read_frame(frames_in)) is not None:
+        if (message := decode(payload)) is not None:
+            dispatch.receive(message)
+    dispatch.close()
+    compute.join(GRACE_SECONDS)
+    sys.stderr.flush()
+    os._exit(0)
+
+
+def load_engine(model: str, device: str, progress: Callable[[str, float], None]) -> EngineLike:
+    """The engine of that name or folder. The one place that knows the real engine."""
+    from infill_engine.engine import Engine
+
+    return Engine.load(model, device=device, progress=progress)
+
+
+def claim_stdio() -> tuple[BinaryIO, BinaryIO]:
+    """Stdin and stdout as binary streams of our own; file descriptor 1 becomes stderr, for C code that prints too."""
+    frames_out = os.fdopen(os.dup(1), "wb", buffering=0)
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    return sys.stdin.buffer, frames_out
+
+
+def set_threads() -> None:
+    """Have numeric libraries use the physical cores this process may run on; INFILL_THREADS overrides.
+
+    By environment variable, since the worker imports no such library itself. Hyper-threads slow small matrices down.
+    """
+    wanted = os.environ.get("INFILL_THREADS", "")
+    threads = int(wanted) if wanted.isdecimal() and int(wanted) > 0 else physical_cores()
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        if wanted:
+            os.environ[name] = str(threads)
+        else:
+            os.environ.setdefault(name, str(threads))
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+
+def physical_cores() -> int:
+    """Physical cores among the CPUs this process may use, as far as the system tells; at least 1."""
+    if not hasattr(os, "sched_getaffinity"):
+        return max(1, os.cpu_count() or 1)
+    cores: set[str] = set()
+    for cpu in os.sched_getaffinity(0):
+        siblings = Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")
+        try:
+            cores.add(siblings.read_text(encoding="ascii"))
+        except OSError:
+            cores.add(str(cpu))
+    return max(1, len(cores))
+
+
+def _sender(stream: BinaryIO) -> Callable[[Message], None]:
+    lock = threading.Lock()
+
+    def send(message: Message) -> None:
+        frame = memoryview(encode(message))
+        with lock:
+            try:
+                while frame:
+                    frame = frame[stream.write(frame) :]
+            except OSError:  # the server is gone; stdin is about to say so
+                return
+
+    return send
+
+
+if __name__ == "__main__":
+    main()

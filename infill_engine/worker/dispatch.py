@@ -1,0 +1,199 @@
+"""Which request the one compute slot works on, and who is told what meanwhile.
+
+    reader thread   receive()   files a message; answers at once whatever need not wait for the model
+    compute thread  run()       loads the engine, then works: infills in the order of arrival, warming when idle
+
+Invariants: every infill is answered exactly once; at most one infill of a document waits or runs; the engine is only
+ever touched by the compute thread; a load is never interrupted by requests.
+"""
+
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from infill_engine.deadline import Clock, Deadline
+from infill_engine.errors import InfillError
+from infill_engine.types import Answer, InfillRequest, Reason
+from infill_engine.worker.protocol import (
+    Answered,
+    Cancel,
+    Failure,
+    Infill,
+    Message,
+    Shutdown,
+    State,
+    Status,
+    Warm,
+)
+
+WARM_SECONDS = 20.0  # the longest that encoding a context ahead of time may take
+WARM_DOCUMENTS = 4  # contexts that may wait to be encoded; more would push each other out of the engine's cache
+
+
+class EngineLike(Protocol):
+    """The part of the engine that the worker needs."""
+
+    name: str
+    device: str
+
+    def answer(self, request: InfillRequest, deadline: Deadline) -> Answer: ...
+
+    def warm(self, request: InfillRequest, deadline: Deadline) -> None: ...
+
+
+Load = Callable[[Callable[[str, float], None]], EngineLike]
+
+
+@dataclass(slots=True)
+class _Work:
+    """An infill or a context to warm, and whether it has been answered or withdrawn."""
+
+    message: Infill | Warm
+    withdrawn: bool = False
+
+
+@dataclass
+class Dispatch:
+    """One engine, one compute slot. `send` must be callable from both threads and must not block for long."""
+
+    load: Load
+    send: Callable[[Message], None]
+    clock: Clock = time.monotonic
+    _state: State = State.LOADING
+    _waiting: dict[str, _Work] = field(default_factory=dict)  # by document, in the order of arrival
+    _warming: dict[str, _Work] = field(default_factory=dict)
+    _running: _Work | None = None
+    _closed: bool = False
+    _changed: threading.Condition = field(default_factory=threading.Condition)
+
+    def receive(self, message: Message) -> None:
+        """File a message from the server. Called by the reader thread only."""
+        with self._changed:
+            match message:
+                case Infill():
+                    self._file(message)
+                case Warm() if self._state is not State.FAILED and not self._closed:
+                    self._warming.pop(message.document, None)
+                    self._warming[message.document] = _Work(message)
+                    if len(self._warming) > WARM_DOCUMENTS:
+                        del self._warming[next(iter(self._warming))]
+                case Cancel():
+                    self._cancel(message.id)
+                case Shutdown():
+                    self._close()
+                case _:
+                    pass
+            self._changed.notify()
+
+    def close(self) -> None:
+        """Answer what waits and let `run` return. The pipe closing means the same as a shutdown."""
+        self.receive(Shutdown())
+
+    def run(self) -> None:
+        """Load the engine, then work until closed. Called by the compute thread only."""
+        engine = self._load()
+        while (work := self._next()) is not None:
+            if engine is not None:
+                self._work(engine, work)
+
+    def _load(self) -> EngineLike | None:
+        self.send(Status(State.LOADING))
+        try:
+            engine = self.load(lambda detail, fraction: self.send(Status(State.LOADING, detail, fraction)))
+        except Exception as fault:
+            with self._changed:
+                self._state = State.FAILED
+            self.send(Status(State.FAILED, _describe(fault)))
+            return None
+        with self._changed:
+            self._state = State.READY
+        self.send(Status(State.READY, "", 1.0, engine.name, engine.device))
+        return engine
+
+    def _next(self) -> _Work | None:
+        with self._changed:
+            self._running = None
+            while not self._closed:
+                for queue in (self._waiting, self._warming):
+                    if queue:
+                        self._running = queue.pop(next(iter(queue)))
+                        return self._running
+                self._changed.wait()
+            return None
+
+    def _work(self, engine: EngineLike, work: _Work) -> None:
+        message = work.message
+        if isinstance(message, Warm):
+            self._warm(engine, work, message)
+            return
+        deadline = Deadline(message.expires_at, self.clock, lambda: work.withdrawn)
+        outcome: Message
+        try:
+            if deadline.remaining_ms() <= 0:
+                outcome = Answered(message.id, Answer(reason=Reason.DEADLINE))
+            else:
+                outcome = Answered(message.id, engine.answer(message.request, deadline))
+        except Exception as fault:
+            outcome = Failure(message.id, _describe(fault))
+        with self._changed:
+            if work.withdrawn:  # answered by whoever withdrew it
+                return
+            work.withdrawn = True
+        self.send(outcome)
+
+    def _warm(self, engine: EngineLike, work: _Work, message: Warm) -> None:
+        try:
+            engine.warm(message.request, Deadline(self.clock() + WARM_SECONDS, self.clock, lambda: work.withdrawn))
+        except Exception as fault:
+            _describe(fault)
+
+    def _file(self, message: Infill) -> None:
+        if self._closed or self._state is not State.READY:
+            # Loading is not waited for: the editor would show an answer to a question asked long ago.
+            failed = self._closed or self._state is State.FAILED
+            self._answer(message.id, Reason.WORKER_FAILED if failed else Reason.LOADING)
+            return
+        if (older := self._waiting.pop(message.document, None)) is not None:
+            self._withdraw(older, Reason.SUPERSEDED)
+        running = self._running
+        if running is not None and (isinstance(running.message, Warm) or running.message.document == message.document):
+            self._withdraw(running, Reason.SUPERSEDED)
+        self._waiting[message.document] = _Work(message)
+
+    def _cancel(self, request_id: int) -> None:
+        for work in (*self._waiting.values(), *([self._running] if self._running else [])):
+            if isinstance(work.message, Infill) and work.message.id == request_id:
+                if self._waiting.get(work.message.document) is work:
+                    del self._waiting[work.message.document]
+                self._withdraw(work, Reason.CANCELLED)
+                return
+
+    def _close(self) -> None:
+        self._closed = True
+        for work in (*self._waiting.values(), *([self._running] if self._running else [])):
+            self._withdraw(work, Reason.CANCELLED)
+        self._waiting.clear()
+        self._warming.clear()
+
+    def _withdraw(self, work: _Work, reason: Reason) -> None:
+        if work.withdrawn:
+            return
+        work.withdrawn = True
+        if isinstance(work.message, Infill):
+            self._answer(work.message.id, reason)
+
+    def _answer(self, request_id: int, reason: Reason) -> None:
+        self.send(Answered(request_id, Answer(reason=reason)))
+
+
+def _describe(fault: Exception) -> str:
+    """A fault in words a user may see. Only our own errors are quoted: any other text may hold the user's code."""
+    if isinstance(fault, InfillError):
+        return str(fault)
+    frames = traceback.format_tb(fault.__traceback__)
+    sys.stderr.write(f"infill worker: {type(fault).__name__}\n{''.join(frames)}")
+    return f"The engine met an unexpected {type(fault).__name__}; the worker's log shows where."

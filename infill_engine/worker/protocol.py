@@ -1,0 +1,180 @@
+"""What the server and the worker say to each other: msgpack frames on a pipe.
+
+A frame is its length as four big-endian bytes, then a msgpack map whose "type" names the message. A frame that is
+damaged, too large or of an unknown type is skipped by whoever reads it, so that either side may be the newer one.
+
+    server → worker     infill, warm, cancel, shutdown
+    worker → server     status, answer, failure
+
+Every `Infill` gets exactly one `Answered` or `Failure`. `expires_at` is in seconds of the monotonic clock, which the
+processes of one machine share.
+"""
+
+import asyncio
+import struct
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any, BinaryIO
+
+import msgpack  # type: ignore[import-untyped, unused-ignore]
+
+from infill_engine.errors import WorkerError
+from infill_engine.types import Answer, Candidate, Draft, Hole, HoleKind, InfillRequest, Reason, Source
+
+MAX_FRAME_BYTES = 8 * 1024 * 1024
+_LENGTH = struct.Struct(">I")
+
+
+class State(StrEnum):
+    """How far the worker has come with its model."""
+
+    LOADING = "loading"
+    READY = "ready"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Infill:
+    """Fill this hole. A newer one of the same document takes its place."""
+
+    id: int
+    document: str
+    request: InfillRequest
+    expires_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Warm:
+    """Encode this context when there is nothing better to do. Gets no answer."""
+
+    document: str
+    request: InfillRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    """Nobody waits for this `Infill` any more."""
+
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Shutdown:
+    """Answer what waits, then exit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """`fraction` of the load that is done, 0 to 1; `model` and `device` are the engine's own names once it is ready."""
+
+    state: State
+    detail: str = ""
+    fraction: float = 0.0
+    model: str = ""
+    device: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The answer to the `Infill` of this id."""
+
+    id: int
+    answer: Answer
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """The `Infill` of this id met a fault in the engine. The message holds no document text."""
+
+    id: int
+    message: str
+
+
+Message = Infill | Warm | Cancel | Shutdown | Status | Answered | Failure
+
+
+def encode(message: Message) -> bytes:
+    """The frame of a message, length included. Raises `WorkerError` for one over `MAX_FRAME_BYTES`."""
+    fields = {"type": _TYPES[type(message)], **asdict(message)}
+    # surrogatepass: half of a surrogate pair is bad text, but no reason to leave a request unanswered.
+    payload: bytes = msgpack.packb(fields, unicode_errors="surrogatepass")
+    if len(payload) > MAX_FRAME_BYTES:
+        raise WorkerError(f"A message of {len(payload)} bytes is too large; the limit is {MAX_FRAME_BYTES}.")
+    return _LENGTH.pack(len(payload)) + payload
+
+
+def decode(payload: bytes) -> Message | None:
+    """The message of a frame's payload; None when it is damaged or of a type that is not known here."""
+    try:
+        fields = msgpack.unpackb(payload, unicode_errors="surrogatepass")
+        return _READERS[fields.pop("type")](fields)
+    except (ValueError, TypeError, KeyError, AttributeError, msgpack.UnpackException):
+        return None
+
+
+def read_frame(stream: BinaryIO) -> bytes | None:
+    """The next payload of a blocking stream, b"" for a frame too large to keep; None at the end of the stream."""
+    header = stream.read(_LENGTH.size)
+    if len(header) < _LENGTH.size:
+        return None
+    (length,) = _LENGTH.unpack(header)
+    if length > MAX_FRAME_BYTES:
+        return b"" if _skip(stream, length) else None
+    payload = stream.read(length)
+    return payload if len(payload) == length else None
+
+
+async def read_frame_async(stream: asyncio.StreamReader) -> bytes | None:
+    """`read_frame` for an asyncio stream. A frame that is too large ends it: the worker never sends one."""
+    try:
+        (length,) = _LENGTH.unpack(await stream.readexactly(_LENGTH.size))
+        if length > MAX_FRAME_BYTES:
+            return None
+        return await stream.readexactly(length)
+    except (asyncio.IncompleteReadError, ConnectionError):
+        return None
+
+
+def _skip(stream: BinaryIO, length: int) -> bool:
+    while length > 0:
+        block = stream.read(min(length, 65536))
+        if not block:
+            return False
+        length -= len(block)
+    return True
+
+
+def _request(fields: dict[str, Any]) -> InfillRequest:
+    hole, drafts = fields.pop("hole"), fields.pop("drafts")
+    return InfillRequest(
+        hole=None if hole is None else Hole(**{**hole, "kind": HoleKind(hole["kind"])}),
+        drafts=None if drafts is None else tuple(Draft(**draft) for draft in drafts),
+        **fields,
+    )
+
+
+def _answer(fields: dict[str, Any]) -> Answer:
+    reason = fields.pop("reason")
+    candidates = (Candidate(**{**item, "source": Source(item["source"])}) for item in fields.pop("candidates"))
+    return Answer(tuple(candidates), None if reason is None else Reason(reason), **fields)
+
+
+_READERS: dict[str, Callable[[dict[str, Any]], Message]] = {
+    "infill": lambda fields: Infill(request=_request(fields.pop("request")), **fields),
+    "warm": lambda fields: Warm(request=_request(fields.pop("request")), **fields),
+    "cancel": lambda fields: Cancel(**fields),
+    "shutdown": lambda fields: Shutdown(**fields),
+    "status": lambda fields: Status(state=State(fields.pop("state")), **fields),
+    "answer": lambda fields: Answered(answer=_answer(fields.pop("answer")), **fields),
+    "failure": lambda fields: Failure(**fields),
+}
+_TYPES: dict[type, str] = {
+    Infill: "infill",
+    Warm: "warm",
+    Cancel: "cancel",
+    Shutdown: "shutdown",
+    Status: "status",
+    Answered: "answer",
+    Failure: "failure",
+}

@@ -1,0 +1,43 @@
+"""The command line: `infill-ls` or `python -m lsp_server`. Without a sub-command it serves.
+
+Each sub-command is a function here that imports what it needs itself, so that serving starts fast.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a sub-command; its exit status."""
+    options = _parser().parse_args(sys.argv[1:] if arguments is None else arguments)
+    run = options.run
+    return int(run(options))
+
+
+def serve(_options: argparse.Namespace) -> int:
+    """Serve an editor on stdin and stdout."""
+    from lsp_server.server import serve_stdio
+
+    return serve_stdio()
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="infill-ls", description="A language server that fills code in.")
+    _add_stdio(parser)
+    parser.set_defaults(run=serve)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+
+    serving = commands.add_parser("serve", help="serve an editor on stdin and stdout (the default)")
+    _add_stdio(serving)
+    serving.set_defaults(run=serve)
+    return parser
+
+
+def _add_stdio(parser: argparse.ArgumentParser) -> None:
+    # Some clients append it; there is no other transport.
+    parser.add_argument("--stdio", action="store_true", help="accepted and ignored")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,275 @@
+"""Open documents as immutable snapshots, and the edits that lead from one to the next.
+
+Lines end as the protocol says, at \\n, \\r\\n and \\r and nowhere else. A keystroke costs the changed lines, plus
+copies and sums over the lines that run at C speed (about 0.4 ms for 20,000 lines).
+"""
+
+import itertools
+import re
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from lsp_server.convert import Place, line_content, mend_surrogates, utf8_length
+from lsp_server.syntax_tree import SyntaxTree
+
+REMEMBERED_VERSIONS = 64  # how far back an undo or redo is recognised
+COMPARED_CHARS = 10_000  # a replacement larger than this is not looked into
+
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)")
+_FINGERPRINT_MASK = (1 << 64) - 1
+_PAIRS = frozenset(("()", "[]", "{}", "<>", '""', "''", "``"))
+
+
+class EditKind(StrEnum):
+    """What the last change of a document did."""
+
+    NONE = "none"  # nothing since it was opened
+    INSERTION = "insertion"
+    DELETION = "deletion"
+    UNDO = "undo"  # or redo: led back to a text that was there before
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Replace what is between two places by `text`. Without places: replace everything."""
+
+    text: str
+    start: Place | None = None
+    end: Place | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """One version of a document.
+
+    `lines` include their terminators; the last one never has any, so there is always at least one line. `sizes` are
+    the lines' lengths in UTF-8 bytes. `version` is the server's own and grows with every change of any document, since
+    a client's may jump or be absent. `cursor` is where the last change suggests the cursor to be.
+    """
+
+    uri: str
+    language: str
+    version: int
+    lines: tuple[str, ...]
+    sizes: tuple[int, ...]
+    syntax: SyntaxTree
+    last_edit: EditKind = EditKind.NONE
+    cursor: Place = (0, 0)
+
+    def byte_offset(self, place: Place) -> int:
+        """UTF-8 bytes of the text left of a place."""
+        row, column = place
+        return sum(self.sizes[:row]) + utf8_length(self.lines[row][:column])
+
+    @property
+    def size(self) -> int:
+        """UTF-8 bytes of the whole text."""
+        return sum(self.sizes)
+
+
+@dataclass(slots=True)
+class _Open:
+    snapshot: Snapshot
+    fingerprint: int
+    opened: int = 1  # windows; a client may open what is open already
+    earlier: deque[int] = field(default_factory=lambda: deque(maxlen=REMEMBERED_VERSIONS))
+
+
+class Documents:
+    """The documents the client has open."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, _Open] = {}
+        self._versions = itertools.count(1)
+
+    def get(self, uri: str) -> Snapshot | None:
+        """The newest snapshot; None for a document that is not open."""
+        held = self._open.get(uri)
+        return None if held is None else held.snapshot
+
+    def snapshots(self) -> list[Snapshot]:
+        """The newest snapshots of all documents, the most recently changed first."""
+        return sorted((held.snapshot for held in self._open.values()), key=lambda s: s.version, reverse=True)
+
+    def open(self, uri: str, language: str, text: str) -> Snapshot:
+        """Open a document, or once more with this text."""
+        lines = split_lines(mend_surrogates(text))
+        sizes = tuple(map(utf8_length, lines))
+        snapshot = Snapshot(uri, language, next(self._versions), lines, sizes, SyntaxTree.of(language, lines))
+        opened = self._open[uri].opened + 1 if uri in self._open else 1
+        self._open[uri] = _Open(snapshot, _fingerprint(lines), opened)
+        return snapshot
+
+    def close(self, uri: str) -> bool:
+        """Forget a document once it was closed as often as opened; whether it is gone."""
+        held = self._open.get(uri)
+        if held is not None:
+            held.opened -= 1
+            if held.opened <= 0:
+                del self._open[uri]
+        return uri not in self._open
+
+    def change(self, uri: str, changes: Iterable[Change]) -> Snapshot | None:
+        """Apply the changes of one notification; None if the document is not open.
+
+        `changes` is taken lazily: each is asked for when the one before it stands in `get(uri)`, because its places
+        refer to that text.
+        """
+        held = self._open.get(uri)
+        if held is None:
+            return None
+        before = held.fingerprint
+        net: list[_Net] = []
+        for change in changes:
+            applied = _apply(held.snapshot, change, next(self._versions))
+            held.fingerprint = (held.fingerprint + applied.fingerprint) & _FINGERPRINT_MASK
+            held.snapshot = applied.snapshot
+            net.append(applied.net)
+        row, column = held.snapshot.cursor
+        if net and net[-1].inserted in _PAIRS:  # the editor closed it; the cursor is inside
+            column -= 1
+        held.snapshot = replace(held.snapshot, last_edit=_classify(held, before, net), cursor=(row, column))
+        held.earlier.append(before)
+        return held.snapshot
+
+
+def edited_lines(snapshot: Snapshot, change: Change) -> Snapshot:
+    """What the document would be after a change that nobody has made; its `cursor` is right of the change's text."""
+    after = _apply(snapshot, change, snapshot.version).snapshot
+    return replace(after, syntax=SyntaxTree.none())
+
+
+def split_lines(text: str) -> tuple[str, ...]:
+    """The lines of `text` with their terminators, and what follows the last terminator, be it empty."""
+    if "\r" in text:
+        lines = _LINE.findall(text)
+        return (*lines, text[sum(map(len, lines)) :])
+    *lines, last = text.split("\n")
+    return (*(line + "\n" for line in lines), last)
+
+
+@dataclass(frozen=True, slots=True)
+class _Net:
+    """What a change took away and what it put in, without what both have in common at their ends."""
+
+    removed: str
+    inserted: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Applied:
+    snapshot: Snapshot
+    fingerprint: int  # to be added to that of the text before
+    net: _Net
+
+
+def _apply(old: Snapshot, change: Change, version: int) -> _Applied:
+    lines = old.lines
+    text = mend_surrogates(change.text)
+    if change.start is None or change.end is None:
+        return _replace_all(old, split_lines(text), version)
+    start, end = sorted((change.start, change.end))
+    removed = _between(lines, start, end)
+
+    first = start[0]
+    segment = lines[first][: start[1]] + text + lines[end[0]][end[1] :]
+    if segment.startswith("\n") and first and lines[first - 1].endswith("\r"):
+        first -= 1  # the two characters have become one line end
+        segment = lines[first] + segment
+    fresh = split_lines(segment)
+    beyond = end[0] + 1
+    if beyond < len(lines):  # what follows the last terminator is the next line
+        fresh = fresh[:-1]
+    replaced = lines[first:beyond]
+    after = (*lines[:first], *fresh, *lines[beyond:])
+    left = sum(map(len, lines[first : start[0]])) + start[1] + len(text)
+    cursor = _place_at(after, first, left)
+
+    start_byte = old.byte_offset(start)
+    syntax = old.syntax.edited(
+        fresh,
+        start_byte,
+        start_byte + utf8_length(removed),
+        start_byte + utf8_length(text),
+        _point(lines, start),
+        _point(lines, end),
+        _point(after, cursor),
+    )
+    net = _net(removed, text)
+    sizes = (*old.sizes[:first], *map(utf8_length, fresh), *old.sizes[beyond:])
+    snapshot = Snapshot(old.uri, old.language, version, after, sizes, syntax, old.last_edit, cursor)
+    return _Applied(snapshot, _fingerprint(fresh) - _fingerprint(replaced), net)
+
+
+def _replace_all(old: Snapshot, lines: tuple[str, ...], version: int) -> _Applied:
+    """The whole text anew, as a change of only those lines that differ, so that the tree and the cursor survive."""
+    shortest = min(len(old.lines), len(lines)) - 1
+    top = next((row for row in range(shortest) if old.lines[row] != lines[row]), shortest)
+    bottom = 0
+    while bottom < shortest - top and old.lines[-1 - bottom] == lines[-1 - bottom]:
+        bottom += 1
+    end = (len(old.lines) - bottom, 0) if bottom else _place_at(old.lines, top, old.size)
+    removed, text = _between(old.lines, (top, 0), end), "".join(lines[top : len(lines) - bottom])
+    if "\r" in removed or "\r" in text or len(removed) + len(text) > COMPARED_CHARS:
+        return _apply(old, Change(text, (top, 0), end), version)
+    net = _net(removed, text)
+    prefix = _common_prefix(removed, text)
+    end = _place_at(old.lines, top, prefix + len(net.removed))
+    return _apply(old, Change(net.inserted, _place_at(old.lines, top, prefix), end), version)
+
+
+def _between(lines: Sequence[str], start: Place, end: Place) -> str:
+    (top, left), (bottom, right) = start, end
+    if top == bottom:
+        return lines[top][left:right]
+    return lines[top][left:] + "".join(lines[top + 1 : bottom]) + lines[bottom][:right]
+
+
+def _place_at(lines: Sequence[str], row: int, offset: int) -> Place:
+    """The place `offset` characters after the start of a row."""
+    while row < len(lines) - 1 and offset >= len(lines[row]):
+        offset -= len(lines[row])
+        row += 1
+    return row, min(offset, len(line_content(lines[row])))
+
+
+def _point(lines: Sequence[str], place: Place) -> tuple[int, int]:
+    row, column = place
+    return row, utf8_length(lines[row][:column])
+
+
+def _net(removed: str, inserted: str) -> _Net:
+    if len(removed) + len(inserted) > COMPARED_CHARS:
+        return _Net(removed, inserted)
+    prefix = _common_prefix(removed, inserted)
+    removed, inserted = removed[prefix:], inserted[prefix:]
+    suffix = _common_prefix(removed[::-1], inserted[::-1])
+    return _Net(removed[: len(removed) - suffix], inserted[: len(inserted) - suffix])
+
+
+def _common_prefix(left: str, right: str) -> int:
+    pairs = enumerate(zip(left, right, strict=False))
+    return next((at for at, (one, other) in pairs if one != other), min(len(left), len(right)))
+
+
+def _classify(held: _Open, before: int, net: Sequence[_Net]) -> EditKind:
+    effective = [item for item in net if item.removed or item.inserted]
+    if held.fingerprint == before or not effective:
+        return held.snapshot.last_edit
+    if held.fingerprint in held.earlier and not all(map(_is_typed, effective)):
+        return EditKind.UNDO
+    return EditKind.INSERTION if effective[-1].inserted else EditKind.DELETION
+
+
+def _is_typed(net: _Net) -> bool:
+    """Whether one key does this: a character, a pair of brackets, a line break with its indentation."""
+    text = net.inserted
+    line_break = text[:1] in ("\n", "\r") and not text.strip()
+    return not net.removed and (len(text) == 1 or text in _PAIRS or line_break)
+
+
+def _fingerprint(lines: Iterable[str]) -> int:
+    """The same for the same lines in any order; that of a change is the difference of those it swaps."""
+    return sum(map(hash, lines)) & _FINGERPRINT_MASK

@@ -1,0 +1,270 @@
+"""The worker process as the server sees it: started, asked, restarted, and never waited for beyond a deadline.
+
+    EngineClient    one worker at a time; requests of a document that are equal share one answer
+    supervision     a task that starts the worker, reads its frames until it ends, waits, and starts it again
+
+Invariant: every `ask` returns by its deadline, whatever the worker does.
+"""
+
+import asyncio
+import itertools
+import logging
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import infill_engine
+from infill_engine.errors import WorkerError
+from infill_engine.types import Answer, InfillRequest, Reason
+from infill_engine.worker.protocol import (
+    Answered,
+    Cancel,
+    Failure,
+    Infill,
+    Message,
+    State,
+    Status,
+    Warm,
+    decode,
+    encode,
+    read_frame_async,
+)
+from lsp_server.settings import EngineChoice
+
+RESTART_SECONDS = 0.5  # after the first death; twice as long after each further one
+RESTART_SECONDS_MOST = 30.0
+HEALTHY_SECONDS = 60.0  # a worker that was ready this long is forgiven its predecessors
+DEATHS = 6  # in a row, after which only the user starts it again
+EXIT_SECONDS = 1.0
+UNREAD_BYTES = 4 * 1024 * 1024  # a worker that has left this much unread gets no more
+WAY_BACK_SECONDS = 0.004  # kept from the worker's deadline for the frame and our answer
+
+Command = Callable[[EngineChoice], Sequence[str]]
+log = logging.getLogger(__name__)
+
+
+def worker_command(choice: EngineChoice) -> Sequence[str]:
+    """The command line that starts the worker for an engine."""
+    return (sys.executable, "-m", "infill_engine.worker", "--model", choice.model, "--device", choice.device)
+
+
+@dataclass(slots=True, eq=False)
+class _Flight:
+    """One infill on its way. One that nobody waited for yet is speculative and worth finishing."""
+
+    id: int
+    document: str
+    request: InfillRequest
+    answer: "asyncio.Future[Answer]"
+    waiting: int = 0
+
+
+@dataclass(eq=False)
+class EngineClient:
+    """Asks the worker and keeps it alive.
+
+    `on_status` hears of every change of the worker's state, `on_trouble` gets a sentence for the user when the worker
+    dies for the first time, gives up, or cannot load its model. Both are called on the event loop.
+    """
+
+    on_status: Callable[[Status], None]
+    on_trouble: Callable[[str], None]
+    command: Command = worker_command
+    status: Status = field(default_factory=lambda: Status(State.LOADING))
+    _choice: EngineChoice = field(default_factory=EngineChoice)
+    _supervision: "asyncio.Task[None] | None" = None
+    _process: asyncio.subprocess.Process | None = None
+    _flights: dict[int, _Flight] = field(default_factory=dict)
+    _newest: dict[str, _Flight] = field(default_factory=dict)  # by document, done or not
+    _ids: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
+    _told: set[str] = field(default_factory=set)
+    _switching: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    @property
+    def running(self) -> bool:
+        """Whether a worker is there or about to be."""
+        return self._supervision is not None and not self._supervision.done()
+
+    async def start(self, choice: EngineChoice) -> None:
+        """Start the worker, or replace one that runs."""
+        async with self._switching:
+            await self._stop()
+            self._choice = choice
+            self._told.clear()
+            self._report(Status(State.LOADING, model=choice.model, device=choice.device))
+            self._supervision = asyncio.create_task(self._supervise())
+
+    async def stop(self) -> None:
+        """End the worker. Requests on their way are answered."""
+        async with self._switching:
+            await self._stop()
+
+    async def ask(self, document: str, request: InfillRequest, due: float) -> Answer:
+        """The answer to a request, at the latest at `due` (seconds of the monotonic clock).
+
+        Joins a request that is equal and on its way, or just answered; any other of the same document is superseded.
+        """
+        flight = self._flight(document, request, due)
+        if flight is None:
+            return Answer(reason=Reason.LOADING if self.status.state is State.LOADING else Reason.WORKER_FAILED)
+        flight.waiting += 1
+        try:
+            return await asyncio.wait_for(asyncio.shield(flight.answer), max(0.0, due - time.monotonic()))
+        except TimeoutError:
+            return Answer(reason=Reason.DEADLINE)
+        finally:
+            flight.waiting -= 1
+            if not flight.waiting:
+                self._withdraw(flight, Reason.CANCELLED)
+
+    def speculate(self, document: str, request: InfillRequest, due: float) -> None:
+        """Begin with a request that is likely to be asked soon."""
+        self._flight(document, request, due)
+
+    def withdraw(self, document: str, *, unless: InfillRequest | None = None) -> None:
+        """Nobody wants what is on its way for this document any more, unless it is this very request."""
+        flight = self._newest.get(document)
+        if flight is not None and flight.request != unless:
+            self._withdraw(flight, Reason.SUPERSEDED)
+
+    def forget(self, document: str) -> None:
+        """The document is closed."""
+        self.withdraw(document)
+        self._newest.pop(document, None)
+
+    def warm(self, document: str, request: InfillRequest) -> None:
+        """Have the worker read a context ahead of time. Allowed while the model is loading."""
+        self._send(Warm(document, request))
+
+    async def _stop(self) -> None:
+        task, self._supervision = self._supervision, None
+        if task is not None:
+            task.cancel()
+            await asyncio.wait((task,), timeout=2 * EXIT_SECONDS)
+
+    def _flight(self, document: str, request: InfillRequest, due: float) -> _Flight | None:
+        newest = self._newest.get(document)
+        if newest is not None and newest.request == request and _worth_joining(newest):
+            return newest
+        if newest is not None:
+            self._withdraw(newest, Reason.SUPERSEDED)
+        if self.status.state is not State.READY:
+            return None
+        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        flight = _Flight(next(self._ids), document, request, future)
+        if not self._send(Infill(flight.id, document, request, due - WAY_BACK_SECONDS)):
+            return None
+        self._flights[flight.id] = self._newest[document] = flight
+        return flight
+
+    def _withdraw(self, flight: _Flight, reason: Reason) -> None:
+        if not flight.answer.done():
+            self._flights.pop(flight.id, None)
+            flight.answer.set_result(Answer(reason=reason))
+            self._send(Cancel(flight.id))
+
+    def _send(self, message: Message) -> bool:
+        process = self._process
+        if process is None or process.stdin is None or process.stdin.is_closing():
+            return False
+        if process.stdin.transport.get_write_buffer_size() > UNREAD_BYTES:
+            return False
+        try:
+            process.stdin.write(encode(message))
+        except (OSError, WorkerError) as fault:
+            log.warning("could not send to the worker: %s", type(fault).__name__)
+            return False
+        return True
+
+    async def _supervise(self) -> None:
+        deaths = 0
+        while True:
+            began = time.monotonic()
+            code = await self._run_once()
+            deaths = 1 if time.monotonic() - began > HEALTHY_SECONDS else deaths + 1
+            log.warning("the worker ended with code %s", code)
+            if deaths >= DEATHS or code is None:
+                return self._give_up(deaths)
+            self._report(Status(State.LOADING, "restarting", 0.0, self._choice.model, self._choice.device))
+            self._tell("The infill engine stopped unexpectedly and is being restarted.")
+            await asyncio.sleep(min(RESTART_SECONDS_MOST, RESTART_SECONDS * 2 ** (deaths - 1)))
+
+    async def _run_once(self) -> int | None:
+        """Start the worker and read its frames until it ends; its exit code, or None if it could not be started."""
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *self.command(self._choice),
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                # Not the editor's folder: a file there could pose as one of our modules.
+                cwd=Path(infill_engine.__file__).parent.parent,
+                start_new_session=os.name == "posix",  # the editor's Ctrl-C is not meant for it
+            )
+        except OSError as fault:
+            log.warning("could not start the worker: %s", type(fault).__name__)
+            return None
+        assert process.stdout is not None
+        self._process = process
+        try:
+            while (payload := await read_frame_async(process.stdout)) is not None:
+                self._receive(decode(payload))
+            return await asyncio.wait_for(process.wait(), EXIT_SECONDS)
+        except TimeoutError:  # it closed its pipe and yet lives
+            return -1
+        finally:
+            self._process = None
+            self._answer_all(Reason.WORKER_FAILED)
+            if process.returncode is None:
+                process.kill()  # nothing in a worker is worth saving
+                await process.wait()
+
+    def _receive(self, message: Message | None) -> None:
+        match message:
+            case Status():
+                self._report(message)
+                if message.state is State.FAILED:
+                    self._tell(f"The infill engine could not load its model. {message.detail}")
+            case Answered():
+                self._land(message.id, message.answer)
+            case Failure():
+                log.warning("the engine failed on a request: %s", message.message)
+                self._tell(message.message)
+                self._land(message.id, Answer(reason=Reason.WORKER_FAILED))
+            case _:
+                pass
+
+    def _land(self, flight_id: int, answer: Answer) -> None:
+        flight = self._flights.pop(flight_id, None)
+        if flight is not None and not flight.answer.done():
+            flight.answer.set_result(answer)
+
+    def _answer_all(self, reason: Reason) -> None:
+        for flight_id in list(self._flights):
+            self._land(flight_id, Answer(reason=reason))
+        self._newest.clear()
+
+    def _give_up(self, deaths: int) -> None:
+        how = f"stopped {deaths} times in a row" if deaths > 1 else "could not be started"
+        advice = f"The infill engine {how}. See the server's log, then run the command infill.restartEngine."
+        self._report(Status(State.FAILED, advice, 0.0, self._choice.model, self._choice.device))
+        self._tell(advice)
+
+    def _report(self, status: Status) -> None:
+        self.status = status
+        self.on_status(status)
+
+    def _tell(self, sentence: str) -> None:
+        if sentence not in self._told:
+            self._told.add(sentence)
+            self.on_trouble(sentence)
+
+
+def _worth_joining(flight: _Flight) -> bool:
+    """Still on its way, or answered in full. What a deadline cut short may do better on a second try."""
+    if not flight.answer.done():
+        return True
+    answer = flight.answer.result()
+    return bool(answer.candidates) and not any(candidate.partial for candidate in answer.candidates)

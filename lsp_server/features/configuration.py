@@ -1,0 +1,64 @@
+"""Settings: from the initialization options, workspace/didChangeConfiguration and workspace/configuration."""
+
+import asyncio
+from collections.abc import Mapping
+
+from lsprotocol import types
+
+from lsp_server.excludes import bad_patterns
+from lsp_server.session import Session
+from lsp_server.settings import KEYS, SECTION, read_settings
+
+PULL_SECONDS = 1.0  # a client that takes longer to tell its settings is not waited for
+
+
+def did_change_configuration(session: Session, params: types.DidChangeConfigurationParams) -> None:
+    """Take what was sent; a client that only says that something changed is asked what."""
+    told = _section(params.settings)
+    if told is not None:
+        session.in_background(apply_options(session, told))
+    elif session.can_pull_settings:
+        session.in_background(pull_settings(session))
+
+
+async def pull_settings(session: Session) -> None:
+    """Ask the client for its settings and apply them."""
+    item = types.ConfigurationItem(section=SECTION)
+    reply = session.protocol.send_request_async(types.WORKSPACE_CONFIGURATION, types.ConfigurationParams(items=[item]))
+    # Not wait_for: a request to the client must not be cancelled, its late answer would find no one.
+    done, _ = await asyncio.wait((reply,), timeout=PULL_SECONDS)
+    told = reply.result() if done and reply.exception() is None else None
+    first = told[0] if isinstance(told, list | tuple) and told else None
+    await apply_options(session, first if isinstance(first, Mapping) else {})
+
+
+async def apply_options(session: Session, options: object) -> None:
+    """Lay the user's options over those known before, say what is wrong with them, and have the engine follow."""
+    if isinstance(options, Mapping):
+        session.options = {**session.options, **options}
+        options = session.options
+    settings, warnings = read_settings(options)
+    wrong = tuple(
+        f"infill-ls: the pattern {pattern!r} in excludes is not .gitignore syntax and is ignored."
+        for pattern in bad_patterns(settings.excludes)
+    )
+    for warning in (*warnings, *wrong):
+        session.warn_once(warning)
+    before, session.settings = session.settings, settings
+    if not session.initialized:
+        return
+    if not settings.enable:
+        await session.engine.stop()
+        session.reporter.off()
+    elif not session.engine.running or settings.engine != before.engine:
+        await session.engine.start(session.resolve(settings.engine))
+
+
+def _section(settings: object) -> Mapping[str, object] | None:
+    """Our part of what a client sent; None if it has none. Some send the settings of everything."""
+    if not isinstance(settings, Mapping):
+        return None
+    ours = settings.get(SECTION)
+    if isinstance(ours, Mapping):
+        return ours
+    return settings if any(key in KEYS for key in settings) else None

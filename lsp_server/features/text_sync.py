@@ -1,0 +1,51 @@
+"""textDocument/didOpen, didChange, didClose: keep the documents, and begin to compute before anybody asks."""
+
+from collections.abc import Iterator
+
+from lsprotocol import types
+
+from lsp_server.convert import to_place
+from lsp_server.documents import Change, EditKind
+from lsp_server.session import Session
+from lsp_server.wire import arrived
+
+
+def did_open(session: Session, params: types.DidOpenTextDocumentParams) -> None:
+    """Take the document and have the engine read it."""
+    document = params.text_document
+    snapshot = session.documents.open(document.uri, str(document.language_id), document.text)
+    session.engine.withdraw(document.uri)
+    session.warm(snapshot)
+
+
+def did_change(session: Session, params: types.DidChangeTextDocumentParams) -> None:
+    """Apply the changes; what was under way for the old text is overtaken."""
+    uri = params.text_document.uri
+    snapshot = session.documents.change(uri, _changes(session, uri, params.content_changes))
+    session.engine.withdraw(uri)
+    session.hold_speculation()
+    if snapshot is not None and snapshot.last_edit is EditKind.INSERTION:
+        session.speculate_soon(snapshot, arrived())
+
+
+def did_close(session: Session, params: types.DidCloseTextDocumentParams) -> None:
+    """Forget the document, unless it is open in another window."""
+    uri = params.text_document.uri
+    if session.documents.close(uri):
+        session.engine.forget(uri)
+
+
+def _changes(
+    session: Session, uri: str, events: "list[types.TextDocumentContentChangeEvent] | object"
+) -> Iterator[Change]:
+    assert isinstance(events, list | tuple)
+    for event in events:
+        snapshot = session.documents.get(uri)
+        if snapshot is None:
+            return
+        if isinstance(event, types.TextDocumentContentChangePartial):
+            start = to_place(snapshot.lines, event.range.start, session.encoding)
+            end = to_place(snapshot.lines, event.range.end, session.encoding)
+            yield Change(event.text, start, end)
+        else:
+            yield Change(event.text)

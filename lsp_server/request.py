@@ -1,0 +1,80 @@
+"""From a snapshot and a place in it to the request the engine answers."""
+
+from collections.abc import Iterable, Iterator
+
+from infill_engine.canvas.hole import hole_at
+from infill_engine.context.retrieval import find_drafts
+from infill_engine.context.window import window_at
+from infill_engine.settings import WindowSettings
+from infill_engine.types import InfillRequest
+from lsp_server.convert import Place
+from lsp_server.documents import Change, Snapshot, edited_lines
+from lsp_server.settings import ServerSettings
+
+WINDOW = WindowSettings()
+BEFORE_CHARS = 100_000  # of this file, left of the cursor, searched for drafts
+AFTER_CHARS = 50_000
+OTHER_CHARS = 40_000  # of each other open file
+OTHER_FILES = 4
+
+
+def build_request(
+    snapshot: Snapshot, place: Place, settings: ServerSettings, others: Iterable[Snapshot] = ()
+) -> InfillRequest:
+    """The request for the hole at `place`. `others` are open documents, nearest first; those of its language count.
+
+    Equal text around equal places gives equal requests, so that one can join another that is under way.
+    """
+    lines, (row, column) = snapshot.lines, place
+    prefix, suffix = window_at(lines, row, column, WINDOW)
+    tree = snapshot.syntax.tree(lines, snapshot.size)
+    hole = hole_at(prefix, suffix, snapshot.language, tree, None if tree is None else snapshot.byte_offset(place))
+    drafts = find_drafts(prefix, suffix, list(_sources(snapshot, place, others)), hole)
+    return InfillRequest(prefix, suffix, snapshot.language, hole, drafts, settings.candidates)
+
+
+def build_context(snapshot: Snapshot, place: Place) -> InfillRequest:
+    """What the engine needs to read the text around `place` ahead of time; the hole does not matter yet."""
+    return InfillRequest(*window_at(snapshot.lines, *place, WINDOW), snapshot.language)
+
+
+def build_request_with(
+    snapshot: Snapshot,
+    start: Place,
+    end: Place,
+    selected: str,
+    settings: ServerSettings,
+    others: Iterable[Snapshot] = (),
+) -> InfillRequest:
+    """The request for the hole right of `selected`, once that has replaced what is between two places."""
+    edited = edited_lines(snapshot, Change(selected, start, end))
+    return build_request(edited, edited.cursor, settings, others)
+
+
+def _sources(snapshot: Snapshot, place: Place, others: Iterable[Snapshot]) -> Iterator[str]:
+    lines, (row, column) = snapshot.lines, place
+    yield _up_to(lines, row, lines[row][:column])
+    yield _from(lines, row + 1, lines[row][column:], AFTER_CHARS)
+    near = (other for other in others if other.language == snapshot.language and other.uri != snapshot.uri)
+    for other, _ in zip(near, range(OTHER_FILES), strict=False):
+        yield _from(other.lines, 0, "", OTHER_CHARS)
+
+
+def _up_to(lines: tuple[str, ...], row: int, left: str) -> str:
+    taken = [left]
+    total = len(left)
+    while row > 0 and total < BEFORE_CHARS:
+        row -= 1
+        taken.append(lines[row])
+        total += len(lines[row])
+    return "".join(reversed(taken))[-BEFORE_CHARS:]
+
+
+def _from(lines: tuple[str, ...], row: int, right: str, most: int) -> str:
+    taken = [right]
+    total = len(right)
+    while row < len(lines) and total < most:
+        taken.append(lines[row])
+        total += len(lines[row])
+        row += 1
+    return "".join(taken)[:most]

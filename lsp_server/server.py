@@ -1,0 +1,110 @@
+"""The pygls server and what is registered with it. Nothing is computed here."""
+
+import asyncio
+import logging
+import os
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from importlib import metadata
+from threading import Event
+from typing import BinaryIO
+
+from lsprotocol import types
+from pygls.io_ import StdinAsyncReader, StdoutWriter, run_async
+from pygls.lsp.server import LanguageServer
+
+from lsp_server.engine_client import Command, worker_command
+from lsp_server.features import commands, configuration, lifecycle, text_sync
+from lsp_server.features.inline_completion import inline_completion
+from lsp_server.session import Session
+from lsp_server.wire import WireProtocol, silence_libraries
+
+NAME = "infill-ls"
+
+log = logging.getLogger(__name__)
+
+
+class InfillServer(LanguageServer):
+    """One client's server."""
+
+    protocol: WireProtocol
+
+    def report_server_error(self, error: Exception, source: object) -> None:  # noqa: ARG002
+        """Faults go to the log by name only: their text may quote the user's code, and a pop-up helps nobody."""
+        log.error("%s while handling a message", type(error).__name__)
+
+
+def create_server(command: Command = worker_command) -> tuple[InfillServer, Session]:
+    """A server with everything registered, and its session. `command` starts the worker."""
+    server = InfillServer(
+        NAME,
+        _version(),
+        text_document_sync_kind=types.TextDocumentSyncKind.Incremental,
+        protocol_cls=WireProtocol,
+    )
+    session = Session(server.protocol, command)
+    features: dict[str, Callable[..., object]] = {
+        types.INITIALIZE: lifecycle.initialize,
+        types.INITIALIZED: lifecycle.initialized,
+        types.SHUTDOWN: lifecycle.shutdown,
+        types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: lifecycle.did_change_workspace_folders,
+        types.WORKSPACE_DID_CHANGE_CONFIGURATION: configuration.did_change_configuration,
+        types.TEXT_DOCUMENT_DID_OPEN: text_sync.did_open,
+        types.TEXT_DOCUMENT_DID_CHANGE: text_sync.did_change,
+        types.TEXT_DOCUMENT_DID_CLOSE: text_sync.did_close,
+    }
+    for method, handler in features.items():
+        server.feature(method)(partial(handler, session))
+    # Without options pygls does not advertise the capability.
+    server.feature(types.TEXT_DOCUMENT_INLINE_COMPLETION, types.InlineCompletionOptions())(
+        partial(inline_completion, session)
+    )
+
+    # A function of its own: pygls reads the parameters of a partial's inside and would ask the client for a session.
+    async def restart_engine(*_arguments: object) -> None:
+        await commands.restart_engine(session)
+
+    server.command(commands.RESTART_ENGINE)(restart_engine)
+    return server, session
+
+
+def serve_stdio(command: Command = worker_command) -> int:
+    """Serve one client on stdin and stdout until it leaves; the exit status the protocol asks for."""
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(name)s: %(message)s")
+    silence_libraries()
+    stdin, stdout = _claim_stdio()
+    server, session = create_server(command)
+    server.protocol.set_writer(StdoutWriter(stdout))
+    try:
+        asyncio.run(_serve(server, session, stdin))
+    except (BrokenPipeError, KeyboardInterrupt):
+        return 1
+    except SystemExit as leave:
+        return leave.code if isinstance(leave.code, int) else 1
+    return 1  # the client left without saying so
+
+
+async def _serve(server: InfillServer, session: Session, stdin: BinaryIO) -> None:
+    # An executor of its own: nothing we compute may keep the next message from being read.
+    reader = StdinAsyncReader(stdin, ThreadPoolExecutor(1, "stdin"))
+    try:
+        await run_async(Event(), reader, server.protocol, log, server.report_server_error)
+    finally:
+        await session.engine.stop()
+
+
+def _claim_stdio() -> tuple[BinaryIO, BinaryIO]:
+    """Stdin and stdout for the protocol alone: descriptor 1 becomes stderr, so that no stray print breaks a message."""
+    stdout = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    return sys.stdin.buffer, stdout
+
+
+def _version() -> str:
+    try:
+        return metadata.version(NAME)
+    except metadata.PackageNotFoundError:
+        return "0"

@@ -1,0 +1,137 @@
+"""Everything one client's connection holds. The features are functions over it."""
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from infill_engine.types import Reason
+from infill_engine.worker.protocol import State, Status
+from lsp_server.documents import Documents, EditKind, Snapshot
+from lsp_server.engine_client import Command, EngineClient, worker_command
+from lsp_server.excludes import is_excluded
+from lsp_server.settings import EngineChoice, ServerSettings
+from lsp_server.status import StatusReporter
+from lsp_server.wire import WireProtocol
+
+LARGEST_BYTES = 20_000_000  # of a document that is filled in at all
+# Changes that arrive in one burst are answered once: the last of them starts the computing.
+BURST_SECONDS = 0.004
+WARMED_ROW = 30  # a window that ends here shares most of its prefix with any place near the top of the file
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(eq=False)
+class Session:
+    """State of a connection: documents, settings, the engine, and what the client told about itself."""
+
+    protocol: WireProtocol
+    command: Command = worker_command
+    documents: Documents = field(default_factory=Documents)
+    settings: ServerSettings = field(default_factory=ServerSettings)
+    encoding: str = "utf-16"
+    roots: tuple[str, ...] = ()
+    first_options: object = None  # the client's initialization options
+    options: dict[str, Any] = field(default_factory=dict)  # all that the user has set, as it came
+    can_pull_settings: bool = False
+    can_register_settings: bool = False
+    initialized: bool = False
+    reporter: StatusReporter = field(init=False)
+    engine: EngineClient = field(init=False)
+    _timer: asyncio.TimerHandle | None = None
+    _warned: set[str] = field(default_factory=set)
+    _tasks: "set[asyncio.Task[None]]" = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.reporter = StatusReporter(self.protocol)
+        self.engine = EngineClient(self._on_status, self.reporter.trouble, self.command)
+
+    def refusal(self, snapshot: Snapshot | None, *, invoked: bool) -> Reason | None:
+        """Why nothing is to be computed for a document, if so. None of it costs a model call."""
+        settings = self.settings
+        if not settings.enable:
+            return Reason.DISABLED
+        if snapshot is None or snapshot.size > LARGEST_BYTES:
+            return Reason.UNSUPPORTED
+        if not settings.allows_language(snapshot.language):
+            return Reason.DISABLED
+        if is_excluded(snapshot.uri, settings.excludes, self.roots):
+            return Reason.EXCLUDED
+        if not invoked and snapshot.last_edit in _WITHOUT_BEING_ASKED:
+            return _WITHOUT_BEING_ASKED[snapshot.last_edit]
+        return None
+
+    def speculate_soon(self, snapshot: Snapshot, arrived: float) -> None:
+        """Begin to compute for where the change that led to `snapshot` left the cursor, unless another one follows."""
+        self.hold_speculation()
+        if self.engine.status.state is State.READY and self.refusal(snapshot, invoked=False) is None:
+            due = arrived + self.settings.budget_ms / 1000
+            self._timer = asyncio.get_running_loop().call_later(BURST_SECONDS, self._speculate, snapshot, due)
+
+    def hold_speculation(self) -> None:
+        """The place to compute for is known, or there is none."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def warm(self, snapshot: Snapshot) -> None:
+        """Have the engine read the text where the user is likely to type, before anybody asks."""
+        if self.engine.running and self.refusal(snapshot, invoked=True) is None:
+            from lsp_server.request import build_context
+
+            near_the_top = (min(WARMED_ROW, len(snapshot.lines) - 1), 0)
+            place = near_the_top if snapshot.last_edit is EditKind.NONE else snapshot.cursor
+            self.engine.warm(snapshot.uri, build_context(snapshot, place))
+
+    def resolve(self, choice: EngineChoice) -> EngineChoice:
+        """The choice with a model path made absolute: the worker runs elsewhere than in the user's folder."""
+        model = Path(choice.model).expanduser()
+        if choice.model.startswith("~") or (len(model.parts) > 1 and ":" not in model.parts[0]):
+            root = Path(self.roots[0]) if self.roots else Path.cwd()
+            return replace(choice, model=str(root / model))
+        return choice
+
+    def encoding_agreed(self) -> str:
+        """The position encoding that pygls has negotiated."""
+        agreed = self.protocol.workspace.position_encoding
+        return str(getattr(agreed, "value", agreed))
+
+    def warn_once(self, sentence: str) -> None:
+        """Tell the user about something to be mended, unless they have heard."""
+        if sentence not in self._warned:
+            self._warned.add(sentence)
+            self.reporter.warn(sentence)
+
+    def in_background(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run something that no request waits for. Nothing cancels it, and a fault in it is only logged."""
+        task = asyncio.ensure_future(_logged(work))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _speculate(self, snapshot: Snapshot, due: float) -> None:
+        self._timer = None
+        if self.documents.get(snapshot.uri) is not snapshot:
+            return
+        from lsp_server.request import build_request
+
+        request = build_request(snapshot, snapshot.cursor, self.settings, self.documents.snapshots())
+        self.engine.speculate(snapshot.uri, request, due)
+
+    def _on_status(self, status: Status) -> None:
+        self.reporter.engine(status)
+        if status.state is State.READY:
+            for snapshot in self.documents.snapshots()[:1]:
+                self.warm(snapshot)
+
+
+_WITHOUT_BEING_ASKED = {EditKind.DELETION: Reason.DELETION, EditKind.UNDO: Reason.UNDO}
+
+
+async def _logged(work: Coroutine[Any, Any, None]) -> None:
+    try:
+        await work
+    except Exception as fault:
+        log.error("a background task failed: %s", type(fault).__name__)

@@ -1,0 +1,180 @@
+"""What a user can set: a flat camelCase object on the editor's side, frozen and defaulted dataclasses on ours.
+
+A value that does not fit is reported once in words and replaced by its default; nothing a user writes stops the server.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+SECTION = "infill"
+DEFAULT_EXCLUDES = (
+    ".env",
+    ".env.*",
+    "!.env.example",
+    "*.pem",
+    "*.key",
+    "*.p12",
+    "*.pfx",
+    "*.keystore",
+    "*.kdbx",
+    "id_rsa*",
+    "id_dsa*",
+    "id_ecdsa*",
+    "id_ed25519*",
+    ".netrc",
+    ".npmrc",
+    ".pypirc",
+    ".htpasswd",
+    ".pgpass",
+    ".ssh/",
+    ".gnupg/",
+    ".aws/credentials",
+    "secrets",
+    "secrets.*",
+    "*.secret",
+    "*.secrets",
+    "credentials.json",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class EngineChoice:
+    """Which engine the worker runs. A change restarts it."""
+
+    model: str = "default"
+    device: str = "auto"
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSettings:
+    """Everything a user can set. All but `engine` applies to the next request.
+
+    `languages` says yes or no by LSP language identifier; "*" is for those not named. `excludes` are patterns in
+    .gitignore syntax, matched against paths inside the workspace. `show_threshold` is the least confidence, 0 to 1, of
+    the best candidate that is shown without being asked for.
+    """
+
+    enable: bool = True
+    languages: Mapping[str, bool] = field(default_factory=lambda: {"*": True})
+    budget_ms: int = 200
+    candidates: int = 4
+    show_threshold: float = 0.1
+    excludes: tuple[str, ...] = DEFAULT_EXCLUDES
+    engine: EngineChoice = field(default_factory=EngineChoice)
+
+    def allows_language(self, language: str) -> bool:
+        """Whether documents of this LSP language identifier are to be filled in."""
+        return self.languages.get(language, self.languages.get("*", True))
+
+
+def read_settings(user: object) -> tuple[ServerSettings, tuple[str, ...]]:
+    """The settings that an editor's object means, and one warning for each entry in it that means nothing.
+
+    `user` is what came over the wire: flat, or nested under "infill". Absent and null entries have their defaults.
+    """
+    if user is None:
+        return ServerSettings(), ()
+    if not isinstance(user, Mapping):
+        return ServerSettings(), (f"infill-ls: settings are {_shown(user)}; expected an object. Using the defaults.",)
+    nested = user.get(SECTION)
+    entries: Mapping[Any, object] = nested if isinstance(nested, Mapping) else user
+    ours: dict[str, Any] = {}
+    warnings = []
+    for key, value in entries.items():
+        if key not in _READERS:
+            warnings.append(
+                f"infill-ls: unknown setting {_shown(key)} is ignored. Known are {', '.join(sorted(_READERS))}."
+            )
+        elif value is not None:
+            name, expected, read = _READERS[key]
+            try:
+                ours[name] = read(value)
+            except ValueError:
+                warnings.append(
+                    f"infill-ls: setting {key} is {_shown(value)}; expected {expected}. Using the default, "
+                    f"{_shown(_default(name))}."
+                )
+    engine = {item.name: ours.pop(item.name) for item in fields(EngineChoice) if item.name in ours}
+    return replace(ServerSettings(**ours), engine=EngineChoice(**engine)), tuple(warnings)
+
+
+def _boolean(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError
+    return value
+
+
+def _languages(value: object) -> Mapping[str, bool]:
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return {"*": "*" in value, **dict.fromkeys(value, True)}
+    if isinstance(value, Mapping) and all(isinstance(item, bool) for item in value.values()):
+        return {"*": True, **value}
+    raise ValueError
+
+
+def _strings(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise ValueError
+    return tuple(value)
+
+
+def _name(value: object) -> str:
+    if not isinstance(value, str) or not value.strip() or "\0" in value:
+        raise ValueError
+    return value.strip()
+
+
+def _whole(least: int, most: int) -> Callable[[object], int]:
+    def read(value: object) -> int:
+        number = _number(value)
+        if not least <= number <= most or number != int(number):
+            raise ValueError
+        return int(number)
+
+    return read
+
+
+def _share(value: object) -> float:
+    number = _number(value)
+    if not 0 <= number <= 1:
+        raise ValueError
+    return number
+
+
+def _number(value: object) -> float:
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        raise ValueError
+    return value
+
+
+# camelCase key -> our field, what is expected, how to read it
+_READERS: dict[str, tuple[str, str, Callable[[object], object]]] = {
+    "enable": ("enable", "true or false", _boolean),
+    "languages": (
+        "languages",
+        'a list of language identifiers, or an object such as {"*": true, "markdown": false}',
+        _languages,
+    ),
+    "budgetMs": ("budget_ms", "a whole number of milliseconds from 10 to 60000", _whole(10, 60_000)),
+    "candidates": ("candidates", "a whole number from 1 to 16", _whole(1, 16)),
+    "showThreshold": ("show_threshold", "a number from 0 to 1", _share),
+    "excludes": ("excludes", "a list of patterns in .gitignore syntax", _strings),
+    "model": ("model", 'a name such as "default", or the path of a model\'s folder', _name),
+    "device": ("device", 'a device such as "auto", "cpu" or "cuda"', _name),
+}
+KEYS = frozenset(_READERS)
+
+
+def _default(name: str) -> object:
+    value = getattr(EngineChoice() if name in EngineChoice.__slots__ else ServerSettings(), name)
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _shown(value: object) -> str:
+    try:
+        text = json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError):
+        text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."

@@ -1,0 +1,111 @@
+"""The protocol layer, hardened: whatever comes in, nothing crashes, every request is answered, no text reaches a log.
+
+pygls decodes strictly while it parses JSON; there a request with `"triggerKind": 0` gets no response at all. Here a
+message that does not decode is mended once (positions clamped, unknown trigger kinds made Automatic) and else refused.
+"""
+
+import contextvars
+import logging
+import time
+from typing import Any
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams, JsonRpcInvalidRequest
+from pygls.protocol import LanguageServerProtocol
+
+MOST = 2**31 - 1  # the largest number the protocol allows
+
+log = logging.getLogger(__name__)
+_arrived: contextvars.ContextVar[float | None] = contextvars.ContextVar("arrived", default=None)
+
+# We keep the documents ourselves; pygls's copies would cost milliseconds a keystroke and miscount lines.
+_OWN = (
+    types.TEXT_DOCUMENT_DID_OPEN,
+    types.TEXT_DOCUMENT_DID_CHANGE,
+    types.TEXT_DOCUMENT_DID_CLOSE,
+    types.NOTEBOOK_DOCUMENT_DID_OPEN,
+    types.NOTEBOOK_DOCUMENT_DID_CHANGE,
+    types.NOTEBOOK_DOCUMENT_DID_CLOSE,
+)
+
+
+def arrived() -> float:
+    """When the message being handled arrived, in seconds of the monotonic clock."""
+    moment = _arrived.get()
+    return time.monotonic() if moment is None else moment
+
+
+def silence_libraries() -> None:
+    """Keep message bodies, and with them the user's code, out of every log."""
+    for name in ("pygls", "lsprotocol", "cattrs", "asyncio"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+
+
+class WireProtocol(LanguageServerProtocol):
+    """`LanguageServerProtocol` that decodes leniently and leaves the documents to us."""
+
+    def _register_builtin_features(self) -> None:
+        super()._register_builtin_features()  # type: ignore[no-untyped-call]
+        for method in _OWN:
+            self.fm.builtin_features.pop(method, None)
+
+    def structure_message(self, data: Any) -> Any:
+        """Nothing yet: the JSON parser calls this for every object; `handle_message` decodes whole messages."""
+        return data
+
+    def handle_message(self, message: Any) -> None:
+        """Decode a message and hand it on. Raises nothing but what ends the server."""
+        _arrived.set(time.monotonic())
+        if not isinstance(message, dict):
+            log.warning("ignored a message that is no object")
+            return
+        if self._shutdown and "id" in message and "method" in message:
+            self._refuse(message, JsonRpcInvalidRequest("The server is shutting down."))
+            return
+        try:
+            super().handle_message(self._decode(message))
+        except Exception as fault:
+            log.warning("could not handle a %r message: %s", message.get("method"), type(fault).__name__)
+            self._refuse(message, JsonRpcInvalidParams("The parameters do not have the form the protocol asks for."))
+
+    def _decode(self, message: dict[str, Any]) -> Any:
+        message.setdefault("jsonrpc", self.VERSION)
+        try:
+            return super().structure_message(message)
+        except JsonRpcException:
+            return super().structure_message(mended(message))
+
+    def _refuse(self, message: dict[str, Any], error: JsonRpcException) -> None:
+        request_id = message.get("id")
+        if "method" in message and isinstance(request_id, str | int):
+            self._send_response(request_id, error=error.to_response_error())
+        elif "method" not in message and isinstance(request_id, str | int):
+            # An answer to a question of ours that cannot be read: whoever waits for it must not wait for ever.
+            future = self._request_futures.pop(request_id, None)
+            if future is not None and not future.done():
+                future.set_exception(error)
+
+
+def mended(value: Any) -> Any:
+    """A copy of a message with its numbers brought into the protocol's range and its trigger kind made a known one."""
+    if isinstance(value, list):
+        return [mended(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    copy = {key: mended(item) for key, item in value.items()}
+    for key in ("line", "character", "rangeLength"):
+        if key in copy:
+            copy[key] = _natural(copy[key])
+    if "triggerKind" in copy and copy["triggerKind"] not in (1, 2):
+        copy["triggerKind"] = types.InlineCompletionTriggerKind.Automatic.value
+    if "position" in copy and "textDocument" in copy and not isinstance(copy.get("context", {}), dict):
+        copy["context"] = {"triggerKind": types.InlineCompletionTriggerKind.Automatic.value}
+    if isinstance(copy.get("version"), float):
+        copy["version"] = int(copy["version"])
+    return copy
+
+
+def _natural(value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
+        return 0
+    return int(min(max(value, 0), MOST))
