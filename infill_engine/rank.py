@@ -11,9 +11,11 @@ from infill_engine.errors import ModelDamagedError
 from infill_engine.types import Candidate, Guess, Hole, InfillRequest, Source
 
 PLACEHOLDER = "x"  # stands in the hole to learn how broken the surroundings are without it
-MOST_FAULTS = 3  # more new faults than this make no difference
+MOST_FAULTS = 3.0  # more new faults than this make no difference
+BREAKS = 1.0  # new faults, for each one that is there anyway and one more, from which on a text counts as broken
 
 _SPACES = re.compile(r"\s+")
+_HEADER = re.compile(r"^[ \t]*(?:async def|def|class|@|from|import|func|fn|function)\b.*", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,24 +95,32 @@ def rank(
 ) -> tuple[Candidate, ...]:
     """The distinct texts of `guesses`, cleaned ones, most trustworthy first; at most `request.candidates`.
 
-    A text that breaks the syntax is left out if there is one that does not. Where everything is broken anyway, the
-    surroundings above all, all stay: only faults that a text adds count.
+    A text that breaks the syntax is left out if there is one that does not. Only faults that a text adds count, and
+    they count for less where the surroundings are broken, because there the parser's recovery adds some of its own.
     """
     groups = _same_texts(guesses)
     faults = _new_faults([group[0].text for group in groups], request)
     judged = [
         (new, calibration.confidence(features(group, new)), group[0]) for group, new in zip(groups, faults, strict=True)
     ]
-    if any(new == 0 for new, _, _ in judged):
-        judged = [entry for entry in judged if entry[0] == 0]
-    judged.sort(key=lambda entry: (entry[0], -entry[1], entry[2].partial, len(entry[2].text), entry[2].text))
+    if any(new < BREAKS for new, _, _ in judged):
+        judged = [entry for entry in judged if entry[0] < BREAKS]
+    judged.sort(
+        key=lambda entry: (
+            entry[0] if entry[0] >= BREAKS else 0.0,
+            -entry[1],
+            entry[2].partial,
+            len(entry[2].text),
+            entry[2].text,
+        )
+    )
     return tuple(
         Candidate(guess.text, confidence, guess.partial, guess.steps, guess.source)
         for _, confidence, guess in judged[: request.candidates]
     )
 
 
-def features(group: Sequence[Guess], new_faults: int) -> Features:
+def features(group: Sequence[Guess], new_faults: float) -> Features:
     """The features of guesses that came to the same text, the most probable first."""
     best = group[0]
     sources = {guess.source for guess in group}
@@ -119,7 +129,7 @@ def features(group: Sequence[Guess], new_faults: int) -> Features:
         min_logprob=max(best.min_logprob, -20.0),
         length_logprob=max(guess.length_logprob for guess in group),
         stability=best.stability,
-        new_faults=float(min(new_faults, MOST_FAULTS)),
+        new_faults=min(new_faults, MOST_FAULTS),
         matched=math.log1p(max(guess.matched for guess in group)),
         retrieved=float(best.source is Source.RETRIEVAL),
         agreement=float({Source.MODEL, Source.RETRIEVAL} <= sources),
@@ -138,18 +148,40 @@ def _same_texts(guesses: Sequence[Guess]) -> list[list[Guess]]:
     return list(groups.values())
 
 
-def _new_faults(texts: Sequence[str], request: InfillRequest) -> list[int]:
-    """How many more faults each text leaves than the best that is possible here; 0 without a grammar.
+def _new_faults(texts: Sequence[str], request: InfillRequest) -> list[float]:
+    """How many more faults each text leaves than the best that is possible here, for each fault there is anyway and
+    one more; 0 without a grammar.
 
     The best is what the surroundings have with nothing in the hole, with a name in it, or with the fittest text.
     """
-    found = [_faults(text, request) for text in (*texts, "", PLACEHOLDER)]
-    known = [count for count in found if count is not None]
-    if len(known) < len(found):
-        return [0] * len(texts)
-    return [count - min(known) for count in known[: len(texts)]]
+    if not texts or syntax.parser_for(request.language) is None:
+        return [0.0] * len(texts)
+    prefix, suffix, least = _surroundings(request)
+    found = [_faults(prefix + text + suffix, request.language) for text in texts]
+    least = min(least, *found)
+    return [(count - least) / (1 + least) for count in found]
 
 
-def _faults(text: str, request: InfillRequest) -> int | None:
-    tree = syntax.parse(request.prefix + text + request.suffix, request.language)
-    return None if tree is None else syntax.faults(tree)
+def _surroundings(request: InfillRequest) -> tuple[str, str, int]:
+    """The windows, or a part of them that parses, with the faults they have by themselves.
+
+    A window may begin amid a docstring or an argument list, and then its parse says little. Beginning at a definition
+    mends that about every other time.
+    """
+    headers = [match.start() for match in _HEADER.finditer(request.prefix)]
+    best: tuple[str, str, int] | None = None
+    for start in dict.fromkeys([0, *headers[:1], *headers[-1:]]):
+        prefix = request.prefix[start:]
+        for filling in (PLACEHOLDER, ""):
+            count = _faults(prefix + filling + request.suffix, request.language)
+            if best is None or count < best[2]:
+                best = (prefix, request.suffix, count)
+            if not count:
+                return best
+    assert best is not None  # the loop has run for the whole window at least
+    return best
+
+
+def _faults(text: str, language: str) -> int:
+    tree = syntax.parse(text, language)
+    return 0 if tree is None else syntax.faults(tree)
