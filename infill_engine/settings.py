@@ -17,13 +17,14 @@ class SamplerSettings:
 
     `entropy_bound` is in nats: open positions are committed in order of entropy while the entropy they add stays below
     it (EB-Sampler, arXiv 2505.24857). `sure` commits whatever is at least this probable regardless of the bound.
-    `doubt` re-opens a position whose committed token has fallen below this probability.
+    A filled slot is masked again when its token falls below `doubt` while another reaches `overrule` (probabilities).
     """
 
     max_steps: int = 6
     entropy_bound: float = 0.5
     sure: float = 0.92
     doubt: float = 0.05
+    overrule: float = 0.5
     temperature: float = 0.7  # of the one sampled row
     partial_confidence: float = 0.5  # the least probability of a token that may stay in a partial answer
     reserve_ms: float = 12.0  # kept free at the end for cleaning, ranking and the way back to the editor

@@ -22,7 +22,7 @@ class LossSettings:
 
 
 def losses(model: Duostream, batch: dict[str, Tensor], settings: LossSettings, *, canvases: bool) -> dict[str, Tensor]:
-    """Mean losses in nats: `prefix`, `suffix`, and with `canvases` also `canvas` and `length`; `total` is their weighted sum.
+    """Mean losses in nats: `prefix`, `suffix`, with `canvases` also `canvas` and `length`; `total` is the weighted sum.
 
     `batch` is as `draw_window` describes, stacked: [B, L] tokens, [B, M] slots, [B, K] holes.
     """
@@ -46,17 +46,20 @@ def canvas_loss(model: Duostream, forward: Tensor, backward: Tensor, batch: dict
     length = batch["tokens"].shape[1]
     start, end, seen, index = batch["start"], batch["end"], batch["seen"], batch["index"]
     positions = torch.arange(length, device=start.device)
+    mirrored = length - 1 - positions  # suffix states are reversed: stream index r is token L-1-r
     visible = Visible(
         prefix=_mask(positions < start[..., None], forward.dtype),
-        # Suffix states are reversed: stream index r is token L-1-r.
-        suffix=_mask(((length - 1 - positions) >= end[..., None]) & ((length - 1 - positions) < seen[..., None]), forward.dtype),
+        suffix=_mask((mirrored >= end[..., None]) & (mirrored < seen[..., None]), forward.dtype),
         canvas=_mask(batch["hole"][:, None, :] == batch["hole"][:, :, None], forward.dtype),
     )
-    frames = Frames(index, start + index, length - end - 1 + MAX_SLOTS - index)
+    frames = Frames(
+        model.rotary(index), model.rotary(start + index), model.rotary(length - end - 1 + MAX_SLOTS - index)
+    )
     edge = edge_states(forward, backward, start, end, seen > end)
     x = model.canvas_input(batch["ids"], batch["left"], batch["kind"], edge)
-    prefix = [layer.context(forward, model.rotary, positions) for layer in model.decoder]
-    suffix = [layer.context(backward, model.rotary, positions) for layer in model.decoder]
+    tables = model.rotary(positions)
+    prefix = [layer.context(forward, tables) for layer in model.decoder]
+    suffix = [layer.context(backward, tables) for layer in model.decoder]
     states = model.decode(x, frames, prefix, suffix, visible)
     entropy = F.cross_entropy(model.logits(states).flatten(0, 1).float(), batch["target"].flatten(), reduction="none")
     weight = batch["weight"].flatten()
@@ -71,7 +74,7 @@ def length_loss(model: Duostream, forward: Tensor, backward: Tensor, batch: dict
 
 
 def edge_states(forward: Tensor, backward: Tensor, start: Tensor, end: Tensor, has_suffix: Tensor | None) -> Tensor:
-    """The states next to the hole, [B, n, 2D]: of the token left of `start` and of the token at `end` (zeros if unseen)."""
+    """The states next to the hole, [B, n, 2D]: of the token left of `start`, and of that at `end` (zeros if unseen)."""
     left = forward.gather(1, (start - 1)[..., None].expand(-1, -1, forward.shape[-1]))
     right = backward.gather(1, (forward.shape[1] - 1 - end)[..., None].expand(-1, -1, forward.shape[-1]))
     if has_suffix is not None:

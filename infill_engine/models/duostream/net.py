@@ -14,6 +14,7 @@ the suffix frame: the suffix always begins MAX_SLOTS after the hole does, and an
 The split of a shared context encoder and a small iterated decoder follows E2D2 (arXiv 2510.22852).
 """
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
@@ -55,11 +56,16 @@ class DuostreamConfig:
         known = {field.name: field.type for field in fields(cls)}
         unknown = raw.keys() - known.keys()
         if unknown or any(not isinstance(raw[name], str if name == "model_type" else int) for name in raw):
-            raise ModelDamagedError(f"config.json does not describe a duostream model (unknown or ill-typed: {unknown or raw})")
+            wrong = ", ".join(sorted(unknown)) or "a field of the wrong type"
+            raise ModelDamagedError(f"config.json does not describe a duostream model: {wrong}")
         return cls(**raw)
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
+
+
+KeysValues = tuple[Tensor, Tensor]  # [B, H, T, hd] each, keys already rotated
+Tables = tuple[Tensor, Tensor]  # cosines and sines of some positions, ready to broadcast over [B, H, T, hd]
 
 
 class Rotary(nn.Module):
@@ -75,12 +81,15 @@ class Rotary(nn.Module):
         self.register_buffer("cos", torch.cat([angles.cos(), angles.cos()], -1), persistent=False)
         self.register_buffer("sin", torch.cat([-angles.sin(), angles.sin()], -1), persistent=False)
 
-    def forward(self, x: Tensor, positions: Tensor) -> Tensor:
-        """Rotates x [..., H, T, hd] to `positions` [T], or [B, T] for x [B, H, T, hd]."""
-        cos, sin = self.cos[positions].to(x.dtype), self.sin[positions].to(x.dtype)
-        if positions.dim() > 1:
-            cos, sin = cos.unsqueeze(1), sin.unsqueeze(1)
-        return x * cos + x.roll(x.shape[-1] // 2, -1) * sin
+    def forward(self, positions: Tensor) -> Tables:
+        """The tables of `positions` [T], or of [B, T]."""
+        return self.cos[positions].unsqueeze(-3), self.sin[positions].unsqueeze(-3)
+
+
+def rotate(x: Tensor, tables: Tables) -> Tensor:
+    """Rotates x [B, H, T, hd]; the two halves of a head's dimensions are its planes."""
+    cos, sin = tables
+    return x * cos.to(x.dtype) + x.roll(x.shape[-1] // 2, -1) * sin.to(x.dtype)
 
 
 class FeedForward(nn.Module):
@@ -127,13 +136,14 @@ class EncoderLayer(nn.Module):
         self.output = nn.Linear(config.dim, config.dim, bias=False)
         self.feed_forward = FeedForward(config)
 
-    def forward(self, x: Tensor, rotary: Rotary, positions: Tensor, past: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        """x [B, T, D] at `positions` [T], after `past` keys and values [B, H, P, hd] -> x, keys and values of all P+T."""
+    def forward(self, x: Tensor, tables: Tables, past: KeysValues | None = None) -> tuple[Tensor, KeysValues]:
+        """x [B, T, D] after `past` [B, H, P, hd] -> x, and the keys and values of all P+T positions."""
         query, key, value = self.projection(x)
-        query, key = rotary(query, positions), rotary(key, positions)
+        query, key = rotate(query, tables), rotate(key, tables)
         if past is not None:
             key, value = torch.cat([past[0], key], 2), torch.cat([past[1], value], 2)
-        attended = F.scaled_dot_product_attention(query, key, value, attn_mask=causal_mask(query, key), is_causal=past is None)
+        mask = causal_mask(query, key)
+        attended = F.scaled_dot_product_attention(query, key, value, attn_mask=mask, is_causal=past is None)
         return self.feed_forward(x + self.output(merge_heads(attended))), (key, value)
 
 
@@ -147,19 +157,19 @@ class ContextKV(nn.Module):
         self.value = nn.Linear(config.dim, config.dim, bias=False)
         self.key_norm = nn.RMSNorm(config.head_dim)
 
-    def forward(self, states: Tensor, rotary: Rotary, positions: Tensor) -> tuple[Tensor, Tensor]:
-        """states [B, T, D] at stream `positions` [T] -> rotated keys, values [B, H, T, hd]."""
+    def forward(self, states: Tensor, tables: Tables) -> KeysValues:
+        """states [B, T, D] -> rotated keys, values [B, H, T, hd]."""
         key = self.key_norm(split_heads(self.key(states), self.heads))
-        return rotary(key, positions), split_heads(self.value(states), self.heads)
+        return rotate(key, tables), split_heads(self.value(states), self.heads)
 
 
 @dataclass(frozen=True, slots=True)
 class Frames:
-    """Where the slots stand, [B, M] each: in the canvas, in the prefix stream's frame and in the suffix stream's."""
+    """Where the slots stand: in the canvas, in the prefix stream's frame and in the suffix stream's."""
 
-    canvas: Tensor
-    prefix: Tensor
-    suffix: Tensor
+    canvas: Tables
+    prefix: Tables
+    suffix: Tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,19 +198,18 @@ class DecoderLayer(nn.Module):
     def forward(
         self,
         x: Tensor,
-        rotary: Rotary,
         frames: Frames,
-        prefix: tuple[Tensor, Tensor],
-        suffix: tuple[Tensor, Tensor],
+        prefix: KeysValues,
+        suffix: KeysValues,
         visible: Visible,
     ) -> Tensor:
         """x [B, M, D]; `prefix` and `suffix` keys and values [B or 1, H, P or S, hd] -> [B, M, D]."""
         query, key, value = self.projection(x)
         scores = torch.cat(
             [
-                self._scores(rotary(query, frames.prefix), prefix[0], visible.prefix),
-                self._scores(rotary(query, frames.canvas), rotary(key, frames.canvas), visible.canvas),
-                self._scores(rotary(query, frames.suffix), suffix[0], visible.suffix),
+                self._scores(rotate(query, frames.prefix), prefix[0], visible.prefix),
+                self._scores(rotate(query, frames.canvas), rotate(key, frames.canvas), visible.canvas),
+                self._scores(rotate(query, frames.suffix), suffix[0], visible.suffix),
             ],
             -1,
         )
@@ -256,19 +265,21 @@ class Duostream(nn.Module):
         return embedded
 
     def streams(self, ids: Tensor) -> tuple[Tensor, Tensor]:
-        """Both streams over whole windows of ids [B, L]: states [B, L, D] of the prefix stream (in text order) and of the
-        suffix stream (reversed: index r is token L-1-r)."""
+        """Both streams over whole windows of ids [B, L].
+
+        States [B, L, D] of the prefix stream, in text order, and of the suffix stream, reversed: index r is token L-1-r.
+        """
         both = torch.cat([ids, ids.flip(1)])
         direction = torch.arange(2, device=ids.device).repeat_interleave(len(ids))
         x = self.embed(both, direction)
-        positions = torch.arange(ids.shape[1], device=ids.device)
+        tables = self.rotary(torch.arange(ids.shape[1], device=ids.device))
         for layer in self.encoder:
-            x, _ = layer(x, self.rotary, positions)
+            x, _ = layer(x, tables)
         forward, backward = self.encoder_norm(x).chunk(2)
         return forward, backward
 
     def canvas_input(self, ids: Tensor, slots_left: Tensor, kind: Tensor, edge: Tensor) -> Tensor:
-        """Embeds canvas ids [B, M] with the slots still to come, the hole's kind [B, M] and its edge states [B, M, 2D]."""
+        """Canvas embedding of ids, slots still to come and the hole's kind, all [B, M], and its edge states [B, M, 2D]."""
         embedded: Tensor = self.tokens(ids) + self.slots_left(slots_left) + self.kinds(kind) + self.edges(edge)
         return embedded
 
@@ -276,13 +287,13 @@ class Duostream(nn.Module):
         self,
         x: Tensor,
         frames: Frames,
-        prefix: list[tuple[Tensor, Tensor]],
-        suffix: list[tuple[Tensor, Tensor]],
+        prefix: Sequence[KeysValues],
+        suffix: Sequence[KeysValues],
         visible: Visible,
     ) -> Tensor:
         """Canvas states [B, M, D] after all decoder layers, normed, ready for `logits`."""
         for layer, prefix_kv, suffix_kv in zip(self.decoder, prefix, suffix, strict=True):
-            x = layer(x, self.rotary, frames, prefix_kv, suffix_kv, visible)
+            x = layer(x, frames, prefix_kv, suffix_kv, visible)
         states: Tensor = self.decoder_norm(x)
         return states
 

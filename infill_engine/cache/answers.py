@@ -1,0 +1,59 @@
+"""Answers by request, and what remains of an answer while its user types it."""
+
+from dataclasses import replace
+
+from cachetools import LRUCache
+
+from infill_engine.types import Answer, Candidate, InfillRequest, Source
+
+LONGEST_TYPED = 64  # characters typed into a candidate before a fresh look is worth more
+
+
+class AnswerCache:
+    """Remembers answers, so that an equal request gets an equal answer and typing through one needs no model call."""
+
+    def __init__(self, size: int) -> None:
+        self._answers: LRUCache[InfillRequest, Answer] = LRUCache(size)
+
+    def get(self, request: InfillRequest) -> Answer | None:
+        """The answer to an equal request, or what is left of an answer whose candidate has been typed into."""
+        found = self._answers.get(request)
+        if found is not None:
+            return replace(found, cached=True, encode_ms=0.0, denoise_ms=0.0)
+        continued = self._typed_through(request)
+        if continued is not None:
+            # Kept under the new request too: the same position must go on giving the same candidates.
+            self._answers[request] = continued
+        return continued
+
+    def put(self, request: InfillRequest, answer: Answer) -> None:
+        self._answers[request] = answer
+
+    def _typed_through(self, request: InfillRequest) -> Answer | None:
+        for earlier, answer in reversed(list(self._answers.items())[-16:]):
+            typed = _typed_between(earlier, request)
+            if typed is None:
+                continue
+            kept = tuple(
+                _rest_of(candidate, typed)
+                for candidate in answer.candidates
+                if candidate.text.startswith(typed) and len(candidate.text) > len(typed)
+            )
+            if kept:
+                return Answer(candidates=kept, cached=True)
+        return None
+
+
+def _typed_between(earlier: InfillRequest, now: InfillRequest) -> str | None:
+    """What was typed at the cursor since `earlier`, if nothing else changed."""
+    if earlier.suffix != now.suffix or earlier.language != now.language or earlier.candidates != now.candidates:
+        return None
+    typed = len(now.prefix) - len(earlier.prefix)
+    # The windows begin at the same place as long as their left ends agree.
+    if not 0 < typed <= LONGEST_TYPED or not now.prefix.startswith(earlier.prefix):
+        return None
+    return now.prefix[-typed:]
+
+
+def _rest_of(candidate: Candidate, typed: str) -> Candidate:
+    return replace(candidate, text=candidate.text[len(typed) :], source=Source.TYPED_THROUGH)

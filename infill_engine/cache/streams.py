@@ -1,0 +1,43 @@
+"""The encoded tokens of context streams, found again by how far their tokens agree."""
+
+from typing import Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+State = TypeVar("State")
+Ints = NDArray[np.int64]
+
+
+class StreamCache(Generic[State]):
+    """A few streams, newest last. Typing, a second cursor and another file each find their own."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._entries: list[tuple[Ints, State]] = []
+
+    def nearest(self, ids: Ints) -> tuple[State | None, int]:
+        """The stream that shares most leading tokens with `ids`, and how many it shares."""
+        best: State | None = None
+        shared = 0
+        for cached, state in reversed(self._entries):
+            agreed = shared_length(cached, ids)
+            if agreed > shared:
+                best, shared = state, agreed
+        return best, shared
+
+    def put(self, ids: Ints, state: State) -> None:
+        """Remembers a stream; one that it merely continues or shortens is replaced."""
+        self._entries = [
+            (cached, kept)
+            for cached, kept in self._entries
+            if shared_length(cached, ids) < 0.7 * min(len(cached), len(ids))
+        ][-(self._size - 1) :]
+        self._entries.append((ids, state))
+
+
+def shared_length(one: Ints, other: Ints) -> int:
+    """How many leading tokens agree."""
+    length = min(len(one), len(other))
+    differing = np.flatnonzero(one[:length] != other[:length])
+    return int(differing[0]) if len(differing) else length

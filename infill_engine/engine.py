@@ -1,0 +1,191 @@
+"""The engine: one request through all the rooms. The only file that composes them.
+
+    answers ──hit──▶ answer
+      │ miss
+      ▼
+    hole and drafts ──▶ encode both sides ──▶ plan the canvas ──▶ denoise ──▶ clean ──▶ rank ──▶ answer
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from time import monotonic
+
+from infill_engine.cache.answers import AnswerCache
+from infill_engine.canvas.hole import hole_at
+from infill_engine.context.retrieval import find_drafts
+from infill_engine.deadline import CostModel, Deadline
+from infill_engine.errors import InputError
+from infill_engine.models.base import Context, ModelFamily
+from infill_engine.models.load import folder_of, load_family
+from infill_engine.postprocess import clean
+from infill_engine.rank import Calibration, rank
+from infill_engine.sampler.denoise import Row, Step, denoise
+from infill_engine.sampler.guesses import guesses_of
+from infill_engine.sampler.plan import affordable, canvas_of, plan_rows
+from infill_engine.sampler.rules import rules_for
+from infill_engine.settings import EngineSettings
+from infill_engine.types import Answer, Candidate, Draft, Guess, Hole, InfillRequest, Reason, Source
+
+Progress = Callable[[str, float], None]  # what is being done, and the share of it that is done
+Watch = Callable[[ModelFamily, Step], None]
+
+WARM_UP_ROUNDS = 3
+UNREAD_LOGPROB = -1.5  # given to a copied token that the model had no time to look at
+
+
+class Engine:
+    """A loaded model with its caches. Not thread-safe: one request at a time."""
+
+    def __init__(
+        self, family: ModelFamily, name: str, calibration: Calibration, settings: EngineSettings | None = None
+    ) -> None:
+        self.family = family
+        self.name = name
+        self.device = family.device
+        self.settings = settings or EngineSettings()
+        self._calibration = calibration
+        self._answers = AnswerCache(self.settings.cached_answers)
+        self._costs = CostModel()
+
+    @classmethod
+    def load(cls, name: str = "default", *, device: str = "auto", progress: Progress | None = None) -> "Engine":
+        """Loads a model by name or folder and warms it up, so that the first keystroke pays for neither.
+
+        Raises ModelNotFoundError, ModelDamagedError, or InputError for a device that is not there.
+        """
+        report = progress or (lambda _detail, _fraction: None)
+        report("reading the model", 0.1)
+        family = load_family(name, device)
+        engine = cls(family, name, _calibration_of(name))
+        report("warming up", 0.6)
+        engine._warm_up()
+        report("ready", 1.0)
+        return engine
+
+    def infill(self, request: InfillRequest, deadline: Deadline) -> tuple[Candidate, ...]:
+        """Candidates for the request's hole, best first; empty when there is nothing to say in time."""
+        return self.answer(request, deadline).candidates
+
+    def answer(self, request: InfillRequest, deadline: Deadline, watch: Watch | None = None) -> Answer:
+        """Candidates with their timings, or the reason for silence. `watch` sees the canvas after every step."""
+        started = monotonic()
+        if request.candidates < 1:
+            raise InputError("ask for at least one candidate")
+        answer = self._answers.get(request)
+        if answer is None:
+            answer = self._fresh_answer(request, deadline, watch)
+            if answer.reason not in (Reason.CANCELLED, Reason.DEADLINE):
+                self._answers.put(request, answer)
+        return replace(answer, elapsed_ms=_since(started))
+
+    def warm(self, request: InfillRequest, deadline: Deadline) -> None:
+        """Encodes the request's two sides, so that a later request nearby finds them cached."""
+        if not deadline.cancelled():
+            self._encode(request)
+
+    def _fresh_answer(self, request: InfillRequest, deadline: Deadline, watch: Watch | None) -> Answer:
+        hole = request.hole or hole_at(request.prefix, request.suffix, request.language)
+        drafts = self._drafts(request, hole)
+        if deadline.cancelled():
+            return Answer(reason=Reason.CANCELLED)
+        began = monotonic()
+        context, partial_word = self._encode(request)
+        encode_ms = _since(began)
+        began = monotonic()
+        guesses = self._denoise(context, partial_word, request, hole, drafts, deadline, watch)
+        denoise_ms = _since(began)
+        if deadline.cancelled():
+            return Answer(reason=Reason.CANCELLED, encode_ms=encode_ms, denoise_ms=denoise_ms)
+        candidates = rank(_cleaned(guesses, request, hole), request, hole, self._calibration)
+        reason = None if candidates else Reason.BLANK if guesses else Reason.DEADLINE
+        return Answer(candidates, reason, encode_ms, denoise_ms)
+
+    def _drafts(self, request: InfillRequest, hole: Hole) -> tuple[Draft, ...]:
+        if request.drafts is not None:
+            return request.drafts
+        return find_drafts(request.prefix, request.suffix, (request.prefix, request.suffix), hole)
+
+    def _encode(self, request: InfillRequest) -> tuple[Context, str]:
+        """Both sides encoded, the prefix only up to the word the cursor stands in, and the beginning of that word."""
+        prefix, partial_word = self.family.vocabulary.split_partial_word(request.prefix)
+        return self.family.encode(prefix, request.suffix), partial_word
+
+    def _denoise(
+        self,
+        context: Context,
+        partial_word: str,
+        request: InfillRequest,
+        hole: Hole,
+        drafts: tuple[Draft, ...],
+        deadline: Deadline,
+        watch: Watch | None,
+    ) -> list[Guess]:
+        settings = self.settings.sampler
+        lengths = self.family.propose_lengths(context, hole.kind, request.candidates)
+        rows = plan_rows(self.family, lengths, drafts, partial_word, request.candidates, self.settings.max_slots)
+        rows = affordable(rows, self._costs, deadline.remaining_ms() - settings.reserve_ms)
+        if not rows:
+            return []
+        canvas = canvas_of(rows, self.family.spec.mask_id)
+        rules = rules_for(self.family, hole, canvas, partial_word)
+        step: Step | None = None
+        for step in denoise(
+            self.family, context, hole.kind, canvas, rows, rules, settings, deadline, self._costs
+        ):
+            if watch is not None:
+                watch(self.family, step)
+        if step is None:
+            return [_unread(draft) for draft in drafts] if not deadline.cancelled() else []
+        return [*guesses_of(self.family, step, rows, partial_word, settings), *_originals(step, rows, drafts)]
+
+    def _warm_up(self) -> None:
+        """Runs a few small requests: libraries set themselves up, and the cost of a step becomes known."""
+        for number in range(WARM_UP_ROUNDS):
+            request = InfillRequest(f"def warm_up_{number}(value):\n    return ", "\n\n\nprint(1)\n")
+            self._fresh_answer(request, Deadline.after_ms(5_000), None)
+
+
+def _calibration_of(name: str) -> Calibration:
+    """The weights fitted for this model, from calibration.json beside it; the built-in ones if it has none."""
+    folder = folder_of(name)
+    path = folder / "calibration.json" if folder else None
+    return Calibration.from_json(path.read_text()) if path and path.is_file() else Calibration()
+
+
+def _cleaned(guesses: list[Guess], request: InfillRequest, hole: Hole) -> list[Guess]:
+    texts = ((guess, clean(guess.text, request, hole)) for guess in guesses)
+    return [replace(guess, text=text) for guess, text in texts if text is not None]
+
+
+def _originals(step: Step, rows: list[Row], drafts: tuple[Draft, ...]) -> list[Guess]:
+    """The drafts as they were found, with what the model thought of them before it changed anything."""
+    originals = []
+    for number, row in enumerate(rows):
+        if row.draft is not None:
+            logprobs = step.draft_logprob[step.canvas.span(number)]
+            draft = row.draft
+            originals.append(
+                Guess(
+                    draft.text,
+                    float(logprobs.mean()),
+                    float(logprobs.min()),
+                    row.length_logprob,
+                    tokens=row.slots - 1,
+                    matched=draft.matched,
+                    steps=1,
+                    source=Source.RETRIEVAL,
+                )
+            )
+    read = {original.text for original in originals}
+    return originals + [_unread(draft) for draft in drafts if draft.text not in read]
+
+
+def _unread(draft: Draft) -> Guess:
+    return Guess(
+        draft.text, UNREAD_LOGPROB, 2 * UNREAD_LOGPROB, tokens=4, matched=draft.matched, source=Source.RETRIEVAL
+    )
+
+
+def _since(started: float) -> float:
+    return (monotonic() - started) * 1000
+

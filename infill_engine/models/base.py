@@ -1,0 +1,100 @@
+"""What every model family offers: the one interface between the denoising loop and a network.
+
+A family turns text into tokens, encodes a hole's two sides once, proposes lengths for the hole, and predicts the open
+slots of a canvas as often as it is asked. Shifts, masks and special tokens live in the family and nowhere else.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Protocol
+
+from torch import Tensor
+
+from infill_engine.canvas.canvas import Canvas
+from infill_engine.types import HoleKind
+
+
+class Corruption(StrEnum):
+    """What an undecided slot holds: a mask token, or a token drawn at random."""
+
+    MASK = "mask"
+    UNIFORM = "uniform"
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """The facts about a family that the denoising loop needs."""
+
+    name: str
+    corruption: Corruption
+    vocabulary: int  # width of the logits
+    mask_id: int
+    eos_id: int
+    max_slots: int
+    branches: bool = True  # whether rows beyond the proposed lengths are worth trying
+
+
+@dataclass(frozen=True, slots=True)
+class ProposedLength:
+    """A canvas length in slots and its natural log-probability."""
+
+    slots: int
+    logprob: float
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Both sides of a hole, encoded. `state` belongs to the family; `encoded` counts the tokens that were not cached."""
+
+    state: Any
+    encoded: int
+    tokens: int
+
+
+class Vocabulary(Protocol):
+    """Text to tokens and back. Token bytes concatenate to the text's UTF-8."""
+
+    def encode(self, text: str) -> list[int]: ...
+
+    def decode(self, ids: Sequence[int]) -> str | None:
+        """The text of `ids`, or None when they hold a special token or end inside a character."""
+        ...
+
+    def split_partial_word(self, prefix: str) -> tuple[str, str]:
+        """Cuts `prefix` before the word the cursor stands in: (what to encode, what the first token must begin with)."""
+        ...
+
+    def completions_of(self, start: bytes) -> tuple[Sequence[int], Sequence[int]]:
+        """Tokens whose bytes begin with `start`, and tokens that are themselves a proper beginning of it."""
+        ...
+
+    def bytes_of(self, token: int) -> bytes: ...
+
+    def breaks_line(self) -> Sequence[int]:
+        """Tokens that contain a line break."""
+        ...
+
+    def never(self) -> Sequence[int]:
+        """Special tokens that may not stand in a text. The end-of-hole token is not among them."""
+        ...
+
+
+class ModelFamily(Protocol):
+    """One loaded model."""
+
+    spec: Spec
+    vocabulary: Vocabulary
+    device: str
+
+    def encode(self, prefix: str, suffix: str) -> Context:
+        """Encodes both sides, reusing keys and values of earlier calls where their tokens agree."""
+        ...
+
+    def propose_lengths(self, context: Context, kind: HoleKind, limit: int) -> list[ProposedLength]:
+        """At most `limit` lengths, the most probable first, none above the family's `max_slots`."""
+        ...
+
+    def denoise(self, context: Context, kind: HoleKind, canvas: Canvas, wanted: Sequence[int]) -> Tensor:
+        """One denoising step: logits [len(wanted), V], in float32, of the flat canvas positions `wanted`."""
+        ...

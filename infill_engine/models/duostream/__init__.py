@@ -1,0 +1,1 @@
+"""The embedded default's family: two context streams and a canvas decoder."""

@@ -1,0 +1,60 @@
+"""A network's files: config.json and model.safetensors, matrices as int8 with one scale a row."""
+
+import json
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from infill_engine.errors import ModelDamagedError
+from infill_engine.models.duostream.net import Duostream, DuostreamConfig
+
+SCALE = ".scale"  # suffix of the tensor that holds the row scales of an int8 matrix
+
+
+def save_network(network: Duostream, folder: Path) -> None:
+    """Writes config.json and model.safetensors. Matrices are rounded to int8 with a scale for each row."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "config.json").write_text(json.dumps(network.config.to_dict(), indent=1) + "\n")
+    tensors: dict[str, Tensor] = {}
+    for name, tensor in network.state_dict().items():
+        if tensor.ndim == 2:
+            tensors[name], tensors[name + SCALE] = quantise(tensor.float())
+        else:
+            tensors[name] = tensor.float().contiguous()
+    save_file(tensors, folder / "model.safetensors")
+
+
+def load_network(folder: Path) -> Duostream:
+    """The network in `folder`, in float32 and ready to serve. Raises ModelDamagedError if its files do not fit."""
+    try:
+        config = DuostreamConfig.from_dict(json.loads((folder / "config.json").read_text()))
+        stored = load_file(folder / "model.safetensors")
+    except (OSError, ValueError, TypeError, SafetensorError) as error:
+        raise ModelDamagedError(f"the model in {folder} cannot be read ({error}); install it again") from error
+    with torch.device("meta"):
+        network = Duostream(config)
+    restored = {
+        name: dequantise(tensor, stored[name + SCALE]) if name + SCALE in stored else tensor
+        for name, tensor in stored.items()
+        if not name.endswith(SCALE)
+    }
+    try:
+        network.load_state_dict(restored, assign=True)
+    except RuntimeError as error:
+        raise ModelDamagedError(f"the weights in {folder} do not fit its config.json; install the model again") from error
+    network.rotary = type(network.rotary)(config.head_dim)  # a table, not a weight: meta tensors hold no values
+    return network.eval().requires_grad_(False)
+
+
+def quantise(matrix: Tensor) -> tuple[Tensor, Tensor]:
+    """Symmetric int8 with one scale a row: matrix [R, C] -> int8 [R, C], float32 scales [R]."""
+    scale = matrix.abs().amax(1).clamp(min=1e-12) / 127
+    return (matrix / scale[:, None]).round().to(torch.int8), scale
+
+
+def dequantise(quantised: Tensor, scale: Tensor) -> Tensor:
+    """The inverse of `quantise`, in float32."""
+    return quantised.float() * scale[:, None]

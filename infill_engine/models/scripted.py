@@ -1,0 +1,131 @@
+"""A family whose predictions are written down beforehand: for tests and demonstrations, through the real loop.
+
+    {"rules": [{"before": "x = ", "candidates": ["alpha(1)", "beta(2)"]}], "steps": 1, "step_ms": 0, "load_ms": 0}
+
+The first rule whose `before` ends the prefix applies; an empty `before` always does. Its candidates are proposed as so many
+lengths and then revealed from left to right in `steps` denoising steps of `step_ms` each.
+"""
+
+import json
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from infill_engine.canvas.canvas import Canvas, State
+from infill_engine.errors import InputError
+from infill_engine.models.base import Context, Corruption, ProposedLength, Spec
+from infill_engine.types import HoleKind
+
+MASK, EOS = 256, 257  # bytes are their own tokens
+VOCABULARY = 258
+SURE, UNSURE = 12.0, 6.0  # logits of a slot that is to be committed now, and of one that is to wait
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """What to say after which text, and how slowly."""
+
+    rules: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    steps: int = 1
+    step_ms: float = 0.0
+    load_ms: float = 0.0
+    crash_after: str | None = None  # the process dies when asked about a prefix that ends with this
+
+
+class ByteVocabulary:
+    """Implements `infill_engine.models.base.Vocabulary` over bytes."""
+
+    def encode(self, text: str) -> list[int]:
+        return list(text.encode("utf-8", "replace"))
+
+    def decode(self, ids: Sequence[int]) -> str | None:
+        try:
+            return bytes(ids).decode("utf-8")
+        except ValueError:
+            return None
+
+    def split_partial_word(self, prefix: str) -> tuple[str, str]:
+        return prefix, ""
+
+    def completions_of(self, start: bytes) -> tuple[Sequence[int], Sequence[int]]:
+        return ([start[0]], []) if len(start) == 1 else ([], [start[0]])
+
+    def bytes_of(self, token: int) -> bytes:
+        return bytes([token]) if token < MASK else b""
+
+    def breaks_line(self) -> Sequence[int]:
+        return [ord("\n")]
+
+    def never(self) -> Sequence[int]:
+        return [MASK]
+
+
+class ScriptedFamily:
+    """Implements `infill_engine.models.base.ModelFamily`."""
+
+    device = "cpu"
+
+    def __init__(self, script: Script) -> None:
+        self.script = script
+        self.vocabulary = ByteVocabulary()
+        self.spec = Spec("scripted", Corruption.MASK, VOCABULARY, MASK, EOS, max_slots=512, branches=False)
+        time.sleep(script.load_ms / 1000)
+
+    @classmethod
+    def load(cls, path: str) -> "ScriptedFamily":
+        """Reads a script; without a path there is one built in. Raises InputError for a file that is not a script."""
+        if not path:
+            return cls(BUILT_IN)
+        try:
+            raw = json.loads(Path(path).read_text(encoding="utf-8"))
+            rules = tuple((rule["before"], tuple(rule["candidates"])) for rule in raw.pop("rules"))
+            return cls(Script(rules=rules, **raw))
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise InputError(f"{path} is not a script ({error}); it needs {{'rules': [{{'before', 'candidates'}}]}}") from error
+
+    def encode(self, prefix: str, suffix: str) -> Context:
+        if self.script.crash_after and prefix.endswith(self.script.crash_after):
+            os._exit(70)
+        texts = next((texts for before, texts in self.script.rules if prefix.endswith(before)), ())
+        return Context(self._with_lengths(texts), encoded=1, tokens=len(prefix) + len(suffix))
+
+    def propose_lengths(self, context: Context, kind: HoleKind, limit: int) -> list[ProposedLength]:
+        return [ProposedLength(slots, -5.0 * number) for number, slots in enumerate(context.state)][:limit]
+
+    def denoise(self, context: Context, kind: HoleKind, canvas: Canvas, wanted: Sequence[int]) -> Tensor:
+        time.sleep(self.script.step_ms / 1000)
+        logits = torch.zeros(len(wanted), VOCABULARY)
+        for number, position in enumerate(wanted):
+            row, index = int(canvas.row[position]), int(canvas.index[position])
+            length = int(canvas.lengths[row])
+            text = context.state.get(length, b"")
+            decided = int((canvas.state[canvas.span(row)] != State.OPEN).sum())
+            sure = index < decided + -(-length // self.script.steps)
+            logits[number, text[index] if index < len(text) else EOS] = SURE if sure else UNSURE
+        return logits
+
+    def _with_lengths(self, texts: Sequence[str]) -> dict[int, bytes]:
+        """Each text under a canvas length of its own, so that a row's length says which text it is."""
+        found: dict[int, bytes] = {}
+        for text in texts:
+            data = text.encode()
+            length = len(data) + 1
+            while length in found:
+                length += 1
+            found[length] = data
+        return found
+
+
+BUILT_IN = Script(
+    rules=(
+        ("return ", ("result", "self.value", "None")),
+        (" = ", ("alpha(1)", "beta(2, 3)", "gamma")),
+        ("(", ("first, second", "value")),
+        ("", ("pass",)),
+    )
+)

@@ -1,0 +1,1 @@
+"""The one denoising loop, and the small functions it is made of."""

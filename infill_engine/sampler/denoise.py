@@ -1,0 +1,182 @@
+"""The denoising loop: predict every open slot at once, commit what is sure, ask again, stop in time.
+
+    canvas, all open ──▶ predict ──▶ commit the sure, doubt the wrong ──▶ … ──▶ nothing open, or no time left
+
+The loop is anytime: after every step the canvas together with the last predictions is an answer. It is asked between
+two steps whether the deadline still allows another one, and never starts a step that the measured cost says cannot end.
+"""
+
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from time import monotonic
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from infill_engine.canvas.canvas import Canvas, State
+from infill_engine.deadline import CostModel, Deadline
+from infill_engine.models.base import Context, ModelFamily
+from infill_engine.sampler.readout import Readout, read
+from infill_engine.sampler.rules import Rules
+from infill_engine.sampler.unmasking import to_commit, to_doubt
+from infill_engine.settings import SamplerSettings
+from infill_engine.types import Draft, HoleKind
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """How one row of the canvas is started.
+
+    `tokens` are the ids of `draft`; None starts from masks. `branch` makes the row take the runner-up where it costs
+    least; `sampled` draws its tokens at the settings' temperature instead of taking the best.
+    """
+
+    slots: int
+    length_logprob: float = 0.0
+    tokens: tuple[int, ...] | None = None
+    draft: Draft | None = None
+    branch: bool = False
+    sampled: bool = False
+
+
+@dataclass(slots=True)
+class Step:
+    """The state after a step, per slot [M].
+
+    `predicted` and its log-probability fill the slots that are still open; `draft_logprob` is what the model thought of
+    the tokens of a draft before it changed any; `changed` tells which slots this step wrote.
+    """
+
+    number: int
+    canvas: Canvas
+    predicted: Ints
+    predicted_logprob: NDArray[np.float32]
+    draft_logprob: NDArray[np.float32]
+    changed: NDArray[np.bool_]
+
+
+def denoise(
+    family: ModelFamily,
+    context: Context,
+    kind: HoleKind,
+    canvas: Canvas,
+    rows: Sequence[Row],
+    rules: Rules,
+    settings: SamplerSettings,
+    deadline: Deadline,
+    costs: CostModel,
+) -> Iterator[Step]:
+    """Yields the canvas, better after every step, until all is decided or time is up. May yield nothing at all."""
+    noise = _Noise(rows, settings.temperature, seed=zlib.crc32(canvas.ids.tobytes()) ^ context.tokens)
+    state = _nothing_yet(canvas)
+    while state.number < settings.max_steps:
+        cost = costs.predict_ms(canvas.rows, canvas.slots)
+        steps_left = _steps_left(deadline, settings, state.number, cost)
+        wanted = _wanted(canvas, doubting=steps_left > 1)
+        if not len(wanted) or not deadline.allows(cost + settings.reserve_ms):
+            return
+        started = monotonic()
+        logits = family.denoise(context, kind, canvas, wanted)
+        logits = rules.apply(family, logits, canvas, wanted.tolist())
+        readout = read(logits, canvas.ids[wanted], noise.of(canvas.row[wanted], logits))
+        costs.observe(canvas.rows, canvas.slots, (monotonic() - started) * 1000)
+        before = canvas.ids.copy()
+        _decide(canvas, wanted, readout, rows, rules, settings, steps_left, first=state.number == 0)
+        rules.advance(family, canvas)
+        if state.number == 0:
+            state.draft_logprob[wanted] = readout.held_logprob
+        state.number += 1
+        state.predicted[wanted], state.predicted_logprob[wanted] = readout.best, readout.best_logprob
+        state.changed = before != canvas.ids
+        yield state
+
+
+def _nothing_yet(canvas: Canvas) -> Step:
+    unknown = np.full(canvas.slots, -1e4, np.float32)
+    return Step(0, canvas, canvas.ids.copy(), unknown, unknown.copy(), np.ones(canvas.slots, bool))
+
+
+def _steps_left(deadline: Deadline, settings: SamplerSettings, done: int, cost_ms: float) -> int:
+    affordable = int((deadline.remaining_ms() - settings.reserve_ms) / max(cost_ms, 0.01))
+    return max(1, min(settings.max_steps - done, affordable))
+
+
+def _wanted(canvas: Canvas, *, doubting: bool) -> Ints:
+    """Flat positions whose logits a step needs: all that is open or a draft, and in unfinished rows what may be doubted."""
+    undecided = (canvas.state == State.OPEN) | (canvas.state == State.DRAFT)
+    unfinished = np.zeros(canvas.rows, bool)
+    unfinished[canvas.row[undecided]] = True
+    doubtful = (canvas.state == State.COMMITTED) & unfinished[canvas.row]
+    return np.flatnonzero(undecided | doubtful if doubting else undecided)
+
+
+def _decide(
+    canvas: Canvas,
+    wanted: Ints,
+    readout: Readout,
+    rows: Sequence[Row],
+    rules: Rules,
+    settings: SamplerSettings,
+    steps_left: int,
+    *,
+    first: bool,
+) -> None:
+    """Commits, keeps, doubts: changes the canvas by what the model said of the `wanted` positions."""
+    # In the last step nothing may wait any longer; a word that then does not fit its beginning is dropped later.
+    ready = [steps_left == 1 or not rules.waits(int(position)) for position in wanted]
+    candidates = np.flatnonzero((canvas.state[wanted] == State.OPEN) & np.array(ready))
+    _check_filled(canvas, wanted, readout, settings, rules.mask_id, reopen=steps_left > 1)
+    tokens, logprobs = readout.best.copy(), readout.best_logprob.copy()
+    rows_of = canvas.row[wanted[candidates]]
+    chosen = candidates[to_commit(readout.part(candidates), rows_of, steps_left, settings)]
+    if first:
+        branches = [_cheapest_branch(candidates[rows_of == row], readout) for row, plan in enumerate(rows) if plan.branch]
+        taken = np.array([at for at in branches if at is not None], dtype=np.int64)
+        tokens[taken], logprobs[taken] = readout.second[taken], readout.second_logprob[taken]
+        # A branch is worth nothing unless it is taken before the row has settled around the first choice.
+        chosen = np.union1d(chosen, taken)
+    canvas.ids[wanted[chosen]] = tokens[chosen]
+    canvas.logprob[wanted[chosen]] = logprobs[chosen]
+    canvas.state[wanted[chosen]] = State.COMMITTED
+
+
+def _check_filled(
+    canvas: Canvas, wanted: Ints, readout: Readout, settings: SamplerSettings, mask_id: int, *, reopen: bool
+) -> None:
+    """Takes drafts over at the model's own probability, and re-masks what the model now thinks is wrong."""
+    filled = np.flatnonzero((canvas.state[wanted] == State.DRAFT) | (canvas.state[wanted] == State.COMMITTED))
+    positions = wanted[filled]
+    was_draft = canvas.state[positions] == State.DRAFT
+    canvas.logprob[positions[was_draft]] = readout.held_logprob[filled[was_draft]]
+    canvas.state[positions] = State.COMMITTED
+    if reopen:
+        doubted = positions[to_doubt(readout.part(filled), settings)]
+        canvas.state[doubted] = State.OPEN
+        canvas.ids[doubted] = mask_id
+
+
+def _cheapest_branch(members: Ints, readout: Readout) -> int | None:
+    """The slot whose second choice is the most probable: the cheapest way to a different text."""
+    return int(members[np.argmax(readout.second_logprob[members])]) if len(members) else None
+
+
+class _Noise:
+    """Gumbel noise for the sampled rows, from a seed that depends only on the request."""
+
+    def __init__(self, rows: Sequence[Row], temperature: float, seed: int) -> None:
+        self._sampled = np.array([row.sampled for row in rows])
+        self._temperature = temperature
+        self._generator = torch.Generator().manual_seed(seed)
+
+    def of(self, rows: Ints, logits: torch.Tensor) -> torch.Tensor | None:
+        members = np.flatnonzero(self._sampled[rows])
+        if not len(members):
+            return None
+        uniform = torch.rand(len(members), logits.shape[1], generator=self._generator).clamp(1e-9, 1 - 1e-9)
+        noise = torch.zeros_like(logits)
+        noise[members] = (-torch.log(-torch.log(uniform)) * self._temperature).to(logits.device)
+        return noise

@@ -1,0 +1,55 @@
+"""Reads the texts off a canvas, finished or not."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from infill_engine.canvas.canvas import State
+from infill_engine.models.base import ModelFamily
+from infill_engine.sampler.denoise import Row, Step
+from infill_engine.settings import SamplerSettings
+from infill_engine.types import Guess, Source
+
+
+def guesses_of(
+    family: ModelFamily, step: Step, rows: Sequence[Row], partial_word: str, settings: SamplerSettings
+) -> list[Guess]:
+    """One guess a row, where the row holds a text that continues `partial_word`.
+
+    Open slots are read as predicted. A row that is not finished counts only up to its first improbable slot, and is
+    then flagged partial.
+    """
+    read = (_guess(family, step, number, row, partial_word, settings) for number, row in enumerate(rows))
+    return [guess for guess in read if guess is not None]
+
+
+def _guess(
+    family: ModelFamily, step: Step, number: int, row: Row, partial_word: str, settings: SamplerSettings
+) -> Guess | None:
+    span = step.canvas.span(number)
+    is_open = step.canvas.state[span] == State.OPEN
+    ids = np.where(is_open, step.predicted[span], step.canvas.ids[span])
+    logprobs = np.where(is_open, step.predicted_logprob[span], step.canvas.logprob[span])
+    ends = np.flatnonzero(ids == family.spec.eos_id)
+    end = int(ends[0]) if len(ends) else len(ids)
+    partial = False
+    if is_open[:end].any():
+        doubtful = np.flatnonzero(is_open[:end] & (logprobs[:end] < np.log(settings.partial_confidence)))
+        if len(doubtful):
+            end, partial = int(doubtful[0]), True
+    text = family.vocabulary.decode(ids[:end].tolist()) if end else None
+    if text is None or not text.startswith(partial_word) or len(text) == len(partial_word):
+        return None
+    scored = logprobs[: end + 1] if end < len(ids) and not partial else logprobs[:end]
+    return Guess(
+        text=text[len(partial_word) :],
+        mean_logprob=float(scored.mean()),
+        min_logprob=float(scored.min()),
+        length_logprob=row.length_logprob,
+        stability=float(1 - step.changed[span].mean()),
+        tokens=end,
+        matched=row.draft.matched if row.draft else 0,
+        partial=partial,
+        steps=step.number,
+        source=Source.RETRIEVAL if row.draft else Source.MODEL,
+    )
