@@ -39,7 +39,9 @@ def reference_offset(text: str, position: types.Position, encoding: str) -> int:
     if position.line >= len(lines):
         return len(text)
     offset = sum(map(len, lines[: position.line]))
-    units = {"utf-8": lambda c: len(c.encode()), "utf-16": lambda c: 1 + (c > "\uffff"), "utf-32": lambda c: 1}[encoding]
+    units = {"utf-8": lambda c: len(c.encode()), "utf-16": lambda c: 1 + (c > "\uffff"), "utf-32": lambda c: 1}[
+        encoding
+    ]
     left = position.character
     for character in lines[position.line].rstrip("\r\n"):
         left -= units(character)
