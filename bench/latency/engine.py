@@ -1,0 +1,158 @@
+"""Where the milliseconds of a request go, without a server around the engine.
+
+    python -m bench.latency.engine [--model default] [--keystrokes 200] [--lines 200] [--budget-ms 150]
+
+Types real code into a document and answers after every keystroke, in one process: what the server does before it asks
+(apply the change, build the request), then the engine's encoding, denoising, and the rest (cleaning and ranking). The
+last line is one JSON object; times are milliseconds.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from time import perf_counter
+
+from bench.latency.keystrokes import Keystroke, Replay, make_replay
+from bench.percentiles import spread
+from bench.sources import SourceFile, read_packages, standard_library
+from infill_engine.deadline import Deadline
+from infill_engine.engine import Engine
+from infill_engine.errors import InfillError
+from infill_engine.models.base import ModelFamily
+from infill_engine.sampler.denoise import Step
+from infill_engine.types import InfillRequest
+from lsp_server.documents import Change, Documents
+from lsp_server.request import build_request
+from lsp_server.settings import ServerSettings
+
+URI = "file:///bench/typed.py"
+FIELDS = ("change_ms", "build_ms", "encode_ms", "denoise_ms", "rank_ms", "engine_ms")
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """One keystroke. `rank_ms` is what the engine spent outside encoding and denoising: drafts, cleaning, ranking."""
+
+    stroke: str
+    change_ms: float
+    build_ms: float
+    encode_ms: float
+    denoise_ms: float
+    rank_ms: float
+    engine_ms: float
+    cached: bool
+    steps: int
+    slots: int  # of the canvas, all rows together
+    candidates: int
+    reason: str
+
+
+def main() -> int:
+    options = _options()
+    try:
+        files = sources_of(options.source)
+        replay = make_replay(files, options.lines, options.keystrokes, options.seed)
+        started = perf_counter()
+        engine = Engine.load(options.model, device=options.device)
+    except InfillError as fault:
+        print(fault, file=sys.stderr)
+        return 2
+    print(f"model {options.model} on {engine.device} loaded in {perf_counter() - started:.1f} s")
+    timings = list(replay_through(engine, replay, options.budget_ms, options.candidates))
+    if options.out:
+        options.out.parent.mkdir(parents=True, exist_ok=True)
+        options.out.write_text("".join(json.dumps(asdict(timing)) + "\n" for timing in timings))
+    report(timings, options.budget_ms)
+    return 0
+
+
+def sources_of(folder: Path | None) -> list[SourceFile]:
+    """The packages in `folder`, or without one the standard library. Raises InputError for an empty folder."""
+    return read_packages(folder) if folder else standard_library()
+
+
+def replay_through(engine: Engine, replay: Replay, budget_ms: float, candidates: int) -> Iterator[Timing]:
+    """Types the replay and times the answer to each keystroke, one after the other."""
+    documents = Documents()
+    documents.open(URI, "python", replay.text)
+    settings = ServerSettings(candidates=candidates)
+    for key in replay.keystrokes:
+        began = perf_counter()
+        start = (key.row, key.column)
+        snapshot = documents.change(URI, [Change(key.text, start, (key.row, key.column + key.removed))])
+        assert snapshot is not None
+        changed = perf_counter()
+        request = build_request(snapshot, key.cursor, settings)
+        built = perf_counter()
+        yield _timed(engine, request, key, budget_ms, 1000 * (changed - began), 1000 * (built - changed))
+
+
+def report(timings: list[Timing], budget_ms: float) -> None:
+    """Prints the breakdown of fresh answers, of cached ones, and one JSON line."""
+    fresh = [timing for timing in timings if not timing.cached]
+    print(f"{len(timings)} keystrokes, {len(fresh)} answered by the model, {len(timings) - len(fresh)} from the cache")
+    print(f"{'fresh answers, ms':20}" + "".join(f"{name:>9}" for name in ("p50", "p95", "p99", "max")))
+    parts = {name: spread([getattr(timing, name) for timing in fresh]) for name in FIELDS}
+    for name, numbers in parts.items():
+        print(f"{name:20}" + "".join(f"{numbers[share]:9.2f}" for share in ("p50", "p95", "p99", "max")))
+    print(
+        json.dumps(
+            {
+                "n": len(timings),
+                "fresh": parts,
+                "cached": spread([timing.engine_ms for timing in timings if timing.cached]),
+                "steps": spread([timing.steps for timing in fresh]),
+                "slots": spread([timing.slots for timing in fresh]),
+                "silent": sum(1 for timing in timings if not timing.candidates),
+                "late": sum(1 for timing in timings if timing.engine_ms > budget_ms),
+                "budget_ms": budget_ms,
+            }
+        )
+    )
+
+
+def _timed(
+    engine: Engine, request: InfillRequest, key: Keystroke, budget_ms: float, change_ms: float, build_ms: float
+) -> Timing:
+    slots = steps = 0
+
+    def watch(_family: ModelFamily, step: Step) -> None:
+        nonlocal slots, steps
+        slots, steps = step.canvas.slots, step.number
+
+    answer = engine.answer(request, Deadline.after_ms(budget_ms), watch)
+    return Timing(
+        stroke=key.stroke.value,
+        change_ms=round(change_ms, 3),
+        build_ms=round(build_ms, 3),
+        encode_ms=round(answer.encode_ms, 3),
+        denoise_ms=round(answer.denoise_ms, 3),
+        rank_ms=round(answer.elapsed_ms - answer.encode_ms - answer.denoise_ms, 3),
+        engine_ms=round(answer.elapsed_ms, 3),
+        cached=answer.cached,
+        steps=steps,
+        slots=slots,
+        candidates=len(answer.candidates),
+        reason="" if answer.reason is None else answer.reason.value,
+    )
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench.latency.engine", description="Times the engine's parts.")
+    parser.add_argument("--model", default="default")
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--keystrokes", type=int, default=200)
+    parser.add_argument("--lines", type=int, default=200, help="of the document that is typed into")
+    parser.add_argument("--budget-ms", type=float, default=150)
+    parser.add_argument("--candidates", type=int, default=4)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--source", type=Path, help="folder of wheels whose code is typed; else the standard library")
+    parser.add_argument("--out", type=Path, help="where to write one JSON line for each keystroke")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,76 @@
+"""Real Python to measure on: the wheels of packages that no model here was trained on, or the standard library.
+
+Wheels are read where they lie; nothing is installed and nothing in them is run.
+"""
+
+import subprocess
+import sys
+import sysconfig
+import zipfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from infill_engine.errors import InputError
+
+LARGEST = 400_000  # characters of a file; what is longer is data
+_SKIPPED = frozenset(("_vendor", "vendor", "vendored", "third_party", "site-packages", "node_modules"))
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """One Python file with LF line ends."""
+
+    package: str
+    path: str
+    text: str
+
+
+def download(packages: Sequence[str], folder: Path) -> list[str]:
+    """Fetches one wheel for each package that is not in `folder` yet; those that have none."""
+    folder.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, "-m", "pip", "download", "-q", "--disable-pip-version-check", "--no-deps"]
+    missing = []
+    for package in packages:
+        if not list(folder.glob(f"{package.replace('-', '_')}-*.whl")):
+            ran = subprocess.run(
+                [*command, "--only-binary=:all:", "-d", str(folder), package], capture_output=True, check=False
+            )
+            if ran.returncode:
+                missing.append(package)
+    return missing
+
+
+def read_packages(folder: Path) -> list[SourceFile]:
+    """The Python files of every wheel, and of every sub-folder, in `folder`; sorted. Raises InputError for none."""
+    found: list[SourceFile] = []
+    for wheel in sorted(folder.glob("*.whl")):
+        with zipfile.ZipFile(wheel) as archive:
+            package = wheel.name.split("-")[0].lower()
+            members = ((name, archive.read(name)) for name in sorted(archive.namelist()) if name.endswith(".py"))
+            found += _decoded(package, members)
+    for sub in sorted(path for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else ():
+        paths = sorted(sub.rglob("*.py"))
+        found += _decoded(sub.name.lower(), ((str(path.relative_to(sub)), path.read_bytes()) for path in paths))
+    if not found:
+        raise InputError(
+            f"no Python files in {folder}: fetch them with `python -m bench.quality.holes --download {folder}`"
+        )
+    return found
+
+
+def standard_library() -> list[SourceFile]:
+    """The top-level modules of this Python's standard library."""
+    root = Path(sysconfig.get_path("stdlib"))
+    return list(_decoded("stdlib", ((path.name, path.read_bytes()) for path in sorted(root.glob("*.py")))))
+
+
+def _decoded(package: str, members: "Iterator[tuple[str, bytes]]") -> Iterator[SourceFile]:
+    for path, data in members:
+        if _SKIPPED.isdisjoint(PurePosixPath(path).parts):
+            try:
+                text = data.decode("utf-8").replace("\r\n", "\n")
+            except UnicodeDecodeError:
+                continue
+            if text.strip() and len(text) <= LARGEST:
+                yield SourceFile(package, path, text)
