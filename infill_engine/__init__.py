@@ -8,6 +8,7 @@
 Importing this package imports no torch; loading an engine does.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from infill_engine.deadline import Deadline
@@ -32,7 +33,5 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name == "Engine":
-        from infill_engine.engine import Engine
-
-        return Engine
+        return import_module("infill_engine.engine").Engine
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

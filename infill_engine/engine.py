@@ -1,9 +1,9 @@
 """The engine: one request through all the rooms. The only file that composes them.
 
-    answers ──hit──▶ answer
-      │ miss
-      ▼
-    hole and drafts ──▶ encode both sides ──▶ plan the canvas ──▶ denoise ──▶ clean ──▶ rank ──▶ answer
+answers ──hit──▶ answer
+  │ miss
+  ▼
+hole and drafts ──▶ encode both sides ──▶ plan the canvas ──▶ denoise ──▶ clean ──▶ rank ──▶ answer
 """
 
 from collections.abc import Callable
@@ -96,8 +96,8 @@ class Engine:
         denoise_ms = _since(began)
         if deadline.cancelled():
             return Answer(reason=Reason.CANCELLED, encode_ms=encode_ms, denoise_ms=denoise_ms)
-        candidates = rank(_cleaned(guesses, request, hole), request, hole, self._calibration)
-        reason = None if candidates else Reason.BLANK if guesses else Reason.DEADLINE
+        candidates = rank(_cleaned(guesses or [], request, hole), request, hole, self._calibration)
+        reason = None if candidates else Reason.DEADLINE if guesses is None else Reason.BLANK
         return Answer(candidates, reason, encode_ms, denoise_ms)
 
     def _drafts(self, request: InfillRequest, hole: Hole) -> tuple[Draft, ...]:
@@ -119,7 +119,8 @@ class Engine:
         drafts: tuple[Draft, ...],
         deadline: Deadline,
         watch: Watch | None,
-    ) -> list[Guess]:
+    ) -> list[Guess] | None:
+        """The guesses of the canvas, or None when not even one step could be afforded and nothing was retrieved."""
         settings = self.settings.sampler
         lengths = self.family.propose_lengths(context, hole.kind, request.candidates)
         rows = plan_rows(self.family, lengths, drafts, partial_word, request.candidates, self.settings.max_slots)
@@ -129,13 +130,11 @@ class Engine:
         canvas = canvas_of(rows, self.family.spec.mask_id)
         rules = rules_for(self.family, hole, canvas, partial_word)
         step: Step | None = None
-        for step in denoise(
-            self.family, context, hole.kind, canvas, rows, rules, settings, deadline, self._costs
-        ):
+        for step in denoise(self.family, context, hole.kind, canvas, rows, rules, settings, deadline, self._costs):
             if watch is not None:
                 watch(self.family, step)
         if step is None:
-            return [_unread(draft) for draft in drafts] if not deadline.cancelled() else []
+            return [_unread(draft) for draft in drafts] or None
         return [*guesses_of(self.family, step, rows, partial_word, settings), *_originals(step, rows, drafts)]
 
     def _warm_up(self) -> None:
@@ -188,4 +187,3 @@ def _unread(draft: Draft) -> Guess:
 
 def _since(started: float) -> float:
     return (monotonic() - started) * 1000
-

@@ -9,10 +9,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
 from torch import Tensor
 
 from infill_engine.canvas.canvas import Canvas
 from infill_engine.types import HoleKind
+
+Ints = NDArray[np.int64]
 
 
 class Corruption(StrEnum):
@@ -45,7 +49,7 @@ class ProposedLength:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Both sides of a hole, encoded. `state` belongs to the family; `encoded` counts the tokens that were not cached."""
+    """Both sides of a hole, encoded. `state` belongs to the family; `encoded` counts the tokens not found cached."""
 
     state: Any
     encoded: int
@@ -62,7 +66,7 @@ class Vocabulary(Protocol):
         ...
 
     def split_partial_word(self, prefix: str) -> tuple[str, str]:
-        """Cuts `prefix` before the word the cursor stands in: (what to encode, what the first token must begin with)."""
+        """Cuts `prefix` before the cursor's word: what to encode, and what the first token must begin with."""
         ...
 
     def completions_of(self, start: bytes) -> tuple[Sequence[int], Sequence[int]]:
@@ -83,9 +87,14 @@ class Vocabulary(Protocol):
 class ModelFamily(Protocol):
     """One loaded model."""
 
-    spec: Spec
-    vocabulary: Vocabulary
-    device: str
+    @property
+    def spec(self) -> Spec: ...
+
+    @property
+    def vocabulary(self) -> Vocabulary: ...
+
+    @property
+    def device(self) -> str: ...
 
     def encode(self, prefix: str, suffix: str) -> Context:
         """Encodes both sides, reusing keys and values of earlier calls where their tokens agree."""
@@ -95,6 +104,6 @@ class ModelFamily(Protocol):
         """At most `limit` lengths, the most probable first, none above the family's `max_slots`."""
         ...
 
-    def denoise(self, context: Context, kind: HoleKind, canvas: Canvas, wanted: Sequence[int]) -> Tensor:
+    def denoise(self, context: Context, kind: HoleKind, canvas: Canvas, wanted: Ints) -> Tensor:
         """One denoising step: logits [len(wanted), V], in float32, of the flat canvas positions `wanted`."""
         ...

@@ -2,8 +2,8 @@
 
     {"rules": [{"before": "x = ", "candidates": ["alpha(1)", "beta(2)"]}], "steps": 1, "step_ms": 0, "load_ms": 0}
 
-The first rule whose `before` ends the prefix applies; an empty `before` always does. Its candidates are proposed as so many
-lengths and then revealed from left to right in `steps` denoising steps of `step_ms` each.
+The first rule whose `before` ends the prefix applies; an empty `before` always does. Its candidates are proposed as so
+many lengths and then revealed from left to right in `steps` denoising steps of `step_ms` each.
 """
 
 import json
@@ -18,7 +18,7 @@ from torch import Tensor
 
 from infill_engine.canvas.canvas import Canvas, State
 from infill_engine.errors import InputError
-from infill_engine.models.base import Context, Corruption, ProposedLength, Spec
+from infill_engine.models.base import Context, Corruption, Ints, ProposedLength, Spec
 from infill_engine.types import HoleKind
 
 MASK, EOS = 256, 257  # bytes are their own tokens
@@ -86,7 +86,9 @@ class ScriptedFamily:
             rules = tuple((rule["before"], tuple(rule["candidates"])) for rule in raw.pop("rules"))
             return cls(Script(rules=rules, **raw))
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise InputError(f"{path} is not a script ({error}); it needs {{'rules': [{{'before', 'candidates'}}]}}") from error
+            raise InputError(
+                f"{path} is not a script ({error}); it needs {{'rules': [{{'before', 'candidates'}}]}}"
+            ) from error
 
     def encode(self, prefix: str, suffix: str) -> Context:
         if self.script.crash_after and prefix.endswith(self.script.crash_after):
@@ -94,13 +96,13 @@ class ScriptedFamily:
         texts = next((texts for before, texts in self.script.rules if prefix.endswith(before)), ())
         return Context(self._with_lengths(texts), encoded=1, tokens=len(prefix) + len(suffix))
 
-    def propose_lengths(self, context: Context, kind: HoleKind, limit: int) -> list[ProposedLength]:
+    def propose_lengths(self, context: Context, kind: HoleKind, limit: int) -> list[ProposedLength]:  # noqa: ARG002
         return [ProposedLength(slots, -5.0 * number) for number, slots in enumerate(context.state)][:limit]
 
-    def denoise(self, context: Context, kind: HoleKind, canvas: Canvas, wanted: Sequence[int]) -> Tensor:
+    def denoise(self, context: Context, kind: HoleKind, canvas: Canvas, wanted: Ints) -> Tensor:  # noqa: ARG002
         time.sleep(self.script.step_ms / 1000)
         logits = torch.zeros(len(wanted), VOCABULARY)
-        for number, position in enumerate(wanted):
+        for number, position in enumerate(wanted.tolist()):
             row, index = int(canvas.row[position]), int(canvas.index[position])
             length = int(canvas.lengths[row])
             text = context.state.get(length, b"")

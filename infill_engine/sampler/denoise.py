@@ -106,7 +106,7 @@ def _steps_left(deadline: Deadline, settings: SamplerSettings, done: int, cost_m
 
 
 def _wanted(canvas: Canvas, *, doubting: bool) -> Ints:
-    """Flat positions whose logits a step needs: all that is open or a draft, and in unfinished rows what may be doubted."""
+    """Flat positions whose logits a step needs: what is open or a draft, and in unfinished rows what may be doubted."""
     undecided = (canvas.state == State.OPEN) | (canvas.state == State.DRAFT)
     unfinished = np.zeros(canvas.rows, bool)
     unfinished[canvas.row[undecided]] = True
@@ -134,7 +134,9 @@ def _decide(
     rows_of = canvas.row[wanted[candidates]]
     chosen = candidates[to_commit(readout.part(candidates), rows_of, steps_left, settings)]
     if first:
-        branches = [_cheapest_branch(candidates[rows_of == row], readout) for row, plan in enumerate(rows) if plan.branch]
+        branches = [
+            _cheapest_branch(candidates[rows_of == row], readout) for row, plan in enumerate(rows) if plan.branch
+        ]
         taken = np.array([at for at in branches if at is not None], dtype=np.int64)
         tokens[taken], logprobs[taken] = readout.second[taken], readout.second_logprob[taken]
         # A branch is worth nothing unless it is taken before the row has settled around the first choice.

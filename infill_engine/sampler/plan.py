@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from infill_engine.canvas.canvas import Canvas, lay_out
 from infill_engine.deadline import CostModel
 from infill_engine.models.base import ModelFamily, ProposedLength
@@ -11,6 +9,7 @@ from infill_engine.sampler.denoise import Row
 from infill_engine.types import Draft
 
 DRAFT_ROWS = 2
+DRAFT_LENGTH_LOGPROB = -0.7  # a copy brings its own length: no head is asked, about every other one is right
 WORTHWHILE_STEPS = 3  # a canvas so wide that fewer fit the budget is narrowed
 
 # Row after row: which proposed length, and what makes the row differ from another of the same length. Another length
@@ -58,5 +57,4 @@ def _draft_row(family: ModelFamily, draft: Draft, partial_word: str, max_slots: 
     ids = [*family.vocabulary.encode(partial_word + draft.text), family.spec.eos_id]
     if len(ids) > max_slots + 1:
         return None
-    # The share of places in a file where so long a match continues alike falls with its length; no length head is asked.
-    return Row(len(ids), float(np.log(0.5)), tuple(ids), draft)
+    return Row(len(ids), DRAFT_LENGTH_LOGPROB, tuple(ids), draft)

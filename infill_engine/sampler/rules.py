@@ -29,8 +29,8 @@ class Rules:
         return position - 1 in self.starts
 
     def apply(self, family: ModelFamily, logits: Tensor, canvas: Canvas, wanted: list[int]) -> Tensor:
-        """Masks logits [W, V] of the flat positions `wanted`, in place."""
-        logits += self.base
+        """Masks logits [W, V] of the flat positions `wanted`."""
+        logits = logits + self.base
         for number, position in enumerate(wanted):
             start = self.starts.get(position)
             if start is not None:

@@ -12,8 +12,8 @@ Ints = NDArray[np.int64]
 def to_commit(readout: Readout, rows: Ints, steps_left: int, settings: SamplerSettings) -> Ints:
     """Indices into the W open positions of `readout` to commit now; `rows` [W] says which row each belongs to.
 
-    Per row, in order of entropy: while the entropy of those before stays within the bound (arXiv 2505.24857), whatever is
-    sure, at least one, and at least so many that the row is done in `steps_left` steps.
+    Per row, in order of entropy: while the entropy of those before stays within the bound (arXiv 2505.24857), whatever
+    is sure, at least one, and at least so many that the row is done in `steps_left` steps.
     """
     chosen: list[Ints] = []
     for row in np.unique(rows):

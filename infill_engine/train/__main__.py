@@ -50,10 +50,15 @@ def main() -> None:
     signal.signal(signal.SIGINT, lambda *_: _stop(run))
     batches = DataLoader(
         WindowBatches(
-            options.data, BatchShape(windows=options.windows), HoleSettings(), seed=run.progress.steps, parts=options.parts
+            options.data,
+            BatchShape(windows=options.windows),
+            HoleSettings(),
+            seed=run.progress.steps,
+            parts=options.parts,
         ),
         batch_size=None,
         num_workers=options.loaders,
+        worker_init_fn=_leave_stopping_to_the_parent,
         pin_memory=run.device.type == "cuda",
     )
     train(run, batches, options)
@@ -64,8 +69,12 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument("--data", type=Path, default=Path("training/parts"))
     parser.add_argument("--run", type=Path, default=Path("training/base"), help="folder of the checkpoint and the log")
     parser.add_argument("--minutes", type=float, default=60.0)
-    parser.add_argument("--decay-minutes", type=float, default=0.0, help="the last so many minutes anneal the rate to 0")
-    parser.add_argument("--streams-first", type=float, default=8e6, help="tokens to train the streams on before canvases")
+    parser.add_argument(
+        "--decay-minutes", type=float, default=0.0, help="the last so many minutes anneal the rate to 0"
+    )
+    parser.add_argument(
+        "--streams-first", type=float, default=8e6, help="tokens to train the streams on before canvases"
+    )
     parser.add_argument("--windows", type=int, default=16, help="windows in a batch")
     parser.add_argument("--parts", type=int, default=None, help="read only the first so many parts")
     parser.add_argument("--loaders", type=int, default=1, help="processes that prepare batches")
@@ -91,7 +100,7 @@ def open_run(folder: Path, device: torch.device) -> Run:
 
 
 def train(run: Run, batches: DataLoader[dict[str, Tensor]], options: argparse.Namespace) -> None:
-    """Trains until the minutes are over or the process is told to stop; the trunk or the decayed branch is then saved."""
+    """Trains until the minutes are over or the process is told to stop, then saves the trunk or its decayed branch."""
     compute = _compiled_losses(run, eager=options.eager)
     started = last_saved = last_reported = time.monotonic()
     ends = started + options.minutes * 60
@@ -120,7 +129,11 @@ def train(run: Run, batches: DataLoader[dict[str, Tensor]], options: argparse.Na
 
 
 def step(
-    run: Run, compute: Callable[[dict[str, Tensor], bool], dict[str, Tensor]], batch: dict[str, Tensor], *, canvases: bool
+    run: Run,
+    compute: Callable[[dict[str, Tensor], bool], dict[str, Tensor]],
+    batch: dict[str, Tensor],
+    *,
+    canvases: bool,
 ) -> dict[str, Tensor]:
     """One optimiser step; returns the losses, detached."""
     before = time.monotonic()
@@ -154,11 +167,17 @@ def _report(run: Run, sums: dict[str, float], since: float, ends: float, tokens:
     append_log(run.folder / "log.jsonl", {"step": run.progress.steps, "tokens": run.progress.tokens, **means})
     left = max(0.0, ends - now) / 60
     print(
-        f"step {run.progress.steps} · {run.progress.tokens / 1e6:.2f} M tokens · {rate:,.0f} tokens/s · {left:.1f} min left · "
+        f"step {run.progress.steps} · {run.progress.tokens / 1e6:.2f} M tokens · {rate:,.0f} tokens/s · "
+        + f"{left:.1f} min left · "
         + " ".join(f"{name} {value:.3f}" for name, value in means.items()),
         flush=True,
     )
     return now
+
+
+def _leave_stopping_to_the_parent(_worker: int) -> None:
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, signal.SIG_IGN)
 
 
 def _stop(run: Run) -> None:

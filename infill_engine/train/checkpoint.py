@@ -44,7 +44,7 @@ def save(path: Path, model: Duostream, optimisers: list[Optimizer], progress: Pr
 
 
 def load_state(path: Path) -> dict[str, Any]:
-    """Reads a checkpoint's tensors and plain values; nothing in the file is executed. Raises InputError if unreadable."""
+    """Reads a checkpoint's tensors and plain values, executing nothing in it. Raises InputError if unreadable."""
     try:
         state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:

@@ -101,7 +101,9 @@ def licence_objection(licence: str) -> str | None:
 def is_worth_learning(path: str, text: str) -> bool:
     """Whether a file is hand-written code of a reasonable size that nothing forbids to train on."""
     parts = [part.lower() for part in PurePosixPath(path).parts]
-    if any(skipped in parts for skipped in SKIPPED_PARTS) or any(part.removesuffix(".py") in NEVER_TRAINED for part in parts):
+    if any(skipped in parts for skipped in SKIPPED_PARTS) or any(
+        part.removesuffix(".py") in NEVER_TRAINED for part in parts
+    ):
         return False
     if not SMALLEST <= len(text) <= LARGEST or _GENERATED.search(text[:2000]):
         return False
@@ -130,7 +132,9 @@ def _stdlib_files() -> Iterator[tuple[str, str]]:
     root = Path(sysconfig.get_path("stdlib"))
     for path in sorted(root.rglob("*.py")):
         relative = path.relative_to(root)
-        if {"test", "tests", "idlelib", "site-packages", "ensurepip", "__pycache__", "lib2to3"}.isdisjoint(relative.parts):
+        if {"test", "tests", "idlelib", "site-packages", "ensurepip", "__pycache__", "lib2to3"}.isdisjoint(
+            relative.parts
+        ):
             yield str(relative), path.read_text(encoding="utf-8", errors="replace")
 
 

@@ -7,6 +7,7 @@ states from b on. The holes of a window share one flat axis of slots, so canvase
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -19,6 +20,7 @@ from infill_engine.models.duostream.net import EOS, LENGTH_BUCKETS, MASK, MAX_SL
 
 Ints = NDArray[np.int64]
 VOCAB = 8192  # of the tokenizer the parts were packed with
+MARGIN = 4  # tokens that a hole keeps from either end of its window
 _BUCKETS = np.array(LENGTH_BUCKETS)
 
 
@@ -50,10 +52,30 @@ class HoleSettings:
     visible_weight: float = 0.3
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Packed files: `tokens` [t], and `holes` [n, 3] of first token, token after the last, and kind, by their start."""
+
+    tokens: NDArray[np.uint16]
+    holes: NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class Hole:
+    """One hole of a window, by token."""
+
+    number: int
+    start: int
+    end: int
+    kind: int
+
+
 class WindowBatches(IterableDataset[dict[str, Tensor]]):
     """An endless stream of batches. Equal seeds and worker numbers give equal streams."""
 
-    def __init__(self, folder: Path, shape: BatchShape, holes: HoleSettings, seed: int, parts: int | None = None) -> None:
+    def __init__(
+        self, folder: Path, shape: BatchShape, holes: HoleSettings, seed: int, parts: int | None = None
+    ) -> None:
         self.paths = sorted(folder.glob("part-*.npz"))[:parts]
         if not self.paths:
             raise InputError(f"no packed parts in {folder}: run `python -m infill_engine.train.pack` first")
@@ -63,65 +85,82 @@ class WindowBatches(IterableDataset[dict[str, Tensor]]):
         worker = torch.utils.data.get_worker_info()
         rng = np.random.default_rng((self.seed, worker.id if worker else 0))
         parts = [load_part(path) for path in self.paths]
-        sizes = np.array([len(tokens) for tokens, _ in parts], dtype=np.float64)
+        sizes = np.array([len(part.tokens) for part in parts], dtype=np.float64)
         while True:
             chosen = rng.choice(len(parts), self.shape.windows, p=sizes / sizes.sum())
-            windows = [draw_window(*parts[part], self.shape, self.holes, rng) for part in chosen]
+            windows = [draw_window(parts[part], self.shape, self.holes, rng) for part in chosen]
             yield {name: torch.from_numpy(np.stack([window[name] for window in windows])) for name in windows[0]}
 
 
-def load_part(path: Path) -> tuple[NDArray[np.uint16], NDArray[np.int32]]:
-    """The tokens and holes of one packed part."""
-    with np.load(path) as part:
-        return part["tokens"], part["holes"]
+def load_part(path: Path) -> Part:
+    """One packed part, in memory."""
+    with np.load(path) as stored:
+        return Part(stored["tokens"], stored["holes"])
 
 
 def draw_window(
-    tokens: NDArray[np.uint16], holes: NDArray[np.int32], shape: BatchShape, settings: HoleSettings, rng: np.random.Generator
+    part: Part, shape: BatchShape, settings: HoleSettings, rng: np.random.Generator
 ) -> dict[str, NDArray[np.generic]]:
-    """One window: `tokens` [L]; per slot [M] `ids`, `target`, `weight`, `start`, `end`, `seen` (end of the visible suffix),
-    `index`, `left`, `kind`, `hole` (-1: unused slot); per hole [K] `length_*`."""
-    origin = int(rng.integers(0, len(tokens) - shape.tokens))
-    window = tokens[origin : origin + shape.tokens].astype(np.int64)
-    first, last = np.searchsorted(holes[:, 0], (origin + 4, origin + shape.tokens - 4))
-    inside = holes[first:last]
-    inside = inside[(inside[:, 1] <= origin + shape.tokens - 4) & (inside[:, 1] - inside[:, 0] <= MAX_SLOTS)]
-    slots: dict[str, Ints] = {name: np.zeros(shape.slots, dtype=np.int64) for name in _SLOT_FIELDS}
-    slots["hole"][:] = -1
-    slots["end"][:] = slots["seen"][:] = shape.tokens - 1
-    slots["start"][:] = 1
-    weight = np.zeros(shape.slots, dtype=np.float32)
-    lengths: dict[str, Ints] = {name: np.zeros(shape.holes, dtype=np.int64) for name in ("length_start", "length_end", "length_kind")}
-    bucket_of = np.full(shape.holes, -1, dtype=np.int64)
-    lengths["length_start"][:] = 1
-    lengths["length_end"][:] = shape.tokens - 1
+    """One window at a random place of a part, with as many of its holes as fit.
+
+    `tokens` [L]. Per slot [M]: `ids`, `target`, `weight`; `start` and `end` of its hole, `seen` (where the visible part
+    of its suffix ends), `index` and `left` (slots before and after it in its canvas), `kind`, `hole` (-1 where the slot
+    is unused). Per hole [K]: `length_start`, `length_end`, `length_kind`, `length_bucket` (-1 where unused).
+    """
+    origin = int(rng.integers(0, len(part.tokens) - shape.tokens))
+    drawn = _blank_window(part.tokens[origin : origin + shape.tokens].astype(np.int64), shape)
+    first, last = np.searchsorted(part.holes[:, 0], (origin + MARGIN, origin + shape.tokens - MARGIN))
+    inside = part.holes[first:last] - np.array([origin, origin, 0])
+    inside = inside[(inside[:, 1] <= shape.tokens - MARGIN) & (inside[:, 1] - inside[:, 0] <= MAX_SLOTS)]
     used = 0
     for number, row in enumerate(rng.permutation(len(inside))[: shape.holes]):
-        start, end, kind = (int(value) for value in inside[row] - np.array([origin, origin, 0]))
+        start, end, kind = (int(value) for value in inside[row])
         bucket = int(np.searchsorted(_BUCKETS, end - start))
-        lengths["length_start"][number], lengths["length_end"][number] = start, end
-        lengths["length_kind"][number], bucket_of[number] = kind, bucket
+        for name, value in zip(_HOLE_FIELDS, (start, end, kind, bucket), strict=True):
+            drawn[name][number] = value
         if rng.random() >= settings.exact_bucket:
             bucket = min(bucket + int(rng.integers(1, 3)), len(_BUCKETS) - 1)
         size = int(_BUCKETS[bucket])
-        if used + size > shape.slots:
-            continue
-        at = slice(used, used + size)
-        target = np.full(size, EOS, dtype=np.int64)
-        target[: end - start] = window[start:end]
-        slots["target"][at] = target
-        slots["ids"][at] = _corrupt(target, settings, rng)
-        scored = np.where(slots["ids"][at] == MASK, 1.0, settings.visible_weight)
-        weight[at] = np.where(np.arange(size) > end - start, settings.later_eos_weight, 1.0) * scored
-        slots["index"][at] = np.arange(size)
-        slots["left"][at] = np.arange(size)[::-1]
-        slots["start"][at], slots["end"][at], slots["kind"][at], slots["hole"][at] = start, end, kind, number
-        slots["seen"][at] = end + _visible_suffix(shape.tokens - end, settings, rng)
-        used += size
-    return {"tokens": window, **slots, "weight": weight, **lengths, "length_bucket": bucket_of}
+        if used + size <= shape.slots:
+            _fill_slots(drawn, slice(used, used + size), Hole(number, start, end, kind), settings, rng)
+            used += size
+    return dict(drawn)
+
+
+def _blank_window(tokens: Ints, shape: BatchShape) -> dict[str, NDArray[Any]]:
+    """A window without holes. Unused slots and holes point somewhere harmless inside the window."""
+    slots = {name: np.zeros(shape.slots, dtype=np.int64) for name in _SLOT_FIELDS}
+    slots["hole"][:] = -1
+    slots["start"][:] = 1
+    slots["end"][:] = slots["seen"][:] = shape.tokens - 1
+    holes = {name: np.zeros(shape.holes, dtype=np.int64) for name in _HOLE_FIELDS}
+    holes["length_start"][:] = 1
+    holes["length_end"][:] = shape.tokens - 1
+    holes["length_bucket"][:] = -1
+    return {"tokens": tokens, **slots, "weight": np.zeros(shape.slots, dtype=np.float32), **holes}
+
+
+def _fill_slots(
+    drawn: dict[str, NDArray[Any]], at: slice, hole: Hole, settings: HoleSettings, rng: np.random.Generator
+) -> None:
+    """Lays the canvas of one hole on the slots `at`; the slots behind its text are to say that it has ended."""
+    length, size = hole.end - hole.start, at.stop - at.start
+    tokens = drawn["tokens"]
+    target = np.full(size, EOS, dtype=np.int64)
+    target[:length] = tokens[hole.start : hole.end]
+    ids = _corrupt(target, settings, rng)
+    order = np.arange(size)
+    drawn["target"][at], drawn["ids"][at] = target, ids
+    drawn["index"][at], drawn["left"][at] = order, order[::-1]
+    drawn["start"][at], drawn["end"][at] = hole.start, hole.end
+    drawn["kind"][at], drawn["hole"][at] = hole.kind, hole.number
+    drawn["seen"][at] = hole.end + _visible_suffix(len(tokens) - hole.end, settings, rng)
+    masked = np.where(ids == MASK, 1.0, settings.visible_weight)
+    drawn["weight"][at] = np.where(order > length, settings.later_eos_weight, 1.0) * masked
 
 
 _SLOT_FIELDS = ("ids", "target", "start", "end", "seen", "index", "left", "kind", "hole")
+_HOLE_FIELDS = ("length_start", "length_end", "length_kind", "length_bucket")
 
 
 def _corrupt(target: Ints, settings: HoleSettings, rng: np.random.Generator) -> Ints:

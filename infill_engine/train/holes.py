@@ -18,7 +18,11 @@ KINDS = tuple(HoleKind)  # a hole's kind is stored as its index in this order
 CHARACTERS_PER_HOLE = 70
 CUT_ANYWHERE = 0.4  # share of cursors inside a word rather than between two
 NODE_TYPES = frozenset(
-    ["argument_list", "subscript", "binary_operator", "comparison_operator", "boolean_operator", "call", "attribute", "identifier", "string", "integer", "list", "tuple", "dictionary", "conditional_expression", "lambda", "not_operator", "unary_operator", "keyword_argument", "pair", "list_comprehension", "generator_expression", "parenthesized_expression"]
+    """
+    argument_list subscript binary_operator comparison_operator boolean_operator call attribute identifier string
+    integer list tuple dictionary conditional_expression lambda not_operator unary_operator keyword_argument pair
+    list_comprehension generator_expression parenthesized_expression
+    """.split()
 )
 _PIECE_START = re.compile(r"(?<![\w]) ?\w|[^\w\s]")
 
@@ -120,7 +124,12 @@ def _nodes(text: str) -> Iterator[tuple[int, int]]:
     while stack:
         node = stack.pop()
         length = node.end_byte - node.start_byte
-        if node.is_named and node.type in NODE_TYPES and 1 < length <= 80 and node.start_point.row == node.end_point.row:
+        if (
+            node.is_named
+            and node.type in NODE_TYPES
+            and 1 < length <= 80
+            and node.start_point.row == node.end_point.row
+        ):
             yield node.start_byte, node.end_byte
         if length > 1:
             stack.extend(node.children)

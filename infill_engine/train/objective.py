@@ -58,8 +58,8 @@ def canvas_loss(model: Duostream, forward: Tensor, backward: Tensor, batch: dict
     edge = edge_states(forward, backward, start, end, seen > end)
     x = model.canvas_input(batch["ids"], batch["left"], batch["kind"], edge)
     tables = model.rotary(positions)
-    prefix = [layer.context(forward, tables) for layer in model.decoder]
-    suffix = [layer.context(backward, tables) for layer in model.decoder]
+    prefix = model.context_kv(forward, tables)
+    suffix = model.context_kv(backward, tables)
     states = model.decode(x, frames, prefix, suffix, visible)
     entropy = F.cross_entropy(model.logits(states).flatten(0, 1).float(), batch["target"].flatten(), reduction="none")
     weight = batch["weight"].flatten()

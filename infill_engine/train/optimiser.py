@@ -14,9 +14,12 @@ ADAM_RATE = 3e-3
 
 def optimisers_of(model: Duostream) -> list[Optimizer]:
     """The two optimisers that together own every parameter once."""
-    matrices, others = [], []
+    matrices: list[Tensor] = []
+    others: list[Tensor] = []
     for name, parameter in _trained(model):
-        is_matrix = parameter.ndim == 2 and not isinstance(model.get_submodule(name.rpartition(".")[0]), torch.nn.Embedding)
+        is_matrix = parameter.ndim == 2 and not isinstance(
+            model.get_submodule(name.rpartition(".")[0]), torch.nn.Embedding
+        )
         (matrices if is_matrix else others).append(parameter)
     return [
         Muon(matrices, lr=MUON_RATE, weight_decay=0.05, momentum=0.95, adjust_lr_fn="match_rms_adamw"),

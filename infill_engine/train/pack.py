@@ -38,7 +38,9 @@ def main() -> None:
     tokens: list[np.ndarray] = []
     holes: list[np.ndarray] = []
     length = 0
-    with ProcessPoolExecutor(options.processes, initializer=_open_tokenizer, initargs=(str(options.tokenizer),)) as pool:
+    with ProcessPoolExecutor(
+        options.processes, initializer=_open_tokenizer, initargs=(str(options.tokenizer),)
+    ) as pool:
         for file_tokens, file_holes in pool.map(_pack_file, enumerate(texts), chunksize=16):
             tokens.append(file_tokens)
             holes.append(file_holes + np.array([length, length, 0], dtype=np.int32))
@@ -109,7 +111,10 @@ def _shuffled(corpus: Path) -> Iterator[str]:
 def _write(path: Path, tokens: list[np.ndarray], holes: list[np.ndarray]) -> None:
     all_tokens, all_holes = np.concatenate(tokens), np.concatenate(holes)
     np.savez_compressed(path, tokens=all_tokens, holes=all_holes)
-    print(f"{path}: {len(all_tokens):,} tokens, {len(all_holes):,} holes, {path.stat().st_size / 2**20:.1f} MiB", flush=True)
+    print(
+        f"{path}: {len(all_tokens):,} tokens, {len(all_holes):,} holes, {path.stat().st_size / 2**20:.1f} MiB",
+        flush=True,
+    )
 
 
 if __name__ == "__main__":

@@ -1,6 +1,5 @@
-"""Serves a `Duostream` network: keeps the streams' keys and values across keystrokes and denoises canvases over them."""
+"""Serves a `Duostream` network: keeps its streams' keys and values across keystrokes, denoises canvases over them."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -88,22 +87,20 @@ class DuostreamFamily:
         return [ProposedLength(slots, logprob) for slots, logprob in ranked[:limit]]
 
     @torch.inference_mode()
-    def denoise(self, context: Context, kind: HoleKind, canvas: Canvas, wanted: Sequence[int]) -> Tensor:
+    def denoise(self, context: Context, kind: HoleKind, canvas: Canvas, wanted: NDArray[np.int64]) -> Tensor:
         sides: Sides = context.state
         index = self._tensor(canvas.index)
         rotary = self.network.rotary
         prefix_length = sides.prefix.states.shape[1]
         suffix_length = 1 if sides.suffix is None else sides.suffix.states.shape[1]
-        frames = Frames(
-            rotary(index), rotary(prefix_length + index), rotary(suffix_length - 1 + MAX_SLOTS - index)
-        )
+        frames = Frames(rotary(index), rotary(prefix_length + index), rotary(suffix_length - 1 + MAX_SLOTS - index))
         edge = self._edge(sides).expand(1, canvas.slots, -1)
         kinds = torch.full((1, canvas.slots), KINDS.index(kind), device=self.device)
         x = self.network.canvas_input(self._tensor(canvas.ids), self._tensor(canvas.left), kinds, edge)
         visible = Visible(canvas=self._rows_apart(canvas, x.dtype))
         suffix = self._no_keys(x.dtype) if sides.suffix is None else sides.suffix.decoder
         states = self.network.decode(x, frames, sides.prefix.decoder, suffix, visible)
-        return self.network.logits(states[0, self._tensor(np.asarray(wanted))[0]]).float()
+        return self.network.logits(states[0, self._tensor(wanted)[0]]).float()
 
     def _encode_stream(self, ids: NDArray[np.int64], direction: int) -> tuple[Stream, int]:
         """The stream of `ids` [T] in stream order, and how many of its tokens had to be computed."""
@@ -121,7 +118,7 @@ class DuostreamFamily:
             x, keys_values = layer(x, tables, past.encoder[number] if past else None)
             encoder.append(keys_values)
         states = self.network.encoder_norm(x)
-        decoder = [layer.context(states, tables) for layer in self.network.decoder]
+        decoder = self.network.context_kv(states, tables)
         if past:
             decoder = [_joined(old, new) for old, new in zip(past.decoder, decoder, strict=True)]
             states = torch.cat([past.states, states], 1)

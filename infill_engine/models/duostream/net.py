@@ -16,7 +16,7 @@ The split of a shared context encoder and a small iterated decoder follows E2D2 
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -104,7 +104,8 @@ class FeedForward(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         normed = self.norm(x)
-        return x + self.down(F.silu(self.gate(normed)) * self.up(normed))
+        added: Tensor = self.down(F.silu(self.gate(normed)) * self.up(normed))
+        return x + added
 
 
 class Projection(nn.Module):
@@ -216,10 +217,11 @@ class DecoderLayer(nn.Module):
         weights = torch.softmax(scores, -1, dtype=torch.float32).to(value.dtype)
         to_prefix, to_canvas, to_suffix = weights.split([prefix[0].shape[2], key.shape[2], suffix[0].shape[2]], -1)
         attended = to_prefix @ prefix[1] + to_canvas @ value + to_suffix @ suffix[1]
-        return self.feed_forward(x + self.output(merge_heads(attended)))
+        fed: Tensor = self.feed_forward(x + self.output(merge_heads(attended)))
+        return fed
 
     def _scores(self, query: Tensor, key: Tensor, mask: Tensor | None) -> Tensor:
-        scores = (query @ key.transpose(-1, -2)) * self.scale
+        scores: Tensor = (query @ key.transpose(-1, -2)) * self.scale
         return scores if mask is None else scores + mask
 
 
@@ -267,7 +269,7 @@ class Duostream(nn.Module):
     def streams(self, ids: Tensor) -> tuple[Tensor, Tensor]:
         """Both streams over whole windows of ids [B, L].
 
-        States [B, L, D] of the prefix stream, in text order, and of the suffix stream, reversed: index r is token L-1-r.
+        States [B, L, D] of the prefix stream in text order, and of the suffix stream reversed: index r is token L-1-r.
         """
         both = torch.cat([ids, ids.flip(1)])
         direction = torch.arange(2, device=ids.device).repeat_interleave(len(ids))
@@ -278,8 +280,12 @@ class Duostream(nn.Module):
         forward, backward = self.encoder_norm(x).chunk(2)
         return forward, backward
 
+    def context_kv(self, states: Tensor, tables: Tables) -> list[KeysValues]:
+        """What each decoder layer reads of a stream with final `states` [B, T, D]."""
+        return [cast(DecoderLayer, layer).context(states, tables) for layer in self.decoder]
+
     def canvas_input(self, ids: Tensor, slots_left: Tensor, kind: Tensor, edge: Tensor) -> Tensor:
-        """Canvas embedding of ids, slots still to come and the hole's kind, all [B, M], and its edge states [B, M, 2D]."""
+        """Embeds canvas ids, slots still to come and the hole's kind, all [B, M], and its edge states [B, M, 2D]."""
         embedded: Tensor = self.tokens(ids) + self.slots_left(slots_left) + self.kinds(kind) + self.edges(edge)
         return embedded
 
@@ -310,7 +316,7 @@ class Duostream(nn.Module):
 
 def split_heads(x: Tensor, heads: int) -> Tensor:
     """[B, T, D] -> [B, H, T, hd]"""
-    return x.unflatten(-1, (heads, -1)).transpose(1, 2)
+    return x.view(*x.shape[:-1], heads, -1).transpose(1, 2)
 
 
 def merge_heads(x: Tensor) -> Tensor:

@@ -23,7 +23,7 @@ class BytesVocabulary:
             self._tokenizer = Tokenizer.from_file(str(path))
         except Exception as error:
             raise ModelDamagedError(f"{path} is not a tokenizer ({error}); install the model again") from error
-        names = [self._tokenizer.id_to_token(token) for token in range(self._tokenizer.get_vocab_size())]
+        names = [self._tokenizer.id_to_token(token) or "" for token in range(self._tokenizer.get_vocab_size())]
         self._specials = frozenset(token for token, name in enumerate(names) if re.fullmatch(r"<\w+>", name))
         self._bytes = [b"" if token in self._specials else _to_bytes(name) for token, name in enumerate(names)]
         if (self._tokenizer.token_to_id("<mask>"), self._tokenizer.token_to_id("<bos>")) != (MASK, BOS):

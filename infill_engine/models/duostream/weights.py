@@ -44,7 +44,9 @@ def load_network(folder: Path) -> Duostream:
     try:
         network.load_state_dict(restored, assign=True)
     except RuntimeError as error:
-        raise ModelDamagedError(f"the weights in {folder} do not fit its config.json; install the model again") from error
+        raise ModelDamagedError(
+            f"the weights in {folder} do not fit its config.json; install the model again"
+        ) from error
     network.rotary = type(network.rotary)(config.head_dim)  # a table, not a weight: meta tensors hold no values
     return network.eval().requires_grad_(False)
 
