@@ -74,6 +74,7 @@ class EngineClient:
     on_trouble: Callable[[str], None]
     command: Command = worker_command
     status: Status = field(default_factory=lambda: Status(State.LOADING))
+    deaths: int = 0  # of workers in a row
     _choice: EngineChoice = field(default_factory=EngineChoice)
     _supervision: "asyncio.Task[None] | None" = None
     _process: asyncio.subprocess.Process | None = None
@@ -180,17 +181,17 @@ class EngineClient:
         return True
 
     async def _supervise(self) -> None:
-        deaths = 0
+        self.deaths = 0
         while True:
             began = time.monotonic()
             code = await self._run_once()
-            deaths = 1 if time.monotonic() - began > HEALTHY_SECONDS else deaths + 1
+            self.deaths = 1 if time.monotonic() - began > HEALTHY_SECONDS else self.deaths + 1
             log.warning("the worker ended with code %s", code)
-            if deaths >= DEATHS or code is None:
-                return self._give_up(deaths)
+            if self.deaths >= DEATHS or code is None:
+                return self._give_up()
             self._report(Status(State.LOADING, "restarting", 0.0, self._choice.model, self._choice.device))
             self._tell("The infill engine stopped unexpectedly and is being restarted.")
-            await asyncio.sleep(min(RESTART_SECONDS_MOST, RESTART_SECONDS * 2 ** (deaths - 1)))
+            await asyncio.sleep(min(RESTART_SECONDS_MOST, RESTART_SECONDS * 2 ** (self.deaths - 1)))
 
     async def _run_once(self) -> int | None:
         """Start the worker and read its frames until it ends; its exit code, or None if it could not be started."""
@@ -246,8 +247,8 @@ class EngineClient:
             self._land(flight_id, Answer(reason=reason))
         self._newest.clear()
 
-    def _give_up(self, deaths: int) -> None:
-        how = f"stopped {deaths} times in a row" if deaths > 1 else "could not be started"
+    def _give_up(self) -> None:
+        how = f"stopped {self.deaths} times in a row" if self.deaths > 1 else "could not be started"
         advice = f"The infill engine {how}. See the server's log, then run the command infill.restartEngine."
         self._report(Status(State.FAILED, advice, 0.0, self._choice.model, self._choice.device))
         self._tell(advice)

@@ -77,6 +77,16 @@ class Session:
             self._timer.cancel()
             self._timer = None
 
+    def neighbours(self) -> list[Snapshot]:
+        """The open documents whose text may be shown in another one, the most recently changed first."""
+        return [other for other in self.documents.snapshots() if self.refusal(other, invoked=True) is None]
+
+    def read_ahead(self, snapshot: Snapshot) -> None:
+        """Pay for a document's first parse when it is opened, not at the first keystroke; then have the engine read."""
+        if self.refusal(snapshot, invoked=True) is None:
+            snapshot.syntax.tree(snapshot.lines, snapshot.size)
+            self.warm(snapshot)
+
     def warm(self, snapshot: Snapshot) -> None:
         """Have the engine read the text where the user is likely to type, before anybody asks."""
         if self.engine.running and self.refusal(snapshot, invoked=True) is None:
@@ -117,12 +127,12 @@ class Session:
             return
         from lsp_server.request import build_request
 
-        request = build_request(snapshot, snapshot.cursor, self.settings, self.documents.snapshots())
+        request = build_request(snapshot, snapshot.cursor, self.settings, self.neighbours())
         self.engine.speculate(snapshot.uri, request, due)
 
     def _on_status(self, status: Status) -> None:
         self.reporter.engine(status)
-        if status.state is State.READY:
+        if status.state is State.READY and not self.engine.deaths:  # the text may be what killed the last one
             for snapshot in self.documents.snapshots()[:1]:
                 self.warm(snapshot)
 

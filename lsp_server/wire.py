@@ -86,20 +86,27 @@ class WireProtocol(LanguageServerProtocol):
                 future.set_exception(error)
 
 
-def mended(value: Any) -> Any:
-    """A copy of a message with its numbers brought into the protocol's range and its trigger kind made a known one."""
+def mended(message: dict[str, Any]) -> Any:
+    """A copy with its numbers brought into the protocol's range and its trigger kind made a known one."""
+    copy = _in_range(message)
+    params = copy.get("params")
+    if copy.get("method") == types.TEXT_DOCUMENT_INLINE_COMPLETION and isinstance(params, dict):
+        context = params.get("context")
+        params["context"] = context if isinstance(context, dict) else {}
+        if params["context"].get("triggerKind") not in (1, 2):
+            params["context"]["triggerKind"] = types.InlineCompletionTriggerKind.Automatic.value
+    return copy
+
+
+def _in_range(value: Any) -> Any:
     if isinstance(value, list):
-        return [mended(item) for item in value]
+        return [_in_range(item) for item in value]
     if not isinstance(value, dict):
         return value
-    copy = {key: mended(item) for key, item in value.items()}
+    copy = {key: _in_range(item) for key, item in value.items()}
     for key in ("line", "character", "rangeLength"):
         if key in copy:
             copy[key] = _natural(copy[key])
-    if "triggerKind" in copy and copy["triggerKind"] not in (1, 2):
-        copy["triggerKind"] = types.InlineCompletionTriggerKind.Automatic.value
-    if "position" in copy and "textDocument" in copy and not isinstance(copy.get("context", {}), dict):
-        copy["context"] = {"triggerKind": types.InlineCompletionTriggerKind.Automatic.value}
     if isinstance(copy.get("version"), float):
         copy["version"] = int(copy["version"])
     return copy

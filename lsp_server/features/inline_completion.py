@@ -68,7 +68,7 @@ async def _answer(
 def _question(session: Session, snapshot: Snapshot, params: types.InlineCompletionParams) -> _Question:
     from lsp_server.request import build_request, build_request_with
 
-    lines, settings, others = snapshot.lines, session.settings, session.documents.snapshots()
+    lines, settings, others = snapshot.lines, session.settings, session.neighbours()
     place = to_place(lines, params.position, session.encoding)
     selected = params.context.selected_completion_info
     if selected is not None:

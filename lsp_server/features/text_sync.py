@@ -1,6 +1,6 @@
 """textDocument/didOpen, didChange, didClose: keep the documents, and begin to compute before anybody asks."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from lsprotocol import types
 
@@ -15,7 +15,7 @@ def did_open(session: Session, params: types.DidOpenTextDocumentParams) -> None:
     document = params.text_document
     snapshot = session.documents.open(document.uri, str(document.language_id), document.text)
     session.engine.withdraw(document.uri)
-    session.warm(snapshot)
+    session.read_ahead(snapshot)
 
 
 def did_change(session: Session, params: types.DidChangeTextDocumentParams) -> None:
@@ -35,10 +35,7 @@ def did_close(session: Session, params: types.DidCloseTextDocumentParams) -> Non
         session.engine.forget(uri)
 
 
-def _changes(
-    session: Session, uri: str, events: "list[types.TextDocumentContentChangeEvent] | object"
-) -> Iterator[Change]:
-    assert isinstance(events, list | tuple)
+def _changes(session: Session, uri: str, events: Sequence[types.TextDocumentContentChangeEvent]) -> Iterator[Change]:
     for event in events:
         snapshot = session.documents.get(uri)
         if snapshot is None:

@@ -1,14 +1,16 @@
 """The real server process over real pipes, driven as two editors drive it. The engine is real, its model scripted."""
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Iterator
 
 import psutil
 import pytest
 import pytest_asyncio
 from capabilities import BARE, NEOVIM, VSCODE
-from editor import Editor, editor
+from editor import REPOSITORY, SERVER, WAIT, Editor, editor
 from lsprotocol import types
+from pytest_lsp import make_test_lsp_client
 
 INVOKED = types.InlineCompletionTriggerKind.Invoked
 SCRIPT = {
@@ -291,3 +293,17 @@ async def test_settings_are_pulled_and_off_means_off() -> None:
         off.configure(None)
         await off.ready()
         assert off.statuses[-1].model.startswith("scripted:")
+
+
+async def test_the_worker_does_not_outlive_a_server_that_is_killed() -> None:
+    client = make_test_lsp_client()
+    await client.start_io(*SERVER, env={**os.environ, "PYTHONPATH": str(REPOSITORY)})
+    await client.initialize_session(types.InitializeParams(capabilities=types.ClientCapabilities()))
+    server = psutil.Process(client._server.pid)
+    async with asyncio.timeout(WAIT):
+        while not (workers := server.children()):
+            await asyncio.sleep(0.02)
+    server.kill()
+    gone, alive = await asyncio.to_thread(psutil.wait_procs, workers, WAIT)
+    assert (len(gone), alive) == (1, [])
+    await client.stop()

@@ -1,0 +1,173 @@
+"""What a user may write, what comes of it, and what they are told."""
+
+import pytest
+
+from lsp_server.documents import Documents
+from lsp_server.excludes import bad_patterns, is_excluded
+from lsp_server.request import BEFORE_CHARS, build_request, build_request_with
+from lsp_server.server import create_server
+from lsp_server.settings import DEFAULT_EXCLUDES, KEYS, EngineChoice, ServerSettings, read_settings
+
+DEFAULTS = ServerSettings()
+
+GOOD = [
+    (None, DEFAULTS),
+    ({}, DEFAULTS),
+    ({"infill": {}}, DEFAULTS),
+    ({"enable": False}, ServerSettings(enable=False)),
+    ({"infill": {"enable": False}, "python": {"a": 1}}, ServerSettings(enable=False)),
+    ({"budgetMs": 80}, ServerSettings(budget_ms=80)),
+    ({"budgetMs": 80.0}, ServerSettings(budget_ms=80)),
+    ({"candidates": 1, "showThreshold": 1}, ServerSettings(candidates=1, show_threshold=1.0)),
+    ({"languages": ["python"]}, ServerSettings(languages={"*": False, "python": True})),
+    ({"languages": {"markdown": False}}, ServerSettings(languages={"*": True, "markdown": False})),
+    ({"excludes": []}, ServerSettings(excludes=())),
+    ({"model": " ./m ", "device": "cuda:1"}, ServerSettings(engine=EngineChoice("./m", "cuda:1"))),
+    (dict.fromkeys(KEYS), DEFAULTS),
+]
+
+
+@pytest.mark.parametrize(("user", "expected"), GOOD, ids=str)
+def test_settings_are_read(user: object, expected: ServerSettings) -> None:
+    assert read_settings(user) == (expected, ())
+
+
+BAD = [
+    # the entry, what the warning must name beside the key and the value
+    ("enable", "yes", "true or false"),
+    ("enable", 1, "true or false"),
+    ("languages", "python", "list"),
+    ("languages", {"python": 1}, "list"),
+    ("languages", ["python", 3], "list"),
+    ("budgetMs", "200", "milliseconds"),
+    ("budgetMs", 9, "from 10"),
+    ("budgetMs", 10.5, "whole"),
+    ("budgetMs", True, "whole"),
+    ("budgetMs", float("inf"), "whole"),
+    ("budgetMs", float("nan"), "whole"),
+    ("candidates", 0, "from 1 to 16"),
+    ("candidates", -1, "from 1 to 16"),
+    ("showThreshold", 1.01, "0 to 1"),
+    ("excludes", ".env", "list of patterns"),
+    ("excludes", [None], "list of patterns"),
+    ("model", "", "name"),
+    ("model", "a\0b", "name"),
+    ("device", 0, "device"),
+    ("budgetms", 100, "unknown"),
+    ("x" * 500, 1, "unknown"),
+]
+
+
+@pytest.mark.parametrize(("key", "value", "expected"), BAD)
+def test_a_bad_entry_is_named_and_replaced_by_its_default(key: str, value: object, expected: str) -> None:
+    read, warnings = read_settings({key: value, "candidates" if key != "candidates" else "budgetMs": 11})
+    (warning,) = warnings
+    assert key[:20] in warning
+    assert expected in warning
+    assert len(warning) < 400
+    assert 11 in (read.candidates, read.budget_ms)
+
+
+@pytest.mark.parametrize("user", ["text", 5, ["enable"], True])
+def test_settings_that_are_no_object(user: object) -> None:
+    read, warnings = read_settings(user)
+    assert read == DEFAULTS
+    assert "object" in warnings[0]
+
+
+LANGUAGES = [
+    ({"*": True}, "python", True),
+    ({}, "python", True),
+    ({"*": False, "go": True}, "python", False),
+    ({"*": False, "go": True}, "go", True),
+    ({"*": True, "markdown": False}, "markdown", False),
+]
+
+
+@pytest.mark.parametrize(("languages", "language", "expected"), LANGUAGES)
+def test_languages(languages: dict[str, bool], language: str, expected: bool) -> None:
+    assert ServerSettings(languages=languages).allows_language(language) is expected
+
+
+EXCLUDED = [
+    ("file:///w/.env", DEFAULT_EXCLUDES, True),
+    ("file:///w/deep/.env.production", DEFAULT_EXCLUDES, True),
+    ("file:///w/.env.example", DEFAULT_EXCLUDES, False),
+    ("file:///w/certificate.pem", DEFAULT_EXCLUDES, True),
+    ("file:///elsewhere/id_rsa.pub", DEFAULT_EXCLUDES, True),
+    ("file:///home/me/.ssh/config", DEFAULT_EXCLUDES, True),
+    ("file:///w/config/secrets.yaml", DEFAULT_EXCLUDES, True),
+    ("file:///w/environment.py", DEFAULT_EXCLUDES, False),
+    ("file:///w/keys.py", DEFAULT_EXCLUDES, False),
+    ("file:///w/a%20b/%2Eenv", DEFAULT_EXCLUDES, True),
+    ("file:///c%3A/w/.env", DEFAULT_EXCLUDES, True),
+    ("vscode-notebook-cell:/w/.env#1", DEFAULT_EXCLUDES, True),
+    ("untitled:Untitled-1", DEFAULT_EXCLUDES, False),
+    ("", DEFAULT_EXCLUDES, False),
+    ("file:///w/generated/a.py", ("/generated/",), True),  # anchored in the workspace folder
+    ("file:///w/sub/generated/a.py", ("/generated/",), False),
+    ("file:///w/a.py", ("*.py", "!a.py"), False),
+    ("file:///w/a.py", (), False),
+]
+
+
+@pytest.mark.parametrize(("uri", "patterns", "expected"), EXCLUDED)
+def test_excludes(uri: str, patterns: tuple[str, ...], expected: bool) -> None:
+    assert is_excluded(uri, patterns, ("/w",)) is expected
+
+
+def test_patterns_that_are_none() -> None:
+    assert bad_patterns(DEFAULT_EXCLUDES) == []
+    assert bad_patterns(["ok", "!"]) == ["!"]
+    assert is_excluded("file:///w/ok", ("!", "ok"), ("/w",))
+
+
+def request_at(marked: str, **options: object):
+    left, right = marked.split("│")
+    snapshot = Documents().open("file:///w/a.py", "python", left + right)
+    place = (left.count("\n"), len(left) - left.rfind("\n") - 1)
+    return build_request(snapshot, place, DEFAULTS, **options)
+
+
+def test_a_request_holds_both_sides_hole_and_drafts() -> None:
+    request = request_at("total = compute(alpha, beta)\n\nother = compute(alp│)\n")
+    assert request.prefix.endswith("other = compute(alp")
+    assert request.suffix == ")\n"
+    assert (request.language, request.hole.closers, request.candidates) == ("python", ")", 4)
+    assert [draft.text for draft in request.drafts] == ["ha, beta"]
+
+
+def test_equal_places_give_equal_requests_whether_parsed_or_not() -> None:
+    documents = Documents()
+    first = documents.open("file:///w/a.py", "python", "def f(a):\n    return a\n")
+    again = documents.open("file:///w/a.py", "python", "def f(a):\n    return a\n")
+    assert build_request(first, (1, 11), DEFAULTS) == build_request(again, (1, 11), DEFAULTS)
+
+
+def test_other_open_files_of_the_language_are_searched() -> None:
+    documents = Documents()
+    documents.open("file:///w/b.py", "python", "connection = open_connection(host, port)\n")
+    documents.open("file:///w/c.md", "markdown", "connection = open_connection(markdown)\n")
+    snapshot = documents.open("file:///w/a.py", "python", "connection = open_connection(")
+    request = build_request(snapshot, (0, 29), DEFAULTS, documents.snapshots())
+    assert [draft.text for draft in request.drafts] == ["host, port)"]
+
+
+def test_what_is_excluded_is_not_shown_in_other_files_either() -> None:
+    _, session = create_server()
+    session.settings = ServerSettings(languages={"*": True, "markdown": False})
+    for uri, language in (("a.py", "python"), ("secrets.py", "python"), ("b.md", "markdown"), ("c.py", "python")):
+        session.documents.open(f"file:///w/{uri}", language, "text")
+    assert [snapshot.uri[-4:] for snapshot in session.neighbours()] == ["c.py", "a.py"]
+
+
+def test_only_so_much_is_searched() -> None:
+    far = "needle = thread_through(eye)\n" + "pass\n" * BEFORE_CHARS
+    assert request_at(far + "needle = thread_through(│").drafts == ()
+
+
+def test_a_selected_completion_goes_before_the_hole() -> None:
+    snapshot = Documents().open("file:///w/a.py", "python", "x = [pri]\n")
+    request = build_request_with(snapshot, (0, 5), (0, 8), "print", DEFAULTS)
+    assert (request.prefix, request.suffix) == ("x = [print", "]\n")
+    assert snapshot.lines == ("x = [pri]\n", "")
