@@ -17,6 +17,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def serve(_options: argparse.Namespace) -> int:
     """Serve an editor on stdin and stdout."""
+    from lsp_server.startup import import_protocol_types
+
+    import_protocol_types()
     from lsp_server.server import serve_stdio
 
     return serve_stdio()
