@@ -1,0 +1,156 @@
+"""The server's side of the worker: joining, superseding, restarting. The worker is a real process with a toy engine."""
+
+import asyncio
+import contextlib
+import sys
+import time
+from collections.abc import AsyncIterator
+
+import pytest
+
+from infill_engine.types import Answer, InfillRequest, Reason
+from infill_engine.worker.protocol import State
+from lsp_server import engine_client
+from lsp_server.engine_client import EngineClient
+from lsp_server.settings import EngineChoice
+
+WAIT = 30  # seconds after which a test has failed
+COUNTING = """
+import time
+from infill_engine.types import Answer, Candidate
+from infill_engine.worker.__main__ import serve
+
+class Counting:
+    name, device = "counting", "cpu"
+    calls = 0
+    def answer(self, request, deadline):
+        self.calls += 1
+        while request.prefix.startswith("slow") and not deadline.cancelled():
+            time.sleep(0.001)
+        if request.prefix == "fault":
+            raise RuntimeError("the user's code")
+        return Answer((Candidate(f"{request.prefix} {self.calls}", 0.5, partial=request.prefix == "cut"),))
+    def warm(self, request, deadline):
+        pass
+
+serve(lambda progress: Counting())
+"""
+
+
+def ask_for(prefix: str) -> InfillRequest:
+    return InfillRequest(prefix, "")
+
+
+def due() -> float:
+    return time.monotonic() + WAIT
+
+
+def said(answer: Answer) -> object:
+    return answer.reason or answer.candidates[0].text
+
+
+@contextlib.asynccontextmanager
+async def started(*command: str) -> AsyncIterator[tuple[EngineClient, list[str]]]:
+    told: list[str] = []
+    client = EngineClient(lambda _status: None, told.append, lambda _choice: command)
+    await client.start(EngineChoice())
+    try:
+        yield client, told
+    finally:
+        await client.stop()
+
+
+@contextlib.asynccontextmanager
+async def counting() -> AsyncIterator[tuple[EngineClient, list[str]]]:
+    async with started(sys.executable, "-c", COUNTING) as (client, told):
+        await until(client, State.READY)
+        yield client, told
+
+
+async def until(client: EngineClient, state: State) -> None:
+    async with asyncio.timeout(WAIT):
+        while client.status.state is not state:
+            await asyncio.sleep(0.005)
+
+
+async def test_equal_requests_share_one_answer() -> None:
+    async with counting() as (client, _):
+        client.speculate("d", ask_for("a"), due())
+        both = await asyncio.gather(*(client.ask("d", ask_for("a"), due()) for _ in range(2)))
+        assert [said(answer) for answer in both] == ["a 1", "a 1"]
+        assert said(await client.ask("d", ask_for("a"), due())) == "a 1"
+        assert said(await client.ask("d", ask_for("b"), due())) == "b 2"
+        assert said(await client.ask("another", ask_for("b"), due())) == "b 3"
+
+
+async def test_what_was_cut_short_is_tried_again() -> None:
+    async with counting() as (client, _):
+        assert said(await client.ask("d", ask_for("cut"), due())) == "cut 1"
+        assert said(await client.ask("d", ask_for("cut"), due())) == "cut 2"
+
+
+async def test_a_newer_request_supersedes_within_its_document_alone() -> None:
+    async with counting() as (client, _):
+        old = asyncio.ensure_future(client.ask("d", ask_for("slow"), due()))
+        await asyncio.sleep(0.02)
+        assert str(said(await client.ask("d", ask_for("new"), due()))).startswith("new ")
+        assert said(await old) is Reason.SUPERSEDED
+        client.speculate("d", ask_for("slow"), due())
+        client.withdraw("d", unless=ask_for("slow"))
+        kept = asyncio.ensure_future(client.ask("d", ask_for("slow"), due()))
+        await asyncio.sleep(0.02)
+        assert not kept.done()
+        client.forget("d")
+        assert said(await kept) is Reason.SUPERSEDED
+
+
+async def test_the_deadline_holds_whatever_the_worker_does() -> None:
+    async with counting() as (client, _):
+        assert said(await client.ask("d", ask_for("slow"), time.monotonic() + 0.02)) is Reason.DEADLINE
+        assert said(await client.ask("d", ask_for("slow"), time.monotonic() - 1)) is Reason.DEADLINE
+        assert said(await client.ask("d", ask_for("a"), due())).startswith("a ")
+
+
+async def test_a_fault_is_told_once_and_the_worker_lives() -> None:
+    async with counting() as (client, told):
+        for _ in range(2):
+            assert said(await client.ask("d", ask_for("fault"), due())) is Reason.WORKER_FAILED
+        assert len(told) == 1
+        assert "user's code" not in told[0]
+        assert said(await client.ask("d", ask_for("a"), due())) == "a 3"
+
+
+async def test_before_it_is_ready() -> None:
+    async with started(sys.executable, "-c", "import sys; sys.stdin.read()") as (client, _):
+        client.warm("d", ask_for("a"))
+        assert said(await client.ask("d", ask_for("a"), due())) is Reason.LOADING
+
+
+async def test_one_that_keeps_dying_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine_client, "RESTART_SECONDS", 0.0)
+    async with started(sys.executable, "-S", "-c", "raise SystemExit(3)") as (client, told):
+        await until(client, State.FAILED)
+        assert said(await client.ask("d", ask_for("a"), due())) is Reason.WORKER_FAILED
+        assert client.deaths == engine_client.DEATHS
+        assert ["restarted" in sentence for sentence in told] == [True, False]
+        assert "infill.restartEngine" in told[1]
+        assert not client.running
+
+
+async def test_one_that_cannot_be_started() -> None:
+    async with started("/no/such/program") as (client, told):
+        await until(client, State.FAILED)
+        assert len(told) == 1
+        assert "could not be started" in told[0]
+
+
+async def test_frames_that_make_no_sense_are_survived() -> None:
+    noise = (
+        r"import sys, time; sys.stdout.buffer.write(b'\0\0\0\3abc\xff\xff\xff\xff');"
+        "sys.stdout.flush(); time.sleep(60)"
+    )
+    async with started(sys.executable, "-S", "-c", noise) as (_, told):
+        async with asyncio.timeout(WAIT):
+            while not told:
+                await asyncio.sleep(0.01)
+        assert "restarted" in told[0]
