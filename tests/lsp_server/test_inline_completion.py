@@ -1,0 +1,75 @@
+"""What the handler does with an answer, whatever happened while it waited."""
+
+import asyncio
+
+import pytest
+from lsprotocol import types
+
+from infill_engine.types import Answer, Candidate, InfillRequest, Reason
+from lsp_server.documents import Change
+from lsp_server.features.inline_completion import inline_completion
+from lsp_server.server import create_server
+from lsp_server.session import Session
+
+URI = "file:///w/a.py"
+GOOD = Answer((Candidate("1", 0.9), Candidate("2", 0.01)))
+WEAK = Answer((Candidate("1", 0.05), Candidate("2", 0.01)))
+AUTOMATIC, INVOKED = types.InlineCompletionTriggerKind.Automatic, types.InlineCompletionTriggerKind.Invoked
+
+
+def session_that_answers(answer: object, meanwhile: object = None) -> Session:
+    _, session = create_server()
+    session.documents.open(URI, "python", "x = \n")
+    session.reporter.silence = lambda _status, _reason: None
+
+    async def ask(_document: str, _request: InfillRequest, _due: float) -> Answer:
+        if meanwhile is not None:
+            meanwhile(session)
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer
+
+    session.engine.ask = ask
+    return session
+
+
+async def texts(session: Session, kind: types.InlineCompletionTriggerKind = AUTOMATIC) -> list[str] | None:
+    params = types.InlineCompletionParams(
+        types.InlineCompletionContext(kind), types.TextDocumentIdentifier(URI), types.Position(0, 4)
+    )
+    result = await inline_completion(session, params)
+    return None if result is None else [item.insert_text for item in result.items]
+
+
+ANSWERS = [
+    (GOOD, AUTOMATIC, ["1", "2"]),  # all or none: asking again must begin with the same ones
+    (GOOD, INVOKED, ["1", "2"]),
+    (WEAK, AUTOMATIC, []),
+    (WEAK, INVOKED, ["1", "2"]),
+    (Answer(reason=Reason.BLANK), AUTOMATIC, []),
+    (Answer(reason=Reason.DEADLINE), AUTOMATIC, []),
+    (Answer(reason=Reason.LOADING), AUTOMATIC, []),
+    (Answer(), AUTOMATIC, []),
+    (Answer(reason=Reason.SUPERSEDED), AUTOMATIC, None),
+    (Answer(reason=Reason.CANCELLED), INVOKED, None),
+    (Answer(reason=Reason.WORKER_FAILED), AUTOMATIC, None),
+    (asyncio.CancelledError(), AUTOMATIC, None),
+    (RuntimeError("a fault of ours"), AUTOMATIC, None),
+]
+
+
+@pytest.mark.parametrize(("answer", "kind", "expected"), ANSWERS)
+async def test_replies(answer: object, kind: types.InlineCompletionTriggerKind, expected: list[str] | None) -> None:
+    assert await texts(session_that_answers(answer), kind) == expected
+
+
+MEANWHILE = {
+    "typed": lambda session: session.documents.change(URI, [Change("y", (0, 4), (0, 4))]),
+    "closed": lambda session: session.documents.close(URI),
+    "opened anew": lambda session: session.documents.open(URI, "python", "x = \n"),
+}
+
+
+@pytest.mark.parametrize("meanwhile", MEANWHILE.values(), ids=MEANWHILE)
+async def test_an_answer_for_an_older_text_is_never_shown(meanwhile: object) -> None:
+    assert await texts(session_that_answers(GOOD, meanwhile)) is None
