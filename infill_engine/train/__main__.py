@@ -20,12 +20,17 @@ from torch import Tensor
 from torch.optim import Optimizer
 from torch.utils.data import DataLoader
 
+from infill_engine.errors import InfillError
 from infill_engine.models.duostream.net import Duostream, DuostreamConfig
 from infill_engine.train.checkpoint import Progress, append_log, load_state, model_from, save
 from infill_engine.train.data import BatchShape, HoleSettings, WindowBatches
 from infill_engine.train.objective import LossSettings, losses
 from infill_engine.train.optimiser import optimisers_of, set_rate
 
+SIZES = {
+    "base": DuostreamConfig(),
+    "tiny": DuostreamConfig(dim=32, heads=2, hidden=64, encoder_layers=1, decoder_layers=1, ngram_slots=256),
+}
 WARMUP_STEPS = 40
 REPORT_EVERY = 25  # steps
 SAVE_EVERY = 55  # seconds, so that an interruption loses less than a minute
@@ -45,7 +50,15 @@ class Run:
 
 def main() -> None:
     options = parse_options()
-    run = open_run(options.run, torch.device(options.device))
+    try:
+        start(options)
+    except InfillError as error:
+        sys.exit(str(error))
+
+
+def start(options: argparse.Namespace) -> None:
+    """Opens the run and trains it. Raises InputError for missing data or a damaged checkpoint."""
+    run = open_run(options.run, torch.device(options.device), SIZES[options.size])
     signal.signal(signal.SIGTERM, lambda *_: _stop(run))
     signal.signal(signal.SIGINT, lambda *_: _stop(run))
     batches = DataLoader(
@@ -75,6 +88,8 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument(
         "--streams-first", type=float, default=8e6, help="tokens to train the streams on before canvases"
     )
+    parser.add_argument("--steps", type=int, default=None, help="stop after so many steps, if that is sooner")
+    parser.add_argument("--size", choices=SIZES, default="base", help="of a new run; a checkpoint keeps its own")
     parser.add_argument("--windows", type=int, default=16, help="windows in a batch")
     parser.add_argument("--parts", type=int, default=None, help="read only the first so many parts")
     parser.add_argument("--loaders", type=int, default=1, help="processes that prepare batches")
@@ -83,13 +98,13 @@ def parse_options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def open_run(folder: Path, device: torch.device) -> Run:
+def open_run(folder: Path, device: torch.device, config: DuostreamConfig) -> Run:
     """The run in `folder`, from its checkpoint if it has one."""
     torch.manual_seed(0)
     folder.mkdir(parents=True, exist_ok=True)
     trunk = folder / "trunk.pt"
     state = load_state(trunk) if trunk.exists() else None
-    model = (model_from(state) if state else Duostream(DuostreamConfig())).to(device)
+    model = (model_from(state) if state else Duostream(config)).to(device)
     optimisers = optimisers_of(model)
     progress = Progress()
     if state:
@@ -106,10 +121,11 @@ def train(run: Run, batches: DataLoader[dict[str, Tensor]], options: argparse.Na
     ends = started + options.minutes * 60
     decays = ends - options.decay_minutes * 60
     decaying = False
+    last_step = run.progress.steps + options.steps if options.steps else None
     sums: dict[str, float] = {}
     for batch in batches:
         now = time.monotonic()
-        if run.stopping or now >= ends:
+        if run.stopping or now >= ends or run.progress.steps == last_step:
             break
         if options.decay_minutes and now >= decays and not decaying:
             save(run.folder / "trunk.pt", run.model, run.optimisers, run.progress)

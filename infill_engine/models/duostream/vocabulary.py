@@ -33,7 +33,9 @@ class BytesVocabulary:
         return len(self._bytes)
 
     def encode(self, text: str) -> list[int]:
-        ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False).ids
+        # A lone surrogate, which an editor can send, has no bytes: it becomes a question mark.
+        encodable = text.encode("utf-8", "replace").decode()
+        ids: list[int] = self._tokenizer.encode(encodable, add_special_tokens=False).ids
         return ids
 
     def decode(self, ids: Sequence[int]) -> str | None:

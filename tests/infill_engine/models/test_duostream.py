@@ -1,0 +1,111 @@
+"""The serving path against the training path, and every cached way against the cold one."""
+
+import numpy as np
+import pytest
+import torch
+
+from infill_engine.canvas.canvas import lay_out
+from infill_engine.models.duostream.family import DuostreamFamily
+from infill_engine.models.duostream.net import MASK, MAX_SLOTS, Duostream, Frames, Visible
+from infill_engine.models.duostream.vocabulary import BytesVocabulary
+from infill_engine.train.objective import edge_states
+from infill_engine.types import HoleKind
+
+PREFIX = "def area(radius):\n    pi = 3.14\n    return "
+SUFFIX = "\n\n\ndef main():\n    print(area(2))\n"
+
+
+def logits(family: DuostreamFamily, prefix: str, suffix: str, rows: list[int | list[int]]) -> torch.Tensor:
+    context = family.encode(prefix, suffix)
+    canvas = lay_out(rows, MASK)
+    return family.denoise(context, HoleKind.LINE, canvas, np.arange(canvas.slots))
+
+
+def fresh(network: Duostream, vocabulary: BytesVocabulary) -> DuostreamFamily:
+    return DuostreamFamily(network, vocabulary, "cpu")
+
+
+@pytest.mark.parametrize("length", [1, 4, 8])
+def test_serving_computes_what_was_trained(family: DuostreamFamily, length: int) -> None:
+    """One hole through the trainer's whole-window path and through the server's two streams."""
+    before, after = family.vocabulary.encode(PREFIX), family.vocabulary.encode(SUFFIX)
+    network = family.network
+    window = torch.tensor([[*before, *([5] * 3), *after]])  # what stood in the hole must not matter
+    start, end, total = len(before), len(before) + 3, window.shape[1]
+    forward, backward = network.streams(window)
+    index = torch.arange(length)[None]
+    starts, ends = torch.full((1, length), start), torch.full((1, length), end)
+    frames = Frames(
+        network.rotary(index), network.rotary(start + index), network.rotary(total - end - 1 + MAX_SLOTS - index)
+    )
+    positions = torch.arange(total)
+    visible = Visible(
+        prefix=torch.where(positions < start, 0.0, -1e9).expand(1, 1, length, -1),
+        suffix=torch.where(total - 1 - positions >= end, 0.0, -1e9).expand(1, 1, length, -1),
+    )
+    edge = edge_states(forward, backward, starts, ends, None)
+    ids, kind = torch.full((1, length), MASK), torch.zeros((1, length), dtype=torch.long)
+    x = network.canvas_input(ids, length - 1 - index, kind, edge)
+    tables = network.rotary(positions)
+    states = network.decode(
+        x, frames, network.context_kv(forward, tables), network.context_kv(backward, tables), visible
+    )
+    torch.testing.assert_close(
+        logits(family, PREFIX, SUFFIX, [length]), network.logits(states)[0], atol=1e-4, rtol=1e-4
+    )
+
+
+EDITS = [
+    ("typing", PREFIX, PREFIX + "pi * ", SUFFIX, SUFFIX),
+    ("deleting", PREFIX + "pi * ", PREFIX, SUFFIX, SUFFIX),
+    ("replacing", PREFIX + "pi", PREFIX + "radius", SUFFIX, SUFFIX),
+    ("bracket to the right", PREFIX, PREFIX + "(", SUFFIX, ")" + SUFFIX),
+    ("suffix gone", PREFIX, PREFIX, SUFFIX, ""),
+    ("suffix new", PREFIX, PREFIX, "", SUFFIX),
+    ("prefix gone", PREFIX, "", SUFFIX, SUFFIX),
+    ("another file", PREFIX, "import os\n", SUFFIX, "x = 1\n"),
+    ("one token", "x", "y", "z", "w"),
+]
+
+
+@pytest.mark.parametrize(
+    ("prefix", "then_prefix", "suffix", "then_suffix"), [e[1:] for e in EDITS], ids=[e[0] for e in EDITS]
+)
+def test_reused_keys_change_nothing(
+    family: DuostreamFamily, prefix: str, then_prefix: str, suffix: str, then_suffix: str
+) -> None:
+    family.encode(prefix, suffix)
+    warm = logits(family, then_prefix, then_suffix, [6])
+    cold = logits(fresh(family.network, family.vocabulary), then_prefix, then_suffix, [6])
+    torch.testing.assert_close(warm, cold, atol=1e-4, rtol=1e-4)
+
+
+def test_typing_encodes_only_what_is_new(family: DuostreamFamily) -> None:
+    cold = family.encode(PREFIX, SUFFIX)
+    assert cold.encoded == cold.tokens
+    assert family.encode(PREFIX, SUFFIX).encoded == 0
+    assert 1 <= family.encode(PREFIX + "1", SUFFIX).encoded <= 2
+
+
+def test_rows_do_not_see_each_other(family: DuostreamFamily) -> None:
+    together = logits(family, PREFIX, SUFFIX, [3, 6, [9, 10]])
+    alone = torch.cat([logits(family, PREFIX, SUFFIX, [row]) for row in (3, 6, [9, 10])])
+    torch.testing.assert_close(together, alone, atol=1e-4, rtol=1e-4)
+
+
+def test_both_sides_matter(family: DuostreamFamily) -> None:
+    here = logits(family, PREFIX, SUFFIX, [4])
+    assert not torch.allclose(here, logits(family, PREFIX + "2 ", SUFFIX, [4]), atol=1e-3)
+    assert not torch.allclose(here, logits(family, PREFIX, "\nx" + SUFFIX, [4]), atol=1e-3)
+
+
+def test_lengths_are_ranked_probabilities(family: DuostreamFamily) -> None:
+    proposals = family.propose_lengths(family.encode(PREFIX, SUFFIX), HoleKind.LINE, 10)
+    assert [p.logprob for p in proposals] == sorted((p.logprob for p in proposals), reverse=True)
+    assert sum(np.exp(p.logprob) for p in proposals) == pytest.approx(1, abs=1e-4)
+
+
+def test_a_long_window_is_cut_at_its_far_end(family: DuostreamFamily) -> None:
+    context = family.encode("x = 1\n" * 700, "y\n" * 700)
+    assert context.state.prefix.states.shape[1] <= 448
+    assert torch.isfinite(logits(family, "x = 1\n" * 700, "y\n" * 700, [4])).all()

@@ -1,0 +1,162 @@
+"""The whole way of one request, with a scripted family and with a tiny real network."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from infill_engine import Deadline, Engine, InfillRequest, Reason, Source
+from infill_engine.errors import InputError
+from infill_engine.sampler.denoise import Step
+
+
+def scripted(tmp_path: Path, **script: object) -> Engine:
+    path = tmp_path / "script.json"
+    path.write_text(json.dumps(script))
+    return Engine.load(f"scripted:{path}")
+
+
+def soon() -> Deadline:
+    return Deadline.after_ms(60_000)
+
+
+RULES = [{"before": "x = ", "candidates": ["alpha(1)", "beta(2)", "gamma"]}, {"before": "nothing", "candidates": []}]
+
+
+def test_importing_the_package_imports_no_torch() -> None:
+    code = "import sys, infill_engine, infill_engine.worker.dispatch; print('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "False"
+
+
+def test_the_public_names() -> None:
+    import infill_engine
+
+    assert all(getattr(infill_engine, name) for name in infill_engine.__all__)
+
+
+def test_several_candidates_in_order_of_confidence(tmp_path: Path) -> None:
+    found = scripted(tmp_path, rules=RULES).infill(InfillRequest("x = ", "\n"), soon())
+    assert [candidate.text for candidate in found] == ["alpha(1)", "beta(2)", "gamma"]
+    assert [c.confidence for c in found] == sorted((c.confidence for c in found), reverse=True)
+
+
+@pytest.mark.parametrize("wanted", [1, 2])
+def test_no_more_candidates_than_asked_for(tmp_path: Path, wanted: int) -> None:
+    assert len(scripted(tmp_path, rules=RULES).infill(InfillRequest("x = ", "\n", candidates=wanted), soon())) == wanted
+
+
+def test_asking_for_none_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError):
+        scripted(tmp_path, rules=RULES).infill(InfillRequest("x = ", "\n", candidates=0), soon())
+
+
+@pytest.mark.parametrize(
+    ("prefix", "deadline", "reason"),
+    [
+        ("nothing", Deadline.after_ms(60_000), Reason.BLANK),
+        ("x = ", Deadline.after_ms(0), Reason.DEADLINE),
+        ("x = ", Deadline(1e12, cancelled=lambda: True), Reason.CANCELLED),
+    ],
+)
+def test_every_silence_has_its_reason(tmp_path: Path, prefix: str, deadline: Deadline, reason: Reason) -> None:
+    answer = scripted(tmp_path, rules=RULES).answer(InfillRequest(prefix, "\n"), deadline)
+    assert (answer.candidates, answer.reason) == ((), reason)
+
+
+def test_a_late_or_withdrawn_request_may_be_asked_again(tmp_path: Path) -> None:
+    engine = scripted(tmp_path, rules=RULES)
+    request = InfillRequest("x = ", "\n")
+    engine.answer(request, Deadline.after_ms(0))
+    engine.answer(request, Deadline(1e12, cancelled=lambda: True))
+    assert engine.infill(request, soon())
+
+
+def test_an_equal_request_is_answered_from_memory(tmp_path: Path) -> None:
+    engine = scripted(tmp_path, rules=RULES)
+    first, again = (engine.answer(InfillRequest("x = ", "\n"), soon()) for _ in range(2))
+    assert first.candidates == again.candidates
+    assert (first.cached, again.cached) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("typed", "suffix", "expected"),
+    [
+        ("al", "\n", ["pha(1)"]),
+        ("alpha(1", "\n", [")"]),
+        ("g", "\n", ["amma"]),
+        ("q", "\n", []),
+        ("al", "\nx", []),
+    ],
+)
+def test_typing_through_keeps_the_rest(tmp_path: Path, typed: str, suffix: str, expected: list[str]) -> None:
+    engine = scripted(tmp_path, rules=RULES)
+    engine.infill(InfillRequest("x = ", "\n"), soon())
+    seen: list[int] = []
+    answer = engine.answer(
+        InfillRequest("x = " + typed, suffix), soon(), watch=lambda _, step: seen.append(step.number)
+    )
+    assert [candidate.text for candidate in answer.candidates] == expected
+    assert seen == []
+    assert all(candidate.source is Source.TYPED_THROUGH for candidate in answer.candidates)
+
+
+def test_the_canvas_can_be_watched(tmp_path: Path) -> None:
+    seen: list[int] = []
+
+    def watch(_: object, step: Step) -> None:
+        seen.append(step.number)
+
+    scripted(tmp_path, rules=RULES, steps=3).answer(InfillRequest("x = ", "\n"), soon(), watch)
+    assert seen == [1, 2, 3]
+
+
+PLACES = [
+    ("def f(a):\n    return ", "\n"),
+    ("foo(", ", b)\n"),
+    ("class A:\n    def ", ""),
+    ("", ""),
+    ("", "x = 1\n"),
+    ("s = '🎉 naïve ", "'\r\nprint(s)\r\n"),
+    ("a\x0cb\u2028c = ", "\r"),
+    (")]}((", "{{[[\n"),
+    ("\x00\ufffd", "\udc80"),
+    ("if x:\n        ", "\n    y"),
+    ("retur", "\n"),
+    ("x" * 3000, "y" * 3000),
+]
+
+
+@pytest.mark.parametrize(("prefix", "suffix"), PLACES)
+@pytest.mark.parametrize("language", ["python", "javascript", "no-such-language"])
+def test_a_real_network_answers_anything(model_folder: Path, prefix: str, suffix: str, language: str) -> None:
+    engine = _real(model_folder)
+    answer = engine.answer(InfillRequest(prefix, suffix, language), soon())
+    assert answer.candidates or answer.reason is not None
+    assert all("<" + "mask>" not in candidate.text for candidate in answer.candidates)
+    assert all(0 <= candidate.confidence <= 1 for candidate in answer.candidates)
+
+
+def test_the_same_request_gives_the_same_answer_whatever_came_before(model_folder: Path) -> None:
+    request = InfillRequest("def f(a):\n    return ", "\n\nprint(f(1))\n")
+    cold = Engine.load(str(model_folder)).infill(request, soon())
+    warm = Engine.load(str(model_folder))
+    warm.infill(InfillRequest("import os\n", ""), soon())
+    warm.infill(InfillRequest("def f(a):\n    retur", "\n\nprint(f(1))\n"), soon())
+    assert [candidate.text for candidate in warm.infill(request, soon())] == [candidate.text for candidate in cold]
+
+
+def test_a_copied_continuation_is_among_the_candidates(model_folder: Path) -> None:
+    prefix = "self.connection = open_connection(host, port)\nself.closed = False\nself.connection = "
+    found = _real(model_folder).infill(InfillRequest(prefix, "\n"), soon())
+    assert "open_connection(host, port)" in [candidate.text for candidate in found]
+
+
+_engines: dict[Path, Engine] = {}
+
+
+def _real(folder: Path) -> Engine:
+    if folder not in _engines:
+        _engines[folder] = Engine.load(str(folder))
+    return _engines[folder]

@@ -1,0 +1,80 @@
+"""A short real training run: it learns, stops cleanly, and goes on where it stopped."""
+
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tokenizers import Tokenizer
+
+from infill_engine.errors import InputError
+from infill_engine.models.duostream.net import EOS, LENGTH_BUCKETS, MASK
+from infill_engine.train.checkpoint import load_state
+from infill_engine.train.data import BatchShape, HoleSettings, draw_window, load_part
+from infill_engine.train.pack import pack_text
+
+SOURCE = Path(__file__).parents[3] / "infill_engine"
+
+
+@pytest.fixture(scope="module")
+def parts(tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("parts")
+    packed = [pack_text(path.read_text(), tokenizer, random.Random(0)) for path in sorted(SOURCE.rglob("*.py"))]
+    offsets = np.cumsum([0, *(len(tokens) for tokens, _ in packed)])[:-1]
+    holes = [holes + np.array([at, at, 0], dtype=np.int32) for at, (_, holes) in zip(offsets, packed, strict=True)]
+    tokens = np.concatenate([tokens for tokens, _ in packed])
+    np.savez_compressed(folder / "part-000.npz", tokens=tokens, holes=np.concatenate(holes))
+    return folder
+
+
+def test_windows_hold_their_holes(parts: Path) -> None:
+    part = load_part(parts / "part-000.npz")
+    rng = np.random.default_rng(0)
+    for _ in range(30):
+        window = draw_window(part, BatchShape(), HoleSettings(), rng)
+        for hole in set(window["hole"].tolist()) - {-1}:
+            at = window["hole"] == hole
+            start, end = int(window["start"][at][0]), int(window["end"][at][0])
+            text = window["target"][at].tolist()
+            assert text[: end - start] == window["tokens"][start:end].tolist()
+            assert set(text[end - start :]) <= {EOS}
+            assert len(text) in LENGTH_BUCKETS
+            assert (window["ids"][at] == MASK).any()
+            assert window["index"][at].tolist() == window["left"][at].tolist()[::-1] == list(range(len(text)))
+            assert (end <= window["seen"][at]).all()
+            bucket = LENGTH_BUCKETS[window["length_bucket"][hole]]
+            assert bucket >= end - start
+        assert (window["weight"][window["hole"] < 0] == 0).all()
+
+
+def test_a_run_learns_and_goes_on(parts: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "infill_engine.train", "--data", str(parts), "--run", str(tmp_path / "run")]
+    options = ["--windows", "1", "--streams-first", "0", "--eager", "--loaders", "0", "--size", "tiny"]
+    for more in (["--steps", "50"], ["--steps", "25"], ["--steps", "25", "--minutes", "5", "--decay-minutes", "5"]):
+        ran = subprocess.run([*command, *options, *more], capture_output=True, text=True)
+        assert ran.returncode == 0, ran.stderr
+    trunk, decayed = (load_state(tmp_path / "run" / name)["progress"] for name in ("trunk.pt", "decayed.pt"))
+    assert (trunk["steps"], decayed["steps"]) == (75, 100)
+    assert decayed["minutes"]["cpu"] > trunk["minutes"]["cpu"] > 0
+    logged = [json.loads(line) for line in (tmp_path / "run" / "log.jsonl").read_text().splitlines()]
+    assert [entry["step"] for entry in logged] == [25, 50, 75, 100]
+    assert all(logged[-1][loss] < logged[0][loss] for loss in ("prefix", "suffix", "canvas", "length"))
+
+
+def test_a_damaged_checkpoint_is_said(tmp_path: Path) -> None:
+    (tmp_path / "trunk.pt").write_bytes(b"not a checkpoint")
+    with pytest.raises(InputError, match="move it away"):
+        load_state(tmp_path / "trunk.pt")
+
+
+def test_missing_parts_are_said(tmp_path: Path) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-m", "infill_engine.train", "--data", str(tmp_path), "--run", str(tmp_path / "run")],
+        capture_output=True,
+        text=True,
+    )
+    assert ran.returncode == 1
+    assert "infill_engine.train.pack" in ran.stderr
