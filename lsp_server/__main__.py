@@ -1,11 +1,13 @@
 """The command line: `infill-ls` or `python -m lsp_server`. Without a sub-command it serves.
 
-Each sub-command is a function here that imports what it needs itself, so that serving starts fast.
+The other sub-commands stand in `lsp_server.commands`; each imports what it needs itself, so that serving starts fast.
 """
 
 import argparse
 import sys
 from collections.abc import Sequence
+
+from lsp_server.commands import add_commands
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -34,6 +36,7 @@ def _parser() -> argparse.ArgumentParser:
     serving = commands.add_parser("serve", help="serve an editor on stdin and stdout (the default)")
     _add_stdio(serving)
     serving.set_defaults(run=serve)
+    add_commands(commands)
     return parser
 
 

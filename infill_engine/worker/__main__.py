@@ -74,6 +74,8 @@ def set_threads() -> None:
             os.environ[name] = str(threads)
         else:
             os.environ.setdefault(name, str(threads))
+    # Threads that spin while they wait for each other make a step 20 times slower once another process wants a core.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 

@@ -1,0 +1,86 @@
+"""The sub-commands other than `serve`: their arguments here, one module each for what they do.
+
+complete    candidates for one place in a file
+doctor      what works on this machine, and how to mend what does not
+demo        a hole filled step by step
+
+A command's module is imported when it is run. Exit status: 0 an answer (silence with its reason is one), 1 something is
+wrong with this machine, 2 something is wrong with what was asked.
+"""
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Callable
+
+from infill_engine.errors import InfillError
+
+Subparsers = argparse._SubParsersAction  # the type that argparse gives no public name
+
+BUDGET_MS = 150
+MOST_BUDGET_MS = 60_000
+CANDIDATES = 4
+MOST_CANDIDATES = 16
+INTERRUPTED = 130  # what a shell reports for a program ended by Ctrl-C
+
+
+def add_commands(commands: "Subparsers[argparse.ArgumentParser]") -> None:
+    """Declare the sub-commands and their arguments."""
+    complete = commands.add_parser("complete", help="candidates for one place in a file")
+    complete.add_argument("place", metavar="FILE:LINE:COL", help="line and column count from 1, columns in characters")
+    complete.add_argument(
+        "--candidates", type=_whole(1, MOST_CANDIDATES), default=CANDIDATES, metavar="N", help="how many at most (4)"
+    )
+    complete.add_argument("--json", action="store_true", help="print one JSON object")
+    _add_engine(complete)
+    complete.set_defaults(run=lambda options: _run("complete", options))
+
+    doctor = commands.add_parser("doctor", help="what works on this machine, and how to mend what does not")
+    doctor.add_argument("--json", action="store_true", help="print one JSON object")
+    _add_engine(doctor)
+    doctor.set_defaults(run=lambda options: _run("doctor", options))
+
+    demo = commands.add_parser("demo", help="a hole filled step by step")
+    demo.add_argument(
+        "place", metavar="FILE:LINE:COL", nargs="?", help="a place of your own instead of the bundled one"
+    )
+    _add_engine(demo)
+    demo.set_defaults(run=lambda options: _run("demo", options))
+
+
+def _add_engine(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--budget-ms",
+        type=_whole(10, MOST_BUDGET_MS),
+        default=BUDGET_MS,
+        metavar="MS",
+        help="milliseconds in which to answer (150)",
+    )
+    parser.add_argument("--model", default="default", help='a name such as "default", or the path of a model\'s folder')
+    parser.add_argument("--device", default="auto", help='"auto", "cpu", "cuda" or "mps"')
+
+
+def _run(name: str, options: argparse.Namespace) -> int:
+    """Run a command, with whatever ends it early turned into a line on stderr and an exit status."""
+    try:
+        status = int(importlib.import_module(f"{__name__}.{name}").run(options))
+        sys.stdout.flush()
+    except InfillError as error:
+        print(f"infill-ls: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:  # the reader of our output has gone; nothing is left to flush at exit either
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return status
+
+
+def _whole(least: int, most: int) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        if not text.isdecimal() or not least <= int(text[:9]) <= most:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {least} to {most}")
+        return int(text[:9])
+
+    return read

@@ -1,0 +1,170 @@
+"""`infill-ls doctor`: what works on this machine. Every finding that is not ok says how to mend it."""
+
+import argparse
+import json
+import platform
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from importlib import metadata
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from infill_engine.errors import InfillError
+from infill_engine.syntax import GRAMMARS, parse
+from infill_engine.worker.__main__ import physical_cores
+from lsp_server.commands.listing import console_of, say
+from lsp_server.commands.worker_trial import Trial, absolute_model, try_worker
+from lsp_server.settings import EngineChoice
+
+OLDEST_PYTHON = (3, 11)
+MODEL_FILES = ("config.json", "model.safetensors", "tokenizer.json")
+REINSTALL = "Install infill-ls again: pip install --force-reinstall infill-ls"
+
+
+class Verdict(StrEnum):
+    """How a check came out."""
+
+    OK = "ok"
+    WARN = "warn"  # works, but not as well as it could
+    FAIL = "fail"  # nothing can be completed until it is mended
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was looked at. `remedy` says what to do; "" when all is well."""
+
+    name: str
+    status: Verdict
+    detail: str
+    remedy: str = ""
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print each check as it ends; 1 if one failed."""
+    console = None if options.json else console_of(sys.stdout)
+    checks = []
+    for check in _checks(EngineChoice(absolute_model(options.model), options.device), options.budget_ms):
+        checks.append(check)
+        if console is not None:
+            _print(console, check)
+    ok = all(check.status is not Verdict.FAIL for check in checks)
+    if console is None:
+        print(json.dumps({"checks": [asdict(check) for check in checks], "ok": ok}))
+    else:
+        console.print("All is well." if ok else "Something needs mending; see above.")
+    return 0 if ok else 1
+
+
+def _checks(choice: EngineChoice, budget_ms: int) -> Iterator[Check]:
+    yield check_python(sys.version_info[:2])
+    torch = check_torch()
+    yield torch
+    yield check_grammars()
+    if torch.status is Verdict.FAIL:
+        return
+    yield _or_failure("device", lambda: check_device(choice.device))
+    model = _or_failure("model", lambda: check_model(choice.model))
+    yield model
+    if model.status is Verdict.FAIL:
+        return
+    with say("starting the worker"):
+        trial = try_worker(choice, budget_ms)
+    yield check_worker(trial)
+    if trial.answer is not None:
+        yield check_completion(trial, budget_ms)
+
+
+def check_python(version: tuple[int, int]) -> Check:
+    """Whether this Python is new enough."""
+    detail = f"{platform.python_version()} at {sys.executable}"
+    if version < OLDEST_PYTHON:
+        return Check("python", Verdict.FAIL, detail, "Install Python 3.11 or newer, and infill-ls with it.")
+    return Check("python", Verdict.OK, detail)
+
+
+def check_torch() -> Check:
+    """Whether torch is there and can be loaded."""
+    try:
+        import torch  # noqa: F401
+    except (ImportError, OSError) as error:
+        return Check("torch", Verdict.FAIL, f"cannot be loaded: {error}", REINSTALL)
+    return Check("torch", Verdict.OK, metadata.version("torch"))
+
+
+def check_grammars() -> Check:
+    """Whether every language's grammar loads and parses. Without one, holes are found from the text alone."""
+    broken = [language for language in GRAMMARS if parse("a", language) is None]
+    if broken:
+        remedy = "Completions there are cruder. " + REINSTALL
+        return Check("grammars", Verdict.WARN, f"not usable: {', '.join(broken)}", remedy)
+    return Check("grammars", Verdict.OK, ", ".join(GRAMMARS))
+
+
+def check_device(wanted: str) -> Check:
+    """Which device computes. Raises InputError for one that is not there."""
+    from infill_engine.models.load import choose_device
+
+    device = choose_device(wanted)
+    cores = physical_cores()
+    detail = f"{device}, {cores} {'core' if cores == 1 else 'cores'}" if device == "cpu" else device
+    return Check("device", Verdict.OK, detail)
+
+
+def check_model(model: str) -> Check:
+    """Whether the model's files are there and can be read."""
+    from infill_engine.models.load import folder_of
+
+    folder = folder_of(model)
+    if folder is None:
+        return Check("model", Verdict.OK, f"{model}: has no files")
+    try:
+        sizes = {name: _readable_size(folder / name) for name in MODEL_FILES}
+    except OSError as error:
+        remedy = REINSTALL if model == "default" else f"Give --model a folder with {', '.join(MODEL_FILES)}."
+        return Check("model", Verdict.FAIL, f"{model}: {error.filename}: {error.strerror}", remedy)
+    return Check("model", Verdict.OK, f"{model}: {folder}, {sum(sizes.values()) / 1e6:.1f} MB")
+
+
+def check_worker(trial: Trial) -> Check:
+    """Whether the worker process came up with its model and answered over the pipe."""
+    if trial.trouble:
+        remedy = "Run `infill-ls complete` on a file with the same --model: it shows the fault in this terminal."
+        return Check("worker", Verdict.FAIL, trial.trouble, remedy)
+    return Check("worker", Verdict.OK, f"answers, {trial.ready_seconds:.1f} s after it was started")
+
+
+def check_completion(trial: Trial, budget_ms: int) -> Check:
+    """Whether a completion came in time, measured from the question to the answer with the model warm."""
+    answer = trial.answer
+    assert answer is not None
+    count = len(answer.candidates)
+    timing = f"{trial.elapsed_ms:.0f} ms of {budget_ms} ms"
+    if count:
+        return Check("completion", Verdict.OK, f"{count} {'candidate' if count == 1 else 'candidates'} in {timing}")
+    reason = answer.reason.value if answer.reason else "no reason"
+    remedy = "Raise the setting budgetMs, close what else keeps the processor busy, or choose a smaller model."
+    return Check("completion", Verdict.WARN, f"no candidates ({reason}) in {timing}", remedy)
+
+
+def _or_failure(name: str, check: Callable[[], Check]) -> Check:
+    try:
+        return check()
+    except InfillError as error:
+        return Check(name, Verdict.FAIL, str(error), "Change --model or --device, or the settings of the same name.")
+
+
+def _readable_size(path: Path) -> int:
+    with path.open("rb") as file:
+        return file.seek(0, 2)
+
+
+def _print(console: Console, check: Check) -> None:
+    style = {Verdict.OK: "green", Verdict.WARN: "yellow", Verdict.FAIL: "bold red"}[check.status]
+    line = Text(f"{check.status.value:<5}", style).append(f"{check.name:<11}", "bold").append(check.detail, "default")
+    console.print(line, soft_wrap=True)
+    if check.remedy:
+        console.print(Text(f"     → {check.remedy}"), soft_wrap=True)

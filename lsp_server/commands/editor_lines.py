@@ -1,0 +1,43 @@
+"""What to paste into an editor so that it uses this server."""
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+_LINES = """\
+Neovim 0.12 or newer, in init.lua. Tab takes the suggestion, Alt+] and Alt+[ show
+the others:
+
+    vim.lsp.config('infill_ls', {
+      cmd = { %(command)s },
+      filetypes = { 'python' },
+      root_markers = { '.git' },
+    })
+    vim.lsp.enable('infill_ls')
+    vim.lsp.inline_completion.enable()
+    vim.keymap.set('i', '<Tab>', function()
+      if not vim.lsp.inline_completion.get() then return '<Tab>' end
+    end, { expr = true })
+    vim.keymap.set('i', '<M-]>', function() vim.lsp.inline_completion.select({ count = 1 }) end)
+    vim.keymap.set('i', '<M-[>', function() vim.lsp.inline_completion.select({ count = -1 }) end)
+
+VS Code starts a language server only from an extension, and infill-ls has none yet.
+Any extension of yours that is built on vscode-languageclient 10.1 or newer can:
+
+    const client = new LanguageClient('infill', 'infill-ls',
+      { command: %(command)s, args: ['--stdio'] },
+      { documentSelector: [{ language: 'python' }] });
+    await client.start();
+"""
+
+
+def editor_lines() -> str:
+    """The lines for Neovim and for VS Code, with the path of the program that is running now."""
+    return _LINES % {"command": json.dumps(program())}
+
+
+def program() -> str:
+    """Where `infill-ls` is installed: beside this Python, else on the PATH."""
+    beside = Path(sys.executable).with_name("infill-ls.exe" if sys.platform == "win32" else "infill-ls")
+    return str(beside) if beside.is_file() else shutil.which("infill-ls") or "infill-ls"
