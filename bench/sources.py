@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from infill_engine.errors import InputError
 
 LARGEST = 400_000  # characters of a file; what is longer is data
-_SKIPPED = frozenset(("_vendor", "vendor", "vendored", "third_party", "site-packages", "node_modules"))
+_SKIPPED = frozenset(("_vendor", "vendor", "vendored", "third_party", "externals", "site-packages", "node_modules"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,6 +120,13 @@ def rank(
     )
 
 
+def evidence(guesses: Sequence[Guess], request: InfillRequest) -> list[tuple[Guess, Features]]:
+    """Each distinct text of `guesses`, cleaned ones, by its best guess, with what its confidence is computed from."""
+    groups = _same_texts(guesses)
+    faults = _new_faults([group[0].text for group in groups], request)
+    return [(group[0], features(group, new)) for group, new in zip(groups, faults, strict=True)]
+
+
 def features(group: Sequence[Guess], new_faults: float) -> Features:
     """The features of guesses that came to the same text, the most probable first."""
     best = group[0]

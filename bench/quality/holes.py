@@ -1,0 +1,244 @@
+"""Holes in the held-out development packages, drawn with a fixed seed by code of their own (not the trainer's).
+
+    python -m bench.quality.holes --download training/heldout
+
+Kinds, and what is taken out:
+    line        a cursor anywhere among the non-blank characters of a code line; the rest of that line
+    middle      a whole argument, operand, element, index or condition with code to its right
+    statement   a whole line of code; its indentation stays
+    block       the body of a compound statement, two to five lines; the first line's indentation stays
+
+Lines of comments and of strings that span lines (docstrings) are not drawn, nor are lines that end in a comment, nor
+files that are tables of data.
+"""
+
+import argparse
+import random
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tree_sitter import Node
+
+from bench.quality.metrics import is_trivial
+from bench.sources import SourceFile, download, read_packages
+from infill_engine import syntax
+from infill_engine.errors import InfillError, InputError
+
+KINDS = ("line", "middle", "statement", "block")
+BLOCK_LINES = (2, 5)
+LONGEST = 400  # characters of a gold text; what is longer is data
+DATA_LINES = 150  # a longer file with fewer than one definition for a hundred lines is data
+TRIES = 60  # draws for each hole wanted, after which a package has no more to give
+_MIDDLE_PARENTS = frozenset(
+    """
+    argument_list subscript binary_operator comparison_operator boolean_operator keyword_argument list tuple set pair
+    conditional_expression parenthesized_expression default_parameter if_statement while_statement elif_clause
+    for_statement with_item
+    """.split()
+)
+
+_DEFINITION = re.compile(r"^[ ]*(?:async def|def|class) ", re.MULTILINE)
+
+Draw = Callable[["_File", random.Random], "tuple[int, int, int, int] | None"]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One hole: a document without the gold text, and the cursor in it (row and column in characters).
+
+    `cluster` is what the intervals are resampled by: a package or a problem. `others` are further open files.
+    """
+
+    id: str
+    cluster: str
+    kind: str
+    text: str
+    row: int
+    column: int
+    gold: str
+    trivial: bool = False
+    language: str = "python"
+    others: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    source: SourceFile
+    lines: list[str]
+    code_rows: list[int]
+    middles: list[tuple[int, int, int, int]]
+    blocks: list[tuple[int, int, int, int]]
+
+
+def draw_tasks(files: Sequence[SourceFile], per_kind: int, seed: int, *, with_project: bool = False) -> list[Task]:
+    """`per_kind` non-trivial holes of each kind, every package an equal share, and the trivial ones met on the way.
+
+    Raises InputError when no file has a hole.
+    """
+    packages = sorted({file.package for file in files})
+    tasks: list[Task] = []
+    for number, package in enumerate(packages):
+        rng = random.Random(f"{seed} {package}")
+        read = [_read(file) for file in files if file.package == package]
+        usable = [file for file in read if file.code_rows]
+        share = per_kind // len(packages) + (number < per_kind % len(packages))
+        for kind in KINDS:
+            if usable:
+                tasks += _drawn(usable, kind, share, rng, with_project=with_project)
+    if not tasks:
+        raise InputError("the sources hold no code to make holes in; give a folder of Python packages")
+    return tasks
+
+
+def _drawn(
+    files: Sequence[_File], kind: str, wanted: int, rng: random.Random, *, with_project: bool
+) -> Iterator[Task]:
+    weights = [len(_pool(file, kind)) for file in files]
+    if not any(weights):
+        return
+    seen: set[tuple[str, int, int]] = set()
+    left = wanted
+    for _ in range(TRIES * wanted):
+        if not left:
+            return
+        file = rng.choices(files, weights)[0]
+        span = _DRAWS[kind](file, rng)
+        if span is None or (file.source.path, *span[:2]) in seen:
+            continue
+        seen.add((file.source.path, *span[:2]))
+        task = _task(file, kind, span, files if with_project else ())
+        if task.gold.strip() and len(task.gold) <= LONGEST:
+            left -= not task.trivial
+            yield task
+
+
+def _task(file: _File, kind: str, span: tuple[int, int, int, int], project: Sequence[_File]) -> Task:
+    row, column, end_row, end_column = span
+    lines = file.lines
+    gold = "\n".join([lines[row][column:], *lines[row + 1 : end_row + 1]]) if end_row > row else ""
+    gold = gold[: len(gold) - len(lines[end_row]) + end_column] if gold else lines[row][column:end_column]
+    joined = lines[row][:column] + lines[end_row][end_column:]
+    text = "\n".join([*lines[:row], joined, *lines[end_row + 1 :]])
+    others = [other for other in project if other is not file and _folder(other) == _folder(file)][:4]
+    source = file.source
+    return Task(
+        id=f"{source.path}:{row + 1}:{column + 1}:{kind}",
+        cluster=source.package,
+        kind=kind,
+        text=text,
+        row=row,
+        column=column,
+        gold=gold,
+        trivial=is_trivial(gold),
+        others=tuple(other.source.text for other in others),
+    )
+
+
+def _folder(file: _File) -> str:
+    return file.source.path.rpartition("/")[0]
+
+
+def _pool(file: _File, kind: str) -> Sequence[object]:
+    return {"middle": file.middles, "block": file.blocks}.get(kind, file.code_rows)
+
+
+def _rest_of_line(file: _File, rng: random.Random) -> tuple[int, int, int, int] | None:
+    row = rng.choice(file.code_rows)
+    line = file.lines[row]
+    columns = [column for column, character in enumerate(line) if not character.isspace()]
+    return row, rng.choice(columns), row, len(line)
+
+
+def _statement(file: _File, rng: random.Random) -> tuple[int, int, int, int] | None:
+    row = rng.choice(file.code_rows)
+    line = file.lines[row]
+    return row, len(line) - len(line.lstrip()), row, len(line)
+
+
+def _middle(file: _File, rng: random.Random) -> tuple[int, int, int, int] | None:
+    return rng.choice(file.middles) if file.middles else None
+
+
+def _block(file: _File, rng: random.Random) -> tuple[int, int, int, int] | None:
+    return rng.choice(file.blocks) if file.blocks else None
+
+
+_DRAWS: dict[str, Draw] = {"line": _rest_of_line, "middle": _middle, "statement": _statement, "block": _block}
+
+
+def _read(source: SourceFile) -> _File:
+    """The places of a file where holes can be; none if it does not parse or has line ends that are not LF."""
+    tree = syntax.parse(source.text, "python")
+    lines = source.text.split("\n")
+    if tree is None or tree.root_node.has_error or "\r" in source.text:
+        return _File(source, lines, [], [], [])
+    encoded = [line.encode() for line in lines]
+    prose: set[int] = set()
+    middles: list[tuple[int, int, int, int]] = []
+    blocks: list[tuple[int, int, int, int]] = []
+    waiting = [tree.root_node]
+    while waiting:
+        node = waiting.pop()
+        first, last = node.start_point, node.end_point
+        if node.type == "comment" or (node.type == "string" and last.row > first.row):
+            prose.update(range(first.row, last.row + 1))
+            continue
+        place = (first.row, _column(encoded, first), last.row, _column(encoded, last))
+        if _is_middle(node) and lines[last.row][place[3] :].strip():
+            middles.append(place)
+        if node.type == "block" and BLOCK_LINES[0] <= last.row - first.row + 1 <= BLOCK_LINES[1]:
+            blocks.append((*place[:3], len(lines[last.row])))
+        waiting.extend(node.children)
+    code = [row for row, line in enumerate(lines) if line.strip() and row not in prose]
+    if len(code) > DATA_LINES and 100 * len(_DEFINITION.findall(source.text)) < len(code):
+        return _File(source, lines, [], [], [])
+    return _File(
+        source,
+        lines,
+        code,
+        [place for place in middles if place[0] not in prose],
+        [place for place in blocks if prose.isdisjoint(range(place[0], place[2] + 1))],
+    )
+
+
+def _is_middle(node: Node) -> bool:
+    parent = node.parent
+    return (
+        node.is_named
+        and parent is not None
+        and parent.type in _MIDDLE_PARENTS
+        and node.type not in ("comment", "block", "else_clause", "elif_clause")
+        and node.start_point.row == node.end_point.row
+    )
+
+
+def _column(encoded: Sequence[bytes], point: "tuple[int, int]") -> int:
+    row, column = point
+    return len(encoded[row][:column].decode("utf-8", "replace"))
+
+
+def main() -> int:
+    from infill_engine.train.sources import DEVELOPMENT_PACKAGES
+
+    parser = argparse.ArgumentParser(description="Fetch the held-out development packages and count their holes.")
+    parser.add_argument("--download", type=Path, metavar="FOLDER", required=True)
+    folder = parser.parse_args().download
+    for package in download(DEVELOPMENT_PACKAGES, folder):
+        print(f"left out {package}: it has no wheel that could be downloaded")
+    try:
+        files = read_packages(folder)
+    except InfillError as fault:
+        print(fault, file=sys.stderr)
+        return 2
+    for package in sorted({file.package for file in files}):
+        read = [_read(file) for file in files if file.package == package]
+        counts = {kind: sum(len(_pool(file, kind)) for file in read) for kind in KINDS}
+        print(f"{package}: {len(read)} files, places by kind {counts}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

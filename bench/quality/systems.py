@@ -1,0 +1,191 @@
+"""What is compared: the product, its parts, and the baselines, all behind one function from a hole to texts.
+
+Every system sees the request that the product builds for the hole, and every text goes through the product's cleaning.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from bench.quality.decode import Generated, generate
+from bench.quality.holes import Task
+from bench.quality.ngram import ORDER, NgramModel, NgramTable, count
+from bench.quality.prefix import PrefixReader
+from infill_engine.deadline import Deadline
+from infill_engine.engine import Engine
+from infill_engine.models.base import Vocabulary
+from infill_engine.models.duostream.family import DuostreamFamily
+from infill_engine.postprocess import clean
+from infill_engine.rank import evidence
+from infill_engine.types import Guess, Hole, InfillRequest
+from lsp_server.documents import Documents
+from lsp_server.request import build_request
+from lsp_server.settings import ServerSettings
+
+NGRAM_FILE_CHARS = 100_000  # of the open file on each side of the cursor
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A hole with the request the product makes of it."""
+
+    task: Task
+    request: InfillRequest
+    hole: Hole
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """Texts, best first, as they would be inserted. `guesses` hold features of everything the engine weighed."""
+
+    texts: tuple[str, ...] = ()
+    confidences: tuple[float, ...] = ()
+    sources: tuple[str, ...] = ()
+    partial: tuple[bool, ...] = ()
+    elapsed_ms: float = 0.0
+    reason: str = ""
+    guesses: tuple[dict[str, Any], ...] = ()
+    extra: dict[str, float] = field(default_factory=dict)
+
+
+System = Callable[[Question], Reply]
+
+
+class WatchedEngine(Engine):
+    """An engine that keeps the guesses of its last fresh answer, before they are cleaned and ranked."""
+
+    guesses: list[Guess] | None = None
+
+    def _denoise(self, *arguments: Any) -> list[Guess] | None:
+        self.guesses = super()._denoise(*arguments)
+        return self.guesses
+
+
+def ask(task: Task, candidates: int) -> Question:
+    """The request exactly as the server builds it, for the task's document with its other files open."""
+    documents = Documents()
+    for number, text in enumerate(task.others):
+        documents.open(f"file:///bench/other{number}.py", task.language, text)
+    snapshot = documents.open("file:///bench/hole.py", task.language, task.text)
+    place = (task.row, task.column)
+    request = build_request(snapshot, place, ServerSettings(candidates=candidates), documents.snapshots())
+    assert request.hole is not None
+    return Question(task, request, request.hole)
+
+
+def nothing(_question: Question) -> Reply:
+    """The floor."""
+    return Reply()
+
+
+def copy(question: Question) -> Reply:
+    """The drafts that retrieval finds, no model."""
+    started = perf_counter()
+    drafts = question.request.drafts or ()
+    return _reply(question, [(draft.text, 0.0) for draft in drafts], started)
+
+
+@dataclass(slots=True)
+class NgramSystem:
+    """Greedy and the best branches of the n-gram model. Its time leaves out counting the open file."""
+
+    corpus: NgramTable
+    vocabulary: Vocabulary
+
+    def __call__(self, question: Question) -> Reply:
+        left, right = _sides(question.task)
+        tokens = self.vocabulary.encode(left[-NGRAM_FILE_CHARS:]) + self.vocabulary.encode(right[:NGRAM_FILE_CHARS])
+        file = count(np.array(tokens, dtype=np.int64))
+        started = perf_counter()
+        model = NgramModel(self.corpus, file)
+        prefix, partial_word = self.vocabulary.split_partial_word(question.request.prefix)
+        context = self.vocabulary.encode(prefix)[-ORDER:]
+        texts = _generate(lambda ids: model.scores([*context, *ids]), self.vocabulary, partial_word, question)
+        return _reply(question, [(text.text, text.mean_logprob) for text in texts], started)
+
+
+@dataclass(slots=True)
+class PrefixSystem:
+    """The model's own prefix stream, decoded left to right; no deadline."""
+
+    family: DuostreamFamily
+
+    def __call__(self, question: Question) -> Reply:
+        started = perf_counter()
+        vocabulary = self.family.vocabulary
+        prefix, partial_word = vocabulary.split_partial_word(question.request.prefix)
+        reader = PrefixReader(self.family, prefix)
+        texts = _generate(reader.scores, vocabulary, partial_word, question)
+        return _reply(question, [(text.text, text.mean_logprob) for text in texts], started)
+
+
+@dataclass(slots=True)
+class EngineSystem:
+    """The product; without drafts it is the model alone.
+
+    Before the clock starts the text up to the cursor's line is encoded, as it is in an editor when its user arrives
+    there by typing; `cold` leaves that out. `before` is told the question first (the true length needs that).
+    """
+
+    engine: WatchedEngine
+    budget_ms: float
+    with_drafts: bool = True
+    cold: bool = False
+    before: Callable[[Question], None] = lambda _question: None
+
+    def __call__(self, question: Question) -> Reply:
+        request = question.request if self.with_drafts else replace(question.request, drafts=())
+        self.before(question)
+        self.engine.guesses = None
+        if not self.cold:
+            line = request.prefix.rfind("\n") + 1
+            self.engine.warm(replace(request, prefix=request.prefix[:line]), Deadline.after_ms(10_000))
+        answer = self.engine.answer(request, Deadline.after_ms(self.budget_ms))
+        candidates = answer.candidates
+        return Reply(
+            texts=tuple(candidate.text for candidate in candidates),
+            confidences=tuple(round(candidate.confidence, 5) for candidate in candidates),
+            sources=tuple(candidate.source.value for candidate in candidates),
+            partial=tuple(candidate.partial for candidate in candidates),
+            elapsed_ms=answer.elapsed_ms,
+            reason="" if answer.reason is None else answer.reason.value,
+            guesses=_weighed(self.engine.guesses or [], replace(request, hole=question.hole)),
+            extra={"encode_ms": round(answer.encode_ms, 2), "denoise_ms": round(answer.denoise_ms, 2)},
+        )
+
+
+def _weighed(guesses: Sequence[Guess], request: InfillRequest) -> tuple[dict[str, Any], ...]:
+    """Every distinct cleaned text with its features."""
+    hole = request.hole
+    assert hole is not None
+    cleaned = ((guess, clean(guess.text, request, hole)) for guess in guesses)
+    kept = [replace(guess, text=text) for guess, text in cleaned if text is not None]
+    return tuple({"text": guess.text, "features": asdict(features)} for guess, features in evidence(kept, request))
+
+
+def _generate(
+    scores: Callable[[Sequence[int]], dict[int, float]], vocabulary: Vocabulary, partial_word: str, question: Question
+) -> list[Generated]:
+    hole = question.hole
+    return generate(scores, vocabulary, partial_word, question.request.candidates, hole.max_lines, hole.indent)
+
+
+def _reply(question: Question, texts: Sequence[tuple[str, float]], started: float) -> Reply:
+    """The distinct cleaned texts with a confidence from their mean log-probabilities."""
+    kept: dict[str, float] = {}
+    for text, logprob in texts:
+        cleaned = clean(text, question.request, question.hole)
+        if cleaned is not None:
+            kept.setdefault(cleaned, float(np.exp(logprob)))
+    elapsed = 1000 * (perf_counter() - started)
+    shown = list(kept)[: question.request.candidates]
+    return Reply(tuple(shown), tuple(round(kept[text], 5) for text in shown), elapsed_ms=elapsed)
+
+
+def _sides(task: Task) -> tuple[str, str]:
+    lines = task.text.split("\n")
+    left = "\n".join([*lines[: task.row], lines[task.row][: task.column]])
+    return left, task.text[len(left) :]
