@@ -15,6 +15,7 @@ from rich.text import Text
 
 from infill_engine.errors import InfillError
 from infill_engine.syntax import GRAMMARS, parse
+from infill_engine.types import Reason
 from infill_engine.worker.__main__ import physical_cores
 from lsp_server.commands.listing import console_of, say
 from lsp_server.commands.worker_trial import Trial, absolute_model, try_worker
@@ -141,13 +142,15 @@ def check_completion(trial: Trial, budget_ms: int) -> Check:
     """Whether a completion came in time, measured from the question to the answer with the model warm."""
     answer = trial.answer
     assert answer is not None
-    count = len(answer.candidates)
     timing = f"{trial.elapsed_ms:.0f} ms of {budget_ms} ms"
-    if count:
-        return Check("completion", Verdict.OK, f"{count} {'candidate' if count == 1 else 'candidates'} in {timing}")
-    reason = answer.reason.value if answer.reason else "no reason"
-    remedy = "Raise the setting budgetMs, close what else keeps the processor busy, or choose a smaller model."
-    return Check("completion", Verdict.WARN, f"no candidates ({reason}) in {timing}", remedy)
+    reason = answer.reason or Reason.BLANK
+    if any(candidate.steps for candidate in answer.candidates):
+        return Check("completion", Verdict.OK, f"{len(answer.candidates)} candidates in {timing}")
+    if answer.candidates or reason is Reason.DEADLINE:
+        remedy = "Raise the setting budgetMs, end what else keeps the processor busy, or choose a smaller model."
+        return Check("completion", Verdict.WARN, f"too late for the model to take a step: {timing}", remedy)
+    remedy = "Try a file of yours: infill-ls complete FILE:LINE:COL"
+    return Check("completion", Verdict.WARN, f"no candidates ({reason.value}) in {timing}", remedy)
 
 
 def _or_failure(name: str, check: Callable[[], Check]) -> Check:

@@ -98,7 +98,7 @@ def _print_table(console: Console, candidates: tuple[Candidate, ...], sides: tup
 
 def _print_lines(console: Console, candidates: tuple[Candidate, ...], sides: tuple[str, str]) -> None:
     for number, candidate in enumerate(candidates, 1):
-        facts = f"{number}  {candidate.confidence:4.0%}  {candidate.steps} steps  {_source(candidate):<13}  "
+        facts = f"{number}  {candidate.confidence:4.0%}  {_steps(candidate):<7}  {_source(candidate):<13}  "
         shown = "\n".join(map(visible, split(candidate.text))).replace("\n", "\n" + " " * len(facts))
         _print_plainly(console, f"{facts}{sides[0]}«{shown}»{sides[1]}")
 
@@ -114,6 +114,10 @@ def _timing(asked: Asked) -> str:
         f"(reading both sides {answer.encode_ms:.0f} ms, denoising {answer.denoise_ms:.0f} ms), "
         f"model {asked.model} on {asked.device}"
     )
+
+
+def _steps(candidate: Candidate) -> str:
+    return f"{candidate.steps} step" if candidate.steps == 1 else f"{candidate.steps} steps"
 
 
 def _source(candidate: Candidate) -> str:
