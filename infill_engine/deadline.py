@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+MOST_SLOWDOWN = 4.0  # a single step slower than this many times its best was interrupted, and says no more than this
 Clock = Callable[[], float]  # seconds, monotonic
 
 
@@ -39,30 +40,45 @@ class Deadline:
 
 @dataclass(slots=True)
 class CostModel:
-    """Predicts the milliseconds of one unit of work by an exponential average of what it took before.
+    """Predicts the milliseconds of one denoising step from what earlier steps took.
 
-    A step cannot be pre-empted, so one is never started that this prediction says cannot finish. Costs are kept per
-    shape (rows and slots of the canvas); an unseen shape is scaled from the nearest seen one by its number of cells.
+    A step cannot be pre-empted, so one is never started that this prediction says cannot finish. The prediction is the
+    least that a canvas of that many slots has ever cost, between known sizes by interpolation, times how much slower
+    the machine has lately been than at its best: so one step that the system interrupted does not frighten the next
+    ones, and a machine that stays busy is soon believed.
     """
 
     smoothing: float = 0.25
-    default_ms_per_cell: float = 0.25
-    _seen: dict[tuple[int, int], float] = field(default_factory=dict)
+    default_ms: float = 20.0
+    _least: dict[int, float] = field(default_factory=dict)  # by slots, rounded
+    _slowdown: float = 1.0
 
-    def predict_ms(self, rows: int, slots: int) -> float:
-        """Milliseconds that a step over `rows` × `slots` cells is expected to take."""
-        known = self._seen.get((rows, slots))
-        if known is not None:
-            return known
-        cells = rows * slots
-        if not self._seen:
-            return cells * self.default_ms_per_cell
-        (near_rows, near_slots), cost = min(self._seen.items(), key=lambda item: abs(item[0][0] * item[0][1] - cells))
-        # Half of a step is overhead that does not shrink with the canvas.
-        return cost * (0.5 + 0.5 * cells / (near_rows * near_slots))
+    def predict_ms(self, slots: int) -> float:
+        """Milliseconds that a step over a canvas of `slots` slots is expected to take."""
+        return self._slowdown * self._at_best(slots)
 
-    def observe(self, rows: int, slots: int, took_ms: float) -> None:
-        """Learn what a step of this shape took. A slow step counts at once, a fast one only gradually."""
-        known = self._seen.get((rows, slots), took_ms)
-        weight = max(self.smoothing, 0.5) if took_ms > known else self.smoothing
-        self._seen[rows, slots] = known + weight * (took_ms - known)
+    def observe(self, slots: int, took_ms: float) -> None:
+        """Learn what a step took."""
+        expected = self._at_best(slots) if self._least else took_ms
+        ratio = took_ms / max(expected, 0.01)
+        self._slowdown += self.smoothing * (min(max(ratio, 0.25), MOST_SLOWDOWN) - self._slowdown)
+        size = _rounded(slots)
+        self._least[size] = min(took_ms, self._least.get(size, took_ms))
+
+    def _at_best(self, slots: int) -> float:
+        if not self._least:
+            return self.default_ms
+        size = _rounded(slots)
+        below = max((known for known in self._least if known <= size), default=None)
+        above = min((known for known in self._least if known >= size), default=None)
+        if below is None or above is None or below == above:
+            nearest = below if below is not None else above
+            assert nearest is not None
+            # Half of a step does not grow with the canvas.
+            return self._least[nearest] * max(1.0, 0.5 + 0.5 * size / nearest)
+        share = (size - below) / (above - below)
+        return self._least[below] + share * (self._least[above] - self._least[below])
+
+
+def _rounded(slots: int) -> int:
+    return max(8, -(-slots // 8) * 8)

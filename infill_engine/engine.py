@@ -29,7 +29,7 @@ from infill_engine.types import Answer, Candidate, Draft, Guess, Hole, InfillReq
 Progress = Callable[[str, float], None]  # what is being done, and the share of it that is done
 Watch = Callable[[ModelFamily, Step], None]
 
-WARM_UP_ROUNDS = 3
+WARM_UP_ROUNDS = 4
 UNREAD_LOGPROB = -1.5  # given to a copied token that the model had no time to look at
 
 
@@ -138,9 +138,12 @@ class Engine:
         return [*guesses_of(self.family, step, rows, partial_word, settings), *_originals(step, rows, drafts)]
 
     def _warm_up(self) -> None:
-        """Runs a few small requests: libraries set themselves up, and the cost of a step becomes known."""
+        """Runs a few requests of a usual size: libraries set themselves up, and the cost of a step becomes known."""
         for number in range(WARM_UP_ROUNDS):
-            request = InfillRequest(f"def warm_up_{number}(value):\n    return ", "\n\n\nprint(1)\n")
+            if number == 1:
+                self._costs = CostModel()  # the first steps pay for what only happens once
+            before = "".join(f"value_{line} = compute({line}, {number})\n" for line in range(30))
+            request = InfillRequest(f"{before}result = ", f"\n{before[:400]}")
             self._fresh_answer(request, Deadline.after_ms(5_000), None)
 
 

@@ -9,7 +9,6 @@ two steps whether the deadline still allows another one, and never starts a step
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from time import monotonic
 
 import numpy as np
 import torch
@@ -74,16 +73,16 @@ def denoise(
     noise = _Noise(rows, settings.temperature, seed=zlib.crc32(canvas.ids.tobytes()) ^ context.tokens)
     state = _nothing_yet(canvas)
     while state.number < settings.max_steps:
-        cost = costs.predict_ms(canvas.rows, canvas.slots)
+        cost = costs.predict_ms(canvas.slots)
         steps_left = _steps_left(deadline, settings, state.number, cost)
         wanted = _wanted(canvas, doubting=steps_left > 1)
         if not len(wanted) or not deadline.allows(cost + settings.reserve_ms):
             return
-        started = monotonic()
+        started = deadline.clock()
         logits = family.denoise(context, kind, canvas, wanted)
         logits = rules.apply(family, logits, canvas, wanted.tolist())
         readout = read(logits, canvas.ids[wanted], noise.of(canvas.row[wanted], logits))
-        costs.observe(canvas.rows, canvas.slots, (monotonic() - started) * 1000)
+        costs.observe(canvas.slots, (deadline.clock() - started) * 1000)
         before = canvas.ids.copy()
         _decide(canvas, wanted, readout, rows, rules, settings, steps_left, first=state.number == 0)
         rules.advance(family, canvas)

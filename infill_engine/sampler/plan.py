@@ -42,7 +42,7 @@ def plan_rows(
 def affordable(rows: Sequence[Row], costs: CostModel, budget_ms: float) -> list[Row]:
     """The leading rows whose canvas leaves time for a worthwhile number of steps; at least one."""
     kept = list(rows)
-    while len(kept) > 1 and costs.predict_ms(len(kept), sum(row.slots for row in kept)) * WORTHWHILE_STEPS > budget_ms:
+    while len(kept) > 1 and costs.predict_ms(sum(row.slots for row in kept)) * WORTHWHILE_STEPS > budget_ms:
         kept.pop()
     return kept
 

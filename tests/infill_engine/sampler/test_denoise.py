@@ -58,13 +58,13 @@ def run(
     planned = rows or plan_rows(family, family.propose_lengths(context, LINE.kind, 8), (), "", 8, 24)
     canvas = canvas_of(planned, MASK)
     costs = CostModel()
-    costs.observe(canvas.rows, canvas.slots, step_ms)
+    costs.observe(canvas.slots, step_ms)
     deadline = Deadline(budget_ms / 1000, clock, lambda: cancelled(family))
     rules = rules_for(family, LINE, canvas, partial_word)
     last: Step | None = None
     for step in denoise(family, context, LINE.kind, canvas, planned, rules, SETTINGS, deadline, costs):
         last = step
-        costs.observe(canvas.rows, canvas.slots, step_ms)  # the wall clock is not this test's clock
+        costs.observe(canvas.slots, step_ms)  # the wall clock is not this test's clock
     guesses = guesses_of(family, last, planned, partial_word, SETTINGS) if last else []
     return [guess.text + ("…" if guess.partial else "") for guess in guesses], last, family
 
@@ -146,7 +146,7 @@ def test_given_slots_never_change() -> None:
 
 def test_a_canvas_too_wide_for_the_budget_is_narrowed() -> None:
     costs = CostModel()
-    costs.observe(4, 96, 80)
+    costs.observe(96, 80)
     rows = [Row(24)] * 4
     assert len(affordable(rows, costs, budget_ms=1000)) == 4
     assert 1 <= len(affordable(rows, costs, budget_ms=140)) < 4

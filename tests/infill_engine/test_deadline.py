@@ -1,0 +1,50 @@
+import pytest
+
+from infill_engine.deadline import CostModel, Deadline
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.mark.parametrize(
+    ("cost_ms", "cancelled", "expected"), [(49, False, True), (50, False, True), (51, False, False), (1, True, False)]
+)
+def test_what_a_deadline_allows(cost_ms: float, cancelled: bool, expected: bool) -> None:
+    clock = Clock()
+    assert Deadline(clock.now + 0.0500001, clock, lambda: cancelled).allows(cost_ms) is expected
+
+
+def test_a_deadline_passes() -> None:
+    clock = Clock()
+    deadline = Deadline.after_ms(50, clock=clock)
+    clock.now += 0.06
+    assert deadline.remaining_ms() == pytest.approx(-10)
+
+
+def costs(*observed: tuple[int, float]) -> CostModel:
+    model = CostModel()
+    for slots, took_ms in observed:
+        model.observe(slots, took_ms)
+    return model
+
+
+CASES = [
+    ("nothing known", (), 32, 20, 20),
+    ("the same again", ((32, 8.0),) * 20, 32, 8, 8.1),
+    ("between two sizes", ((16, 6.0),) * 20 + ((64, 12.0),) * 20, 40, 8.9, 9.2),
+    ("beyond the largest, half of it grows", ((32, 8.0),) * 20, 64, 12, 12.2),
+    ("below the smallest, not cheaper", ((32, 8.0),) * 20, 8, 8, 8.1),
+    ("one interrupted step does not frighten", ((32, 8.0),) * 20 + ((32, 400.0),), 32, 8, 15),
+    ("a machine that stays busy is believed", ((32, 8.0),) * 20 + ((32, 24.0),) * 20, 32, 22, 25),
+    ("and forgiven", ((32, 8.0),) * 20 + ((32, 24.0),) * 20 + ((32, 8.0),) * 20, 32, 8, 8.5),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case[0])
+def test_predicted_costs(case: tuple[str, tuple[tuple[int, float], ...], int, float, float]) -> None:
+    _, observed, slots, least, most = case
+    assert least <= costs(*observed).predict_ms(slots) <= most
