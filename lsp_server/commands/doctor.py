@@ -90,7 +90,7 @@ def check_python(version: tuple[int, int]) -> Check:
 def check_torch() -> Check:
     """Whether torch is there and can be loaded."""
     try:
-        import torch  # noqa: F401
+        import infill_engine.models.load  # noqa: F401 - the room that needs torch; the server itself never imports it
     except (ImportError, OSError) as error:
         return Check("torch", Verdict.FAIL, f"cannot be loaded: {error}", REINSTALL)
     return Check("torch", Verdict.OK, metadata.version("torch"))
@@ -145,7 +145,7 @@ def check_completion(trial: Trial, budget_ms: int) -> Check:
     timing = f"{trial.elapsed_ms:.0f} ms of {budget_ms} ms"
     reason = answer.reason or Reason.BLANK
     if any(candidate.steps for candidate in answer.candidates):
-        return Check("completion", Verdict.OK, f"{len(answer.candidates)} candidates in {timing}")
+        return Check("completion", Verdict.OK, f"candidates: {len(answer.candidates)}, in {timing}")
     if answer.candidates or reason is Reason.DEADLINE:
         remedy = "Raise the setting budgetMs, end what else keeps the processor busy, or choose a smaller model."
         return Check("completion", Verdict.WARN, f"too late for the model to take a step: {timing}", remedy)
