@@ -143,14 +143,14 @@ def check_completion(trial: Trial, budget_ms: int) -> Check:
     answer = trial.answer
     assert answer is not None
     timing = f"{trial.elapsed_ms:.0f} ms of {budget_ms} ms"
-    reason = answer.reason or Reason.BLANK
     if any(candidate.steps for candidate in answer.candidates):
         return Check("completion", Verdict.OK, f"candidates: {len(answer.candidates)}, in {timing}")
-    if answer.candidates or reason is Reason.DEADLINE:
-        remedy = "Raise the setting budgetMs, end what else keeps the processor busy, or choose a smaller model."
-        return Check("completion", Verdict.WARN, f"too late for the model to take a step: {timing}", remedy)
-    remedy = "Try a file of yours: infill-ls complete FILE:LINE:COL"
-    return Check("completion", Verdict.WARN, f"no candidates ({reason.value}) in {timing}", remedy)
+    reason = "copied ones only" if answer.candidates else answer.reason or Reason.BLANK
+    remedy = (
+        "If this machine is slow or busy, raise the setting budgetMs. "
+        "Try a file of yours: infill-ls complete FILE:LINE:COL"
+    )
+    return Check("completion", Verdict.WARN, f"no candidates of the model ({reason}) in {timing}", remedy)
 
 
 def _or_failure(name: str, check: Callable[[], Check]) -> Check:
