@@ -36,7 +36,7 @@ def load_engine(model: str, device: str) -> "Engine":
 
 
 def ask(engine: "Engine", opened: Opened, candidates: int, budget_ms: int, watch: "Watch | None" = None) -> Asked:
-    """Ask for the hole at a place. Its surroundings are new to the engine: an editor's are mostly encoded before."""
+    """Ask for the hole at a place. Surroundings that are new to the engine are read within the budget."""
     parser_for(opened.snapshot.language)  # a running server has loaded the grammar
     settings = ServerSettings(budget_ms=budget_ms, candidates=candidates)
     began = monotonic()

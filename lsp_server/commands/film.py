@@ -90,16 +90,21 @@ def _token_text(family: "ModelFamily", token: int) -> str:
 
 
 def _drawing(number: int, frame: Frame) -> Text:
-    drawing = Text(f"step {number}" if number else "canvas", "bold")
+    drawing = Text().append(f"step {number}" if number else "canvas", "bold")
     for row in frame:
         drawing.append("\n    ")
         for slot in row:
             if slot.state is State.OPEN:
                 drawing.append(MASK, "dim")
-            elif slot.state is State.DRAFT:
-                drawing.append(slot.text, "italic cyan")
             elif slot.text == END:
                 drawing.append(END, "dim")
+                break  # what stands behind the end of the text belongs to no candidate
             else:
-                drawing.append(slot.text, next(style for least, style in SURE_STYLES if slot.probability >= least))
+                drawing.append(slot.text, _style(slot))
     return drawing
+
+
+def _style(slot: Slot) -> str:
+    if slot.state is State.DRAFT:
+        return "italic cyan"
+    return next(style for least, style in SURE_STYLES if slot.probability >= least)

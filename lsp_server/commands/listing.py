@@ -89,7 +89,7 @@ def _print_table(console: Console, candidates: tuple[Candidate, ...], sides: tup
         table.add_column(name, justify="right")
     table.add_column("source")
     for number, candidate in enumerate(candidates, 1):
-        shown = Text(sides[0], "dim")
+        shown = Text().append(sides[0], "dim")
         shown.append("\n".join(map(visible, split(candidate.text))), "bold green")
         shown.append(sides[1], "dim")
         table.add_row(f"{number}", shown, f"{candidate.confidence:.0%}", f"{candidate.steps}", _source(candidate))
@@ -98,7 +98,7 @@ def _print_table(console: Console, candidates: tuple[Candidate, ...], sides: tup
 
 def _print_lines(console: Console, candidates: tuple[Candidate, ...], sides: tuple[str, str]) -> None:
     for number, candidate in enumerate(candidates, 1):
-        facts = f"{number}  {candidate.confidence:4.0%}  {_steps(candidate):<7}  {_source(candidate):<13}  "
+        facts = f"{number}  {candidate.confidence:4.0%}  {_steps(candidate):<7}  {_source(candidate):<14}  "
         shown = "\n".join(map(visible, split(candidate.text))).replace("\n", "\n" + " " * len(facts))
         _print_plainly(console, f"{facts}{sides[0]}«{shown}»{sides[1]}")
 
@@ -121,7 +121,7 @@ def _steps(candidate: Candidate) -> str:
 
 
 def _source(candidate: Candidate) -> str:
-    return candidate.source.value + (" (cut off)" if candidate.partial else "")
+    return candidate.source.value + (", cut off" if candidate.partial else "")
 
 
 def _shortened(left: str, right: str) -> tuple[str, str]:
