@@ -136,11 +136,14 @@ def test_files_that_are_not_completed(in_folder: Path, name: str, data: bytes, e
     assert open_at(NamedPlace.parse(f"{name}:1:1")) is expected
 
 
-@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() == 0, reason="root may read everything")
-def test_an_excluded_file_is_not_read(in_folder: Path) -> None:
-    (in_folder / ".env").write_bytes(b"KEY=\n")
-    (in_folder / ".env").chmod(0)
-    assert open_at(NamedPlace.parse(".env:1:1")) is Reason.EXCLUDED
+def test_an_excluded_file_is_not_read(in_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in (".env", "app.py"):
+        (in_folder / name).write_bytes(b"KEY=\n")
+    read: list[str] = []
+    monkeypatch.setattr(Path, "read_bytes", lambda path: read.append(path.name) or b"x\n")
+    open_at(NamedPlace.parse(".env:1:1"))
+    open_at(NamedPlace.parse("app.py:1:1"))
+    assert read == ["app.py"]
 
 
 def test_language_is_that_of_the_suffix(in_folder: Path) -> None:
