@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from infill_engine.models.base import Vocabulary
 
 MOST_TOKENS = 24
-MOST_TOKENS_BLOCK = 96
+MOST_TOKENS_BLOCK = 64
 FEW = 64  # tokens looked at when the text must continue a word's beginning
 
 Scores = Callable[[Sequence[int]], dict[int, float]]  # tokens generated so far -> log-probabilities of the next

@@ -18,7 +18,7 @@ class PrefixReader:
         self._network = family.network
         self._device = family.device
         # Room for what is generated: a prefix as long as the model's limit loses its far end.
-        self._prefix = (family.vocabulary.encode(prefix) or [BOS])[-MOST_TOKENS + 96 :]
+        self._prefix = (family.vocabulary.encode(prefix) or [BOS])[-MOST_TOKENS + 80 :]
         self._read: list[int] = []
         self._past: tuple[KeysValues, ...] | None = None
         self._after_prefix: tuple[KeysValues, ...] | None = None

@@ -1,0 +1,209 @@
+"""Measures candidates against what people wrote, next to simpler systems in the same run.
+
+    python -m bench.quality --packages training/heldout --holes 300 --out bench/results/quality.jsonl
+    python -m bench.quality --data problems.jsonl.gz --execute --out bench/results/problems.jsonl
+
+Writes every reply as JSON lines to --out (gzipped when large), charts beside it, a table to the terminal, and one JSON
+object as the last line.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from bench.quality.execute import passes
+from bench.quality.holes import Task, draw_tasks
+from bench.quality.humaneval import Problem, read_problems
+from bench.quality.lengths import GivenLengths, fixed_slots
+from bench.quality.ngram import corpus_table
+from bench.quality.outcomes import ALL, Outcome, calibration_of, judge, summarise, write_outcomes
+from bench.quality.report import draw_exact_matches, draw_reliability, print_table
+from bench.quality.systems import (
+    EngineSystem,
+    NgramSystem,
+    PrefixSystem,
+    System,
+    WatchedEngine,
+    ask,
+    copy,
+    nothing,
+)
+from bench.sources import read_packages
+from bench.threads import use_product_threads
+from infill_engine.errors import InfillError, InputError
+from infill_engine.models.duostream.family import DuostreamFamily
+from infill_engine.models.duostream.vocabulary import BytesVocabulary
+
+SYSTEMS = ("nothing", "copy", "ngram", "prefix", "engine", "model-only")
+PRODUCT = "engine"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run as the command line says; its exit status."""
+    options = _parser().parse_args(sys.argv[1:] if arguments is None else arguments)
+    try:
+        problems = {problem.task.id: problem for problem in read_problems(options.data)} if options.data else {}
+        tasks = [problem.task for problem in problems.values()] or _drawn(options)
+        systems, engine = systems_of(options)
+    except InfillError as fault:
+        print(fault, file=sys.stderr)
+        return 2
+    outcomes = measure(tasks, systems, options.candidates, options.budget_ms)
+    if options.execute:
+        outcomes = executed(outcomes, problems)
+    if options.out:
+        report(outcomes, options, engine)
+    print(json.dumps(last_line(outcomes, options, engine)))
+    return 0
+
+
+def measure(
+    tasks: Sequence[Task], systems: dict[str, System], candidates: int, budget_ms: float
+) -> list[Outcome]:
+    """Every system's judged reply to every task."""
+    outcomes: list[Outcome] = []
+    began = monotonic()
+    for number, task in enumerate(tasks, 1):
+        question = ask(task, candidates)
+        outcomes += [judge(name, question, system(question), budget_ms) for name, system in systems.items()]
+        if number % 100 == 0 or number == len(tasks):
+            print(f"{number} of {len(tasks)} holes, {monotonic() - began:.0f} s", file=sys.stderr, flush=True)
+    return outcomes
+
+
+def systems_of(options: argparse.Namespace) -> tuple[dict[str, System], WatchedEngine]:
+    """The systems asked for, by name, and the engine behind two of them. One that cannot be had is said and left out.
+
+    Raises InputError for an unknown name or length choice, and whatever loading the model raises.
+    """
+    unknown = set(options.systems) - set(SYSTEMS)
+    if unknown:
+        raise InputError(f"unknown systems {', '.join(sorted(unknown))}; there are {', '.join(SYSTEMS)}")
+    slots = fixed_slots(options.lengths)
+    use_product_threads()
+    engine = WatchedEngine.load(options.model, device=options.device)
+    assert isinstance(engine, WatchedEngine)  # `load` makes one of the class it is called on
+    family = engine.family
+    product = EngineSystem(engine, options.budget_ms, cold=options.cold)
+    if options.lengths != "predicted":
+        given = GivenLengths(family, slots or 1)
+        engine.family = given
+        product.before = (lambda _question: None) if slots else given.take_from
+    makers: dict[str, Callable[[], System]] = {
+        "nothing": lambda: nothing,
+        "copy": lambda: copy,
+        "ngram": partial(_ngram, options),
+        "prefix": partial(_prefix, family),
+        "engine": lambda: product,
+        "model-only": lambda: replace(product, with_drafts=False),
+    }
+    systems: dict[str, System] = {}
+    for name in SYSTEMS:
+        if name in options.systems:
+            try:
+                systems[name] = makers[name]()
+            except InputError as fault:
+                print(f"left out {name}: {fault}", file=sys.stderr)
+    return systems, engine
+
+
+def executed(outcomes: Sequence[Outcome], problems: dict[str, Problem]) -> list[Outcome]:
+    """The outcomes with whether each completed program passed its tests. Runs their code: see bench.quality.execute."""
+    known: dict[tuple[str, str], bool] = {}
+    found = []
+    for outcome in outcomes:
+        passed = []
+        for text in outcome.texts:
+            key = (outcome.id, text)
+            if key not in known:
+                known[key] = passes(problems[outcome.id].program(text))
+            passed.append(known[key])
+        found.append(replace(outcome, passed=passed))
+    return found
+
+
+def report(outcomes: Sequence[Outcome], options: argparse.Namespace, engine: WatchedEngine) -> None:
+    """Writes the raw results and the charts, prints the table."""
+    written = write_outcomes(outcomes, options.out)
+    summary = summarise(outcomes, options.candidates)
+    stem = options.out.name.split(".")[0]
+    print_table(summary, options.candidates)
+    draw_exact_matches(summary, options.candidates, options.out.with_name(f"{stem}.png"))
+    shown = calibration_of([outcome for outcome in outcomes if outcome.system == PRODUCT])["shown"]
+    if shown["bins"]:
+        draw_reliability(shown["bins"], shown["ece"], options.out.with_name(f"{stem}-reliability.png"))
+    line = json.dumps(last_line(outcomes, options, engine), indent=1)
+    options.out.with_name(f"{stem}-summary.json").write_text(line + "\n")
+    print(f"raw results in {written}")
+
+
+def last_line(outcomes: Sequence[Outcome], options: argparse.Namespace, engine: WatchedEngine) -> dict[str, Any]:
+    """The product's figures over all non-trivial holes, how they were had, its calibration, and every system's."""
+    summary = summarise(outcomes, options.candidates)
+    leading = PRODUCT if PRODUCT in summary else next(iter(summary), "")
+    return {
+        **summary.get(leading, {}).get(ALL, {}),
+        "system": leading,
+        "model": options.model,
+        "device": engine.device,
+        "lengths": options.lengths,
+        "candidates": options.candidates,
+        "budget_ms": options.budget_ms,
+        "seed": options.seed,
+        "data": str(options.data or options.packages),
+        "calibration": calibration_of([outcome for outcome in outcomes if outcome.system == PRODUCT]),
+        "systems": summary,
+    }
+
+
+def _drawn(options: argparse.Namespace) -> list[Task]:
+    if options.execute:
+        raise InputError("--execute needs --data: only problems come with tests")
+    return draw_tasks(read_packages(options.packages), options.holes, options.seed, with_project=options.project)
+
+
+def _ngram(options: argparse.Namespace) -> System:
+    if not options.tokenizer.is_file():
+        raise InputError(f"no tokenizer at {options.tokenizer}")
+    table = corpus_table(options.ngram_table, options.parts, options.ngram_parts)
+    return NgramSystem(table, BytesVocabulary(options.tokenizer))
+
+
+def _prefix(family: object) -> System:
+    if not isinstance(family, DuostreamFamily):
+        raise InputError("only duostream models have a prefix stream")
+    return PrefixSystem(family)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m bench.quality", description="Measures candidates.")
+    add = parser.add_argument
+    add("--packages", type=Path, default=Path("training/heldout"), help="folder of held-out wheels or source folders")
+    add("--data", type=Path, help="problems in HumanEval-Infilling's format, instead of packages")
+    add("--execute", action="store_true", help="with --data: run the completed programs with their tests")
+    add("--holes", type=int, default=300, help="non-trivial holes of each kind")
+    add("--seed", type=int, default=0)
+    add("--lengths", default="predicted", metavar="predicted|fixed:N|oracle")
+    add("--candidates", type=int, default=4)
+    add("--budget-ms", type=float, default=150)
+    add("--model", default="default")
+    add("--device", default="auto")
+    add("--systems", nargs="+", default=list(SYSTEMS), metavar="NAME", help=", ".join(SYSTEMS))
+    add("--project", action="store_true", help="open up to four files of the hole's folder too")
+    add("--cold", action="store_true", help="do not encode the text above the cursor's line beforehand")
+    add("--parts", type=Path, default=Path("training/parts"), help="packed corpus for the n-gram counts")
+    add("--ngram-parts", type=int, default=1, help="how many parts to count, about seven million tokens each")
+    add("--ngram-table", type=Path, default=Path("training/ngram.npz"), help="where the counts are kept")
+    add("--tokenizer", type=Path, default=Path("training/tokenizer.json"), help="the tokenizer of the parts")
+    add("--out", type=Path, help="where the raw results go; the charts and the summary go beside it")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

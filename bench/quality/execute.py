@@ -1,0 +1,69 @@
+"""Runs a completed program with its tests, in a process of its own that cannot last, grow or spread.
+
+Only what the operating system offers everywhere on POSIX: limits on processor time, memory, file size and open files, a
+wall clock, a folder that is thrown away, an empty environment, and a kill of the whole process group. That stops
+accidents, not attacks, and does not cut the network off: run unknown code in a container without one.
+"""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+WALL_SECONDS = 10.0
+CPU_SECONDS = 8
+MEMORY_BYTES = 1 << 30
+FILE_BYTES = 1 << 20
+
+# The limits are set by the child itself, before the program runs: code between fork and exec is not safe in a process
+# that has threads. Hard limits cannot be raised again.
+_LAUNCHER = """
+import resource, sys
+def limit(name, value):
+    hard = resource.getrlimit(name)[1]
+    value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+    resource.setrlimit(name, (value, value))
+limit(resource.RLIMIT_CPU, int(sys.argv[2]))
+limit(resource.RLIMIT_AS, int(sys.argv[3]))
+limit(resource.RLIMIT_FSIZE, int(sys.argv[4]))
+limit(resource.RLIMIT_CORE, 0)
+limit(resource.RLIMIT_NOFILE, 64)
+with open(sys.argv[1], encoding="utf-8") as file:
+    program = compile(file.read(), "program.py", "exec")
+sys.argv = ["program.py"]
+exec(program, {"__name__": "__main__"})
+"""
+
+
+def passes(program: str, *, wall_seconds: float = WALL_SECONDS, memory_bytes: int = MEMORY_BYTES) -> bool:
+    """Whether the program ends by itself, in time, with status 0."""
+    with tempfile.TemporaryDirectory(prefix="infill-bench-", ignore_cleanup_errors=True) as folder:
+        path = Path(folder, "program.py")
+        path.write_text(program, encoding="utf-8", errors="replace")
+        limits = (str(CPU_SECONDS), str(memory_bytes), str(FILE_BYTES))
+        process = subprocess.Popen(
+            [sys.executable, "-I", "-B", "-c", _LAUNCHER, str(path), *limits],
+            cwd=folder,
+            env={"HOME": folder, "TMPDIR": folder, "LANG": "C.UTF-8", "PYTHONHASHSEED": "0"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        try:
+            return process.wait(wall_seconds) == 0
+        except subprocess.TimeoutExpired:
+            return False
+        finally:
+            _end(process)
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    """Kills whatever is left of the group, children of an ended program included."""
+    # Nobody may be left, or (macOS) only a zombie.
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()

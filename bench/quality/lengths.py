@@ -1,0 +1,56 @@
+"""Where canvas lengths come from: the model's own proposal, one fixed length, or the gold text's.
+
+    predicted   what the product does; the only one that is its score
+    fixed:N     every row has N slots
+    oracle      the length a perfect length head would give: for duostream models the smallest bucket that holds the
+                gold text's tokens, for others their number; never more than the engine allows
+"""
+
+from torch import Tensor
+
+from bench.quality.systems import Question
+from infill_engine.canvas.canvas import Canvas
+from infill_engine.errors import InputError
+from infill_engine.models.base import Context, Ints, ModelFamily, ProposedLength
+from infill_engine.models.duostream.net import LENGTH_BUCKETS
+from infill_engine.settings import EngineSettings
+from infill_engine.types import HoleKind
+
+
+class GivenLengths:
+    """A family that proposes the lengths it was given; otherwise the one it wraps. Implements `ModelFamily`."""
+
+    def __init__(self, family: ModelFamily, slots: int = 1) -> None:
+        self._family = family
+        self.spec = family.spec
+        self.vocabulary = family.vocabulary
+        self.device = family.device
+        self.slots = slots
+
+    def encode(self, prefix: str, suffix: str) -> Context:
+        return self._family.encode(prefix, suffix)
+
+    def propose_lengths(self, context: Context, kind: HoleKind, limit: int) -> list[ProposedLength]:  # noqa: ARG002
+        return [ProposedLength(self.slots, 0.0)]
+
+    def denoise(self, context: Context, kind: HoleKind, canvas: Canvas, wanted: Ints) -> Tensor:
+        return self._family.denoise(context, kind, canvas, wanted)
+
+    def take_from(self, question: Question) -> None:
+        """Proposes the length of the question's gold text from now on."""
+        _, partial_word = self.vocabulary.split_partial_word(question.request.prefix)
+        tokens = len(self.vocabulary.encode(partial_word + question.task.gold))
+        if self.spec.name == "duostream":
+            tokens = next((bucket for bucket in LENGTH_BUCKETS if bucket >= tokens), LENGTH_BUCKETS[-1])
+        self.slots = max(1, min(tokens, EngineSettings().max_slots, self.spec.max_slots))
+
+
+def fixed_slots(choice: str) -> int | None:
+    """The N of `fixed:N`; None for the other two. Raises InputError for anything else."""
+    if choice in ("predicted", "oracle"):
+        return None
+    name, _, number = choice.partition(":")
+    most = EngineSettings().max_slots
+    if name == "fixed" and number.isdecimal() and 1 <= int(number) <= most:
+        return int(number)
+    raise InputError(f"--lengths is {choice!r}; give predicted, oracle, or fixed:N with N from 1 to {most}")

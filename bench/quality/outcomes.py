@@ -1,0 +1,176 @@
+"""One system's reply to one hole, judged; and what many of them come to."""
+
+import gzip
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bench.percentiles import percentile
+from bench.quality import metrics
+from bench.quality.systems import Question, Reply
+from infill_engine.errors import InputError
+
+COMMITTED_BYTES = 1_000_000  # a larger result is written gzipped
+ALL = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A reply with its judgement, one line of the raw results. Lists run over the candidates, best first."""
+
+    system: str
+    id: str
+    cluster: str
+    kind: str
+    trivial: bool
+    gold: str
+    texts: list[str]
+    confidences: list[float]
+    sources: list[str]
+    partial: list[bool]
+    exact: list[bool]
+    similarity: list[float]
+    parses: list[bool]
+    indentation_wrong: list[bool]
+    suffix_repeated: list[bool]
+    elapsed_ms: float
+    late: bool
+    reason: str
+    extra: dict[str, float] = field(default_factory=dict)
+    guesses: list[dict[str, Any]] = field(default_factory=list)
+    passed: list[bool] | None = None
+
+
+def judge(system: str, question: Question, reply: Reply, budget_ms: float) -> Outcome:
+    """Compares every text of a reply with the gold text and with what surrounds the hole."""
+    task, request = question.task, question.request
+    gold = task.gold
+    return Outcome(
+        system=system,
+        id=task.id,
+        cluster=task.cluster,
+        kind=task.kind,
+        trivial=task.trivial,
+        gold=gold,
+        texts=list(reply.texts),
+        confidences=list(reply.confidences),
+        sources=list(reply.sources),
+        partial=list(reply.partial),
+        exact=[metrics.is_exact(text, gold) for text in reply.texts],
+        similarity=[round(metrics.edit_similarity(text, gold), 4) for text in reply.texts],
+        parses=[metrics.parses(request.prefix, text, request.suffix, gold, task.language) for text in reply.texts],
+        indentation_wrong=[metrics.indentation_is_wrong(text, question.hole.indent) for text in reply.texts],
+        suffix_repeated=[metrics.repeats_suffix(text, request.suffix, gold) for text in reply.texts],
+        elapsed_ms=round(reply.elapsed_ms, 2),
+        late=reply.elapsed_ms > budget_ms,
+        reason=reply.reason,
+        extra=reply.extra,
+        guesses=[{**guess, "right": _is_right(guess, gold)} for guess in reply.guesses],
+    )
+
+
+def summarise(outcomes: Sequence[Outcome], candidates: int) -> dict[str, dict[str, dict[str, Any]]]:
+    """By system and kind (and `all`), the figures over non-trivial holes; trivial ones are kinds of their own."""
+    groups: dict[str, dict[str, list[Outcome]]] = defaultdict(lambda: defaultdict(list))
+    for outcome in outcomes:
+        kinds = (f"{outcome.kind} (trivial)",) if outcome.trivial else (ALL, outcome.kind)
+        for kind in kinds:
+            groups[outcome.system][kind].append(outcome)
+    return {
+        system: {kind: figures(group, candidates) for kind, group in kinds.items()} for system, kinds in groups.items()
+    }
+
+
+def figures(outcomes: Sequence[Outcome], candidates: int) -> dict[str, Any]:
+    """Shares are of all holes, silence counting as wrong; those of shown candidates are named so. Times in ms."""
+    times = [outcome.elapsed_ms for outcome in outcomes]
+    shown = [outcome for outcome in outcomes if outcome.texts]
+    first = [float(any(outcome.exact[:1])) for outcome in outcomes]
+    any_of = [float(any(outcome.exact)) for outcome in outcomes]
+    found: dict[str, Any] = {
+        "n": len(outcomes),
+        "exact_match@1": _share(first),
+        "exact_match@1_interval": _interval(outcomes, first),
+        f"exact_match@{candidates}": _share(any_of),
+        f"exact_match@{candidates}_interval": _interval(outcomes, any_of),
+        "edit_similarity": _share([outcome.similarity[0] if outcome.texts else 0.0 for outcome in outcomes]),
+        f"edit_similarity@{candidates}": _share([max(outcome.similarity, default=0.0) for outcome in outcomes]),
+        "exact_match@1_of_shown": _share([float(outcome.exact[0]) for outcome in shown]),
+        "abstained": _share([float(not outcome.texts) for outcome in outcomes]),
+        "candidates_shown": _share([len(outcome.texts) for outcome in outcomes]),
+        "parse_rate": _share(_flat(outcome.parses for outcome in outcomes)),
+        "parse_rate@1": _share([float(outcome.parses[0]) for outcome in shown]),
+        "indentation_wrong": _share(_flat(outcome.indentation_wrong for outcome in outcomes)),
+        "suffix_repeated": _share(_flat(outcome.suffix_repeated for outcome in outcomes)),
+        "p50_ms": round(percentile(times, 0.5), 1),
+        "p95_ms": round(percentile(times, 0.95), 1),
+        "p99_ms": round(percentile(times, 0.99), 1),
+        "late": _share([float(outcome.late) for outcome in outcomes]),
+        "silences": dict(Counter(outcome.reason for outcome in outcomes if outcome.reason)),
+    }
+    if any(outcome.passed is not None for outcome in outcomes):
+        found["pass@1"] = _share([float(any((outcome.passed or [])[:1])) for outcome in outcomes])
+        found[f"pass@{candidates}"] = _share([float(any(outcome.passed or [])) for outcome in outcomes])
+    return found
+
+
+def calibration_of(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """How far shown confidences are from the share that was right: the first candidates alone, and all of them."""
+    found: dict[str, Any] = {}
+    counted = [outcome for outcome in outcomes if not outcome.trivial]
+    for name, most in (("first", 1), ("shown", None)):
+        confidences = [value for outcome in counted for value in outcome.confidences[:most]]
+        right = [value for outcome in counted for value in outcome.exact[:most]]
+        bins = metrics.reliability(confidences, right)
+        found[name] = {"ece": round(metrics.expected_calibration_error(bins), 4), "bins": bins}
+    return found
+
+
+def write_outcomes(outcomes: Iterable[Outcome], path: Path) -> Path:
+    """Writes JSON lines, gzipped beside `path` if they are many; the path that was written."""
+    data = "".join(json.dumps(asdict(outcome), ensure_ascii=False) + "\n" for outcome in outcomes).encode()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    zipped = path if path.suffix == ".gz" else path.with_name(path.name + ".gz")
+    if len(data) <= COMMITTED_BYTES and path.suffix != ".gz":
+        zipped.unlink(missing_ok=True)
+        path.write_bytes(data)
+        return path
+    if path != zipped:
+        path.unlink(missing_ok=True)
+    zipped.write_bytes(gzip.compress(data, 9, mtime=0))
+    return zipped
+
+
+def read_outcomes(path: Path) -> list[Outcome]:
+    """Reads what `write_outcomes` wrote. Raises InputError for anything else."""
+    try:
+        data = path.read_bytes()
+        text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8")
+        return [Outcome(**json.loads(line)) for line in text.split("\n") if line]
+    except (OSError, ValueError, TypeError) as fault:
+        raise InputError(f"{path} holds no results ({fault}); write some with `python -m bench.quality`") from fault
+
+
+def _is_right(guess: dict[str, Any], gold: str) -> bool:
+    """Whether a guess is the gold text, or for a partial one a beginning of it."""
+    if guess["features"]["partial"]:
+        return metrics.trimmed(gold).startswith(metrics.trimmed(guess["text"]))
+    return metrics.is_exact(guess["text"], gold)
+
+
+def _interval(outcomes: Sequence[Outcome], values: Sequence[float]) -> list[float]:
+    clusters: dict[str, list[float]] = defaultdict(list)
+    for outcome, value in zip(outcomes, values, strict=True):
+        clusters[outcome.cluster].append(value)
+    return [round(bound, 4) for bound in metrics.cluster_interval(clusters)]
+
+
+def _flat(lists: Iterable[Sequence[bool]]) -> list[float]:
+    return [float(value) for values in lists for value in values]
+
+
+def _share(values: Sequence[float]) -> float:
+    return round(metrics.mean(values), 4)

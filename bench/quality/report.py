@@ -1,0 +1,94 @@
+"""The figures for people: a table on the terminal and charts as PNG."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from bench.quality.outcomes import ALL
+
+Summary = Mapping[str, Mapping[str, Mapping[str, Any]]]  # system -> kind -> figure -> value
+
+
+def print_table(summary: Summary, candidates: int) -> None:
+    """One row for each kind and system."""
+    table = Table(title="Non-trivial gold texts; intervals are 95 %, by package or problem")
+    columns = ("kind", "system", "n", "EM@1", "interval", f"EM@{candidates}", "similarity", f"best of {candidates}")
+    further = ("silent", "parse", "p50 ms", "p95 ms", "p99 ms", "late")
+    for column in (*columns, *further):
+        table.add_column(column, justify="left" if column in ("kind", "system") else "right", no_wrap=True)
+    for kind in kinds_of(summary):
+        for system, kinds in summary.items():
+            if kind in kinds:
+                table.add_row(kind, system, *_cells(kinds[kind], candidates))
+        table.add_section()
+    Console(width=150).print(table)
+
+
+def kinds_of(summary: Summary) -> list[str]:
+    """All kinds in a fixed order, `all` first and trivial ones last."""
+    kinds = {kind for by_kind in summary.values() for kind in by_kind}
+    return sorted(kinds, key=lambda kind: (kind != ALL, "trivial" in kind, kind))
+
+
+def draw_exact_matches(summary: Summary, candidates: int, path: Path) -> None:
+    """A bar chart of exact matches at one and at `candidates`, by system and kind, with their intervals."""
+    from matplotlib.figure import Figure
+
+    kinds = [kind for kind in kinds_of(summary) if "trivial" not in kind]
+    figure = Figure(figsize=(3 + 1.6 * len(kinds), 7), layout="constrained")
+    width = 0.8 / len(summary)
+    for axes, at in zip(figure.subplots(2, 1, sharex=True), (1, candidates), strict=True):
+        name = f"exact_match@{at}"
+        for number, (system, by_kind) in enumerate(summary.items()):
+            places = [place + (number - (len(summary) - 1) / 2) * width for place in range(len(kinds))]
+            values = [by_kind.get(kind, {}).get(name, 0.0) for kind in kinds]
+            bounds = [by_kind.get(kind, {}).get(f"{name}_interval", [0.0, 0.0]) for kind in kinds]
+            below = [max(0.0, value - low) for value, (low, _) in zip(values, bounds, strict=True)]
+            above = [max(0.0, high - value) for value, (_, high) in zip(values, bounds, strict=True)]
+            axes.bar(places, values, width, yerr=[below, above], label=system, error_kw={"lw": 0.8})
+        axes.set_ylabel(f"exact match, {at} candidate{'s' if at > 1 else ''}")
+        axes.set_xticks(range(len(kinds)), kinds)
+        axes.grid(axis="y", alpha=0.3)
+    figure.axes[0].legend(fontsize=8, ncols=3)
+    _save(figure, path)
+
+
+def draw_reliability(bins: Sequence[Mapping[str, float]], error: float, path: Path) -> None:
+    """How often candidates of a confidence were right, against that confidence; a dot's area is its bin's count."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(5, 5), layout="constrained")
+    axes = figure.subplots()
+    axes.plot([0, 1], [0, 1], color="grey", lw=0.8, ls="--")
+    most = max((entry["n"] for entry in bins), default=1)
+    areas = [20 + 300 * entry["n"] / most for entry in bins]
+    axes.scatter([entry["confidence"] for entry in bins], [entry["right"] for entry in bins], s=areas, alpha=0.6)
+    for entry in bins:
+        axes.annotate(str(int(entry["n"])), (entry["confidence"], entry["right"]), fontsize=7, ha="center", va="center")
+    axes.set(xlabel="confidence", ylabel="share that was exactly right", xlim=(0, 1), ylim=(0, 1))
+    axes.set_title(f"Shown candidates, expected calibration error {error:.3f}", fontsize=10)
+    _save(figure, path)
+
+
+def _cells(figures: Mapping[str, Any], candidates: int) -> list[str]:
+    low, high = figures["exact_match@1_interval"]
+    shares = [f"{100 * figures['exact_match@1']:.1f} %", f"{100 * low:.1f}–{100 * high:.1f}"]
+    return [
+        str(figures["n"]),
+        *shares,
+        f"{100 * figures[f'exact_match@{candidates}']:.1f} %",
+        f"{figures['edit_similarity']:.3f}",
+        f"{figures[f'edit_similarity@{candidates}']:.3f}",
+        f"{100 * figures['abstained']:.1f} %",
+        f"{100 * figures['parse_rate']:.1f} %",
+        *(f"{figures[name]:.0f}" for name in ("p50_ms", "p95_ms", "p99_ms")),
+        f"{100 * figures['late']:.1f} %",
+    ]
+
+
+def _save(figure: Any, path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=120, metadata={"Software": None})
