@@ -25,6 +25,7 @@ def save_network(network: Duostream, folder: Path) -> None:
         else:
             tensors[name] = tensor.float().contiguous()
     save_file(tensors, folder / "model.safetensors")
+    (folder / "model.safetensors").chmod(0o644)  # safetensors makes it private; an installed model is for everyone
 
 
 def load_network(folder: Path) -> Duostream:
