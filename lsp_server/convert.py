@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from lsprotocol import types
 
 from infill_engine.types import Candidate
+from lsp_server.extensions import accepted_command
 
 Place = tuple[int, int]  # row, column in characters
 
@@ -71,11 +72,24 @@ def to_position(lines: Sequence[str], place: Place, encoding: str) -> types.Posi
     return types.Position(row, column_to_units(lines[row], column, encoding))
 
 
-def to_items(candidates: Sequence[Candidate], span: types.Range, lead: str = "") -> types.InlineCompletionList:
+def to_span(lines: Sequence[str], start: Place, end: Place, encoding: str) -> types.Range:
+    """The client's range between two places in `lines`."""
+    return types.Range(to_position(lines, start, encoding), to_position(lines, end, encoding))
+
+
+def to_items(
+    candidates: Sequence[Candidate], span: types.Range, lead: str, uri: str, version: int
+) -> types.InlineCompletionList:
     """Candidates as plain-text items that replace `span` with `lead` and the candidate's text.
 
     Plain strings, because editors disagree about snippets; a range always, because without one they paste blindly.
+    Each carries the command that tells us it was taken from the answer for this version of a document.
     """
     return types.InlineCompletionList(
-        items=[types.InlineCompletionItem(insert_text=lead + item.text, range=span) for item in candidates]
+        items=[
+            types.InlineCompletionItem(
+                insert_text=lead + item.text, range=span, command=accepted_command(uri, version, index)
+            )
+            for index, item in enumerate(candidates)
+        ]
     )

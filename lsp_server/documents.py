@@ -46,7 +46,8 @@ class Snapshot:
 
     `lines` include their terminators; the last one never has any, so there is always at least one line. `sizes` are
     the lines' lengths in UTF-8 bytes. `version` is the server's own and grows with every change of any document, since
-    a client's may jump or be absent. `cursor` is where the last change suggests the cursor to be.
+    a client's may jump or be absent; `client_version` is the client's. `cursor` is where the last change suggests the
+    cursor to be.
     """
 
     uri: str
@@ -57,6 +58,7 @@ class Snapshot:
     syntax: SyntaxTree
     last_edit: EditKind = EditKind.NONE
     cursor: Place = (0, 0)
+    client_version: int = 0
 
     def byte_offset(self, place: Place) -> int:
         """UTF-8 bytes of the text left of a place."""
@@ -93,11 +95,12 @@ class Documents:
         """The newest snapshots of all documents, the most recently changed first."""
         return sorted((held.snapshot for held in self._open.values()), key=lambda s: s.version, reverse=True)
 
-    def open(self, uri: str, language: str, text: str) -> Snapshot:
+    def open(self, uri: str, language: str, text: str, client_version: int = 0) -> Snapshot:
         """Open a document, or once more with this text."""
         lines = split_lines(mend_surrogates(text))
         sizes = tuple(map(utf8_length, lines))
-        snapshot = Snapshot(uri, language, next(self._versions), lines, sizes, SyntaxTree.of(language, lines))
+        syntax = SyntaxTree.of(language, lines)
+        snapshot = Snapshot(uri, language, next(self._versions), lines, sizes, syntax, client_version=client_version)
         opened = self._open[uri].opened + 1 if uri in self._open else 1
         self._open[uri] = _Open(snapshot, _fingerprint(lines), opened)
         return snapshot
@@ -111,7 +114,7 @@ class Documents:
                 del self._open[uri]
         return uri not in self._open
 
-    def change(self, uri: str, changes: Iterable[Change]) -> Snapshot | None:
+    def change(self, uri: str, changes: Iterable[Change], client_version: int = 0) -> Snapshot | None:
         """Apply the changes of one notification; None if the document is not open.
 
         `changes` is taken lazily: each is asked for when the one before it stands in `get(uri)`, because its places
@@ -130,7 +133,12 @@ class Documents:
         row, column = held.snapshot.cursor
         if net and net[-1].inserted in _PAIRS:  # the editor closed it; the cursor is inside
             column -= 1
-        held.snapshot = replace(held.snapshot, last_edit=_classify(held, before, net), cursor=(row, column))
+        held.snapshot = replace(
+            held.snapshot,
+            last_edit=_classify(held, before, net),
+            cursor=(row, column),
+            client_version=client_version,
+        )
         held.earlier.append(before)
         return held.snapshot
 
@@ -139,6 +147,12 @@ def edited_lines(snapshot: Snapshot, change: Change) -> Snapshot:
     """What the document would be after a change that nobody has made; its `cursor` is right of the change's text."""
     after = _apply(snapshot, change, snapshot.version).snapshot
     return replace(after, syntax=SyntaxTree.none())
+
+
+def one_key_types(text: str) -> bool:
+    """Whether one key inserts this: a character, a pair of brackets, a line break with its indentation."""
+    line_break = text[:1] in ("\n", "\r") and not text.strip()
+    return len(text) == 1 or text in _PAIRS or line_break
 
 
 def split_lines(text: str) -> tuple[str, ...]:
@@ -264,10 +278,7 @@ def _classify(held: _Open, before: int, net: Sequence[_Net]) -> EditKind:
 
 
 def _is_typed(net: _Net) -> bool:
-    """Whether one key does this: a character, a pair of brackets, a line break with its indentation."""
-    text = net.inserted
-    line_break = text[:1] in ("\n", "\r") and not text.strip()
-    return not net.removed and (len(text) == 1 or text in _PAIRS or line_break)
+    return not net.removed and one_key_types(net.inserted)
 
 
 def _fingerprint(lines: Iterable[str]) -> int:

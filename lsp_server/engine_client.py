@@ -2,6 +2,7 @@
 
     EngineClient    one worker at a time; requests of a document that are equal share one answer
     supervision     a task that starts the worker, reads its frames until it ends, waits, and starts it again
+    watchdog        ends a worker that lives and no longer works, which supervision then takes for a death
 
 Invariant: every `ask` returns by its deadline, whatever the worker does.
 """
@@ -20,19 +21,24 @@ import infill_engine
 from infill_engine.errors import WorkerError
 from infill_engine.types import Answer, InfillRequest, Reason
 from infill_engine.worker.protocol import (
+    Alive,
     Answered,
     Cancel,
     Failure,
     Infill,
     Message,
+    Sketch,
     State,
     Status,
     Warm,
+    Watch,
     decode,
     encode,
     read_frame_async,
 )
+from lsp_server import watchdog
 from lsp_server.settings import EngineChoice
+from lsp_server.watchdog import Watchdog
 
 RESTART_SECONDS = 0.5  # after the first death; twice as long after each further one
 RESTART_SECONDS_MOST = 30.0
@@ -42,7 +48,13 @@ EXIT_SECONDS = 1.0
 UNREAD_BYTES = 4 * 1024 * 1024  # a worker that has left this much unread gets no more
 WAY_BACK_SECONDS = 0.004  # kept from the worker's deadline for the frame and our answer
 
+DIED = "The infill engine stopped unexpectedly and is being restarted."
+HUNG = "The infill engine no longer answered and is being restarted."
+# Given by the worker's reader thread, whatever has become of its compute thread.
+_SAYS_NOTHING_OF_LIFE = (Reason.CANCELLED, Reason.SUPERSEDED)
+
 Command = Callable[[EngineChoice], Sequence[str]]
+OnSketch = Callable[[Sketch], None]
 log = logging.getLogger(__name__)
 
 
@@ -60,6 +72,8 @@ class _Flight:
     request: InfillRequest
     answer: "asyncio.Future[Answer]"
     waiting: int = 0
+    watchers: list[OnSketch] = field(default_factory=list)
+    watched: bool = False  # whether the worker has been told to
 
 
 @dataclass(eq=False)
@@ -83,6 +97,14 @@ class EngineClient:
     _ids: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
     _told: set[str] = field(default_factory=set)
     _switching: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _watchdog: Watchdog = field(default_factory=Watchdog)
+    _looking: asyncio.TimerHandle | None = None
+    _hung: bool = False  # the worker was ended because it hung
+
+    @property
+    def worker_pid(self) -> int | None:
+        """The worker's process id, while there is one."""
+        return None if self._process is None else self._process.pid
 
     @property
     def running(self) -> bool:
@@ -103,21 +125,27 @@ class EngineClient:
         async with self._switching:
             await self._stop()
 
-    async def ask(self, document: str, request: InfillRequest, due: float) -> Answer:
+    async def ask(self, document: str, request: InfillRequest, due: float, on_sketch: OnSketch | None = None) -> Answer:
         """The answer to a request, at the latest at `due` (seconds of the monotonic clock).
 
         Joins a request that is equal and on its way, or just answered; any other of the same document is superseded.
+        `on_sketch` sees the canvas after every step that is still to come.
         """
         flight = self._flight(document, request, due)
         if flight is None:
             return Answer(reason=Reason.LOADING if self.status.state is State.LOADING else Reason.WORKER_FAILED)
         flight.waiting += 1
+        if on_sketch is not None:
+            self._watch(flight, on_sketch)
         try:
             return await asyncio.wait_for(asyncio.shield(flight.answer), max(0.0, due - time.monotonic()))
         except TimeoutError:
+            self._missed()
             return Answer(reason=Reason.DEADLINE)
         finally:
             flight.waiting -= 1
+            if on_sketch is not None:
+                flight.watchers.remove(on_sketch)
             if not flight.waiting:
                 self._withdraw(flight, Reason.CANCELLED)
 
@@ -161,6 +189,11 @@ class EngineClient:
         self._flights[flight.id] = self._newest[document] = flight
         return flight
 
+    def _watch(self, flight: _Flight, on_sketch: OnSketch) -> None:
+        flight.watchers.append(on_sketch)
+        if not flight.watched and not flight.answer.done():
+            flight.watched = self._send(Watch(flight.id))
+
     def _withdraw(self, flight: _Flight, reason: Reason) -> None:
         if not flight.answer.done():
             self._flights.pop(flight.id, None)
@@ -190,7 +223,7 @@ class EngineClient:
             if self.deaths >= DEATHS or code is None:
                 return self._give_up()
             self._report(Status(State.LOADING, "restarting", 0.0, self._choice.model, self._choice.device))
-            self._tell("The infill engine stopped unexpectedly and is being restarted.")
+            self._tell(HUNG if self._hung else DIED)
             await asyncio.sleep(min(RESTART_SECONDS_MOST, RESTART_SECONDS * 2 ** (self.deaths - 1)))
 
     async def _run_once(self) -> int | None:
@@ -209,6 +242,9 @@ class EngineClient:
             return None
         assert process.stdout is not None
         self._process = process
+        self._hung = False
+        # A worker that took too long before gets longer: it may be slow rather than hung.
+        self._watchdog = Watchdog(watchdog.PATIENCE_SECONDS * 2**self.deaths)
         try:
             while (payload := await read_frame_async(process.stdout)) is not None:
                 self._receive(decode(payload))
@@ -217,6 +253,9 @@ class EngineClient:
             return -1
         finally:
             self._process = None
+            if self._looking is not None:
+                self._looking.cancel()
+                self._looking = None
             self._answer_all(Reason.WORKER_FAILED)
             if process.returncode is None:
                 process.kill()  # nothing in a worker is worth saving
@@ -229,8 +268,18 @@ class EngineClient:
                 if message.state is State.FAILED:
                     self._tell(f"The infill engine could not load its model. {message.detail}")
             case Answered():
+                if message.answer.reason not in _SAYS_NOTHING_OF_LIFE:
+                    self._watchdog.alive()
                 self._land(message.id, message.answer)
+            case Sketch():
+                self._watchdog.alive()
+                if (flight := self._flights.get(message.id)) is not None:
+                    for on_sketch in flight.watchers:
+                        on_sketch(message)
+            case Alive():
+                self._watchdog.alive()
             case Failure():
+                self._watchdog.alive()
                 log.warning("the engine failed on a request: %s", message.message)
                 self._tell(message.message)
                 self._land(message.id, Answer(reason=Reason.WORKER_FAILED))
@@ -241,6 +290,26 @@ class EngineClient:
         flight = self._flights.pop(flight_id, None)
         if flight is not None and not flight.answer.done():
             flight.answer.set_result(answer)
+
+    def _missed(self) -> None:
+        if self._process is not None and self.status.state is State.READY:
+            self._watchdog.missed(time.monotonic())
+            if self._looking is None:
+                self._look_later()
+
+    def _look_later(self) -> None:
+        self._looking = asyncio.get_running_loop().call_later(watchdog.LOOK_SECONDS, self._look)
+
+    def _look(self) -> None:
+        self._looking = None
+        if self._process is None:
+            return
+        if self._watchdog.hangs(time.monotonic()):
+            log.warning("the worker has not answered %d requests and is ended", self._watchdog.misses)
+            self._hung = True
+            self._process.kill()
+        elif self._watchdog.misses:
+            self._look_later()
 
     def _answer_all(self, reason: Reason) -> None:
         for flight_id in list(self._flights):

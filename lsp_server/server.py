@@ -16,8 +16,11 @@ from pygls.io_ import StdinAsyncReader, StdoutWriter, run_async
 from pygls.lsp.server import LanguageServer
 
 from lsp_server.engine_client import Command, worker_command
+from lsp_server.extensions import ACCEPTED, CANDIDATES, GET_STATUS, RESTART_ENGINE
 from lsp_server.features import commands, configuration, lifecycle, text_sync
+from lsp_server.features.candidates import candidates
 from lsp_server.features.inline_completion import inline_completion
+from lsp_server.features.status import get_status
 from lsp_server.session import Session
 from lsp_server.wire import WireProtocol, silence_libraries
 
@@ -54,6 +57,8 @@ def create_server(command: Command = worker_command) -> tuple[InfillServer, Sess
         types.TEXT_DOCUMENT_DID_OPEN: text_sync.did_open,
         types.TEXT_DOCUMENT_DID_CHANGE: text_sync.did_change,
         types.TEXT_DOCUMENT_DID_CLOSE: text_sync.did_close,
+        CANDIDATES: candidates,
+        GET_STATUS: get_status,
     }
     for method, handler in features.items():
         server.feature(method)(partial(handler, session))
@@ -66,7 +71,11 @@ def create_server(command: Command = worker_command) -> tuple[InfillServer, Sess
     async def restart_engine(*_arguments: object) -> None:
         await commands.restart_engine(session)
 
-    server.command(commands.RESTART_ENGINE)(restart_engine)
+    def accepted(*arguments: object) -> None:
+        commands.accepted(session, *arguments)
+
+    server.command(RESTART_ENGINE)(restart_engine)
+    server.command(ACCEPTED)(accepted)
     return server, session
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 SECTION = "infill"
+MOST_CANDIDATES = 16
 DEFAULT_EXCLUDES = (
     ".env",
     ".env.*",
@@ -58,7 +59,7 @@ class ServerSettings:
 
     enable: bool = True
     languages: Mapping[str, bool] = field(default_factory=lambda: {"*": True})
-    budget_ms: int = 200
+    budget_ms: int = 150
     candidates: int = 4
     show_threshold: float = 0.1
     excludes: tuple[str, ...] = DEFAULT_EXCLUDES
@@ -158,7 +159,7 @@ _READERS: dict[str, tuple[str, str, Callable[[object], object]]] = {
         _languages,
     ),
     "budgetMs": ("budget_ms", "a whole number of milliseconds from 10 to 60000", _whole(10, 60_000)),
-    "candidates": ("candidates", "a whole number from 1 to 16", _whole(1, 16)),
+    "candidates": ("candidates", f"a whole number from 1 to {MOST_CANDIDATES}", _whole(1, MOST_CANDIDATES)),
     "showThreshold": ("show_threshold", "a number from 0 to 1", _share),
     "excludes": ("excludes", "a list of patterns in .gitignore syntax", _strings),
     "model": ("model", 'a name such as "default", or the path of a model\'s folder', _name),

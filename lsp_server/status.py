@@ -3,7 +3,10 @@
 import asyncio
 import itertools
 import logging
+import math
 import os
+import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lsprotocol import types
@@ -16,6 +19,9 @@ if TYPE_CHECKING:
 
 STATUS = "infill/status"
 OFF = "off"
+THINKING = "thinking"
+THINKING_SECONDS = 0.04  # under way for longer than that, a request that somebody waits for is shown
+ELAPSED_SECONDS = 0.5  # between two notifications that differ in nothing but the last request's time
 # Not silences: somebody asked something newer, and that will be answered.
 _UNTOLD = (Reason.SUPERSEDED, Reason.CANCELLED)
 
@@ -23,18 +29,34 @@ _tokens = itertools.count(1)
 log = logging.getLogger(__name__)
 
 
+@dataclass(slots=True, eq=False)
+class Ticket:
+    """A request under way; `timer` is None when nobody waits for it."""
+
+    timer: asyncio.TimerHandle | None = None
+
+
 class StatusReporter:
     """Tells the client how the engine is, and why the last request stayed unanswered; each only when it changes."""
 
     def __init__(self, protocol: "WireProtocol") -> None:
         self._protocol = protocol
+        self._status = Status(State.LOADING)
+        self._off = False
+        self._reason: Reason | None = None  # of the last answer, forgotten when the engine's state changes
+        self._waited_for: list[Ticket] = []
+        self._thinking = False
         self._sent: dict[str, object] = {}
+        self._sent_at = -math.inf
         self._progress: _Progress | None = None
+        self.last_reason: Reason | None = None
+        self.last_elapsed_ms: float | None = None
         self.shows_progress = False  # whether the client can
 
     def engine(self, status: Status) -> None:
         """The worker's state has changed."""
-        self._send(status.state.value, status)
+        self._status, self._off, self._reason = status, False, None
+        self._publish()
         if status.state is State.LOADING and self.shows_progress:
             if self._progress is None:
                 self._progress = _Progress(self._protocol)
@@ -48,12 +70,43 @@ class StatusReporter:
         if self._progress is not None:
             self._progress.end()
             self._progress = None
-        self._send(OFF, Status(State.LOADING), Reason.DISABLED)
+        self._status, self._off, self._reason = Status(State.LOADING), True, Reason.DISABLED
+        self._publish()
 
-    def silence(self, status: Status, reason: Reason | None) -> None:
+    def asked(self, *, waited_for: bool) -> Ticket:
+        """A request is under way. The ticket is to be handed to `answered`, whatever happens."""
+        ticket = Ticket()
+        if waited_for:
+            ticket.timer = asyncio.get_running_loop().call_later(THINKING_SECONDS, self._think)
+            self._waited_for.append(ticket)
+        return ticket
+
+    def answered(self, ticket: Ticket, reason: Reason | None, elapsed_ms: float) -> None:
         """A request was answered, with nothing for this reason, or with candidates for None."""
-        if reason not in _UNTOLD and self._sent.get("state") != OFF:
-            self._send(status.state.value, status, reason)
+        if ticket.timer is not None:
+            ticket.timer.cancel()
+            self._waited_for.remove(ticket)
+            # One that took the place of this one goes on thinking without a flicker.
+            self._thinking = self._thinking and bool(self._waited_for)
+        if reason not in _UNTOLD:
+            self.last_reason, self.last_elapsed_ms = reason, round(elapsed_ms, 1)
+            if not self._off:
+                self._reason = reason
+        self._publish()
+
+    def now(self) -> dict[str, object]:
+        """What `infill/status` says at this moment."""
+        status = self._status
+        state = OFF if self._off else status.state.value
+        return {
+            "state": THINKING if self._thinking and state == State.READY.value else state,
+            "detail": status.detail,
+            "fraction": status.fraction,
+            "model": status.model,
+            "device": status.device,
+            "reason": None if self._reason is None else self._reason.value,
+            "lastElapsedMs": self.last_elapsed_ms,
+        }
 
     def warn(self, sentence: str) -> None:
         """Show the user something to be mended."""
@@ -66,18 +119,20 @@ class StatusReporter:
     def _message(self, kind: types.MessageType, sentence: str) -> None:
         self._protocol.notify(types.WINDOW_SHOW_MESSAGE, types.ShowMessageParams(type=kind, message=sentence))
 
-    def _send(self, state: str, status: Status, reason: Reason | None = None) -> None:
-        params = {
-            "state": state,
-            "detail": status.detail,
-            "fraction": status.fraction,
-            "model": status.model,
-            "device": status.device,
-            "reason": None if reason is None else reason.value,
-        }
-        if params != self._sent:
-            self._sent = params
-            self._protocol.notify(STATUS, params)
+    def _think(self) -> None:
+        self._thinking = True
+        self._publish()
+
+    def _publish(self) -> None:
+        params = self.now()
+        if params == self._sent:
+            return
+        moment = time.monotonic()
+        soon = moment - self._sent_at < ELAPSED_SECONDS
+        if soon and params == {**self._sent, "lastElapsedMs": params["lastElapsedMs"]}:
+            return
+        self._sent, self._sent_at = params, moment
+        self._protocol.notify(STATUS, params)
 
 
 class _Progress:

@@ -13,6 +13,8 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams, JsonRpcInvalidRequest
 from pygls.protocol import LanguageServerProtocol
 
+from lsp_server import extensions
+
 MOST = 2**31 - 1  # the largest number the protocol allows
 
 log = logging.getLogger(__name__)
@@ -42,7 +44,11 @@ def silence_libraries() -> None:
 
 
 class WireProtocol(LanguageServerProtocol):
-    """`LanguageServerProtocol` that decodes leniently and leaves the documents to us."""
+    """`LanguageServerProtocol` that decodes leniently, knows our own methods and leaves the documents to us."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        extensions.teach(self._converter)
 
     def _register_builtin_features(self) -> None:
         super()._register_builtin_features()  # type: ignore[no-untyped-call]
@@ -70,6 +76,9 @@ class WireProtocol(LanguageServerProtocol):
 
     def _decode(self, message: dict[str, Any]) -> Any:
         message.setdefault("jsonrpc", self.VERSION)
+        ours = extensions.REQUESTS.get(message.get("method", "")) if "id" in message else None
+        if ours is not None:
+            return self._converter.structure(mended(message), ours)
         try:
             return super().structure_message(message)
         except JsonRpcException:

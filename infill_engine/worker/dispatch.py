@@ -13,22 +13,29 @@ import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from infill_engine.deadline import Clock, Deadline
 from infill_engine.errors import InfillError
 from infill_engine.types import Answer, InfillRequest, Reason
 from infill_engine.worker.protocol import (
+    Alive,
     Answered,
     Cancel,
     Failure,
     Infill,
     Message,
     Shutdown,
+    Sketch,
     State,
     Status,
     Warm,
+    Watch,
 )
+from infill_engine.worker.sketch import sketching
+
+if TYPE_CHECKING:
+    from infill_engine.engine import Watch as WatchSteps
 
 WARM_SECONDS = 20.0  # the longest that encoding a context ahead of time may take
 WARM_DOCUMENTS = 4  # contexts that may wait to be encoded; more would push each other out of the engine's cache
@@ -40,7 +47,7 @@ class EngineLike(Protocol):
     name: str
     device: str
 
-    def answer(self, request: InfillRequest, deadline: Deadline) -> Answer: ...
+    def answer(self, request: InfillRequest, deadline: Deadline, watch: "WatchSteps | None" = None) -> Answer: ...
 
     def warm(self, request: InfillRequest, deadline: Deadline) -> None: ...
 
@@ -50,10 +57,11 @@ Load = Callable[[Callable[[str, float], None]], EngineLike]
 
 @dataclass(slots=True)
 class _Work:
-    """An infill or a context to warm, and whether it has been answered or withdrawn."""
+    """An infill or a context to warm, and whether it has been answered or withdrawn, and is being watched."""
 
     message: Infill | Warm
     withdrawn: bool = False
+    watched: bool = False
 
 
 @dataclass
@@ -83,6 +91,8 @@ class Dispatch:
                         del self._warming[next(iter(self._warming))]
                 case Cancel():
                     self._cancel(message.id)
+                case Watch():
+                    self._watch(message.id)
                 case Shutdown():
                     self._close()
                 case _:
@@ -136,20 +146,27 @@ class Dispatch:
             if deadline.remaining_ms() <= 0:
                 outcome = Answered(message.id, Answer(reason=Reason.DEADLINE))
             else:
-                outcome = Answered(message.id, engine.answer(message.request, deadline))
+                outcome = Answered(message.id, engine.answer(message.request, deadline, self._watcher(work, message)))
         except Exception as fault:
             outcome = Failure(message.id, _describe(fault))
         with self._changed:
             if work.withdrawn:  # answered by whoever withdrew it
-                return
+                outcome = Alive()
             work.withdrawn = True
         self.send(outcome)
+
+    def _watcher(self, work: _Work, message: Infill) -> "WatchSteps":
+        return sketching(
+            lambda: work.watched and not work.withdrawn,
+            lambda step, rows: self.send(Sketch(message.id, step, rows)),
+        )
 
     def _warm(self, engine: EngineLike, work: _Work, message: Warm) -> None:
         try:
             engine.warm(message.request, Deadline(self.clock() + WARM_SECONDS, self.clock, lambda: work.withdrawn))
         except Exception as fault:
             _describe(fault)
+        self.send(Alive())
 
     def _file(self, message: Infill) -> None:
         if self._closed or self._state is not State.READY:
@@ -165,12 +182,22 @@ class Dispatch:
         self._waiting[message.document] = _Work(message)
 
     def _cancel(self, request_id: int) -> None:
+        work = self._infill(request_id)
+        if work is not None:
+            if self._waiting.get(work.message.document) is work:
+                del self._waiting[work.message.document]
+            self._withdraw(work, Reason.CANCELLED)
+
+    def _watch(self, request_id: int) -> None:
+        work = self._infill(request_id)
+        if work is not None:
+            work.watched = True
+
+    def _infill(self, request_id: int) -> _Work | None:
         for work in (*self._waiting.values(), *([self._running] if self._running else [])):
             if isinstance(work.message, Infill) and work.message.id == request_id:
-                if self._waiting.get(work.message.document) is work:
-                    del self._waiting[work.message.document]
-                self._withdraw(work, Reason.CANCELLED)
-                return
+                return work
+        return None
 
     def _close(self) -> None:
         self._closed = True

@@ -3,11 +3,11 @@
 A frame is its length as four big-endian bytes, then a msgpack map whose "type" names the message. A frame that is
 damaged, too large or of an unknown type is skipped by whoever reads it, so that either side may be the newer one.
 
-    server → worker     infill, warm, cancel, shutdown
-    worker → server     status, answer, failure
+    server → worker     infill, watch, warm, cancel, shutdown
+    worker → server     status, sketch, answer, failure, alive
 
-Every `Infill` gets exactly one `Answered` or `Failure`. `expires_at` is in seconds of the monotonic clock, which the
-processes of one machine share.
+Every `Infill` gets exactly one `Answered` or `Failure`, and before it a `Sketch` for each step since it was watched.
+`expires_at` is in seconds of the monotonic clock, which the processes of one machine share.
 """
 
 import asyncio
@@ -45,6 +45,13 @@ class Infill:
 
 
 @dataclass(frozen=True, slots=True)
+class Watch:
+    """Tell of every further denoising step of the `Infill` of this id. One that waits or runs; else nothing happens."""
+
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
 class Warm:
     """Encode this context when there is nothing better to do. Gets no answer."""
 
@@ -76,6 +83,29 @@ class Status:
 
 
 @dataclass(frozen=True, slots=True)
+class SketchRow:
+    """One row of a canvas as it stands: for each slot its text, the name of its state, and its probability, 0 to 1.
+
+    The text of an open slot is what the model would say there now, if it has been asked. Slots right of a decided end
+    of the text are left out, so that the texts in a row are the row's text.
+    """
+
+    texts: tuple[str, ...]
+    states: tuple[str, ...]
+    confidences: tuple[float, ...]
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
+class Sketch:
+    """The canvas of the `Infill` of this id after a step; step 0 is the canvas as it was laid out."""
+
+    id: int
+    step: int
+    rows: tuple[SketchRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Answered:
     """The answer to the `Infill` of this id."""
 
@@ -91,12 +121,20 @@ class Failure:
     message: str
 
 
-Message = Infill | Warm | Cancel | Shutdown | Status | Answered | Failure
+@dataclass(frozen=True, slots=True)
+class Alive:
+    """The compute slot has ended work that nobody waits for any more: it was busy, it does not hang."""
+
+
+Message = Infill | Watch | Warm | Cancel | Shutdown | Status | Sketch | Answered | Failure | Alive
 
 
 def encode(message: Message) -> bytes:
     """The frame of a message, length included. Raises `WorkerError` for one over `MAX_FRAME_BYTES`."""
-    fields = {"type": _TYPES[type(message)], **asdict(message)}
+    fields = {
+        "type": _TYPES[type(message)],
+        **(_of_sketch(message) if isinstance(message, Sketch) else asdict(message)),
+    }
     # surrogatepass: half of a surrogate pair is bad text, but no reason to leave a request unanswered.
     payload: bytes = msgpack.packb(fields, unicode_errors="surrogatepass")
     if len(payload) > MAX_FRAME_BYTES:
@@ -160,21 +198,41 @@ def _answer(fields: dict[str, Any]) -> Answer:
     return Answer(tuple(candidates), None if reason is None else Reason(reason), **fields)
 
 
+def _of_sketch(sketch: Sketch) -> dict[str, Any]:
+    """What `asdict` gives, without its copy of every string: a sketch is sent while an answer is due."""
+    rows = [
+        {"texts": row.texts, "states": row.states, "confidences": row.confidences, "source": row.source}
+        for row in sketch.rows
+    ]
+    return {"id": sketch.id, "step": sketch.step, "rows": rows}
+
+
+def _sketch_row(fields: dict[str, Any]) -> SketchRow:
+    texts, states, confidences = (tuple(fields[name]) for name in ("texts", "states", "confidences"))
+    return SketchRow(texts, states, confidences, Source(fields["source"]))
+
+
 _READERS: dict[str, Callable[[dict[str, Any]], Message]] = {
     "infill": lambda fields: Infill(request=_request(fields.pop("request")), **fields),
+    "watch": lambda fields: Watch(**fields),
     "warm": lambda fields: Warm(request=_request(fields.pop("request")), **fields),
     "cancel": lambda fields: Cancel(**fields),
     "shutdown": lambda fields: Shutdown(**fields),
     "status": lambda fields: Status(state=State(fields.pop("state")), **fields),
+    "sketch": lambda fields: Sketch(rows=tuple(map(_sketch_row, fields.pop("rows"))), **fields),
     "answer": lambda fields: Answered(answer=_answer(fields.pop("answer")), **fields),
     "failure": lambda fields: Failure(**fields),
+    "alive": lambda fields: Alive(**fields),
 }
 _TYPES: dict[type, str] = {
     Infill: "infill",
+    Watch: "watch",
     Warm: "warm",
     Cancel: "cancel",
     Shutdown: "shutdown",
     Status: "status",
+    Sketch: "sketch",
     Answered: "answer",
     Failure: "failure",
+    Alive: "alive",
 }

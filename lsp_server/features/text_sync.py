@@ -13,7 +13,7 @@ from lsp_server.wire import arrived
 def did_open(session: Session, params: types.DidOpenTextDocumentParams) -> None:
     """Take the document and have the engine read it."""
     document = params.text_document
-    snapshot = session.documents.open(document.uri, str(document.language_id), document.text)
+    snapshot = session.documents.open(document.uri, str(document.language_id), document.text, document.version)
     session.engine.withdraw(document.uri)
     session.read_ahead(snapshot)
 
@@ -21,7 +21,8 @@ def did_open(session: Session, params: types.DidOpenTextDocumentParams) -> None:
 def did_change(session: Session, params: types.DidChangeTextDocumentParams) -> None:
     """Apply the changes; what was under way for the old text is overtaken."""
     uri = params.text_document.uri
-    snapshot = session.documents.change(uri, _changes(session, uri, params.content_changes))
+    changes = _changes(session, uri, params.content_changes)
+    snapshot = session.documents.change(uri, changes, params.text_document.version)
     session.engine.withdraw(uri)
     session.hold_speculation()
     if snapshot is not None and snapshot.last_edit is EditKind.INSERTION:

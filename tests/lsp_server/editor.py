@@ -33,6 +33,7 @@ class Editor:
         self.client = client
         self.encoding = "utf-16"
         self.statuses: list[Any] = []
+        self.sketches: dict[int | str, list[Any]] = {}  # by the token that was sent along
         self.texts: dict[str, str] = {}
         self._versions: dict[str, int] = {}
         self._news = asyncio.Event()
@@ -41,6 +42,15 @@ class Editor:
         def on_status(params: Any) -> None:
             self.statuses.append(params)
             self._news.set()
+
+        report = client.protocol.fm.features.pop(types.PROGRESS)
+
+        @client.feature(types.PROGRESS)
+        def on_progress(params: types.ProgressParams) -> None:
+            if "step" in params.value:
+                self.sketches.setdefault(params.token, []).append(params.value)
+            else:
+                report(params)
 
         @client.feature(types.CLIENT_REGISTER_CAPABILITY)
         def on_register(_params: types.RegistrationParams) -> None:
@@ -130,6 +140,18 @@ class Editor:
             assert item.range == (selected.range if selected else types.Range(position, position))
         return [item.insert_text for item in result.items]
 
+    async def candidates(self, uri: str, **params: Any) -> Any:
+        """What `infill/candidates` says of the cursor's place, or of `position`."""
+        position = self.position(self.texts[uri].split(CURSOR)[0])
+        params = {"textDocument": {"uri": uri}, "position": position, **params}
+        async with asyncio.timeout(WAIT):
+            return await self.client.protocol.send_request_async("infill/candidates", params)
+
+    async def status(self) -> Any:
+        """What `infill/getStatus` says."""
+        async with asyncio.timeout(WAIT):
+            return await self.client.protocol.send_request_async("infill/getStatus", {})
+
 
 @contextlib.asynccontextmanager
 async def editor(
@@ -151,7 +173,7 @@ async def editor(
         if configuration is not None:
             client.set_configuration({"infill": configuration})
         made = Editor(client)
-        environment = {**os.environ, "PYTHONPATH": str(REPOSITORY), "OMP_NUM_THREADS": "1"}
+        environment = {**os.environ, "PYTHONPATH": str(REPOSITORY), "OMP_NUM_THREADS": "1", "INFILL_STATE_DIR": folder}
         await client.start_io(*SERVER, cwd=folder, env=environment)
         params = types.InitializeParams(
             capabilities=get_converter().structure(capabilities, types.ClientCapabilities),

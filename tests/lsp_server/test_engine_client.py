@@ -23,7 +23,7 @@ from infill_engine.worker.__main__ import serve
 class Counting:
     name, device = "counting", "cpu"
     calls = 0
-    def answer(self, request, deadline):
+    def answer(self, request, deadline, watch):
         self.calls += 1
         while request.prefix.startswith("slow") and not deadline.cancelled():
             time.sleep(0.001)

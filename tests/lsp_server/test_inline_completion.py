@@ -20,9 +20,9 @@ AUTOMATIC, INVOKED = types.InlineCompletionTriggerKind.Automatic, types.InlineCo
 def session_that_answers(answer: object, meanwhile: object = None) -> Session:
     _, session = create_server()
     session.documents.open(URI, "python", "x = \n")
-    session.reporter.silence = lambda _status, _reason: None
+    session.reporter.answered = lambda _ticket, _reason, _elapsed_ms: None
 
-    async def ask(_document: str, _request: InfillRequest, _due: float) -> Answer:
+    async def ask(_document: str, _request: InfillRequest, _due: float, _on_sketch: object) -> Answer:
         if meanwhile is not None:
             meanwhile(session)
         if isinstance(answer, BaseException):

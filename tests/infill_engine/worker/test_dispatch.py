@@ -10,7 +10,18 @@ from infill_engine.deadline import Deadline
 from infill_engine.errors import ModelNotFoundError
 from infill_engine.types import Answer, Candidate, InfillRequest, Reason
 from infill_engine.worker.dispatch import WARM_DOCUMENTS, Dispatch
-from infill_engine.worker.protocol import Answered, Cancel, Failure, Infill, Message, Shutdown, State, Status, Warm
+from infill_engine.worker.protocol import (
+    Alive,
+    Answered,
+    Cancel,
+    Failure,
+    Infill,
+    Message,
+    Shutdown,
+    State,
+    Status,
+    Warm,
+)
 
 FAR = 1000.0  # seconds on the test's clock, which stands at 0
 WAIT = 10  # seconds after which a test has failed
@@ -27,7 +38,7 @@ class HeldEngine:
         self.finish = threading.Semaphore(0)
         self.done: list[str] = []
 
-    def answer(self, request: InfillRequest, deadline: Deadline) -> Answer:
+    def answer(self, request: InfillRequest, deadline: Deadline, watch: object = None) -> Answer:
         self._hold("answer", request, deadline)
         if request.prefix == "fault":
             raise KeyError(SECRET)
@@ -64,7 +75,8 @@ class Bench:
 
     def next_answer(self) -> tuple[int, object]:
         """The id of the next answer and its reason, or its first candidate's text."""
-        message = self.sent.get(timeout=WAIT)
+        while isinstance(message := self.sent.get(timeout=WAIT), Alive):
+            pass
         if isinstance(message, Failure):
             return message.id, message.message
         assert isinstance(message, Answered)

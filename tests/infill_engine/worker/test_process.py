@@ -18,7 +18,7 @@ from infill_engine.worker.__main__ import serve
 
 class Noisy:
     name, device = "noisy", "cpu"
-    def answer(self, request, deadline):
+    def answer(self, request, deadline, watch):
         print("a stray print")
         os.write(1, b"and one from C")
         sys.stdout.flush()

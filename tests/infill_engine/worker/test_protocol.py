@@ -10,15 +10,19 @@ from infill_engine.errors import WorkerError
 from infill_engine.types import Answer, Candidate, Draft, Hole, HoleKind, InfillRequest, Reason, Source
 from infill_engine.worker import protocol
 from infill_engine.worker.protocol import (
+    Alive,
     Answered,
     Cancel,
     Failure,
     Infill,
     Message,
     Shutdown,
+    Sketch,
+    SketchRow,
     State,
     Status,
     Warm,
+    Watch,
     decode,
     encode,
     read_frame,
@@ -33,7 +37,14 @@ MESSAGES: list[Message] = [
     Infill(1, "d", InfillRequest("half \ud83d of a pair", ""), 1.0),
     Warm("untitled:1", FULL),
     Cancel(7),
+    Watch(7),
     Shutdown(),
+    Alive(),
+    Sketch(
+        7,
+        0,
+        (SketchRow(("😀", ""), ("draft", "open"), (0.5, 0.0), Source.RETRIEVAL), SketchRow((), (), (), Source.MODEL)),
+    ),
     Status(State.LOADING, "reading weights", 0.5),
     Status(State.READY, "", 1.0, "default", "cpu"),
     Answered(

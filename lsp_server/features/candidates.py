@@ -1,0 +1,100 @@
+"""infill/candidates: always answered as if asked for by hand, with all that is known of each candidate.
+
+    → {textDocument: {uri}, position, range?, candidates?, partialResultToken?}
+    ← {candidates: [{insertText, range, confidence, partial, steps, source, command}], reason, elapsedMs, budgetMs,
+       model, device, version}
+
+`reason` is null when there are candidates, `version` the document's as the client counts. With a token the canvas is
+shown as `$/progress` while it is denoised: {step, rows: [{slots: [{text, state, confidence}], source}]}.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcInvalidParams
+
+from infill_engine.worker.protocol import Sketch, SketchRow
+from lsp_server.convert import to_place, to_span
+from lsp_server.documents import Snapshot
+from lsp_server.extensions import CandidatesParams, accepted_command
+from lsp_server.question import Question, Reply, at, instead_of, put
+from lsp_server.session import Session
+from lsp_server.settings import MOST_CANDIDATES, ServerSettings
+
+
+async def candidates(session: Session, params: CandidatesParams) -> dict[str, object]:
+    """Answer by the deadline, whatever happens. Raises JsonRpcInvalidParams for a range over several lines."""
+    span = params.range
+    if span is not None and span.start.line != span.end.line:
+        raise JsonRpcInvalidParams("range has to begin and end on one line; leave it out to insert at the position")
+    wanted = session.settings.candidates if params.candidates is None else params.candidates
+    wanted = min(max(1, wanted), MOST_CANDIDATES)
+    # Never fewer than an automatic request asks for: so both share one answer and begin with the same candidates.
+    settings = replace(session.settings, candidates=max(wanted, session.settings.candidates))
+    token = params.partial_result_token
+    reply = await put(
+        session,
+        params.text_document.uri,
+        partial(_question, session, params, settings),
+        invoked=True,
+        threshold=0.0,
+        on_sketch=None if token is None else _shower(session, token),
+    )
+    return _result(session, reply, wanted)
+
+
+def _question(session: Session, params: CandidatesParams, settings: ServerSettings, snapshot: Snapshot) -> Question:
+    lines, span = snapshot.lines, params.range
+    if span is not None:
+        start, end = sorted(to_place(lines, place, session.encoding) for place in (span.start, span.end))
+        if start != end:
+            return instead_of(session, snapshot, start, end, settings=settings)
+        return at(session, snapshot, start, settings)
+    return at(session, snapshot, to_place(lines, params.position, session.encoding), settings)
+
+
+def _result(session: Session, reply: Reply, wanted: int) -> dict[str, object]:
+    answer, question, snapshot = reply.answer, reply.question, reply.snapshot
+    items: list[dict[str, object]] = []
+    if snapshot is not None and question is not None:
+        span = to_span(snapshot.lines, question.start, question.end, session.encoding)
+        items = [
+            {
+                "insertText": candidate.text,
+                "range": span,
+                "confidence": round(candidate.confidence, 4),
+                "partial": candidate.partial,
+                "steps": candidate.steps,
+                "source": candidate.source.value,
+                "command": accepted_command(snapshot.uri, snapshot.client_version, index),
+            }
+            for index, candidate in enumerate(answer.candidates[:wanted])
+        ]
+    status = session.engine.status
+    return {
+        "candidates": items,
+        "reason": None if answer.reason is None else answer.reason.value,
+        "elapsedMs": round(reply.elapsed_ms, 1),
+        "budgetMs": session.settings.budget_ms,
+        "model": status.model,
+        "device": status.device,
+        "version": None if snapshot is None else snapshot.client_version,
+    }
+
+
+def _shower(session: Session, token: int | str) -> Callable[[Sketch], None]:
+    def show(sketch: Sketch) -> None:
+        value = {"step": sketch.step, "rows": [_row(row) for row in sketch.rows]}
+        session.protocol.notify(types.PROGRESS, types.ProgressParams(token, value))
+
+    return show
+
+
+def _row(row: SketchRow) -> dict[str, object]:
+    slots = zip(row.texts, row.states, row.confidences, strict=False)
+    return {
+        "slots": [{"text": text, "state": state, "confidence": confidence} for text, state, confidence in slots],
+        "source": row.source.value,
+    }

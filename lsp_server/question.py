@@ -1,0 +1,116 @@
+"""What every method that fills in has in common: from a document to the engine's answer, on time, whatever happens."""
+
+import asyncio
+import logging
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from infill_engine.types import Answer, InfillRequest, Reason
+from lsp_server.convert import Place
+from lsp_server.documents import Snapshot
+from lsp_server.engine_client import OnSketch
+from lsp_server.session import Session
+from lsp_server.settings import ServerSettings
+from lsp_server.wire import arrived
+
+REPLY_SECONDS = 0.002  # kept for turning the answer into a reply
+OVERTAKEN = (Reason.SUPERSEDED, Reason.CANCELLED, Reason.WORKER_FAILED)
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What the engine is asked, and where its answers go: they replace `start` to `end`, behind `lead`."""
+
+    request: InfillRequest
+    start: Place
+    end: Place
+    lead: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The answer, with candidates or with a reason; `question` and `snapshot` are there if the engine was asked."""
+
+    answer: Answer
+    elapsed_ms: float
+    snapshot: Snapshot | None = None
+    question: Question | None = None
+
+
+async def put(
+    session: Session,
+    uri: str,
+    pose: Callable[[Snapshot], Question],
+    *,
+    invoked: bool,
+    threshold: float,
+    on_sketch: OnSketch | None = None,
+) -> Reply:
+    """Ask what `pose` makes of the document as it is now. Returns by the deadline and raises nothing.
+
+    `invoked`: the user has asked for it, and sees it when it takes long. `threshold` is the least confidence of the
+    best candidate.
+    """
+    began = arrived()
+    due = began + session.settings.budget_ms / 1000 - REPLY_SECONDS
+    # Before the first await: afterwards the document may be another.
+    snapshot = session.documents.get(uri)
+    ticket = session.reporter.asked(waited_for=invoked)
+    question: Question | None = None
+    reason = session.refusal(snapshot, invoked=invoked)
+    try:
+        if reason is not None or snapshot is None:
+            answer = Answer(reason=reason or Reason.UNSUPPORTED)
+        else:
+            session.hold_speculation()
+            question = pose(snapshot)
+            answer = await session.engine.ask(uri, question.request, due, on_sketch)
+            if session.documents.get(uri) is not snapshot:
+                answer = Answer(reason=Reason.SUPERSEDED)
+            answer = _above(answer, threshold)
+    except asyncio.CancelledError:
+        answer = Answer(reason=Reason.CANCELLED)
+    except Exception as fault:
+        frames = "".join(traceback.format_tb(fault.__traceback__))
+        log.error("a request failed: %s\n%s", type(fault).__name__, frames)
+        answer = Answer(reason=Reason.WORKER_FAILED)
+    elapsed_ms = (time.monotonic() - began) * 1000
+    session.reporter.answered(ticket, answer.reason, elapsed_ms)
+    return Reply(answer, elapsed_ms, snapshot, question)
+
+
+def at(session: Session, snapshot: Snapshot, place: Place, settings: ServerSettings | None = None) -> Question:
+    """The question at a place."""
+    from lsp_server.request import build_request
+
+    request = build_request(snapshot, place, settings or session.settings, session.neighbours())
+    return Question(request, place, place)
+
+
+def instead_of(
+    session: Session,
+    snapshot: Snapshot,
+    start: Place,
+    end: Place,
+    selected: str = "",
+    settings: ServerSettings | None = None,
+) -> Question:
+    """The question right of `selected`, once that has replaced what is between two places."""
+    from lsp_server.request import build_request_with
+
+    settings = settings or session.settings
+    request = build_request_with(snapshot, start, end, selected, settings, session.neighbours())
+    return Question(request, start, end, selected)
+
+
+def _above(answer: Answer, threshold: float) -> Answer:
+    """All candidates or none: an editor that asks again explicitly must get the same ones first."""
+    if not answer.candidates:
+        return answer if answer.reason is not None else replace(answer, reason=Reason.BLANK)
+    if max(candidate.confidence for candidate in answer.candidates) < threshold:
+        return Answer(reason=Reason.LOW_CONFIDENCE)
+    return answer
