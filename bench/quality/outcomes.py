@@ -8,12 +8,12 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from bench.json_lines import write_lines
 from bench.percentiles import percentile
 from bench.quality import metrics
 from bench.quality.systems import Question, Reply
 from infill_engine.errors import InputError
 
-COMMITTED_BYTES = 1_000_000  # a larger result is written gzipped
 ALL = "all"
 
 
@@ -130,18 +130,8 @@ def calibration_of(outcomes: Sequence[Outcome]) -> dict[str, Any]:
 
 
 def write_outcomes(outcomes: Iterable[Outcome], path: Path) -> Path:
-    """Writes JSON lines, gzipped beside `path` if they are many; the path that was written."""
-    data = "".join(json.dumps(asdict(outcome), ensure_ascii=False) + "\n" for outcome in outcomes).encode()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    zipped = path if path.suffix == ".gz" else path.with_name(path.name + ".gz")
-    if len(data) <= COMMITTED_BYTES and path.suffix != ".gz":
-        zipped.unlink(missing_ok=True)
-        path.write_bytes(data)
-        return path
-    if path != zipped:
-        path.unlink(missing_ok=True)
-    zipped.write_bytes(gzip.compress(data, 9, mtime=0))
-    return zipped
+    """Writes one JSON line an outcome; the path that was written."""
+    return write_lines(map(asdict, outcomes), path)
 
 
 def read_outcomes(path: Path) -> list[Outcome]:

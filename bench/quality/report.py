@@ -83,7 +83,7 @@ def _cells(figures: Mapping[str, Any], candidates: int) -> list[str]:
         f"{figures['edit_similarity']:.3f}",
         f"{figures[f'edit_similarity@{candidates}']:.3f}",
         f"{100 * figures['abstained']:.1f} %",
-        f"{100 * figures['parse_rate']:.1f} %",
+        f"{100 * figures['parse_rate']:.1f} %" if figures["candidates_shown"] else "–",
         *(f"{figures[name]:.0f}" for name in ("p50_ms", "p95_ms", "p99_ms")),
         f"{100 * figures['late']:.1f} %",
     ]

@@ -14,6 +14,7 @@ from bench.quality.decode import Generated, generate
 from bench.quality.holes import Task
 from bench.quality.ngram import ORDER, NgramModel, NgramTable, count
 from bench.quality.prefix import PrefixReader
+from infill_engine.cache.answers import AnswerCache
 from infill_engine.deadline import Deadline
 from infill_engine.engine import Engine
 from infill_engine.models.base import Vocabulary
@@ -58,6 +59,11 @@ class WatchedEngine(Engine):
     """An engine that keeps the guesses of its last fresh answer, before they are cleaned and ranked."""
 
     guesses: list[Guess] | None = None
+
+    def forget(self) -> None:
+        """Drops every kept answer, so that the next one is computed even for a request equal to an earlier one."""
+        self.guesses = None
+        self._answers = AnswerCache(1)
 
     def _denoise(self, *arguments: Any) -> list[Guess] | None:
         self.guesses = super()._denoise(*arguments)
@@ -139,7 +145,7 @@ class EngineSystem:
     def __call__(self, question: Question) -> Reply:
         request = question.request if self.with_drafts else replace(question.request, drafts=())
         self.before(question)
-        self.engine.guesses = None
+        self.engine.forget()
         if not self.cold:
             line = request.prefix.rfind("\n") + 1
             self.engine.warm(replace(request, prefix=request.prefix[:line]), Deadline.after_ms(10_000))

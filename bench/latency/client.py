@@ -1,0 +1,151 @@
+"""A small LSP client over pipes: framed JSON-RPC, a thread that reads, and a clock at both ends.
+
+Smaller than a library's client so that its own cost stays out of the numbers: an answer's time is taken when its last
+byte has been read, before it is decoded.
+"""
+
+import itertools
+import json
+import os
+import subprocess
+import sys
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import perf_counter
+from typing import IO, Any
+
+from infill_engine.errors import WorkerError
+
+SERVER = (sys.executable, "-m", "lsp_server", "serve")
+REPOSITORY = Path(__file__).parents[2]
+WAIT_SECONDS = 120.0  # for anything that must come; a model may take long to load
+
+Position = dict[str, int]
+
+
+@dataclass(slots=True)
+class Pending:
+    """A request on its way. Times are in seconds of `perf_counter`."""
+
+    sent: float
+    arrived: float = 0.0
+    result: Any = None
+    error: Any = None
+    done: threading.Event = field(default_factory=threading.Event)
+
+    def wait(self) -> "Pending":
+        """This request with its answer. Raises WorkerError if none comes."""
+        if not self.done.wait(WAIT_SECONDS):
+            raise WorkerError(f"no answer within {WAIT_SECONDS:.0f} s; run the server by hand and look at its log")
+        return self
+
+    @property
+    def elapsed_ms(self) -> float:
+        return 1000 * (self.arrived - self.sent)
+
+
+class LspClient:
+    """One server process, initialized by `initialize` and ended by `close`."""
+
+    def __init__(self, log: IO[str] | int = subprocess.DEVNULL) -> None:
+        self.started = perf_counter()
+        environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
+        self.process = subprocess.Popen(
+            SERVER, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, env=environment
+        )
+        self.states: list[str] = []
+        self._ids = itertools.count(1)
+        self._pending: dict[int, Pending] = {}
+        self._heard = threading.Condition()
+        self._writing = threading.Lock()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def initialize(self, options: dict[str, Any]) -> float:
+        """Shakes hands with these initialization options; milliseconds from the process's start to the answer."""
+        capabilities = {"general": {"positionEncodings": ["utf-16"]}, "textDocument": {"inlineCompletion": {}}}
+        params = {
+            "processId": os.getpid(),
+            "rootUri": None,
+            "capabilities": capabilities,
+            "initializationOptions": options,
+        }
+        answered = self.request("initialize", params).wait()
+        if answered.error is not None:
+            raise WorkerError(f"the server refused to initialize: {answered.error}")
+        self.notify("initialized", {})
+        return 1000 * (answered.arrived - self.started)
+
+    def until_ready(self) -> float:
+        """Waits for the model; milliseconds from the process's start. Raises WorkerError if it cannot be loaded."""
+        with self._heard:
+            self._heard.wait_for(lambda: {"ready", "failed"} & set(self.states), WAIT_SECONDS)
+        if "ready" not in self.states:
+            raise WorkerError("the engine did not become ready; run `infill-ls doctor`")
+        return 1000 * (perf_counter() - self.started)
+
+    def request(self, method: str, params: Any) -> Pending:
+        """Sends a request without waiting for its answer."""
+        number = next(self._ids)
+        body = _encoded({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+        pending = self._pending[number] = Pending(perf_counter())
+        self._write(body)
+        return pending
+
+    def cancel(self, pending: Pending) -> None:
+        """Withdraws a request that has not been answered."""
+        for number, known in list(self._pending.items()):
+            if known is pending:
+                self.notify("$/cancelRequest", {"id": number})
+
+    def notify(self, method: str, params: Any) -> None:
+        self._write(_encoded({"jsonrpc": "2.0", "method": method, "params": params}))
+
+    def close(self) -> int:
+        """Shuts the server down as an editor does; its exit status."""
+        self.request("shutdown", None).wait()
+        self.notify("exit", None)
+        return self.process.wait(WAIT_SECONDS)
+
+    def _write(self, body: bytes) -> None:
+        assert self.process.stdin is not None
+        with self._writing:
+            self.process.stdin.write(body)
+            self.process.stdin.flush()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        while (body := _next_body(self.process.stdout)) is not None:
+            arrived = perf_counter()
+            message = json.loads(body)
+            if "method" in message:
+                self._receive(message)
+            elif (pending := self._pending.pop(message["id"], None)) is not None:
+                pending.arrived, pending.result = arrived, message.get("result")
+                pending.error = message.get("error")
+                pending.done.set()
+
+    def _receive(self, message: dict[str, Any]) -> None:
+        if "id" in message:  # a request of the server's: nothing it asks for is refused, and nothing is given
+            self._write(_encoded({"jsonrpc": "2.0", "id": message["id"], "result": None}))
+        elif message["method"] == "infill/status":
+            with self._heard:
+                self.states.append(message["params"]["state"])
+                self._heard.notify_all()
+
+
+def _encoded(message: dict[str, Any]) -> bytes:
+    body = json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode()
+    return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
+
+
+def _next_body(stream: IO[bytes]) -> bytes | None:
+    length = 0
+    line: bytes = stream.readline()
+    while line.strip():
+        name, _, value = line.partition(b":")
+        if name.strip().lower() == b"content-length":
+            length = int(value)
+        line = stream.readline()
+    return stream.read(length) if line else None

@@ -1,0 +1,103 @@
+"""The model's own costs in one process: reading a window cold and after one keystroke, and a denoising step."""
+
+import itertools
+from collections.abc import Sequence
+from time import perf_counter
+
+import numpy as np
+
+from bench.latency.keystrokes import Replay
+from bench.percentiles import percentile
+from infill_engine.models.base import ModelFamily
+from infill_engine.sampler.denoise import Row
+from infill_engine.sampler.plan import canvas_of
+from infill_engine.types import HoleKind
+from lsp_server.documents import Change, Documents
+from lsp_server.request import build_context
+
+ROWS, SLOTS = (1, 4), (8, 16, 24)
+REPEATS = 15
+PLACES = 24
+URI = "file:///bench/typed.py"
+
+Window = tuple[str, str]
+
+
+def encode_costs(family: ModelFamily, replay: Replay) -> dict[str, float]:
+    """Medians in ms over places of a replay: its window read cold, then again after one more typed character.
+
+    `typed_ms` counts only characters for which at least one token had to be encoded; the beginning of a word is not
+    encoded before it is complete, so `typed_any_ms` over all characters is lower. `ratio` is typed_ms / cold_ms.
+    """
+    cold, typed, typed_any, cold_tokens = [], [], [], []
+    pairs = _neighbours(family, replay)
+    for number, (before, after) in enumerate(pairs):
+        # A first and a last line of its own: nothing that is cached begins like it.
+        mark = f"# {number * 7919:x}\n"
+        started = perf_counter()
+        context = family.encode(mark + before[0], before[1] + mark)
+        between = perf_counter()
+        appended = family.encode(mark + after[0], after[1] + mark)
+        ended = perf_counter()
+        cold.append(1000 * (between - started))
+        cold_tokens.append(context.encoded)
+        typed_any.append(1000 * (ended - between))
+        if appended.encoded:
+            typed.append(1000 * (ended - between))
+    cold_ms, typed_ms = percentile(cold, 0.5), percentile(typed or typed_any, 0.5)
+    return {
+        "places": len(pairs),
+        "cold_ms": round(cold_ms, 2),
+        "cold_tokens": percentile(cold_tokens, 0.5),
+        "typed_ms": round(typed_ms, 2),
+        "typed_any_ms": round(percentile(typed_any, 0.5), 3),
+        "ratio": round(typed_ms / cold_ms, 3) if cold_ms else 0.0,
+    }
+
+
+def step_costs(family: ModelFamily, window: Window) -> dict[str, float]:
+    """Median ms of one denoising step by canvas, as `N4C16`: four rows of sixteen slots, all of them open."""
+    context = family.encode(*window)
+    found = {}
+    for rows, slots in itertools.product(ROWS, SLOTS):
+        canvas = canvas_of([Row(slots)] * rows, family.spec.mask_id)
+        wanted = np.arange(canvas.slots)
+        times = []
+        for _ in range(REPEATS):
+            started = perf_counter()
+            family.denoise(context, HoleKind.LINE, canvas, wanted).cpu()
+            times.append(1000 * (perf_counter() - started))
+        found[f"N{rows}C{slots}"] = round(percentile(times, 0.5), 2)
+    return found
+
+
+def windows_of(replay: Replay) -> list[Window]:
+    """The windows around the cursor after each keystroke."""
+    documents = Documents()
+    documents.open(URI, "python", replay.text)
+    found = []
+    for key in replay.keystrokes:
+        end = (key.row, key.column + key.removed)
+        snapshot = documents.change(URI, [Change(key.text, (key.row, key.column), end)])
+        assert snapshot is not None
+        request = build_context(snapshot, key.cursor)
+        found.append((request.prefix, request.suffix))
+    return found
+
+
+def _neighbours(family: ModelFamily, replay: Replay) -> Sequence[tuple[Window, Window]]:
+    """Windows before and after one typed character, as the engine encodes them, spread over the replay."""
+    windows = [(family.vocabulary.split_partial_word(prefix)[0], suffix) for prefix, suffix in windows_of(replay)]
+    typed = [
+        (windows[number - 1], windows[number])
+        for number, key in enumerate(replay.keystrokes)
+        if number and len(key.text) == 1 and not key.removed and _follows(replay, number)
+    ]
+    step = max(1, len(typed) // (3 * PLACES))
+    return typed[::step]
+
+
+def _follows(replay: Replay, number: int) -> bool:
+    """Whether a keystroke was pressed where the one before it left the cursor."""
+    key = replay.keystrokes[number]
+    return replay.keystrokes[number - 1].cursor == (key.row, key.column)
