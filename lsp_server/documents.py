@@ -155,6 +155,12 @@ def one_key_types(text: str) -> bool:
     return len(text) == 1 or text in _PAIRS or line_break
 
 
+def common_prefix(left: str, right: str) -> int:
+    """How many characters both begin with."""
+    pairs = enumerate(zip(left, right, strict=False))
+    return next((at for at, (one, other) in pairs if one != other), min(len(left), len(right)))
+
+
 def split_lines(text: str) -> tuple[str, ...]:
     """The lines of `text` with their terminators, and what follows the last terminator, be it empty."""
     if "\r" in text:
@@ -229,7 +235,7 @@ def _replace_all(old: Snapshot, lines: tuple[str, ...], version: int) -> _Applie
     if "\r" in removed or "\r" in text or len(removed) + len(text) > COMPARED_CHARS:
         return _apply(old, Change(text, (top, 0), end), version)
     net = _net(removed, text)
-    prefix = _common_prefix(removed, text)
+    prefix = common_prefix(removed, text)
     end = _place_at(old.lines, top, prefix + len(net.removed))
     return _apply(old, Change(net.inserted, _place_at(old.lines, top, prefix), end), version)
 
@@ -257,15 +263,10 @@ def _point(lines: Sequence[str], place: Place) -> tuple[int, int]:
 def _net(removed: str, inserted: str) -> _Net:
     if len(removed) + len(inserted) > COMPARED_CHARS:
         return _Net(removed, inserted)
-    prefix = _common_prefix(removed, inserted)
+    prefix = common_prefix(removed, inserted)
     removed, inserted = removed[prefix:], inserted[prefix:]
-    suffix = _common_prefix(removed[::-1], inserted[::-1])
+    suffix = common_prefix(removed[::-1], inserted[::-1])
     return _Net(removed[: len(removed) - suffix], inserted[: len(inserted) - suffix])
-
-
-def _common_prefix(left: str, right: str) -> int:
-    pairs = enumerate(zip(left, right, strict=False))
-    return next((at for at, (one, other) in pairs if one != other), min(len(left), len(right)))
 
 
 def _classify(held: _Open, before: int, net: Sequence[_Net]) -> EditKind:

@@ -101,7 +101,7 @@ async def _serve(server: InfillServer, session: Session, stdin: BinaryIO) -> Non
     try:
         await run_async(Event(), reader, server.protocol, log, server.report_server_error)
     finally:
-        await session.engine.stop()
+        await session.end()
 
 
 def _claim_stdio() -> tuple[BinaryIO, BinaryIO]:

@@ -9,11 +9,13 @@ from typing import Any
 
 from infill_engine.types import Reason
 from infill_engine.worker.protocol import State, Status
+from lsp_server.acceptance import Acceptance
 from lsp_server.documents import Documents, EditKind, Snapshot
 from lsp_server.engine_client import Command, EngineClient, worker_command
 from lsp_server.excludes import is_excluded
 from lsp_server.settings import EngineChoice, ServerSettings
 from lsp_server.status import StatusReporter
+from lsp_server.tally import Tally
 from lsp_server.wire import WireProtocol
 
 LARGEST_BYTES = 20_000_000  # of a document that is filled in at all
@@ -41,6 +43,8 @@ class Session:
     initialized: bool = False
     reporter: StatusReporter = field(init=False)
     engine: EngineClient = field(init=False)
+    tally: Tally = field(init=False)
+    acceptance: Acceptance = field(init=False)
     _timer: asyncio.TimerHandle | None = None
     _warned: set[str] = field(default_factory=set)
     _tasks: "set[asyncio.Task[None]]" = field(default_factory=set)
@@ -48,6 +52,8 @@ class Session:
     def __post_init__(self) -> None:
         self.reporter = StatusReporter(self.protocol)
         self.engine = EngineClient(self._on_status, self.reporter.trouble, self.command)
+        self.tally = Tally(self.warn_once)
+        self.acceptance = Acceptance(self.tally.count)
 
     def refusal(self, snapshot: Snapshot | None, *, invoked: bool) -> Reason | None:
         """Why nothing is to be computed for a document, if so. None of it costs a model call."""
@@ -114,6 +120,12 @@ class Session:
         if sentence not in self._warned:
             self._warned.add(sentence)
             self.reporter.warn(sentence)
+
+    async def end(self) -> None:
+        """Nothing more is to be computed. What was counted is saved; safe to call again."""
+        self.hold_speculation()
+        self.acceptance.left_all()
+        await asyncio.gather(self.engine.stop(), self.tally.save())
 
     def in_background(self, work: Coroutine[Any, Any, None]) -> None:
         """Run something that no request waits for. Nothing cancels it, and a fault in it is only logged."""

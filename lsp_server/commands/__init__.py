@@ -3,6 +3,7 @@
 complete    candidates for one place in a file
 doctor      what works on this machine, and how to mend what does not
 demo        a hole filled step by step
+stats       what was offered and taken, how fast, and why there was silence
 
 A command's module is imported when it is run. Exit status: 0 an answer (silence with its reason is one), 1 something is
 wrong with this machine, 2 something is wrong with what was asked.
@@ -47,6 +48,11 @@ def add_commands(commands: "Subparsers[argparse.ArgumentParser]") -> None:
     )
     _add_engine(demo)
     demo.set_defaults(run=lambda options: _run("demo", options))
+
+    stats = commands.add_parser("stats", help="what was offered and taken, how fast, and why there was silence")
+    stats.add_argument("--json", action="store_true", help="print one JSON object")
+    stats.add_argument("--reset", action="store_true", help="forget all of it")
+    stats.set_defaults(run=lambda options: _run("stats", options))
 
 
 def _add_engine(parser: argparse.ArgumentParser) -> None:

@@ -1,5 +1,6 @@
 """workspace/executeCommand."""
 
+from lsp_server.acceptance import read_arguments
 from lsp_server.session import Session
 
 
@@ -9,5 +10,8 @@ async def restart_engine(session: Session) -> None:
         await session.engine.start(session.resolve(session.settings.engine))
 
 
-def accepted(_session: Session, *_arguments: object) -> None:
-    """A shown candidate was taken."""
+def accepted(session: Session, *arguments: object) -> None:
+    """A shown candidate was taken: its answer's uri, version and index in one object."""
+    which = read_arguments(arguments)
+    if which is not None:
+        session.acceptance.accepted(*which)

@@ -42,8 +42,7 @@ def did_change_workspace_folders(session: Session, params: types.DidChangeWorksp
 
 async def shutdown(session: Session, *_params: object) -> None:
     """End the worker before the client hears that we are done."""
-    session.hold_speculation()
-    await session.engine.stop()
+    await session.end()
 
 
 async def _begin(session: Session) -> None:

@@ -25,6 +25,8 @@ def did_change(session: Session, params: types.DidChangeTextDocumentParams) -> N
     snapshot = session.documents.change(uri, changes, params.text_document.version)
     session.engine.withdraw(uri)
     session.hold_speculation()
+    if snapshot is not None:
+        session.acceptance.changed(snapshot)
     if snapshot is not None and snapshot.last_edit is EditKind.INSERTION:
         session.speculate_soon(snapshot, arrived())
 
@@ -34,6 +36,7 @@ def did_close(session: Session, params: types.DidCloseTextDocumentParams) -> Non
     uri = params.text_document.uri
     if session.documents.close(uri):
         session.engine.forget(uri)
+        session.acceptance.left(uri)
 
 
 def _changes(session: Session, uri: str, events: Sequence[types.TextDocumentContentChangeEvent]) -> Iterator[Change]:

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -29,14 +30,17 @@ _units = {
 class Editor:
     """One running server. Its texts hold a │ where the cursor is."""
 
-    def __init__(self, client: LanguageClient) -> None:
+    def __init__(self, client: LanguageClient, folder: Path) -> None:
         self.client = client
+        self.folder = folder  # the server's own, also for what it keeps
+        self.capabilities = types.ServerCapabilities()
         self.encoding = "utf-16"
         self.statuses: list[Any] = []
         self.sketches: dict[int | str, list[Any]] = {}  # by the token that was sent along
         self.texts: dict[str, str] = {}
         self._versions: dict[str, int] = {}
         self._news = asyncio.Event()
+        self._ended = False
 
         @client.feature("infill/status")
         def on_status(params: Any) -> None:
@@ -147,6 +151,19 @@ class Editor:
         async with asyncio.timeout(WAIT):
             return await self.client.protocol.send_request_async("infill/candidates", params)
 
+    async def end(self) -> None:
+        """Leave as an editor does."""
+        if not self._ended:
+            self._ended = True
+            async with asyncio.timeout(WAIT):
+                await self.client.shutdown_session()
+
+    async def leave(self) -> Counter[str]:
+        """Leave, and read what the server has counted."""
+        await self.end()
+        (counts,) = json.loads((self.folder / "statistics.json").read_text())["days"].values()
+        return Counter(counts)
+
     async def status(self) -> Any:
         """What `infill/getStatus` says."""
         async with asyncio.timeout(WAIT):
@@ -172,7 +189,7 @@ async def editor(
         client = make_test_lsp_client()
         if configuration is not None:
             client.set_configuration({"infill": configuration})
-        made = Editor(client)
+        made = Editor(client, Path(folder))
         environment = {**os.environ, "PYTHONPATH": str(REPOSITORY), "OMP_NUM_THREADS": "1", "INFILL_STATE_DIR": folder}
         await client.start_io(*SERVER, cwd=folder, env=environment)
         params = types.InitializeParams(
@@ -181,13 +198,13 @@ async def editor(
             root_uri=root,
         )
         result = await client.initialize_session(params)
+        made.capabilities = result.capabilities
         agreed = result.capabilities.position_encoding or "utf-16"
         made.encoding = str(getattr(agreed, "value", agreed))
         assert result.capabilities.inline_completion_provider is not None
         try:
             yield made
         finally:
-            async with asyncio.timeout(WAIT):
-                await client.shutdown_session()
+            await made.end()
         assert client._server is not None
         assert client._server.returncode == 0
