@@ -106,9 +106,7 @@ def _ask(client: LspClient, uri: str, key: Keystroke) -> Pending:
     return client.request("textDocument/inlineCompletion", params)
 
 
-def _sample(
-    loop: str, lines: int, key: Keystroke, answered: Pending, pressed: float, shown: list[str]
-) -> Sample:
+def _sample(loop: str, lines: int, key: Keystroke, answered: Pending, pressed: float, shown: list[str]) -> Sample:
     texts = _texts(answered)
     if answered.result is None:
         served = "cancelled"

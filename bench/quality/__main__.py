@@ -63,9 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def measure(
-    tasks: Sequence[Task], systems: dict[str, System], candidates: int, budget_ms: float
-) -> list[Outcome]:
+def measure(tasks: Sequence[Task], systems: dict[str, System], candidates: int, budget_ms: float) -> list[Outcome]:
     """Every system's judged reply to every task."""
     outcomes: list[Outcome] = []
     began = monotonic()

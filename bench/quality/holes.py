@@ -8,8 +8,8 @@ Kinds, and what is taken out:
     statement   a whole line of code; its indentation stays
     block       the body of a compound statement, two to five lines; the first line's indentation stays
 
-Lines of comments and of strings that span lines (docstrings) are not drawn, nor are lines that end in a comment, nor
-files that are tables of data.
+Lines of comments, of docstrings and of other strings that span lines are not drawn, nor are lines that end in a
+comment, nor files that are tables of data.
 """
 
 import argparse
@@ -93,9 +93,7 @@ def draw_tasks(files: Sequence[SourceFile], per_kind: int, seed: int, *, with_pr
     return tasks
 
 
-def _drawn(
-    files: Sequence[_File], kind: str, wanted: int, rng: random.Random, *, with_project: bool
-) -> Iterator[Task]:
+def _drawn(files: Sequence[_File], kind: str, wanted: int, rng: random.Random, *, with_project: bool) -> Iterator[Task]:
     weights = [len(_pool(file, kind)) for file in files]
     if not any(weights):
         return
@@ -183,7 +181,7 @@ def _read(source: SourceFile) -> _File:
     while waiting:
         node = waiting.pop()
         first, last = node.start_point, node.end_point
-        if node.type == "comment" or (node.type == "string" and last.row > first.row):
+        if _is_prose(node):
             prose.update(range(first.row, last.row + 1))
             continue
         place = (first.row, _column(encoded, first), last.row, _column(encoded, last))
@@ -201,6 +199,14 @@ def _read(source: SourceFile) -> _File:
         code,
         [place for place in middles if place[0] not in prose],
         [place for place in blocks if prose.isdisjoint(range(place[0], place[2] + 1))],
+    )
+
+
+def _is_prose(node: Node) -> bool:
+    """Whether the node is a comment, a docstring, or another string that spans lines."""
+    alone = node.parent is not None and node.parent.type == "expression_statement" and node.parent.child_count == 1
+    return node.type == "comment" or (
+        node.type in ("string", "concatenated_string") and (alone or node.end_point.row > node.start_point.row)
     )
 
 

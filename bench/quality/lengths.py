@@ -1,9 +1,9 @@
 """Where canvas lengths come from: the model's own proposal, one fixed length, or the gold text's.
 
-    predicted   what the product does; the only one that is its score
-    fixed:N     every row has N slots
-    oracle      the length a perfect length head would give: for duostream models the smallest bucket that holds the
-                gold text's tokens, for others their number; never more than the engine allows
+predicted   what the product does; the only one that is its score
+fixed:N     every row has N slots
+oracle      the length a perfect length head would give: for duostream models the smallest bucket that holds the
+            gold text's tokens, for others their number; never more than the engine allows
 """
 
 from torch import Tensor

@@ -142,7 +142,6 @@ def mean(values: Sequence[float]) -> float:
     return sum(values) / len(values) if values else 0.0
 
 
-
 def _faults(text: str, language: str) -> int:
     tree = syntax.parse(text, language)
     return 0 if tree is None else syntax.faults(tree)

@@ -145,9 +145,10 @@ def read_outcomes(path: Path) -> list[Outcome]:
 
 
 def _is_right(guess: dict[str, Any], gold: str) -> bool:
-    """Whether a guess is the gold text, or for a partial one a beginning of it."""
+    """Whether a guess is the gold text, or for a partial one a beginning that is at least half of it."""
     if guess["features"]["partial"]:
-        return metrics.trimmed(gold).startswith(metrics.trimmed(guess["text"]))
+        text, whole = metrics.trimmed(guess["text"]), metrics.trimmed(gold)
+        return whole.startswith(text) and 2 * len(text) >= len(whole)
     return metrics.is_exact(guess["text"], gold)
 
 

@@ -1,0 +1,156 @@
+"""Fits the weights of the product's confidence to results, and says what they are worth where they were not fitted.
+
+    python -m bench.quality.calibrate bench/results/quality.jsonl.gz --out calibration.json
+
+A logistic regression, by Newton's method, on everything the engine weighed (not only what it showed): was the guess
+the gold text, or, for a partial one, at least the first half of it? Fitted on every other package or problem, reported on the
+rest. Laid beside a model's weights, the file is what the engine uses for that model.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bench.quality import metrics
+from bench.quality.outcomes import Outcome, read_outcomes
+from infill_engine.errors import InfillError, InputError
+from infill_engine.rank import BREAKS, Calibration, Features
+
+Floats = NDArray[np.float64]
+NAMES = tuple(field.name for field in fields(Features))
+RIDGE = 2.0  # penalty on the weights of standardised features, in observations
+STEPS = 50
+LEAST = 40  # guesses on either side, below which weights are noise
+
+
+@dataclass(frozen=True, slots=True)
+class Guesses:
+    """What the engine weighed for each hole: features [G, F], whether right [G], the hole's number [G]."""
+
+    features: Floats
+    right: Floats
+    hole: NDArray[np.int64]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench.quality.calibrate", description="Fits confidences.")
+    parser.add_argument("results", type=Path, help="raw results of python -m bench.quality")
+    parser.add_argument("--out", type=Path, required=True, help="calibration.json, to be laid beside the model")
+    parser.add_argument("--system", default="engine")
+    parser.add_argument("--all", action="store_true", help="after the report, fit on all of the results")
+    options = parser.parse_args(sys.argv[1:] if arguments is None else arguments)
+    try:
+        outcomes = [found for found in read_outcomes(options.results) if found.system == options.system]
+        fitting, reporting = halves(outcomes)
+        fitted = fit(guesses_of(fitting))
+        result = {
+            "fitted_on": len(fitting),
+            "reported_on": len(reporting),
+            "built_in": worth(Calibration(), guesses_of(reporting)),
+            "fitted": worth(fitted, guesses_of(reporting)),
+        }
+        if options.all:
+            fitted = fit(guesses_of(outcomes))
+    except InfillError as fault:
+        print(fault, file=sys.stderr)
+        return 2
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    options.out.write_text(fitted.to_json())
+    for name in NAMES:
+        print(f"{name:16} {getattr(Calibration(), name):8.3f} -> {getattr(fitted, name):8.3f}")
+    print(json.dumps(result))
+    return 0
+
+
+def halves(outcomes: Sequence[Outcome]) -> tuple[list[Outcome], list[Outcome]]:
+    """Outcomes of every other cluster, and of the rest: no package is on both sides."""
+    clusters = sorted({outcome.cluster for outcome in outcomes})
+    chosen = set(clusters[::2])
+    return (
+        [outcome for outcome in outcomes if outcome.cluster in chosen],
+        [outcome for outcome in outcomes if outcome.cluster not in chosen],
+    )
+
+
+def guesses_of(outcomes: Sequence[Outcome]) -> Guesses:
+    """The guesses of non-trivial holes. Raises InputError when there are too few to learn from or to judge by."""
+    rows: list[list[float]] = []
+    right: list[float] = []
+    hole: list[int] = []
+    for number, outcome in enumerate(outcomes):
+        for guess in () if outcome.trivial else outcome.guesses:
+            rows.append([float(guess["features"][name]) for name in NAMES])
+            right.append(float(guess["right"]))
+            hole.append(number)
+    if len(rows) < LEAST or not 0 < sum(right) < len(right):
+        raise InputError(
+            f"only {len(rows)} guesses, {int(sum(right))} of them right, in one half of the packages: "
+            "measure more holes, with the engine among the systems"
+        )
+    return Guesses(np.array(rows), np.array(right), np.array(hole))
+
+
+def fit(guesses: Guesses) -> Calibration:
+    """The weights that maximise the penalised likelihood."""
+    mean, spread = guesses.features.mean(0), guesses.features.std(0)
+    varies = spread > 1e-9
+    scale = np.where(varies, spread, 1.0)
+    # A feature that never varies keeps no weight.
+    x = np.hstack([np.ones((len(guesses.right), 1)), np.where(varies, (guesses.features - mean) / scale, 0.0)])
+    penalty = np.diag([0.0, *[RIDGE] * len(NAMES)])
+    weights = np.zeros(x.shape[1])
+    for _ in range(STEPS):
+        probability = _logistic(x @ weights)
+        gradient = x.T @ (guesses.right - probability) - penalty @ weights
+        curvature = (x * (probability * (1 - probability))[:, None]).T @ x + penalty + 1e-9 * np.eye(len(weights))
+        step = np.linalg.solve(curvature, gradient)
+        weights = weights + step
+        if float(np.abs(step).max()) < 1e-8:
+            break
+    raw = weights[1:] / scale
+    bias = float(weights[0] - (raw * mean)[varies].sum())
+    rounded = {name: round(float(value), 5) for name, value in zip(NAMES, np.where(varies, raw, 0.0), strict=True)}
+    return Calibration(bias=round(bias, 5), **rounded)
+
+
+def worth(calibration: Calibration, guesses: Guesses) -> dict[str, Any]:
+    """How good the confidences are over all guesses, and how often the most confident guess of a hole was right.
+
+    `first_right` ranks as the engine does: a guess that breaks the syntax comes after every one that does not.
+    """
+    weights = asdict(calibration)
+    scores = guesses.features @ np.array([weights[name] for name in NAMES]) + calibration.bias
+    probability = np.clip(_logistic(scores), 1e-6, 1 - 1e-6)
+    loss = -np.mean(guesses.right * np.log(probability) + (1 - guesses.right) * np.log(1 - probability))
+    bins = metrics.reliability(probability.tolist(), [bool(value) for value in guesses.right])
+    breaks = guesses.features[:, NAMES.index("new_faults")] >= BREAKS
+    holes = np.unique(guesses.hole)
+    firsts = []
+    for number in holes:
+        members = np.flatnonzero(guesses.hole == number)
+        firsts.append(min(members, key=lambda member: (breaks[member], -probability[member])))
+    return {
+        "guesses": len(guesses.right),
+        "log_loss": round(float(loss), 4),
+        "brier": round(float(np.mean((probability - guesses.right) ** 2)), 4),
+        "ece": round(metrics.expected_calibration_error(bins), 4),
+        "first_right": round(float(guesses.right[firsts].mean()), 4),
+        "first_confidence": round(float(probability[firsts].mean()), 4),
+        "bins": bins,
+    }
+
+
+def _logistic(scores: Floats) -> Floats:
+    clipped: Floats = 1 / (1 + np.exp(-np.clip(scores, -30, 30)))
+    return clipped
+
+
+if __name__ == "__main__":
+    sys.exit(main())

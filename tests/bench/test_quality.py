@@ -1,0 +1,261 @@
+"""Holes, systems and figures, with real text and a scripted model; the whole bench from the command line once."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bench.json_lines import COMMITTED_BYTES, write_lines
+from bench.percentiles import percentile, spread
+from bench.quality.__main__ import main, measure
+from bench.quality.calibrate import Guesses, fit, guesses_of, halves, worth
+from bench.quality.decode import generate
+from bench.quality.holes import KINDS, Task, draw_tasks
+from bench.quality.lengths import fixed_slots
+from bench.quality.ngram import FILE_WEIGHT, NgramModel, NgramTable, count
+from bench.quality.outcomes import ALL, Outcome, calibration_of, judge, read_outcomes, summarise
+from bench.quality.systems import EngineSystem, Reply, WatchedEngine, ask, copy, nothing
+from bench.sources import SourceFile, standard_library
+from infill_engine.errors import InputError
+from infill_engine.models.scripted import ByteVocabulary, Script, ScriptedFamily
+from infill_engine.rank import Calibration
+
+CURSOR = "│"
+
+
+@pytest.fixture(scope="module")
+def files() -> list[SourceFile]:
+    return [file for file in standard_library() if file.path in ("argparse.py", "csv.py", "queue.py", "shlex.py")]
+
+
+def task(marked: str, gold: str, *, cluster: str = "a", kind: str = "line", trivial: bool = False) -> Task:
+    left, right = marked.split(CURSOR)
+    lines = left.split("\n")
+    return Task(f"{cluster}:{marked}", cluster, kind, left + right, len(lines) - 1, len(lines[-1]), gold, trivial)
+
+
+def engine(*rules: tuple[str, tuple[str, ...]]) -> WatchedEngine:
+    return WatchedEngine(ScriptedFamily(Script(rules)), "scripted", Calibration())
+
+
+def test_holes_put_back_give_the_file(files: list[SourceFile]) -> None:
+    tasks = draw_tasks(files, 12, seed=3)
+    texts = {file.text for file in files}
+    for made in tasks:
+        lines = made.text.split("\n")
+        offset = len("\n".join([*lines[: made.row], lines[made.row][: made.column]]))
+        assert made.text[:offset] + made.gold + made.text[offset:] in texts
+        right = lines[made.row][made.column :]
+        assert bool(right.strip()) == (made.kind == "middle")
+        assert made.kind == "block" or "\n" not in made.gold
+        if made.kind == "block":
+            assert 2 <= len(made.gold.split("\n")) <= 5
+            assert lines[made.row][: made.column].strip() == ""
+    counted = {kind: sum(made.kind == kind and not made.trivial for made in tasks) for kind in KINDS}
+    assert counted == dict.fromkeys(KINDS, 12)
+
+
+def test_holes_are_the_same_for_the_same_seed(files: list[SourceFile]) -> None:
+    assert draw_tasks(files, 5, seed=1) == draw_tasks(files, 5, seed=1)
+    assert draw_tasks(files, 5, seed=1) != draw_tasks(files, 5, seed=2)
+
+
+def test_every_package_has_its_share() -> None:
+    body = "".join(f"def name_{n}(value):\n    result = value + {n}\n    return result\n\n\n" for n in range(40))
+    long = [SourceFile("long", f"{n}.py", body) for n in range(9)]
+    tasks = draw_tasks([*long, SourceFile("short", "one.py", body)], 10, seed=0)
+    for kind in KINDS:
+        assert sum(made.kind == kind and not made.trivial and made.cluster == "short" for made in tasks) == 5
+
+
+def test_docstrings_comments_and_data_are_not_drawn() -> None:
+    text = '"""Prose that\nspans lines\n"""\n# remark\nvalue = 1  # remark\nwanted = something()\n'
+    data = "TABLE = [\n" + "".join(f"    ({n}, 'value_{n}'),\n" for n in range(400)) + "]\n"
+    tasks = draw_tasks([SourceFile("a", "a.py", text), SourceFile("a", "data.py", data)], 3, seed=0)
+    assert {made.row for made in tasks} == {5}
+    with pytest.raises(InputError):
+        draw_tasks([SourceFile("a", "a.py", '"""Prose."""\n# remark\n')], 3, seed=0)
+
+
+def test_systems_are_judged_against_the_gold_text() -> None:
+    tasks = [
+        task("first = alpha(1)\nuse(first)\nagain()\nfirst = │\nrest()\n", "alpha(1)"),
+        task("def f():\n    return │\n\n\ng()\n", "one + two", cluster="b"),
+        task("x.y(│)\n", "z", kind="middle", trivial=True),
+    ]
+    systems = {
+        "nothing": nothing,
+        "copy": copy,
+        "engine": EngineSystem(engine(("return ", ("two", "one + two"))), 5_000),
+    }
+    outcomes = measure(tasks, systems, 4, 5_000)
+    summary = summarise(outcomes, 4)
+    assert summary["nothing"][ALL]["n"] == 2
+    assert summary["nothing"][ALL]["abstained"] == 1
+    assert summary["nothing"][ALL]["edit_similarity"] == 0
+    assert summary["copy"][ALL]["exact_match@1"] == 0.5
+    assert summary["engine"]["line"]["exact_match@4"] == 1.0
+    assert summary["engine"][ALL]["late"] == 0
+    assert summary["engine"]["middle (trivial)"]["n"] == 1
+    (asked,) = [outcome for outcome in outcomes if outcome.system == "engine" and outcome.cluster == "b"]
+    assert asked.texts[asked.exact.index(True)] == "one + two"
+    assert sorted(guess["right"] for guess in asked.guesses) == [False, True]
+    shown = calibration_of([outcome for outcome in outcomes if outcome.system == "engine"])["shown"]
+    assert sum(entry["n"] for entry in shown["bins"]) == sum(
+        len(outcome.texts) for outcome in outcomes if outcome.system == "engine" and not outcome.trivial
+    )
+
+
+def test_an_equal_request_is_computed_again() -> None:
+    system = EngineSystem(engine(("return ", ("one",))), 5_000)
+    made = task("def f():\n    return │\n", "one")
+    outcomes = measure([made, made], {"engine": system}, 4, 5_000)
+    assert all(outcome.guesses for outcome in outcomes)
+
+
+@pytest.mark.parametrize(("choice", "slots"), [("predicted", None), ("oracle", None), ("fixed:8", 8)])
+def test_length_choices(choice: str, slots: int | None) -> None:
+    assert fixed_slots(choice) == slots
+
+
+@pytest.mark.parametrize("choice", ["fixed", "fixed:0", "fixed:999", "fixed:x", "gold"])
+def test_other_length_choices_are_refused(choice: str) -> None:
+    with pytest.raises(InputError, match="fixed:N"):
+        fixed_slots(choice)
+
+
+def test_ngram_counts_and_backs_off(tmp_path: Path) -> None:
+    table = count(np.array([5, 6, 7, 5, 6, 7, 5, 6, 8]))
+    assert table.following([5, 6], 3) == {7: 2, 8: 1}
+    assert table.following([6], 2) == {7: 2, 8: 1}
+    assert table.following([9], 2) == {}
+    assert table.following([], 2) == {}
+    table.save(tmp_path / "table.npz")
+    assert NgramTable.load(tmp_path / "table.npz").following([5, 6], 3) == {7: 2, 8: 1}
+    assert count(np.array([1, 2, 3, 1, 2, 3, 4]), drop_rare=True).following([2, 3], 3) == {}
+    model = NgramModel(count(np.array([1, 2, 3] * 3)), count(np.array([1, 2, 9])))
+    scores = model.scores([1, 2])
+    assert scores[9] > scores[3]  # the open file weighs more
+    assert np.exp(scores[9]) == pytest.approx(FILE_WEIGHT / (FILE_WEIGHT + 3))
+
+
+@pytest.mark.parametrize(
+    ("text", "partial", "max_lines", "indent", "expected"),
+    [
+        ("return x\ny", "", 1, "", "return x"),
+        ("return x\n", "re", 1, "", "turn x"),
+        ("if a:\n        b\n    c\nd\n", "", 6, "    ", "if a:\n        b\n    c"),
+        ("a\n    b\n    c\n    d", "", 2, "    ", "a\n    b"),
+    ],
+)
+def test_generation_ends_where_the_hole_does(
+    text: str, partial: str, max_lines: int, indent: str, expected: str
+) -> None:
+    def scores(ids: object) -> dict[int, float]:
+        at = len(list(ids))  # type: ignore[call-overload]
+        return {ord(text[at]): -0.1, ord("#"): -3.0} if at < len(text) else {}
+
+    first = generate(scores, ByteVocabulary(), partial, 2, max_lines, indent)[0]
+    assert first.text == expected
+
+
+def test_a_calibration_learns_what_matters_and_stays_honest() -> None:
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(4000, 10))
+    features[:, 4] = 0.0  # never breaks the syntax
+    truth = 1 / (1 + np.exp(-(2 * features[:, 0] - 1)))
+    guesses = Guesses(features, (rng.random(4000) < truth).astype(float), np.arange(4000) // 4)
+    fitted = fit(guesses)
+    assert fitted.mean_logprob == pytest.approx(2, abs=0.2)
+    assert fitted.bias == pytest.approx(-1, abs=0.2)
+    assert abs(fitted.tokens) < 0.2
+    assert fitted.new_faults == 0  # never seen, so nothing is known of it
+    assert worth(fitted, guesses)["ece"] < 0.03 < worth(Calibration(), guesses)["ece"]
+    assert Calibration.from_json(fitted.to_json()) == fitted
+
+
+@pytest.mark.parametrize(
+    ("text", "partial", "right"),
+    [
+        ("one + two", False, True),
+        ("one", False, False),
+        ("one +", True, True),
+        ("o", True, False),
+        ("two +", True, False),
+    ],
+)
+def test_a_partial_guess_is_right_when_it_is_half_of_the_gold(text: str, partial: bool, right: bool) -> None:
+    guess = {"text": text, "features": {"partial": float(partial)}}
+    reply = Reply(guesses=(guess,))
+    question = ask(task("def f():\n    return │\n", "one + two"), 4)
+    assert judge("engine", question, reply, 150).guesses[0]["right"] is right
+
+
+def test_halves_share_no_package_and_little_is_refused() -> None:
+    outcomes = measure([task(f"x{n} = │\n", "one", cluster=str(n)) for n in range(5)], {"nothing": nothing}, 4, 150)
+    fitting, reporting = halves(outcomes)
+    assert {o.cluster for o in fitting} & {o.cluster for o in reporting} == set()
+    assert len(fitting) + len(reporting) == 5
+    with pytest.raises(InputError, match="measure more holes"):
+        guesses_of(fitting)
+
+
+def test_large_results_are_gzipped(tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    assert write_lines([{"a": 1}], path) == path
+    big = write_lines([{"a": "x" * COMMITTED_BYTES}], path)
+    assert big.name == "r.jsonl.gz"
+    assert not path.exists()
+    assert write_lines([{"a": 1}], path) == path
+    assert not big.exists()
+    path.write_text("{}\n")
+    with pytest.raises(InputError):
+        read_outcomes(path)
+
+
+@pytest.mark.parametrize(
+    ("values", "share", "expected"),
+    [([], 0.5, 0), ([3], 0.99, 3), ([1, 2, 3], 0.5, 2), ([1, 2], 0.5, 1.5), ([0, 100], 0.99, 99)],
+)
+def test_percentile(values: list[float], share: float, expected: float) -> None:
+    assert percentile(values, share) == pytest.approx(expected)
+    assert spread([1.0])["max"] == 1.0
+
+
+def test_the_whole_bench_on_problems(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [
+        {
+            "task_id": f"SingleLineInfilling/HumanEval/{number}/L0",
+            "prompt": "def add(a, b):\n    # sum\n",
+            "suffix": "",
+            "canonical_solution": "    return a + b\n",
+            "test": "def check(candidate):\n    assert candidate(2, 3) == 5\n",
+            "entry_point": "add",
+        }
+        for number in range(2)
+    ]
+    data, script, out = tmp_path / "p.jsonl", tmp_path / "s.json", tmp_path / "results" / "p.jsonl"
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    script.write_text(json.dumps({"rules": [{"before": "", "candidates": ["return a + b", "return a - b"]}]}))
+    arguments = ["--data", str(data), "--model", f"scripted:{script}", "--execute", "--out", str(out)]
+    assert main([*arguments, "--systems", "nothing", "engine", "--budget-ms", "5000"]) == 0
+    last = json.loads(capsys.readouterr().out.strip().split("\n")[-1])
+    assert (last["n"], last["exact_match@4"], last["pass@4"]) == (2, 1.0, 1.0)
+    assert last["systems"]["nothing"][ALL]["pass@1"] == 0.0
+    assert {"edit_similarity", "abstained", "parse_rate", "p50_ms", "p99_ms", "late"} <= last.keys()
+    outcomes = read_outcomes(out)
+    assert len(outcomes) == 4
+    assert isinstance(outcomes[0], Outcome)
+    assert {path.name for path in out.parent.iterdir()} == {"p.jsonl", "p.png", "p-reliability.png", "p-summary.json"}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--packages", "/nowhere"], ["--execute"], ["--lengths", "long"], ["--systems", "oracle"], ["--data", "/nowhere"]],
+)
+def test_bad_options_are_told(arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "a.py").write_text("value = compute(argument)\n")
+    assert main(["--packages", str(tmp_path), "--model", "scripted", *arguments]) == 2
+    assert capsys.readouterr().err
