@@ -37,6 +37,7 @@ from infill_engine.worker.protocol import (
     read_frame_async,
 )
 from lsp_server import watchdog
+from lsp_server.flight import Flight, OnSketch
 from lsp_server.settings import EngineChoice
 from lsp_server.watchdog import Watchdog
 
@@ -54,26 +55,12 @@ HUNG = "The infill engine no longer answered and is being restarted."
 _SAYS_NOTHING_OF_LIFE = (Reason.CANCELLED, Reason.SUPERSEDED)
 
 Command = Callable[[EngineChoice], Sequence[str]]
-OnSketch = Callable[[Sketch], None]
 log = logging.getLogger(__name__)
 
 
 def worker_command(choice: EngineChoice) -> Sequence[str]:
     """The command line that starts the worker for an engine."""
     return (sys.executable, "-m", "infill_engine.worker", "--model", choice.model, "--device", choice.device)
-
-
-@dataclass(slots=True, eq=False)
-class _Flight:
-    """One infill on its way. One that nobody waited for yet is speculative and worth finishing."""
-
-    id: int
-    document: str
-    request: InfillRequest
-    answer: "asyncio.Future[Answer]"
-    waiting: int = 0
-    watchers: list[OnSketch] = field(default_factory=list)
-    watched: bool = False  # whether the worker has been told to
 
 
 @dataclass(eq=False)
@@ -92,8 +79,8 @@ class EngineClient:
     _choice: EngineChoice = field(default_factory=EngineChoice)
     _supervision: "asyncio.Task[None] | None" = None
     _process: asyncio.subprocess.Process | None = None
-    _flights: dict[int, _Flight] = field(default_factory=dict)
-    _newest: dict[str, _Flight] = field(default_factory=dict)  # by document, done or not
+    _flights: dict[int, Flight] = field(default_factory=dict)
+    _newest: dict[str, Flight] = field(default_factory=dict)  # by document, done or not
     _ids: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
     _told: set[str] = field(default_factory=set)
     _switching: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -174,27 +161,27 @@ class EngineClient:
             task.cancel()
             await asyncio.wait((task,), timeout=2 * EXIT_SECONDS)
 
-    def _flight(self, document: str, request: InfillRequest, due: float) -> _Flight | None:
+    def _flight(self, document: str, request: InfillRequest, due: float) -> Flight | None:
         newest = self._newest.get(document)
-        if newest is not None and newest.request == request and _worth_joining(newest):
+        if newest is not None and newest.request == request and newest.worth_joining():
             return newest
         if newest is not None:
             self._withdraw(newest, Reason.SUPERSEDED)
         if self.status.state is not State.READY:
             return None
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        flight = _Flight(next(self._ids), document, request, future)
+        flight = Flight(next(self._ids), document, request, future)
         if not self._send(Infill(flight.id, document, request, due - WAY_BACK_SECONDS)):
             return None
         self._flights[flight.id] = self._newest[document] = flight
         return flight
 
-    def _watch(self, flight: _Flight, on_sketch: OnSketch) -> None:
+    def _watch(self, flight: Flight, on_sketch: OnSketch) -> None:
         flight.watchers.append(on_sketch)
         if not flight.watched and not flight.answer.done():
             flight.watched = self._send(Watch(flight.id))
 
-    def _withdraw(self, flight: _Flight, reason: Reason) -> None:
+    def _withdraw(self, flight: Flight, reason: Reason) -> None:
         if not flight.answer.done():
             self._flights.pop(flight.id, None)
             flight.answer.set_result(Answer(reason=reason))
@@ -330,11 +317,3 @@ class EngineClient:
         if sentence not in self._told:
             self._told.add(sentence)
             self.on_trouble(sentence)
-
-
-def _worth_joining(flight: _Flight) -> bool:
-    """Still on its way, or answered in full. What a deadline cut short may do better on a second try."""
-    if not flight.answer.done():
-        return True
-    answer = flight.answer.result()
-    return bool(answer.candidates) and not any(candidate.partial for candidate in answer.candidates)

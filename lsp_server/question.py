@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from infill_engine.types import Answer, InfillRequest, Reason
 from lsp_server.convert import Place
 from lsp_server.documents import Snapshot
-from lsp_server.engine_client import OnSketch
+from lsp_server.flight import OnSketch
 from lsp_server.session import Session
 from lsp_server.settings import ServerSettings
 from lsp_server.wire import arrived

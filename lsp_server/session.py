@@ -40,6 +40,7 @@ class Session:
     options: dict[str, Any] = field(default_factory=dict)  # all that the user has set, as it came
     can_pull_settings: bool = False
     can_register_settings: bool = False
+    offers_completion: bool = False
     initialized: bool = False
     reporter: StatusReporter = field(init=False)
     engine: EngineClient = field(init=False)

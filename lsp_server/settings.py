@@ -6,6 +6,7 @@ A value that does not fit is reported once in words and replaced by its default;
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from enum import StrEnum
 from typing import Any
 
 SECTION = "infill"
@@ -40,6 +41,14 @@ DEFAULT_EXCLUDES = (
 )
 
 
+class Fallback(StrEnum):
+    """Whether to offer ordinary completion too."""
+
+    AUTO = "auto"  # to clients without inline completion
+    ALWAYS = "always"
+    NEVER = "never"
+
+
 @dataclass(frozen=True, slots=True)
 class EngineChoice:
     """Which engine the worker runs. A change restarts it."""
@@ -54,7 +63,8 @@ class ServerSettings:
 
     `languages` says yes or no by LSP language identifier; "*" is for those not named. `excludes` are patterns in
     .gitignore syntax, matched against paths inside the workspace. `show_threshold` is the least confidence, 0 to 1, of
-    the best candidate that is shown without being asked for.
+    the best candidate that is shown without being asked for. `completion_fallback` is read when a client introduces
+    itself; later it can only be switched off.
     """
 
     enable: bool = True
@@ -63,6 +73,7 @@ class ServerSettings:
     candidates: int = 4
     show_threshold: float = 0.1
     excludes: tuple[str, ...] = DEFAULT_EXCLUDES
+    completion_fallback: Fallback = Fallback.AUTO
     engine: EngineChoice = field(default_factory=EngineChoice)
 
     def allows_language(self, language: str) -> bool:
@@ -105,6 +116,14 @@ def _boolean(value: object) -> bool:
     if not isinstance(value, bool):
         raise ValueError
     return value
+
+
+def _fallback(value: object) -> Fallback:
+    if isinstance(value, bool):
+        return Fallback.ALWAYS if value else Fallback.NEVER
+    if value != Fallback.AUTO.value:
+        raise ValueError
+    return Fallback.AUTO
 
 
 def _languages(value: object) -> Mapping[str, bool]:
@@ -162,6 +181,7 @@ _READERS: dict[str, tuple[str, str, Callable[[object], object]]] = {
     "candidates": ("candidates", f"a whole number from 1 to {MOST_CANDIDATES}", _whole(1, MOST_CANDIDATES)),
     "showThreshold": ("show_threshold", "a number from 0 to 1", _share),
     "excludes": ("excludes", "a list of patterns in .gitignore syntax", _strings),
+    "completionFallback": ("completion_fallback", '"auto", true or false', _fallback),
     "model": ("model", 'a name such as "default", or the path of a model\'s folder', _name),
     "device": ("device", 'a device such as "auto", "cpu" or "cuda"', _name),
 }

@@ -7,8 +7,12 @@ from lsprotocol import types
 
 from lsp_server.excludes import bad_patterns
 from lsp_server.session import Session
-from lsp_server.settings import KEYS, SECTION, read_settings
+from lsp_server.settings import KEYS, SECTION, Fallback, read_settings
 
+TOO_LATE = (
+    "infill-ls: completionFallback cannot be switched on while the server runs. Set it in the editor's initialization "
+    "options and start the server anew."
+)
 PULL_SECONDS = 1.0  # a client that takes longer to tell its settings is not waited for
 
 
@@ -44,6 +48,8 @@ async def apply_options(session: Session, options: object) -> None:
     )
     for warning in (*warnings, *wrong):
         session.warn_once(warning)
+    if settings.completion_fallback is Fallback.ALWAYS and not session.offers_completion:
+        session.warn_once(TOO_LATE)
     before, session.settings = session.settings, settings
     if not session.initialized:
         return

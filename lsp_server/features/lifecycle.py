@@ -6,6 +6,7 @@ from lsprotocol import types
 from pygls.capabilities import get_capability
 
 from lsp_server.excludes import path_of
+from lsp_server.features import completion
 from lsp_server.features.configuration import apply_options, pull_settings
 from lsp_server.session import Session
 from lsp_server.settings import SECTION
@@ -26,6 +27,9 @@ def initialize(session: Session, params: types.InitializeParams) -> None:
     if isinstance(options, Mapping) and isinstance(options.get(SECTION), Mapping):
         options = options[SECTION]
     session.first_options = options
+    session.offers_completion = completion.is_wanted(capabilities, options)
+    if session.offers_completion:
+        completion.register(session)
 
 
 def initialized(session: Session, _params: types.InitializedParams) -> None:

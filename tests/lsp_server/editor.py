@@ -151,6 +151,14 @@ class Editor:
         async with asyncio.timeout(WAIT):
             return await self.client.protocol.send_request_async("infill/candidates", params)
 
+    async def complete(self, uri: str, **context: Any) -> types.CompletionList | None:
+        """What `textDocument/completion` offers at the cursor."""
+        position = self.position(self.texts[uri].split(CURSOR)[0])
+        document = types.TextDocumentIdentifier(uri)
+        params = types.CompletionParams(document, position, types.CompletionContext(**context) if context else None)
+        async with asyncio.timeout(WAIT):
+            return await self.client.text_document_completion_async(params)
+
     async def end(self) -> None:
         """Leave as an editor does."""
         if not self._ended:

@@ -6,7 +6,7 @@ from lsp_server.documents import Documents
 from lsp_server.excludes import bad_patterns, is_excluded
 from lsp_server.request import BEFORE_CHARS, build_request, build_request_with
 from lsp_server.server import create_server
-from lsp_server.settings import DEFAULT_EXCLUDES, KEYS, EngineChoice, ServerSettings, read_settings
+from lsp_server.settings import DEFAULT_EXCLUDES, KEYS, EngineChoice, Fallback, ServerSettings, read_settings
 
 DEFAULTS = ServerSettings()
 
@@ -23,6 +23,9 @@ GOOD = [
     ({"languages": {"markdown": False}}, ServerSettings(languages={"*": True, "markdown": False})),
     ({"excludes": []}, ServerSettings(excludes=())),
     ({"model": " ./m ", "device": "cuda:1"}, ServerSettings(engine=EngineChoice("./m", "cuda:1"))),
+    ({"completionFallback": "auto"}, DEFAULTS),
+    ({"completionFallback": True}, ServerSettings(completion_fallback=Fallback.ALWAYS)),
+    ({"completionFallback": False}, ServerSettings(completion_fallback=Fallback.NEVER)),
     (dict.fromkeys(KEYS), DEFAULTS),
 ]
 
@@ -53,6 +56,8 @@ BAD = [
     ("model", "", "name"),
     ("model", "a\0b", "name"),
     ("device", 0, "device"),
+    ("completionFallback", "always", '"auto", true or false'),
+    ("completionFallback", 1, '"auto", true or false'),
     ("budgetms", 100, "unknown"),
     ("x" * 500, 1, "unknown"),
 ]
@@ -66,6 +71,10 @@ def test_a_bad_entry_is_named_and_replaced_by_its_default(key: str, value: objec
     assert expected in warning
     assert len(warning) < 400
     assert 11 in (read.candidates, read.budget_ms)
+
+
+def test_the_time_that_is_promised() -> None:
+    assert (DEFAULTS.budget_ms, DEFAULTS.candidates) == (150, 4)
 
 
 @pytest.mark.parametrize("user", ["text", 5, ["enable"], True])

@@ -1,0 +1,105 @@
+"""textDocument/completion, for editors without inline completion: the same candidates, as entries of a list."""
+
+import re
+from functools import partial
+from typing import Any
+
+from lsprotocol import types
+from pygls.capabilities import get_capability
+
+from infill_engine.lines import first_line
+from infill_engine.types import Candidate
+from lsp_server.convert import to_place, to_span
+from lsp_server.documents import Snapshot
+from lsp_server.extensions import accepted_command
+from lsp_server.question import OVERTAKEN, Question, Reply, at, put
+from lsp_server.session import Session
+from lsp_server.settings import Fallback, read_settings
+
+# A space is none of them: where Enter takes an entry, every line break after a space would.
+TRIGGERS = (".", "(", "[", "{", ",", "=")
+CUT_OFF = " …"
+
+_WORD = re.compile(r"\w*\Z")
+
+
+def is_wanted(capabilities: types.ClientCapabilities, options: object) -> bool:
+    """Whether a client is to be offered completion, by what it can and what its user has set."""
+    fallback = read_settings(options)[0].completion_fallback
+    if fallback is Fallback.AUTO:
+        return get_capability(capabilities, "text_document.inline_completion") is None
+    return fallback is Fallback.ALWAYS
+
+
+def register(session: Session) -> None:
+    """Offer completion. Only before `initialize` is answered."""
+    feature: Any = session.protocol.fm.feature
+    options = types.CompletionOptions(trigger_characters=list(TRIGGERS))
+    feature(types.TEXT_DOCUMENT_COMPLETION, options)(partial(completion, session))
+
+
+async def completion(session: Session, params: types.CompletionParams) -> types.CompletionList | None:
+    """Answer by the deadline, whatever happens; null for a request that was cancelled or overtaken."""
+    if session.settings.completion_fallback is Fallback.NEVER:
+        return _list([])
+    context = params.context
+    # Also a client that asks at every identifier says so; but none of them asks after a deletion unless told to.
+    invoked = context is None or context.trigger_kind is types.CompletionTriggerKind.Invoked
+    reply = await put(
+        session,
+        params.text_document.uri,
+        partial(_question, session, params),
+        invoked=invoked,
+        threshold=session.settings.show_threshold,
+    )
+    if reply.answer.reason in OVERTAKEN:
+        return None
+    return _list(_items(session, reply))
+
+
+def _question(session: Session, params: types.CompletionParams, snapshot: Snapshot) -> Question:
+    return at(session, snapshot, to_place(snapshot.lines, params.position, session.encoding))
+
+
+def _items(session: Session, reply: Reply) -> list[types.CompletionItem]:
+    snapshot, question = reply.snapshot, reply.question
+    if snapshot is None or question is None:
+        return []
+    row, column = question.start
+    # Editors compare an entry with the word before the cursor, whose beginning a candidate does not repeat.
+    found = _WORD.search(snapshot.lines[row][:column])
+    word = found[0] if found else ""
+    span = to_span(snapshot.lines, (row, column - len(word)), question.end, session.encoding)
+    return [
+        _item(candidate, word, span, accepted_command(snapshot.uri, snapshot.client_version, index), index)
+        for index, candidate in enumerate(reply.answer.candidates)
+    ]
+
+
+def _item(
+    candidate: Candidate, word: str, span: types.Range, command: types.Command, index: int
+) -> types.CompletionItem:
+    text = word + candidate.text
+    return types.CompletionItem(
+        label=_label(text),
+        kind=types.CompletionItemKind.Text,
+        detail=f"infill · {100 * candidate.confidence:.0f} %",
+        sort_text=f"{index:02}",
+        filter_text=text,
+        insert_text_format=types.InsertTextFormat.PlainText,
+        insert_text_mode=types.InsertTextMode.AsIs,
+        text_edit=types.TextEdit(span, text),
+        command=command,
+    )
+
+
+def _label(text: str) -> str:
+    """The first line that shows anything."""
+    shown = text.strip()
+    first = first_line(shown)
+    return first if first == shown else first + CUT_OFF
+
+
+def _list(items: list[types.CompletionItem]) -> types.CompletionList:
+    # Incomplete: with every character typed there may be others.
+    return types.CompletionList(is_incomplete=True, items=items)

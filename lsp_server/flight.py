@@ -1,0 +1,30 @@
+"""One request to the worker while it is under way, and a little longer."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from infill_engine.types import Answer, InfillRequest
+from infill_engine.worker.protocol import Sketch
+
+OnSketch = Callable[[Sketch], None]
+
+
+@dataclass(slots=True, eq=False)
+class Flight:
+    """One infill on its way. One that nobody waited for yet is speculative and worth finishing."""
+
+    id: int
+    document: str
+    request: InfillRequest
+    answer: "asyncio.Future[Answer]"
+    waiting: int = 0
+    watchers: list[OnSketch] = field(default_factory=list)
+    watched: bool = False  # whether the worker has been told to
+
+    def worth_joining(self) -> bool:
+        """Still on its way, or answered in full. What a deadline cut short may do better on a second try."""
+        if not self.answer.done():
+            return True
+        answer = self.answer.result()
+        return bool(answer.candidates) and not any(candidate.partial for candidate in answer.candidates)

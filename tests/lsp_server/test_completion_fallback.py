@@ -1,0 +1,134 @@
+"""Ordinary completion for editors that know no inline completion: who gets it, and what an entry is."""
+
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from capabilities import BARE, NEOVIM, VSCODE
+from editor import Editor, editor
+from lsprotocol import types
+
+SCRIPT = {
+    "rules": [
+        {"before": "x = ", "candidates": ["alpha(1)", "beta(2)"]},
+        {"before": "value = pr", "candidates": ["int(a)", "ecious"]},
+        {"before": "naïve_né", "candidates": ["e(a)"]},
+        {"before": "def f():\n    ", "candidates": ["a = 1\n    return a\n"]},
+    ]
+}
+WEAK = types.CompletionTriggerKind.TriggerCharacter
+AGAIN = types.CompletionTriggerKind.TriggerForIncompleteCompletions
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def running() -> AsyncIterator[Editor]:
+    async with editor(BARE, SCRIPT, options={"budgetMs": 5000}) as made:
+        await made.ready()
+        yield made
+
+
+@pytest.fixture
+def bare(running: Editor) -> Iterator[Editor]:
+    yield running
+    running.close_all()
+
+
+OFFERED = [
+    (BARE, None, True),
+    (BARE, False, False),
+    (BARE, "auto", True),
+    (NEOVIM, None, False),
+    (VSCODE, None, False),
+    (NEOVIM, True, True),
+    (VSCODE, "nonsense", False),
+]
+
+
+@pytest.mark.parametrize(("capabilities", "fallback", "expected"), OFFERED)
+async def test_who_is_offered_completion(capabilities: dict[str, Any], fallback: object, expected: bool) -> None:
+    options: dict[str, Any] = {"enable": False, "completionFallback": fallback}
+    async with editor(capabilities, options=options) as made:
+        provider = made.capabilities.completion_provider
+        assert (provider is not None) is expected
+        assert made.capabilities.inline_completion_provider is not None
+        if provider is not None:
+            assert " " not in provider.trigger_characters
+            assert not provider.resolve_provider
+
+
+async def test_the_same_candidates_in_the_same_order(bare: Editor) -> None:
+    uri = bare.open("x = │\nrest()\n", "file:///project/same.py")
+    listed = await bare.complete(uri)
+    assert listed.is_incomplete
+    assert [item.label for item in listed.items] == await bare.ask(uri) == ["alpha(1)", "beta(2)"]
+    assert [item.sort_text for item in listed.items] == ["00", "01"]
+    first = listed.items[0]
+    shown = round(100 * (await bare.candidates(uri)).candidates[0].confidence)
+    assert first.detail == f"infill · {shown} %"
+    assert first.text_edit == types.TextEdit(types.Range(types.Position(0, 4), types.Position(0, 4)), "alpha(1)")
+    assert (first.insert_text_format, first.preselect) == (types.InsertTextFormat.PlainText, None)
+    assert first.command.command == "infill.accepted"
+
+
+WORDS = [
+    # the text, the column where the word begins in UTF-16 units, and what replaces it
+    ("value = pr│", 8, ["print(a)", "precious"]),
+    ("'😀'; value = pr│)", 14, ["print(a)", "precious"]),
+    ("naïve_né│\n", 0, ["naïve_née(a)"]),
+]
+
+
+@pytest.mark.parametrize(("marked", "start", "expected"), WORDS)
+async def test_the_word_before_the_cursor_is_part_of_an_entry(
+    bare: Editor, marked: str, start: int, expected: list[str]
+) -> None:
+    uri = bare.open(marked, "file:///project/words.py")
+    listed = await bare.complete(uri)
+    assert [item.text_edit.new_text for item in listed.items] == expected
+    assert [item.filter_text for item in listed.items] == expected
+    cursor = bare.position(marked.split("│")[0])
+    for item in listed.items:
+        assert item.text_edit.range == types.Range(types.Position(0, start), cursor)
+
+
+async def test_several_lines_have_a_label_of_one(bare: Editor) -> None:
+    uri = bare.open("def f():\n    │", "file:///project/lines.py")
+    (item,) = (await bare.complete(uri)).items
+    assert item.label == "a = 1 …"
+    assert item.text_edit.new_text.startswith("a = 1\n    return a")
+    assert item.insert_text_mode is types.InsertTextMode.AsIs
+
+
+async def test_what_was_not_asked_for_by_hand(bare: Editor) -> None:
+    uri = bare.open("x = ab│\n", "file:///project/hand.py")
+    bare.type(uri, "", delete_left=2)
+    for kind in (WEAK, AGAIN):
+        assert not (await bare.complete(uri, trigger_kind=kind)).items
+    asked = await bare.complete(uri, trigger_kind=types.CompletionTriggerKind.Invoked)
+    assert [item.label for item in asked.items] == ["alpha(1)", "beta(2)"]
+    bare.configure({"showThreshold": 1.0})
+    assert not (await bare.complete(uri)).items
+    bare.configure({"showThreshold": 0.1})
+
+
+async def test_silence_is_an_empty_list(bare: Editor) -> None:
+    uri = bare.open("nothing known│", "file:///project/silence.py")
+    assert not (await bare.complete(uri)).items
+    bare.configure({"completionFallback": False})
+    uri = bare.open("x = │", "file:///project/off.py")
+    assert not (await bare.complete(uri)).items
+    bare.configure({"completionFallback": "auto"})
+    assert len((await bare.complete(uri)).items) == 2
+
+
+async def test_switching_it_on_later_is_refused_in_words() -> None:
+    async with editor(NEOVIM, SCRIPT) as made:
+        await made.ready()
+        made.configure({"completionFallback": True})
+        await made.until(lambda: made.messages)
+        (message,) = made.messages
+        assert "completionFallback" in message
+        assert "initialization options" in message
