@@ -3,8 +3,8 @@
     python -m bench.quality.calibrate bench/results/quality.jsonl.gz --out calibration.json
 
 A logistic regression, by Newton's method, on everything the engine weighed (not only what it showed): was the guess
-the gold text, or, for a partial one, at least the first half of it? Fitted on every other package or problem, reported on the
-rest. Laid beside a model's weights, the file is what the engine uses for that model.
+the gold text, or, for a partial one, at least the first half of it? Fitted on every other package or problem, reported
+on the rest. Laid beside a model's weights, the file is what the engine uses for that model.
 """
 
 import argparse
