@@ -76,6 +76,8 @@ class WireProtocol(LanguageServerProtocol):
 
     def _decode(self, message: dict[str, Any]) -> Any:
         message.setdefault("jsonrpc", self.VERSION)
+        if message.get("method") == types.INITIALIZE:
+            _take_null_for_yes(message)
         ours = extensions.REQUESTS.get(message.get("method", "")) if "id" in message else None
         if ours is not None:
             return self._converter.structure(mended(message), ours)
@@ -105,6 +107,15 @@ def mended(message: dict[str, Any]) -> Any:
         if params["context"].get("triggerKind") not in (1, 2):
             params["context"]["triggerKind"] = types.InlineCompletionTriggerKind.Automatic.value
     return copy
+
+
+def _take_null_for_yes(message: dict[str, Any]) -> None:
+    """Emacs' lsp-mode knows inline completion and says so with a null, as if it had said nothing."""
+    value: Any = message
+    for key in ("params", "capabilities", "textDocument"):
+        value = value.get(key) if isinstance(value, dict) else None
+    if isinstance(value, dict) and value.get("inlineCompletion", ...) is None:
+        value["inlineCompletion"] = {}
 
 
 def _in_range(value: Any) -> Any:

@@ -9,6 +9,9 @@ from capabilities import BARE, NEOVIM, VSCODE
 from editor import Editor, editor
 from lsprotocol import types
 
+from lsp_server.features.completion import is_wanted
+from lsp_server.server import create_server
+
 SCRIPT = {
     "rules": [
         {"before": "x = ", "candidates": ["alpha(1)", "beta(2)"]},
@@ -57,6 +60,24 @@ async def test_who_is_offered_completion(capabilities: dict[str, Any], fallback:
         if provider is not None:
             assert " " not in provider.trigger_characters
             assert not provider.resolve_provider
+
+
+SAID = [
+    ({}, True),
+    ({"textDocument": {}}, True),
+    ({"textDocument": {"inlineCompletion": {}}}, False),
+    ({"textDocument": {"inlineCompletion": {"dynamicRegistration": True}}}, False),
+    ({"textDocument": {"inlineCompletion": None}}, False),  # Emacs' lsp-mode means yes
+    ({"textDocument": None}, True),
+]
+
+
+@pytest.mark.parametrize(("capabilities", "expected"), SAID, ids=str)
+async def test_how_a_client_says_that_it_can_do_better(capabilities: dict[str, Any], expected: bool) -> None:
+    server, _ = create_server()
+    params = {"processId": None, "rootUri": None, "capabilities": capabilities}
+    message = server.protocol._decode({"id": 1, "method": "initialize", "params": params})
+    assert is_wanted(message.params.capabilities, None) is expected
 
 
 async def test_the_same_candidates_in_the_same_order(bare: Editor) -> None:
