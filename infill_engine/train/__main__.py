@@ -11,6 +11,7 @@ import argparse
 import signal
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -122,7 +123,7 @@ def train(run: Run, batches: DataLoader[dict[str, Tensor]], options: argparse.Na
     decays = ends - options.decay_minutes * 60
     decaying = False
     last_step = run.progress.steps + options.steps if options.steps else None
-    sums: dict[str, float] = {}
+    sums: Counter[str] = Counter()
     for batch in batches:
         now = time.monotonic()
         if run.stopping or now >= ends or run.progress.steps == last_step:
@@ -133,8 +134,7 @@ def train(run: Run, batches: DataLoader[dict[str, Tensor]], options: argparse.Na
         share = max(0.02, (ends - now) / (ends - decays)) if decaying else 1.0
         set_rate(run.optimisers, share * min(1.0, (run.progress.steps + 1) / WARMUP_STEPS))
         found = step(run, compute, batch, canvases=run.progress.tokens >= options.streams_first)
-        for name, value in found.items():
-            sums[name] = sums.get(name, 0.0) + value.item()
+        sums.update({name: value.item() for name, value in found.items()} | {"steps": 1})
         if run.progress.steps % REPORT_EVERY == 0:
             last_reported = _report(run, sums, last_reported, ends, batch["tokens"].numel())
             sums.clear()
@@ -176,10 +176,11 @@ def _compiled_losses(run: Run, *, eager: bool) -> Callable[[dict[str, Tensor], b
     return compute if eager else torch.compile(compute)
 
 
-def _report(run: Run, sums: dict[str, float], since: float, ends: float, tokens: int) -> float:
+def _report(run: Run, sums: Counter[str], since: float, ends: float, tokens: int) -> float:
     now = time.monotonic()
-    rate = REPORT_EVERY * tokens / (now - since)
-    means = {name: round(value / REPORT_EVERY, 4) for name, value in sums.items()}
+    steps = sums.pop("steps")
+    rate = steps * tokens / (now - since)
+    means = {name: round(value / steps, 4) for name, value in sums.items()}
     append_log(run.folder / "log.jsonl", {"step": run.progress.steps, "tokens": run.progress.tokens, **means})
     left = max(0.0, ends - now) / 60
     print(

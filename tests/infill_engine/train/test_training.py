@@ -78,3 +78,13 @@ def test_missing_parts_are_said(tmp_path: Path) -> None:
     )
     assert ran.returncode == 1
     assert "infill_engine.train.pack" in ran.stderr
+
+
+def test_the_losses_can_be_drawn(tmp_path: Path) -> None:
+    log = [
+        {"tokens": 1e6 * n, "prefix": 9 / n, "suffix": 9 / n} | ({"canvas": 9 / n} if n > 3 else {}) for n in (1, 2, 4)
+    ]
+    (tmp_path / "log.jsonl").write_text("".join(json.dumps(entry) + "\n" for entry in log))
+    ran = subprocess.run([sys.executable, "-m", "infill_engine.train.plot", "--run", str(tmp_path)])
+    assert ran.returncode == 0
+    assert (tmp_path / "losses.png").read_bytes().startswith(b"\x89PNG")
