@@ -1,0 +1,31 @@
+-- What vim.lsp.enable('infill_ls') starts. `:help infill-config` says how to change it.
+local server = require('infill.server')
+
+---@type vim.lsp.Config
+return {
+  cmd = server.command(),
+  -- No `filetypes`: the server takes every language that its settings allow. What is no file of the user's is left out here.
+  root_dir = function(bufnr, on_dir)
+    if server.attachable(bufnr) then
+      on_dir(server.root(bufnr))
+    end
+  end,
+  -- One server for all projects: each loads the model anew. Its folders are told when a buffer is attached.
+  reuse_client = function(client, config)
+    return client.name == config.name and not client:is_stopped()
+  end,
+  settings = { infill = vim.empty_dict() },
+  handlers = {
+    ['infill/status'] = function(_, params, ctx)
+      require('infill.status').told(ctx.client_id, params)
+    end,
+    ['$/progress'] = function(err, params, ctx)
+      if not require('infill.candidates').progress(params) then
+        return vim.lsp.handlers['$/progress'](err, params, ctx)
+      end
+    end,
+  },
+  on_exit = function(code, signal, client_id)
+    server.ended(code, signal, client_id)
+  end,
+}

@@ -1,0 +1,108 @@
+--- Accepting ghost text: all of it, a word, a line. Each is an undo step of its own.
+local ghost = require('infill.ghost')
+local keys = require('infill.keys')
+local stats = require('infill.stats')
+
+local M = {}
+
+---@alias infill.Part 'all'|'word'|'line'
+
+---@type fun()? runs once the undo step before it has ended
+local waiting
+
+--- False when there is no ghost text, or none that still fits.
+---@param part infill.Part
+---@return boolean
+function M.accept(part)
+  local bufnr = vim.api.nvim_get_current_buf()
+  if ghost.rest(bufnr) then
+    M.as_undo_step(function()
+      M._insert(bufnr, part)
+    end)
+    return true
+  elseif ghost.is_foreign(bufnr) then
+    return vim.lsp.inline_completion.get({ bufnr = bufnr })
+  end
+  ghost.clear(bufnr)
+  return false
+end
+
+--- False when there was no ghost text.
+---@return boolean
+function M.dismiss()
+  local bufnr = vim.api.nvim_get_current_buf()
+  local shown = ghost.rest(bufnr) ~= nil
+  ghost.clear(bufnr)
+  if shown then
+    stats.count('dismissed')
+  end
+  return shown
+end
+
+--- Changes the text in insert mode such that one undo takes back this change and nothing else.
+---@param change fun()
+function M.as_undo_step(change)
+  waiting = change
+  -- By keys, because only CTRL-G u breaks the undo sequence inside of an insertion; also, it may be called from an
+  -- <expr> mapping, where the text is locked.
+  keys.feed('<C-g>u<Cmd>lua require("infill.accept")._run()<CR><C-g>u')
+end
+
+--- Puts text in place of a range and the cursor behind it.
+---@param bufnr integer
+---@param start [integer, integer] row and byte column, 0-based
+---@param finish [integer, integer]
+---@param text string
+function M.put(bufnr, start, finish, text)
+  local lines = vim.split(text, '\n', { plain = true })
+  vim.api.nvim_buf_set_text(bufnr, start[1], start[2], finish[1], finish[2], lines)
+  local column = #lines[#lines] + (#lines == 1 and start[2] or 0)
+  vim.api.nvim_win_set_cursor(0, { start[1] + #lines, column })
+end
+
+function M._run()
+  local change = waiting
+  waiting = nil
+  if change then
+    change()
+  end
+end
+
+---@param bufnr integer
+---@param part infill.Part
+function M._insert(bufnr, part)
+  local rest, command = ghost.rest(bufnr)
+  if not rest then
+    return
+  end
+  local text = M._first(part, rest)
+  local row, column = unpack(vim.api.nvim_win_get_cursor(0))
+  local here = { row - 1, column }
+  if text ~= rest then
+    M.put(bufnr, here, here, text)
+    ghost.follow(bufnr)
+    return stats.count('accepted_in_part')
+  end
+  local client = vim.lsp.get_clients({ name = require('infill.hooks').NAME, bufnr = bufnr })[1]
+  ghost.clear(bufnr)
+  M.put(bufnr, here, here, text)
+  stats.count('accepted')
+  if command and client then
+    client:exec_cmd(command, { bufnr = bufnr })
+  end
+end
+
+---@param part infill.Part
+---@param text string
+---@return string
+function M._first(part, text)
+  if part == 'word' then
+    -- A run of word characters, or of others, with the blanks before it. Bytes beyond ASCII count as word characters.
+    return text:match('^%s*[%w_\128-\255]+') or text:match('^%s*[^%w_%s\128-\255]+') or text
+  elseif part == 'line' then
+    return text:match('^\n*[^\n]*')
+  end
+  return text
+end
+
+return M

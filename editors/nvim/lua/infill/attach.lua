@@ -1,0 +1,47 @@
+--- A buffer that the server begins or ceases to serve.
+local M = {}
+
+local FOLLOWED = { 'CursorMovedI', 'TextChangedI', 'TextChangedP' }
+
+---@param client vim.lsp.Client
+---@param bufnr integer
+function M.attach(client, bufnr)
+  local ghost = require('infill.ghost')
+  local server = require('infill.server')
+  local misfit = server.misfit(client.server_info)
+  if misfit then
+    server.tell_once(misfit, vim.log.levels.WARN)
+  end
+  ghost.watch(client)
+  server.add_folder(client, bufnr)
+  local group = vim.api.nvim_create_augroup('infill.buffer:' .. bufnr, {})
+  vim.api.nvim_create_autocmd(FOLLOWED, {
+    group = group,
+    buffer = bufnr,
+    callback = function()
+      ghost.follow(bufnr)
+    end,
+  })
+  vim.api.nvim_create_autocmd('InsertLeave', {
+    group = group,
+    buffer = bufnr,
+    callback = function()
+      ghost.forget(bufnr)
+    end,
+  })
+  local options = require('infill.config').get()
+  if options then
+    vim.lsp.inline_completion.enable(true, { bufnr = bufnr })
+    require('infill.keys').set_all(bufnr, options.keys --[[@as table]])
+    ghost.ask(bufnr)
+  end
+end
+
+---@param bufnr integer
+function M.detach(bufnr)
+  require('infill.ghost').forget(bufnr)
+  pcall(vim.api.nvim_del_augroup_by_name, 'infill.buffer:' .. bufnr)
+  require('infill.keys').remove_all(bufnr)
+end
+
+return M

@@ -1,0 +1,153 @@
+--- The sub-commands of `:Infill`.
+local config = require('infill.config')
+local server = require('infill.server')
+
+local M = {}
+
+local NAME = require('infill.hooks').NAME
+
+---@return vim.lsp.Client?
+local function client()
+  return vim.lsp.get_clients({ name = NAME })[1]
+end
+
+---@param lines string[]
+local function say(lines)
+  vim.api.nvim_echo({ { table.concat(lines, '\n') } }, false, {})
+end
+
+--- Sends the server changed settings of ours, on top of those it has.
+---@param change table<string, any>
+local function set(change)
+  for _, running in ipairs(vim.lsp.get_clients({ name = NAME })) do
+    local settings = running.settings.infill or vim.empty_dict()
+    running.settings.infill = vim.tbl_extend('force', settings, change)
+    running:notify('workspace/didChangeConfiguration', { settings = running.settings })
+  end
+  local before = (vim.lsp.config[NAME] or {}).settings or {}
+  -- Also for a server that is started later.
+  vim.lsp.config(NAME, { settings = { infill = vim.tbl_extend('force', before.infill or {}, change) } })
+  for bufnr in pairs((client() or { attached_buffers = {} }).attached_buffers) do
+    require('infill.ghost').clear(bufnr)
+    require('infill.ghost').ask(bufnr)
+  end
+end
+
+---@return table<string, any>
+local function settings()
+  local running = client()
+  return (running and running.settings.infill) or ((vim.lsp.config[NAME] or {}).settings or {}).infill or {}
+end
+
+--- By language; what is not said is allowed.
+---@param languages any
+---@return table<string, boolean>
+local function as_table(languages)
+  if type(languages) ~= 'table' then
+    return { ['*'] = true }
+  elseif not vim.islist(languages) or vim.tbl_isempty(languages) then
+    return languages
+  end
+  local allowed = { ['*'] = false }
+  for _, language in ipairs(languages) do
+    allowed[language] = true
+  end
+  return allowed
+end
+
+--- What was selected of a line; else all of it but its indentation.
+---@param number integer 1-based
+---@return infill.Range
+local function range_in(number)
+  local line = vim.fn.getline(number)
+  local first, last = vim.fn.getpos("'<"), vim.fn.getpos("'>")
+  if vim.fn.visualmode() == 'v' and first[2] == number and last[2] == number then
+    local last_character = vim.fn.matchstr(line:sub(last[3]), '^.')
+    return { row = number - 1, first = first[3] - 1, last = math.min(#line, last[3] - 1 + #last_character) }
+  end
+  return { row = number - 1, first = #line:match('^%s*'), last = #line }
+end
+
+---@type table<string, fun(arguments: table)>
+local COMMANDS = {
+  status = function()
+    say(require('infill.status').lines())
+  end,
+  pick = function(arguments)
+    if arguments.range > 0 and arguments.line1 ~= arguments.line2 then
+      return config.warn('candidates can replace a part of one line, not of several')
+    end
+    require('infill').pick(arguments.range > 0 and range_in(arguments.line1) or nil)
+  end,
+  toggle = function()
+    local enable = settings().enable == false
+    set({ enable = enable })
+    say({ 'infill is ' .. (enable and 'on' or 'off') })
+  end,
+  ['toggle-language'] = function()
+    local running = client()
+    local filetype = vim.bo.filetype
+    local language = running and running.get_language_id(0, filetype) or filetype
+    if language == '' then
+      return config.warn('this buffer has no filetype')
+    end
+    local languages = vim.deepcopy(as_table(settings().languages))
+    local allowed = languages[language]
+    if allowed == nil then
+      allowed = languages['*'] ~= false
+    end
+    languages[language] = not allowed
+    set({ languages = languages })
+    say({ ('infill is %s for %s'):format(allowed and 'off' or 'on', language) })
+  end,
+  restart = function()
+    local running = client()
+    if running and not running:is_stopped() then
+      running:exec_cmd({ title = 'Restart', command = 'infill.restartEngine' })
+      return say({ 'infill: the engine is being restarted' })
+    end
+    local problem = server.missing()
+    if problem then
+      return vim.notify(problem, vim.log.levels.ERROR)
+    end
+    vim.lsp.enable(NAME, false)
+    vim.lsp.enable(NAME)
+    say({ 'infill: the server is being started' })
+  end,
+  log = function()
+    vim.cmd.tabnew(vim.fn.fnameescape(vim.lsp.log.get_filename()))
+    vim.bo.readonly = true
+    vim.cmd.normal({ 'G', bang = true })
+  end,
+  stats = function()
+    say(require('infill.stats').lines())
+  end,
+}
+
+---@param arguments table of nvim_create_user_command
+function M.run(arguments)
+  local problem = server.too_old()
+  if problem then
+    return vim.notify(problem, vim.log.levels.ERROR)
+  end
+  local name = arguments.fargs[1] or 'status'
+  local command = COMMANDS[name]
+  if not command then
+    return config.warn(('no such command: %s; there are %s'):format(name, table.concat(config.names(COMMANDS), ', ')))
+  end
+  command(arguments)
+end
+
+---@param lead string
+---@param line string
+---@return string[]
+function M.complete(lead, line)
+  if line:match('Infill%s+%S+%s') then
+    return {}
+  end
+  return vim.tbl_filter(function(name)
+    return vim.startswith(name, lead)
+  end, config.names(COMMANDS))
+end
+
+return M

@@ -1,0 +1,307 @@
+--- Keeps Neovim's ghost text true to the buffer.
+---
+--- Neovim draws, cycles and asks; by itself it also shows an answer that a newer one has overtaken, and accepts at the
+--- place where the text began even when some of it has been typed since. So we stand between the client and Neovim's
+--- handler: an answer is taken down to what is still missing at the cursor, or dropped, whenever it comes and whenever
+--- the text changes.
+local answer = require('infill.answer')
+local place = require('infill.place')
+local stats = require('infill.stats')
+local status = require('infill.status')
+
+local M = {}
+
+local METHOD = 'textDocument/inlineCompletion'
+local AUTOMATIC = 2 -- lsp.InlineCompletionTriggerKind
+local namespace = vim.api.nvim_create_namespace('nvim.lsp.inline_completion') -- Neovim's own
+
+---@class infill.Ghost
+---@field from infill.Place of the cursor when it was asked for
+---@field texts string[] what may stand there
+---@field commands (lsp.Command|false)[] to be run once a text has been accepted
+---@field typed string what had been typed since, when it was last drawn
+---@field client vim.lsp.Client
+---@field draw fun(items: lsp.InlineCompletionItem[]) hands items to Neovim
+
+---@type table<integer, infill.Ghost> by buffer
+local ghosts = {}
+---@type table<integer, integer> by buffer: the newest request; any other answer is too late
+local newest = {}
+---@type table<integer, true> buffers in which no answer may be shown now
+local held = {}
+---@type table<vim.lsp.Client, true>
+local watched = setmetatable({}, { __mode = 'k' })
+local asked = 0
+
+--- Stands between a client and whoever asks it for inline completion.
+---@param client vim.lsp.Client
+function M.watch(client)
+  if watched[client] then
+    return
+  end
+  watched[client] = true
+  local request = client.request
+  ---@diagnostic disable-next-line: duplicate-set-field
+  client.request = function(self, method, params, handler, bufnr)
+    if method ~= METHOD or not handler or params.context.triggerKind ~= AUTOMATIC then
+      return request(self, method, params, handler, bufnr)
+    end
+    bufnr = bufnr == 0 and vim.api.nvim_get_current_buf() or bufnr
+    local from = place.cursor(bufnr)
+    if not from or held[bufnr] or not vim.startswith(vim.api.nvim_get_mode().mode, 'i') then
+      return true -- the cursor has moved on to where nothing can be shown: asking would only burn the processor
+    end
+    return request(self, method, params, M._receiver(client, handler, bufnr, from), bufnr)
+  end
+end
+
+--- Has Neovim ask as if the cursor had moved, if it stands in the buffer: what was asked for before found no engine.
+---@param bufnr integer
+function M.ask(bufnr)
+  if vim.api.nvim_get_current_buf() == bufnr and vim.startswith(vim.api.nvim_get_mode().mode, 'i') then
+    -- Only for Neovim's inline completion: to others nothing has happened.
+    local group = 'nvim.lsp.inline_completion:' .. bufnr
+    pcall(vim.api.nvim_exec_autocmds, 'CursorMovedI', { group = group, modeline = false })
+  end
+end
+
+--- The text or the cursor has changed: what has been typed through stays, what no longer fits goes.
+---@param bufnr integer
+function M.follow(bufnr)
+  local ghost = ghosts[bufnr]
+  local typed = ghost and place.typed_since(bufnr, ghost.from)
+  if not ghost or typed == ghost.typed then
+    return
+  end
+  local chosen = typed and M._chosen(ghost, bufnr, typed)
+  if chosen then
+    M._show(bufnr, ghost, typed, chosen)
+  else
+    M.clear(bufnr)
+  end
+end
+
+--- What accepting would insert at the cursor, and the command to run afterwards; nil when nothing of ours is shown.
+---@param bufnr integer
+---@return string?, lsp.Command|false|nil
+function M.rest(bufnr)
+  local ghost = ghosts[bufnr]
+  local typed = ghost and place.typed_since(bufnr, ghost.from)
+  local chosen = ghost and typed and M._chosen(ghost, bufnr, typed)
+  if not chosen or not M._continues(ghost.texts[chosen], typed) then
+    return nil
+  end
+  return ghost.texts[chosen]:sub(#typed + 1), ghost.commands[chosen]
+end
+
+--- The ghost text on the screen, ours or another server's; nil for none.
+---@param bufnr integer
+---@return string?
+function M.shown(bufnr)
+  local mark = vim.api.nvim_buf_get_extmarks(bufnr, namespace, 0, -1, { details = true, limit = 1 })[1]
+  if not mark then
+    return nil
+  end
+  local lines = {}
+  local function add(chunks)
+    local line = {}
+    for _, chunk in ipairs(chunks) do
+      if chunk[2] ~= 'ComplHintMore' then
+        table.insert(line, chunk[1])
+      end
+    end
+    table.insert(lines, table.concat(line))
+  end
+  add(mark[4].virt_text or {})
+  vim.iter(mark[4].virt_lines or {}):each(add)
+  return table.concat(lines, '\n')
+end
+
+--- Whether what is shown comes from another server.
+---@param bufnr integer
+---@return boolean
+function M.is_foreign(bufnr)
+  local ghost = ghosts[bufnr]
+  local typed = ghost and place.typed_since(bufnr, ghost.from)
+  return M.shown(bufnr) ~= nil and (not ghost or (typed ~= nil and not M._chosen(ghost, bufnr, typed)))
+end
+
+--- Shows the candidate `count` places further. False when there is no ghost text.
+---@param count integer
+---@return boolean
+function M.cycle(count)
+  local bufnr = vim.api.nvim_get_current_buf()
+  if not M.rest(bufnr) and not M.is_foreign(bufnr) then
+    M.clear(bufnr)
+    return false
+  end
+  M.follow(bufnr)
+  vim.lsp.inline_completion.select({ bufnr = bufnr, count = count })
+  stats.count('cycled')
+  return true
+end
+
+--- Takes the ghost text away, and whatever may still be on its way to replace it.
+---@param bufnr integer
+function M.clear(bufnr)
+  local ghost = ghosts[bufnr]
+  M.forget(bufnr)
+  if ghost then
+    M._draw(ghost, bufnr, {})
+  end
+end
+
+--- Neovim has taken the ghost text away itself.
+---@param bufnr integer
+function M.forget(bufnr)
+  ghosts[bufnr] = nil
+  newest[bufnr] = nil
+end
+
+--- Shows nothing in a buffer until it is released: something else stands where the ghost text would.
+---@param bufnr integer
+---@param hold boolean
+function M.hold(bufnr, hold)
+  M.clear(bufnr)
+  held[bufnr] = hold or nil
+end
+
+---@param client vim.lsp.Client
+---@param handler lsp.Handler Neovim's
+---@param bufnr integer
+---@param from infill.Place of the cursor when the request was sent
+---@return lsp.Handler
+function M._receiver(client, handler, bufnr, from)
+  asked = asked + 1
+  local number = asked
+  newest[bufnr] = number
+  local done = status.asking(client.id)
+  return function(err, result, ctx)
+    done()
+    if err or not result then
+      return handler(err, result, ctx)
+    end
+    local late = newest[bufnr] ~= number or held[bufnr] or not vim.api.nvim_buf_is_valid(bufnr)
+    if late or not vim.startswith(vim.api.nvim_get_mode().mode, 'i') then
+      return stats.count('late')
+    end
+    local items = result.items or result
+    local ghost = answer.ghost_of(items, from, client)
+    if not ghost then
+      ghosts[bufnr] = nil
+      return handler(err, result, ctx)
+    end
+    ghost.draw = function(drawn)
+      handler(nil, { items = drawn }, ctx)
+    end
+    M._take(bufnr, ghost)
+  end
+end
+
+--- An answer has come: shows what is still missing of it.
+---@param bufnr integer
+---@param ghost infill.Ghost
+function M._take(bufnr, ghost)
+  local typed = place.typed_since(bufnr, ghost.from)
+  if not typed then
+    return stats.count('late')
+  end
+  -- A candidate that the user has gone to stays, if the new answer has it too.
+  local before = ghosts[bufnr]
+  local kept = before and M._is_chosen_by_hand(bufnr, before) and M.rest(bufnr)
+  local index = 1
+  for i, text in ipairs(ghost.texts) do
+    if kept and M._continues(text, typed) and text:sub(#typed + 1) == kept then
+      index = i
+    end
+  end
+  if #ghost.texts > 0 then
+    stats.count('shown')
+  end
+  M._show(bufnr, ghost, typed, index)
+end
+
+--- Draws those texts of a ghost that begin with what has been typed, and goes to one of them.
+---@param bufnr integer
+---@param ghost infill.Ghost
+---@param typed string
+---@param wanted integer of `ghost.texts`
+function M._show(bufnr, ghost, typed, wanted)
+  local here = assert(place.cursor(bufnr))
+  local position = place.position(here, ghost.client.offset_encoding)
+  local items, index = {}, 1
+  for i, text in ipairs(ghost.texts) do
+    if M._continues(text, typed) then
+      table.insert(items, {
+        insertText = text:sub(#typed + 1),
+        range = { start = position, ['end'] = position },
+        command = ghost.commands[i] or nil,
+      })
+      index = i == wanted and #items or index
+    end
+  end
+  ghost.typed = typed
+  ghosts[bufnr] = #items > 0 and ghost or nil
+  if M._draw(ghost, bufnr, items) and index > 1 then
+    vim.lsp.inline_completion.select({ bufnr = bufnr, count = index - 1 })
+  end
+end
+
+---@param ghost infill.Ghost
+---@param bufnr integer
+---@param items lsp.InlineCompletionItem[]
+---@return boolean
+function M._draw(ghost, bufnr, items)
+  local drawn = ghost.client.attached_buffers[bufnr] and pcall(ghost.draw, items)
+  if not drawn then -- inline completion was switched off under us
+    M.forget(bufnr)
+  end
+  return drawn or false
+end
+
+--- Whether something is left of a text once its beginning has been typed.
+---@param text string
+---@param typed string
+---@return boolean
+function M._continues(text, typed)
+  return #text > #typed and vim.startswith(text, typed)
+end
+
+--- Which of the texts Neovim shows; nil when it shows none of them.
+---@param ghost infill.Ghost
+---@param bufnr integer
+---@param typed string
+---@return integer?
+function M._chosen(ghost, bufnr, typed)
+  local shown = M.shown(bufnr)
+  if not shown then
+    return nil
+  end
+  for i, text in ipairs(ghost.texts) do
+    -- Neovim may have drawn it again at the new place of the cursor.
+    if text:sub(#ghost.typed + 1) == shown or text:sub(#typed + 1) == shown then
+      return i
+    end
+  end
+  -- What also stands right of the cursor is not drawn twice.
+  for i, text in ipairs(ghost.texts) do
+    if vim.endswith(text, shown) then
+      return i
+    end
+  end
+end
+
+--- Whether something else is shown than the first that fits.
+---@param bufnr integer
+---@param ghost infill.Ghost
+---@return boolean
+function M._is_chosen_by_hand(bufnr, ghost)
+  for i, text in ipairs(ghost.texts) do
+    if M._continues(text, ghost.typed) then
+      return M._chosen(ghost, bufnr, ghost.typed) ~= i
+    end
+  end
+  return false
+end
+
+return M

@@ -1,0 +1,203 @@
+--- Picking a candidate from a list, with the highlighted one previewed where it would stand.
+local accept = require('infill.accept')
+local candidates = require('infill.candidates')
+local entries = require('infill.pick.entries')
+local ghost = require('infill.ghost')
+local place = require('infill.place')
+local preview = require('infill.pick.preview')
+local stats = require('infill.stats')
+local status = require('infill.status')
+
+local M = {}
+
+---@class infill.Range a part of one line
+---@field row integer 0-based
+---@field first integer byte column, 0-based
+---@field last integer byte column behind its end
+
+---@class infill.Hole
+---@field bufnr integer
+---@field window integer
+---@field client vim.lsp.Client
+---@field tick integer the buffer's changedtick; a later one means that places have moved
+---@field start [integer, integer] row and byte column, 0-based
+---@field finish [integer, integer]
+---@field inserting boolean whether the list was asked for in insert mode
+
+--- Opens the list. False where infill is not at work.
+---@param range? infill.Range to be replaced
+---@return boolean
+function M.open(range)
+  local bufnr = vim.api.nvim_get_current_buf()
+  local client = vim.lsp.get_clients({ name = require('infill.hooks').NAME, bufnr = bufnr })[1]
+  if not client then
+    vim.notify(status.lines(bufnr)[1], vim.log.levels.WARN)
+    return false
+  end
+  ghost.hold(bufnr, true)
+  local hole = M._hole(bufnr, client, range)
+  if M._selects() then
+    M._by_select(hole)
+  else
+    M._by_list(hole)
+  end
+  return true
+end
+
+--- Whether vim.ui.select is to be used: when asked for, or when the user has replaced Neovim's own.
+---@return boolean
+function M._selects()
+  local picker = (require('infill.config').get() or {}).picker or 'auto'
+  local source = debug.getinfo(vim.ui.select, 'S').source:gsub('\\', '/')
+  return picker == 'select' or (picker == 'auto' and not vim.endswith(source, 'vim/ui.lua'))
+end
+
+---@param bufnr integer
+---@param client vim.lsp.Client
+---@param range? infill.Range
+---@return infill.Hole
+function M._hole(bufnr, client, range)
+  local row, column = unpack(vim.api.nvim_win_get_cursor(0))
+  local inserting = vim.startswith(vim.api.nvim_get_mode().mode, 'i')
+  local line = vim.api.nvim_get_current_line()
+  if not inserting and #line > 0 and column + #vim.fn.matchstr(line, '.$') >= #line then
+    column = #line -- the cursor cannot stand behind the last character, but that is where people mean
+  end
+  local start, finish = { row - 1, column }, { row - 1, column }
+  if range then
+    start, finish = { range.row, range.first }, { range.row, range.last }
+  end
+  return {
+    bufnr = bufnr,
+    window = vim.api.nvim_get_current_win(),
+    client = client,
+    tick = vim.api.nvim_buf_get_changedtick(bufnr),
+    start = start,
+    finish = finish,
+    inserting = inserting,
+  }
+end
+
+---@param hole infill.Hole
+---@param on_canvas fun(rows: infill.CanvasRow[], step: integer)
+---@param on_answer fun(answer: infill.Answer)
+---@return fun()
+function M._ask(hole, on_canvas, on_answer)
+  local function position(at)
+    local line = vim.api.nvim_buf_get_lines(hole.bufnr, at[1], at[1] + 1, false)[1]
+    return place.position({ row = at[1], left = line:sub(1, at[2]), right = '' }, hole.client.offset_encoding)
+  end
+  local start = position(hole.start)
+  local finish = position(hole.finish)
+  local range = not vim.deep_equal(start, finish) and { start = start, ['end'] = finish } or nil
+  return candidates.ask(hole.client, hole.bufnr, start, range, on_canvas, on_answer)
+end
+
+---@param hole infill.Hole
+function M._by_list(hole)
+  local shown = {} ---@type infill.Entry[]
+  local menu, withdraw
+  local function leave()
+    withdraw()
+    preview.clear(hole.bufnr)
+    ghost.hold(hole.bufnr, false)
+  end
+  menu = require('infill.pick.menu').open(hole, {
+    moved = function(index)
+      preview.show(hole, shown[index])
+    end,
+    chosen = function(index)
+      leave()
+      local function put()
+        M._put(hole, shown[index])
+      end
+      if hole.inserting then
+        accept.as_undo_step(put)
+      else
+        put()
+      end
+    end,
+    left = leave,
+  })
+  withdraw = M._ask(hole, function(rows)
+    shown = vim.iter(rows):map(entries.of_row):totable()
+    menu.set(shown)
+  end, function(answer)
+    shown = entries.of_answer(answer)
+    if #shown == 0 then
+      menu.close()
+      M._say_why(answer)
+    else
+      menu.set(shown)
+    end
+  end)
+end
+
+---@param hole infill.Hole
+function M._by_select(hole)
+  M._ask(hole, function() end, function(answer)
+    local shown = entries.of_answer(answer)
+    if #shown == 0 then
+      ghost.hold(hole.bufnr, false)
+      return M._say_why(answer)
+    end
+    vim.ui.select(shown, {
+      prompt = 'Infill',
+      kind = 'infill',
+      format_item = entries.label,
+      preview_item = function(entry)
+        preview.show(hole, entry)
+        return preview.buffer(hole, entry)
+      end,
+    }, function(entry)
+      preview.clear(hole.bufnr)
+      ghost.hold(hole.bufnr, false)
+      if entry then
+        M._put_from_elsewhere(hole, entry)
+      end
+    end)
+  end)
+end
+
+---@param answer infill.Answer
+function M._say_why(answer)
+  vim.notify('infill: ' .. status.why(answer.reason or 'blank'), vim.log.levels.INFO)
+end
+
+---@param hole infill.Hole
+---@param entry infill.Entry
+function M._put(hole, entry)
+  local here = vim.api.nvim_win_is_valid(hole.window) and vim.api.nvim_win_get_buf(hole.window) == hole.bufnr
+  if not here or vim.api.nvim_buf_get_changedtick(hole.bufnr) ~= hole.tick then
+    return vim.notify('infill: the text has changed meanwhile; ask again', vim.log.levels.WARN)
+  end
+  vim.api.nvim_set_current_win(hole.window)
+  accept.put(hole.bufnr, hole.start, hole.finish, entry.text)
+  stats.count('picked')
+  if entry.command then
+    hole.client:exec_cmd(entry.command, { bufnr = hole.bufnr })
+  end
+end
+
+--- After a window that had modes of its own: inserts in normal mode, then goes on inserting if that was the mode.
+---@param hole infill.Hole
+---@param entry infill.Entry
+function M._put_from_elsewhere(hole, entry)
+  if vim.api.nvim_get_mode().mode ~= 'n' then
+    vim.api.nvim_create_autocmd('ModeChanged', {
+      pattern = '*:n',
+      once = true,
+      callback = vim.schedule_wrap(function()
+        M._put_from_elsewhere(hole, entry)
+      end),
+    })
+    return vim.cmd.stopinsert()
+  end
+  M._put(hole, entry)
+  if hole.inserting and vim.api.nvim_get_current_win() == hole.window then
+    local at_end = vim.api.nvim_win_get_cursor(0)[2] >= #vim.api.nvim_get_current_line() - 1
+    vim.cmd(at_end and 'startinsert!' or 'startinsert')
+  end
+end
+
+return M

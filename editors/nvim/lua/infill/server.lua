@@ -1,0 +1,149 @@
+--- The server's process: how it is started, for which buffers, and what to say when it cannot be.
+local M = {}
+
+local OLDEST = '0.1.0' -- the first version that speaks as we expect
+local EXECUTABLE = 'infill-ls'
+local MARKERS = { '.git', '.hg', 'pyproject.toml', 'package.json', 'Cargo.toml', 'go.mod' }
+local NAME = require('infill.hooks').NAME
+
+--- The command that starts the server: from the PATH, else from the environment of the checkout this file lies in.
+---@return string[]
+function M.command()
+  if vim.fn.executable(EXECUTABLE) == 0 then
+    local here = debug.getinfo(1, 'S').source:sub(2)
+    local checkout = vim.fn.fnamemodify(vim.uv.fs_realpath(here) or here, ':h:h:h:h:h')
+    for _, folder in ipairs({ 'bin', 'Scripts' }) do
+      local path = vim.fs.joinpath(checkout, '.venv', folder, EXECUTABLE)
+      if vim.fn.executable(path) == 1 then
+        return { path }
+      end
+    end
+  end
+  return { EXECUTABLE }
+end
+
+--- Tells the user, once a session. Later, because an error told inside of an autocommand stops what caused it.
+---@param message string
+---@param level? integer
+function M.tell_once(message, level)
+  vim.schedule(function()
+    vim.notify_once(message, level or vim.log.levels.ERROR)
+  end)
+end
+
+--- Whether a buffer holds text of the user's that can be changed.
+---@param bufnr integer
+---@return boolean
+function M.attachable(bufnr)
+  local options = vim.bo[bufnr]
+  if options.buftype ~= '' or options.readonly or not options.modifiable then
+    return false
+  end
+  if vim.api.nvim_buf_get_name(bufnr) ~= '' then
+    return true
+  end
+  -- Buffers without a name share one URI: only the first of them can be told apart.
+  for _, client in ipairs(vim.lsp.get_clients({ name = NAME })) do
+    for other in pairs(client.attached_buffers) do
+      if other ~= bufnr and vim.api.nvim_buf_get_name(other) == '' then
+        return false
+      end
+    end
+  end
+  return true
+end
+
+--- The project of a buffer: excludes are matched inside of it.
+---@param bufnr integer
+---@return string
+function M.root(bufnr)
+  local name = vim.api.nvim_buf_get_name(bufnr)
+  return vim.fs.root(bufnr, MARKERS) or (name ~= '' and vim.fs.dirname(name)) or vim.fn.getcwd()
+end
+
+--- Tells a running server about the project of a buffer that it has not been started for.
+---@param client vim.lsp.Client
+---@param bufnr integer
+function M.add_folder(client, bufnr)
+  local root = M.root(bufnr)
+  client.workspace_folders = client.workspace_folders or {}
+  for _, folder in ipairs(client.workspace_folders) do
+    if vim.fs.relpath(vim.uri_to_fname(folder.uri), root) then
+      return
+    end
+  end
+  local folder = { uri = vim.uri_from_fname(root), name = root }
+  table.insert(client.workspace_folders, folder)
+  client:notify('workspace/didChangeWorkspaceFolders', { event = { added = { folder }, removed = {} } })
+end
+
+--- The message for a Neovim that lacks inline completion; nil for one that has it.
+---@return string?
+function M.too_old()
+  if vim.fn.has('nvim-0.12') == 0 then
+    return 'infill: Neovim 0.12 or newer is needed, for its inline completion. This is ' .. tostring(vim.version())
+  end
+end
+
+--- The message for a server that cannot be started; nil if it can.
+---@return string?
+function M.missing()
+  local config = vim.lsp.config[NAME]
+  local command = config and config.cmd
+  if type(command) ~= 'table' or vim.fn.executable(command[1]) == 1 then
+    return nil
+  end
+  return (
+    'infill: the server %q is not installed, or not on the PATH. '
+    .. 'Install it with `pip install infill-ls` or scripts/install, '
+    .. "or say where it is: require('infill').setup({ cmd = { '/path/to/infill-ls' } })"
+  ):format(command[1])
+end
+
+--- Says so, once, in the first buffer that the missing server would have served.
+---@param bufnr integer
+function M.complain_if_missing(bufnr)
+  local problem = M.attachable(bufnr) and M.missing()
+  if problem then
+    M.tell_once(problem)
+  end
+end
+
+--- The message for a server that is another or too old; nil if it fits.
+---@param info? { name: string, version?: string } what the server said about itself
+---@return string?
+function M.misfit(info)
+  if not info then
+    return nil
+  end
+  if info.name ~= EXECUTABLE then
+    return ('infill: the command starts %q and not %s; mend `cmd`'):format(info.name, EXECUTABLE)
+  end
+  local version = info.version and info.version:find('%.') and vim.version.parse(info.version)
+  if version and vim.version.lt(version, OLDEST) then
+    return ('infill: the server is version %s, this plugin needs %s or newer; run `pip install -U %s`'):format(
+      info.version,
+      OLDEST,
+      EXECUTABLE
+    )
+  end
+end
+
+--- The server's process has ended. Says what to do if it never came up; Neovim reports a later end itself.
+---@param code integer
+---@param signal integer
+---@param client_id integer
+function M.ended(code, signal, client_id)
+  local client = vim.lsp.get_client_by_id(client_id)
+  if code == 0 or (client and client.initialized) then
+    return
+  end
+  M.tell_once(
+    (
+      'infill: the server ended as it started (code %d, signal %d). `:Infill log` shows its last words, '
+      .. '`infill-ls doctor` examines the installation, `:Infill restart` tries again'
+    ):format(code, signal)
+  )
+end
+
+return M

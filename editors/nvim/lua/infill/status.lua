@@ -1,0 +1,145 @@
+--- What the engine is doing, and why it is silent.
+local stats = require('infill.stats')
+
+local M = {}
+
+---@class infill.Status
+---@field state 'loading'|'ready'|'thinking'|'silent'|'failed'|'off'
+---@field detail? string
+---@field fraction? number of the load that is done, 0 to 1
+---@field model? string
+---@field device? string
+---@field reason? string why nothing is shown, as the server calls it
+---@field last_ms? number from the last request to its answer
+
+local REASONS = {
+  blank = 'nothing to add',
+  low_confidence = 'not sure enough',
+  deadline = 'out of time',
+  deletion = 'waits after deleting',
+  undo = 'waits after undo',
+  disabled = 'switched off here',
+  excluded = 'file is excluded',
+  unsupported = 'file is not supported',
+  loading = 'still loading',
+  worker_failed = 'the engine stopped',
+}
+
+---@type table<integer, infill.Status> by client
+local told = {}
+---@type table<integer, integer> by client: requests on their way
+local pending = {}
+
+--- The notification infill/status.
+---@param client_id integer
+---@param params table
+function M.told(client_id, params)
+  local function given(value)
+    return value ~= vim.NIL and value ~= '' and value or nil
+  end
+  local was_loading = (told[client_id] or {}).state == 'loading'
+  told[client_id] = {
+    state = params.state,
+    detail = given(params.detail),
+    fraction = given(params.fraction),
+    model = given(params.model),
+    device = given(params.device),
+    reason = given(params.reason),
+    last_ms = (told[client_id] or {}).last_ms,
+  }
+  if was_loading and params.state == 'ready' then
+    require('infill.ghost').ask(vim.api.nvim_get_current_buf())
+  end
+  M._changed()
+end
+
+--- A request is on its way. To be called once its answer is there.
+---@param client_id integer
+---@return fun()
+function M.asking(client_id)
+  pending[client_id] = (pending[client_id] or 0) + 1
+  M._changed()
+  local began = vim.uv.hrtime()
+  return function()
+    pending[client_id] = pending[client_id] - 1
+    local took = (vim.uv.hrtime() - began) / 1e6
+    stats.answered(took)
+    if told[client_id] then
+      told[client_id].last_ms = took
+    end
+    M._changed()
+  end
+end
+
+--- The status of the server that serves a buffer; nil if none does.
+---@param bufnr? integer
+---@return infill.Status?
+function M.of(bufnr)
+  local name = require('infill.hooks').NAME
+  local client = vim.lsp.get_clients({ name = name, bufnr = bufnr or 0 })[1]
+  if not client then
+    return nil
+  end
+  local status = vim.deepcopy(told[client.id] or { state = 'loading' })
+  if status.state == 'ready' and (pending[client.id] or 0) > 0 then
+    status.state = 'thinking'
+  elseif status.state == 'ready' and status.reason then
+    status.state = 'silent'
+  end
+  return status
+end
+
+--- One short text for a status line.
+---@param bufnr? integer
+---@return string
+function M.text(bufnr)
+  local status = M.of(bufnr)
+  if not status then
+    return ''
+  end
+  local text = 'infill ' .. status.state
+  if status.state == 'loading' and (status.fraction or 0) > 0 then
+    -- No percent sign: some status lines would take it for an item, others would show an escaped one twice.
+    return ('%s %d/100'):format(text, math.floor(100 * status.fraction + 0.5))
+  elseif status.state == 'silent' then
+    return text .. ': ' .. M.why(status.reason)
+  end
+  return text
+end
+
+--- A reason for silence in words.
+---@param reason string as the server calls it
+---@return string
+function M.why(reason)
+  return REASONS[reason] or reason
+end
+
+--- The lines of `:Infill status`.
+---@param bufnr? integer
+---@return string[]
+function M.lines(bufnr)
+  local status = M.of(bufnr)
+  if not status then
+    local server = require('infill.server')
+    return { server.missing() or 'infill does not serve this buffer: no file that can be changed, or not enabled' }
+  end
+  local lines = { M.text(bufnr) }
+  if status.detail then
+    table.insert(lines, status.detail)
+  end
+  table.insert(lines, ('model %s on %s'):format(status.model or '?', status.device or '?'))
+  if status.last_ms then
+    table.insert(lines, ('last answer in %.0f ms'):format(status.last_ms))
+  end
+  return lines
+end
+
+function M._changed()
+  -- Redrawing inside of a handler may come in the middle of another redraw.
+  vim.schedule(function()
+    vim.api.nvim_exec_autocmds('User', { pattern = 'InfillStatus', modeline = false })
+    vim.cmd.redrawstatus()
+  end)
+end
+
+return M

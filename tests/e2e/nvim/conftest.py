@@ -1,0 +1,65 @@
+"""Editors for the tests. Without a Neovim they are skipped, loudly; with INFILL_E2E=1 they fail."""
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from nvim_editor import Editor, SetupFailed, editor, set_up
+
+SCRIPT = {
+    "rules": [
+        {"before": "x = ", "candidates": ["alpha(1)", "beta(2, 3)", "gamma"]},
+        {"before": "y = ", "candidates": ["other"]},
+        {"before": "z = ", "candidates": ["table(1)", "tail(2)"]},
+        {"before": "mid(", "candidates": ["first", "second"]},
+        {"before": "'😀é' + ", "candidates": ["'ünï' + tail"]},
+        {"before": "():\n    ", "candidates": ["one = 1\n    return one", "pass"]},
+        {"before": "():\r\n    ", "candidates": ["one = 1\n    return one"]},
+    ]
+}
+_ERROR = re.compile(r"^(?:E\d+:|Error|Lua:|.*stack traceback)")
+
+
+@pytest.fixture(scope="session")
+def neovim() -> str:
+    """The editor's path."""
+    try:
+        return set_up()
+    except SetupFailed as reason:
+        if os.environ.get("INFILL_E2E") == "1":
+            pytest.fail(f"no Neovim to test with: {reason}")
+        pytest.skip(f"NO NEOVIM, so nothing of editors/nvim was tested: {reason}")
+
+
+Start = Callable[..., AbstractContextManager[Editor]]
+
+
+@pytest.fixture
+def start(neovim: str, tmp_path: Path) -> Start:
+    """Starts an editor of a test's own: start(options, script)."""
+
+    def started(options: Any = None, script: Any = None) -> AbstractContextManager[Editor]:
+        return editor(tmp_path, options, script)
+
+    return started
+
+
+@pytest.fixture(scope="session")
+def _shared(neovim: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Editor]:
+    with editor(tmp_path_factory.mktemp("nvim"), {}, SCRIPT) as started:
+        started.open("│", "first.py")
+        started.ready()
+        yield started
+
+
+@pytest.fixture
+def nvim(_shared: Editor) -> Iterator[Editor]:
+    """An editor whose engine says what SCRIPT says, without open files. It must not have met an error afterwards."""
+    _shared.fresh()
+    yield _shared
+    errors = [line for line in _shared.messages if _ERROR.match(line)]
+    assert not errors, errors

@@ -1,0 +1,203 @@
+"""Ghost text as it is seen, cycled through, accepted, typed through, dismissed and undone."""
+
+import pytest
+from nvim_editor import Editor
+
+
+@pytest.mark.parametrize(
+    ("marked", "ghost"),
+    [
+        ("x = │", "alpha(1)"),
+        ("f(mid(│), 2)", "first"),
+        ("def f():\n    │\n\n\nprint(1)", "one = 1\n    return one"),
+        ("a = '😀é' + │", "'ünï' + tail"),
+    ],
+)
+def test_is_shown_where_accepting_inserts_it(nvim: Editor, marked: str, ghost: str) -> None:
+    left, right = marked.split("│")
+    nvim.open(marked)
+    nvim.until_ghost(ghost)
+    row, column, _ = nvim.mark()
+    assert (row, column) == (left.count("\n"), len(left.split("\n")[-1].encode()))
+    assert nvim.marked == marked, "showing changes nothing"
+    nvim.type("<Tab>")
+    nvim.until_marked(f"{left}{ghost}│{right}")
+    nvim.type("<Esc>u")
+    nvim.until(lambda: nvim.text == left + right)
+
+
+@pytest.mark.parametrize(
+    ("marked", "keys", "ghost", "accepted"),
+    [
+        ("x = │", "<M-]>", "beta(2, 3) (2/3)", "x = beta(2, 3)│"),
+        ("x = │", "<M-]><M-]>", "gamma (3/3)", "x = gamma│"),
+        ("x = │", "<M-]><M-]><M-]>", "alpha(1) (1/3)", "x = alpha(1)│"),
+        ("x = │", "<M-[>", "gamma (3/3)", "x = gamma│"),
+        ("f(mid(│), 2)", "<M-]>", "second (2/2)", "f(mid(second│), 2)"),
+    ],
+)
+def test_cycling(nvim: Editor, marked: str, keys: str, ghost: str, accepted: str) -> None:
+    nvim.open(marked)
+    nvim.until(nvim.ghost)
+    nvim.type(keys)
+    nvim.until_ghost(ghost)
+    nvim.type("<Tab>")
+    nvim.until_marked(accepted)
+
+
+@pytest.mark.parametrize(
+    ("marked", "steps"),
+    [
+        (
+            "x = │",
+            [
+                ("<M-]>", "x = │", "beta(2, 3) (2/3)"),
+                ("<M-w>", "x = beta│", "(2, 3)"),
+                ("<M-w>", "x = beta(│", "2, 3)"),
+                ("<M-w>", "x = beta(2│", ", 3)"),
+                ("<Tab>", "x = beta(2, 3)│", None),
+            ],
+        ),
+        (
+            "def f():\n    │\n\n\nprint(1)",
+            [
+                ("<M-l>", "def f():\n    one = 1│\n\n\nprint(1)", "\n    return one"),
+                ("<M-w>", "def f():\n    one = 1\n    return│\n\n\nprint(1)", " one"),
+                ("<M-l>", "def f():\n    one = 1\n    return one│\n\n\nprint(1)", None),
+            ],
+        ),
+        ("a = '😀é' + │", [("<M-w>", "a = '😀é' + '│", "ünï' + tail"), ("<M-w>", "a = '😀é' + 'ünï│", "' + tail")]),
+        # The rest of the line is not on the way.
+        ("f(mid(│), 2)", [("<M-w>", "f(mid(first│), 2)", None)]),
+    ],
+)
+def test_accepting_in_parts(nvim: Editor, marked: str, steps: list[tuple[str, str, str | None]]) -> None:
+    nvim.open(marked)
+    nvim.until(nvim.ghost)
+    seen = [marked]
+    for keys, text, ghost in steps:
+        nvim.type(keys)
+        nvim.until_marked(text)
+        nvim.until(lambda ghost=ghost: nvim.ghost() == ghost)
+        if text != seen[-1]:
+            seen.append(text)
+    # Each part is an undo step of its own.
+    nvim.type("<Esc>")
+    for text in reversed(seen[:-1]):
+        nvim.type("u")
+        nvim.until(lambda text=text: nvim.text == text.replace("│", ""))
+
+
+@pytest.mark.parametrize(
+    ("typed", "ahead", "watched"),
+    [
+        (["a"], "x = alpha(1)│", "x = alpha(1)│"),
+        (["a", "l"], "x = alpha(1)│", "x = alpha(1)│"),
+        (["a", "l", "p", "h", "a", "(", "1"], "x = alpha(1)│", "x = alpha(1)│"),
+        (["a", "l", "<BS>", "l"], "x = alpha(1)│", "x = alpha(1)│"),
+        # Another candidate is shown once its beginning has been typed; nobody accepts what he has not seen.
+        (["b", "e"], "x = be⇥│", "x = beta(2, 3)│"),
+        (["a", "l", "p", "h", "a", "(", "1", ")"], "x = alpha(1)⇥│", "x = alpha(1)⇥│"),
+        (["z", "z"], "x = zz⇥│", "x = zz⇥│"),
+        (["<Left>"], "x =⇥│ ", "x =⇥│ "),
+        (["<CR>"], "x = \n⇥│", "x = \n⇥│"),
+    ],
+)
+def test_typing_through(nvim: Editor, typed: list[str], ahead: str, watched: str) -> None:
+    """Accepting inserts what is still missing; where nothing fits any more, the key does what it did (types ⇥)."""
+    nvim.command("inoremap <Tab> ⇥")
+    nvim.open("x = │")
+    nvim.until_ghost("alpha(1)")
+    nvim.type("".join(typed) + "<Tab>")
+    nvim.until_marked(ahead)
+
+    nvim.fresh()
+    nvim.open("x = │")
+    nvim.until_ghost("alpha(1)")
+    for key in typed:
+        before = nvim.marked
+        nvim.type(key)
+        nvim.until(lambda before=before: nvim.marked != before)
+    nvim.type("<Tab>")
+    nvim.until_marked(watched)
+    nvim.command("iunmap <Tab>")
+
+
+def test_typing_through_keeps_the_chosen_candidate(nvim: Editor) -> None:
+    nvim.open("x = │")
+    nvim.until_ghost("alpha(1)")
+    nvim.type("<M-]>")
+    nvim.until_ghost("beta(2, 3) (2/3)")
+    nvim.type("be")
+    nvim.until_marked("x = be│")
+    nvim.until(lambda: (nvim.ghost() or "").startswith("ta(2, 3)"))
+    nvim.type("<Tab>")
+    nvim.until_marked("x = beta(2, 3)│")
+
+
+def test_the_chosen_candidate_stays_when_it_is_answered_again(nvim: Editor) -> None:
+    def answers() -> int:
+        return int(nvim.lua("return require('infill.stats').counts().shown"))
+
+    nvim.open("z = │")
+    nvim.until_ghost("table(1)")
+    nvim.type("<M-]>")
+    nvim.until_ghost("tail(2) (2/2)")
+    before = answers()
+    nvim.type("ta")
+    nvim.until(lambda: answers() > before)
+    nvim.until_ghost("il(2) (2/2)")
+
+
+def test_dismissing(nvim: Editor) -> None:
+    nvim.open("x = │")
+    nvim.until_ghost("alpha(1)")
+    nvim.type("<C-]>")
+    nvim.until_ghost(None)
+    assert nvim.marked == "x = │"
+    nvim.type("<BS><BS>= ")  # whoever types on is asked again
+    nvim.until_ghost("alpha(1)")
+
+
+def test_keys_do_what_they_did_when_nothing_is_shown(nvim: Editor) -> None:
+    nvim.command("inoremap <M-w> mapped")
+    nvim.command("inoremap <expr> <M-l> 1 + 1")
+    nvim.open("nothing here│", "notes.txt")
+    nvim.command("setlocal noexpandtab")
+    nvim.type("<Tab><M-w><M-l>")
+    nvim.until_marked("nothing here\tmapped2│")
+    nvim.type("<Esc>")
+    nvim.command("iunmap <M-w>")
+    nvim.command("iunmap <M-l>")
+
+
+def test_leaving_insert_mode_takes_it_away(nvim: Editor) -> None:
+    nvim.open("x = │")
+    nvim.until_ghost("alpha(1)")
+    nvim.type("<Esc>")
+    nvim.until_ghost(None)
+
+
+def test_repeated_accepting_is_one_undo_step_each(nvim: Editor) -> None:
+    nvim.open("x = │")
+    nvim.until_ghost("alpha(1)")
+    nvim.type("<Tab>")
+    nvim.until_marked("x = alpha(1)│")
+    nvim.type("<CR>y = ")
+    nvim.until_ghost("other")
+    nvim.type("<Tab>;<Esc>")
+    for text in ("x = alpha(1)\ny = other;", "x = alpha(1)\ny = other", "x = alpha(1)\ny = ", "x = alpha(1)", "x = "):
+        nvim.until(lambda text=text: nvim.text == text)
+        nvim.type("u")
+
+
+def test_neovims_own_functions_are_right_too(nvim: Editor) -> None:
+    nvim.open("x = │")
+    nvim.until_ghost("alpha(1)")
+    nvim.lua("vim.lsp.inline_completion.select({ count = 2 })")
+    nvim.until_ghost("gamma (3/3)")
+    nvim.type("ga")
+    nvim.until_marked("x = ga│")
+    nvim.until(lambda: (nvim.ghost() or "").startswith("mma"))
+    nvim.lua("vim.lsp.inline_completion.get()")
+    nvim.until_marked("x = gamma│")

@@ -1,0 +1,312 @@
+"""Several buffers and windows, other line ends, slow and dying engines, the status line, and what is said of trouble."""
+
+import re
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+from nvim_editor import REPOSITORY, SERVER, Editor
+
+PLUGIN = REPOSITORY / "editors" / "nvim"
+WEIGHTS = REPOSITORY / "infill_engine" / "weights" / "default" / "config.json"
+
+
+def test_two_buffers_in_two_windows(nvim: Editor) -> None:
+    nvim.open("y = │", "right.py")
+    nvim.until_ghost("other")
+    nvim.type("<Esc>:vsplit<CR>")
+    nvim.open("x = │", "left.py")
+    nvim.until_ghost("alpha(1)")
+    nvim.type("<Esc><C-w>lA")
+    nvim.until_ghost("other")
+    nvim.type("<Tab>")
+    nvim.until_marked("y = other│")
+    nvim.type("<Esc><C-w>hA")
+    nvim.until_ghost("alpha(1)")
+    nvim.type("<Tab>")
+    nvim.until_marked("x = alpha(1)│")
+
+
+def test_one_buffer_in_two_windows(nvim: Editor) -> None:
+    nvim.open("x = │\ny = ")
+    nvim.type("<Esc>:split<CR>")
+    nvim.type("GA")
+    nvim.until_ghost("other")
+    nvim.type("<Esc><C-w>jggA")
+    nvim.until_ghost("alpha(1)")
+    nvim.type("<Tab>")
+    nvim.until_marked("x = alpha(1)│\ny = ")
+
+
+def test_a_buffer_left_before_the_answer_shows_nothing_of_it(nvim: Editor) -> None:
+    nvim.open("y = │", "first.py")
+    nvim.until_ghost("other")
+    nvim.type("<Esc>")
+    nvim.open("│", "second.py")
+    nvim.type("x = <Esc>:buffer first.py<CR>A")
+    nvim.until_ghost("other")
+    nvim.type("<Tab>")
+    nvim.until_marked("y = other│")
+
+
+def test_carriage_returns_stay_at_the_line_ends(nvim: Editor) -> None:
+    nvim.open("def f():\n    │\n\n\nprint(1)\n", newline="\r\n")
+    assert nvim.command("set fileformat?").strip() == "fileformat=dos"
+    nvim.until_ghost("one = 1\n    return one")
+    nvim.type("<Tab>")
+    nvim.until_marked("def f():\n    one = 1\n    return one│\n\n\nprint(1)")
+    nvim.command("write")
+    written = Path(nvim.lua("return vim.api.nvim_buf_get_name(0)")).read_bytes()
+    assert written == b"def f():\r\n    one = 1\r\n    return one\r\n\r\n\r\nprint(1)\r\n"
+
+
+def test_files_that_cannot_be_changed_are_left_alone(nvim: Editor) -> None:
+    path = nvim.write("x = ", "locked.py")
+    nvim.command(f"view {path}")
+    nvim.command("split | enew | setlocal buftype=nofile | setfiletype python")
+    nvim.open("x = │", "open.py")
+    attached = nvim.lua("return vim.tbl_keys(vim.lsp.get_clients()[1].attached_buffers)")
+    assert attached == [nvim.lua("return vim.api.nvim_get_current_buf()")]
+    nvim.command("buffer locked.py")
+    assert nvim.status() == ""
+
+
+def test_switching_off_and_on(nvim: Editor) -> None:
+    nvim.open("x = │")
+    nvim.until_ghost("alpha(1)")
+    nvim.command("Infill toggle-language")
+    nvim.until_ghost(None)
+    nvim.until(lambda: nvim.status() == "infill silent: switched off here")
+    nvim.command("Infill toggle-language")
+    nvim.until_ghost("alpha(1)")
+    nvim.command("Infill toggle")
+    nvim.until_ghost(None)
+    nvim.until(lambda: nvim.status() == "infill off")
+    nvim.command("Infill toggle")
+    nvim.until_ghost("alpha(1)")
+    assert nvim.status() == "infill ready"
+
+
+def test_commands(nvim: Editor) -> None:
+    nvim.open("x = │")
+    nvim.until_ghost("alpha(1)")
+    assert nvim.command("Infill").startswith("infill ready\nmodel scripted:")
+    assert re.match(r"shown \d+, accepted \d+", nvim.command("Infill stats"))
+    nvim.type("<Esc>")
+    nvim.command("Infill log")
+    assert nvim.lua("return vim.api.nvim_buf_get_name(0)").endswith("lsp.log")
+    assert nvim.lua("return vim.fn.getcompletion('Infill to', 'cmdline')") == ["toggle", "toggle-language"]
+
+
+def test_health_and_help(nvim: Editor) -> None:
+    nvim.open("x = │")
+    nvim.ready()
+    nvim.type("<Esc>")
+    nvim.command("checkhealth infill")
+    assert not re.search(r"ERROR|WARNING", nvim.text), nvim.text
+    assert "The engine is ready" in nvim.text
+    help_file = nvim.folder / "doc" / "infill.txt"
+    help_file.parent.mkdir(exist_ok=True)
+    help_file.write_bytes((PLUGIN / "doc" / "infill.txt").read_bytes())
+    nvim.command(f"helptags {help_file.parent}")
+    tags = help_file.with_name("tags").read_text()
+    for name in ("infill.txt", ":Infill", "infill-setup", "infill-keys", "infill-settings", "infill.status()"):
+        assert f"{name}\t" in tags
+
+
+def test_the_engine_dies_while_ghost_text_is_shown(nvim: Editor) -> None:
+    nvim.open("x = │")
+    nvim.until_ghost("alpha(1)")
+    killed = [process for process in psutil.Process().children(recursive=True) if "infill_engine.worker" in process.cmdline()]
+    for process in killed:
+        process.kill()
+    assert killed
+    nvim.until(lambda: nvim.state()["state"] == "loading")
+    assert nvim.ghost() == "alpha(1)"
+    nvim.type("<Tab>")
+    nvim.until_marked("x = alpha(1)│")
+    nvim.until(lambda: nvim.state()["state"] == "ready")
+    nvim.type("<CR>y = ")
+    nvim.until_ghost("other")
+    assert sum("being restarted" in message for message in nvim.messages) <= 1
+
+
+def test_loading_then_slow(start) -> None:
+    """0.6 s for an answer: what has been typed meanwhile decides whether it is shown."""
+    rules = [{"before": "x = ", "candidates": ["alpha(1)"]}, {"before": "x = al", "candidates": ["pha(1)"]}]
+    script = {"rules": rules, "load_ms": 800, "step_ms": 600}
+    with start({"settings": {"budgetMs": 3000}}, script) as nvim:
+        nvim.open("x = │")
+        nvim.until(lambda: nvim.status().startswith("infill loading"))
+        nvim.until(lambda: re.fullmatch(r"infill loading \d+/100", nvim.status()))
+        nvim.until(lambda: nvim.status() == "infill ready")
+
+        nvim.until_ghost("alpha(1)")  # though nothing has been typed since it was asked for in vain
+
+        nvim.type("<CR>x = ")
+        nvim.until(lambda: nvim.status() == "infill thinking")
+        nvim.type("q")
+        nvim.until_marked("x = \nx = q│")
+        shown = set()
+        nvim.until(lambda: shown.add(nvim.ghost()) or nvim.status() == "infill silent: nothing to add")
+        assert shown == {None}
+
+        nvim.type("<CR>x = ")
+        nvim.until(lambda: nvim.status() == "infill thinking")
+        nvim.type("al")
+        nvim.until_ghost("pha(1)")
+        nvim.type("<Tab>")
+        nvim.until_marked("x = \nx = q\nx = alpha(1)│")
+
+
+HOLD = """
+local client = vim.lsp.get_clients()[1]
+local request = client.rpc.request
+_G.held = {}
+client.rpc.request = function(method, params, callback, notify)
+  if method ~= 'textDocument/inlineCompletion' then
+    return request(method, params, callback, notify)
+  end
+  table.insert(_G.held, function(texts)
+    local range = { start = params.position, ['end'] = params.position }
+    local items = vim.tbl_map(function(text) return { insertText = text, range = range } end, texts or {})
+    callback(nil, texts and { items = items } or nil, 1)
+  end)
+  return true, 4711 + #_G.held
+end
+"""
+
+
+def test_answers_in_any_order(start) -> None:
+    """An answer is shown when it fits what has been typed since, and never in place of a newer one's."""
+    with start({}, {"rules": []}) as nvim:
+        nvim.open("│")
+        nvim.ready()
+        nvim.lua(HOLD)
+
+        def asked(count: int) -> None:
+            nvim.until(lambda: nvim.lua("return #_G.held") == count)
+
+        nvim.type("v = ")
+        asked(1)
+        nvim.type("on")
+        asked(2)
+        nvim.lua("_G.held[1]({ 'one()' })")
+        assert nvim.ghost() is None, "a newer one is on its way"
+        nvim.lua("_G.held[2]({ 'ly()' })")
+        assert nvim.ghost() == "ly()"
+        nvim.lua("_G.held[1]({ 'one()' })")
+        assert nvim.ghost() == "ly()", "too late"
+
+        nvim.type("l")
+        asked(3)
+        assert nvim.ghost() == "y()"
+        nvim.lua("_G.held[3](nil)")
+        assert nvim.ghost() == "y()", "null changes nothing"
+        nvim.type("x")
+        nvim.until_ghost(None)
+        asked(4)
+        nvim.type("y")
+        nvim.until_marked("v = onlxy│")
+        nvim.lua("_G.held[4]({ 'z()', 'ya' })")
+        assert nvim.ghost() == "a", "the one that has been typed into since"
+        nvim.type("<Tab>")
+        nvim.until_marked("v = onlxya│")
+
+
+def test_a_missing_server_is_told_once(start) -> None:
+    with start({"cmd": ["/nowhere/infill-ls"]}) as nvim:
+        for name in ("one.py", "two.py"):
+            nvim.command(f"edit {nvim.write('x = ', name)}")
+        told = [message for message in nvim.messages if "infill" in message and "installed" in message]
+        assert len(told) == 1
+        assert "/nowhere/infill-ls" in told[0]
+        assert "cmd" in told[0]
+        assert nvim.status() == ""
+        nvim.command("inoremap <Tab> ⇥")
+        nvim.type("Ax<Tab>")
+        nvim.until_marked("x = x⇥│")
+        nvim.type("<Esc>")
+        nvim.command("checkhealth infill")
+        assert "not installed, or not on the PATH" in nvim.text
+
+
+ANSWER = r"""
+import json, sys
+while True:
+    length = 0
+    while (line := sys.stdin.buffer.readline().strip()):
+        if line.lower().startswith(b"content-length:"):
+            length = int(line.split(b":")[1])
+    if not length:
+        break
+    message = json.loads(sys.stdin.buffer.read(length))
+    if "id" in message:
+        result = {"capabilities": {"inlineCompletionProvider": {}}, "serverInfo": INFO}
+        body = json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}).encode()
+        sys.stdout.buffer.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+        sys.stdout.buffer.flush()
+    if message.get("method") == "exit":
+        break
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "told"),
+    [
+        ("import sys; sys.exit('no such module')", "ended as it started"),
+        (f"INFO = {{'name': 'infill-ls', 'version': '0.0.9'}}\n{ANSWER}", "is version 0.0.9"),
+        (f"INFO = {{'name': 'another-ls', 'version': '9.0'}}\n{ANSWER}", 'starts "another-ls"'),
+    ],
+)
+def test_a_server_that_does_not_fit_is_told_once(start, program: str, told: str) -> None:
+    with start({"cmd": [sys.executable, "-c", program]}) as nvim:
+        for name in ("one.py", "two.py"):
+            nvim.command(f"edit {nvim.write('x = ', name)}")
+            nvim.until(lambda: any(told in message for message in nvim.messages))
+        assert sum(told in message for message in nvim.messages) == 1
+
+
+def test_an_older_neovim_is_told(start) -> None:
+    with start() as nvim:
+        nvim.lua("""
+            local has = vim.fn.has
+            vim.fn.has = function(feature) return feature == 'nvim-0.12' and 0 or has(feature) end
+            require('infill').setup()""")
+        nvim.until(lambda: any("Neovim 0.12 or newer is needed" in message for message in nvim.messages))
+
+
+def test_wrong_options_are_told_and_left_out(start) -> None:
+    options = {"cmd": SERVER, "picker": 3, "kyes": {}, "keys": {"accept": "<C-y>", "leap": "x"}}
+    with start(options, {"rules": [{"before": "x = ", "candidates": ["alpha(1)"]}]}) as nvim:
+        for part in ("option picker is a number", "unknown option kyes", "unknown key leap"):
+            assert sum(part in message for message in nvim.messages) == 1, nvim.messages
+        nvim.open("x = │")
+        nvim.until_ghost("alpha(1)")
+        nvim.type("<C-y>")
+        nvim.until_marked("x = alpha(1)│")
+
+
+def test_without_setup_neovims_own_functions_work(start) -> None:
+    with start() as nvim:
+        nvim.lua("vim.lsp.config('infill_ls', { cmd = ... })", SERVER)
+        nvim.lua("vim.lsp.enable('infill_ls') vim.lsp.inline_completion.enable()")
+        nvim.open("x = │")
+        nvim.ready()
+        assert nvim.lua("return vim.fn.maparg('<M-w>', 'i')") == ""
+
+
+@pytest.mark.skipif(not WEIGHTS.is_file(), reason="the default model is not in this checkout")
+def test_the_default_model(start) -> None:
+    marked = "def area(width, height):\n    return width * height\n\n\ndef volume(width, height, depth):\n    return area(width, │) * depth\n"
+    with start({"settings": {"model": "default", "budgetMs": 5000}}) as nvim:
+        nvim.open(marked)
+        nvim.ready()
+        assert nvim.state()["model"] == "default"
+        nvim.type("<M-p>")
+        nvim.until(lambda: nvim.list() and nvim.list()[0].endswith("ms "))
+        shown = nvim.mark("infill.preview")[2]
+        assert shown
+        nvim.type("<CR>")
+        nvim.until_marked(marked.replace("│", shown + "│").rstrip("\n"))
