@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.nn.functional import pad
 
 from infill_engine.cache.streams import StreamCache
 from infill_engine.canvas.canvas import Canvas
@@ -31,6 +32,10 @@ from infill_engine.types import HoleKind
 MOST_TOKENS = 448  # of one stream; beyond it the far end is cut, in whole blocks so that the cut seldom moves
 BLOCK = 64
 FORBIDDEN = -1e9
+# Shapes are rounded up to blocks: a CPU's matrix library compiles and keeps a kernel for every shape it meets, which
+# with every length as its own shape costs a gigabyte within minutes of typing, and time at every new one.
+KEY_BLOCK = 64
+SLOT_BLOCK = 16
 KINDS = tuple(HoleKind)
 
 
@@ -47,11 +52,24 @@ class Stream:
 
 
 @dataclass(frozen=True, slots=True)
-class Sides:
-    """What `Context.state` holds here; the suffix is None where nothing stands right of the hole."""
+class Side:
+    """A stream as the decoder reads it: keys and values padded to whole blocks, and what hides the padding.
 
-    prefix: Stream
-    suffix: Stream | None
+    `hidden` [1, 1, 1, P] is an additive mask; `edge` [1, 1, D] the state next to the hole; `length` counts real tokens.
+    """
+
+    keys_values: tuple[KeysValues, ...]
+    hidden: Tensor
+    edge: Tensor
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """What `Context.state` holds here."""
+
+    prefix: Side
+    suffix: Side
 
 
 class DuostreamFamily:
@@ -67,7 +85,7 @@ class DuostreamFamily:
     @classmethod
     def load(cls, folder: Path, device: str, dtype: torch.dtype) -> "DuostreamFamily":
         """Loads config.json, model.safetensors and tokenizer.json. Raises ModelDamagedError if they do not fit."""
-        network = load_network(folder).to(device=device, dtype=dtype)
+        network = load_network(folder, dtype).to(device)
         return cls(network, BytesVocabulary(folder / "tokenizer.json"), device)
 
     @torch.inference_mode()
@@ -75,8 +93,9 @@ class DuostreamFamily:
         before = self.vocabulary.encode(prefix.replace("\r\n", "\n")) or [BOS]
         after = self.vocabulary.encode(suffix.replace("\r\n", "\n"))[::-1]
         left, left_new = self._encode_stream(_within_limit(before), PREFIX)
-        right, right_new = self._encode_stream(_within_limit(after), SUFFIX) if after else (None, 0)
-        return Context(Sides(left, right), left_new + right_new, len(before) + len(after))
+        right, right_new = self._encode_stream(_within_limit(after), SUFFIX) if after else (self._no_stream(), 0)
+        sides = Sides(self._side(left), self._side(right))
+        return Context(sides, left_new + right_new, len(before) + len(after))
 
     @torch.inference_mode()
     def propose_lengths(self, context: Context, kind: HoleKind, limit: int) -> list[ProposedLength]:
@@ -89,18 +108,21 @@ class DuostreamFamily:
     @torch.inference_mode()
     def denoise(self, context: Context, kind: HoleKind, canvas: Canvas, wanted: NDArray[np.int64]) -> Tensor:
         sides: Sides = context.state
-        index = self._tensor(canvas.index)
+        padded = _padded(canvas)
+        index = self._tensor(padded.index)
         rotary = self.network.rotary
-        prefix_length = sides.prefix.states.shape[1]
-        suffix_length = 1 if sides.suffix is None else sides.suffix.states.shape[1]
-        frames = Frames(rotary(index), rotary(prefix_length + index), rotary(suffix_length - 1 + MAX_SLOTS - index))
-        edge = self._edge(sides).expand(1, canvas.slots, -1)
-        kinds = torch.full((1, canvas.slots), KINDS.index(kind), device=self.device)
-        x = self.network.canvas_input(self._tensor(canvas.ids), self._tensor(canvas.left), kinds, edge)
-        visible = Visible(canvas=self._rows_apart(canvas, x.dtype))
-        suffix = self._no_keys(x.dtype) if sides.suffix is None else sides.suffix.decoder
-        states = self.network.decode(x, frames, sides.prefix.decoder, suffix, visible)
-        return self.network.logits(states[0, self._tensor(wanted)[0]]).float()
+        # Where nothing stands to the right, the frame is that of a suffix of one token: training had one to hide.
+        suffix_end = max(sides.suffix.length, 1) - 1 + MAX_SLOTS
+        frames = Frames(rotary(index), rotary(sides.prefix.length + index), rotary(suffix_end - index))
+        kinds = torch.full((1, padded.slots), KINDS.index(kind), device=self.device)
+        edge = self._edge(sides).expand(1, padded.slots, -1)
+        x = self.network.canvas_input(self._tensor(padded.ids), self._tensor(padded.left), kinds, edge)
+        row = self._tensor(padded.row)[0]
+        apart = torch.where(row[:, None] == row, 0.0, FORBIDDEN).to(x.dtype)[None, None]
+        visible = Visible(sides.prefix.hidden, sides.suffix.hidden, apart)
+        states = self.network.decode(x, frames, sides.prefix.keys_values, sides.suffix.keys_values, visible)
+        chosen = np.pad(wanted, (0, -len(wanted) % SLOT_BLOCK), mode="edge")
+        return self.network.logits(states[0, self._tensor(chosen)[0]])[: len(wanted)].float()
 
     def _encode_stream(self, ids: NDArray[np.int64], direction: int) -> tuple[Stream, int]:
         """The stream of `ids` [T] in stream order, and how many of its tokens had to be computed."""
@@ -127,24 +149,40 @@ class DuostreamFamily:
         return stream, len(ids) - shared
 
     def _edge(self, sides: Sides) -> Tensor:
-        left = sides.prefix.states[:, -1:]
-        right = torch.zeros_like(left) if sides.suffix is None else sides.suffix.states[:, -1:]
-        return torch.cat([left, right], -1)
+        return torch.cat([sides.prefix.edge, sides.suffix.edge], -1)
 
-    def _rows_apart(self, canvas: Canvas, dtype: torch.dtype) -> Tensor | None:
-        if canvas.rows == 1:
-            return None
-        row = self._tensor(canvas.row)[0]
-        return torch.where(row[:, None] == row, 0.0, FORBIDDEN).to(dtype)[None, None]
+    def _side(self, stream: Stream) -> Side:
+        length = stream.states.shape[1]
+        padding = -length % KEY_BLOCK if length else KEY_BLOCK
+        hidden = torch.zeros(1, 1, 1, length + padding, dtype=stream.states.dtype, device=self.device)
+        hidden[..., length:] = FORBIDDEN
+        keys_values = tuple(
+            (pad(key, (0, 0, 0, padding)), pad(value, (0, 0, 0, padding))) for key, value in stream.decoder
+        )
+        edge = stream.states[:, -1:] if length else stream.states.new_zeros(1, 1, stream.states.shape[-1])
+        return Side(keys_values, hidden, edge, length)
 
-    def _no_keys(self, dtype: torch.dtype) -> tuple[KeysValues, ...]:
-        config = self.network.config
-        empty = torch.empty(1, config.heads, 0, config.head_dim, dtype=dtype, device=self.device)
-        return ((empty, empty),) * config.decoder_layers
+    def _no_stream(self) -> Stream:
+        config, weight = self.network.config, self.network.tokens.weight
+        nothing = weight.new_empty(1, config.heads, 0, config.head_dim)
+        return Stream((), ((nothing, nothing),) * config.decoder_layers, weight.new_empty(1, 0, config.dim))
 
     def _tensor(self, values: NDArray[np.int64]) -> Tensor:
         """[n] -> [1, n] on the device."""
         return torch.from_numpy(np.ascontiguousarray(values)).to(self.device).unsqueeze(0)
+
+
+def _padded(canvas: Canvas) -> Canvas:
+    """The canvas with masked slots of no row behind it, up to a whole block."""
+    padding = -canvas.slots % SLOT_BLOCK
+    return Canvas(
+        ids=np.pad(canvas.ids, (0, padding), constant_values=MASK),
+        state=canvas.state,
+        logprob=canvas.logprob,
+        row=np.pad(canvas.row, (0, padding), constant_values=canvas.rows),
+        index=np.pad(canvas.index, (0, padding)),
+        lengths=np.append(canvas.lengths, 1),
+    )
 
 
 def _within_limit(ids: list[int]) -> NDArray[np.int64]:
