@@ -88,6 +88,7 @@ _tokenizer: Tokenizer
 def _open_tokenizer(path: str) -> None:
     global _tokenizer
     _tokenizer = Tokenizer.from_file(path)
+    _tokenizer.encode_special_tokens = True  # as the product does: a special token's name in a text is plain text
 
 
 def _pack_file(numbered: tuple[int, str]) -> tuple[np.ndarray, np.ndarray]:

@@ -23,6 +23,7 @@ class BytesVocabulary:
             self._tokenizer = Tokenizer.from_file(str(path))
         except Exception as error:
             raise ModelDamagedError(f"{path} is not a tokenizer ({error}); install the model again") from error
+        self._tokenizer.encode_special_tokens = True  # code that says "<mask>" means the six characters
         names = [self._tokenizer.id_to_token(token) or "" for token in range(self._tokenizer.get_vocab_size())]
         self._specials = frozenset(token for token, name in enumerate(names) if re.fullmatch(r"<\w+>", name))
         self._bytes = [b"" if token in self._specials else _to_bytes(name) for token, name in enumerate(names)]

@@ -2,13 +2,12 @@
 
 import os
 import re
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from nvim_editor import Editor, SetupFailed, editor, set_up
+from nvim_editor import Editor, SetupError, Start, editor, set_up
 
 SCRIPT = {
     "rules": [
@@ -29,20 +28,17 @@ def neovim() -> str:
     """The editor's path."""
     try:
         return set_up()
-    except SetupFailed as reason:
+    except SetupError as reason:
         if os.environ.get("INFILL_E2E") == "1":
             pytest.fail(f"no Neovim to test with: {reason}")
         pytest.skip(f"NO NEOVIM, so nothing of editors/nvim was tested: {reason}")
-
-
-Start = Callable[..., AbstractContextManager[Editor]]
 
 
 @pytest.fixture
 def start(neovim: str, tmp_path: Path) -> Start:
     """Starts an editor of a test's own: start(options, script)."""
 
-    def started(options: Any = None, script: Any = None) -> AbstractContextManager[Editor]:
+    def started(options: Any = None, script: Any = None) -> Any:
         return editor(tmp_path, options, script)
 
     return started

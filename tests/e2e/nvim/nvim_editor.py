@@ -33,23 +33,26 @@ for _, mark in ipairs(marks) do
 end
 return nil
 """
-_DIRTY = "return #vim.tbl_filter(function(c) return not c.initialized end, vim.lsp.get_clients()) == 0"
+_ATTACHED = """
+local client = vim.lsp.get_clients({ bufnr = 0 })[1]
+return client ~= nil and client.initialized
+"""
 
 
-class SetupFailed(Exception):
+class SetupError(Exception):
     """There is no Neovim to test with, and the text says why."""
 
 
 def set_up() -> str:
-    """The path of a Neovim that is new enough. Raises SetupFailed."""
+    """The path of a Neovim that is new enough. Raises SetupError."""
     environment = {**os.environ, "PYTHON": sys.executable}
     setup = [str(Path(__file__).with_name("setup"))]
     try:
         ran = subprocess.run(setup, env=environment, capture_output=True, text=True, timeout=300, check=False)
     except (OSError, subprocess.TimeoutExpired) as fault:
-        raise SetupFailed(f"{setup[0]}: {fault}") from fault
+        raise SetupError(f"{setup[0]}: {fault}") from fault
     if ran.returncode:
-        raise SetupFailed(ran.stderr.strip() or f"{setup[0]} ended with {ran.returncode}")
+        raise SetupError(ran.stderr.strip() or f"{setup[0]} ended with {ran.returncode}")
     return ran.stdout.strip()
 
 
@@ -94,7 +97,7 @@ class Editor:
         self.until(lambda: self.mode == "i")
 
     def attached(self) -> None:
-        self.until(lambda: self.lua("return vim.lsp.get_clients({ bufnr = 0 })[1] ~= nil and (function() " + _DIRTY + " end)()"))
+        self.until(lambda: self.lua(_ATTACHED))
 
     def ready(self) -> None:
         """Wait for the engine."""
@@ -172,6 +175,9 @@ class Editor:
 
     def until_marked(self, expected: str) -> None:
         self.until(lambda: self.marked == expected)
+
+
+Start = Callable[..., contextlib.AbstractContextManager[Editor]]
 
 
 @contextlib.contextmanager

@@ -22,7 +22,7 @@ def preview(nvim: Editor) -> str | None:
         ("x = │", "<Up>", "gamma", "x = gamma│"),
         ("f(mid(│), 2)", "<Down>", "second", "f(mid(second│), 2)"),
         ("a = '😀é' + │", "", "'ünï' + tail", "a = '😀é' + 'ünï' + tail│"),
-        ("def f():\n    │\n\n\nprint(1)", "", "one = 1\n    return one", "def f():\n    one = 1\n    return one│\n\n\nprint(1)"),
+        ("def f():\n    │\n\n\n1", "", "one = 1\n    return one", "def f():\n    one = 1\n    return one│\n\n\n1"),
     ],
 )
 def test_in_insert_mode(nvim: Editor, marked: str, keys: str, previewed: str, after: str) -> None:
@@ -116,7 +116,8 @@ def test_by_a_replaced_select(nvim: Editor) -> None:
         _G.neovims_select = vim.ui.select
         vim.ui.select = function(items, options, choose)
           local preview = options.preview_item(items[2])
-          vim.g.infill_seen = { options.format_item(items[2]), vim.api.nvim_buf_get_lines(preview.buf, 0, -1, false)[1] }
+          local lines = vim.api.nvim_buf_get_lines(preview.buf, 0, -1, false)
+          vim.g.infill_seen = { options.format_item(items[2]), lines[1] }
           vim.cmd.stopinsert()
           vim.schedule(function() choose(items[2], 2) end)
         end""")
@@ -155,7 +156,8 @@ def test_a_canvas_is_shown_while_it_develops(nvim: Editor) -> None:
           _G.send = function(step, text, state)
             local slots = { { text = 'al', state = 'fixed', confidence = 1 }, { text = text, state = state } }
             local value = { step = step, rows = { { slots = slots, source = 'model' } } }
-            client.handlers['$/progress'](nil, { token = params.partialResultToken, value = value }, { client_id = client.id })
+            local progress = { token = params.partialResultToken, value = value }
+            client.handlers['$/progress'](nil, progress, { client_id = client.id })
           end
           _G.finish = function(candidates)
             client.request = request

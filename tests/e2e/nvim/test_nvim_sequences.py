@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import pytest
 from nvim_editor import CURSOR, Editor
 
-SEQUENCES = int(os.environ.get("INFILL_E2E_SEQUENCES", "25"))
+SEQUENCES = int(os.environ.get("INFILL_E2E_SEQUENCES", "20"))
 SEED = int(os.environ.get("INFILL_E2E_SEED", "0"))
 OPERATIONS = 14
 PAUSE = 0.5  # the longest that a pause waits for ghost text
@@ -21,10 +21,21 @@ LINES = ("x = ", "z = ", "f(mid(|), 2)", "'😀é' + ", "y = ")
 LETTERS = "abeghlmot(1é ,"
 KEYS = {"accept": "<Tab>", "word": "<M-w>", "line": "<M-l>", "next": "<M-]>", "previous": "<M-[>", "dismiss": "<C-]>"}
 PARTS = {"accept": r"(?s).*", "word": r"\s*(?:\w+|[^\w\s]+)|(?s:.*)", "line": r"\n*[^\n]*"}
-WEIGHTS = {
-    "pause": 6, "open line": 3, "letter": 3, "through": 5, "ahead": 2, "backspace": 1, "accept": 4, "word": 3, "line": 1,
-    "next": 3, "previous": 1, "dismiss": 1, "undo": 2,
-}  # fmt: skip
+# How often something is done while ghost text is shown, and while there is none.
+SHOWN = {
+    "accept": 3,
+    "word": 4,
+    "line": 1,
+    "next": 3,
+    "previous": 1,
+    "dismiss": 1,
+    "letter": 1,
+    "through": 5,
+    "ahead": 3,
+    "backspace": 1,
+    "undo": 1,
+}
+NOT_SHOWN = {"open line": 8, "pause": 2, "letter": 2, "backspace": 2, "accept": 1, "word": 1, "undo": 2}
 
 # What is shown and the key that is pressed upon it, with nothing in between.
 _LOOK_AND_PRESS = """
@@ -73,9 +84,11 @@ def test_sequence(nvim: Editor, seed: int) -> None:
     for keys in ("<M-w>", "<M-l>", "<M-]>", "<M-[>"):
         nvim.command(f"inoremap {keys} <Nop>")
     nvim.open(CURSOR, "notes.txt")
+    nvim.command("setlocal noautoindent")
     person = Person()
     for _ in range(OPERATIONS):
-        operation = rng.choices(list(WEIGHTS), list(WEIGHTS.values()))[0]
+        weights = SHOWN if nvim.ghost() else NOT_SHOWN
+        operation = rng.choices(list(weights), list(weights.values()))[0]
         person.done.append(operation)
         _do(nvim, person, operation, rng)
         try:
@@ -87,18 +100,16 @@ def test_sequence(nvim: Editor, seed: int) -> None:
 def _do(nvim: Editor, person: Person, operation: str, rng: random.Random) -> None:
     match operation:
         case "pause":
-            end = time.monotonic() + PAUSE
-            while nvim.ghost() is None and time.monotonic() < end:
-                time.sleep(0.01)
+            _pause(nvim)
         case "open line":
             before, _, after = rng.choice(LINES).partition("|")
             nvim.type("<End><CR>" + before + after + "<Left>" * len(after))
-            # Arrow keys end an undo step.
-            person.types(person.left + person.right + "\n" + before + after)
-            if person.right:
-                person.steps.append("?")
-            person.left, person.right = person.left[: len(person.left) - len(after)], after
-            person.typing = not after
+            # Keys that move the cursor end an undo step.
+            person.left, person.right, person.typing = person.left + person.right, "", False
+            person.types(person.left + "\n" + before)
+            person.right, person.typing = after, not after
+            nvim.until_marked(person.marked)
+            _pause(nvim)
         case "letter" | "through" | "ahead":
             shown = nvim.ghost() or ""
             text = rng.choice(LETTERS)
@@ -114,6 +125,12 @@ def _do(nvim: Editor, person: Person, operation: str, rng: random.Random) -> Non
             _undo(nvim, person)
         case _:
             _press(nvim, person, operation)
+
+
+def _pause(nvim: Editor) -> None:
+    end = time.monotonic() + PAUSE
+    while nvim.ghost() is None and time.monotonic() < end:
+        time.sleep(0.01)
 
 
 def _press(nvim: Editor, person: Person, operation: str) -> None:
@@ -135,8 +152,6 @@ def _undo(nvim: Editor, person: Person) -> None:
     """Leaves insert mode, takes one step back, and goes on at the end."""
     nvim.type("<Esc>u")
     before = person.steps.pop() if person.steps else person.left + person.right
-    while before == "?":
-        before = person.steps.pop()
     nvim.until(lambda: nvim.text == before)
     nvim.type("GA")
     person.left, person.right, person.typing = before, "", False

@@ -1,4 +1,4 @@
-"""Several buffers and windows, other line ends, slow and dying engines, the status line, and what is said of trouble."""
+"""Several buffers and windows, other line ends, slow and dying engines, the status line, what is said of trouble."""
 
 import re
 import sys
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from nvim_editor import REPOSITORY, SERVER, Editor
+from nvim_editor import REPOSITORY, SERVER, Editor, Start
 
 PLUGIN = REPOSITORY / "editors" / "nvim"
 WEIGHTS = REPOSITORY / "infill_engine" / "weights" / "default" / "config.json"
@@ -118,7 +118,8 @@ def test_health_and_help(nvim: Editor) -> None:
 def test_the_engine_dies_while_ghost_text_is_shown(nvim: Editor) -> None:
     nvim.open("x = │")
     nvim.until_ghost("alpha(1)")
-    killed = [process for process in psutil.Process().children(recursive=True) if "infill_engine.worker" in process.cmdline()]
+    children = psutil.Process().children(recursive=True)
+    killed = [process for process in children if "infill_engine.worker" in process.cmdline()]
     for process in killed:
         process.kill()
     assert killed
@@ -132,7 +133,7 @@ def test_the_engine_dies_while_ghost_text_is_shown(nvim: Editor) -> None:
     assert sum("being restarted" in message for message in nvim.messages) <= 1
 
 
-def test_loading_then_slow(start) -> None:
+def test_loading_then_slow(start: Start) -> None:
     """0.6 s for an answer: what has been typed meanwhile decides whether it is shown."""
     rules = [{"before": "x = ", "candidates": ["alpha(1)"]}, {"before": "x = al", "candidates": ["pha(1)"]}]
     script = {"rules": rules, "load_ms": 800, "step_ms": 600}
@@ -178,7 +179,7 @@ end
 """
 
 
-def test_answers_in_any_order(start) -> None:
+def test_answers_in_any_order(start: Start) -> None:
     """An answer is shown when it fits what has been typed since, and never in place of a newer one's."""
     with start({}, {"rules": []}) as nvim:
         nvim.open("│")
@@ -215,7 +216,7 @@ def test_answers_in_any_order(start) -> None:
         nvim.until_marked("v = onlxya│")
 
 
-def test_a_missing_server_is_told_once(start) -> None:
+def test_a_missing_server_is_told_once(start: Start) -> None:
     with start({"cmd": ["/nowhere/infill-ls"]}) as nvim:
         for name in ("one.py", "two.py"):
             nvim.command(f"edit {nvim.write('x = ', name)}")
@@ -260,7 +261,7 @@ while True:
         (f"INFO = {{'name': 'another-ls', 'version': '9.0'}}\n{ANSWER}", 'starts "another-ls"'),
     ],
 )
-def test_a_server_that_does_not_fit_is_told_once(start, program: str, told: str) -> None:
+def test_a_server_that_does_not_fit_is_told_once(start: Start, program: str, told: str) -> None:
     with start({"cmd": [sys.executable, "-c", program]}) as nvim:
         for name in ("one.py", "two.py"):
             nvim.command(f"edit {nvim.write('x = ', name)}")
@@ -268,7 +269,7 @@ def test_a_server_that_does_not_fit_is_told_once(start, program: str, told: str)
         assert sum(told in message for message in nvim.messages) == 1
 
 
-def test_an_older_neovim_is_told(start) -> None:
+def test_an_older_neovim_is_told(start: Start) -> None:
     with start() as nvim:
         nvim.lua("""
             local has = vim.fn.has
@@ -277,7 +278,7 @@ def test_an_older_neovim_is_told(start) -> None:
         nvim.until(lambda: any("Neovim 0.12 or newer is needed" in message for message in nvim.messages))
 
 
-def test_wrong_options_are_told_and_left_out(start) -> None:
+def test_wrong_options_are_told_and_left_out(start: Start) -> None:
     options = {"cmd": SERVER, "picker": 3, "kyes": {}, "keys": {"accept": "<C-y>", "leap": "x"}}
     with start(options, {"rules": [{"before": "x = ", "candidates": ["alpha(1)"]}]}) as nvim:
         for part in ("option picker is a number", "unknown option kyes", "unknown key leap"):
@@ -288,7 +289,7 @@ def test_wrong_options_are_told_and_left_out(start) -> None:
         nvim.until_marked("x = alpha(1)│")
 
 
-def test_without_setup_neovims_own_functions_work(start) -> None:
+def test_without_setup_neovims_own_functions_work(start: Start) -> None:
     with start() as nvim:
         nvim.lua("vim.lsp.config('infill_ls', { cmd = ... })", SERVER)
         nvim.lua("vim.lsp.enable('infill_ls') vim.lsp.inline_completion.enable()")
@@ -298,8 +299,8 @@ def test_without_setup_neovims_own_functions_work(start) -> None:
 
 
 @pytest.mark.skipif(not WEIGHTS.is_file(), reason="the default model is not in this checkout")
-def test_the_default_model(start) -> None:
-    marked = "def area(width, height):\n    return width * height\n\n\ndef volume(width, height, depth):\n    return area(width, │) * depth\n"
+def test_the_default_model(start: Start) -> None:
+    marked = "def area(width, height):\n    return width * height\n\n\narea_of_a_square = area(width, │)\n"
     with start({"settings": {"model": "default", "budgetMs": 5000}}) as nvim:
         nvim.open(marked)
         nvim.ready()

@@ -1,7 +1,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from infill_engine.errors import ModelDamagedError
@@ -16,6 +16,8 @@ def vocabulary(tokenizer_path: Path) -> BytesVocabulary:
 
 def test_text_survives(vocabulary: BytesVocabulary) -> None:
     @given(st.text())
+    @example("<mask>")
+    @example("x = '<eos>' <bos>")
     def check(text: str) -> None:
         assert vocabulary.decode(vocabulary.encode(text)) == text
 
