@@ -17,10 +17,13 @@ def indentation(text: str, request: InfillRequest, hole: Hole) -> str | None:
     first, *rest = text.split("\n")
     if not rest:
         return text
-    rest = [_like(row, hole.indent) for row in rest]
+    left = lines.last_line(request.prefix)
+    # On a blank line the text may bring (the rest of) the indentation itself.
+    indent = hole.indent if left.strip() else left + lines.indent_of(first)
+    rest = [_like(row, indent) for row in rest]
     goes_on = bool(_GOES_ON.search(first) or delimiters.scan(first, request.language).opened)
-    rest = [_moved(row, rest, first, hole.indent, goes_on) for row in rest]
-    end = next((i for i, row in enumerate(rest) if row.strip() and not row.startswith(hole.indent)), len(rest))
+    rest = [_moved(row, rest, first, indent, goes_on) for row in rest]
+    end = next((i for i, row in enumerate(rest) if row.strip() and not row.startswith(indent)), len(rest))
     return "\n".join([first, *rest[:end]])
 
 

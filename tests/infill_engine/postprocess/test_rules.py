@@ -72,6 +72,9 @@ def test_max_lines(lines: int, text: str, expected: str) -> None:
         # Tabs and spaces as the cursor's line has them.
         ("def f():\n\t|\n", "if a:\n        b()\n    c()", "if a:\n\t\tb()\n\tc()"),
         (BLOCK, "if a:\n\t\tb()\n\tc()", "if a:\n        b()\n    c()"),
+        ("def f():\n|\n", "    a = 1\n    return a", "    a = 1\n    return a"),
+        ("def f():\n  |\n", "  a = 1\n    return a", "  a = 1\n    return a"),
+        ("def f():\n|\n", "    if a:\n        b\n    return a", "    if a:\n        b\n    return a"),
     ],
 )
 def test_indentation(marked: str, text: str, expected: str) -> None:
