@@ -202,6 +202,7 @@ def editor(folder: Path, options: dict[str, Any] | None, script: dict[str, Any] 
     started = Editor(nvim, folder)
     try:
         yield started
+        assert not any("stack traceback" in message for message in started.messages), started.messages
     finally:
         with contextlib.suppress(OSError, EOFError):
             nvim.command("qall!")

@@ -12,6 +12,13 @@ local WIDEST = 60 -- columns of a label's text
 ---@field partial? boolean
 ---@field command? lsp.Command
 
+--- Text as it can be drawn: what a model that is still guessing says may hold control characters.
+---@param text string
+---@return string
+local function drawable(text)
+  return (text:gsub('[%z\1-\8\11-\31\127]', '·'))
+end
+
 ---@param answer infill.Answer
 ---@return infill.Entry[]
 function M.of_answer(answer)
@@ -24,7 +31,7 @@ function M.of_answer(answer)
       end
       return {
         text = text,
-        chunks = { { text, 'ComplHint' } },
+        chunks = { { drawable(text), 'ComplHint' } },
         confidence = given(candidate.confidence),
         milliseconds = answer.elapsedMs,
         partial = given(candidate.partial),
@@ -41,7 +48,7 @@ end
 function M.of_row(row)
   local chunks, text = {}, {}
   for _, slot in ipairs(row.slots or {}) do
-    local said = tostring(slot.text):gsub('\r\n?', '\n')
+    local said = drawable((tostring(slot.text):gsub('\r\n?', '\n')))
     local open = slot.state == 'open'
     table.insert(chunks, open and { said == '' and UNDECIDED or said, 'InfillOpen' } or { said, 'ComplHint' })
     table.insert(text, open and UNDECIDED or said)
@@ -60,7 +67,7 @@ end
 ---@param entry infill.Entry
 ---@return string
 function M.first_line(entry)
-  local lines = vim.split(vim.trim(entry.text), '\n', { plain = true })
+  local lines = vim.split(drawable(vim.trim(entry.text)), '\n', { plain = true })
   local first = lines[1]:gsub('\t', '  ')
   if vim.fn.strdisplaywidth(first) > WIDEST then
     first = vim.fn.strcharpart(first, 0, WIDEST - 1) .. '…'
