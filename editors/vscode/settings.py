@@ -1,0 +1,89 @@
+"""Writes the settings that the server knows into package.json: `python editors/vscode/settings.py [--check]`.
+
+Names, types, defaults and bounds come from `lsp_server.settings`; only the sentences stand here. A test runs `--check`.
+"""
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import fields
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from lsp_server.settings import _READERS, SECTION, EngineChoice, ServerSettings
+
+MANIFEST = Path(__file__).with_name("package.json")
+SENTENCES = {
+    "enable": "Offer candidates. *Infill: Toggle* changes this.",
+    "languages": 'Where to offer them, by language identifier; `"*"` stands for the languages not named. '
+    "*Infill: Toggle for Language* changes this.",
+    "budgetMs": "Milliseconds from a keystroke to the answer. What is not finished by then is not shown.",
+    "candidates": "How many candidates to offer at most.",
+    "showThreshold": "The least confidence that the best candidate must have to be shown unasked, from 0 to 1. "
+    "*Infill: Trigger* and *Infill: Pick Candidate* show less certain ones as well.",
+    "excludes": "Files whose text the model never reads, as patterns in `.gitignore` syntax.",
+    "completionFallback": "Whether to offer the candidates as ordinary completions too: `auto` does so for editors "
+    "that know no ghost text, of which this is none.",
+    "model": "The model: `default`, or the path of a model's folder.",
+    "device": "Where the model runs: `auto`, `cpu`, `cuda` or `mps`.",
+}
+_BOUNDS = re.compile(r"from (\d+) to (\d+)")
+
+
+def main() -> None:
+    """Write, or with `--check` only compare and fail if they differ."""
+    parser = argparse.ArgumentParser(description="Writes the server's settings into package.json.")
+    parser.add_argument("--check", action="store_true", help="change nothing; fail if package.json is out of date")
+    options = parser.parse_args()
+    manifest = json.loads(MANIFEST.read_text(encoding="utf-8"))
+    group = manifest["contributes"]["configuration"][1]
+    if group["properties"] == properties():
+        return
+    if options.check:
+        sys.exit("The settings in package.json are out of date: run python editors/vscode/settings.py")
+    group["properties"] = properties()
+    MANIFEST.write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def properties() -> dict[str, Any]:
+    """The settings as VS Code wants them described, in the order of the server's dataclasses."""
+    keys = {name: key for key, (name, _, _) in _READERS.items()}
+    found = {}
+    for holder in (ServerSettings(), EngineChoice()):
+        for field in fields(holder):
+            if field.name in keys:
+                found[keys[field.name]] = getattr(holder, field.name)
+    return {
+        f"{SECTION}.{key}": _described(key, default, _READERS[key][1], order)
+        for order, (key, default) in enumerate(found.items(), 10)
+    }
+
+
+def _described(key: str, default: object, expected: str, order: int) -> dict[str, Any]:
+    schema: dict[str, Any] = {"order": order, "scope": "window"}
+    sentence = SENTENCES.get(key, f"Expected: {expected}.")
+    if isinstance(default, bool):
+        schema["type"] = "boolean"
+    elif isinstance(default, int | float):
+        schema["type"] = "integer" if isinstance(default, int) else "number"
+        bounds = _BOUNDS.search(expected)
+        if bounds:
+            schema["minimum"], schema["maximum"] = int(bounds[1]), int(bounds[2])
+    elif isinstance(default, StrEnum):
+        schema |= {"type": "string", "enum": [member.value for member in type(default)]}
+    elif isinstance(default, str):
+        schema["type"] = "string"
+    elif isinstance(default, Mapping):
+        schema["type"] = ["object", "array"]
+        schema |= {"additionalProperties": {"type": "boolean"}, "items": {"type": "string"}}
+    else:
+        schema |= {"type": "array", "items": {"type": "string"}}
+    schema["default"] = list(default) if isinstance(default, tuple) else default
+    return {**schema, "markdownDescription": sentence}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,74 @@
+/** Asks the server for all it has for one place: through its own request, or the standard one where that is unknown. */
+
+import * as vscode from 'vscode';
+import {
+    InlineCompletionRequest,
+    InlineCompletionTriggerKind,
+    type LanguageClient,
+    ResponseError,
+} from 'vscode-languageclient/node';
+import { type Canvas, type CandidatesAnswer, METHOD_NOT_FOUND, canvasProgress, candidatesRequest } from './protocol';
+
+/** A place in a document; `range` is what would be replaced. */
+export interface Place {
+    document: vscode.TextDocument;
+    position: vscode.Position;
+    range: vscode.Range;
+}
+
+let tokens = 0;
+
+/** The answer; undefined when the request was cancelled or overtaken. `onCanvas` hears of it while it is denoised. */
+export async function ask(
+    client: LanguageClient,
+    place: Place,
+    onCanvas: (canvas: Canvas) => void,
+    token: vscode.CancellationToken,
+): Promise<CandidatesAnswer | undefined> {
+    const convert = client.code2ProtocolConverter;
+    const partialResultToken = `infill-candidates-${++tokens}`;
+    const listening = client.onProgress(canvasProgress, partialResultToken, onCanvas);
+    try {
+        const params = {
+            textDocument: convert.asTextDocumentIdentifier(place.document),
+            position: convert.asPosition(place.position),
+            partialResultToken,
+            ...(place.range.isEmpty ? {} : { range: convert.asRange(place.range) }),
+        };
+        return (await client.sendRequest(candidatesRequest, params, token)) ?? undefined;
+    } catch (fault) {
+        if (fault instanceof ResponseError && fault.code === METHOD_NOT_FOUND) {
+            return standard(client, place, token);
+        }
+        if (token.isCancellationRequested) {
+            return undefined;
+        }
+        throw fault;
+    } finally {
+        listening.dispose();
+    }
+}
+
+async function standard(
+    client: LanguageClient,
+    place: Place,
+    token: vscode.CancellationToken,
+): Promise<CandidatesAnswer | undefined> {
+    const convert = client.code2ProtocolConverter;
+    const params = {
+        textDocument: convert.asTextDocumentIdentifier(place.document),
+        position: convert.asPosition(place.position),
+        context: { triggerKind: InlineCompletionTriggerKind.Invoked },
+    };
+    const here = convert.asRange(new vscode.Range(place.position, place.position));
+    const began = performance.now();
+    const result = await client.sendRequest(InlineCompletionRequest.type, params, token);
+    if (result === null) {
+        return undefined;
+    }
+    const candidates = (Array.isArray(result) ? result : result.items).map((item) => ({
+        insertText: typeof item.insertText === 'string' ? item.insertText : item.insertText.value,
+        range: item.range ?? here,
+    }));
+    return { candidates, elapsedMs: performance.now() - began };
+}

@@ -1,0 +1,70 @@
+/** What the command palette offers, by name. */
+
+import * as vscode from 'vscode';
+import { install } from './install';
+import { showMenu } from './menu';
+import { tell } from './messages';
+import { pickCandidate } from './pick';
+import { type Reports, showDoctor, statisticsLines, statusLines } from './report';
+import type { Server } from './server';
+import type { Statistics } from './statistics';
+import { toggle, toggleLanguage } from './toggle';
+
+export interface Parts {
+    server: Server;
+    statistics: Statistics;
+    reports: Reports;
+    log: vscode.LogOutputChannel;
+    folder: string;
+}
+
+export function registerCommands({ server, statistics, reports, log, folder }: Parts): vscode.Disposable {
+    const commands: Record<string, () => unknown> = {
+        pickCandidate: () => pickCandidate(server, statistics),
+        trigger,
+        acceptWord: () => accept('editor.action.inlineSuggest.acceptNextWord'),
+        acceptLine: () => accept('editor.action.inlineSuggest.acceptNextLine'),
+        toggle,
+        toggleLanguage,
+        showStatus: async () => reports.show('Status', await statusLines(server)),
+        showStatistics: async () => reports.show('Statistics', await statisticsLines(statistics, server, folder)),
+        showLog: () => log.show(),
+        restart: () => server.restart(),
+        doctor: () => showDoctor(reports, folder),
+        menu: () => showMenu(server),
+        install: () => installAndStart(server, folder, log),
+    };
+    const registrations = Object.entries(commands).map(([name, run]) =>
+        vscode.commands.registerCommand(`infill.${name}`, run),
+    );
+    return vscode.Disposable.from(...registrations);
+}
+
+/** Ghost text is shown only in an editor that has the focus, and the palette may still have it. */
+async function trigger(): Promise<void> {
+    await vscode.commands.executeCommand('workbench.action.focusActiveEditorGroup');
+    await vscode.commands.executeCommand('editor.action.inlineSuggest.trigger');
+}
+
+/** The palette took the ghost text away with the focus: it is asked for again, and is the same. */
+async function accept(command: string): Promise<void> {
+    await trigger();
+    await vscode.commands.executeCommand(command);
+}
+
+let installing = false;
+
+async function installAndStart(server: Server, folder: string, log: vscode.LogOutputChannel): Promise<void> {
+    if (installing) {
+        tell('information', 'The Infill server is being installed already.');
+        return;
+    }
+    installing = true;
+    try {
+        if (await install(folder, log)) {
+            await server.restart();
+        }
+    } finally {
+        installing = false;
+    }
+}

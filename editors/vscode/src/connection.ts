@@ -1,0 +1,204 @@
+/** One server process and the language client on its pipes. It is made, started once and closed; never restarted. */
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import * as vscode from 'vscode';
+import {
+    CloseAction,
+    ErrorAction,
+    LanguageClient,
+    type LanguageClientOptions,
+    RevealOutputChannelOn,
+    ShowMessageNotification,
+} from 'vscode-languageclient/node';
+import { SELECTOR } from './documents';
+import type { ServerCommand } from './locate';
+import { SHOW_LOG, tellOnce } from './messages';
+import { ACCEPTED, type EngineStatus, statusNotification } from './protocol';
+import type { Statistics } from './statistics';
+import { isOn, languageIsOn } from './toggle';
+
+const START_MS = 30_000;
+const STOP_MS = 2_000;
+const EXIT_MS = 500;
+const SERVER = 'infill-ls';
+
+/** The server could not be started, or is not one; the message says what to do. */
+export class StartFailure extends Error {}
+
+export interface Surroundings {
+    log: vscode.LogOutputChannel;
+    folder: string; // the process's current folder: one of ours, a workspace could hold files that pose as modules
+    ownSettings: readonly string[]; // settings in the section that are not the server's
+    statistics: Statistics;
+    onStatus: (status: EngineStatus) => void;
+    onLost: (detail: string) => void; // the process ended though nobody asked it to
+}
+
+export interface Connection {
+    client: LanguageClient;
+    version: string;
+    close: () => Promise<void>;
+}
+
+/** Start a server. Throws StartFailure. */
+export async function connect(server: ServerCommand, around: Surroundings): Promise<Connection> {
+    const child = await startProcess(server, around.folder);
+    const tail = lastLine(child);
+    let reason = 'blank';
+    const phase = { now: 'starting' as 'starting' | 'serving' | 'closing' };
+    const client = new QuietClient('infill', 'Infill', () => Promise.resolve(child), {
+        ...optionsFor(around, () => reason),
+        errorHandler: {
+            error: () => ({ action: ErrorAction.Continue, handled: true }),
+            closed: () => {
+                if (phase.now === 'serving') {
+                    void ending(child, tail).then(around.onLost);
+                }
+                return { action: CloseAction.DoNotRestart, handled: true };
+            },
+        },
+    });
+    hideProgressBar(client);
+    client.onNotification(statusNotification, (status) => {
+        reason = status.reason || 'blank';
+        around.onStatus(status);
+    });
+    client.onNotification(ShowMessageNotification.type, ({ type, message }) => {
+        tellOnce(type === 1 ? 'error' : type === 2 ? 'warning' : 'information', message, SHOW_LOG);
+    });
+    const close = async (): Promise<void> => {
+        phase.now = 'closing';
+        await client.dispose(STOP_MS).catch(() => undefined);
+        child.kill();
+    };
+    const late = setTimeout(() => child.kill('SIGKILL'), START_MS);
+    try {
+        await client.start();
+    } catch {
+        phase.now = 'closing';
+        throw new StartFailure(`${server.command} did not start as a language server: ${await ending(child, tail)}`);
+    } finally {
+        clearTimeout(late);
+        if (phase.now === 'closing') {
+            child.kill();
+        }
+    }
+    const { name, version } = client.initializeResult?.serverInfo ?? { name: 'unknown' };
+    if (name !== SERVER) {
+        await close();
+        throw new StartFailure(`${server.command} is the language server "${name}", not ${SERVER}.`);
+    }
+    phase.now = 'serving';
+    return { client, version: version ?? '', close };
+}
+
+/** We say ourselves what the user has to know, once; the client's own pop-ups would come on top. */
+class QuietClient extends LanguageClient {
+    override error(message: string, data?: unknown): void {
+        super.error(message, data, false);
+    }
+}
+
+async function startProcess(server: ServerCommand, folder: string): Promise<ChildProcess> {
+    const child = spawn(server.command, server.args, { cwd: folder, stdio: 'pipe' });
+    try {
+        await once(child, 'spawn');
+    } catch (fault) {
+        throw new StartFailure(`${server.command} could not be run: ${(fault as Error).message}.`);
+    }
+    child.on('error', () => undefined); // whoever reads its pipes hears of it
+    child.stdin.on('error', () => undefined);
+    return child;
+}
+
+/** `reason` gives that of the latest silence: the server tells it just before the empty answer. */
+function optionsFor(around: Surroundings, reason: () => string): LanguageClientOptions {
+    const { log, statistics } = around;
+    return {
+        documentSelector: SELECTOR,
+        outputChannel: log,
+        traceOutputChannel: log,
+        revealOutputChannelOn: RevealOutputChannelOn.Never,
+        initializationOptions: serverSettings(vscode.workspace.getConfiguration('infill'), around.ownSettings),
+        initializationFailedHandler: () => false,
+        middleware: {
+            provideInlineCompletionItems: async (document, position, context, token, next) => {
+                if (!isOn() || !languageIsOn(document.languageId)) {
+                    return null; // at once, while the server still learns that it was switched off
+                }
+                const began = performance.now();
+                const result = await next(document, position, context, token);
+                const items = Array.isArray(result) ? result : result?.items;
+                const count = token.isCancellationRequested ? undefined : items?.length;
+                statistics.ended(count, performance.now() - began, reason());
+                return result;
+            },
+            executeCommand: (command, args, next) => {
+                if (command === ACCEPTED) {
+                    statistics.took('ghost');
+                }
+                return next(command, args);
+            },
+            workspace: {
+                // Without sections the server is told that something changed, and asks what: through `configuration`.
+                didChangeConfiguration: (_sections, next) => next(undefined),
+                configuration: async (params, token, next) => {
+                    const answers = await next(params, token);
+                    return Array.isArray(answers)
+                        ? answers.map((answer: unknown) => serverSettings(answer, around.ownSettings))
+                        : answers;
+                },
+            },
+        },
+    };
+}
+
+/** A section's settings without those that the server would not know. */
+function serverSettings(section: unknown, ownSettings: readonly string[]): unknown {
+    if (typeof section !== 'object' || section === null) {
+        return section;
+    }
+    const entries = Object.entries(section).filter(
+        ([key, value]) => !ownSettings.includes(key) && typeof value !== 'function',
+    );
+    return Object.fromEntries(entries);
+}
+
+/** The status bar shows how far the loading is; a second bar beside it would say the same. */
+function hideProgressBar(client: LanguageClient): void {
+    client.registerFeature({
+        fillClientCapabilities: (capabilities) => {
+            capabilities.window = { ...capabilities.window, workDoneProgress: false };
+        },
+        initialize: () => undefined,
+        getState: () => ({ kind: 'static' }),
+        clear: () => undefined,
+    });
+}
+
+function lastLine(child: ChildProcess): () => string {
+    let line = '';
+    if (child.stderr) {
+        createInterface({ input: child.stderr }).on('line', (next) => {
+            line = next.trim() || line;
+        });
+    }
+    return () => line.slice(0, 200);
+}
+
+/** How a process ended. Its pipes close a moment before that is known. */
+async function ending(child: ChildProcess, line: () => string): Promise<string> {
+    if (child.exitCode === null && child.signalCode === null) {
+        const late = new Promise((resolve) => setTimeout(resolve, EXIT_MS));
+        await Promise.race([once(child, 'close'), late]);
+    }
+    const how =
+        child.exitCode !== null
+            ? `it ended with code ${child.exitCode}`
+            : child.signalCode !== null
+              ? `it was ended by ${child.signalCode}`
+              : 'it does not answer';
+    return line() ? `${how}, saying "${line()}".` : `${how}.`;
+}

@@ -1,0 +1,47 @@
+/** Puts the parts together: a server, the item that shows how it is, and the commands. */
+
+import { promises as fs } from 'node:fs';
+import * as vscode from 'vscode';
+import { registerCommands } from './commands';
+import { Reports } from './report';
+import { Server } from './server';
+import { Statistics } from './statistics';
+import { statusBar } from './statusBar';
+
+let server: Server | undefined;
+
+export async function activate(context: vscode.ExtensionContext): Promise<void> {
+    const log = vscode.window.createOutputChannel('Infill', { log: true });
+    const folder = context.globalStorageUri.fsPath;
+    await fs.mkdir(folder, { recursive: true });
+    const statistics = new Statistics();
+    const reports = new Reports();
+    const manifest = context.extension.packageJSON as Manifest;
+    // The first group of settings is the extension's own; the second is generated from the server's.
+    const ownSettings = Object.keys(manifest.contributes.configuration[0].properties).map((key) => key.split('.')[1] ?? '');
+    const running = new Server({ log, folder, ownSettings, statistics }, manifest.version);
+    server = running;
+    context.subscriptions.push(
+        log,
+        reports,
+        running,
+        statusBar(running),
+        registerCommands({ server: running, statistics, reports, log, folder }),
+        vscode.workspace.onDidChangeConfiguration((event) => {
+            if (event.affectsConfiguration('infill.serverPath')) {
+                void running.restart();
+            }
+        }),
+        vscode.workspace.onDidGrantWorkspaceTrust(() => void running.start()),
+    );
+    void running.start(); // not awaited: starting a process must not hold up the editor
+}
+
+export async function deactivate(): Promise<void> {
+    await server?.stop();
+}
+
+interface Manifest {
+    version: string;
+    contributes: { configuration: [{ properties: object }] };
+}

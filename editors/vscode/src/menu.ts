@@ -1,0 +1,45 @@
+/** The menu behind the status bar item. */
+
+import * as vscode from 'vscode';
+import { isOn, languageIsOn } from './toggle';
+import type { Server } from './server';
+import { viewOf } from './words';
+
+interface Entry extends vscode.QuickPickItem {
+    command?: string;
+    args?: unknown[];
+}
+
+export async function showMenu(server: Server): Promise<void> {
+    const view = viewOf(server.status);
+    const title = view.tooltip.replace(/[`*]/g, '');
+    const chosen = await vscode.window.showQuickPick(entries(server), { title, placeHolder: `${view.text}. What next?` });
+    if (chosen?.command) {
+        await vscode.commands.executeCommand(chosen.command, ...(chosen.args ?? []));
+    }
+}
+
+function entries(server: Server): Entry[] {
+    const language = vscode.window.activeTextEditor?.document.languageId;
+    const separator: Entry = { label: '', kind: vscode.QuickPickItemKind.Separator };
+    const list: Entry[] = [];
+    if (server.status.state === 'missing') {
+        list.push({ label: '$(cloud-download) Install Server', command: 'infill.install' }, separator);
+    }
+    list.push({ label: '$(list-selection) Pick Candidate', command: 'infill.pickCandidate' }, separator);
+    list.push({ label: isOn() ? '$(circle-slash) Switch Off' : '$(sparkle) Switch On', command: 'infill.toggle' });
+    if (language) {
+        const label = `${languageIsOn(language) ? '$(circle-slash) Switch Off' : '$(sparkle) Switch On'} for ${language}`;
+        list.push({ label, command: 'infill.toggleLanguage' });
+    }
+    list.push(
+        separator,
+        { label: '$(info) Show Status', command: 'infill.showStatus' },
+        { label: '$(graph) Show Statistics', command: 'infill.showStatistics' },
+        { label: '$(debug-restart) Restart Engine', command: 'infill.restart' },
+        { label: '$(pulse) Doctor', command: 'infill.doctor' },
+        { label: '$(output) Show Log', command: 'infill.showLog' },
+        { label: '$(gear) Settings', command: 'workbench.action.openSettings', args: ['@ext:infill-ls.infill'] },
+    );
+    return list;
+}

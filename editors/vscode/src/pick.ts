@@ -1,0 +1,178 @@
+/** *Infill: Pick Candidate*: a list of all candidates, the highlighted one shown in place. */
+
+import * as vscode from 'vscode';
+import { type Command, ExecuteCommandRequest } from 'vscode-languageclient/node';
+import { type Place, ask } from './ask';
+import { isReadOnly, whyNot } from './documents';
+import { tell } from './messages';
+import { Preview } from './preview';
+import type { Candidate, CandidatesAnswer, Canvas } from './protocol';
+import type { Server } from './server';
+import type { Statistics } from './statistics';
+import { modelWords, onOneLine, reasonSentence, reasonWords, sourceWords, viewOf } from './words';
+
+interface Item extends vscode.QuickPickItem {
+    text?: string; // what would be inserted; absent where there is nothing to insert
+    range?: vscode.Range;
+    command?: Command;
+}
+
+const OPEN_SLOT = '▒';
+const HELP = '↑ ↓ shows a candidate in place, Enter inserts it, Esc leaves the text as it is';
+const SOURCE_ICONS: Record<string, string> = { retrieval: '$(history)', typed_through: '$(edit)' };
+
+export async function pickCandidate(server: Server, statistics: Statistics): Promise<void> {
+    const editor = vscode.window.activeTextEditor;
+    const obstacle = editor ? await obstacleTo(server, editor) : 'Open a file first.';
+    if (!editor || obstacle) {
+        tell('information', obstacle ?? '');
+        return;
+    }
+    const version = editor.document.version;
+    const chosen = await choose(server, editor);
+    if (chosen?.text === undefined || !chosen.range) {
+        return;
+    }
+    if (editor.document.version !== version || !(await insert(editor, chosen.range, chosen.text))) {
+        tell('warning', 'The text has changed in the meantime; nothing was inserted.');
+        return;
+    }
+    statistics.took('list');
+    if (chosen.command) {
+        const { command, arguments: args } = chosen.command;
+        const params = { command, ...(args ? { arguments: args } : {}) };
+        await server.client?.sendRequest(ExecuteCommandRequest.type, params).catch(() => undefined);
+    }
+}
+
+async function obstacleTo(server: Server, { document, selection }: vscode.TextEditor): Promise<string | undefined> {
+    if (!server.client) {
+        return `Infill cannot answer now. ${viewOf(server.status).tooltip}`;
+    }
+    if (await isReadOnly(document)) {
+        return 'This file is read-only; nothing can be filled in.';
+    }
+    if (!selection.isSingleLine) {
+        return 'Infill fills the place of the cursor, or a selection within one line.';
+    }
+    return whyNot(document);
+}
+
+/** Let the user choose; undefined if they leave. */
+function choose(server: Server, editor: vscode.TextEditor): Promise<Item | undefined> {
+    const place = placeIn(editor);
+    const preview = new Preview(editor);
+    const cancelling = new vscode.CancellationTokenSource();
+    const picker = vscode.window.createQuickPick<Item>();
+    picker.title = 'Infill: thinking';
+    picker.placeholder = HELP;
+    picker.busy = true;
+    void vscode.commands.executeCommand('editor.action.inlineSuggest.hide');
+    const showActive = (item: Item | undefined): void => {
+        if (item?.text !== undefined) {
+            preview.show(item.text, item.range ?? place.range);
+        } else {
+            preview.clear();
+        }
+    };
+    const put = (title: string, items: Item[]): void => {
+        picker.title = title;
+        picker.items = items;
+        picker.activeItems = items.slice(0, 1);
+        showActive(items[0]);
+    };
+    const onCanvas = (canvas: Canvas): void => put(`Infill: denoising, step ${canvas.step}`, itemsOfCanvas(canvas));
+    if (server.client) {
+        ask(server.client, place, onCanvas, cancelling.token)
+            .then((answer) => put(titleOf(answer), itemsOf(answer, server)))
+            .catch((fault: Error) => put('Infill: failed', [{ label: `$(error) ${fault.message}`, alwaysShow: true }]))
+            .finally(() => (picker.busy = false));
+    }
+    return new Promise((resolve) => {
+        picker.onDidChangeActive(([item]) => showActive(item));
+        picker.onDidAccept(() => {
+            const [item] = picker.activeItems;
+            if (!picker.busy || item?.range) {
+                resolve(item);
+                picker.hide();
+            }
+        });
+        picker.onDidHide(() => {
+            resolve(undefined);
+            cancelling.cancel();
+            cancelling.dispose();
+            preview.dispose();
+            picker.dispose();
+        });
+        picker.show();
+    });
+}
+
+/** The cursor, or the selection, which is then filled anew. */
+function placeIn(editor: vscode.TextEditor): Place {
+    const { selection, document } = editor;
+    return { document, position: selection.start, range: new vscode.Range(selection.start, selection.end) };
+}
+
+function titleOf(answer: CandidatesAnswer | undefined): string {
+    if (!answer?.candidates.length) {
+        return answer?.reason ? `Infill: ${reasonWords(answer.reason)}` : 'Infill: nothing to add';
+    }
+    const count = answer.candidates.length;
+    const took = answer.elapsedMs === undefined ? '' : `, ${Math.round(answer.elapsedMs)} ms`;
+    const allowed = answer.budgetMs === undefined ? '' : ` of ${answer.budgetMs}`;
+    const by = answer.model ? `, ${modelWords(answer.model)}${answer.device ? ` on ${answer.device}` : ''}` : '';
+    return `Infill: ${count} ${count === 1 ? 'candidate' : 'candidates'}${took}${allowed}${by}`;
+}
+
+function itemsOf(answer: CandidatesAnswer | undefined, server: Server): Item[] {
+    if (!answer?.candidates.length) {
+        const reason = answer?.reason ?? server.status.reason ?? 'blank';
+        return [{ label: `$(dash) ${reasonSentence(reason).replace(/[`*]/g, '')}`, alwaysShow: true }];
+    }
+    const convert = server.client?.protocol2CodeConverter;
+    return answer.candidates.map((candidate) => {
+        const icon = SOURCE_ICONS[candidate.source ?? ''] ?? '$(sparkle)';
+        const item: Item = {
+            label: `${icon} ${onOneLine(candidate.insertText)}`,
+            description: describe(candidate, answer.elapsedMs),
+            text: candidate.insertText,
+            alwaysShow: true,
+        };
+        const range = convert?.asRange(candidate.range);
+        return { ...item, ...(range ? { range } : {}), ...(candidate.command ? { command: candidate.command } : {}) };
+    });
+}
+
+function describe(candidate: Candidate, elapsedMs: number | undefined): string {
+    return [
+        candidate.confidence === undefined ? '' : `${Math.round(100 * candidate.confidence)}%`,
+        candidate.source ? sourceWords(candidate.source) : '',
+        candidate.steps ? `${candidate.steps} ${candidate.steps === 1 ? 'step' : 'steps'}` : '',
+        elapsedMs === undefined ? '' : `${Math.round(elapsedMs)} ms`,
+        candidate.partial ? 'unfinished' : '',
+    ]
+        .filter(Boolean)
+        .join(' · ');
+}
+
+/** What stands on the canvas now. It can be looked at, not inserted: an item without a range. */
+function itemsOfCanvas(canvas: Canvas): Item[] {
+    return canvas.rows.map((row) => {
+        const text = row.slots.map((slot) => (slot.state === 'open' ? OPEN_SLOT : slot.text)).join('');
+        const source = row.source ? { description: sourceWords(row.source) } : {};
+        return { label: `$(loading~spin) ${onOneLine(text)}`, text, alwaysShow: true, ...source };
+    });
+}
+
+async function insert(editor: vscode.TextEditor, range: vscode.Range, text: string): Promise<boolean> {
+    const before = editor.document.offsetAt(range.start);
+    const length = editor.document.getText().length - editor.document.getText(range).length;
+    if (!(await editor.edit((edit) => edit.replace(range, text)))) {
+        return false;
+    }
+    // Line ends become the document's own, so its length tells where the text ends.
+    const end = editor.document.positionAt(before + editor.document.getText().length - length);
+    editor.selection = new vscode.Selection(end, end);
+    return true;
+}

@@ -1,0 +1,57 @@
+/** What the server speaks beyond LSP. Times are in milliseconds, confidences and fractions between 0 and 1. */
+
+import { NotificationType, ProgressType, RequestType } from 'vscode-languageclient/node';
+import type { Command, Position, ProgressToken, Range, TextDocumentIdentifier } from 'vscode-languageclient/node';
+
+export interface Candidate {
+    insertText: string;
+    range: Range;
+    confidence?: number;
+    partial?: boolean;
+    steps?: number;
+    source?: string;
+    command?: Command; // tells the server that it was taken
+}
+
+export interface CandidatesParams {
+    textDocument: TextDocumentIdentifier;
+    position: Position;
+    range?: Range;
+    candidates?: number;
+    partialResultToken?: ProgressToken;
+}
+
+export interface CandidatesAnswer {
+    candidates: Candidate[];
+    reason?: string | null;
+    elapsedMs?: number;
+    budgetMs?: number;
+    model?: string;
+    device?: string;
+    version?: number;
+}
+
+/** A canvas in the middle of denoising: one row for each candidate, open slots still masked. */
+export interface Canvas {
+    step: number;
+    rows: { slots: { text: string; state: string; confidence?: number }[]; source?: string }[];
+}
+
+export interface EngineStatus {
+    state: string;
+    detail?: string;
+    fraction?: number;
+    model?: string;
+    device?: string;
+    reason?: string | null;
+    lastElapsedMs?: number | null;
+}
+
+export const candidatesRequest = new RequestType<CandidatesParams, CandidatesAnswer | null, void>('infill/candidates');
+export const statusRequest = new RequestType<object, EngineStatus | null, void>('infill/getStatus');
+export const statusNotification = new NotificationType<EngineStatus>('infill/status');
+export const canvasProgress = new ProgressType<Canvas>();
+
+export const ACCEPTED = 'infill.accepted';
+export const RESTART_ENGINE = 'infill.restartEngine';
+export const METHOD_NOT_FOUND = -32601;

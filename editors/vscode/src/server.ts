@@ -1,0 +1,160 @@
+/** Keeps a server running: found, started, started again when it is lost; and says how it is. */
+
+import * as vscode from 'vscode';
+import type { LanguageClient } from 'vscode-languageclient/node';
+import { type Connection, StartFailure, type Surroundings, connect } from './connection';
+import { BadSetting, type ServerCommand, locate } from './locate';
+import { type Action, OPEN_SETTINGS, SHOW_LOG, forgetTold, tellOnce } from './messages';
+import type { EngineStatus } from './protocol';
+
+const LOSSES = 3; // within LOSS_WINDOW_MS, after which only the user starts it again
+const LOSS_WINDOW_MS = 180_000;
+const PAUSE_MS = 500; // before the first start after a loss; twice as long each further time
+
+const RESTART: Action = { title: 'Restart', run: () => vscode.commands.executeCommand('infill.restart') };
+const DOCTOR: Action = { title: 'Doctor', run: () => vscode.commands.executeCommand('infill.doctor') };
+const INSTALL: Action = { title: 'Install', run: () => vscode.commands.executeCommand('infill.install') };
+
+export class Server implements vscode.Disposable {
+    status: EngineStatus = { state: 'starting' };
+    command: ServerCommand | undefined;
+    version = '';
+    private connection: Connection | undefined;
+    private losses: number[] = [];
+    private timer: NodeJS.Timeout | undefined;
+    private queue: Promise<void> = Promise.resolve();
+    private readonly changed = new vscode.EventEmitter<EngineStatus>();
+    readonly onDidChangeStatus = this.changed.event;
+
+    constructor(
+        private readonly around: Omit<Surroundings, 'onStatus' | 'onLost'>,
+        private readonly extensionVersion: string,
+    ) {}
+
+    /** The connection to speak on, while there is one. */
+    get client(): LanguageClient | undefined {
+        return this.connection?.client;
+    }
+
+    /** Start, or start anew. What was said before may be said again: the user asked for it. */
+    restart(): Promise<void> {
+        forgetTold();
+        this.losses = [];
+        return this.start();
+    }
+
+    start(): Promise<void> {
+        clearTimeout(this.timer);
+        return this.inTurn(async () => {
+            await this.close();
+            await this.open();
+        });
+    }
+
+    /** End the server and start none until `start` is called. */
+    stop(): Promise<void> {
+        clearTimeout(this.timer);
+        return this.inTurn(() => this.close());
+    }
+
+    dispose(): void {
+        void this.stop();
+        this.changed.dispose();
+    }
+
+    private async open(): Promise<void> {
+        this.report({ state: 'starting' });
+        try {
+            this.command = await locate(this.around.folder);
+            if (this.command === undefined) {
+                this.report({ state: 'missing' });
+                tellOnce(
+                    'information',
+                    'Infill needs its server, infill-ls, and found none in this workspace or on the PATH. ' +
+                        'Install it into an environment of its own? This downloads PyTorch once.',
+                    INSTALL,
+                    OPEN_SETTINGS,
+                );
+                return;
+            }
+            this.around.log.info(`starting ${this.command.command} from ${this.command.origin}`);
+            this.connection = await connect(this.command, {
+                ...this.around,
+                onStatus: (status) => this.report(status),
+                onLost: (detail) => this.lost(detail),
+            });
+            this.version = this.connection.version;
+            this.checkVersion();
+        } catch (fault) {
+            this.failed(fault);
+        }
+    }
+
+    private async close(): Promise<void> {
+        const connection = this.connection;
+        this.connection = undefined;
+        await connection?.close();
+    }
+
+    private failed(fault: unknown): void {
+        const reason = fault instanceof Error ? fault.message : String(fault);
+        this.around.log.error(reason);
+        this.report({ state: 'failed', detail: reason });
+        if (fault instanceof BadSetting) {
+            tellOnce('error', `Infill: ${reason}`, OPEN_SETTINGS);
+        } else {
+            const remedy = fault instanceof StartFailure ? ' Its log says more; Doctor says what to mend.' : '';
+            tellOnce('error', `Infill: ${reason}${remedy}`, DOCTOR, SHOW_LOG, RESTART);
+        }
+    }
+
+    private lost(detail: string): void {
+        this.connection = undefined;
+        const now = Date.now();
+        this.losses = [...this.losses.filter((loss) => now - loss < LOSS_WINDOW_MS), now];
+        if (this.losses.length > LOSSES) {
+            this.failed(new StartFailure(`the server stopped ${this.losses.length} times in three minutes; ${detail}`));
+            return;
+        }
+        this.around.log.warn(`the server stopped: ${detail}`);
+        this.report({ state: 'starting' });
+        tellOnce('warning', 'The Infill server stopped unexpectedly and is being started again.', SHOW_LOG);
+        this.timer = setTimeout(() => void this.start(), PAUSE_MS * 2 ** (this.losses.length - 1));
+    }
+
+    private checkVersion(): void {
+        if (isOlder(this.version, this.extensionVersion)) {
+            const own = this.command?.origin.includes('itself');
+            const remedy = own ? 'Install it anew.' : 'Upgrade it: pip install --upgrade infill-ls';
+            tellOnce(
+                'warning',
+                `The Infill server is version ${this.version}, older than this extension (${this.extensionVersion}); ` +
+                    `some commands may do nothing. ${remedy}`,
+                ...(own ? [INSTALL] : []),
+                SHOW_LOG,
+            );
+        }
+    }
+
+    private report(status: EngineStatus): void {
+        this.status = status;
+        this.changed.fire(status);
+    }
+
+    private inTurn(work: () => Promise<void>): Promise<void> {
+        this.queue = this.queue.then(work, work);
+        return this.queue;
+    }
+}
+
+/** Whether major and minor of a version are below another's. A server run from its sources has no version: "0". */
+function isOlder(version: string, than: string): boolean {
+    const [major, minor] = numbers(version);
+    const [wantedMajor, wantedMinor] = numbers(than);
+    return version.includes('.') && (major < wantedMajor || (major === wantedMajor && minor < wantedMinor));
+}
+
+function numbers(version: string): [number, number] {
+    const [major = 0, minor = 0] = version.split('.').map((part) => Number.parseInt(part, 10) || 0);
+    return [major, minor];
+}

@@ -1,0 +1,58 @@
+/** What happened in this session, as numbers. Nothing is stored and nothing leaves the editor. */
+
+import { reasonWords } from './words';
+
+const KEPT = 1000; // times of the latest answers
+
+/** Counts since the window was opened; times are milliseconds from the editor's request to the answer. */
+export class Statistics {
+    private requests = 0;
+    private answered = 0;
+    private overtaken = 0;
+    private accepted = 0;
+    private picked = 0;
+    private readonly silences = new Map<string, number>();
+    private readonly times: number[] = [];
+
+    /** A request has ended; `items` is how many candidates it brought, undefined when it was overtaken by typing. */
+    ended(items: number | undefined, milliseconds: number, reason: string): void {
+        this.requests += 1;
+        if (items === undefined) {
+            this.overtaken += 1;
+            return;
+        }
+        if (items > 0) {
+            this.answered += 1;
+        } else {
+            this.silences.set(reason, (this.silences.get(reason) ?? 0) + 1);
+        }
+        this.times.push(milliseconds);
+        this.times.splice(0, this.times.length - KEPT);
+    }
+
+    /** A whole candidate went into the text, from the ghost text or from the list. */
+    took(from: 'ghost' | 'list'): void {
+        this.accepted += from === 'ghost' ? 1 : 0;
+        this.picked += from === 'list' ? 1 : 0;
+    }
+
+    /** The report, a line each. */
+    lines(): string[] {
+        const silent = [...this.silences].sort((one, other) => other[1] - one[1]);
+        return [
+            `Requests                ${this.requests}`,
+            `  with candidates       ${this.answered}`,
+            `  overtaken by typing   ${this.overtaken}`,
+            ...silent.map(([reason, count]) => `  ${reasonWords(reason).padEnd(21)} ${count}`),
+            `Taken from ghost text   ${this.accepted}`,
+            `Taken from the list     ${this.picked}`,
+            `Time to the answer      ${this.spread()}`,
+        ];
+    }
+
+    private spread(): string {
+        const sorted = [...this.times].sort((one, other) => one - other);
+        const at = (share: number): string => `${Math.round(sorted[Math.floor(share * (sorted.length - 1))] ?? 0)} ms`;
+        return sorted.length ? `median ${at(0.5)}, 95 of 100 within ${at(0.95)}, longest ${at(1)}` : 'nothing measured yet';
+    }
+}

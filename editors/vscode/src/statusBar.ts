@@ -1,0 +1,46 @@
+/** The item in the status bar: how the engine is, and why it is silent. A click opens the menu. */
+
+import * as vscode from 'vscode';
+import { whyNot } from './documents';
+import type { EngineStatus } from './protocol';
+import type { Server } from './server';
+import { languageIsOn } from './toggle';
+import { viewOf } from './words';
+
+const HEALTHY = ['ready', 'thinking'];
+
+export function statusBar(server: Server): vscode.Disposable {
+    const item = vscode.window.createStatusBarItem('infill.status', vscode.StatusBarAlignment.Right, 100);
+    item.name = 'Infill';
+    item.command = 'infill.menu';
+    const update = (): void => {
+        const view = viewOf(here(server.status, vscode.window.activeTextEditor?.document));
+        item.text = `$(${view.icon}) ${view.text}`;
+        item.tooltip = new vscode.MarkdownString(view.tooltip);
+        item.accessibilityInformation = { label: `${view.text}. ${view.tooltip}` };
+        item.backgroundColor = view.severity && new vscode.ThemeColor(`statusBarItem.${view.severity}Background`);
+        item.show();
+    };
+    update();
+    return vscode.Disposable.from(
+        item,
+        server.onDidChangeStatus(update),
+        vscode.window.onDidChangeActiveTextEditor(update),
+        vscode.workspace.onDidChangeConfiguration((event) => event.affectsConfiguration('infill') && update()),
+    );
+}
+
+/** The engine's status as it is for the open document, which may be none that is filled in. */
+function here(status: EngineStatus, document: vscode.TextDocument | undefined): EngineStatus {
+    if (!document || !HEALTHY.includes(status.state)) {
+        return status;
+    }
+    const obstacle = whyNot(document);
+    if (obstacle) {
+        return { state: 'elsewhere', detail: obstacle };
+    }
+    if (!languageIsOn(document.languageId)) {
+        return { ...status, reason: 'disabled' };
+    }
+    return status.reason === 'disabled' ? { ...status, reason: null } : status;
+}

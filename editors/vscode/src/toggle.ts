@@ -1,0 +1,53 @@
+/** Switching infill on and off, for everything or for a language, in the user's settings. */
+
+import * as vscode from 'vscode';
+import { OPEN_SETTINGS, tell } from './messages';
+
+/** Whether infill is on at all. */
+export function isOn(): boolean {
+    return section().get<unknown>('enable') !== false;
+}
+
+/** Whether it is on for a language, as the server reads the setting. */
+export function languageIsOn(language: string): boolean {
+    const languages = asObject(section().get('languages'));
+    return languages[language] ?? languages['*'] ?? true;
+}
+
+export async function toggle(): Promise<void> {
+    await change('enable', !isOn());
+}
+
+export async function toggleLanguage(): Promise<void> {
+    const language = vscode.window.activeTextEditor?.document.languageId;
+    if (!language) {
+        tell('information', 'Open a file of the language first.');
+        return;
+    }
+    await change('languages', { ...asObject(section().get('languages')), [language]: !languageIsOn(language) });
+}
+
+/** Write a setting where it is set now, so that the change has an effect; in the user's settings if nowhere. */
+async function change(key: string, value: unknown): Promise<void> {
+    const set = section().inspect(key);
+    const target =
+        set?.workspaceValue === undefined ? vscode.ConfigurationTarget.Global : vscode.ConfigurationTarget.Workspace;
+    try {
+        await section().update(key, value, target);
+    } catch (fault) {
+        tell('error', `Infill could not change the setting infill.${key}: ${(fault as Error).message}`, OPEN_SETTINGS);
+    }
+}
+
+function section(): vscode.WorkspaceConfiguration {
+    return vscode.workspace.getConfiguration('infill');
+}
+
+/** The setting may also be a list of the languages that are on. */
+function asObject(languages: unknown): Record<string, boolean> {
+    if (Array.isArray(languages)) {
+        const names = languages.filter((name) => typeof name === 'string');
+        return { '*': names.includes('*'), ...Object.fromEntries(names.map((name) => [name, true])) };
+    }
+    return typeof languages === 'object' && languages !== null ? { ...(languages as Record<string, boolean>) } : {};
+}

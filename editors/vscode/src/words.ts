@@ -1,0 +1,95 @@
+/** The server's reasons and states in words. Pure. */
+
+import type { EngineStatus } from './protocol';
+
+/** What is shown: a few words beside the icon, and a sentence that says what to do. */
+export interface View {
+    icon: string;
+    text: string;
+    tooltip: string;
+    severity?: 'warning' | 'error';
+}
+
+const REASONS: Record<string, readonly [words: string, sentence: string]> = {
+    blank: ['nothing to add', 'The model found nothing worth adding here.'],
+    low_confidence: [
+        'not sure enough',
+        'There were guesses, all below `infill.showThreshold`. *Infill: Trigger* shows them anyway.',
+    ],
+    deadline: [
+        'out of time',
+        'The time in `infill.budgetMs` ran out before a candidate was finished. A larger value gives it more.',
+    ],
+    deletion: ['after a deletion', 'Nothing is offered right after a deletion. *Infill: Trigger* asks anyway.'],
+    undo: ['after an undo', 'Nothing is offered right after undo or redo. *Infill: Trigger* asks anyway.'],
+    disabled: ['off for this language', 'Switched off for this language. *Infill: Toggle for Language* switches it on.'],
+    excluded: ['file excluded', 'This file matches a pattern in `infill.excludes`; its text is never read by the model.'],
+    unsupported: ['not this document', 'This document is too large, or of a kind that is not filled in.'],
+    loading: ['still loading', 'The model is being loaded.'],
+    worker_failed: ['engine stopped', 'The engine stopped. *Infill: Restart Engine* starts it again.'],
+};
+
+/** A few words for a reason of silence, whether this version knows it or not. */
+export function reasonWords(reason: string): string {
+    return REASONS[reason]?.[0] ?? reason.replaceAll('_', ' ');
+}
+
+/** A sentence for a reason of silence. */
+export function reasonSentence(reason: string): string {
+    return REASONS[reason]?.[1] ?? `The server says: ${reason.replaceAll('_', ' ')}.`;
+}
+
+/** What the status bar shows for a state. */
+export function viewOf(status: EngineStatus): View {
+    const detail = status.detail ? ` ${sentence(status.detail)}` : '';
+    switch (status.state) {
+        case 'starting':
+            return { icon: 'loading~spin', text: 'Infill: starting', tooltip: 'The server is being started.' };
+        case 'loading': {
+            const percent = Math.round(100 * Math.min(Math.max(status.fraction ?? 0, 0), 1));
+            return { icon: 'loading~spin', text: `Infill ${percent}%`, tooltip: `The model is being loaded.${detail}` };
+        }
+        case 'thinking':
+            return { icon: 'loading~spin', text: 'Infill', tooltip: `Filling in.${detail}` };
+        case 'missing':
+            return { icon: 'cloud-download', text: 'Infill: install', tooltip: `The server is not installed.${detail}`, severity: 'warning' };
+        case 'failed':
+            return { icon: 'error', text: 'Infill: failed', tooltip: `Something is broken.${detail}`, severity: 'error' };
+        case 'off':
+            return { icon: 'circle-slash', text: 'Infill: off', tooltip: 'Switched off. *Infill: Toggle* switches it on.' };
+        case 'elsewhere':
+            return { icon: 'circle-slash', text: 'Infill', tooltip: sentence(status.detail ?? '') };
+        default:
+            if (status.reason) {
+                return { icon: 'dash', text: `Infill: ${reasonWords(status.reason)}`, tooltip: `${reasonSentence(status.reason)} Ready${by(status)}.` };
+            }
+            return { icon: 'sparkle', text: 'Infill', tooltip: `Ready${by(status)}.${timing(status)}` };
+    }
+}
+
+/** Text on one line, as lists and previews show it. */
+export function onOneLine(text: string): string {
+    return text.replace(/\r\n|\r|\n/g, '⏎').replace(/\t/g, '    ');
+}
+
+/** A model's name; of a path, what tells it from others. */
+export function modelWords(model: string): string {
+    return model.split(/[\\/]/).findLast(Boolean) ?? model;
+}
+
+/** The word for where a candidate came from. */
+export function sourceWords(source: string): string {
+    return { model: 'model', retrieval: 'seen in your code', typed_through: 'typed through' }[source] ?? source;
+}
+
+function by({ model, device }: EngineStatus): string {
+    return model ? `: ${modelWords(model)}${device ? ` on ${device}` : ''}` : '';
+}
+
+function timing(status: EngineStatus): string {
+    return status.lastElapsedMs ? ` The last answer took ${Math.round(status.lastElapsedMs)} ms.` : '';
+}
+
+function sentence(text: string): string {
+    return text && text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? '' : '.');
+}

@@ -1,0 +1,74 @@
+"""Sets up what the tests in this folder run, once; and one workbench for all of them."""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scripts_said import scripted
+from workbench import CACHE, Workbench, workbench
+
+SETUP_SECONDS = 600
+
+
+@pytest.fixture(scope="session")
+def wheel() -> Path:
+    """The server's wheel, with everything else set up. Skips where that is impossible, unless INFILL_E2E=1."""
+    wanted = os.environ.get("INFILL_E2E")
+    if wanted == "0":
+        pytest.skip("INFILL_E2E=0")
+    setup = subprocess.run(
+        [str(Path(__file__).with_name("setup"))], capture_output=True, text=True, timeout=SETUP_SECONDS, check=False
+    )
+    if setup.returncode:
+        said = f"VS CODE IS NOT TESTED, it could not be set up: {(setup.stderr or setup.stdout)[-2000:]}"
+        if wanted == "1":
+            pytest.fail(said)
+        pytest.skip(said)
+    return next((CACHE / "dist").glob("*.whl"))
+
+
+@pytest.fixture(scope="session")
+def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for this run."""
+    return tmp_path_factory.mktemp("vscode")
+
+
+@pytest.fixture(scope="session")
+def settings(wheel: Path, scratch: Path) -> dict[str, Any]:
+    """The settings that each test begins with."""
+    return {"installFrom": str(wheel), "model": scripted(scratch, "example"), "budgetMs": 5000}
+
+
+@pytest.fixture(scope="session")
+def fresh(scratch: Path, settings: dict[str, Any]) -> Iterator[Workbench]:
+    """A workbench on a machine without a server."""
+    with workbench(scratch, settings) as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def offer(fresh: Workbench) -> str:
+    """The message that offers to install the server, after it was followed with one click and the server is ready."""
+    told = fresh.wait_for_message("infill-ls")
+    assert fresh.status() == "Infill: install"
+    fresh.press_button("Install")
+    fresh.wait_for_status("Infill")
+    # What is typed within half a second of the first document's opening is sometimes not asked about by VS Code.
+    fresh.open("first.py", "x = │")
+    fresh.command("Infill: Trigger")
+    fresh.wait_for_ghost("alpha(1)")
+    return told
+
+
+@pytest.fixture
+def code(fresh: Workbench, offer: str, settings: dict[str, Any]) -> Iterator[Workbench]:
+    """The workbench with the server installed, its model ready."""
+    fresh.close()
+    fresh.wait_for_model("example.json")
+    yield fresh
+    if fresh.messages():
+        fresh.close_messages()
+    fresh.configure(settings)

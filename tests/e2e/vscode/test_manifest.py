@@ -1,0 +1,53 @@
+"""The extension's package.json against the server's code, without a workbench."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lsp_server.settings import ServerSettings, read_settings
+
+EXTENSION = Path(__file__).parents[3] / "editors" / "vscode"
+MANIFEST = json.loads((EXTENSION / "package.json").read_text(encoding="utf-8"))
+OWN, GENERATED = (group["properties"] for group in MANIFEST["contributes"]["configuration"])
+
+
+def test_the_settings_are_those_of_the_server() -> None:
+    check = subprocess.run(
+        [sys.executable, str(EXTENSION / "settings.py"), "--check"], capture_output=True, text=True, check=False
+    )
+    assert check.returncode == 0, check.stderr
+
+
+@pytest.mark.parametrize("key", GENERATED)
+def test_the_server_takes_what_the_editor_allows(key: str) -> None:
+    schema, name = GENERATED[key], key.removeprefix("infill.")
+    assert read_settings({name: schema["default"]}) == (ServerSettings(), ())
+    for bound, beyond in (("minimum", -1), ("maximum", 1)):
+        if bound in schema:
+            assert read_settings({name: schema[bound]})[1] == ()
+            assert len(read_settings({name: schema[bound] + beyond})[1]) == 1
+
+
+def test_no_setting_is_both_the_extensions_and_the_servers() -> None:
+    assert not OWN.keys() & GENERATED.keys()
+
+
+def test_the_lock_file_names_no_host() -> None:
+    lock = (EXTENSION / "package-lock.json").read_text(encoding="utf-8")
+    assert '"resolved"' not in lock
+
+
+def test_every_command_in_the_palette_is_registered() -> None:
+    source = (EXTENSION / "src" / "commands.ts").read_text(encoding="utf-8")
+    registered = set(re.findall(r"^        (\w+)(?:: (?:async )?\(\)|,$)", source, re.MULTILINE))
+    assert registered == {command["command"].partition(".")[2] for command in MANIFEST["contributes"]["commands"]}
+
+
+def test_every_picture_named_is_there() -> None:
+    named = set(re.findall(r'"(images/[\w.]+)"', json.dumps(MANIFEST)))
+    named |= set(re.findall(r"\((images/[\w.]+)\)", (EXTENSION / "README.md").read_text(encoding="utf-8")))
+    assert {name for name in named if not (EXTENSION / name).is_file()} == set()

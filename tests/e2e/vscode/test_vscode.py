@@ -1,0 +1,336 @@
+"""A real VS Code with the extension and the server's wheel, used as a person uses it. The model is scripted.
+
+What was typed and taken is read from the file on the disk.
+"""
+
+import sys
+from pathlib import Path
+
+import pytest
+from scripts_said import scripted
+from workbench import REPOSITORY, SIZE, Workbench
+
+STATUS = "[id='infill-ls.infill.infill.status']"
+WEIGHTS = REPOSITORY / "infill_engine" / "weights" / "default"
+PICTURED = """from dataclasses import dataclass
+
+
+@dataclass
+class Box:
+    width: float
+    height: float
+    depth: float
+
+
+def volume(box: Box) -> float:
+    return area│) * box.depth
+"""
+DEFAULT = """import os
+
+
+def folder_and_name(path):
+    return os.path.dirname(path), os.path.basename(path)
+
+
+def name_of(path):
+    return os.path.basename│)
+"""
+
+
+def test_one_click_installs_the_server(code: Workbench, offer: str) -> None:
+    assert "Install it into an environment of its own?" in offer
+    assert len(code.server_processes()) == 1
+
+
+# what stands in the file, what is typed, the ghost text, then what Tab leaves on the disk
+ACCEPTED = {
+    "at_the_end": ("x =│\nrest()\n", " ", "alpha(1)", "x = alpha(1)\nrest()\n"),
+    "mid_line": ("y = join│) + 1\n", "(", "left, right", "y = join(left, right) + 1\n"),
+    "after_emoji": ("a = '😀é'; x =│  # 😀\n", " ", "alpha(1)", "a = '😀é'; x = alpha(1)  # 😀\n"),
+    "several_lines": (
+        "def lines():\n   │\n\n\nlines()\n",
+        " ",
+        "total = 0    return total",
+        "def lines():\n    total = 0\n    return total\n\n\nlines()\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ACCEPTED)
+def test_ghost_text_is_shown_and_tab_takes_it(code: Workbench, name: str) -> None:
+    marked, typed, ghost, expected = ACCEPTED[name]
+    path = code.open(f"{name}.py", marked)
+    code.type_text(typed)
+    code.wait_for_ghost(ghost)
+    code.press("Tab")
+    assert code.saved(path).decode() == expected
+
+
+def test_a_file_with_crlf_stays_one(code: Workbench) -> None:
+    path = code.open("crlf.py", "def lines():\n   │\n\n\nlines()\n", newline="\r\n")
+    code.type_text(" ")
+    code.wait_for_ghost("total = 0    return total")
+    code.press("Tab")
+    assert code.saved(path) == b"def lines():\r\n    total = 0\r\n    return total\r\n\r\n\r\nlines()\r\n"
+
+
+def test_next_and_previous(code: Workbench) -> None:
+    path = code.open("cycle.py", "x =│\n")
+    code.type_text(" ")
+    code.wait_for_ghost("alpha(1)")
+    for key, ghost in (("Alt+]", "beta(2, 3)"), ("Alt+]", "gamma"), ("Alt+]", "alpha(1)"), ("Alt+[", "gamma")):
+        code.press(key)
+        code.wait_for_ghost(ghost)
+    code.press("Tab")
+    assert code.saved(path) == b"x = gamma\n"
+
+
+def test_accept_a_word(code: Workbench) -> None:
+    path = code.open("word.py", "words =│\n")
+    code.type_text(" ")
+    code.wait_for_ghost("one two three")
+    code.press("Control+ArrowRight")
+    code.wait_for_ghost(" two three")
+    code.command("Infill: Accept Word")
+    code.wait_for_ghost("two three")
+    assert code.saved(path) == b"words = one \n"
+
+
+def test_accept_a_line(code: Workbench) -> None:
+    path = code.open("line.py", "def lines():\n   │\n")
+    code.type_text(" ")
+    code.wait_for_ghost("total = 0    return total")
+    code.press("Control+Alt+ArrowRight")
+    code.until(lambda: "total = 0" in code.text() and "total" in code.ghost(), "the first line taken", code.text)
+    assert code.saved(path).startswith(b"def lines():\n    total = 0\n")
+    assert b"return" not in path.read_bytes()
+
+
+def test_typing_along_keeps_the_ghost_text(code: Workbench) -> None:
+    path = code.open("along.py", "x =│\n")
+    code.type_text(" ")
+    code.wait_for_ghost("alpha(1)")
+    code.type_text("al")
+    code.wait_for_ghost("pha(1)")
+    code.press("Tab")
+    assert code.saved(path) == b"x = alpha(1)\n"
+
+
+def test_what_the_open_suggest_widget_has_selected_is_built_upon(code: Workbench) -> None:
+    path = code.open("widget.py", "printer = 1\nvalue =│\n")
+    code.type_text(" pri")
+    code.press("Control+Space")
+    code.wait_for_ghost("nter(text)")
+    code.press("Tab")  # the widget's
+    code.press("Tab")
+    code.until(lambda: "printer(text)" in code.text(), "the ghost text taken", code.text)
+    assert code.saved(path) == b"printer = 1\nvalue = printer(text)\n"
+
+
+def test_pick_from_the_list(code: Workbench) -> None:
+    path = code.open("pick.py", PICTURED)
+    code.type_text("(")
+    code.wait_for_ghost("box.width, box.height")
+    code.picture("ghost", {"x": 0, "y": 0, "width": 620, "height": 300})
+    code.press("Control+Alt+Enter")
+    code.until(lambda: len(code.rows()) == 3, "three candidates", code.rows)
+    assert "3 candidates" in code.title()
+    assert [row.split("%")[0].rstrip("0123456789") for row in code.rows()] == [
+        " box.width, box.height",
+        " box.height, box.width",
+        " box",
+    ]
+    assert all("model" in row and " ms" in row for row in code.rows())
+    assert code.preview() == "box.width, box.height"
+    code.press("ArrowDown")
+    code.until(lambda: code.preview() == "box.height, box.width", "the second one in place", code.preview)
+    code.picture("pick", {"x": 0, "y": 0, "width": 820, "height": 300})
+    code.press("Enter")
+    code.until(lambda: not code.rows(), "the list to close")
+    assert code.preview() == ""
+    assert code.saved(path).decode() == PICTURED.replace("│", "(box.height, box.width")
+
+
+def test_leaving_the_list_leaves_the_text(code: Workbench) -> None:
+    path = code.open("leave.py", "x = │\n")
+    code.command("Infill: Pick Candidate")
+    code.until(lambda: code.preview() == "alpha(1)", "a preview", code.preview)
+    code.press("Escape")
+    code.until(lambda: code.preview() == "", "no preview", code.preview)
+    code.type_text("1")
+    assert code.saved(path) == b"x = 1\n"
+
+
+def test_a_selection_is_filled_anew(code: Workbench) -> None:
+    path = code.open("selection.py", "y = join(│wrong)\n")
+    for _ in "wrong":
+        code.press("Shift+ArrowRight")
+    code.press("Control+Alt+Enter")
+    code.until(lambda: code.preview() == "left, right", "a preview", code.preview)
+    code.press("Enter")
+    code.until(lambda: "left, right" in code.text(), "the choice in the text", code.text)
+    assert code.saved(path) == b"y = join(left, right)\n"
+
+
+def test_an_untitled_document(code: Workbench) -> None:
+    code.close()
+    code.press("F8")
+    code.until(lambda: code.tab().startswith("Untitled"), "a new document", code.tab)
+    code.type_text("x = ")
+    code.command("Infill: Trigger")
+    code.wait_for_ghost("alpha(1)")
+    code.press("Tab")
+    code.until(lambda: code.text() == "x = alpha(1)", "it taken", code.text)
+
+
+def test_silence_has_its_reason(code: Workbench) -> None:
+    code.open("silence.py", "x = a│\n")
+    code.press("Backspace")
+    code.wait_for_status("Infill: after a deletion")
+    code.browser.call("hover", STATUS)
+    code.until(lambda: any("right after a deletion" in text for text in code.texts(".monaco-hover")), "the sentence")
+    code.picture("silent", {"x": SIZE[0] - 560, "y": SIZE[1] - 120, "width": 560, "height": 120})
+    assert code.ghost() == ""
+    code.command("Infill: Trigger")
+    code.wait_for_ghost("alpha(1)")
+    code.wait_for_status("Infill")
+    code.open(".env", "x =│\n")
+    code.type_text(" ")
+    code.wait_for_status("Infill: file excluded")
+
+
+def test_off_and_on(code: Workbench) -> None:
+    code.open("off.py", "x =│\n")
+    code.command("Infill: Toggle")
+    code.wait_for_status("Infill: off")
+    code.command("Infill: Toggle")
+    code.wait_for_status("Infill")
+    code.command("Infill: Toggle for Language")
+    code.wait_for_status("Infill: off for this language")
+    code.type_text(" ")
+    assert code.ghost() == ""
+    code.command("Infill: Toggle for Language")
+    code.wait_for_status("Infill")
+    code.command("Infill: Trigger")
+    code.wait_for_ghost("alpha(1)")
+
+
+def test_the_menu_and_the_reports(code: Workbench) -> None:
+    code.open("menu.py", "x = │\n")
+    code.browser.call("click", STATUS)
+    code.until(lambda: any("Switch Off for python" in row for row in code.rows()), "the menu", code.rows)
+    code.picture("menu", {"x": 180, "y": 0, "width": 640, "height": 320})
+    code.type_text("Show Status")
+    code.press("Enter")
+    code.until(lambda: "Device    cpu" in code.text(), "the status", code.text)
+    assert "from the environment that Infill made for itself" in code.text()
+    assert code.status() == "Infill"
+    code.command("Infill: Pick Candidate")
+    assert "infill-report" in code.wait_for_message("Infill works on files")
+    code.close_messages()
+    code.command("Infill: Show Statistics")
+    code.until(lambda: "Taken from the list     2" in code.text(), "the statistics", code.text)
+    assert "On this machine" in code.text()
+    code.command("Infill: Doctor")
+    code.until(lambda: "All is well." in code.text(), "the doctor's findings", code.text)
+    assert "✓ torch" in code.text()
+
+
+def test_the_canvas_is_shown_while_it_is_denoised(code: Workbench, scratch: Path) -> None:
+    code.configure(model=scripted(scratch, "slow", steps=5, step_ms=400))
+    code.open("slow.py", "x = │\n")
+    code.wait_for_model("slow.json")
+    code.press("Control+Alt+Enter")
+    code.until(lambda: "denoising" in code.title(), "a canvas", code.title)
+    code.until(lambda: any("▒" in row for row in code.rows()), "open slots", code.rows)
+    code.until(lambda: "3 candidates" in code.title(), "the candidates", code.title)
+    code.press("Enter")
+    code.until(lambda: code.text().startswith("x = alpha(1)"), "the first one taken", code.text)
+
+
+def test_a_misspelt_setting_is_told_once(code: Workbench) -> None:
+    code.configure(budgetMs="fast", candidats=3)
+    assert "whole number of milliseconds" in code.wait_for_message("setting budgetMs")
+    code.wait_for_message('unknown setting "candidats"')
+    code.configure(budgetMs="fast", candidats=3, candidates=3)
+    path = code.open("typo.py", "x =│\n")
+    code.type_text(" ")
+    code.wait_for_ghost("alpha(1)")
+    code.press("Tab")
+    assert code.saved(path) == b"x = alpha(1)\n"
+    assert sum("setting budgetMs" in message for message in code.messages()) == 1
+
+
+def test_a_server_that_dies_is_started_again(code: Workbench) -> None:
+    [server] = code.server_processes()
+    server.kill()
+    code.wait_for_message("stopped unexpectedly and is being started again")
+    code.until(lambda: len(code.server_processes()) == 1 and code.status() == "Infill", "a new server", code.status)
+    path = code.open("again.py", "x =│\n")
+    code.type_text(" ")
+    code.wait_for_ghost("alpha(1)")
+    code.press("Tab")
+    assert code.saved(path) == b"x = alpha(1)\n"
+
+
+def test_a_failed_installation_leaves_the_server_that_works(code: Workbench) -> None:
+    [server] = code.server_processes()
+    code.configure(installFrom="/nowhere/infill_ls-9-py3-none-any.whl")
+    code.command("Infill: Install Server")
+    told = code.wait_for_message("Infill could not install its server")
+    assert "/nowhere/infill_ls-9" in told
+    assert code.server_processes() == [server]
+    code.configure(installFrom="--upgrade")
+    code.close_messages()
+    code.command("Infill: Install Server")
+    code.wait_for_message("must be a package's name or the path of a wheel")
+    assert code.server_processes() == [server]
+
+
+# what infill.serverPath names, and what the user is told
+BAD_SERVERS = {
+    "missing": ("/nowhere/infill-ls", "which is no program that can be run"),
+    "crashing": ('import sys; sys.exit("out of order")', 'it ended with code 1, saying "out of order"'),
+    "another": (
+        "import sys, json\n"
+        "length = int(sys.stdin.buffer.readline().split()[1]); sys.stdin.buffer.readline()\n"
+        "request = json.loads(sys.stdin.buffer.read(length))\n"
+        'result = {"capabilities": {}, "serverInfo": {"name": "other"}}\n'
+        'body = json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": result})\n'
+        'print(f"Content-Length: {len(body)}\\r\\n\\r\\n{body}", end="", flush=True)\n'
+        "sys.stdin.buffer.read()",
+        'is the language server "other", not infill-ls',
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD_SERVERS)
+def test_a_server_that_cannot_be_used(code: Workbench, scratch: Path, name: str) -> None:
+    program, told = BAD_SERVERS[name]
+    if not program.startswith("/"):
+        path = scratch / name
+        path.write_text(f"#!{sys.executable}\n{program}\n")
+        path.chmod(0o755)
+        program = str(path)
+    code.configure(serverPath=program)
+    code.wait_for_message(told)
+    code.wait_for_status("Infill: failed")
+    assert len(code.messages()) == 1
+    path = code.open(f"{name}_server.py", "x =│\n")
+    code.type_text(" 1")
+    assert code.saved(path) == b"x = 1\n"
+    code.close_messages()
+    code.configure(serverPath=None)
+    code.wait_for_status("Infill")
+
+
+@pytest.mark.skipif(not (WEIGHTS / "config.json").is_file(), reason="the default model is not here")
+def test_the_default_model(code: Workbench) -> None:
+    code.configure(model="default", showThreshold=0)
+    code.wait_for_model("default")
+    path = code.open("default.py", DEFAULT)
+    code.type_text("(")
+    code.until(lambda: code.ghost() != "", "ghost text", code.status)
+    ghost = code.ghost()
+    code.press("Tab")
+    assert code.saved(path).decode() == DEFAULT.replace("│", f"({ghost}")

