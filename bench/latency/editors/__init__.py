@@ -1,0 +1,1 @@
+"""The same typing, timed where a person would see the answer."""
