@@ -5,8 +5,7 @@ local METHOD = 'textDocument/inlineCompletion'
 local UNDRAWN = 500 -- after the answer; ghost text that is not on the screen by then never was
 
 local namespace = vim.api.nvim_create_namespace('nvim.lsp.inline_completion')
-local record, began
-local key_at = 0
+local record, key_at
 
 local function now()
   return vim.uv.hrtime() / 1e6
@@ -34,6 +33,7 @@ vim.api.nvim_create_autocmd('LspRequest', {
       return
     elseif request.type == 'pending' then
       record.requested = now() - key_at
+      record.at_once = has_ghost()
     elseif request.type == 'complete' and record.requested then
       local this = record
       this.answered = now() - key_at
@@ -55,22 +55,18 @@ vim.api.nvim_create_autocmd('LspRequest', {
 vim.api.nvim_set_decoration_provider(vim.api.nvim_create_namespace('bench'), {
   on_end = function()
     local this = record
-    if not this or not has_ghost() then
-      return
-    elseif this.answered then
+    if this and this.answered and has_ghost() then
       this.drawn = now() - key_at
       vim.schedule(function()
         finish(this)
       end)
-    elseif key_at > began then
-      this.at_once = true
     end
   end,
 })
 
 function _G.begin()
   local this = { at_once = false }
-  record, began = this, now()
+  record = this
   vim.defer_fn(function()
     finish(this)
   end, most)
