@@ -113,6 +113,8 @@ def test_health_and_help(nvim: Editor) -> None:
     tags = help_file.with_name("tags").read_text()
     for name in ("infill.txt", ":Infill", "infill-setup", "infill-keys", "infill-settings", "infill.status()"):
         assert f"{name}\t" in tags
+    # It comes with the plugin: this is a folder of a repository, for which plugin managers make none.
+    assert (PLUGIN / "doc" / "tags").read_text() == tags, "run :helptags editors/nvim/doc"
 
 
 def test_the_engine_dies_while_ghost_text_is_shown(nvim: Editor) -> None:

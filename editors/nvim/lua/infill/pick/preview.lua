@@ -25,7 +25,7 @@ function M.show(hole, entry)
     virt_text = lines[1],
     virt_text_pos = 'inline',
     virt_lines = vim.list_slice(lines, 2),
-    hl_mode = 'combine',
+    hl_mode = 'replace',
   })
 end
 
