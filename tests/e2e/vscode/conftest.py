@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from browser import CACHE
+from launch import workbench
 from scripts_said import scripted
-from workbench import CACHE, Workbench, workbench
+from workbench import Workbench
 
 SETUP_SECONDS = 600
 

@@ -7,8 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from browser import SIZE
 from scripts_said import scripted
-from workbench import REPOSITORY, SIZE, Workbench
+from workbench import REPOSITORY, Workbench
 
 STATUS = "[id='infill-ls.infill.infill.status']"
 WEIGHTS = REPOSITORY / "infill_engine" / "weights" / "default"
@@ -287,32 +288,46 @@ def test_a_failed_installation_leaves_the_server_that_works(code: Workbench) -> 
     assert code.server_processes() == [server]
 
 
+def answering(name: str, version: str) -> str:
+    """A program that answers `initialize` as a server of this name and version, and nothing else."""
+    return f"""import sys, json
+length = int(sys.stdin.buffer.readline().split()[1])
+sys.stdin.buffer.readline()
+request = json.loads(sys.stdin.buffer.read(length))
+result = {{"capabilities": {{}}, "serverInfo": {{"name": "{name}", "version": "{version}"}}}}
+body = json.dumps({{"jsonrpc": "2.0", "id": request["id"], "result": result}})
+print(f"Content-Length: {{len(body)}}\\r\\n\\r\\n{{body}}", end="", flush=True)
+sys.stdin.buffer.read()
+"""
+
+
+def program(path: Path, text: str) -> str:
+    """An executable Python program."""
+    path.write_text(f"#!{sys.executable}\n{text}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+def test_an_older_server_is_used_and_told_of(code: Workbench, scratch: Path) -> None:
+    code.configure(serverPath=program(scratch / "older", answering("infill-ls", "0.0.9")))
+    told = code.wait_for_message("older than this extension")
+    assert "0.0.9" in told
+    assert "pip install --upgrade infill-ls" in told
+    assert len(code.messages()) == 1
+
+
 # what infill.serverPath names, and what the user is told
 BAD_SERVERS = {
-    "missing": ("/nowhere/infill-ls", "which is no program that can be run"),
+    "missing": ("", "which is no program that can be run"),
     "crashing": ('import sys; sys.exit("out of order")', 'it ended with code 1, saying "out of order"'),
-    "another": (
-        "import sys, json\n"
-        "length = int(sys.stdin.buffer.readline().split()[1]); sys.stdin.buffer.readline()\n"
-        "request = json.loads(sys.stdin.buffer.read(length))\n"
-        'result = {"capabilities": {}, "serverInfo": {"name": "other"}}\n'
-        'body = json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": result})\n'
-        'print(f"Content-Length: {len(body)}\\r\\n\\r\\n{body}", end="", flush=True)\n'
-        "sys.stdin.buffer.read()",
-        'is the language server "other", not infill-ls',
-    ),
+    "another": (answering("other", "9.0.0"), 'is the language server "other", not infill-ls'),
 }
 
 
 @pytest.mark.parametrize("name", BAD_SERVERS)
 def test_a_server_that_cannot_be_used(code: Workbench, scratch: Path, name: str) -> None:
-    program, told = BAD_SERVERS[name]
-    if not program.startswith("/"):
-        path = scratch / name
-        path.write_text(f"#!{sys.executable}\n{program}\n")
-        path.chmod(0o755)
-        program = str(path)
-    code.configure(serverPath=program)
+    text, told = BAD_SERVERS[name]
+    code.configure(serverPath=program(scratch / name, text) if text else "/nowhere/infill-ls")
     code.wait_for_message(told)
     code.wait_for_status("Infill: failed")
     assert len(code.messages()) == 1

