@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import pytest
 from nvim_editor import CURSOR, Editor
 
-SEQUENCES = int(os.environ.get("INFILL_E2E_SEQUENCES", "20"))
+SEQUENCES = int(os.environ.get("INFILL_E2E_SEQUENCES", "16"))
 SEED = int(os.environ.get("INFILL_E2E_SEED", "0"))
 OPERATIONS = 14
 PAUSE = 0.5  # the longest that a pause waits for ghost text
