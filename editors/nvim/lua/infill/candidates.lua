@@ -43,7 +43,7 @@ function M.ask(client, bufnr, position, range, on_canvas, on_answer)
   tokens = tokens + 1
   local token = 'infill-candidates-' .. tokens
   local began = vim.uv.hrtime()
-  local request_id ---@type integer?
+  local _, request_id ---@type boolean?, integer?
   local withdrawn = false
   listeners[token] = on_canvas
   local params = { textDocument = vim.lsp.util.make_text_document_params(bufnr), position = position }
