@@ -58,7 +58,7 @@ def offer(fresh: Workbench) -> str:
     assert fresh.status() == "Infill: install"
     fresh.press_button("Install")
     fresh.wait_for_status("Infill")
-    # What is typed within half a second of the first document's opening is sometimes not asked about by VS Code.
+    # VS Code asks nobody about what is typed in the moment after the first document of a language was opened.
     fresh.open("first.py", "x = │")
     fresh.command("Infill: Trigger")
     fresh.wait_for_ghost("alpha(1)")

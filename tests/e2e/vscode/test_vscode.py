@@ -178,10 +178,14 @@ def test_an_untitled_document(code: Workbench) -> None:
     code.press("F8")
     code.until(lambda: code.tab().startswith("Untitled"), "a new document", code.tab)
     code.type_text("x = ")
+    # VS Code asks nobody about what is typed in the moment after the first document of a language was opened.
     code.command("Infill: Trigger")
     code.wait_for_ghost("alpha(1)")
     code.press("Tab")
-    code.until(lambda: code.text() == "x = alpha(1)", "it taken", code.text)
+    code.type_text("\nwords = ")
+    code.wait_for_ghost("one two three")
+    code.press("Tab")
+    code.until(lambda: code.text() == "x = alpha(1)\nwords = one two three", "both taken", code.text)
 
 
 def test_silence_has_its_reason(code: Workbench) -> None:
