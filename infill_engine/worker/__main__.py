@@ -77,6 +77,8 @@ def set_threads() -> None:
     # Threads that spin while they wait for each other make a step 20 times slower once another process wants a core.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    # Compiled matrix kernels are kept by shape, a thousand of them by default: far more than one types with.
+    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "128")
 
 
 def physical_cores() -> int:

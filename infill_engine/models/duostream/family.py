@@ -36,6 +36,7 @@ FORBIDDEN = -1e9
 # with every length as its own shape costs a gigabyte within minutes of typing, and time at every new one.
 KEY_BLOCK = 64
 SLOT_BLOCK = 16
+TOKEN_BLOCK = 32
 KINDS = tuple(HoleKind)
 
 
@@ -130,23 +131,26 @@ class DuostreamFamily:
         if cached is not None and shared == len(ids):
             return _cut(cached, shared), 0
         past = _cut(cached, shared) if cached is not None and shared else None
-        # The n-gram embedding looks two tokens back.
-        tail = self._tensor(ids[max(0, shared - 2) :])
+        new = len(ids) - shared
+        padding = _rounded_up(new) - new
+        # The n-gram embedding looks two tokens back. Padding comes last, where a causal stream cannot see it.
+        tail = self._tensor(np.pad(ids[max(0, shared - 2) :], (0, padding)))
         embedded = self.network.embed(tail, torch.tensor([direction], device=self.device))
-        x = embedded[:, tail.shape[1] - (len(ids) - shared) :]
-        tables = self.network.rotary(torch.arange(shared, len(ids), device=self.device))
+        x = embedded[:, tail.shape[1] - new - padding :]
+        tables = self.network.rotary(torch.arange(shared, len(ids) + padding, device=self.device))
         encoder = []
         for number, layer in enumerate(self.network.encoder):
-            x, keys_values = layer(x, tables, past.encoder[number] if past else None)
-            encoder.append(keys_values)
+            x, (key, value) = layer(x, tables, past.encoder[number] if past else None)
+            encoder.append((key[:, :, : len(ids)], value[:, :, : len(ids)]))
         states = self.network.encoder_norm(x)
-        decoder = self.network.context_kv(states, tables)
+        decoder = [_first(keys_values, new) for keys_values in self.network.context_kv(states, tables)]
+        states = states[:, :new]
         if past:
-            decoder = [_joined(old, new) for old, new in zip(past.decoder, decoder, strict=True)]
+            decoder = [_joined(old, added) for old, added in zip(past.decoder, decoder, strict=True)]
             states = torch.cat([past.states, states], 1)
         stream = Stream(tuple(encoder), tuple(decoder), states)
         self._caches[direction].put(ids, stream)
-        return stream, len(ids) - shared
+        return stream, new
 
     def _edge(self, sides: Sides) -> Tensor:
         return torch.cat([sides.prefix.edge, sides.suffix.edge], -1)
@@ -185,19 +189,29 @@ def _padded(canvas: Canvas) -> Canvas:
     )
 
 
+def _rounded_up(tokens: int) -> int:
+    """The number of tokens a stream is extended by: few different ones, and little more than asked for."""
+    return 1 << (tokens - 1).bit_length() if tokens <= TOKEN_BLOCK else -(-tokens // TOKEN_BLOCK) * TOKEN_BLOCK
+
+
 def _within_limit(ids: list[int]) -> NDArray[np.int64]:
     excess = max(0, len(ids) - MOST_TOKENS)
     return np.array(ids[-(-excess // BLOCK) * BLOCK :], dtype=np.int64)
 
 
 def _cut(stream: Stream, length: int) -> Stream:
+    """The first `length` tokens of a stream."""
     if stream.states.shape[1] == length:
         return stream
     return Stream(
-        tuple((key[:, :, :length], value[:, :, :length]) for key, value in stream.encoder),
-        tuple((key[:, :, :length], value[:, :, :length]) for key, value in stream.decoder),
+        tuple(_first(keys_values, length) for keys_values in stream.encoder),
+        tuple(_first(keys_values, length) for keys_values in stream.decoder),
         stream.states[:, :length],
     )
+
+
+def _first(keys_values: KeysValues, length: int) -> KeysValues:
+    return keys_values[0][:, :, :length], keys_values[1][:, :, :length]
 
 
 def _joined(old: KeysValues, new: KeysValues) -> KeysValues:
