@@ -78,7 +78,7 @@ def set_threads() -> None:
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     # Compiled matrix kernels are kept by shape, a thousand of them by default: far more than one types with.
-    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "128")
+    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "96")
 
 
 def physical_cores() -> int:

@@ -22,13 +22,17 @@ the others:
     vim.keymap.set('i', '<M-]>', function() vim.lsp.inline_completion.select({ count = 1 }) end)
     vim.keymap.set('i', '<M-[>', function() vim.lsp.inline_completion.select({ count = -1 }) end)
 
-VS Code starts a language server only from an extension, and infill-ls has none yet.
-Any extension of yours that is built on vscode-languageclient 10.1 or newer can:
+The folder editors/nvim of the repository is a plugin that adds a list to pick from, a
+status, and more keys.
 
-    const client = new LanguageClient('infill', 'infill-ls',
-      { command: %(command)s, args: ['--stdio'] },
-      { documentSelector: [{ language: 'python' }] });
-    await client.start();
+VS Code, by the extension in the repository (building it needs Node 20 or newer):
+
+    scripts/build vsix
+    code --install-extension dist/infill-*.vsix
+
+and in settings.json:
+
+    "infill.serverPath": %(command)s
 """
 
 

@@ -87,6 +87,7 @@ class DuostreamFamily:
     def load(cls, folder: Path, device: str, dtype: torch.dtype) -> "DuostreamFamily":
         """Loads config.json, model.safetensors and tokenizer.json. Raises ModelDamagedError if they do not fit."""
         network = load_network(folder, dtype).to(device)
+        network.join()
         return cls(network, BytesVocabulary(folder / "tokenizer.json"), device)
 
     @torch.inference_mode()

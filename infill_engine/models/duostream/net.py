@@ -92,6 +92,28 @@ def rotate(x: Tensor, tables: Tables) -> Tensor:
     return x * cos.to(x.dtype) + x.roll(x.shape[-1] // 2, -1) * sin.to(x.dtype)
 
 
+class Joined:
+    """Linear maps of one input. Once joined, one product serves them all: for single tokens overhead is the cost."""
+
+    def __init__(self, *linears: nn.Linear) -> None:
+        self._linears = linears
+        self._weight: Tensor | None = None
+
+    def __call__(self, x: Tensor) -> Sequence[Tensor]:
+        """x [..., D] -> one output [..., D_i] for each linear map."""
+        if self._weight is None:
+            return [linear(x) for linear in self._linears]
+        parts: Sequence[Tensor] = F.linear(x, self._weight).split([each.out_features for each in self._linears], -1)
+        return parts
+
+    def join(self) -> None:
+        """For serving, once weights have their final type and device. The maps' own weights become views of the whole."""
+        self._weight = torch.cat([linear.weight.detach() for linear in self._linears])
+        rows = self._weight.split([linear.out_features for linear in self._linears])
+        for linear, part in zip(self._linears, rows, strict=True):
+            linear.weight = nn.Parameter(part, requires_grad=False)
+
+
 class FeedForward(nn.Module):
     """SwiGLU feed-forward (arXiv 2002.05202), pre-normed, with its residual."""
 
@@ -101,10 +123,12 @@ class FeedForward(nn.Module):
         self.gate = nn.Linear(config.dim, config.hidden, bias=False)
         self.up = nn.Linear(config.dim, config.hidden, bias=False)
         self.down = nn.Linear(config.hidden, config.dim, bias=False)
+        self.joined = Joined(self.gate, self.up)
 
     def forward(self, x: Tensor) -> Tensor:
         normed = self.norm(x)
-        added: Tensor = self.down(F.silu(self.gate(normed)) * self.up(normed))
+        gate, up = self.joined(normed)
+        added: Tensor = self.down(F.silu(gate) * up)
         return x + added
 
 
@@ -118,14 +142,14 @@ class Projection(nn.Module):
         self.query = nn.Linear(config.dim, config.dim, bias=False)
         self.key = nn.Linear(config.dim, config.dim, bias=False)
         self.value = nn.Linear(config.dim, config.dim, bias=False)
+        self.joined = Joined(self.query, self.key, self.value)
         self.query_norm = nn.RMSNorm(config.head_dim)
         self.key_norm = nn.RMSNorm(config.head_dim)
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """x [B, T, D] -> query, key, value [B, H, T, hd], not yet rotated."""
-        normed = self.norm(x)
-        query, key = split_heads(self.query(normed), self.heads), split_heads(self.key(normed), self.heads)
-        return self.query_norm(query), self.key_norm(key), split_heads(self.value(normed), self.heads)
+        query, key, value = (split_heads(part, self.heads) for part in self.joined(self.norm(x)))
+        return self.query_norm(query), self.key_norm(key), value
 
 
 class EncoderLayer(nn.Module):
@@ -156,12 +180,13 @@ class ContextKV(nn.Module):
         self.heads = config.heads
         self.key = nn.Linear(config.dim, config.dim, bias=False)
         self.value = nn.Linear(config.dim, config.dim, bias=False)
+        self.joined = Joined(self.key, self.value)
         self.key_norm = nn.RMSNorm(config.head_dim)
 
     def forward(self, states: Tensor, tables: Tables) -> KeysValues:
         """states [B, T, D] -> rotated keys, values [B, H, T, hd]."""
-        key = self.key_norm(split_heads(self.key(states), self.heads))
-        return rotate(key, tables), split_heads(self.value(states), self.heads)
+        key, value = (split_heads(part, self.heads) for part in self.joined(states))
+        return rotate(self.key_norm(key), tables), value
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,6 +275,12 @@ class Duostream(nn.Module):
         for layer in (*self.encoder, *self.decoder):
             nn.init.zeros_(layer.output.weight)
             nn.init.zeros_(layer.feed_forward.down.weight)
+
+    def join(self) -> None:
+        """Makes the network ready to serve; see `Joined.join`."""
+        for module in self.modules():
+            if isinstance(module, FeedForward | Projection | ContextKV):
+                module.joined.join()
 
     def embed(self, ids: Tensor, direction: Tensor) -> Tensor:
         """Stream embedding of ids [B, T] (in stream order), direction [B] -> [B, T, D].
