@@ -146,7 +146,7 @@ def test_the_same_request_gives_the_same_answer_whatever_came_before(model_folde
     cold = _exact(model_folder).infill(request, soon())
     warm = _exact(model_folder)
     warm.infill(InfillRequest("import os\n", ""), soon())
-    warm.infill(InfillRequest("def f(a):\n    retur", "\n\nprint(f(1))\n"), soon())
+    warm.infill(InfillRequest("def f(a):\n    retur", "\n\nprint(f(2))\n"), soon())
     assert [candidate.text for candidate in warm.infill(request, soon())] == [candidate.text for candidate in cold]
 
 

@@ -107,7 +107,7 @@ class Joined:
         return parts
 
     def join(self) -> None:
-        """For serving, once weights have their final type and device. The maps' own weights become views of the whole."""
+        """For serving, once weights have their final type and device. The maps' own weights become views."""
         self._weight = torch.cat([linear.weight.detach() for linear in self._linears])
         rows = self._weight.split([linear.out_features for linear in self._linears])
         for linear, part in zip(self._linears, rows, strict=True):
