@@ -54,9 +54,6 @@ HUNG = "The infill engine no longer answered and is being restarted."
 # Given by the worker's reader thread, whatever has become of its compute thread.
 _SAYS_NOTHING_OF_LIFE = (Reason.CANCELLED, Reason.SUPERSEDED)
 
-# A heap for each thread keeps for itself what the others could use: 40 MB in a worker.
-WORKER_ENVIRONMENT = {"MALLOC_ARENA_MAX": "1"}
-
 Command = Callable[[EngineChoice], Sequence[str]]
 log = logging.getLogger(__name__)
 
@@ -225,7 +222,6 @@ class EngineClient:
                 stdout=asyncio.subprocess.PIPE,
                 # Not the editor's folder: a file there could pose as one of our modules.
                 cwd=Path(infill_engine.__file__).parent.parent,
-                env=os.environ | WORKER_ENVIRONMENT,
                 start_new_session=os.name == "posix",  # the editor's Ctrl-C is not meant for it
             )
         except OSError as fault:

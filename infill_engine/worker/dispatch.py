@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Protocol
 from infill_engine.deadline import Clock, Deadline
 from infill_engine.errors import InfillError
 from infill_engine.types import Answer, InfillRequest, Reason
+from infill_engine.worker.memory import release_freed
 from infill_engine.worker.protocol import (
     Alive,
     Answered,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from infill_engine.engine import Watch as WatchSteps
 
 WARM_SECONDS = 20.0  # the longest that encoding a context ahead of time may take
+RELEASE_EVERY = 64  # pieces of work; then, if nobody waits, freed memory goes back to the system
 WARM_DOCUMENTS = 4  # contexts that may wait to be encoded; more would push each other out of the engine's cache
 
 
@@ -106,9 +108,13 @@ class Dispatch:
     def run(self) -> None:
         """Load the engine, then work until closed. Called by the compute thread only."""
         engine = self._load()
+        done = 0
         while (work := self._next()) is not None:
             if engine is not None:
                 self._work(engine, work)
+            done += 1
+            if done % RELEASE_EVERY == 0 and not self._waiting:
+                release_freed()
 
     def _load(self) -> EngineLike | None:
         self.send(Status(State.LOADING))
