@@ -34,8 +34,6 @@ class SamplerSettings:
 class EngineSettings:
     """Everything about the engine that is not the model."""
 
-    window: WindowSettings = field(default_factory=WindowSettings)
     sampler: SamplerSettings = field(default_factory=SamplerSettings)
     max_slots: int = 24  # longest canvas, in tokens
     cached_answers: int = 512
-    cached_contexts: int = 4

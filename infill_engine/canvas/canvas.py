@@ -55,10 +55,6 @@ class Canvas:
         start = int(self.lengths[:row].sum())
         return slice(start, start + int(self.lengths[row]))
 
-    def open_positions(self) -> Ints:
-        """Flat positions that are undecided, in order."""
-        return np.flatnonzero(self.state == State.OPEN)
-
 
 def lay_out(rows: Sequence[Sequence[int] | int], mask_id: int) -> Canvas:
     """A canvas with one row for each item: an int makes that many open slots, a list of token ids makes a draft."""

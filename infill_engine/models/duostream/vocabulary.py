@@ -66,10 +66,14 @@ class BytesVocabulary:
         return self._bytes[token]
 
     def breaks_line(self) -> Sequence[int]:
-        return [token for token, data in enumerate(self._bytes) if b"\n" in data]
+        return self._breaking
 
     def never(self) -> Sequence[int]:
         return sorted(self._specials - {EOS})
+
+    @cached_property
+    def _breaking(self) -> list[int]:
+        return [token for token, data in enumerate(self._bytes) if b"\n" in data]
 
     @cached_property
     def _sorted(self) -> list[tuple[bytes, int]]:
