@@ -1,7 +1,7 @@
 """Open documents as immutable snapshots, and the edits that lead from one to the next.
 
 Lines end as the protocol says, at \\n, \\r\\n and \\r and nowhere else. A keystroke costs the changed lines, plus
-copies and sums over the lines that run at C speed (about 0.4 ms for 20,000 lines).
+one copy of the list of lines at C speed (about 0.1 ms for 20,000).
 """
 
 import itertools
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from lsp_server.convert import Place, line_content, mend_surrogates, utf8_length
+from lsp_server.convert import Place, line_content, mend_surrogates
 from lsp_server.syntax_tree import SyntaxTree
 
 REMEMBERED_VERSIONS = 64  # how far back an undo or redo is recognised
@@ -44,9 +44,9 @@ class Change:
 class Snapshot:
     """One version of a document.
 
-    `lines` include their terminators; the last one never has any, so there is always at least one line. `sizes` are
-    the lines' lengths in UTF-8 bytes. `version` is the server's own and grows with every change of any document, since
-    a client's may jump or be absent; `client_version` is the client's. `cursor` is where the last change suggests the
+    `lines` include their terminators; the last one never has any, so there is always at least one line. `size` is the
+    text's length in characters. `version` is the server's own and grows with every change of any document, since a
+    client's may jump or be absent; `client_version` is the client's. `cursor` is where the last change suggests the
     cursor to be.
     """
 
@@ -54,21 +54,11 @@ class Snapshot:
     language: str
     version: int
     lines: tuple[str, ...]
-    sizes: tuple[int, ...]
+    size: int
     syntax: SyntaxTree
     last_edit: EditKind = EditKind.NONE
     cursor: Place = (0, 0)
     client_version: int = 0
-
-    def byte_offset(self, place: Place) -> int:
-        """UTF-8 bytes of the text left of a place."""
-        row, column = place
-        return sum(self.sizes[:row]) + utf8_length(self.lines[row][:column])
-
-    @property
-    def size(self) -> int:
-        """UTF-8 bytes of the whole text."""
-        return sum(self.sizes)
 
 
 @dataclass(slots=True)
@@ -98,9 +88,9 @@ class Documents:
     def open(self, uri: str, language: str, text: str, client_version: int = 0) -> Snapshot:
         """Open a document, or once more with this text."""
         lines = split_lines(mend_surrogates(text))
-        sizes = tuple(map(utf8_length, lines))
+        size = sum(map(len, lines))
         syntax = SyntaxTree.of(language, lines)
-        snapshot = Snapshot(uri, language, next(self._versions), lines, sizes, syntax, client_version=client_version)
+        snapshot = Snapshot(uri, language, next(self._versions), lines, size, syntax, client_version=client_version)
         opened = self._open[uri].opened + 1 if uri in self._open else 1
         self._open[uri] = _Open(snapshot, _fingerprint(lines), opened)
         return snapshot
@@ -207,19 +197,10 @@ def _apply(old: Snapshot, change: Change, version: int) -> _Applied:
     left = sum(map(len, lines[first : start[0]])) + start[1] + len(text)
     cursor = _place_at(after, first, left)
 
-    start_byte = old.byte_offset(start)
-    syntax = old.syntax.edited(
-        fresh,
-        start_byte,
-        start_byte + utf8_length(removed),
-        start_byte + utf8_length(text),
-        _point(lines, start),
-        _point(lines, end),
-        _point(after, cursor),
-    )
+    syntax = old.syntax.edited(lines, start, end, text, fresh, len(after) - len(lines))
     net = _net(removed, text)
-    sizes = (*old.sizes[:first], *map(utf8_length, fresh), *old.sizes[beyond:])
-    snapshot = Snapshot(old.uri, old.language, version, after, sizes, syntax, old.last_edit, cursor)
+    size = old.size + len(text) - len(removed)
+    snapshot = Snapshot(old.uri, old.language, version, after, size, syntax, old.last_edit, cursor)
     return _Applied(snapshot, _fingerprint(fresh) - _fingerprint(replaced), net)
 
 
@@ -253,11 +234,6 @@ def _place_at(lines: Sequence[str], row: int, offset: int) -> Place:
         offset -= len(lines[row])
         row += 1
     return row, min(offset, len(line_content(lines[row])))
-
-
-def _point(lines: Sequence[str], place: Place) -> tuple[int, int]:
-    row, column = place
-    return row, utf8_length(lines[row][:column])
 
 
 def _net(removed: str, inserted: str) -> _Net:

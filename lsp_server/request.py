@@ -16,6 +16,7 @@ BEFORE_CHARS = 100_000  # of this file, left of the cursor, searched for drafts
 AFTER_CHARS = 50_000
 OTHER_CHARS = 40_000  # of each other open file
 OTHER_FILES = 4
+LINES_AT_ONCE = 512  # joined, until there are enough characters
 
 
 def build_request(
@@ -27,8 +28,8 @@ def build_request(
     """
     lines, (row, column) = snapshot.lines, place
     prefix, suffix = window_at(lines, row, column, WINDOW)
-    tree = snapshot.syntax.tree(lines, snapshot.size)
-    hole = hole_at(prefix, suffix, snapshot.language, tree, None if tree is None else snapshot.byte_offset(place))
+    tree, byte_offset = snapshot.syntax.at(lines, place) or (None, None)
+    hole = hole_at(prefix, suffix, snapshot.language, tree, byte_offset)
     drafts = find_drafts(prefix, suffix, list(_sources(snapshot, place, others)), hole)
     return InfillRequest(prefix, suffix, snapshot.language, hole, drafts, settings.candidates)
 
@@ -61,20 +62,16 @@ def _sources(snapshot: Snapshot, place: Place, others: Iterable[Snapshot]) -> It
 
 
 def _up_to(lines: tuple[str, ...], row: int, left: str) -> str:
-    taken = [left]
-    total = len(left)
-    while row > 0 and total < BEFORE_CHARS:
-        row -= 1
-        taken.append(lines[row])
-        total += len(lines[row])
-    return "".join(reversed(taken))[-BEFORE_CHARS:]
+    taken = left
+    while row > 0 and len(taken) < BEFORE_CHARS:
+        taken = "".join(lines[max(row - LINES_AT_ONCE, 0) : row]) + taken
+        row -= LINES_AT_ONCE
+    return taken[-BEFORE_CHARS:]
 
 
 def _from(lines: tuple[str, ...], row: int, right: str, most: int) -> str:
-    taken = [right]
-    total = len(right)
-    while row < len(lines) and total < most:
-        taken.append(lines[row])
-        total += len(lines[row])
-        row += 1
-    return "".join(taken)[:most]
+    taken = right
+    while row < len(lines) and len(taken) < most:
+        taken += "".join(lines[row : row + LINES_AT_ONCE])
+        row += LINES_AT_ONCE
+    return taken[:most]

@@ -10,6 +10,7 @@ from typing import Any
 from infill_engine.types import Reason
 from infill_engine.worker.protocol import State, Status
 from lsp_server.acceptance import Acceptance
+from lsp_server.convert import Place
 from lsp_server.documents import Documents, EditKind, Snapshot
 from lsp_server.engine_client import Command, EngineClient, worker_command
 from lsp_server.excludes import is_excluded
@@ -18,7 +19,7 @@ from lsp_server.status import StatusReporter
 from lsp_server.tally import Tally
 from lsp_server.wire import WireProtocol
 
-LARGEST_BYTES = 20_000_000  # of a document that is filled in at all
+LARGEST_SIZE = 20_000_000  # of a document that is filled in at all; characters, or bytes of a file
 # Changes that arrive in one burst are answered once: the last of them starts the computing.
 BURST_SECONDS = 0.004
 WARMED_ROW = 30  # a window that ends here shares most of its prefix with any place near the top of the file
@@ -61,7 +62,7 @@ class Session:
         settings = self.settings
         if not settings.enable:
             return Reason.DISABLED
-        if snapshot is None or snapshot.size > LARGEST_BYTES:
+        if snapshot is None or snapshot.size > LARGEST_SIZE:
             return Reason.UNSUPPORTED
         if not settings.allows_language(snapshot.language):
             return Reason.DISABLED
@@ -91,7 +92,7 @@ class Session:
     def read_ahead(self, snapshot: Snapshot) -> None:
         """Pay for a document's first parse when it is opened, not at the first keystroke; then have the engine read."""
         if self.refusal(snapshot, invoked=True) is None:
-            snapshot.syntax.tree(snapshot.lines, snapshot.size)
+            snapshot.syntax.at(snapshot.lines, _likely_place(snapshot))
             self.warm(snapshot)
 
     def warm(self, snapshot: Snapshot) -> None:
@@ -99,9 +100,7 @@ class Session:
         if self.engine.running and self.refusal(snapshot, invoked=True) is None:
             from lsp_server.request import build_context
 
-            near_the_top = (min(WARMED_ROW, len(snapshot.lines) - 1), 0)
-            place = near_the_top if snapshot.last_edit is EditKind.NONE else snapshot.cursor
-            self.engine.warm(snapshot.uri, build_context(snapshot, place))
+            self.engine.warm(snapshot.uri, build_context(snapshot, _likely_place(snapshot)))
 
     def resolve(self, choice: EngineChoice) -> EngineChoice:
         """The choice with a model path made absolute: the worker runs elsewhere than in the user's folder."""
@@ -151,6 +150,12 @@ class Session:
 
 
 _WITHOUT_BEING_ASKED = {EditKind.DELETION: Reason.DELETION, EditKind.UNDO: Reason.UNDO}
+
+
+def _likely_place(snapshot: Snapshot) -> Place:
+    """Where the user is likely to type next."""
+    near_the_top = (min(WARMED_ROW, len(snapshot.lines) - 1), 0)
+    return near_the_top if snapshot.last_edit is EditKind.NONE else snapshot.cursor
 
 
 async def _logged(work: Coroutine[Any, Any, None]) -> None:

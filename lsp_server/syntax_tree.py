@@ -1,97 +1,138 @@
-"""A document's tree-sitter tree, kept up to date by edits and parsed only when somebody asks.
+"""The tree-sitter tree of the lines around the cursor, kept up to date by edits.
 
-Re-parsing after one keystroke is no constant: it visits every child of the root and of each list it cannot reuse, 1 to
-7 ms in files of 5,000 to 20,000 lines. So every version earns a little time and the tree is parsed when what was earned
-covers what the last parse took; in between there is no tree, and callers parse the few lines around the cursor.
+Re-parsing after one keystroke is no constant: it visits every child of the root, 1 to 7 ms in a file of 5,000 to
+20,000 lines. So a long document has a tree of an excerpt only, which is cut anew when the cursor comes near its ends.
 """
 
-import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
+
+from lsp_server.convert import Place, utf8_length
 
 if TYPE_CHECKING:
     from tree_sitter import Tree
 
-LARGEST_BYTES = 2_000_000  # a cold parse takes about 0.15 ms per thousand bytes
-EARNED_MS = 1.0  # by each version, whether it is parsed or not
-MOST_EARNED_MS = 50.0
-
-Point = tuple[int, int]  # row, column in UTF-8 bytes
+WHOLE_LINES = 500  # a document of no more lines is its own excerpt, and one that has grown longer is cut anew
+EXCERPT_LINES = 240
+MARGIN_LINES = 48  # between the cursor and an end of the excerpt that is not the document's
+OUTWARD_LINES = 120  # how far above its place an excerpt may begin, to begin at an outermost line
+LARGEST_BYTES = 250_000  # of an excerpt; a cold parse takes about 0.15 ms per thousand
 
 
 class SyntaxTree:
-    """The tree of one version. Only what `tree` has found out ever changes."""
+    """The tree of one version of a document. Only what `at` has found out ever changes."""
 
-    __slots__ = ("_base", "_cost_ms", "_earned_ms", "_language", "_tree", "_tried")
+    __slots__ = ("_current", "_first", "_language", "_rows", "_tree")
 
-    def __init__(self, language: str | None, base: "Tree | None", earned_ms: float, cost_ms: float) -> None:
+    def __init__(
+        self, language: str | None, first: int = 0, rows: int = 0, tree: "Tree | None" = None, current: bool = False
+    ) -> None:
         self._language = language  # None: never a tree
-        self._base = base  # of an earlier version, edited to fit this one
-        self._earned_ms = earned_ms
-        self._cost_ms = cost_ms
-        self._tree: Tree | None = None
-        self._tried = False
+        self._first, self._rows = first, rows  # the excerpt: its first line, and how many it has
+        self._tree = tree  # of the excerpt; where not `_current`, of an earlier version, edited to fit this one
+        self._current = current
 
     @classmethod
     def of(cls, language: str, lines: Sequence[str]) -> "SyntaxTree":
-        """For a document just opened. Its first parse, cold, is always granted."""
-        return cls(None if _counts_differently(lines) else language, None, 0.0, 0.0)
+        """For a document just opened."""
+        return cls(None if _counts_differently(lines) else language)
 
     @classmethod
     def none(cls) -> "SyntaxTree":
         """For a text that never has a tree."""
-        return cls(None, None, 0.0, 0.0)
+        return cls(None)
 
     def edited(
-        self,
-        fresh: Sequence[str],
-        start_byte: int,
-        old_end_byte: int,
-        new_end_byte: int,
-        start: Point,
-        old_end: Point,
-        new_end: Point,
+        self, lines: Sequence[str], start: Place, end: Place, text: str, fresh: Sequence[str], grown: int
     ) -> "SyntaxTree":
-        """For the version that an edit leads to; `fresh` are the lines it wrote. Offsets and points are in bytes."""
+        """For the version in which `text` replaces what is between `start` and `end` of this version's `lines`.
+
+        `fresh` are the lines that come of it in place of those it touches, `grown` is how many more there are in all.
+        """
         if self._language is None or _counts_differently(fresh):
             return SyntaxTree.none()
-        base = self._tree if self._tree is not None else self._base
-        if base is not None:
-            base = base.copy()
-            base.edit(start_byte, old_end_byte, new_end_byte, start, old_end, new_end)
-        earned_ms = min(self._earned_ms + EARNED_MS, MOST_EARNED_MS)
-        return SyntaxTree(self._language, base, earned_ms, self._cost_ms)
+        first, rows = self._first, self._rows
+        if self._tree is None or start[0] >= first + rows:
+            return SyntaxTree(self._language, first, rows, self._tree, self._current)
+        if end[0] < first:
+            return SyntaxTree(self._language, first + grown, rows, self._tree, self._current)
+        if start[0] < first or end[0] >= first + rows:
+            return SyntaxTree(self._language)
+        start_byte, start_point = _bytes(lines, first, start), _point(lines, first, start)
+        tree = self._tree.copy()
+        tree.edit(
+            start_byte,
+            _bytes(lines, first, end),
+            start_byte + utf8_length(text),
+            start_point,
+            _point(lines, first, end),
+            _point_after(start_point, text),
+        )
+        return SyntaxTree(self._language, first, rows + grown, tree)
 
-    def tree(self, lines: Sequence[str], size: int) -> "Tree | None":
-        """The tree of this version, whose text is `lines` of `size` bytes; None if there is none or it is not due.
+    def at(self, lines: Sequence[str], place: Place) -> "tuple[Tree, int] | None":
+        """A tree that has `place` in it, and its offset in the tree's text, in UTF-8 bytes; None if there is no tree.
 
-        The answer for one version never changes.
+        `lines` are those of this version.
         """
-        if self._tried:
-            return self._tree
-        self._tried = True
-        if self._language is None or size > LARGEST_BYTES:
+        if self._language is None:
             return None
-        if self._base is not None and self._earned_ms < self._cost_ms:
-            return None
+        if self._tree is None or not self._has_around(place[0], len(lines)):
+            self._first, self._rows = _excerpt(lines, place[0])
+            self._tree, self._current = None, False
+        if not self._current:
+            self._current = True
+            self._tree = self._parsed("".join(lines[self._first : self._first + self._rows]).encode())
+        return None if self._tree is None else (self._tree, _bytes(lines, self._first, place))
+
+    def _has_around(self, row: int, available: int) -> bool:
+        end = self._first + self._rows
+        above = self._first == 0 or row >= self._first + MARGIN_LINES
+        below = end == available or row < end - MARGIN_LINES
+        return above and below and self._rows <= WHOLE_LINES
+
+    def _parsed(self, source: bytes) -> "Tree | None":
         from infill_engine.syntax import parser_for
 
-        parser = parser_for(self._language)
+        parser = parser_for(self._language) if self._language and len(source) <= LARGEST_BYTES else None
         if parser is None:
-            self._language = None
             return None
-        began = time.perf_counter()
-        source = "".join(lines).encode()
-        cold = self._base is None
-        self._tree = parser.parse(source) if self._base is None else parser.parse(source, self._base)
-        self._base = None
-        took_ms = (time.perf_counter() - began) * 1000
-        if not cold:
-            self._earned_ms = max(0.0, self._earned_ms - took_ms)
-            self._cost_ms = took_ms
-        return self._tree
+        return parser.parse(source) if self._tree is None else parser.parse(source, self._tree)
+
+
+def _excerpt(lines: Sequence[str], row: int) -> tuple[int, int]:
+    """First line and number of lines of the excerpt around `row`: the same for all rows of a quarter of it."""
+    if len(lines) <= WHOLE_LINES:
+        return 0, len(lines)
+    step = EXCERPT_LINES // 4
+    first = max(0, row - row % step - (EXCERPT_LINES - step) // 2)
+    end = min(first + EXCERPT_LINES, len(lines))
+    outer = (at for at in range(first, max(first - OUTWARD_LINES, -1), -1) if _is_outermost(lines[at]))
+    first = next(outer, first)
+    return first, end - first
+
+
+def _is_outermost(line: str) -> bool:
+    """Whether a line looks like the first of a definition or statement that nothing encloses."""
+    return line[:1].isalpha() or line[:1] in ("@", "_", "#")
 
 
 def _counts_differently(lines: Sequence[str]) -> bool:
     """Whether tree-sitter, to which a lone carriage return ends no line, would count other rows than we do."""
     return any(line[-1:] == "\r" for line in lines)
+
+
+def _bytes(lines: Sequence[str], first: int, place: Place) -> int:
+    row, column = place
+    return utf8_length("".join(lines[first:row])) + utf8_length(lines[row][:column])
+
+
+def _point(lines: Sequence[str], first: int, place: Place) -> tuple[int, int]:
+    row, column = place
+    return row - first, utf8_length(lines[row][:column])
+
+
+def _point_after(start: tuple[int, int], text: str) -> tuple[int, int]:
+    row, column = start
+    above, line_break, last = text.rpartition("\n")
+    return (row + above.count("\n") + 1, utf8_length(last)) if line_break else (row, column + utf8_length(last))

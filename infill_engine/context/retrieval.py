@@ -103,16 +103,27 @@ def _keys(left: str, above: list[str], sections: list[_Section]) -> Iterator[tup
     most = len(starts) - LEAST_TOKENS
     if most < 0 or not left:
         return
-    low, high = 0, most + 1  # the first start from which the text occurs; the shorter, the likelier
-    while low < high:
-        middle = (low + high) // 2
-        if any(_occurs(left[starts[middle] :], section) for section in sections):
-            high = middle
-        else:
-            low = middle + 1
+    low = _longest(starts, left, sections)
     while low <= most:
         yield left[starts[low] :], False
         low = max(low + 1, (low + most + 1) // 2) if low < most else most + 1
+
+
+def _longest(starts: list[int], left: str, sections: list[_Section]) -> int:
+    """The index in `starts` from which the longest text occurs that occurs at all, len(starts) if none does.
+
+    A text that occurs is found soon, one that does not costs a look at everything: so from the short ones upwards, in
+    growing steps, and then between the last that occurs and the first that does not.
+    """
+    occurs, misses, step = len(starts), -1, 1
+    while occurs - misses > 1:
+        tried = max(occurs - step, misses + 1) if misses < 0 else (occurs + misses) // 2
+        if any(_occurs(left[starts[tried] :], section) for section in sections):
+            occurs = tried
+            step *= 2
+        else:
+            misses = tried
+    return occurs
 
 
 def _occurs(key: str, section: _Section) -> bool:
@@ -124,11 +135,12 @@ def _occurrences(key: str, whole_line: bool, left: str, sections: list[_Section]
     """The places in the sources that correspond to the cursor: section number and offset, nearest first."""
     left_to_find = MOST_OCCURRENCES
     for index, section in enumerate(sections):
-        start, end, text = section.start, section.end, section.text
-        while left_to_find:
+        start, end, text = section.start, section.end - section.ends_at_cursor, section.text
+        first = text.find(key, start, end)  # told quickly; a search from the right for what is not there is slow
+        while left_to_find and 0 <= first and start <= end:
             if section.ends_at_cursor:
-                at = text.rfind(key, start, end - 1)
-                end = at + len(key)
+                at = text.rfind(key, first, end)
+                end = at + len(key) - 1
             else:
                 at = text.find(key, start, end)
                 start = at + 1

@@ -2,6 +2,7 @@
 
     python -m infill_engine.train --run training/base --minutes 60
     python -m infill_engine.train --run training/base --minutes 9 --decay-minutes 3 --windows 128   # on a GPU
+    python -m infill_engine.train --run training/base --init infill_engine/weights/default   # no checkpoint at hand
 
 The learning rate stays constant along the trunk of the chain. With --decay-minutes the trunk is saved first, then the
 rate falls to zero and the result goes to `decayed.pt`: what ships comes from there, what is trained further does not.
@@ -23,7 +24,8 @@ from torch.utils.data import DataLoader
 
 from infill_engine.errors import InfillError
 from infill_engine.models.duostream.net import Duostream, DuostreamConfig
-from infill_engine.train.checkpoint import Progress, append_log, load_state, model_from, save
+from infill_engine.models.duostream.weights import load_network
+from infill_engine.train.checkpoint import Progress, append_log, load_state, model_from, progress_of, save
 from infill_engine.train.data import BatchShape, HoleSettings, WindowBatches
 from infill_engine.train.objective import LossSettings, losses
 from infill_engine.train.optimiser import optimisers_of, set_rate
@@ -46,6 +48,7 @@ class Run:
     optimisers: list[Optimizer]
     progress: Progress
     device: torch.device
+    first_step: int = 0  # of the optimisers: those that come without a past warm up
     stopping: bool = False
 
 
@@ -59,7 +62,7 @@ def main() -> None:
 
 def start(options: argparse.Namespace) -> None:
     """Opens the run and trains it. Raises InputError for missing data or a damaged checkpoint."""
-    run = open_run(options.run, torch.device(options.device), SIZES[options.size])
+    run = open_run(options.run, torch.device(options.device), SIZES[options.size], options.init)
     signal.signal(signal.SIGTERM, lambda *_: _stop(run))
     signal.signal(signal.SIGINT, lambda *_: _stop(run))
     batches = DataLoader(
@@ -91,6 +94,7 @@ def parse_options() -> argparse.Namespace:
     )
     parser.add_argument("--steps", type=int, default=None, help="stop after so many steps, if that is sooner")
     parser.add_argument("--size", choices=SIZES, default="base", help="of a new run; a checkpoint keeps its own")
+    parser.add_argument("--init", type=Path, default=None, help="a model folder that a new run starts from")
     parser.add_argument("--windows", type=int, default=16, help="windows in a batch")
     parser.add_argument("--parts", type=int, default=None, help="read only the first so many parts")
     parser.add_argument("--loaders", type=int, default=1, help="processes that prepare batches")
@@ -99,20 +103,25 @@ def parse_options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def open_run(folder: Path, device: torch.device, config: DuostreamConfig) -> Run:
-    """The run in `folder`, from its checkpoint if it has one."""
+def open_run(folder: Path, device: torch.device, config: DuostreamConfig, init: Path | None = None) -> Run:
+    """The run in `folder` from its checkpoint; without one, from the model in `init`, or afresh."""
     torch.manual_seed(0)
     folder.mkdir(parents=True, exist_ok=True)
     trunk = folder / "trunk.pt"
-    state = load_state(trunk) if trunk.exists() else None
-    model = (model_from(state) if state else Duostream(config)).to(device)
-    optimisers = optimisers_of(model)
-    progress = Progress()
-    if state:
-        for optimiser, saved in zip(optimisers, state["optimisers"], strict=True):
+    if trunk.exists():
+        state = load_state(trunk)
+        run = Run(folder, *_with_optimisers(model_from(state).to(device)), Progress(**state["progress"]), device)
+        for optimiser, saved in zip(run.optimisers, state["optimisers"], strict=True):
             optimiser.load_state_dict(saved)
-        progress = Progress(**state["progress"])
-    return Run(folder, model, optimisers, progress, device)
+        return run
+    model, progress = (
+        (load_network(init).requires_grad_(), progress_of(init)) if init else (Duostream(config), Progress())
+    )
+    return Run(folder, *_with_optimisers(model.train().to(device)), progress, device, first_step=progress.steps)
+
+
+def _with_optimisers(model: Duostream) -> tuple[Duostream, list[Optimizer]]:
+    return model, optimisers_of(model)
 
 
 def train(run: Run, batches: DataLoader[dict[str, Tensor]], options: argparse.Namespace) -> None:
@@ -132,7 +141,7 @@ def train(run: Run, batches: DataLoader[dict[str, Tensor]], options: argparse.Na
             save(run.folder / "trunk.pt", run.model, run.optimisers, run.progress)
             decaying = True
         share = max(0.02, (ends - now) / (ends - decays)) if decaying else 1.0
-        set_rate(run.optimisers, share * min(1.0, (run.progress.steps + 1) / WARMUP_STEPS))
+        set_rate(run.optimisers, share * min(1.0, (run.progress.steps - run.first_step + 1) / WARMUP_STEPS))
         found = step(run, compute, batch, canvases=run.progress.tokens >= options.streams_first)
         sums.update({name: value.item() for name, value in found.items()} | {"steps": 1})
         if run.progress.steps % REPORT_EVERY == 0:

@@ -59,6 +59,14 @@ def model_from(state: dict[str, Any]) -> Duostream:
     return model
 
 
+def progress_of(folder: Path) -> Progress:
+    """How far the model in an exported `folder` had come. Raises InputError if it does not say."""
+    try:
+        return Progress(**json.loads((folder / "training.json").read_text()))
+    except (OSError, ValueError, TypeError) as error:
+        raise InputError(f"{folder}/training.json does not say how far the model was trained ({error})") from error
+
+
 def append_log(path: Path, entry: dict[str, Any]) -> None:
     """Adds one line to a run's log of losses."""
     with path.open("a", encoding="utf-8") as log:

@@ -11,7 +11,7 @@ from infill_engine.types import Reason
 from lsp_server.convert import Place, line_content
 from lsp_server.documents import Documents, Snapshot
 from lsp_server.excludes import is_excluded
-from lsp_server.session import LARGEST_BYTES
+from lsp_server.session import LARGEST_SIZE
 from lsp_server.settings import DEFAULT_EXCLUDES
 
 UNKNOWN_LANGUAGE = "plaintext"
@@ -65,7 +65,7 @@ def open_at(named: NamedPlace) -> Opened | Reason:
     uri = Path(os.path.abspath(path)).as_uri()
     if is_excluded(uri, DEFAULT_EXCLUDES, (os.getcwd(),)):
         return Reason.EXCLUDED
-    if size > LARGEST_BYTES:
+    if size > LARGEST_SIZE:
         return Reason.UNSUPPORTED
     text = _read(path)
     if text is None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from lsprotocol import types
 
 from infill_engine.syntax import parser_for
-from lsp_server.convert import to_place, to_position
+from lsp_server.convert import Place, to_place, to_position
 from lsp_server.documents import Change, Documents, EditKind, Snapshot, split_lines
 
 URI = "file:///project/example.py"
@@ -72,9 +72,10 @@ def test_edits_give_the_reference_text(text: str, todo: list, encoding: str) -> 
         snapshot = documents.change(URI, [change])
         assert text_of(snapshot) == text
         assert snapshot.lines == reference_split(text)
-        assert snapshot.sizes == tuple(len(line.encode()) for line in snapshot.lines)
-        tree = snapshot.syntax.tree(snapshot.lines, snapshot.size)
-        if tree is not None:
+        assert snapshot.size == len(text)
+        found = snapshot.syntax.at(snapshot.lines, snapshot.cursor)
+        if found is not None:
+            tree, _ = found
             assert str(tree.root_node) == str(parser_for("python").parse(text.encode()).root_node)
 
 
@@ -84,7 +85,7 @@ def test_whole_text_replaced(before: str, after: str) -> None:
     documents = opened(before)
     snapshot = documents.change(URI, [Change(after)])
     assert snapshot.lines == reference_split(after)
-    assert snapshot.sizes == tuple(len(line.encode()) for line in snapshot.lines)
+    assert snapshot.size == len(after)
 
 
 @given(ODD, positions, st.sampled_from(["utf-8", "utf-16", "utf-32"]))
@@ -200,22 +201,48 @@ def test_change_of_an_unopened_document() -> None:
     assert Documents().change(URI, [Change("x")]) is None
 
 
-def test_a_large_file_keeps_tree_and_offsets() -> None:
-    text = "".join(f"def f{n}(a, b):\n    return a + {n}\n\n" for n in range(7000))
-    documents = opened(text)
-    opening = documents.get(URI)
-    assert opening.syntax.tree(opening.lines, opening.size) is not None
+def numbered_functions(count: int) -> str:
+    return "".join(f"def f{n}(a, é):\n    return a + {n}\n\n" for n in range(count))
+
+
+def excerpt_around(snapshot: Snapshot, place: Place) -> tuple[str, int]:
+    """The text of the tree at `place`, and the number of its first line; the tree must be that of this text."""
+    tree, offset = snapshot.syntax.at(snapshot.lines, place)
+    text = "".join(snapshot.lines).encode()
+    at = len("".join(snapshot.lines[: place[0]]).encode()) + len(snapshot.lines[place[0]][: place[1]].encode())
+    excerpt = text[at - offset : at - offset + tree.root_node.end_byte]
+    assert str(tree.root_node) == str(parser_for("python").parse(excerpt).root_node)
+    return excerpt.decode(), text[: at - offset].count(b"\n")
+
+
+def test_a_long_file_has_a_tree_of_what_is_around_the_cursor() -> None:
+    documents = opened(numbered_functions(7000))
     for number in range(60):
         at = (10_000, 4 + number)
         snapshot = documents.change(URI, [Change("x", at, at)])
-    parsed = [snapshot.syntax.tree(snapshot.lines, snapshot.size)]
-    assert parsed[0] is not None
-    offset = snapshot.byte_offset((10_000, 0))
-    assert "".join(snapshot.lines).encode()[offset:].startswith(b"    xxxx")
-    assert str(parsed[0].root_node) == str(parser_for("python").parse("".join(snapshot.lines).encode()).root_node)
+    excerpt, first = excerpt_around(snapshot, snapshot.cursor)
+    assert "    xxxx" in excerpt
+    assert 9_000 < first < 10_000
+    assert excerpt.count("\n") < 1_000
+    assert excerpt.startswith("def ")
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_an_excerpt_follows_edits_before_in_and_behind_it(data: st.DataObject) -> None:
+    documents = opened(numbered_functions(1500))
+    text = st.text("ab(\n)é \U0001f600", max_size=30)
+    for _ in range(6):
+        lines = documents.get(URI).lines
+        row = data.draw(st.integers(600, 1500))
+        start = (row, min(data.draw(st.integers(0, 5)), len(lines[row]) - 1))
+        end = (row + data.draw(st.integers(0, 400)), 0)
+        snapshot = documents.change(URI, [Change(data.draw(text), start, max(start, end))])
+        if data.draw(st.booleans()):
+            excerpt_around(snapshot, (data.draw(st.integers(0, len(snapshot.lines) - 1)), 0))
 
 
 def test_lone_carriage_returns_have_no_tree_but_lines() -> None:
     snapshot = opened("def f():\r    return 1\r").get(URI)
     assert snapshot.lines == ("def f():\r", "    return 1\r", "")
-    assert snapshot.syntax.tree(snapshot.lines, snapshot.size) is None
+    assert snapshot.syntax.at(snapshot.lines, (0, 0)) is None
