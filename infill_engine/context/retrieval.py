@@ -137,7 +137,7 @@ def _occurrences(key: str, whole_line: bool, left: str, sections: list[_Section]
     for index, section in enumerate(sections):
         start, end, text = section.start, section.end - section.ends_at_cursor, section.text
         first = text.find(key, start, end)  # told quickly; a search from the right for what is not there is slow
-        while left_to_find and 0 <= first and start <= end:
+        while left_to_find and first >= 0 and start <= end:
             if section.ends_at_cursor:
                 at = text.rfind(key, first, end)
                 end = at + len(key) - 1
