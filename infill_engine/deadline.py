@@ -5,6 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 MOST_SLOWDOWN = 4.0  # a single step slower than this many times its best was interrupted, and says no more than this
+SPARE = 1.5  # times what finishing an answer took; the rest is for the way back to the editor
+FORGETTING = 0.95  # of the worst, with every answer
 Clock = Callable[[], float]  # seconds, monotonic
 
 
@@ -78,6 +80,26 @@ class CostModel:
             return self._least[nearest] * max(1.0, 0.5 + 0.5 * size / nearest)
         share = (size - below) / (above - below)
         return self._least[below] + share * (self._least[above] - self._least[below])
+
+
+@dataclass(slots=True)
+class Reserve:
+    """How many milliseconds to keep free for what follows the last step.
+
+    The most that this has lately taken, slowly forgotten, and never less than `least_ms`: that part grows with how busy
+    the machine is, and a step begun too late cannot be taken back.
+    """
+
+    least_ms: float
+    _worst_ms: float = 0.0
+
+    def predict_ms(self) -> float:
+        """Milliseconds to keep."""
+        return max(self.least_ms, SPARE * self._worst_ms)
+
+    def observe(self, took_ms: float) -> None:
+        """Learn what cleaning and ranking took, this once."""
+        self._worst_ms = max(min(took_ms, MOST_SLOWDOWN * self.least_ms), FORGETTING * self._worst_ms)
 
 
 def _rounded(slots: int) -> int:

@@ -13,7 +13,7 @@ from time import monotonic
 from infill_engine.cache.answers import AnswerCache
 from infill_engine.canvas.hole import hole_at
 from infill_engine.context.retrieval import find_drafts
-from infill_engine.deadline import CostModel, Deadline
+from infill_engine.deadline import CostModel, Deadline, Reserve
 from infill_engine.errors import InputError
 from infill_engine.models.base import Context, ModelFamily
 from infill_engine.models.load import folder_of, load_family
@@ -46,6 +46,7 @@ class Engine:
         self._calibration = calibration
         self._answers = AnswerCache(self.settings.cached_answers)
         self._costs = CostModel()
+        self._reserve = Reserve(self.settings.sampler.reserve_ms)
 
     @classmethod
     def load(cls, name: str = "default", *, device: str = "auto", progress: Progress | None = None) -> "Engine":
@@ -96,7 +97,9 @@ class Engine:
         denoise_ms = _since(began)
         if deadline.cancelled():
             return Answer(reason=Reason.CANCELLED, encode_ms=encode_ms, denoise_ms=denoise_ms)
+        began = monotonic()
         candidates = rank(_cleaned(guesses or [], request, hole), request, hole, self._calibration)
+        self._reserve.observe(_since(began))
         reason = None if candidates else Reason.DEADLINE if guesses is None else Reason.BLANK
         return Answer(candidates, reason, encode_ms, denoise_ms)
 
@@ -121,7 +124,7 @@ class Engine:
         watch: Watch | None,
     ) -> list[Guess] | None:
         """The guesses of the canvas, or None when not even one step could be afforded and nothing was retrieved."""
-        settings = self.settings.sampler
+        settings = replace(self.settings.sampler, reserve_ms=self._reserve.predict_ms())
         lengths = self.family.propose_lengths(context, hole.kind, request.candidates)
         rows = plan_rows(self.family, lengths, drafts, partial_word, request.candidates, self.settings.max_slots)
         rows = affordable(rows, self._costs, deadline.remaining_ms() - settings.reserve_ms)

@@ -27,7 +27,7 @@ class SamplerSettings:
     overrule: float = 0.5
     temperature: float = 0.7  # of the one sampled row
     partial_confidence: float = 0.5  # the least probability of a token that may stay in a partial answer
-    reserve_ms: float = 12.0  # kept free at the end for cleaning, ranking and the way back to the editor
+    reserve_ms: float = 12.0  # kept free at the end for cleaning, ranking and the way back to the editor, at least
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 import pytest
 
-from infill_engine.deadline import CostModel, Deadline
+from infill_engine.deadline import CostModel, Deadline, Reserve
 
 
 class Clock:
@@ -48,3 +48,18 @@ CASES = [
 def test_predicted_costs(case: tuple[str, tuple[tuple[int, float], ...], int, float, float]) -> None:
     _, observed, slots, least, most = case
     assert least <= costs(*observed).predict_ms(slots) <= most
+
+
+def reserve(*observed: float) -> float:
+    kept = Reserve(10.0)
+    for took_ms in observed:
+        kept.observe(took_ms)
+    return kept.predict_ms()
+
+
+def test_the_reserve_grows_with_a_slow_end_and_is_slowly_given_back() -> None:
+    assert reserve() == reserve(1.0) == 10
+    assert reserve(20.0) == 30
+    assert 10 < reserve(20.0, *[1.0] * 5) < 30
+    assert reserve(20.0, *[1.0] * 60) == 10
+    assert reserve(4000.0) == reserve(40.0), "one interruption takes no more than this"
