@@ -82,6 +82,33 @@ class CostModel:
         return self._least[below] + share * (self._least[above] - self._least[below])
 
 
+class Reading:
+    """Whether there is time to read further, for somebody who reads in parts and asks before each.
+
+    What the parts took goes to `costs`, of which the size is the number of tokens.
+    """
+
+    def __init__(self, deadline: Deadline, costs: CostModel, reserve_ms: float) -> None:
+        self._deadline = deadline
+        self._costs = costs
+        self._reserve_ms = reserve_ms
+        self._tokens = 0
+        self._since = 0.0
+
+    def go_on(self, tokens: int) -> bool:
+        """Whether so many tokens can be read, and time be left."""
+        self.pause()
+        allowed = self._deadline.allows(self._costs.predict_ms(tokens) + self._reserve_ms)
+        self._tokens, self._since = tokens if allowed else 0, self._deadline.clock()
+        return allowed
+
+    def pause(self) -> None:
+        """The part last asked for, if any, has been read."""
+        if self._tokens:
+            self._costs.observe(self._tokens, (self._deadline.clock() - self._since) * 1000)
+            self._tokens = 0
+
+
 @dataclass(slots=True)
 class Reserve:
     """How many milliseconds to keep free for what follows the last step.

@@ -7,15 +7,16 @@ hole and drafts ──▶ encode both sides ──▶ plan the canvas ──▶ 
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from time import monotonic
 
 from infill_engine.cache.answers import AnswerCache
 from infill_engine.canvas.hole import hole_at
 from infill_engine.context.retrieval import find_drafts
-from infill_engine.deadline import CostModel, Deadline, Reserve
+from infill_engine.deadline import CostModel, Deadline, Reading, Reserve
 from infill_engine.errors import InputError
-from infill_engine.models.base import Context, ModelFamily
+from infill_engine.models.base import Context, ContextUnread, ModelFamily
 from infill_engine.models.load import folder_of, load_family
 from infill_engine.postprocess import clean
 from infill_engine.rank import Calibration, rank
@@ -46,6 +47,7 @@ class Engine:
         self._calibration = calibration
         self._answers = AnswerCache(self.settings.cached_answers)
         self._costs = CostModel()
+        self._reading_costs = CostModel()
         self._reserve = Reserve(self.settings.sampler.reserve_ms)
 
     @classmethod
@@ -80,9 +82,9 @@ class Engine:
         return replace(answer, elapsed_ms=_since(started))
 
     def warm(self, request: InfillRequest, deadline: Deadline) -> None:
-        """Encodes the request's two sides, so that a later request nearby finds them cached."""
-        if not deadline.cancelled():
-            self._encode(request)
+        """Encodes the request's two sides, so that a later request nearby finds them cached; as far as time allows."""
+        with suppress(ContextUnread):
+            self._encode(request, deadline)
 
     def _fresh_answer(self, request: InfillRequest, deadline: Deadline, watch: Watch | None) -> Answer:
         hole = request.hole or hole_at(request.prefix, request.suffix, request.language)
@@ -90,28 +92,40 @@ class Engine:
         if deadline.cancelled():
             return Answer(reason=Reason.CANCELLED)
         began = monotonic()
-        context, partial_word = self._encode(request)
-        encode_ms = _since(began)
-        began = monotonic()
-        guesses = self._denoise(context, partial_word, request, hole, drafts, deadline, watch)
-        denoise_ms = _since(began)
+        guesses: list[Guess] | None = None
+        unread = False
+        try:
+            context, partial_word = self._encode(request, deadline)
+            encode_ms = _since(began)
+            began = monotonic()
+            guesses = self._denoise(context, partial_word, request, hole, drafts, deadline, watch)
+            denoise_ms = _since(began)
+        except ContextUnread:
+            encode_ms, denoise_ms, unread = _since(began), 0.0, True
+            guesses = [_unread(draft) for draft in drafts] or None
         if deadline.cancelled():
             return Answer(reason=Reason.CANCELLED, encode_ms=encode_ms, denoise_ms=denoise_ms)
         began = monotonic()
         candidates = rank(_cleaned(guesses or [], request, hole), request, hole, self._calibration)
         self._reserve.observe(_since(began))
         reason = None if candidates else Reason.DEADLINE if guesses is None else Reason.BLANK
-        return Answer(candidates, reason, encode_ms, denoise_ms)
+        return Answer(candidates, reason, encode_ms, denoise_ms, unread=unread)
 
     def _drafts(self, request: InfillRequest, hole: Hole) -> tuple[Draft, ...]:
         if request.drafts is not None:
             return request.drafts
         return find_drafts(request.prefix, request.suffix, (request.prefix, request.suffix), hole)
 
-    def _encode(self, request: InfillRequest) -> tuple[Context, str]:
-        """Both sides encoded, the prefix only up to the word the cursor stands in, and the beginning of that word."""
+    def _encode(self, request: InfillRequest, deadline: Deadline) -> tuple[Context, str]:
+        """Both sides encoded, the prefix only up to the word the cursor stands in, and the beginning of that word.
+
+        Raises ContextUnread if there is no time for all of it.
+        """
         prefix, partial_word = self.family.vocabulary.split_partial_word(request.prefix)
-        return self.family.encode(prefix, request.suffix), partial_word
+        reading = Reading(deadline, self._reading_costs, self._reserve.predict_ms())
+        context = self.family.encode(prefix, request.suffix, reading.go_on)
+        reading.pause()
+        return context, partial_word
 
     def _denoise(
         self,
@@ -144,7 +158,8 @@ class Engine:
         """Runs a few requests of a usual size: libraries set themselves up, and the cost of a step becomes known."""
         for number in range(WARM_UP_ROUNDS):
             if number == 1:
-                self._costs = CostModel()  # the first steps pay for what only happens once
+                # The first steps pay for what only happens once.
+                self._costs, self._reading_costs = CostModel(), CostModel()
             before = "".join(f"value_{line} = compute({line}, {number})\n" for line in range(30))
             request = InfillRequest(f"{before}result = ", f"\n{before[:400]}")
             self._fresh_answer(request, Deadline.after_ms(5_000), None)

@@ -125,3 +125,4 @@ class Answer:
     denoise_ms: float = 0.0
     elapsed_ms: float = 0.0
     cached: bool = False
+    unread: bool = False  # the model had no time to read all of the text around the hole

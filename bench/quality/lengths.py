@@ -11,7 +11,7 @@ from torch import Tensor
 from bench.quality.systems import Question
 from infill_engine.canvas.canvas import Canvas
 from infill_engine.errors import InputError
-from infill_engine.models.base import Context, Ints, ModelFamily, ProposedLength
+from infill_engine.models.base import Context, GoOn, Ints, ModelFamily, ProposedLength, unhurried
 from infill_engine.models.duostream.net import LENGTH_BUCKETS
 from infill_engine.settings import EngineSettings
 from infill_engine.types import HoleKind
@@ -27,8 +27,8 @@ class GivenLengths:
         self.device = family.device
         self.slots = slots
 
-    def encode(self, prefix: str, suffix: str) -> Context:
-        return self._family.encode(prefix, suffix)
+    def encode(self, prefix: str, suffix: str, go_on: GoOn = unhurried) -> Context:
+        return self._family.encode(prefix, suffix, go_on)
 
     def propose_lengths(self, context: Context, kind: HoleKind, limit: int) -> list[ProposedLength]:  # noqa: ARG002
         return [ProposedLength(self.slots, 0.0)]

@@ -4,7 +4,7 @@ A family turns text into tokens, encodes a hole's two sides once, proposes lengt
 slots of a canvas as often as it is asked. Shifts, masks and special tokens live in the family and nowhere else.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol
@@ -17,6 +17,16 @@ from infill_engine.canvas.canvas import Canvas
 from infill_engine.types import HoleKind
 
 Ints = NDArray[np.int64]
+GoOn = Callable[[int], bool]  # whether there is time to read so many tokens more
+
+
+class ContextUnread(Exception):  # noqa: N818  (no error: what was read is kept, and the rest can be read later)
+    """There was no time to read all of a context."""
+
+
+def unhurried(_tokens: int) -> bool:
+    """A `GoOn` for whoever has time."""
+    return True
 
 
 class Corruption(StrEnum):
@@ -96,8 +106,12 @@ class ModelFamily(Protocol):
     @property
     def device(self) -> str: ...
 
-    def encode(self, prefix: str, suffix: str) -> Context:
-        """Encodes both sides, reusing keys and values of earlier calls where their tokens agree."""
+    def encode(self, prefix: str, suffix: str, go_on: GoOn = unhurried) -> Context:
+        """Encodes both sides, reusing keys and values of earlier calls where their tokens agree.
+
+        Asks `go_on` before every part, a hundred tokens or so, and raises ContextUnread where it says no. What was
+        encoded until then need not be encoded again.
+        """
         ...
 
     def propose_lengths(self, context: Context, kind: HoleKind, limit: int) -> list[ProposedLength]:

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from infill_engine.canvas.canvas import Canvas, State
 from infill_engine.errors import InputError
-from infill_engine.models.base import Context, Corruption, Ints, ProposedLength, Spec
+from infill_engine.models.base import Context, Corruption, GoOn, Ints, ProposedLength, Spec, unhurried
 from infill_engine.types import HoleKind
 
 MASK, EOS = 256, 257  # bytes are their own tokens
@@ -90,7 +90,7 @@ class ScriptedFamily:
                 f"{path} is not a script ({error}); it needs {{'rules': [{{'before', 'candidates'}}]}}"
             ) from error
 
-    def encode(self, prefix: str, suffix: str) -> Context:
+    def encode(self, prefix: str, suffix: str, go_on: GoOn = unhurried) -> Context:  # noqa: ARG002
         if self.script.crash_after and prefix.endswith(self.script.crash_after):
             os._exit(70)
         texts = next((texts for before, texts in self.script.rules if prefix.endswith(before)), ())

@@ -158,6 +158,8 @@ class Dispatch:
         with self._changed:
             if work.withdrawn:  # answered by whoever withdrew it
                 outcome = Alive()
+            elif isinstance(outcome, Answered) and outcome.answer.unread and not self._closed:
+                self._warming[message.document] = _Work(Warm(message.document, message.request))
             work.withdrawn = True
         self.send(outcome)
 

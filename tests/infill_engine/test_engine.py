@@ -168,3 +168,13 @@ def _real(folder: Path) -> Engine:
     if folder not in _engines:
         _engines[folder] = Engine.load(str(folder))
     return _engines[folder]
+
+
+def test_without_time_to_read_the_copies_are_the_answer(model_folder: Path) -> None:
+    engine = _real(model_folder)
+    above = "".join(f"value_{number} = compute({number})\n" for number in range(200))
+    clock = iter(range(1000))  # every look at the clock is a second later
+    answer = engine.answer(InfillRequest(above + "value_7 = ", "\n"), Deadline(2.5, clock=lambda: float(next(clock))))
+    assert answer.unread
+    assert answer.candidates[0].text == "compute(7)"
+    assert {candidate.source for candidate in answer.candidates} == {Source.RETRIEVAL}

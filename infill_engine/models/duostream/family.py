@@ -11,7 +11,7 @@ from torch.nn.functional import pad
 
 from infill_engine.cache.streams import StreamCache
 from infill_engine.canvas.canvas import Canvas
-from infill_engine.models.base import Context, Corruption, ProposedLength, Spec
+from infill_engine.models.base import Context, ContextUnread, Corruption, GoOn, ProposedLength, Spec, unhurried
 from infill_engine.models.duostream.net import (
     BOS,
     EOS,
@@ -31,6 +31,7 @@ from infill_engine.types import HoleKind
 
 MOST_TOKENS = 448  # of one stream; beyond it the far end is cut, in whole blocks so that the cut seldom moves
 BLOCK = 64
+PART = 128  # tokens encoded at once: between two parts a deadline or the next keystroke can end the reading
 FORBIDDEN = -1e9
 # Shapes are rounded up to blocks: a CPU's matrix library compiles and keeps a kernel for every shape it meets, which
 # with every length as its own shape costs a gigabyte within minutes of typing, and time at every new one.
@@ -91,11 +92,11 @@ class DuostreamFamily:
         return cls(network, BytesVocabulary(folder / "tokenizer.json"), device)
 
     @torch.inference_mode()
-    def encode(self, prefix: str, suffix: str) -> Context:
+    def encode(self, prefix: str, suffix: str, go_on: GoOn = unhurried) -> Context:
         before = self.vocabulary.encode(prefix.replace("\r\n", "\n")) or [BOS]
         after = self.vocabulary.encode(suffix.replace("\r\n", "\n"))[::-1]
-        left, left_new = self._encode_stream(_within_limit(before), PREFIX)
-        right, right_new = self._encode_stream(_within_limit(after), SUFFIX) if after else (self._no_stream(), 0)
+        left, left_new = self._encode_stream(_within_limit(before), PREFIX, go_on)
+        right, right_new = self._encode_stream(_within_limit(after), SUFFIX, go_on) if after else (self._no_stream(), 0)
         sides = Sides(self._side(left), self._side(right))
         return Context(sides, left_new + right_new, len(before) + len(after))
 
@@ -126,32 +127,45 @@ class DuostreamFamily:
         chosen = np.pad(wanted, (0, -len(wanted) % SLOT_BLOCK), mode="edge")
         return self.network.logits(states[0, self._tensor(chosen)[0]])[: len(wanted)].float()
 
-    def _encode_stream(self, ids: NDArray[np.int64], direction: int) -> tuple[Stream, int]:
+    def _encode_stream(self, ids: NDArray[np.int64], direction: int, go_on: GoOn) -> tuple[Stream, int]:
         """The stream of `ids` [T] in stream order, and how many of its tokens had to be computed."""
         cached, shared = self._caches[direction].nearest(ids)
         if cached is not None and shared == len(ids):
             return _cut(cached, shared), 0
-        past = _cut(cached, shared) if cached is not None and shared else None
-        new = len(ids) - shared
+        stream = _cut(cached, shared) if cached is not None and shared else None
+        read = shared
+        while read < len(ids):
+            part = min(PART, len(ids) - read)
+            if not go_on(part):
+                if stream is not None and read > shared:
+                    self._caches[direction].put(ids[:read], stream)
+                raise ContextUnread
+            stream = self._extended(stream, ids, read, read + part, direction)
+            read += part
+        assert stream is not None
+        self._caches[direction].put(ids, stream)
+        return stream, len(ids) - shared
+
+    def _extended(self, past: Stream | None, ids: NDArray[np.int64], start: int, end: int, direction: int) -> Stream:
+        """The stream of `ids[:end]` from `past`, that of `ids[:start]`."""
+        new = end - start
         padding = _rounded_up(new) - new
         # The n-gram embedding looks two tokens back. Padding comes last, where a causal stream cannot see it.
-        tail = self._tensor(np.pad(ids[max(0, shared - 2) :], (0, padding)))
+        tail = self._tensor(np.pad(ids[max(0, start - 2) : end], (0, padding)))
         embedded = self.network.embed(tail, torch.tensor([direction], device=self.device))
         x = embedded[:, tail.shape[1] - new - padding :]
-        tables = self.network.rotary(torch.arange(shared, len(ids) + padding, device=self.device))
+        tables = self.network.rotary(torch.arange(start, end + padding, device=self.device))
         encoder = []
         for number, layer in enumerate(self.network.encoder):
-            x, (key, value) = layer(x, tables, past.encoder[number] if past else None)
-            encoder.append((key[:, :, : len(ids)], value[:, :, : len(ids)]))
+            x, keys_values = layer(x, tables, past.encoder[number] if past else None)
+            encoder.append(_first(keys_values, end))
         states = self.network.encoder_norm(x)
         decoder = [_first(keys_values, new) for keys_values in self.network.context_kv(states, tables)]
         states = states[:, :new]
         if past:
             decoder = [_joined(old, added) for old, added in zip(past.decoder, decoder, strict=True)]
             states = torch.cat([past.states, states], 1)
-        stream = Stream(tuple(encoder), tuple(decoder), states)
-        self._caches[direction].put(ids, stream)
-        return stream, new
+        return Stream(tuple(encoder), tuple(decoder), states)
 
     def _edge(self, sides: Sides) -> Tensor:
         return torch.cat([sides.prefix.edge, sides.suffix.edge], -1)

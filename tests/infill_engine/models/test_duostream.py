@@ -5,7 +5,8 @@ import pytest
 import torch
 
 from infill_engine.canvas.canvas import lay_out
-from infill_engine.models.duostream.family import DuostreamFamily
+from infill_engine.models.base import ContextUnread
+from infill_engine.models.duostream.family import PART, DuostreamFamily
 from infill_engine.models.duostream.net import MASK, MAX_SLOTS, Duostream, Frames, Visible
 from infill_engine.models.duostream.vocabulary import BytesVocabulary
 from infill_engine.train.objective import edge_states
@@ -109,3 +110,20 @@ def test_a_long_window_is_cut_at_its_far_end(family: DuostreamFamily) -> None:
     context = family.encode("x = 1\n" * 700, "y\n" * 700)
     assert context.state.prefix.length <= 448
     assert torch.isfinite(logits(family, "x = 1\n" * 700, "y\n" * 700, [4])).all()
+
+
+def test_reading_that_was_stopped_goes_on_where_it_was(family: DuostreamFamily) -> None:
+    prefix = "".join(f"value_{number} = {number}\n" for number in range(40))
+    asked: list[int] = []
+
+    def twice(tokens: int) -> bool:
+        asked.append(tokens)
+        return len(asked) <= 2
+
+    with pytest.raises(ContextUnread):
+        family.encode(prefix, SUFFIX, twice)
+    assert asked == [PART] * 3
+    context = family.encode(prefix, SUFFIX)
+    assert context.encoded == context.tokens - 2 * PART
+    cold = logits(fresh(family.network, family.vocabulary), prefix, SUFFIX, [6])
+    torch.testing.assert_close(logits(family, prefix, SUFFIX, [6]), cold, atol=1e-4, rtol=1e-4)

@@ -42,7 +42,7 @@ class HeldEngine:
         self._hold("answer", request, deadline)
         if request.prefix == "fault":
             raise KeyError(SECRET)
-        return Answer((Candidate(request.prefix + "!", 0.5),))
+        return Answer((Candidate(request.prefix + "!", 0.5),), unread=request.prefix == "unread")
 
     def warm(self, request: InfillRequest, deadline: Deadline) -> None:
         self._hold("warm", request, deadline)
@@ -109,6 +109,13 @@ def test_an_infill_is_answered(bench: Bench) -> None:
     bench.infill(1, "a")
     bench.engine.finish.release()
     assert bench.next_answer() == (1, "a!")
+
+
+def test_what_there_was_no_time_to_read_is_read_when_nobody_waits(bench: Bench) -> None:
+    bench.infill(1, "unread")
+    bench.infill(2, "b", document="e")
+    bench.engine.finish.release(2)
+    assert [bench.next_call() for _ in range(3)] == [("answer", "unread"), ("answer", "b"), ("warm", "unread")]
 
 
 def test_a_newer_one_replaces_those_waiting_and_stops_the_running_one(bench: Bench) -> None:
