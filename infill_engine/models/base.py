@@ -7,7 +7,7 @@ slots of a canvas as often as it is asked. Shifts, masks and special tokens live
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,6 +66,17 @@ class Context:
     tokens: int
 
 
+@dataclass(frozen=True, slots=True)
+class Continuation:
+    """How a line goes on by the text left of it alone.
+
+    `logprobs` are the natural log-probabilities of `tokens` and, behind them, of the line's end.
+    """
+
+    tokens: tuple[int, ...]
+    logprobs: tuple[float, ...]
+
+
 class Vocabulary(Protocol):
     """Text to tokens and back. Token bytes concatenate to the text's UTF-8."""
 
@@ -79,17 +90,17 @@ class Vocabulary(Protocol):
         """Cuts `prefix` before the cursor's word: what to encode, and what the first token must begin with."""
         ...
 
-    def completions_of(self, start: bytes) -> tuple[Sequence[int], Sequence[int]]:
+    def completions_of(self, start: bytes) -> tuple[Ints, Ints]:
         """Tokens whose bytes begin with `start`, and tokens that are themselves a proper beginning of it."""
         ...
 
     def bytes_of(self, token: int) -> bytes: ...
 
-    def breaks_line(self) -> Sequence[int]:
+    def breaks_line(self) -> Ints:
         """Tokens that contain a line break."""
         ...
 
-    def never(self) -> Sequence[int]:
+    def never(self) -> Ints:
         """Special tokens that may not stand in a text. The end-of-hole token is not among them."""
         ...
 
@@ -120,4 +131,16 @@ class ModelFamily(Protocol):
 
     def denoise(self, context: Context, kind: HoleKind, canvas: Canvas, wanted: Ints) -> Tensor:
         """One denoising step: logits [len(wanted), V], in float32, of the flat canvas positions `wanted`."""
+        ...
+
+
+@runtime_checkable
+class ReadsOn(Protocol):
+    """What a family may offer besides: drafts of its own, from a stream that is a language model by itself."""
+
+    def read_on(self, context: Context, partial_word: str, limit: int, go_on: GoOn) -> list[Continuation]:
+        """At most `limit` ends of the cursor's line, each beginning with `partial_word`, the likeliest start first.
+
+        Asks `go_on` before every token; what is not finished when it says no is left out.
+        """
         ...

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -52,17 +53,18 @@ class ByteVocabulary:
     def split_partial_word(self, prefix: str) -> tuple[str, str]:
         return prefix, ""
 
-    def completions_of(self, start: bytes) -> tuple[Sequence[int], Sequence[int]]:
-        return ([start[0]], []) if len(start) == 1 else ([], [start[0]])
+    def completions_of(self, start: bytes) -> tuple[Ints, Ints]:
+        first, nothing = np.array([start[0]]), np.empty(0, np.int64)
+        return (first, nothing) if len(start) == 1 else (nothing, first)
 
     def bytes_of(self, token: int) -> bytes:
         return bytes([token]) if token < MASK else b""
 
-    def breaks_line(self) -> Sequence[int]:
-        return [ord("\n")]
+    def breaks_line(self) -> Ints:
+        return np.array([ord("\n")])
 
-    def never(self) -> Sequence[int]:
-        return [MASK]
+    def never(self) -> Ints:
+        return np.array([MASK])
 
 
 class ScriptedFamily:

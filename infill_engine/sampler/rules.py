@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass, field
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from infill_engine.canvas.canvas import Canvas, State
-from infill_engine.models.base import ModelFamily
+from infill_engine.models.base import Ints, ModelFamily
 from infill_engine.types import Hole
 
 FORBIDDEN = -1e9  # finite: a row of a softmax must not be empty
@@ -35,7 +36,7 @@ class Rules:
             start = self.starts.get(position)
             if start is not None:
                 allowed = _allowed(family, start, room=int(canvas.left[position]))
-                if allowed:
+                if len(allowed):
                     kept = logits[number, allowed].clone()
                     logits[number] = FORBIDDEN
                     logits[number, allowed] = kept
@@ -59,20 +60,19 @@ class Rules:
 
 def rules_for(family: ModelFamily, hole: Hole, canvas: Canvas, partial_word: str) -> Rules:
     """The rules of a hole whose first token must begin with `partial_word`."""
-    never = list(family.vocabulary.never())
+    base = torch.zeros(family.spec.vocabulary)
+    base[family.vocabulary.never()] = FORBIDDEN
     if hole.max_lines == 1:
-        never += family.vocabulary.breaks_line()
-    base = torch.zeros(family.spec.vocabulary, device=family.device)
-    base[never] = FORBIDDEN
+        base[family.vocabulary.breaks_line()] = FORBIDDEN
     starts = {}
     if partial_word:
         for row in range(canvas.rows):
             first = canvas.span(row).start
             if canvas.state[first] == State.OPEN:
                 starts[first] = partial_word.encode()
-    return Rules(base, family.spec.eos_id, family.spec.mask_id, starts)
+    return Rules(base.to(family.device), family.spec.eos_id, family.spec.mask_id, starts)
 
 
-def _allowed(family: ModelFamily, start: bytes, room: int) -> list[int]:
+def _allowed(family: ModelFamily, start: bytes, room: int) -> Ints:
     longer, shorter = family.vocabulary.completions_of(start)
-    return [*longer, *shorter] if room > 0 else list(longer)
+    return np.concatenate([longer, shorter]) if room > 0 else longer
