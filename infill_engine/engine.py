@@ -16,21 +16,24 @@ from infill_engine.canvas.hole import hole_at
 from infill_engine.context.retrieval import find_drafts
 from infill_engine.deadline import CostModel, Deadline, Reading, Reserve
 from infill_engine.errors import InputError
-from infill_engine.models.base import Context, ContextUnread, ModelFamily
+from infill_engine.models.base import Context, ContextUnread, Continuation, ModelFamily, ReadsOn
 from infill_engine.models.load import folder_of, load_family
 from infill_engine.postprocess import clean
 from infill_engine.rank import Calibration, rank
 from infill_engine.sampler.denoise import Row, Step, denoise
-from infill_engine.sampler.guesses import guesses_of
+from infill_engine.sampler.guesses import guesses_of, written_guess
 from infill_engine.sampler.plan import affordable, canvas_of, plan_rows
 from infill_engine.sampler.rules import rules_for
 from infill_engine.settings import EngineSettings
-from infill_engine.types import Answer, Candidate, Draft, Guess, Hole, InfillRequest, Reason, Source
+from infill_engine.types import Answer, Candidate, Draft, Guess, Hole, HoleKind, InfillRequest, Reason, Source
 
 Progress = Callable[[str, float], None]  # what is being done, and the share of it that is done
 Watch = Callable[[ModelFamily, Step], None]
 
 WARM_UP_ROUNDS = 4
+OWN_DRAFTS = 2  # lines that the family writes itself before the canvas is laid out
+USUAL_TOKENS = 8  # of such a line; where there is no time for so many, none is begun
+LOOKS = 2  # steps that must still be possible afterwards
 UNREAD_LOGPROB = -1.5  # given to a copied token that the model had no time to look at
 
 
@@ -48,6 +51,7 @@ class Engine:
         self._answers = AnswerCache(self.settings.cached_answers)
         self._costs = CostModel()
         self._reading_costs = CostModel()
+        self._writing_costs = CostModel()
         self._reserve = Reserve(self.settings.sampler.reserve_ms)
 
     @classmethod
@@ -140,7 +144,10 @@ class Engine:
         """The guesses of the canvas, or None when not even one step could be afforded and nothing was retrieved."""
         settings = replace(self.settings.sampler, reserve_ms=self._reserve.predict_ms())
         lengths = self.family.propose_lengths(context, hole.kind, request.candidates)
-        rows = plan_rows(self.family, lengths, drafts, partial_word, request.candidates, self.settings.max_slots)
+        written = self._written(context, partial_word, request, hole, deadline)
+        rows = plan_rows(
+            self.family, lengths, drafts, written, partial_word, request.candidates, self.settings.max_slots
+        )
         rows = affordable(rows, self._costs, deadline.remaining_ms() - settings.reserve_ms)
         if not rows:
             return []
@@ -152,14 +159,41 @@ class Engine:
                 watch(self.family, step)
         if step is None:
             return [_unread(draft) for draft in drafts] or None
-        return [*guesses_of(self.family, step, rows, partial_word, settings), *_originals(step, rows, drafts)]
+        return [
+            *guesses_of(self.family, step, rows, partial_word, settings),
+            *_originals(step, rows, drafts),
+            *self._as_written(step, rows, partial_word),
+        ]
+
+    def _written(
+        self, context: Context, partial_word: str, request: InfillRequest, hole: Hole, deadline: Deadline
+    ) -> list[Continuation]:
+        """Drafts of the family's own, where the hole is the end of a line and there is time to look at them too."""
+        if hole.kind not in (HoleKind.LINE, HoleKind.STATEMENT) or not isinstance(self.family, ReadsOn):
+            return []
+        afterwards = self._reserve.predict_ms() + LOOKS * self._costs.predict_ms(self.settings.max_slots * 2)
+        if not deadline.allows(afterwards + USUAL_TOKENS * self._writing_costs.predict_ms(OWN_DRAFTS)):
+            return []
+        writing = Reading(deadline, self._writing_costs, afterwards)
+        written = self.family.read_on(context, partial_word, min(OWN_DRAFTS, request.candidates), writing.go_on)
+        writing.pause()
+        return written
+
+    def _as_written(self, step: Step, rows: list[Row], partial_word: str) -> list[Guess]:
+        """The family's own drafts before any step changed them."""
+        found = (
+            written_guess(self.family, row, step.draft_logprob[step.canvas.span(number)], partial_word)
+            for number, row in enumerate(rows)
+            if row.written is not None
+        )
+        return [guess for guess in found if guess is not None]
 
     def _warm_up(self) -> None:
         """Runs a few requests of a usual size: libraries set themselves up, and the cost of a step becomes known."""
         for number in range(WARM_UP_ROUNDS):
             if number == 1:
                 # The first steps pay for what only happens once.
-                self._costs, self._reading_costs = CostModel(), CostModel()
+                self._costs, self._reading_costs, self._writing_costs = CostModel(), CostModel(), CostModel()
             before = "".join(f"value_{line} = compute({line}, {number})\n" for line in range(30))
             request = InfillRequest(f"{before}result = ", f"\n{before[:400]}")
             self._fresh_answer(request, Deadline.after_ms(5_000), None)

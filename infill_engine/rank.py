@@ -35,6 +35,8 @@ class Features:
     agreement: float  # 1 where model and copy came to the same text
     tokens: float
     partial: float
+    written: float  # 1 where the text began as the family's own draft
+    fluency: float  # the mean log-probability of that draft by the prefix alone; 0 elsewhere
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,8 @@ class Calibration:
     agreement: float = 1.2
     tokens: float = -0.25
     partial: float = -0.6
+    written: float = 0.3
+    fluency: float = 0.4
 
     def confidence(self, features: Features) -> float:
         """The probability, between 0 and 1, that a guess with these features is what the user wants."""
@@ -131,6 +135,7 @@ def features(group: Sequence[Guess], new_faults: float) -> Features:
     """The features of guesses that came to the same text, the most probable first."""
     best = group[0]
     sources = {guess.source for guess in group}
+    fluencies = [guess.fluency for guess in group if guess.fluency is not None]
     return Features(
         mean_logprob=max(best.mean_logprob, -20.0),
         min_logprob=max(best.min_logprob, -20.0),
@@ -142,6 +147,8 @@ def features(group: Sequence[Guess], new_faults: float) -> Features:
         agreement=float({Source.MODEL, Source.RETRIEVAL} <= sources),
         tokens=math.log(max(best.tokens, 1)),
         partial=float(best.partial),
+        written=float(bool(fluencies)),
+        fluency=max(fluencies, default=0.0),
     )
 
 

@@ -98,6 +98,7 @@ class Guess:
     partial: bool = False
     steps: int = 0
     source: Source = Source.MODEL
+    fluency: float | None = None  # mean log-probability by the prefix alone, where that is how the text began
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from infill_engine.canvas.canvas import Canvas, State
 from infill_engine.deadline import CostModel, Deadline
-from infill_engine.models.base import Context, ModelFamily
+from infill_engine.models.base import Context, Continuation, ModelFamily
 from infill_engine.sampler.readout import Readout, read
 from infill_engine.sampler.rules import Rules
 from infill_engine.sampler.unmasking import to_commit, to_doubt
@@ -30,14 +30,16 @@ Ints = NDArray[np.int64]
 class Row:
     """How one row of the canvas is started.
 
-    `tokens` are the ids of `draft`; None starts from masks. `branch` makes the row take the runner-up where it costs
-    least; `sampled` draws its tokens at the settings' temperature instead of taking the best.
+    `tokens` are the ids of `draft` or of `written`, the family's own; None starts from masks. `branch` makes the row
+    take the runner-up where it costs least; `sampled` draws its tokens at the settings' temperature instead of taking
+    the best.
     """
 
     slots: int
     length_logprob: float = 0.0
     tokens: tuple[int, ...] | None = None
     draft: Draft | None = None
+    written: Continuation | None = None
     branch: bool = False
     sampled: bool = False
 

@@ -3,12 +3,15 @@
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from infill_engine.canvas.canvas import State
 from infill_engine.models.base import ModelFamily
 from infill_engine.sampler.denoise import Row, Step
 from infill_engine.settings import SamplerSettings
 from infill_engine.types import Guess, Source
+
+Floats = NDArray[np.float32]
 
 
 def guesses_of(
@@ -52,4 +55,25 @@ def _guess(
         partial=partial,
         steps=step.number,
         source=Source.RETRIEVAL if row.draft else Source.MODEL,
+        fluency=_fluency(row),
     )
+
+
+def written_guess(family: ModelFamily, row: Row, draft_logprob: Floats, partial_word: str) -> Guess | None:
+    """A row that the family wrote itself, as it was; `draft_logprob` is what the canvas first thought of its slots."""
+    text = family.vocabulary.decode(row.tokens[:-1]) if row.tokens else None
+    if text is None or not text.startswith(partial_word):
+        return None
+    return Guess(
+        text=text[len(partial_word) :],
+        mean_logprob=float(draft_logprob.mean()),
+        min_logprob=float(draft_logprob.min()),
+        length_logprob=row.length_logprob,
+        tokens=row.slots - 1,
+        steps=1,
+        fluency=_fluency(row),
+    )
+
+
+def _fluency(row: Row) -> float | None:
+    return sum(row.written.logprobs) / len(row.written.logprobs) if row.written else None

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from infill_engine.canvas.canvas import Canvas, lay_out
 from infill_engine.deadline import CostModel
-from infill_engine.models.base import ModelFamily, ProposedLength
+from infill_engine.models.base import Continuation, ModelFamily, ProposedLength
 from infill_engine.sampler.denoise import Row
 from infill_engine.types import Draft
 
@@ -21,22 +21,27 @@ def plan_rows(
     family: ModelFamily,
     lengths: Sequence[ProposedLength],
     drafts: Sequence[Draft],
+    written: Sequence[Continuation],
     partial_word: str,
     candidates: int,
     max_slots: int,
 ) -> list[Row]:
-    """Rows in order of worth: the best length first, then the drafts, then the other lengths and branches."""
+    """Rows in order of worth: the best length first, then the drafts, then the other lengths and branches.
+
+    `written` are drafts of the family's own; each takes the place of a row that would start from nothing.
+    """
     usable = [length for length in lengths if length.slots <= min(max_slots, family.spec.max_slots)]
     if not family.spec.branches:
         return [Row(length.slots, length.logprob) for length in lengths[:candidates]]
     least = len(family.vocabulary.encode(partial_word)) + 1 if partial_word else 1
     fresh = [
         Row(max(length.slots, least), length.logprob, branch=how == "branch", sampled=how == "sampled")
-        for which, how in PATTERN[: candidates + 1]
+        for which, how in PATTERN[: max(2, candidates + 1 - len(written))]
         if which < len(usable) and (length := usable[which])
     ]
     copies = [row for draft in drafts[:DRAFT_ROWS] if (row := _draft_row(family, draft, partial_word, max_slots))]
-    return [*fresh[:1], *copies, *fresh[1:]]
+    own = [row for one in written if (row := _written_row(family, one, max_slots))]
+    return [*fresh[:1], *copies, *own, *fresh[1:]]
 
 
 def affordable(rows: Sequence[Row], costs: CostModel, budget_ms: float) -> list[Row]:
@@ -58,3 +63,8 @@ def _draft_row(family: ModelFamily, draft: Draft, partial_word: str, max_slots: 
     if len(ids) > max_slots + 1:
         return None
     return Row(len(ids), DRAFT_LENGTH_LOGPROB, tuple(ids), draft)
+
+
+def _written_row(family: ModelFamily, written: Continuation, max_slots: int) -> Row | None:
+    ids = (*written.tokens, family.spec.eos_id)
+    return Row(len(ids), written.logprobs[-1], ids, written=written) if len(ids) <= max_slots + 1 else None

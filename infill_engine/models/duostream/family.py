@@ -11,7 +11,17 @@ from torch.nn.functional import pad
 
 from infill_engine.cache.streams import StreamCache
 from infill_engine.canvas.canvas import Canvas
-from infill_engine.models.base import Context, ContextUnread, Corruption, GoOn, ProposedLength, Spec, unhurried
+from infill_engine.models.base import (
+    Context,
+    ContextUnread,
+    Continuation,
+    Corruption,
+    GoOn,
+    ProposedLength,
+    Spec,
+    unhurried,
+)
+from infill_engine.models.duostream.continuation import read_on
 from infill_engine.models.duostream.net import (
     BOS,
     EOS,
@@ -68,10 +78,12 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """What `Context.state` holds here."""
+    """What `Context.state` holds here. `stream` is the prefix's, and `last` its last two tokens."""
 
     prefix: Side
     suffix: Side
+    stream: Stream
+    last: tuple[int, ...]
 
 
 class DuostreamFamily:
@@ -97,7 +109,7 @@ class DuostreamFamily:
         after = self.vocabulary.encode(suffix.replace("\r\n", "\n"))[::-1]
         left, left_new = self._encode_stream(_within_limit(before), PREFIX, go_on)
         right, right_new = self._encode_stream(_within_limit(after), SUFFIX, go_on) if after else (self._no_stream(), 0)
-        sides = Sides(self._side(left), self._side(right))
+        sides = Sides(self._side(left), self._side(right), left, tuple(before[-2:]))
         return Context(sides, left_new + right_new, len(before) + len(after))
 
     @torch.inference_mode()
@@ -107,6 +119,20 @@ class DuostreamFamily:
         logprobs = torch.log_softmax(self.network.length_logits(edge, kinds)[0, 0].float(), -1).tolist()
         ranked = sorted(zip(LENGTH_BUCKETS, logprobs, strict=True), key=lambda pair: -pair[1])
         return [ProposedLength(slots, logprob) for slots, logprob in ranked[:limit]]
+
+    @torch.inference_mode()
+    def read_on(self, context: Context, partial_word: str, limit: int, go_on: GoOn) -> list[Continuation]:
+        sides: Sides = context.state
+        return read_on(
+            self.network,
+            self.vocabulary,
+            sides.stream.encoder,
+            sides.prefix.edge,
+            sides.last,
+            partial_word.encode(),
+            limit,
+            go_on,
+        )
 
     @torch.inference_mode()
     def denoise(self, context: Context, kind: HoleKind, canvas: Canvas, wanted: NDArray[np.int64]) -> Tensor:
