@@ -76,7 +76,7 @@ class EngineClient:
     command: Command = worker_command
     status: Status = field(default_factory=lambda: Status(State.LOADING))
     deaths: int = 0  # of workers in a row
-    _choice: EngineChoice = field(default_factory=EngineChoice)
+    choice: EngineChoice = field(default_factory=EngineChoice)  # what the worker was started with
     _supervision: "asyncio.Task[None] | None" = None
     _process: asyncio.subprocess.Process | None = None
     _flights: dict[int, Flight] = field(default_factory=dict)
@@ -102,7 +102,7 @@ class EngineClient:
         """Start the worker, or replace one that runs."""
         async with self._switching:
             await self._stop()
-            self._choice = choice
+            self.choice = choice
             self._told.clear()
             self._report(Status(State.LOADING, model=choice.model, device=choice.device))
             self._supervision = asyncio.create_task(self._supervise())
@@ -209,7 +209,7 @@ class EngineClient:
             log.warning("the worker ended with code %s", code)
             if self.deaths >= DEATHS or code is None:
                 return self._give_up()
-            self._report(Status(State.LOADING, "restarting", 0.0, self._choice.model, self._choice.device))
+            self._report(Status(State.LOADING, "restarting", 0.0, self.choice.model, self.choice.device))
             self._tell(HUNG if self._hung else DIED)
             await asyncio.sleep(min(RESTART_SECONDS_MOST, RESTART_SECONDS * 2 ** (self.deaths - 1)))
 
@@ -217,7 +217,7 @@ class EngineClient:
         """Start the worker and read its frames until it ends; its exit code, or None if it could not be started."""
         try:
             process = await asyncio.create_subprocess_exec(
-                *self.command(self._choice),
+                *self.command(self.choice),
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 # Not the editor's folder: a file there could pose as one of our modules.
@@ -306,7 +306,7 @@ class EngineClient:
     def _give_up(self) -> None:
         how = f"stopped {self.deaths} times in a row" if self.deaths > 1 else "could not be started"
         advice = f"The infill engine {how}. See the server's log, then run the command infill.restartEngine."
-        self._report(Status(State.FAILED, advice, 0.0, self._choice.model, self._choice.device))
+        self._report(Status(State.FAILED, advice, 0.0, self.choice.model, self.choice.device))
         self._tell(advice)
 
     def _report(self, status: Status) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from infill_engine.types import Reason
 from infill_engine.worker.protocol import State, Status
+from lsp_server import adapted
 from lsp_server.acceptance import Acceptance
 from lsp_server.convert import Place
 from lsp_server.documents import Documents, EditKind, Snapshot
@@ -53,7 +54,7 @@ class Session:
 
     def __post_init__(self) -> None:
         self.reporter = StatusReporter(self.protocol)
-        self.engine = EngineClient(self._on_status, self.reporter.trouble, self.command)
+        self.engine = EngineClient(self._on_status, self._on_trouble, self.command)
         self.tally = Tally(self.warn_once)
         self.acceptance = Acceptance(self.tally.count)
 
@@ -103,7 +104,15 @@ class Session:
             self.engine.warm(snapshot.uri, build_context(snapshot, _likely_place(snapshot)))
 
     def resolve(self, choice: EngineChoice) -> EngineChoice:
-        """The choice with a model path made absolute: the worker runs elsewhere than in the user's folder."""
+        """The choice as the worker can use it: the default model's copy for this project, or an absolute path.
+
+        The worker runs elsewhere than in the user's folder. A copy that cannot be used is passed over with a warning.
+        """
+        chosen = adapted.choose(choice.model, self.roots[:1])
+        if chosen.warning:
+            self.warn_once(chosen.warning)
+        if chosen.model != choice.model:
+            return replace(choice, model=chosen.model)
         model = Path(choice.model).expanduser()
         if choice.model.startswith("~") or (len(model.parts) > 1 and ":" not in model.parts[0]):
             root = Path(self.roots[0]) if self.roots else Path.cwd()
@@ -141,6 +150,15 @@ class Session:
 
         request = build_request(snapshot, snapshot.cursor, self.settings, self.neighbours())
         self.engine.speculate(snapshot.uri, request, due)
+
+    def _on_trouble(self, sentence: str) -> None:
+        """Tell the user; but where it is an adapted model that failed, there is the default."""
+        choice = self.engine.choice
+        if self.engine.status.state is State.FAILED and adapted.is_adapted(choice.model):
+            self.warn_once(adapted.passed_over(sentence))
+            self.in_background(self.engine.start(replace(choice, model=adapted.DEFAULT)))
+        else:
+            self.reporter.trouble(sentence)
 
     def _on_status(self, status: Status) -> None:
         self.reporter.engine(status)

@@ -7,13 +7,12 @@ A file that cannot be understood is moved aside, not overwritten.
 import contextlib
 import json
 import os
-import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 from infill_engine.errors import InputError
+from lsp_server.state import locked, state_folder
 from lsp_server.tally import Days, merge
 
 FORMAT = 1
@@ -21,18 +20,11 @@ NAME = "statistics.json"
 DAYS_KEPT = 400
 LARGEST_BYTES = 4_000_000
 LOCK_SECONDS = 1.0  # the longest that another server is waited for
-RETRY_SECONDS = 0.02
-STATE_DIR = "INFILL_STATE_DIR"  # the environment variable that names another folder
 
 
 def path() -> Path:
     """Where the counts are kept."""
-    folder = os.environ.get(STATE_DIR)
-    if folder:
-        return Path(folder).expanduser() / NAME
-    from platformdirs import user_state_dir
-
-    return Path(user_state_dir("infill-ls", appauthor=False)) / NAME
+    return state_folder() / NAME
 
 
 def read() -> tuple[Days, str | None]:
@@ -40,7 +32,7 @@ def read() -> tuple[Days, str | None]:
 
     Raises OSError if it cannot be read, InputError if a newer version wrote it.
     """
-    with _locked(path()) as file:
+    with locked(path(), LOCK_SECONDS) as file:
         return _read(file)
 
 
@@ -49,7 +41,7 @@ def add(days: Days) -> str | None:
 
     On an exception nothing has been added.
     """
-    with _locked(path()) as file:
+    with locked(path(), LOCK_SECONDS) as file:
         held, warning = _read(file)
         merge(held, days)
         kept = sorted(held)[-DAYS_KEPT:]
@@ -59,7 +51,7 @@ def add(days: Days) -> str | None:
 
 def reset() -> bool:
     """Forget everything; whether there was anything."""
-    with _locked(path()) as file:
+    with locked(path(), LOCK_SECONDS) as file:
         try:
             file.unlink()
         except FileNotFoundError:
@@ -108,34 +100,3 @@ def _write(file: Path, days: Days) -> None:
         with contextlib.suppress(OSError):
             fresh.unlink()
         raise
-
-
-@contextlib.contextmanager
-def _locked(file: Path) -> Iterator[Path]:
-    """Nobody else is between reading and writing. Raises TimeoutError, an OSError, if somebody stays there."""
-    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    descriptor = os.open(file.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        give_up = time.monotonic() + LOCK_SECONDS
-        while not _try_lock(descriptor):
-            if time.monotonic() > give_up:
-                raise TimeoutError(f"{file} is locked by another process")
-            time.sleep(RETRY_SECONDS)
-        yield file
-    finally:
-        os.close(descriptor)  # and with it the lock
-
-
-def _try_lock(descriptor: int) -> bool:
-    try:
-        if sys.platform == "win32":
-            import msvcrt
-
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (BlockingIOError, PermissionError):
-        return False
-    return True

@@ -1,7 +1,6 @@
 """From a model's name to a loaded family. Safetensors only; nothing from a checkpoint is ever executed."""
 
 import json
-from importlib.resources import files
 from pathlib import Path
 from time import perf_counter
 
@@ -10,9 +9,9 @@ import torch
 from infill_engine.errors import InputError, ModelDamagedError, ModelNotFoundError
 from infill_engine.models.base import ModelFamily
 from infill_engine.models.duostream.family import DuostreamFamily
+from infill_engine.models.folder import DEFAULT_FOLDER, verify
 from infill_engine.models.scripted import ScriptedFamily
 
-DEFAULT_FOLDER = Path(str(files("infill_engine"))) / "weights" / "default"
 FAMILIES = {"duostream": DuostreamFamily}  # by the model_type of config.json
 
 
@@ -35,6 +34,7 @@ def load_family(name: str, device: str = "auto") -> ModelFamily:
         raise ModelDamagedError(
             f"{folder}/config.json names no model type this version knows ({', '.join(FAMILIES)})"
         ) from error
+    verify(folder)
     chosen = choose_device(device)
     return family.load(folder, chosen, fastest_dtype(chosen))
 

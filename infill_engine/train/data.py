@@ -19,7 +19,6 @@ from infill_engine.errors import InputError
 from infill_engine.models.duostream.net import EOS, LENGTH_BUCKETS, MASK, MAX_SLOTS
 
 Ints = NDArray[np.int64]
-VOCAB = 8192  # of the tokenizer the parts were packed with
 MARGIN = 4  # tokens that a hole keeps from either end of its window
 _BUCKETS = np.array(LENGTH_BUCKETS)
 
@@ -50,6 +49,7 @@ class HoleSettings:
     short_suffix: float = 0.15
     later_eos_weight: float = 0.1
     visible_weight: float = 0.3
+    vocab: int = 8192  # of the tokenizer the parts were packed with
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +170,7 @@ def _corrupt(target: Ints, settings: HoleSettings, rng: np.random.Generator) -> 
     masked[int(rng.integers(len(target)))] = True
     wrong = ~masked & (rng.random(len(target)) < settings.corrupted)
     ids = np.where(masked, MASK, target)
-    ids[wrong] = rng.integers(EOS, VOCAB, int(wrong.sum()))
+    ids[wrong] = rng.integers(EOS, settings.vocab, int(wrong.sum()))
     return ids
 
 

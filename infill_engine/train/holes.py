@@ -36,12 +36,12 @@ class Span:
     kind: HoleKind
 
 
-def spans_of(text: str, rng: random.Random) -> list[Span]:
+def spans_of(text: str, rng: random.Random, language: str = "python") -> list[Span]:
     """Holes for `text` in order of their start, about one for every `CHARACTERS_PER_HOLE` characters."""
     breaks = [match.start() for match in re.finditer("\n", text)]
     lines = [0, *(at + 1 for at in breaks)]
     ends = [*breaks, len(text)]
-    nodes = list(_nodes(text))
+    nodes = list(_nodes(text, language))
     wanted = max(1, len(text) // CHARACTERS_PER_HOLE)
     spans: dict[tuple[int, int], Span] = {}
     for _ in range(wanted):
@@ -115,9 +115,9 @@ def _ends_line(text: str, end: int) -> bool:
     return not text[end : stop if stop >= 0 else len(text)].strip()
 
 
-def _nodes(text: str) -> Iterator[tuple[int, int]]:
+def _nodes(text: str, language: str) -> Iterator[tuple[int, int]]:
     """Character spans of short one-line expression nodes. Text must be ASCII for bytes to be characters."""
-    tree = parse(text, "python")
+    tree = parse(text, language)
     if tree is None or not text.isascii():
         return
     stack: list[Node] = [tree.root_node]

@@ -57,9 +57,11 @@ def main() -> None:
         _write(options.out / f"part-{written:03d}.npz", tokens, holes)
 
 
-def pack_text(text: str, tokenizer: Tokenizer, rng: random.Random) -> tuple[np.ndarray, np.ndarray]:
+def pack_text(
+    text: str, tokenizer: Tokenizer, rng: random.Random, language: str = "python"
+) -> tuple[np.ndarray, np.ndarray]:
     """Tokens [t] uint16 of `text` after a <bos>, and its holes [n, 3] int32."""
-    spans = spans_of(text, rng)
+    spans = spans_of(text, rng, language)
     cuts = sorted({0, len(text), *(span.start for span in spans), *(span.end for span in spans)})
     pieces = tokenizer.encode_batch_fast([text[a:b] for a, b in pairwise(cuts)], add_special_tokens=False)
     ids = [tokenizer.token_to_id("<bos>")]

@@ -1,5 +1,6 @@
 """The sub-commands other than `serve`: their arguments here, one module each for what they do.
 
+adapt       fine-tunes a copy of the default model on a project
 complete    candidates for one place in a file
 doctor      what works on this machine, and how to mend what does not
 demo        a hole filled step by step
@@ -11,6 +12,7 @@ wrong with this machine, 2 something is wrong with what was asked.
 
 import argparse
 import importlib
+import math
 import os
 import sys
 from collections.abc import Callable
@@ -22,6 +24,8 @@ Subparsers = argparse._SubParsersAction  # the type that argparse gives no publi
 BUDGET_MS = 150
 MOST_BUDGET_MS = 60_000
 CANDIDATES = 4
+MINUTES = 5.0
+LEAST_MINUTES, MOST_MINUTES = 0.1, 600
 MOST_CANDIDATES = 16
 INTERRUPTED = 130  # what a shell reports for a program ended by Ctrl-C
 
@@ -36,6 +40,16 @@ def add_commands(commands: "Subparsers[argparse.ArgumentParser]") -> None:
     complete.add_argument("--json", action="store_true", help="print one JSON object")
     _add_engine(complete)
     complete.set_defaults(run=lambda options: _run("complete", options))
+
+    adapt = commands.add_parser("adapt", help="fine-tune a copy of the default model on a project, on this machine")
+    adapt.add_argument("path", metavar="PATH", help="the project's folder")
+    adapt.add_argument(
+        "--minutes", type=_minutes, default=MINUTES, metavar="M", help="how long, measuring included (5)"
+    )
+    adapt.add_argument("--exclude", action="append", default=[], metavar="PATTERN", help="further files not to read")
+    adapt.add_argument("--reset", action="store_true", help="remove the project's copy instead")
+    adapt.add_argument("--json", action="store_true", help="print one JSON object")
+    adapt.set_defaults(run=lambda options: _run("adapt", options))
 
     doctor = commands.add_parser("doctor", help="what works on this machine, and how to mend what does not")
     doctor.add_argument("--json", action="store_true", help="print one JSON object")
@@ -81,6 +95,16 @@ def _run(name: str, options: argparse.Namespace) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     return status
+
+
+def _minutes(text: str) -> float:
+    try:
+        minutes = float(text)
+    except ValueError:
+        minutes = math.nan
+    if not LEAST_MINUTES <= minutes <= MOST_MINUTES:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of minutes from {LEAST_MINUTES} to {MOST_MINUTES}")
+    return minutes
 
 
 def _whole(least: int, most: int) -> Callable[[str], int]:

@@ -1,13 +1,17 @@
 """One request, answered in this process, and built as the server builds it: the answer an editor would get."""
 
+import sys
 from dataclasses import dataclass
+from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
 from infill_engine.deadline import Deadline
+from infill_engine.errors import ModelError
 from infill_engine.syntax import parser_for
 from infill_engine.types import Answer
 from infill_engine.worker.__main__ import set_threads
+from lsp_server import adapted
 from lsp_server.commands.place import Opened
 from lsp_server.request import build_request
 from lsp_server.settings import ServerSettings
@@ -35,6 +39,23 @@ def load_engine(model: str, device: str) -> "Engine":
     return Engine.load(model, device=device)
 
 
+def load_engine_for(place: Path, model: str, device: str) -> "Engine":
+    """The engine that a server would run for the project around a place: with a copy adapted to it, if there is one.
+
+    A copy that cannot be used is passed over with a line on stderr. Raises what `Engine.load` does.
+    """
+    chosen = adapted.choose(model, [place])
+    if chosen.warning:
+        print(chosen.warning, file=sys.stderr)
+    try:
+        return load_engine(chosen.model, device)
+    except ModelError as error:
+        if not adapted.is_adapted(chosen.model):
+            raise
+        print(adapted.passed_over(f"{error}."), file=sys.stderr)
+        return load_engine(model, device)
+
+
 def ask(engine: "Engine", opened: Opened, candidates: int, budget_ms: int, watch: "Watch | None" = None) -> Asked:
     """Ask for the hole at a place. Surroundings that are new to the engine are read within the budget."""
     parser_for(opened.snapshot.language)  # a running server has loaded the grammar
@@ -42,4 +63,5 @@ def ask(engine: "Engine", opened: Opened, candidates: int, budget_ms: int, watch
     began = monotonic()
     request = build_request(opened.snapshot, opened.place, settings)
     answer = engine.answer(request, Deadline(began + budget_ms / 1000), watch)
-    return Asked(answer, budget_ms, (monotonic() - began) * 1000, engine.name, engine.device)
+    elapsed_ms = (monotonic() - began) * 1000
+    return Asked(answer, budget_ms, elapsed_ms, adapted.shown_name(engine.name), engine.device)

@@ -6,7 +6,7 @@ import sys
 from dataclasses import asdict
 
 from infill_engine.types import Answer, Reason
-from lsp_server.commands.asking import Asked, ask, load_engine
+from lsp_server.commands.asking import Asked, ask, load_engine_for
 from lsp_server.commands.listing import print_answer, print_silence, say
 from lsp_server.commands.place import NamedPlace, open_at
 
@@ -19,7 +19,7 @@ def run(options: argparse.Namespace) -> int:
         asked = Asked(Answer(reason=opened), options.budget_ms, 0.0, options.model)
     else:
         with say(f"loading the model {options.model}"):
-            engine = load_engine(options.model, options.device)
+            engine = load_engine_for(named.path, options.model, options.device)
         asked = ask(engine, opened, options.candidates, options.budget_ms)
     if options.json:
         print(json.dumps(as_json(asked)))

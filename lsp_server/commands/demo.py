@@ -11,7 +11,7 @@ from rich.text import Text
 
 from infill_engine.deadline import Deadline
 from infill_engine.types import Answer, Reason
-from lsp_server.commands.asking import Asked, ask, load_engine
+from lsp_server.commands.asking import Asked, ask, load_engine_for
 from lsp_server.commands.editor_lines import editor_lines
 from lsp_server.commands.film import Film
 from lsp_server.commands.listing import console_of, print_answer, print_silence, say, visible
@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
     _print_hole(console, named, opened)
     began = monotonic()
     with say(f"loading the model {options.model}"):
-        engine = load_engine(options.model, options.device)
+        engine = load_engine_for(named.path, options.model, options.device)
         loaded = monotonic()
         engine.warm(build_context(opened.snapshot, opened.place), Deadline.after_ms(MOST_READING_MS))
         read = monotonic()

@@ -13,16 +13,19 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from infill_engine.errors import InfillError
+from infill_engine.errors import InfillError, ModelDamagedError
+from infill_engine.models.folder import verify
 from infill_engine.syntax import GRAMMARS, parse
 from infill_engine.types import Reason
 from infill_engine.worker.__main__ import physical_cores
+from lsp_server import adapted
 from lsp_server.commands.listing import console_of, say
 from lsp_server.commands.worker_trial import Trial, absolute_model, try_worker
 from lsp_server.settings import EngineChoice
 
 OLDEST_PYTHON = (3, 11)
 MODEL_FILES = ("config.json", "model.safetensors", "tokenizer.json")
+OTHER_MODEL = f"Give --model a folder with {', '.join(MODEL_FILES)}."
 REINSTALL = "Install infill-ls again: pip install --force-reinstall infill-ls"
 
 
@@ -48,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
     """Print each check as it ends; 1 if one failed."""
     console = None if options.json else console_of(sys.stdout)
     checks = []
-    for check in _checks(EngineChoice(absolute_model(options.model), options.device), options.budget_ms):
+    for check in _checks(absolute_model(options.model), options.device, options.budget_ms):
         checks.append(check)
         if console is not None:
             _print(console, check)
@@ -60,20 +63,24 @@ def run(options: argparse.Namespace) -> int:
     return 0 if ok else 1
 
 
-def _checks(choice: EngineChoice, budget_ms: int) -> Iterator[Check]:
+def _checks(model: str, device: str, budget_ms: int) -> Iterator[Check]:
     yield check_python(sys.version_info[:2])
     torch = check_torch()
     yield torch
     yield check_grammars()
     if torch.status is Verdict.FAIL:
         return
-    yield _or_failure("device", lambda: check_device(choice.device))
-    model = _or_failure("model", lambda: check_model(choice.model))
-    yield model
-    if model.status is Verdict.FAIL:
+    yield _or_failure("device", lambda: check_device(device))
+    chosen = adapted.choose(model, [Path.cwd()])
+    if chosen.model != model or chosen.warning:
+        yield (copy := check_adapted(chosen))
+        model = chosen.model if copy.status is Verdict.OK else model
+    files = _or_failure("model", lambda: check_model(model))
+    yield files
+    if files.status is Verdict.FAIL:
         return
     with say("starting the worker"):
-        trial = try_worker(choice, budget_ms)
+        trial = try_worker(EngineChoice(model, device), budget_ms)
     yield check_worker(trial)
     if trial.answer is not None:
         yield check_completion(trial, budget_ms)
@@ -115,6 +122,18 @@ def check_device(wanted: str) -> Check:
     return Check("device", Verdict.OK, detail)
 
 
+def check_adapted(chosen: adapted.Choice) -> Check:
+    """Whether the copy of the default model that was adapted to the project in this folder can be used."""
+    try:
+        if not chosen.warning:
+            verify(Path(chosen.model))
+            return Check("adapted", Verdict.OK, adapted.shown_name(chosen.model))
+        detail = chosen.warning
+    except InfillError as error:
+        detail = str(error)
+    return Check("adapted", Verdict.WARN, detail, "Run `infill-ls adapt` on the project again, or with --reset.")
+
+
 def check_model(model: str) -> Check:
     """Whether the model's files are there and can be read."""
     from infill_engine.models.load import folder_of
@@ -125,9 +144,13 @@ def check_model(model: str) -> Check:
     try:
         sizes = {name: _readable_size(folder / name) for name in MODEL_FILES}
     except OSError as error:
-        remedy = REINSTALL if model == "default" else f"Give --model a folder with {', '.join(MODEL_FILES)}."
+        remedy = REINSTALL if model == "default" else OTHER_MODEL
         return Check("model", Verdict.FAIL, f"{model}: {error.filename}: {error.strerror}", remedy)
-    return Check("model", Verdict.OK, f"{model}: {folder}, {sum(sizes.values()) / 1e6:.1f} MB")
+    try:
+        verify(folder)
+    except ModelDamagedError as error:
+        return Check("model", Verdict.FAIL, f"{model}: {error}", REINSTALL if model == "default" else OTHER_MODEL)
+    return Check("model", Verdict.OK, f"{adapted.shown_name(model)}: {folder}, {sum(sizes.values()) / 1e6:.1f} MB")
 
 
 def check_worker(trial: Trial) -> Check:

@@ -19,6 +19,7 @@ from infill_engine.errors import InputError
 from infill_engine.types import Reason
 from lsp_server import tally_file
 from lsp_server.__main__ import main
+from lsp_server.state import locked
 from lsp_server.tally import Tally, histogram, merge, percentile, total
 
 DAY = "2026-11-20"
@@ -138,7 +139,7 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_a_lock_that_is_never_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tally_file, "LOCK_SECONDS", 0.0)
-    with tally_file._locked(tally_file.path()), pytest.raises(TimeoutError, match="locked"):
+    with locked(tally_file.path(), 0.0), pytest.raises(TimeoutError, match="locked"):
         add(accepted=1)
 
 

@@ -12,12 +12,13 @@ from torch.overrides import TorchFunctionMode
 
 from infill_engine.errors import ModelDamagedError
 from infill_engine.models.duostream.net import Duostream, DuostreamConfig
+from infill_engine.models.folder import WEIGHTS, write_checksum
 
 SCALE = ".scale"  # suffix of the tensor that holds the row scales of an int8 matrix
 
 
 def save_network(network: Duostream, folder: Path) -> None:
-    """Writes config.json and model.safetensors. Matrices are rounded to int8 with a scale for each row."""
+    """Writes config.json, model.safetensors and its checksum. Matrices become int8 with a scale for each row."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.json").write_text(json.dumps(network.config.to_dict(), indent=1) + "\n")
     tensors: dict[str, Tensor] = {}
@@ -26,8 +27,9 @@ def save_network(network: Duostream, folder: Path) -> None:
             tensors[name], tensors[name + SCALE] = quantise(tensor.float())
         else:
             tensors[name] = tensor.float().contiguous()
-    save_file(tensors, folder / "model.safetensors")
-    (folder / "model.safetensors").chmod(0o644)  # safetensors makes it private; an installed model is for everyone
+    save_file(tensors, folder / WEIGHTS)
+    (folder / WEIGHTS).chmod(0o644)  # safetensors makes it private; an installed model is for everyone
+    write_checksum(folder)
 
 
 def load_network(folder: Path, dtype: torch.dtype = torch.float32) -> Duostream:
@@ -37,7 +39,7 @@ def load_network(folder: Path, dtype: torch.dtype = torch.float32) -> Duostream:
     """
     try:
         config = DuostreamConfig.from_dict(json.loads((folder / "config.json").read_text()))
-        stored = load_file(folder / "model.safetensors")
+        stored = load_file(folder / WEIGHTS)
     except (OSError, ValueError, TypeError, SafetensorError) as error:
         raise ModelDamagedError(f"the model in {folder} cannot be read ({error}); install it again") from error
     with _Uninitialised():

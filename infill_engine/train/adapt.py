@@ -1,0 +1,193 @@
+"""Fine-tunes a copy of the default model on one project's own files, on its user's machine, within minutes.
+
+Nothing but the project is learned from: there is no corpus here to mix in. What keeps the copy from forgetting is a
+rate that falls to zero, and a look now and then at files that are never learned from: the best look's weights are kept.
+"""
+
+import copy
+import random
+import shutil
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import torch
+from safetensors import SafetensorError
+from tokenizers import Tokenizer
+from torch import Tensor
+
+from infill_engine.errors import InputError
+from infill_engine.models.duostream.net import Duostream
+from infill_engine.models.duostream.weights import load_network, save_network
+from infill_engine.models.load import choose_device, fastest_dtype
+from infill_engine.train.data import BatchShape, HoleSettings, Part, draw_window
+from infill_engine.train.objective import LossSettings, canvas_loss, losses
+from infill_engine.train.optimiser import optimisers_of, set_rate
+from infill_engine.train.pack import pack_text
+
+LEAST_TOKENS = 2_000  # learned from; below, there is nothing to learn that copying would not find
+LEAST_HELD_OUT = 200  # tokens
+LAST_SHARE = 0.02  # of the peak rate, in the last step
+
+Batch = dict[str, Tensor]
+
+
+@dataclass(frozen=True, slots=True)
+class AdaptSettings:
+    """How a copy is trained. `peak` is a share of the trainer's learning rates, `looks` are spread over the time."""
+
+    windows: int = 4
+    peak: float = 0.2
+    warmup_steps: int = 8
+    looks: int = 6
+    judged_windows: int = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Where a training stands. Canvas losses in nats: `loss` of the last step, `held_out` of the latest look."""
+
+    tokens: int
+    loss: float
+    held_out: float
+    seconds_left: float
+
+
+@dataclass(frozen=True, slots=True)
+class Adapted:
+    """The trained network, on the CPU, with the held-out canvas loss before and after, in nats a token."""
+
+    network: Duostream
+    tokens: int
+    steps: int
+    loss_before: float
+    loss_after: float
+
+
+@dataclass(slots=True)
+class _Best:
+    loss: float
+    weights: dict[str, Tensor]
+
+
+def pack(texts: Iterable[tuple[str, str]], base: Path) -> Part:
+    """Tokens and holes of (text, language) pairs, packed as the trainer packs its corpus, for the model in `base`."""
+    tokenizer = Tokenizer.from_file(str(base / "tokenizer.json"))
+    tokenizer.encode_special_tokens = True
+    tokens, holes = [np.empty(0, np.uint16)], [np.empty((0, 3), np.int32)]
+    length = 0
+    for number, (text, language) in enumerate(texts):
+        file_tokens, file_holes = pack_text(text, tokenizer, random.Random(number), language)
+        tokens.append(file_tokens)
+        holes.append(file_holes + np.array([length, length, 0], dtype=np.int32))
+        length += len(file_tokens)
+    return Part(np.concatenate(tokens), np.concatenate(holes))
+
+
+def save(adapted: Adapted, base: Path, folder: Path) -> None:
+    """Writes a model folder: the trained weights as int8, the rest as in `base`. Raises OSError."""
+    try:
+        save_network(adapted.network, folder)
+    except SafetensorError as error:  # what it makes of a full disk
+        raise OSError(str(error)) from error
+    for name in ("tokenizer.json", "calibration.json"):
+        if (base / name).exists():
+            shutil.copyfile(base / name, folder / name)
+
+
+def check_size(learned: Part, held_out: Part) -> None:
+    """Raises InputError for a project that is too small to learn from, or to be judged by."""
+    if len(learned.tokens) < LEAST_TOKENS or len(held_out.tokens) < LEAST_HELD_OUT:
+        raise InputError(
+            f"there is too little to learn from: {len(learned.tokens):,} tokens, and {len(held_out.tokens):,} to judge "
+            + f"by; at least {LEAST_TOKENS:,} and {LEAST_HELD_OUT} are needed (about 250 lines in two files or more)"
+        )
+
+
+def adapt(
+    base: Path,
+    learned: Part,
+    held_out: Part,
+    seconds: float,
+    report: Callable[[Moment], None] = lambda _moment: None,
+    *,
+    settings: AdaptSettings | None = None,
+    device: str = "auto",
+    clock: Callable[[], float] = time.monotonic,
+) -> Adapted:
+    """Trains a copy of the model in the folder `base` for so many seconds; `report` hears of every step.
+
+    Raises what `check_size` and loading the model do.
+    """
+    check_size(learned, held_out)
+    settings = settings or AdaptSettings()
+    place = torch.device(choose_device(device))
+    warnings.filterwarnings("ignore", message="Mismatch dtype between input and weight")  # of mixed precision
+    torch.manual_seed(0)
+    network = load_network(base).requires_grad_().train().to(place)
+    optimisers = optimisers_of(network)
+    vocab = network.config.vocab
+    judged = list(
+        islice(_batches(held_out, settings, vocab, place), max(1, settings.judged_windows // settings.windows))
+    )
+    began = clock()
+    before = latest = held_out_loss(network, judged)
+    best = _Best(before, copy.deepcopy(network.state_dict()))
+    looks = tokens = steps = 0
+    for batch in _batches(learned, settings, vocab, place):
+        elapsed = clock() - began
+        if elapsed >= seconds:
+            break
+        if elapsed >= seconds * (looks + 1) / (settings.looks + 1):
+            looks += 1
+            latest = _look(network, judged, best)
+        share = max(LAST_SHARE, 1 - elapsed / seconds) * min(1.0, (steps + 1) / settings.warmup_steps)
+        set_rate(optimisers, settings.peak * share)
+        with _mixed_precision(place):
+            found = losses(network, batch, LossSettings(), canvases=True)
+        found["total"].backward()
+        torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
+        for optimiser in optimisers:
+            optimiser.step()
+            optimiser.zero_grad(set_to_none=True)
+        steps += 1
+        tokens += batch["tokens"].numel()
+        report(Moment(tokens, found["canvas"].item(), latest, max(0.0, seconds - (clock() - began))))
+    _look(network, judged, best)
+    network.load_state_dict(best.weights)
+    return Adapted(network.eval().requires_grad_(False).cpu(), tokens, steps, before, best.loss)
+
+
+@torch.inference_mode()
+def held_out_loss(network: Duostream, judged: list[Batch]) -> float:
+    """The mean canvas loss over batches, in nats a token."""
+    place = network.tokens.weight.device
+    with _mixed_precision(place):
+        found = [canvas_loss(network, *network.streams(batch["tokens"]), batch).item() for batch in judged]
+    return sum(found) / len(found)
+
+
+def _look(network: Duostream, judged: list[Batch], best: _Best) -> float:
+    loss = held_out_loss(network, judged)
+    if loss < best.loss:
+        best.loss, best.weights = loss, copy.deepcopy(network.state_dict())
+    return loss
+
+
+def _batches(part: Part, settings: AdaptSettings, vocab: int, place: torch.device) -> Iterator[Batch]:
+    """An endless stream of batches, the same for the same part. A small part has shorter windows."""
+    shape = BatchShape(windows=settings.windows)
+    shape = replace(shape, tokens=min(shape.tokens, len(part.tokens) - 1))
+    rng = np.random.default_rng(0)
+    while True:
+        windows = [draw_window(part, shape, HoleSettings(vocab=vocab), rng) for _ in range(shape.windows)]
+        yield {name: torch.from_numpy(np.stack([each[name] for each in windows])).to(place) for name in windows[0]}
+
+
+def _mixed_precision(place: torch.device) -> torch.autocast:
+    """bfloat16 where it is the faster type; float16 would need its gradients scaled."""
+    return torch.autocast(place.type, torch.bfloat16, enabled=fastest_dtype(place.type) is torch.bfloat16)
