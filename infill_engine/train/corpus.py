@@ -1,5 +1,6 @@
 """Builds the training corpus: permissively licensed Python, de-duplicated, with every licence in a manifest.
 
+    python -m bench.quality.holes --download training/heldout    # first, so that copies of these are left out
     python -m infill_engine.train.corpus --out training/corpus
 
 Packages are downloaded by name as wheels, read where they lie (nothing is installed, nothing is run), and written as
@@ -19,6 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from email.parser import HeaderParser
 from pathlib import Path, PurePosixPath
 
+from infill_engine.train.leaks import HeldOut
 from infill_engine.train.sources import (
     NEVER_TRAINED,
     PERMISSIVE,
@@ -38,10 +40,13 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("training/corpus"))
     parser.add_argument("--packages", nargs="*", default=TRAINING_PACKAGES)
     parser.add_argument("--no-stdlib", action="store_true")
+    parser.add_argument("--heldout", type=Path, default=Path("training/heldout"), help="wheels never to be trained on")
     options = parser.parse_args()
+    if not list(options.heldout.glob("*.whl")):
+        sys.exit(f"no wheels in {options.heldout}: without them, copies of held-out files would be learned")
     options.out.mkdir(parents=True, exist_ok=True)
     wheels = download(options.packages, options.out / "wheels")
-    build(wheels, options.out, with_stdlib=not options.no_stdlib)
+    build(wheels, options.out, with_stdlib=not options.no_stdlib, held_out=HeldOut.read(options.heldout))
 
 
 def download(packages: list[str], folder: Path) -> list[Path]:
@@ -64,17 +69,20 @@ def download(packages: list[str], folder: Path) -> list[Path]:
         return sorted({wheel for wheels in pool.map(fetch, packages) for wheel in wheels})
 
 
-def build(wheels: list[Path], out: Path, *, with_stdlib: bool) -> None:
+def build(wheels: list[Path], out: Path, *, with_stdlib: bool, held_out: HeldOut) -> None:
     """Writes `corpus.jsonl` and `manifest.json` from wheels and, if wanted, this Python's standard library."""
     seen_files: set[bytes] = set()
     seen_lines: set[int] = set()
     manifest: list[dict[str, object]] = []
     with (out / "corpus.jsonl").open("w", encoding="utf-8") as corpus:
         for name, version, licence, files in _all_sources(wheels, with_stdlib):
-            kept = characters = 0
+            kept = characters = leaked = 0
             reason = licence_objection(licence)
             for path, text in files if reason is None else ():
                 if not is_worth_learning(path, text) or _is_copy(text, seen_files, seen_lines):
+                    continue
+                if held_out.objection(text):
+                    leaked += 1
                     continue
                 corpus.write(json.dumps({"package": name, "path": path, "text": text}) + "\n")
                 kept += 1
@@ -82,6 +90,7 @@ def build(wheels: list[Path], out: Path, *, with_stdlib: bool) -> None:
             manifest.append(
                 {"package": name, "version": version, "licence": licence, "files": kept, "characters": characters}
                 | ({"left_out": reason} if reason else {})
+                | ({"held_out_files": leaked} if leaked else {})
             )
     (out / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n")
     total = sum(int(str(entry["characters"])) for entry in manifest)

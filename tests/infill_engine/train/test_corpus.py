@@ -1,5 +1,6 @@
 """What may be learned from, and that holes are cut where they say."""
 
+import json
 import random
 import zipfile
 from pathlib import Path
@@ -10,6 +11,7 @@ from tokenizers import Tokenizer
 
 from infill_engine.train import corpus
 from infill_engine.train.holes import KINDS, spans_of
+from infill_engine.train.leaks import HeldOut
 from infill_engine.train.pack import pack_text
 from infill_engine.train.sources import DEVELOPMENT_PACKAGES, RELEASE_PACKAGES, TRAINING_PACKAGES
 from infill_engine.types import HoleKind
@@ -85,11 +87,45 @@ def test_a_corpus_of_wheels(tmp_path: Path) -> None:
         wheel("copyleft", "GPL-3.0", {"copyleft/a.py": CODE.replace("Reader", "Other")}),
         wheel("click", "BSD", {"click/a.py": CODE.replace("Reader", "Third")}),
     ]
-    corpus.build(wheels, tmp_path, with_stdlib=False)
+    corpus.build(wheels, tmp_path, with_stdlib=False, held_out=HeldOut([]))
     assert (tmp_path / "corpus.jsonl").read_text().count("\n") == 1
     manifest = (tmp_path / "manifest.json").read_text()
     assert "licence is not permissive" in manifest
     assert '"click"' not in manifest
+
+
+MANY_LINES = "".join(f"value_{number} = compute_something_long({number})\n" for number in range(20))
+OTHER_LINES = MANY_LINES.replace("compute", "calculate")
+
+
+@pytest.mark.parametrize(
+    ("text", "objection"),
+    [
+        (MANY_LINES, "a copy of a held-out file"),
+        ("class Renamed:\n" + MANY_LINES.replace("\n", "\n    "), "a copy of a held-out file"),
+        (MANY_LINES[:400] + OTHER_LINES, "a copy of a held-out file"),
+        (OTHER_LINES, None),
+        (OTHER_LINES + MANY_LINES[:200], None),
+        (MANY_LINES[:200], None),
+        ("def fib4(n):\n    pass\n\n\ndef fibfib(n):\n    pass\n", "problems of HumanEval"),
+        ("def fib4(n):\n    pass\n", None),
+        ("# Write a function to add.\n# Write a python function to sort.\n", "problems of MBPP"),
+        ("Write a function to add.\n", None),
+    ],
+)
+def test_held_out_text_is_recognised_wherever_it_lies(text: str, objection: str | None) -> None:
+    assert HeldOut([MANY_LINES]).objection(text) == objection
+
+
+def test_what_is_held_out_stays_out_of_a_corpus(tmp_path: Path) -> None:
+    path = tmp_path / "innocent-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("innocent-1.0.dist-info/METADATA", "Name: innocent\nLicense: MIT\n")
+        archive.writestr("innocent/own.py", OTHER_LINES)
+        archive.writestr("innocent/borrowed.py", MANY_LINES + "x = 1\n")
+    corpus.build([path], tmp_path, with_stdlib=False, held_out=HeldOut([MANY_LINES]))
+    assert [json.loads(line)["path"] for line in (tmp_path / "corpus.jsonl").open()] == ["innocent/own.py"]
+    assert json.loads((tmp_path / "manifest.json").read_text())[0]["held_out_files"] == 1
 
 
 @pytest.mark.parametrize("seed", range(20))
