@@ -16,6 +16,8 @@ export interface Place {
     range: vscode.Range;
 }
 
+const TOO_OLD = 'This server knows no candidates; upgrade it: pip install --upgrade infill-ls';
+
 let tokens = 0;
 
 /** The answer; undefined when the request was cancelled or overtaken. `onCanvas` hears of it while it is denoised. */
@@ -37,7 +39,7 @@ export async function ask(
         };
         return (await client.sendRequest(candidatesRequest, params, token)) ?? undefined;
     } catch (fault) {
-        if (fault instanceof ResponseError && fault.code === METHOD_NOT_FOUND) {
+        if (isUnknown(fault)) {
             return standard(client, place, token);
         }
         if (token.isCancellationRequested) {
@@ -49,6 +51,10 @@ export async function ask(
     }
 }
 
+function isUnknown(fault: unknown): boolean {
+    return fault instanceof ResponseError && fault.code === METHOD_NOT_FOUND;
+}
+
 async function standard(
     client: LanguageClient,
     place: Place,
@@ -58,11 +64,17 @@ async function standard(
     const params = {
         textDocument: convert.asTextDocumentIdentifier(place.document),
         position: convert.asPosition(place.position),
-        context: { triggerKind: InlineCompletionTriggerKind.Invoked },
+        context: {
+            triggerKind: InlineCompletionTriggerKind.Invoked,
+            // As if a completion that deletes the selection were about to be taken: what fits then replaces it.
+            ...(place.range.isEmpty ? {} : { selectedCompletionInfo: { range: convert.asRange(place.range), text: '' } }),
+        },
     };
-    const here = convert.asRange(new vscode.Range(place.position, place.position));
+    const here = convert.asRange(place.range);
     const began = performance.now();
-    const result = await client.sendRequest(InlineCompletionRequest.type, params, token);
+    const result = await client.sendRequest(InlineCompletionRequest.type, params, token).catch((fault: unknown) => {
+        throw isUnknown(fault) ? new Error(TOO_OLD) : fault;
+    });
     if (result === null) {
         return undefined;
     }

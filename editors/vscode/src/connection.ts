@@ -15,6 +15,7 @@ import {
 import { SELECTOR } from './documents';
 import type { ServerCommand } from './locate';
 import { SHOW_LOG, tellOnce } from './messages';
+import type { Nudge } from './nudge';
 import { ACCEPTED, type EngineStatus, statusNotification } from './protocol';
 import type { Statistics } from './statistics';
 import { isOn, languageIsOn } from './toggle';
@@ -32,6 +33,7 @@ export interface Surroundings {
     folder: string; // the process's current folder: one of ours, a workspace could hold files that pose as modules
     ownSettings: readonly string[]; // settings in the section that are not the server's
     statistics: Statistics;
+    nudge: Nudge;
     onStatus: (status: EngineStatus) => void;
     onLost: (detail: string) => void; // the process ended though nobody asked it to
 }
@@ -115,7 +117,7 @@ async function startProcess(server: ServerCommand, folder: string): Promise<Chil
 
 /** `reason` gives that of the latest silence: the server tells it just before the empty answer. */
 function optionsFor(around: Surroundings, reason: () => string): LanguageClientOptions {
-    const { log, statistics } = around;
+    const { log, statistics, nudge } = around;
     return {
         documentSelector: SELECTOR,
         outputChannel: log,
@@ -128,11 +130,15 @@ function optionsFor(around: Surroundings, reason: () => string): LanguageClientO
                 if (!isOn() || !languageIsOn(document.languageId)) {
                     return null; // at once, while the server still learns that it was switched off
                 }
+                const unasked = nudge.asked(document) ? { triggerKind: vscode.InlineCompletionTriggerKind.Automatic } : {};
                 const began = performance.now();
-                const result = await next(document, position, context, token);
+                const result = await next(document, position, { ...context, ...unasked }, token);
                 const items = Array.isArray(result) ? result : result?.items;
                 const count = token.isCancellationRequested ? undefined : items?.length;
                 statistics.ended(count, performance.now() - began, reason());
+                if (count || (count === 0 && reason() !== 'loading')) {
+                    nudge.answered(document);
+                }
                 return result;
             },
             executeCommand: (command, args, next) => {

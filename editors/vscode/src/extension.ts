@@ -3,6 +3,8 @@
 import { promises as fs } from 'node:fs';
 import * as vscode from 'vscode';
 import { registerCommands } from './commands';
+import { CURRENT, onDidChooseInterpreter } from './locate';
+import { Nudge } from './nudge';
 import { Reports } from './report';
 import { Server } from './server';
 import { Statistics } from './statistics';
@@ -15,16 +17,26 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     const folder = context.globalStorageUri.fsPath;
     await fs.mkdir(folder, { recursive: true });
     const statistics = new Statistics();
+    const nudge = new Nudge();
     const reports = new Reports();
     const manifest = context.extension.packageJSON as Manifest;
     // The first group of settings is the extension's own; the second is generated from the server's.
     const ownSettings = Object.keys(manifest.contributes.configuration[0].properties).map((key) => key.split('.')[1] ?? '');
-    const running = new Server({ log, folder, ownSettings, statistics }, manifest.version);
+    const running = new Server({ log, folder, ownSettings, statistics, nudge }, manifest.version);
     server = running;
+    // Another window may install the server, and then every window has it.
+    const current = new vscode.RelativePattern(context.globalStorageUri, CURRENT);
+    const installed = vscode.workspace.createFileSystemWatcher(current, false, false, true);
     context.subscriptions.push(
         log,
+        nudge,
+        installed,
         reports,
         running,
+        running.onDidChangeStatus((status) => nudge.stateIs(status)),
+        installed.onDidCreate(() => void running.refresh()),
+        installed.onDidChange(() => void running.refresh()),
+        onDidChooseInterpreter(() => void running.refresh()),
         statusBar(running),
         registerCommands({ server: running, statistics, reports, log, folder }),
         vscode.workspace.onDidChangeConfiguration((event) => {

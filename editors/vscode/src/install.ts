@@ -5,12 +5,14 @@ import { promises as fs } from 'node:fs';
 import * as path from 'node:path';
 import { createInterface } from 'node:readline';
 import * as vscode from 'vscode';
-import { onPath, pythonOf, workspacePythons } from './locate';
+import { CURRENT, onPath, pythonOf, workspacePythons } from './locate';
 import { SHOW_LOG, tell } from './messages';
 
 const NEW_ENOUGH = 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))';
 const PYTHONS = ['python3', 'python3.14', 'python3.13', 'python3.12', 'python3.11', 'python'];
 const TOLD = /^(Collecting|Downloading|Building|Installing|Processing|Preparing|Successfully)\b/;
+
+const ABANDONED_MS = 86_400_000;
 
 class Cancelled extends Error {}
 
@@ -24,8 +26,9 @@ export async function install(folder: string, log: vscode.LogOutputChannel): Pro
         const environment = await fs.mkdtemp(path.join(folder, 'env-'));
         try {
             await fill(environment, progress, token, log);
-            await fs.writeFile(path.join(folder, 'current'), path.basename(environment));
-            await removeOthers(folder, environment);
+            const before = await fs.readFile(path.join(folder, CURRENT), 'utf8').catch(() => '');
+            await fs.writeFile(path.join(folder, CURRENT), path.basename(environment));
+            await removeOld(folder, environment, before.trim());
             return true;
         } catch (fault) {
             await fs.rm(environment, { recursive: true, force: true });
@@ -126,10 +129,15 @@ function endTree(child: ChildProcess): void {
     }
 }
 
-async function removeOthers(folder: string, kept: string): Promise<void> {
+/** Remove the environment before this one, and what was left lying about: not what another window fills just now. */
+async function removeOld(folder: string, kept: string, before: string): Promise<void> {
     for (const name of await fs.readdir(folder)) {
-        if (name.startsWith('env-') && name !== path.basename(kept)) {
-            await fs.rm(path.join(folder, name), { recursive: true, force: true }).catch(() => undefined);
+        const environment = path.join(folder, name);
+        if (name.startsWith('env-') && environment !== kept) {
+            const made = await fs.stat(environment).catch(() => undefined);
+            if (name === before || (made && Date.now() - made.mtimeMs > ABANDONED_MS)) {
+                await fs.rm(environment, { recursive: true, force: true }).catch(() => undefined);
+            }
         }
     }
 }

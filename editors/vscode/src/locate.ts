@@ -13,11 +13,15 @@ export interface ServerCommand {
     origin: string;
 }
 
+/** The file beside the environments we made that names the one in use. */
+export const CURRENT = 'current';
+
 /** A setting that cannot be followed; the message says what to do. */
 export class BadSetting extends Error {}
 
 const WINDOWS = process.platform === 'win32';
 const PROBE_MS = 15_000;
+const OTHERS_MS = 5_000; // for an extension that is not ours to start
 const PROBE = 'import sys, importlib.util as u; sys.exit(sys.version_info < (3, 11) or u.find_spec("lsp_server") is None)';
 
 /** The server to start, or undefined if there is none. Throws BadSetting. `own` is the folder of our environments. */
@@ -95,7 +99,7 @@ async function fromPath(): Promise<ServerCommand | undefined> {
 }
 
 async function fromOwn(own: string): Promise<ServerCommand | undefined> {
-    const environment = await fs.readFile(path.join(own, 'current'), 'utf8').catch(() => '');
+    const environment = await fs.readFile(path.join(own, CURRENT), 'utf8').catch(() => '');
     const python = environment && pythonOf(path.join(own, environment.trim()));
     return python && (await isExecutable(python))
         ? { command: python, args: ['-m', 'lsp_server'], origin: 'the environment that Infill made for itself' }
@@ -112,8 +116,7 @@ function hasServer(python: string, folder: string): Promise<boolean> {
 /** The interpreter selected in the Python extension, if that is there. */
 async function chosenInterpreter(): Promise<string | undefined> {
     try {
-        const python = vscode.extensions.getExtension('ms-python.python');
-        const api = (await python?.activate()) as PythonApi | undefined;
+        const api = await within(OTHERS_MS, pythonExtension());
         const resource = vscode.window.activeTextEditor?.document.uri;
         const chosen = api?.environments?.getActiveEnvironmentPath(resource)?.path;
         const set: unknown = vscode.workspace.getConfiguration('python').get('defaultInterpreterPath');
@@ -124,8 +127,30 @@ async function chosenInterpreter(): Promise<string | undefined> {
     }
 }
 
+/** Hear when the user chooses another interpreter in the Python extension. */
+export function onDidChooseInterpreter(listener: () => void): vscode.Disposable {
+    const disposables: vscode.Disposable[] = [];
+    void pythonExtension().then((api) => {
+        const listening = api?.environments?.onDidChangeActiveEnvironmentPath?.(listener);
+        disposables.push(...(listening ? [listening] : []));
+    }, () => undefined);
+    return new vscode.Disposable(() => disposables.forEach((disposable) => void disposable.dispose()));
+}
+
+async function pythonExtension(): Promise<PythonApi | undefined> {
+    return (await vscode.extensions.getExtension('ms-python.python')?.activate()) as PythonApi | undefined;
+}
+
+/** What a promise brings, undefined if that takes too long. */
+function within<T>(milliseconds: number, promise: Promise<T>): Promise<T | undefined> {
+    return Promise.race([promise, new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), milliseconds))]);
+}
+
 interface PythonApi {
-    environments?: { getActiveEnvironmentPath(resource?: vscode.Uri): { path: string } | undefined };
+    environments?: {
+        getActiveEnvironmentPath(resource?: vscode.Uri): { path: string } | undefined;
+        onDidChangeActiveEnvironmentPath?: vscode.Event<unknown>;
+    };
 }
 
 /** Paths of the workspace's folders on this machine, that of the active editor first. */

@@ -33,8 +33,12 @@ export async function pickCandidate(server: Server, statistics: Statistics): Pro
     if (chosen?.text === undefined || !chosen.range) {
         return;
     }
-    if (editor.document.version !== version || !(await insert(editor, chosen.range, chosen.text))) {
+    if (editor.document.version !== version) {
         tell('warning', 'The text has changed in the meantime; nothing was inserted.');
+        return;
+    }
+    if (!(await insert(editor, chosen.range, chosen.text))) {
+        tell('warning', 'Nothing was inserted: the editor lets nobody change this file now. It may be read-only.');
         return;
     }
     statistics.took('list');
@@ -168,7 +172,9 @@ function itemsOfCanvas(canvas: Canvas): Item[] {
 async function insert(editor: vscode.TextEditor, range: vscode.Range, text: string): Promise<boolean> {
     const before = editor.document.offsetAt(range.start);
     const length = editor.document.getText().length - editor.document.getText(range).length;
-    if (!(await editor.edit((edit) => edit.replace(range, text)))) {
+    const { version } = editor.document;
+    // A read-only editor says that it made the edit, and has not.
+    if (!(await editor.edit((edit) => edit.replace(range, text))) || editor.document.version === version) {
         return false;
     }
     // Line ends become the document's own, so its length tells where the text ends.

@@ -51,6 +51,18 @@ export class Server implements vscode.Disposable {
         });
     }
 
+    /** Look again for the server, and start anew if it is another one than before. */
+    refresh(): Promise<void> {
+        return this.inTurn(async () => {
+            const found = await locate(this.around.folder).catch(() => undefined);
+            if (found && !(found.command === this.command?.command && found.origin === this.command.origin)) {
+                clearTimeout(this.timer);
+                await this.close();
+                await this.open();
+            }
+        });
+    }
+
     /** End the server and start none until `start` is called. */
     stop(): Promise<void> {
         clearTimeout(this.timer);
@@ -64,6 +76,7 @@ export class Server implements vscode.Disposable {
 
     private async open(): Promise<void> {
         this.report({ state: 'starting' });
+        this.command = undefined;
         try {
             this.command = await locate(this.around.folder);
             if (this.command === undefined) {

@@ -1,0 +1,96 @@
+/**
+ * Asks once where the editor did not: VS Code sends nothing about what is typed right after the first document was
+ * opened, and what it asks while the model loads is answered too early. Otherwise neither shows before the next edit.
+ */
+
+import * as vscode from 'vscode';
+import { whyNot } from './documents';
+import type { EngineStatus } from './protocol';
+import { isOn, languageIsOn } from './toggle';
+
+const FORGOTTEN_MS = 400; // after a keystroke; VS Code asks within 70
+const READY = ['ready', 'thinking'];
+
+/** The latest change of the active document, if it wrote something, until there is an answer to it. */
+interface Typed {
+    document: vscode.TextDocument;
+    version: number;
+    written: vscode.Range; // the cursor is in it, or at its end
+    asked: boolean;
+}
+
+export class Nudge implements vscode.Disposable {
+    private typed: Typed | undefined;
+    private asking: vscode.TextDocument | undefined;
+    private ready = false;
+    private timer: NodeJS.Timeout | undefined;
+    private readonly known = new WeakSet<vscode.TextDocument>(); // VS Code has asked about these
+    private readonly listening = vscode.workspace.onDidChangeTextDocument((event) => this.changed(event));
+
+    /** VS Code asks about a document; whether because we made it ask, which the user has not done. */
+    asked(document: vscode.TextDocument): boolean {
+        this.known.add(document);
+        if (this.typed?.document === document) {
+            this.typed.asked = true;
+        }
+        const ours = this.asking === document;
+        this.asking = undefined;
+        return ours;
+    }
+
+    /** What it asked was answered, with candidates or for good. */
+    answered(document: vscode.TextDocument): void {
+        if (this.typed?.document === document && this.typed.version === document.version) {
+            this.typed = undefined;
+        }
+    }
+
+    /** The engine's state is this. */
+    stateIs({ state }: EngineStatus): void {
+        const before = this.ready;
+        this.ready = READY.includes(state);
+        if (this.ready && !before) {
+            this.ask();
+        }
+    }
+
+    dispose(): void {
+        clearTimeout(this.timer);
+        this.listening.dispose();
+    }
+
+    private changed({ document, contentChanges, reason }: vscode.TextDocumentChangeEvent): void {
+        if (contentChanges.length === 0 || document !== vscode.window.activeTextEditor?.document) {
+            return;
+        }
+        clearTimeout(this.timer);
+        this.asking = undefined;
+        const [change, ...others] = contentChanges;
+        if (!change?.text || others.length || reason !== undefined || whyNot(document)) {
+            this.typed = undefined; // a deletion, an undo, several cursors: nothing is offered there
+            return;
+        }
+        const start = change.range.start;
+        const written = new vscode.Range(start, document.positionAt(change.rangeOffset + change.text.length));
+        this.typed = { document, version: document.version, written, asked: false };
+        if (!this.known.has(document)) {
+            this.timer = setTimeout(() => this.ready && !this.typed?.asked && this.ask(), FORGOTTEN_MS);
+        }
+    }
+
+    private ask(): void {
+        const typed = this.typed;
+        const editor = vscode.window.activeTextEditor;
+        if (!typed || editor?.document !== typed.document || typed.version !== typed.document.version) {
+            return;
+        }
+        const { document, written } = typed;
+        const wanted = vscode.workspace.getConfiguration('editor', document).get('inlineSuggest.enabled');
+        const there = editor.selection.isEmpty && written.contains(editor.selection.active);
+        if (wanted && there && isOn() && languageIsOn(document.languageId)) {
+            this.typed = undefined;
+            this.asking = document;
+            void vscode.commands.executeCommand('editor.action.inlineSuggest.trigger');
+        }
+    }
+}
