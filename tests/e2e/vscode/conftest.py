@@ -58,9 +58,9 @@ def offer(fresh: Workbench) -> str:
     assert fresh.status() == "Infill: install"
     fresh.press_button("Install")
     fresh.wait_for_status("Infill")
-    # VS Code asks nobody about what is typed in the moment after the first document of a language was opened.
-    fresh.open("first.py", "x = │")
-    fresh.command("Infill: Trigger")
+    # VS Code itself asks nobody about what is typed in the moment after the first document of a language was opened.
+    fresh.open("first.py", "x =│")
+    fresh.type_text(" ")
     fresh.wait_for_ghost("alpha(1)")
     return told
 

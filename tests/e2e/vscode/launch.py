@@ -17,7 +17,7 @@ from typing import Any
 
 import psutil
 from browser import CACHE, NODE, Browser
-from workbench import WAIT, Workbench, processes_below
+from workbench import WAIT, Running, Workbench, processes_below
 
 EDITOR = {
     "breadcrumbs.enabled": False,
@@ -35,7 +35,9 @@ EDITOR = {
     "extensions.ignoreRecommendations": True,
     "files.autoSave": "off",
     "files.eol": "\n",
-    "security.workspace.trust.enabled": False,
+    "files.readonlyInclude": {"**/read_only*": True},
+    "security.workspace.trust.banner": "never",
+    "security.workspace.trust.startupPrompt": "always",
     "telemetry.telemetryLevel": "off",
     "window.commandCenter": False,
     "workbench.activityBar.location": "hidden",
@@ -51,6 +53,7 @@ EDITOR = {
 KEYS = [
     {"key": "f9", "command": "workbench.action.revertAndCloseActiveEditor"},
     {"key": "f8", "command": "workbench.action.files.newUntitledFile"},
+    {"key": "f7", "command": "notifications.clearAll"},
 ]
 
 
@@ -75,11 +78,10 @@ def workbench(scratch: Path, settings: dict[str, Any]) -> Iterator[Workbench]:
     browser = Browser()
     try:
         _wait_for(f"http://127.0.0.1:{port}/healthz", scratch / "code-server.log")
-        made = Workbench(browser, folder, user_data, temporary, server)
+        running = Running(f"http://127.0.0.1:{port}/", browser, scratch, user_data, Path(temporary), server)
+        made = Workbench(running, folder)
         made.configure(settings)
-        browser.call("goto", f"http://127.0.0.1:{port}/?folder={folder}", {"waitUntil": "domcontentloaded"})
-        made.until(lambda: bool(made.status()), "the extension's item in the status bar")
-        made.press("Control+b")  # the side bar
+        made.enter(f"folder={folder}")
         yield made
     finally:
         browser.close()
@@ -90,19 +92,23 @@ def workbench(scratch: Path, settings: dict[str, Any]) -> Iterator[Workbench]:
 def _options(port: int, user_data: Path) -> list[str]:
     return [
         *("--auth", "none", "--bind-addr", f"127.0.0.1:{port}"),
-        *("--disable-telemetry", "--disable-update-check", "--disable-workspace-trust"),
+        *("--disable-telemetry", "--disable-update-check"),
         *("--disable-getting-started-override", "--user-data-dir", str(user_data)),
         *("--extensions-dir", str(CACHE / "extensions")),
     ]
 
 
 def _environment(scratch: Path) -> dict[str, str]:
-    """Without infill-ls on the PATH, with a Python on it; what the server needs is found where it is installed already.
+    """Without infill-ls on the PATH, with one Python on it; what the server needs is found where it is now.
 
     So the wheel is installed as users install it, without its requirements, of which torch alone takes minutes.
     """
-    bin_folder = scratch / "bin"
+    bin_folder, tools = scratch / "bin", scratch / "tools"
     bin_folder.mkdir()
+    tools.mkdir()
+    for name in {tool.name for folder in ("/usr/bin", "/bin") for tool in Path(folder).iterdir()}:
+        if not name.startswith("python"):
+            (tools / name).symlink_to(f"/usr/bin/{name}" if Path(f"/usr/bin/{name}").exists() else f"/bin/{name}")
     (bin_folder / "python3").symlink_to(getattr(sys, "_base_executable", sys.executable))
     packages = Path(psutil.__file__).parents[1]
     home = scratch / "home"
@@ -112,9 +118,10 @@ def _environment(scratch: Path) -> dict[str, str]:
         "HOME": str(home),
         "LANG": "C.UTF-8",
         "OMP_NUM_THREADS": "1",
-        "PATH": f"{bin_folder}:{NODE.parent}:/usr/bin:/bin",
+        "PATH": f"{bin_folder}:{NODE.parent}:{tools}",
         "PIP_NO_DEPS": "1",
         "PYTHONPATH": str(packages),
+        "VSCODE_CLI": "1",  # keep this PATH; otherwise a login shell is asked for another
     }
 
 

@@ -47,6 +47,13 @@ def test_every_command_in_the_palette_is_registered() -> None:
     assert registered == {command["command"].partition(".")[2] for command in MANIFEST["contributes"]["commands"]}
 
 
+def test_every_command_named_anywhere_is_offered() -> None:
+    offered = {command["command"] for command in MANIFEST["contributes"]["commands"]}
+    named = set(re.findall(r"(?:command:|onCommand:)(infill\.\w+)", json.dumps(MANIFEST)))
+    assert named
+    assert named <= offered
+
+
 def test_every_picture_named_is_there() -> None:
     named = set(re.findall(r'"(images/[\w.]+)"', json.dumps(MANIFEST)))
     named |= set(re.findall(r"\((images/[\w.]+)\)", (EXTENSION / "README.md").read_text(encoding="utf-8")))

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -35,25 +36,73 @@ _TEXTS = """selector => [...document.querySelectorAll(selector)]
     .map(element => element.textContent.replaceAll('\\u00a0', ' '))"""
 
 
+@dataclass(frozen=True)
+class Running:
+    """A VS Code server and the folders it was given."""
+
+    url: str
+    browser: Browser
+    scratch: Path
+    user_data: Path
+    temporary: Path
+    process: "subprocess.Popen[bytes]"
+
+
 class Workbench:
     """One window on one folder."""
 
-    def __init__(
-        self, browser: Browser, folder: Path, user_data: Path, temporary: str, server: "subprocess.Popen[bytes]"
-    ) -> None:
-        self.browser = browser
+    def __init__(self, running: Running, folder: Path) -> None:
+        self.running = running
+        self.browser = running.browser.page()
         self.folder = folder
-        self._machine = user_data / "Machine" / "settings.json"
-        self._temporary = temporary
-        self._server = server
+        self.environments = running.user_data / "User/globalStorage/infill-ls.infill"
+        self._machine = running.user_data / "Machine" / "settings.json"
+        self._socket = Path()
         self._settings: dict[str, Any] = {}
+        self._others: dict[str, Any] = {}
+
+    def enter(self, what: str, *, trusted: bool | None = True) -> None:
+        """Open the window on a folder or workspace, as in "folder=/path".
+
+        VS Code asks whether its authors are trusted, unless it knows: then `trusted` is None.
+        """
+        before = self._sockets()
+        self.browser.call("goto", f"{self.running.url}?{what}", {"waitUntil": "domcontentloaded"})
+        if trusted is not None:
+            self.browser.call("click", f".monaco-dialog-box .monaco-button:has-text('{'Yes' if trusted else 'No'}')")
+        self.until(
+            lambda: bool(self.status()) and bool(self._sockets() - before), "the extension's item in the status bar"
+        )
+        [self._socket] = self._sockets() - before
+        self.press("Control+b")  # the side bar
+
+    def another(self, what: str, folder: Path, *, trusted: bool | None = None) -> "Workbench":
+        """Another window, with a page and an extension host of its own."""
+        made = Workbench(self.running, folder)
+        made.enter(what, trusted=trusted)
+        return made
+
+    def leave(self) -> None:
+        """Close the window."""
+        self.browser.call("close", {"runBeforeUnload": True})
+
+    def _sockets(self) -> set[Path]:
+        return set(self.running.temporary.glob("vscode-ipc-*.sock"))
 
     def configure(self, settings: dict[str, Any] | None = None, **more: Any) -> None:
         """Replace the settings of the section `infill`, or add to them; None takes one back."""
         self._settings = {**(self._settings if settings is None else settings), **more}
+        self._write()
+
+    def prefer(self, settings: dict[str, Any]) -> None:
+        """Replace the settings that are not those of the section `infill`."""
+        self._others = settings
+        self._write()
+
+    def _write(self) -> None:
         given = {f"infill.{key}": value for key, value in self._settings.items() if value is not None}
         scratch = self._machine.with_suffix(".new")
-        scratch.write_text(json.dumps(given))
+        scratch.write_text(json.dumps({**self._others, **given}))
         scratch.replace(self._machine)
 
     def open(self, name: str, marked: str, newline: str = "\n") -> Path:
@@ -153,7 +202,7 @@ class Workbench:
 
     def close_messages(self) -> None:
         """Take all messages away."""
-        self.command("Notifications: Clear All Notifications")
+        self.press("F7")
         self.until(lambda: not self.messages(), "no messages")
 
     def wait_for_ghost(self, text: str) -> None:
@@ -177,7 +226,10 @@ class Workbench:
         """Save the open file and read it."""
         before = path.stat().st_mtime_ns
         self.press("Control+s")
-        self.until(lambda: path.stat().st_mtime_ns != before, f"{path.name} to be saved")
+        # The file is emptied before it is written.
+        self.until(
+            lambda: path.stat().st_mtime_ns != before and not self.texts(".tab.active.dirty"), f"{path.name} saved"
+        )
         return path.read_bytes()
 
     def until(self, holds: Callable[[], bool], what: str, instead: Callable[[], object] = lambda: "") -> None:
@@ -198,19 +250,20 @@ class Workbench:
 
     def _ask_window(self, request: dict[str, Any]) -> None:
         """Ask as the command `code` does in a terminal of the workbench."""
-        path = max(Path(self._temporary).glob("vscode-ipc-*.sock"), key=lambda found: found.stat().st_mtime)
         with contextlib.closing(http.client.HTTPConnection("localhost", timeout=WAIT)) as connection:
             connection.sock = socket.socket(socket.AF_UNIX)
-            connection.sock.connect(str(path))
+            connection.sock.connect(str(self._socket))
             connection.request("POST", "/", json.dumps(request), {"Content-Type": "application/json"})
             answer = connection.getresponse()
             assert answer.status == 200, answer.read()
 
+    def processes(self) -> list[tuple[psutil.Process, list[str]]]:
+        """All processes of the VS Code server, with their command lines."""
+        return [(process, _words(process)) for process in processes_below(self.running.process.pid)]
+
     def server_processes(self) -> list[psutil.Process]:
-        """The language servers running under this workbench."""
-        return [
-            process for process in processes_below(self._server.pid) if _words(process)[1:3] == ["-m", "lsp_server"]
-        ]
+        """The language servers running from a module."""
+        return [process for process, words in self.processes() if words[1:3] == ["-m", "lsp_server"]]
 
 
 def processes_below(pid: int) -> list[psutil.Process]:

@@ -1,0 +1,185 @@
+"""How the extension finds a server, and what it says and does when there is none, or one that is of no use.
+
+The servers stand in for infill-ls, except where one is installed.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from stand_in import log_of, program, starts
+from workbench import Workbench
+
+AUTOMATIC = 2  # the trigger kind of an inline completion that nobody has asked for
+
+
+@pytest.fixture(scope="module")
+def on_path(scratch: Path) -> Iterator[str]:
+    """A server on the PATH."""
+    path = program(scratch / "bin" / "infill-ls", says="on_path")
+    yield path
+    Path(path).unlink()
+
+
+@pytest.fixture
+def bare(fresh: Workbench, offer: str, on_path: str) -> Iterator[Workbench]:
+    """The workbench with that server, which is up in a moment."""
+    if "Ready: on_path on" not in fresh.sentence():
+        fresh.command("Infill: Restart Engine")
+    fresh.close()
+    fresh.wait_for_model("on_path")
+    yield fresh
+    fresh.close_messages()
+    fresh.configure(serverPath=None)
+
+
+def test_where_a_server_is_looked_for(bare: Workbench, scratch: Path, on_path: str) -> None:
+    chosen = scratch / "home" / "interpreter"
+    set_server = program(scratch / "set", says="in_the_setting")
+    venv = program(bare.folder / ".venv" / "bin" / "python", says="in_the_workspace")
+    chosen.write_text(program(scratch / "conda" / "bin" / "python", says="of_the_interpreter"))
+    bare.wait_for_model("of_the_interpreter")  # as soon as it was chosen
+    bare.configure(serverPath=set_server)
+    bare.wait_for_model("in_the_setting")
+    bare.configure(serverPath=None)
+    bare.wait_for_model("of_the_interpreter")
+    chosen.unlink()
+    bare.wait_for_model("in_the_workspace")
+    Path(venv).unlink()
+    bare.command("Infill: Restart Engine")
+    bare.wait_for_model("on_path")
+    Path(on_path).rename(f"{on_path}.away")
+    bare.command("Infill: Restart Engine")
+    bare.until(lambda: len(bare.server_processes()) == 1, "the one that was installed")
+    Path(f"{on_path}.away").rename(on_path)
+    # Each was asked to shut down before the next was started, and none a second time.
+    assert [starts(path) for path in (set_server, venv)] == [1, 1]
+    assert "shutdown" in {message.get("method") for message in log_of(set_server)}
+
+
+def asked(path: str) -> list[int]:
+    """The trigger kinds of the ghost text that a stand-in was asked for."""
+    messages = [message for message in log_of(path) if message.get("method") == "textDocument/inlineCompletion"]
+    return [message["params"]["context"]["triggerKind"] for message in messages]
+
+
+def test_what_is_typed_before_the_model_is_ready(bare: Workbench, scratch: Path) -> None:
+    """Asked for once, when it is ready; and not at all where the user wants no ghost text unasked."""
+    for wanted, loading in ((True, "slow_one"), (False, "slow_two")):
+        loaded = scratch / f"{loading}.loaded"
+        server = program(scratch / loading, says=loading, loads_until=str(loaded))
+        bare.prefer({"editor.inlineSuggest.enabled": wanted})
+        bare.configure(serverPath=server)
+        bare.until(lambda: bare.status() == "Infill 50%", "a model that is being loaded", bare.status)
+        bare.open(f"{loading}.py", "x =│\n")
+        bare.type_text(" ")
+        bare.until(lambda server=server, wanted=wanted: len(asked(server)) == int(wanted), "a request")  # type: ignore[misc]
+        loaded.touch()
+        if wanted:
+            bare.wait_for_ghost(loading)
+        bare.wait_for_model(loading)
+        bare.command("Infill: Show Status")
+        bare.until(lambda: "Device    cpu" in bare.text(), "the status", bare.text)
+        assert asked(server) == ([AUTOMATIC] * 2 if wanted else [])
+    bare.prefer({})
+
+
+def test_an_older_server_is_used_and_told_of(bare: Workbench, scratch: Path) -> None:
+    older = program(scratch / "older", says="older", version="0.0.9", unknown=("infill/candidates",))
+    bare.configure(serverPath=older)
+    told = bare.wait_for_message("older than this extension")
+    assert "0.0.9" in told
+    assert "pip install --upgrade infill-ls" in told
+    assert len(bare.messages()) == 1
+    path = bare.open("older.py", "f(│wrong)\n")
+    bare.press("Control+Alt+Enter")
+    bare.until(lambda: bare.preview() == "older", "a preview", bare.preview)
+    bare.press("Escape")
+    for _ in "wrong":
+        bare.press("Shift+ArrowRight")
+    bare.press("Control+Alt+Enter")
+    bare.until(lambda: bare.preview() == "older", "a preview", bare.preview)
+    bare.press("Enter")
+    bare.until(lambda: "older" in bare.text(), "the choice in the text", bare.text)
+    assert bare.saved(path) == b"f(older)\n"
+
+
+def test_a_server_that_knows_no_candidates_at_all(bare: Workbench, scratch: Path) -> None:
+    unknown = ("infill/candidates", "textDocument/inlineCompletion")
+    bare.configure(serverPath=program(scratch / "no_candidates", says="nothing", unknown=unknown))
+    bare.wait_for_model("nothing")
+    bare.open("no_candidates.py", "f(│)\n")
+    bare.press("Control+Alt+Enter")
+    bare.until(lambda: any("pip install --upgrade infill-ls" in row for row in bare.rows()), "what to do", bare.rows)
+    bare.press("Escape")
+
+
+# what infill.serverPath names, and what the user is told
+BAD_SERVERS: dict[str, tuple[dict[str, Any] | str | None, str]] = {
+    "missing": (None, "which is no program that can be run"),
+    "crashing": ('import sys; sys.exit("out of order")', 'it ended with code 1, saying "out of order"'),
+    "chattering": ("print('hello'); import time; time.sleep(0.3)", "it ended with code 0"),
+    "another": ({"name": "other"}, 'is the language server "other", not infill-ls'),
+}
+
+
+@pytest.mark.parametrize("name", BAD_SERVERS)
+def test_a_server_that_cannot_be_used(bare: Workbench, scratch: Path, name: str) -> None:
+    what, told = BAD_SERVERS[name]
+    path = scratch / name
+    if isinstance(what, dict):
+        program(path, **what)
+    elif what:
+        path.write_text(f"#!/usr/bin/env python3\n{what}\n")
+        path.chmod(0o755)
+    bare.configure(serverPath=str(path))
+    bare.wait_for_message(told)
+    bare.wait_for_status("Infill: failed")
+    assert len(bare.messages()) == 1
+    file = bare.open(f"{name}_server.py", "x =│\n")
+    bare.type_text(" 1")
+    assert bare.saved(file) == b"x = 1\n"
+    bare.press("Control+Alt+Enter")
+    bare.wait_for_message("Infill cannot answer now.")
+    bare.close_messages()
+    bare.configure(serverPath=None)
+    bare.wait_for_model("on_path")
+
+
+def test_a_server_that_crashes_again_and_again(bare: Workbench, scratch: Path) -> None:
+    crashing = program(scratch / "falling", says="falling", dies_after=0.3)
+    bare.configure(serverPath=crashing)
+    told = bare.wait_for_message("the server stopped 4 times in three minutes; it ended with code 70")
+    assert "Doctor says what to mend" in told
+    bare.wait_for_status("Infill: failed")
+    assert len(bare.messages()) == 2  # this and the one that it is being started again
+    assert starts(crashing) == 4
+    path = bare.open("falling.py", "x =│\n")
+    bare.type_text(" 1")
+    assert bare.saved(path) == b"x = 1\n"
+    assert starts(crashing) == 4
+    program(scratch / "falling", says="mended")
+    bare.press_button("Restart")
+    bare.wait_for_model("mended")
+
+
+def test_an_installation_without_python_and_one_that_is_cancelled(bare: Workbench, scratch: Path) -> None:
+    python, away = scratch / "bin" / "python3", scratch / "python3"
+    [environment] = bare.environments.glob("env-*")
+    python.rename(away)
+    bare.command("Infill: Install Server")
+    assert "python3-venv" in bare.wait_for_message("It needs Python 3.11 or newer with venv, and found none.")
+    away.rename(python)
+    bare.press_button("Try Again")
+    bare.wait_for_message("making an environment")
+    bare.until(lambda: len(list(bare.environments.glob("env-*"))) == 2, "a second environment")
+    bare.command("Infill: Install Server")
+    bare.wait_for_message("is being installed already")
+    bare.press_button("Cancel")
+    bare.until(lambda: list(bare.environments.glob("env-*")) == [environment], "nothing left of it")
+    bare.until(lambda: not any("making" in message for message in bare.messages()), "the progress to go", bare.messages)
+    assert not [words for _, words in bare.processes() if str(bare.environments) in " ".join(words)]
+    assert (bare.environments / "current").read_text() == environment.name
+    assert not any("could not install" in message for message in bare.messages())
+    assert bare.status() == "Infill"
