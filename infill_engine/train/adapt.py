@@ -34,6 +34,7 @@ LEAST_HELD_OUT = 200  # tokens
 LAST_SHARE = 0.02  # of the peak rate, in the last step
 
 Batch = dict[str, Tensor]
+Precision = Callable[[], torch.autocast]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +42,10 @@ class AdaptSettings:
     """How a copy is trained. `peak` is a share of the trainer's learning rates, `looks` are spread over the time."""
 
     windows: int = 4
-    peak: float = 0.2
+    peak: float = 0.3
     warmup_steps: int = 8
-    looks: int = 6
-    judged_windows: int = 24
+    looks: int = 4
+    judged_windows: int = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +127,7 @@ def adapt(
     check_size(learned, held_out)
     settings = settings or AdaptSettings()
     place = torch.device(choose_device(device))
+    precision = _precision(place)
     warnings.filterwarnings("ignore", message="Mismatch dtype between input and weight")  # of mixed precision
     torch.manual_seed(0)
     network = load_network(base).requires_grad_().train().to(place)
@@ -135,7 +137,7 @@ def adapt(
         islice(_batches(held_out, settings, vocab, place), max(1, settings.judged_windows // settings.windows))
     )
     began = clock()
-    before = latest = held_out_loss(network, judged)
+    before = latest = _held_out_loss(network, judged, precision)
     best = _Best(before, copy.deepcopy(network.state_dict()))
     looks = tokens = steps = 0
     for batch in _batches(learned, settings, vocab, place):
@@ -144,10 +146,10 @@ def adapt(
             break
         if elapsed >= seconds * (looks + 1) / (settings.looks + 1):
             looks += 1
-            latest = _look(network, judged, best)
+            latest = _look(network, judged, precision, best)
         share = max(LAST_SHARE, 1 - elapsed / seconds) * min(1.0, (steps + 1) / settings.warmup_steps)
         set_rate(optimisers, settings.peak * share)
-        with _mixed_precision(place):
+        with precision():
             found = losses(network, batch, LossSettings(), canvases=True)
         found["total"].backward()
         torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
@@ -157,22 +159,13 @@ def adapt(
         steps += 1
         tokens += batch["tokens"].numel()
         report(Moment(tokens, found["canvas"].item(), latest, max(0.0, seconds - (clock() - began))))
-    _look(network, judged, best)
+    _look(network, judged, precision, best)
     network.load_state_dict(best.weights)
     return Adapted(network.eval().requires_grad_(False).cpu(), tokens, steps, before, best.loss)
 
 
-@torch.inference_mode()
-def held_out_loss(network: Duostream, judged: list[Batch]) -> float:
-    """The mean canvas loss over batches, in nats a token."""
-    place = network.tokens.weight.device
-    with _mixed_precision(place):
-        found = [canvas_loss(network, *network.streams(batch["tokens"]), batch).item() for batch in judged]
-    return sum(found) / len(found)
-
-
-def _look(network: Duostream, judged: list[Batch], best: _Best) -> float:
-    loss = held_out_loss(network, judged)
+def _look(network: Duostream, judged: list[Batch], precision: Precision, best: _Best) -> float:
+    loss = _held_out_loss(network, judged, precision)
     if loss < best.loss:
         best.loss, best.weights = loss, copy.deepcopy(network.state_dict())
     return loss
@@ -188,6 +181,15 @@ def _batches(part: Part, settings: AdaptSettings, vocab: int, place: torch.devic
         yield {name: torch.from_numpy(np.stack([each[name] for each in windows])).to(place) for name in windows[0]}
 
 
-def _mixed_precision(place: torch.device) -> torch.autocast:
-    """bfloat16 where it is the faster type; float16 would need its gradients scaled."""
-    return torch.autocast(place.type, torch.bfloat16, enabled=fastest_dtype(place.type) is torch.bfloat16)
+@torch.inference_mode()
+def _held_out_loss(network: Duostream, judged: list[Batch], precision: Precision) -> float:
+    """The mean canvas loss over batches, in nats a token."""
+    with precision():
+        found = [canvas_loss(network, *network.streams(batch["tokens"]), batch).item() for batch in judged]
+    return sum(found) / len(found)
+
+
+def _precision(place: torch.device) -> Precision:
+    """bfloat16 where it is the faster type, decided once; float16 would need its gradients scaled."""
+    enabled = fastest_dtype(place.type) is torch.bfloat16
+    return lambda: torch.autocast(place.type, torch.bfloat16, enabled=enabled)

@@ -125,7 +125,7 @@ def _reset(root: Path, *, as_json: bool) -> int:
 
 def _asked(model: str, holes: list[LineHole], seconds: float) -> tuple[Score, list[LineHole]]:
     """A model's score on as many holes as there is time for, and those holes."""
-    with say(f"asking {adapted.shown_name(model)} for {len(holes)} line ends"):
+    with say(f"asking for {len(holes)} line ends"):
         score = ask_all(load_engine(model, "auto"), holes, seconds)
     return score, holes[: score.holes]
 
