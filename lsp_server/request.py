@@ -20,9 +20,11 @@ LINES_AT_ONCE = 512  # joined, until there are enough characters
 
 
 def build_request(
-    snapshot: Snapshot, place: Place, settings: ServerSettings, others: Iterable[Snapshot] = ()
+    snapshot: Snapshot, place: Place, settings: ServerSettings, others: Iterable[Snapshot] = (), project: str = ""
 ) -> InfillRequest:
     """The request for the hole at `place`. `others` are open documents, nearest first; those of its language count.
+
+    `project` is text of files that are not open.
 
     Equal text around equal places gives equal requests, so that one can join another that is under way.
     """
@@ -30,7 +32,7 @@ def build_request(
     prefix, suffix = window_at(lines, row, column, WINDOW)
     tree, byte_offset = snapshot.syntax.at(lines, place) or (None, None)
     hole = hole_at(prefix, suffix, snapshot.language, tree, byte_offset)
-    drafts = find_drafts(prefix, suffix, list(_sources(snapshot, place, others)), hole)
+    drafts = find_drafts(prefix, suffix, list(_sources(snapshot, place, others, project)), hole)
     return InfillRequest(prefix, suffix, snapshot.language, hole, drafts, settings.candidates)
 
 
@@ -46,19 +48,21 @@ def build_request_with(
     selected: str,
     settings: ServerSettings,
     others: Iterable[Snapshot] = (),
+    project: str = "",
 ) -> InfillRequest:
     """The request for the hole right of `selected`, once that has replaced what is between two places."""
     edited = edited_lines(snapshot, Change(selected, start, end))
-    return build_request(edited, edited.cursor, settings, others)
+    return build_request(edited, edited.cursor, settings, others, project)
 
 
-def _sources(snapshot: Snapshot, place: Place, others: Iterable[Snapshot]) -> Iterator[str]:
+def _sources(snapshot: Snapshot, place: Place, others: Iterable[Snapshot], project: str) -> Iterator[str]:
     lines, (row, column) = snapshot.lines, place
     yield _up_to(lines, row, lines[row][:column])
     yield _from(lines, row + 1, lines[row][column:], AFTER_CHARS)
     near = (other for other in others if other.language == snapshot.language and other.uri != snapshot.uri)
     for other, _ in zip(near, range(OTHER_FILES), strict=False):
         yield _from(other.lines, 0, "", OTHER_CHARS)
+    yield project
 
 
 def _up_to(lines: tuple[str, ...], row: int, left: str) -> str:

@@ -15,6 +15,7 @@ from lsp_server.convert import Place
 from lsp_server.documents import Documents, EditKind, Snapshot
 from lsp_server.engine_client import Command, EngineClient, worker_command
 from lsp_server.excludes import is_excluded
+from lsp_server.project_text import ProjectText
 from lsp_server.settings import EngineChoice, ServerSettings
 from lsp_server.status import StatusReporter
 from lsp_server.tally import Tally
@@ -48,6 +49,7 @@ class Session:
     engine: EngineClient = field(init=False)
     tally: Tally = field(init=False)
     acceptance: Acceptance = field(init=False)
+    project: ProjectText = field(default_factory=ProjectText)
     _timer: asyncio.TimerHandle | None = None
     _warned: set[str] = field(default_factory=set)
     _tasks: "set[asyncio.Task[None]]" = field(default_factory=set)
@@ -90,10 +92,20 @@ class Session:
         """The open documents whose text may be shown in another one, the most recently changed first."""
         return [other for other in self.documents.snapshots() if self.refusal(other, invoked=True) is None]
 
+    def project_near(self, snapshot: Snapshot) -> str:
+        """Text of files around a document that need not be open. What is old is read again, for later."""
+        if not self.settings.search_project:
+            return ""
+        uri = snapshot.uri
+        if self.project.is_due(uri):
+            self.in_background(self.project.read(uri, snapshot.language, self.roots, self.settings.excludes))
+        return self.project.near(uri)
+
     def read_ahead(self, snapshot: Snapshot) -> None:
         """Pay for a document's first parse when it is opened, not at the first keystroke; then have the engine read."""
         if self.refusal(snapshot, invoked=True) is None:
             snapshot.syntax.at(snapshot.lines, _likely_place(snapshot))
+            self.project_near(snapshot)
             self.warm(snapshot)
 
     def warm(self, snapshot: Snapshot) -> None:
@@ -148,7 +160,8 @@ class Session:
             return
         from lsp_server.request import build_request
 
-        request = build_request(snapshot, snapshot.cursor, self.settings, self.neighbours())
+        near = self.project_near(snapshot)
+        request = build_request(snapshot, snapshot.cursor, self.settings, self.neighbours(), near)
         self.engine.speculate(snapshot.uri, request, due)
 
     def _on_trouble(self, sentence: str) -> None:

@@ -63,7 +63,8 @@ class ServerSettings:
 
     `languages` says yes or no by LSP language identifier; "*" is for those not named. `excludes` are patterns in
     .gitignore syntax, matched against paths inside the workspace. `show_threshold` is the least confidence, 0 to 1, of
-    the best candidate that is shown without being asked for. `completion_fallback` is read when a client introduces
+    the best candidate that is shown without being asked for. `search_project` looks for text like that around the
+    cursor in files of the workspace that are not open, too. `completion_fallback` is read when a client introduces
     itself; later it can only be switched off.
     """
 
@@ -73,6 +74,7 @@ class ServerSettings:
     candidates: int = 4
     show_threshold: float = 0.1
     excludes: tuple[str, ...] = DEFAULT_EXCLUDES
+    search_project: bool = True
     completion_fallback: Fallback = Fallback.AUTO
     engine: EngineChoice = field(default_factory=EngineChoice)
 
@@ -181,6 +183,7 @@ _READERS: dict[str, tuple[str, str, Callable[[object], object]]] = {
     "candidates": ("candidates", f"a whole number from 1 to {MOST_CANDIDATES}", _whole(1, MOST_CANDIDATES)),
     "showThreshold": ("show_threshold", "a number from 0 to 1", _share),
     "excludes": ("excludes", "a list of patterns in .gitignore syntax", _strings),
+    "searchProject": ("search_project", "true or false", _boolean),
     "completionFallback": ("completion_fallback", '"auto", true or false', _fallback),
     "model": ("model", 'a name such as "default", or the path of a model\'s folder', _name),
     "device": ("device", 'a device such as "auto", "cpu" or "cuda"', _name),

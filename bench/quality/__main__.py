@@ -193,7 +193,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--model", default="default")
     add("--device", default="auto")
     add("--systems", nargs="+", default=list(SYSTEMS), metavar="NAME", help=", ".join(SYSTEMS))
-    add("--project", action="store_true", help="open up to four files of the hole's folder too")
+    add("--project", action="store_true", help="search the other files of the package for drafts too")
     add("--cold", action="store_true", help="do not encode the text above the cursor's line beforehand")
     add("--parts", type=Path, default=Path("training/parts"), help="packed corpus for the n-gram counts")
     add("--ngram-parts", type=int, default=1, help="how many parts to count, about seven million tokens each")

@@ -18,7 +18,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from tree_sitter import Node
 
@@ -26,6 +26,7 @@ from bench.quality.metrics import is_trivial
 from bench.sources import SourceFile, download, read_packages
 from infill_engine import syntax
 from infill_engine.errors import InfillError, InputError
+from lsp_server.project_text import joined, nearest_first
 
 KINDS = ("line", "middle", "statement", "block")
 BLOCK_LINES = (2, 5)
@@ -49,7 +50,7 @@ Draw = Callable[["_File", random.Random], "tuple[int, int, int, int] | None"]
 class Task:
     """One hole: a document without the gold text, and the cursor in it (row and column in characters).
 
-    `cluster` is what the intervals are resampled by: a package or a problem. `others` are further open files.
+    `cluster` is what the intervals are resampled by: a package or a problem. `project` is the text of the files around.
     """
 
     id: str
@@ -61,7 +62,7 @@ class Task:
     gold: str
     trivial: bool = False
     language: str = "python"
-    others: tuple[str, ...] = ()
+    project: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +121,6 @@ def _task(file: _File, kind: str, span: tuple[int, int, int, int], project: Sequ
     gold = gold[: len(gold) - len(lines[end_row]) + end_column] if gold else lines[row][column:end_column]
     joined = lines[row][:column] + lines[end_row][end_column:]
     text = "\n".join([*lines[:row], joined, *lines[end_row + 1 :]])
-    others = [other for other in project if other is not file and _folder(other) == _folder(file)][:4]
     source = file.source
     return Task(
         id=f"{source.path}:{row + 1}:{column + 1}:{kind}",
@@ -131,12 +131,16 @@ def _task(file: _File, kind: str, span: tuple[int, int, int, int], project: Sequ
         column=column,
         gold=gold,
         trivial=is_trivial(gold),
-        others=tuple(other.source.text for other in others),
+        project=_around(file, project),
     )
 
 
-def _folder(file: _File) -> str:
-    return file.source.path.rpartition("/")[0]
+def _around(file: _File, project: Sequence[_File]) -> str:
+    """The other files of a package, nearest first, as the server would have read them."""
+    own = PurePosixPath(file.source.path)
+    others = [PurePosixPath(other.source.path) for other in project if other is not file]
+    texts = {PurePosixPath(other.source.path): other.source.text for other in project}
+    return joined([texts[path] for path in nearest_first(own, others)])
 
 
 def _pool(file: _File, kind: str) -> Sequence[object]:

@@ -71,13 +71,10 @@ class WatchedEngine(Engine):
 
 
 def ask(task: Task, candidates: int) -> Question:
-    """The request exactly as the server builds it, for the task's document with its other files open."""
-    documents = Documents()
-    for number, text in enumerate(task.others):
-        documents.open(f"file:///bench/other{number}.py", task.language, text)
-    snapshot = documents.open("file:///bench/hole.py", task.language, task.text)
+    """The request exactly as the server builds it, for the task's document in its project."""
+    snapshot = Documents().open("file:///bench/hole.py", task.language, task.text)
     place = (task.row, task.column)
-    request = build_request(snapshot, place, ServerSettings(candidates=candidates), documents.snapshots())
+    request = build_request(snapshot, place, ServerSettings(candidates=candidates), project=task.project)
     assert request.hole is not None
     return Question(task, request, request.hole)
 

@@ -28,7 +28,7 @@ from lsp_server import adapted
 from lsp_server.commands.asking import load_engine
 from lsp_server.commands.line_trial import LineHole, Score, ask_all, draw_holes
 from lsp_server.commands.listing import console_of, say
-from lsp_server.commands.project_files import Project, ProjectFile, characters_of, read_project
+from lsp_server.project_files import Project, ProjectFile, characters_of, read_project
 from lsp_server.settings import DEFAULT_EXCLUDES
 
 if TYPE_CHECKING:

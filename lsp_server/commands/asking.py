@@ -13,6 +13,9 @@ from infill_engine.types import Answer
 from infill_engine.worker.__main__ import set_threads
 from lsp_server import adapted
 from lsp_server.commands.place import Opened
+from lsp_server.documents import Snapshot
+from lsp_server.excludes import path_of
+from lsp_server.project_text import project_of, read_around
 from lsp_server.request import build_request
 from lsp_server.settings import ServerSettings
 
@@ -60,8 +63,15 @@ def ask(engine: "Engine", opened: Opened, candidates: int, budget_ms: int, watch
     """Ask for the hole at a place. Surroundings that are new to the engine are read within the budget."""
     parser_for(opened.snapshot.language)  # a running server has loaded the grammar
     settings = ServerSettings(budget_ms=budget_ms, candidates=candidates)
+    project = _project_near(opened.snapshot, settings)  # a running server has read that too
     began = monotonic()
-    request = build_request(opened.snapshot, opened.place, settings)
+    request = build_request(opened.snapshot, opened.place, settings, project=project)
     answer = engine.answer(request, Deadline(began + budget_ms / 1000), watch)
     elapsed_ms = (monotonic() - began) * 1000
     return Asked(answer, budget_ms, elapsed_ms, adapted.shown_name(engine.name), engine.device)
+
+
+def _project_near(snapshot: Snapshot, settings: ServerSettings) -> str:
+    path = Path(path_of(snapshot.uri))
+    root = project_of(path)
+    return read_around(path, snapshot.language, root, settings.excludes) if root else ""

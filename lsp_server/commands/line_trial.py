@@ -13,7 +13,7 @@ from infill_engine.deadline import Deadline
 from infill_engine.syntax import parse
 from infill_engine.types import InfillRequest
 from lsp_server.commands.place import open_text
-from lsp_server.commands.project_files import ProjectFile
+from lsp_server.project_files import ProjectFile
 from lsp_server.request import build_request
 from lsp_server.settings import ServerSettings
 

@@ -21,7 +21,7 @@ from lsp_server.__main__ import main
 from lsp_server.commands import adapt as command
 from lsp_server.commands.adapt import Measured, is_better
 from lsp_server.commands.line_trial import Score, draw_holes
-from lsp_server.commands.project_files import Project, read_project
+from lsp_server.project_files import Project, read_project
 from lsp_server.settings import DEFAULT_EXCLUDES
 
 REPOSITORY = Path(__file__).parents[3]

@@ -1,4 +1,4 @@
-"""A project's own source files as texts to learn from: what git would list, less what may hold secrets or is no source.
+"""A project's own source files as texts: what git would list, less what may hold secrets or is no source.
 
 Excluded files are not even opened. The order is by a hash of the path, so that any first so many are a fair sample and
 the files held out stay the same ones while a project grows.
@@ -90,7 +90,7 @@ def read_project(root: Path, excludes: tuple[str, ...], most_characters: int) ->
         if characters >= most_characters:
             project.beyond += 1
             continue
-        text = _read(root / path, project.skipped)
+        text = read_source(root / path, project.skipped)
         if text is None:
             continue
         digest = hashlib.sha256(text.encode()).digest()
@@ -105,7 +105,7 @@ def read_project(root: Path, excludes: tuple[str, ...], most_characters: int) ->
 
 def _sources(root: Path, excludes: tuple[str, ...], skipped: Counter[str]) -> Iterator[tuple[PurePosixPath, str]]:
     """Relative paths and languages of the files that may be read, judged by their names."""
-    for number, path in enumerate(_listed(root, skipped)):
+    for number, path in enumerate(listed(root, skipped)):
         if number >= MOST_LISTED:
             skipped[f"or more after the first {MOST_LISTED:,} files"] = 1
             return
@@ -118,7 +118,11 @@ def _sources(root: Path, excludes: tuple[str, ...], skipped: Counter[str]) -> It
             yield path, language
 
 
-def _listed(root: Path, skipped: Counter[str]) -> Iterator[PurePosixPath]:
+def listed(root: Path, skipped: Counter[str]) -> Iterator[PurePosixPath]:
+    """Relative paths of what git lists there, or where there is no git, of all but hidden and foreign folders.
+
+    Raises InputError for a folder that cannot be listed.
+    """
     try:
         with os.scandir(root):
             pass
@@ -161,7 +165,7 @@ def _is_foreign(folder: Path) -> bool:
     return name.startswith(".") or name in _SKIPPED_FOLDERS or (folder / "pyvenv.cfg").exists()
 
 
-def _read(path: Path, skipped: Counter[str]) -> str | None:
+def read_source(path: Path, skipped: Counter[str]) -> str | None:
     """The text with LF line ends; None, and the reason counted, if it is none to learn from."""
     try:
         if path.is_symlink() or not path.is_file():

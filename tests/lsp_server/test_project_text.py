@@ -1,0 +1,108 @@
+"""The text of files that nobody has open: which, in which order, and that lines are found in them."""
+
+import asyncio
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from lsp_server import project_text
+from lsp_server.documents import Snapshot
+from lsp_server.project_text import ProjectText, project_of, read_around
+from lsp_server.question import at
+from lsp_server.server import create_server
+from lsp_server.session import Session
+from lsp_server.settings import DEFAULT_EXCLUDES, ServerSettings
+
+LINE = "connection = open_connection(host, port)\n"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    for name, text in {
+        "app/views/here.py": "own = 1\n",
+        "app/views/beside.py": "beside = 1\n",
+        "app/models.py": "above = 1\n",
+        "lib/other/far.py": "far = 1\n",
+        "app/views/page.js": "let script = 1\n",
+        "app/views/secrets.py": "secret = 1\n",
+        "node_modules/app/x.py": "foreign = 1\n",
+        "app/views/ignored.py": "ignored = 1\n",
+        ".gitignore": "ignored.py\nnode_modules/\n",
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def words(text: str) -> list[str]:
+    return [line.split()[0] for line in text.splitlines() if line]
+
+
+def test_the_nearest_files_of_the_language_come_first(project: Path) -> None:
+    subprocess.run(["git", "init", "-q", project], check=True)
+    near = read_around(project / "app/views/here.py", "python", project, DEFAULT_EXCLUDES)
+    assert words(near) == ["beside", "above", "far"]
+
+
+def test_without_git_foreign_folders_are_left_out(project: Path) -> None:
+    near = read_around(project / "app/views/here.py", "python", project, DEFAULT_EXCLUDES)
+    assert words(near) == ["beside", "ignored", "above", "far"]
+
+
+def test_only_so_much_is_read(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(project_text, "MOST_CHARS", 14)
+    near = read_around(project / "lib/other/new.py", "python", project, ())
+    assert words(near) == ["far", "above"]
+
+
+def test_a_folder_that_is_gone_has_no_text(tmp_path: Path) -> None:
+    assert read_around(tmp_path / "gone/a.py", "python", tmp_path / "gone", ()) == ""
+
+
+@pytest.mark.parametrize(("mark", "found"), [(".git", True), ("pyproject.toml", True), ("notes.txt", False)])
+def test_a_project_is_known_by_its_marks(tmp_path: Path, mark: str, found: bool) -> None:
+    (tmp_path / "a/b").mkdir(parents=True)
+    (tmp_path / mark).write_text("")
+    assert (project_of(tmp_path / "a/b/c.py") == tmp_path) is found
+
+
+def opened(session: Session, folder: Path, text: str = "") -> Snapshot:
+    return session.documents.open((folder / "app/new.py").as_uri(), "python", text or LINE[:29])
+
+
+async def settled(session: Session) -> None:
+    while session._tasks:
+        await asyncio.sleep(0.01)
+
+
+async def drafts(session: Session, snapshot: Snapshot) -> list[str]:
+    session.project_near(snapshot)
+    await settled(session)
+    return [draft.text for draft in at(session, snapshot, (0, len(snapshot.lines[0]))).request.drafts or ()]
+
+
+@pytest.mark.parametrize(
+    ("roots", "search", "expected"), [(True, True, ["host, port)"]), (True, False, []), (False, True, [])]
+)
+async def test_lines_are_found_in_files_of_the_workspace(
+    project: Path, roots: bool, search: bool, expected: list[str]
+) -> None:
+    (project / "app/net.py").write_text(LINE)
+    _, session = create_server()
+    session.roots = (str(project),) if roots else ()
+    session.settings = ServerSettings(search_project=search)
+    assert await drafts(session, opened(session, project)) == expected
+
+
+async def test_what_is_old_is_read_again(project: Path) -> None:
+    now = [0.0]
+    _, session = create_server()
+    session.project = ProjectText(clock=lambda: now[0])
+    session.roots = (str(project),)
+    snapshot = opened(session, project)
+    assert await drafts(session, snapshot) == []
+    (project / "app/net.py").write_text(LINE)
+    assert await drafts(session, snapshot) == []
+    now[0] += project_text.OLD_SECONDS + 1
+    assert await drafts(session, snapshot) == ["host, port)"]
