@@ -4,7 +4,9 @@
 
 A logistic regression, by Newton's method, on everything the engine weighed (not only what it showed): was the guess
 the gold text, or, for a partial one, at least the first half of it? Fitted on every other package or problem, reported
-on the rest. Laid beside a model's weights, the file is what the engine uses for that model.
+on the rest. Laid beside a model's weights, the file is what the engine uses for that model. With it comes the least
+confidence from which on so many of the first candidates that are shown are right as --precision asks for: the default
+of the server's show threshold.
 """
 
 import argparse
@@ -44,17 +46,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("results", type=Path, help="raw results of python -m bench.quality")
     parser.add_argument("--out", type=Path, required=True, help="calibration.json, to be laid beside the model")
     parser.add_argument("--system", default="engine")
+    parser.add_argument("--precision", type=float, default=0.6, help="share of shown first candidates to be right")
     parser.add_argument("--all", action="store_true", help="after the report, fit on all of the results")
     options = parser.parse_args(sys.argv[1:] if arguments is None else arguments)
     try:
         outcomes = [found for found in read_outcomes(options.results) if found.system == options.system]
         fitting, reporting = halves(outcomes)
         fitted = fit(guesses_of(fitting))
+        threshold = gate(fitted, guesses_of(fitting), options.precision)
         result = {
             "fitted_on": len(fitting),
             "reported_on": len(reporting),
             "built_in": worth(Calibration(), guesses_of(reporting)),
             "fitted": worth(fitted, guesses_of(reporting)),
+            "gate": {"threshold": threshold, **shown(fitted, guesses_of(reporting), threshold)},
         }
         if options.all:
             fitted = fit(guesses_of(outcomes))
@@ -125,17 +130,10 @@ def worth(calibration: Calibration, guesses: Guesses) -> dict[str, Any]:
 
     `first_right` ranks as the engine does: a guess that breaks the syntax comes after every one that does not.
     """
-    weights = asdict(calibration)
-    scores = guesses.features @ np.array([weights[name] for name in NAMES]) + calibration.bias
-    probability = np.clip(_logistic(scores), 1e-6, 1 - 1e-6)
+    probability = _probability(calibration, guesses)
     loss = -np.mean(guesses.right * np.log(probability) + (1 - guesses.right) * np.log(1 - probability))
     bins = metrics.reliability(probability.tolist(), [bool(value) for value in guesses.right])
-    breaks = guesses.features[:, NAMES.index("new_faults")] >= BREAKS
-    holes = np.unique(guesses.hole)
-    firsts = []
-    for number in holes:
-        members = np.flatnonzero(guesses.hole == number)
-        firsts.append(min(members, key=lambda member: (breaks[member], -probability[member])))
+    firsts = _firsts(probability, guesses)
     return {
         "guesses": len(guesses.right),
         "log_loss": round(float(loss), 4),
@@ -145,6 +143,44 @@ def worth(calibration: Calibration, guesses: Guesses) -> dict[str, Any]:
         "first_confidence": round(float(probability[firsts].mean()), 4),
         "bins": bins,
     }
+
+
+def gate(calibration: Calibration, guesses: Guesses, precision: float) -> float:
+    """The least confidence, in hundredths, from which on at least that share of first guesses is right; else 1."""
+    for hundredths in range(1, 100):
+        kept = shown(calibration, guesses, hundredths / 100)
+        if kept["right"] >= precision and kept["holes"]:
+            return hundredths / 100
+    return 1.0
+
+
+def shown(calibration: Calibration, guesses: Guesses, threshold: float) -> dict[str, Any]:
+    """How many holes have a first guess at least so confident, their share of all, and the share that is right."""
+    probability = _probability(calibration, guesses)
+    firsts = _firsts(probability, guesses)
+    kept = [first for first in firsts if probability[first] >= threshold]
+    return {
+        "holes": len(kept),
+        "share": round(len(kept) / len(firsts), 4),
+        "right": round(float(guesses.right[kept].mean()), 4) if kept else 0.0,
+    }
+
+
+def _firsts(probability: Floats, guesses: Guesses) -> list[int]:
+    """Each hole's first guess as the engine ranks them."""
+    breaks = guesses.features[:, NAMES.index("new_faults")] >= BREAKS
+    firsts = []
+    for number in np.unique(guesses.hole):
+        members = np.flatnonzero(guesses.hole == number)
+        firsts.append(int(min(members, key=lambda member: (breaks[member], -probability[member]))))
+    return firsts
+
+
+def _probability(calibration: Calibration, guesses: Guesses) -> Floats:
+    weights = asdict(calibration)
+    scores = guesses.features @ np.array([weights[name] for name in NAMES]) + calibration.bias
+    clipped: Floats = np.clip(_logistic(scores), 1e-6, 1 - 1e-6)
+    return clipped
 
 
 def _logistic(scores: Floats) -> Floats:

@@ -9,7 +9,7 @@ import pytest
 from bench.json_lines import COMMITTED_BYTES, write_lines
 from bench.percentiles import percentile, spread
 from bench.quality.__main__ import main, measure
-from bench.quality.calibrate import Guesses, fit, guesses_of, halves, worth
+from bench.quality.calibrate import NAMES, Guesses, fit, gate, guesses_of, halves, shown, worth
 from bench.quality.decode import generate
 from bench.quality.holes import KINDS, Task, draw_tasks
 from bench.quality.lengths import fixed_slots
@@ -163,7 +163,7 @@ def test_generation_ends_where_the_hole_does(
 
 def test_a_calibration_learns_what_matters_and_stays_honest() -> None:
     rng = np.random.default_rng(0)
-    features = rng.normal(size=(4000, 10))
+    features = rng.normal(size=(4000, len(NAMES)))
     features[:, 4] = 0.0  # never breaks the syntax
     truth = 1 / (1 + np.exp(-(2 * features[:, 0] - 1)))
     guesses = Guesses(features, (rng.random(4000) < truth).astype(float), np.arange(4000) // 4)
@@ -173,6 +173,19 @@ def test_a_calibration_learns_what_matters_and_stays_honest() -> None:
     assert abs(fitted.tokens) < 0.2
     assert fitted.new_faults == 0  # never seen, so nothing is known of it
     assert worth(fitted, guesses)["ece"] < 0.03 < worth(Calibration(), guesses)["ece"]
+
+
+def test_the_gate_is_the_least_confidence_that_keeps_what_is_shown_right() -> None:
+    confidence = np.linspace(0.01, 0.99, 99)
+    features = np.zeros((99, len(NAMES)))
+    features[:, NAMES.index("mean_logprob")] = np.log(confidence / (1 - confidence))
+    right = (confidence >= 0.5).astype(float)  # below one half nothing is, above everything
+    guesses = Guesses(features, right, np.arange(99))
+    plain = Calibration(bias=0.0, mean_logprob=1.0)
+    assert gate(plain, guesses, 1.0) == pytest.approx(0.5, abs=0.011)
+    threshold = gate(plain, guesses, 0.6)
+    assert shown(plain, guesses, threshold)["right"] >= 0.6 > shown(plain, guesses, threshold - 0.02)["right"]
+    assert gate(plain, Guesses(features, np.zeros(99), np.arange(99)), 0.6) == 1.0
     assert Calibration.from_json(fitted.to_json()) == fitted
 
 
