@@ -55,15 +55,23 @@ class Engine:
         self._reserve = Reserve(self.settings.sampler.reserve_ms)
 
     @classmethod
-    def load(cls, name: str = "default", *, device: str = "auto", progress: Progress | None = None) -> "Engine":
+    def load(
+        cls,
+        name: str = "default",
+        *,
+        device: str = "auto",
+        progress: Progress | None = None,
+        settings: EngineSettings | None = None,
+    ) -> "Engine":
         """Loads a model by name or folder and warms it up, so that the first keystroke pays for neither.
 
         Raises ModelNotFoundError, ModelDamagedError, or InputError for a device that is not there.
         """
         report = progress or (lambda _detail, _fraction: None)
         report("reading the model", 0.1)
-        family = load_family(name, device)
-        engine = cls(family, name, _calibration_of(name))
+        settings = settings or EngineSettings()
+        family = load_family(name, device, settings.model)
+        engine = cls(family, name, _calibration_of(name), settings)
         report("warming up", 0.6)
         engine._warm_up()
         report("ready", 1.0)
@@ -148,7 +156,7 @@ class Engine:
         rows = plan_rows(
             self.family, lengths, drafts, written, partial_word, request.candidates, self.settings.max_slots
         )
-        rows = affordable(rows, self._costs, deadline.remaining_ms() - settings.reserve_ms)
+        rows = affordable(self.family, context, rows, self._costs, deadline.remaining_ms() - settings.reserve_ms)
         if not rows:
             return []
         canvas = canvas_of(rows, self.family.spec.mask_id)
@@ -161,7 +169,7 @@ class Engine:
             return [_unread(draft) for draft in drafts] or None
         return [
             *guesses_of(self.family, step, rows, partial_word, settings),
-            *_originals(step, rows, drafts),
+            *_originals(self.family, step, rows, drafts),
             *self._as_written(step, rows, partial_word),
         ]
 
@@ -211,7 +219,7 @@ def _cleaned(guesses: list[Guess], request: InfillRequest, hole: Hole) -> list[G
     return [replace(guess, text=text) for guess, text in texts if text is not None]
 
 
-def _originals(step: Step, rows: list[Row], drafts: tuple[Draft, ...]) -> list[Guess]:
+def _originals(family: ModelFamily, step: Step, rows: list[Row], drafts: tuple[Draft, ...]) -> list[Guess]:
     """The drafts as they were found, with what the model thought of them before it changed anything."""
     originals = []
     for number, row in enumerate(rows):
@@ -224,7 +232,7 @@ def _originals(step: Step, rows: list[Row], drafts: tuple[Draft, ...]) -> list[G
                     float(logprobs.mean()),
                     float(logprobs.min()),
                     row.length_logprob,
-                    tokens=row.slots - 1,
+                    tokens=max(1, row.slots - int(family.spec.copies_end)),
                     matched=draft.matched,
                     steps=1,
                     source=Source.RETRIEVAL,

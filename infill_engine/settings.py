@@ -31,9 +31,26 @@ class SamplerSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class ModelSettings:
+    """How a published model is run; the default model has nothing to set.
+
+    `probe_lengths` asks a diffusion model in one pass how long the hole is, instead of trying usual lengths.
+    `reuse_context` keeps what a bidirectional model computed for the context in the first step of a request: faster,
+    and approximate, since the context then does not see what the later steps decide.
+    """
+
+    dtype: str = "auto"  # or float32, bfloat16, float16
+    prefix_tokens: int = 768
+    suffix_tokens: int = 384
+    probe_lengths: bool = True
+    reuse_context: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class EngineSettings:
-    """Everything about the engine that is not the model."""
+    """Everything about the engine and how it runs the model."""
 
     sampler: SamplerSettings = field(default_factory=SamplerSettings)
+    model: ModelSettings = field(default_factory=ModelSettings)
     max_slots: int = 24  # longest canvas, in tokens
     cached_answers: int = 512

@@ -1,5 +1,6 @@
 """The encoded tokens of context streams, found again by how far their tokens agree."""
 
+from collections.abc import Sequence
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -7,6 +8,8 @@ from numpy.typing import NDArray
 
 State = TypeVar("State")
 Ints = NDArray[np.int64]
+
+BLOCK = 64  # tokens
 
 
 class StreamCache(Generic[State]):
@@ -34,6 +37,12 @@ class StreamCache(Generic[State]):
             if shared_length(cached, ids) < 0.7 * min(len(cached), len(ids))
         ][-(self._size - 1) :]
         self._entries.append((ids, state))
+
+
+def cut_in_blocks(ids: Sequence[int], most: int) -> Ints:
+    """The last tokens of `ids`, at most `most`. The far end is cut in whole blocks, so that the cut seldom moves."""
+    excess = max(0, len(ids) - most)
+    return np.array(ids[-(-excess // BLOCK) * BLOCK :], dtype=np.int64)
 
 
 def shared_length(one: Ints, other: Ints) -> int:

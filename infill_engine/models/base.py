@@ -36,9 +36,21 @@ class Corruption(StrEnum):
     UNIFORM = "uniform"
 
 
+class Order(StrEnum):
+    """In which order the slots of a row may be decided."""
+
+    ANY = "any"
+    LEFT_TO_RIGHT = "left_to_right"  # each slot's prediction rests on those before it, and on none after
+
+
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """The facts about a family that the denoising loop needs."""
+    """The facts about a family that the denoising loop needs.
+
+    A row that is longer than its text ends in `eos_id`; where `copies_end` is false, a copied text is not given one,
+    because the model reads on behind it. A slot that comes out as `delete_id` vanishes, one that comes out as
+    `expand_id` becomes two open ones: between two steps such rows change their length.
+    """
 
     name: str
     corruption: Corruption
@@ -47,6 +59,10 @@ class Spec:
     eos_id: int
     max_slots: int
     branches: bool = True  # whether rows beyond the proposed lengths are worth trying
+    order: Order = Order.ANY
+    copies_end: bool = True
+    expand_id: int | None = None
+    delete_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +112,8 @@ class Vocabulary(Protocol):
 
     def bytes_of(self, token: int) -> bytes: ...
 
-    def breaks_line(self) -> Ints:
-        """Tokens that contain a line break."""
+    def breaks_line(self, *, at_once: bool = False) -> Ints:
+        """Tokens that contain a line break; with `at_once` only those with nothing but blanks before it."""
         ...
 
     def never(self) -> Ints:
@@ -144,3 +160,17 @@ class ReadsOn(Protocol):
         Asks `go_on` before every token; what is not finished when it says no is left out.
         """
         ...
+
+
+@runtime_checkable
+class CountsWork(Protocol):
+    """What a family offers whose steps compute something else than the slots of the canvas."""
+
+    def step_size(self, context: Context, lengths: Sequence[int], number: int) -> int:
+        """How many positions step `number` (from 0) over rows of so many slots computes: what its cost grows with."""
+        ...
+
+
+def step_size(family: ModelFamily, context: Context, lengths: Sequence[int], number: int) -> int:
+    """How many positions a step computes: what the family counts, or else the slots."""
+    return family.step_size(context, lengths, number) if isinstance(family, CountsWork) else sum(lengths)

@@ -60,7 +60,7 @@ class ByteVocabulary:
     def bytes_of(self, token: int) -> bytes:
         return bytes([token]) if token < MASK else b""
 
-    def breaks_line(self) -> Ints:
+    def breaks_line(self, *, at_once: bool = False) -> Ints:  # noqa: ARG002
         return np.array([ord("\n")])
 
     def never(self) -> Ints:

@@ -43,11 +43,11 @@ class TokenizerVocabulary:
     """Implements `infill_engine.models.base.Vocabulary` over a tokenizer's files.
 
     `path` is a tokenizer.json, or where one would be: without it, vocab.json and merges.txt beside it are read, as
-    Qwen2 and its descendants have them. `end` is the token that ends a hole, by name or number; `width` that of the
-    logits, where it exceeds the tokens there are. Raises ModelDamagedError.
+    Qwen2 and its descendants have them. `end` is the number of the token that ends a hole, where it is known from the
+    beginning; `width` that of the logits, where it exceeds the tokens there are. Raises ModelDamagedError.
     """
 
-    def __init__(self, path: Path, *, end: str | int, width: int = 0) -> None:
+    def __init__(self, path: Path, *, end: int = -1, width: int = 0) -> None:
         self._path = path
         self._tokenizer = _read(path)
         self._pieces = bool(getattr(self._tokenizer.model, "byte_fallback", False))
@@ -58,14 +58,15 @@ class TokenizerVocabulary:
             )
         self._added = self._read_added()
         _make_exact(self._tokenizer, self._pieces, [self._added[token] for token in self._steering])
-        found = self.id_of(end) if isinstance(end, str) else end
-        if found is None:
-            raise ModelDamagedError(f"{path} has no token {end}, which this model needs to end a hole; {REMEDY}")
-        self.end: int = found
+        self.end = end
         self._width = max(width, self._size)
 
     def __len__(self) -> int:
         return self._width
+
+    def ended_by(self, name: str) -> None:
+        """Makes the special token `name` the one that ends a hole, before any table is asked for."""
+        (self.end,) = self.need(name)
 
     def id_of(self, name: str) -> int | None:
         """The number of a special token, by its name."""
@@ -115,8 +116,8 @@ class TokenizerVocabulary:
     def bytes_of(self, token: int) -> bytes:
         return self._bytes[token] if token < self._size else b""
 
-    def breaks_line(self) -> Ints:
-        return self._breaking
+    def breaks_line(self, *, at_once: bool = False) -> Ints:
+        return self._breaking_at_once if at_once else self._breaking
 
     def never(self) -> Ints:
         return self._never
@@ -180,6 +181,11 @@ class TokenizerVocabulary:
         return np.array([token for token, data in enumerate(self._bytes) if b"\n" in data], np.int64)
 
     @cached_property
+    def _breaking_at_once(self) -> Ints:
+        found = [token for token in self._breaking.tolist() if self._bytes[token].lstrip(b" \t\r").startswith(b"\n")]
+        return np.array(found, np.int64)
+
+    @cached_property
     def _sorted(self) -> tuple[list[bytes], Ints]:
         """The tokens that are text in order of their bytes."""
         order = sorted((data, token) for token, data in enumerate(self._bytes) if data)
@@ -195,6 +201,19 @@ class TokenizerVocabulary:
         longer = tokens[first : bisect_left(data, start[:-1] + bytes([start[-1] + 1]), first)]
         places = [(at, size) for size in range(1, len(start)) if (at := bisect_left(data, start[:size])) < len(data)]
         return longer, np.array([tokens[at] for at, size in places if data[at] == start[:size]], np.int64)
+
+
+def mask_name(folder: Path) -> str:
+    """What the tokenizer in `folder` calls its mask token; "" if it has none."""
+    for file in ("tokenizer_config.json", "special_tokens_map.json"):
+        path = folder / file
+        try:
+            named = json.loads(path.read_text(encoding="utf-8")).get("mask_token") if path.is_file() else None
+        except (ValueError, OSError, AttributeError) as error:
+            raise ModelDamagedError(f"{path} cannot be read ({error}); {REMEDY}") from error
+        if named:
+            return str(named["content"] if isinstance(named, dict) else named)
+    return ""
 
 
 def _read(path: Path) -> Tokenizer:

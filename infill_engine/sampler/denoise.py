@@ -2,6 +2,9 @@
 
     canvas, all open ──▶ predict ──▶ commit the sure, doubt the wrong ──▶ … ──▶ nothing open, or no time left
 
+Families whose slots depend on those before them are asked for the first open slot of each row only, and a row is done
+at its first end; everything else is the same (`_wanted_in_order`, `_keep_order`).
+
 The loop is anytime: after every step the canvas together with the last predictions is an answer. It is asked between
 two steps whether the deadline still allows another one, and never starts a step that the measured cost says cannot end.
 """
@@ -16,8 +19,9 @@ from numpy.typing import NDArray
 
 from infill_engine.canvas.canvas import Canvas, State
 from infill_engine.deadline import CostModel, Deadline
-from infill_engine.models.base import Context, Continuation, ModelFamily
+from infill_engine.models.base import Context, Continuation, ModelFamily, Order, Spec, step_size
 from infill_engine.sampler.readout import Readout, read
+from infill_engine.sampler.resize import copies_of_slots, resize
 from infill_engine.sampler.rules import Rules
 from infill_engine.sampler.unmasking import to_commit, to_doubt
 from infill_engine.settings import SamplerSettings
@@ -74,36 +78,40 @@ def denoise(
     """Yields the canvas, better after every step, until all is decided or time is up. May yield nothing at all."""
     noise = _Noise(rows, settings.temperature, seed=zlib.crc32(canvas.ids.tobytes()) ^ context.tokens)
     state = _nothing_yet(canvas)
-    while state.number < settings.max_steps:
-        cost = costs.predict_ms(canvas.slots)
-        steps_left = _steps_left(deadline, settings, state.number, cost)
-        wanted = _wanted(canvas, doubting=steps_left > 1)
+    ordered = family.spec.order is Order.LEFT_TO_RIGHT
+    most_steps = int(canvas.lengths.max(initial=0)) if ordered else settings.max_steps
+    while state.number < most_steps:
+        size = step_size(family, context, canvas.lengths.tolist(), state.number)
+        cost = costs.predict_ms(size)
+        later_cost = costs.predict_ms(step_size(family, context, canvas.lengths.tolist(), state.number + 1))
+        time_ms = deadline.remaining_ms() - settings.reserve_ms
+        steps_left = max(1, min(most_steps - state.number, 1 + int((time_ms - cost) / max(later_cost, 0.01))))
+        rules.may_grow = steps_left > 1
+        wanted = _wanted_in_order(canvas) if ordered else _wanted(canvas, doubting=steps_left > 1)
         if not len(wanted) or not deadline.allows(cost + settings.reserve_ms):
             return
         started = deadline.clock()
         logits = family.denoise(context, kind, canvas, wanted)
         logits = rules.apply(family, logits, canvas, wanted.tolist())
         readout = read(logits, canvas.ids[wanted], noise.of(canvas.row[wanted], logits))
-        costs.observe(canvas.slots, (deadline.clock() - started) * 1000)
+        costs.observe(size, (deadline.clock() - started) * 1000)
         before = canvas.ids.copy()
         _decide(canvas, wanted, readout, rows, rules, settings, steps_left, first=state.number == 0)
+        if ordered:
+            _keep_order(canvas, rules)
         rules.advance(family, canvas)
         if state.number == 0:
             state.draft_logprob[wanted] = readout.held_logprob
         state.number += 1
         state.predicted[wanted], state.predicted_logprob[wanted] = readout.best, readout.best_logprob
         state.changed = before != canvas.ids
+        _resize(state, family.spec, rules)
         yield state
 
 
 def _nothing_yet(canvas: Canvas) -> Step:
     unknown = np.full(canvas.slots, -1e4, np.float32)
     return Step(0, canvas, canvas.ids.copy(), unknown, unknown.copy(), np.ones(canvas.slots, bool))
-
-
-def _steps_left(deadline: Deadline, settings: SamplerSettings, done: int, cost_ms: float) -> int:
-    affordable = int((deadline.remaining_ms() - settings.reserve_ms) / max(cost_ms, 0.01))
-    return max(1, min(settings.max_steps - done, affordable))
 
 
 def _wanted(canvas: Canvas, *, doubting: bool) -> Ints:
@@ -113,6 +121,46 @@ def _wanted(canvas: Canvas, *, doubting: bool) -> Ints:
     unfinished[canvas.row[undecided]] = True
     doubtful = (canvas.state == State.COMMITTED) & unfinished[canvas.row]
     return np.flatnonzero(undecided | doubtful if doubting else undecided)
+
+
+def _wanted_in_order(canvas: Canvas) -> Ints:
+    """The first open slot of each row, and the drafts before it: a copy is read, and so checked, in one step."""
+    is_open = canvas.state == State.OPEN
+    opened = np.cumsum(is_open)
+    before_row = np.concatenate([[0], opened])[np.cumsum(canvas.lengths) - canvas.lengths]
+    number = opened - before_row[canvas.row]  # of open slots in the row up to this one
+    return np.flatnonzero((is_open & (number == 1)) | ((canvas.state == State.DRAFT) & (number == 0)))
+
+
+def _keep_order(canvas: Canvas, rules: Rules) -> None:
+    """Opens all that follows an open slot, since it rests on what will stand there, and ends rows at their end."""
+    for row in range(canvas.rows):
+        span = canvas.span(row)
+        ids, state = canvas.ids[span], canvas.state[span]
+        is_open = np.flatnonzero(state == State.OPEN)
+        decided = int(is_open[0]) if len(is_open) else len(ids)
+        ends = np.flatnonzero(rules.is_last(ids[:decided]))
+        rest = np.arange(decided if not len(ends) else int(ends[0]) + 1, len(ids)) + span.start
+        rest = rest[canvas.state[rest] != State.FIXED]
+        if len(ends):
+            canvas.ids[rest], canvas.state[rest], canvas.logprob[rest] = rules.eos_id, State.COMMITTED, 0.0
+        else:
+            canvas.ids[rest], canvas.state[rest] = rules.mask_id, State.OPEN
+
+
+def _resize(step: Step, spec: Spec, rules: Rules) -> None:
+    """Makes room where the model has asked for more slots, and closes up where it has given some back."""
+    copies = copies_of_slots(step.canvas, spec)
+    if copies is None:
+        return
+    resize(step.canvas, copies, spec)
+    first = np.cumsum(copies) - copies
+    rules.starts = {int(first[position]): start for position, start in rules.starts.items()}
+    step.predicted, step.predicted_logprob = (
+        np.repeat(step.predicted, copies),
+        np.repeat(step.predicted_logprob, copies),
+    )
+    step.draft_logprob, step.changed = np.repeat(step.draft_logprob, copies), np.repeat(step.changed, copies)
 
 
 def _decide(

@@ -33,6 +33,9 @@ def _guess(
     is_open = step.canvas.state[span] == State.OPEN
     ids = np.where(is_open, step.predicted[span], step.canvas.ids[span])
     logprobs = np.where(is_open, step.predicted_logprob[span], step.canvas.logprob[span])
+    if family.spec.delete_id is not None:
+        kept = (ids != family.spec.delete_id) & (ids != family.spec.expand_id)
+        ids, logprobs, is_open = ids[kept], logprobs[kept], is_open[kept]
     ends = np.flatnonzero(ids == family.spec.eos_id)
     end = int(ends[0]) if len(ends) else len(ids)
     partial = False

@@ -1,10 +1,11 @@
 """Which rows a canvas gets: lengths, branches and drafts, as many as the budget can denoise."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from infill_engine.canvas.canvas import Canvas, lay_out
 from infill_engine.deadline import CostModel
-from infill_engine.models.base import Continuation, ModelFamily, ProposedLength
+from infill_engine.models.base import Context, Continuation, ModelFamily, Order, ProposedLength, step_size
 from infill_engine.sampler.denoise import Row
 from infill_engine.types import Draft
 
@@ -15,6 +16,7 @@ WORTHWHILE_STEPS = 3  # a canvas so wide that fewer fit the budget is narrowed
 # Row after row: which proposed length, and what makes the row differ from another of the same length. Another length
 # or a branch changes more than temperature does.
 PATTERN = ((0, ""), (1, ""), (0, "branch"), (2, ""), (0, "sampled"), (1, "branch"), (1, "sampled"), (2, "branch"))
+PATTERN_IN_ORDER = ((0, ""), (0, "branch"), *((0, "sampled"),) * 6)  # where a row finds its length by itself
 
 
 def plan_rows(
@@ -30,13 +32,19 @@ def plan_rows(
 
     `written` are drafts of the family's own; each takes the place of a row that would start from nothing.
     """
-    usable = [length for length in lengths if length.slots <= min(max_slots, family.spec.max_slots)]
+    most, in_order = min(max_slots, family.spec.max_slots), family.spec.order is Order.LEFT_TO_RIGHT
+    usable = (
+        [replace(length, slots=min(length.slots, most)) for length in lengths]
+        if in_order  # no length is proposed there, only the most there may be
+        else [length for length in lengths if length.slots <= most]
+    )
     if not family.spec.branches:
         return [Row(length.slots, length.logprob) for length in lengths[:candidates]]
+    pattern = PATTERN_IN_ORDER if in_order else PATTERN
     least = len(family.vocabulary.encode(partial_word)) + 1 if partial_word else 1
     fresh = [
         Row(max(length.slots, least), length.logprob, branch=how == "branch", sampled=how == "sampled")
-        for which, how in PATTERN[: max(2, candidates + 1 - len(written))]
+        for which, how in pattern[: max(2, candidates + 1 - len(written))]
         if which < len(usable) and (length := usable[which])
     ]
     copies = [row for draft in drafts[:DRAFT_ROWS] if (row := _draft_row(family, draft, partial_word, max_slots))]
@@ -44,10 +52,18 @@ def plan_rows(
     return [*fresh[:1], *copies, *own, *fresh[1:]]
 
 
-def affordable(rows: Sequence[Row], costs: CostModel, budget_ms: float) -> list[Row]:
+def affordable(
+    family: ModelFamily, context: Context, rows: Sequence[Row], costs: CostModel, budget_ms: float
+) -> list[Row]:
     """The leading rows whose canvas leaves time for a worthwhile number of steps; at least one."""
+
+    def cost_ms(rows: Sequence[Row]) -> float:
+        lengths = [row.slots for row in rows]
+        first, later = (costs.predict_ms(step_size(family, context, lengths, number)) for number in (0, 1))
+        return first + (WORTHWHILE_STEPS - 1) * later
+
     kept = list(rows)
-    while len(kept) > 1 and costs.predict_ms(sum(row.slots for row in kept)) * WORTHWHILE_STEPS > budget_ms:
+    while len(kept) > 1 and cost_ms(kept) > budget_ms:
         kept.pop()
     return kept
 
@@ -58,9 +74,10 @@ def canvas_of(rows: Sequence[Row], mask_id: int) -> Canvas:
 
 
 def _draft_row(family: ModelFamily, draft: Draft, partial_word: str, max_slots: int) -> Row | None:
-    """The draft as a row that ends in one end-of-hole token, or None if it is too long."""
-    ids = [*family.vocabulary.encode(partial_word + draft.text), family.spec.eos_id]
-    if len(ids) > max_slots + 1:
+    """The draft as a row that, as far as the family does so, ends in one end-of-hole token; None if it is too long."""
+    end = [family.spec.eos_id] if family.spec.copies_end else []
+    ids = [*family.vocabulary.encode(partial_word + draft.text), *end]
+    if not ids or len(ids) > max_slots + 1:
         return None
     return Row(len(ids), DRAFT_LENGTH_LOGPROB, tuple(ids), draft)
 

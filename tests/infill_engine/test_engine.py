@@ -152,7 +152,8 @@ def test_the_same_request_gives_the_same_answer_whatever_came_before(model_folde
 
 def test_a_copied_continuation_is_among_the_candidates(model_folder: Path) -> None:
     prefix = "self.connection = open_connection(host, port)\nself.closed = False\nself.connection = "
-    found = _real(model_folder).infill(InfillRequest(prefix, "\n"), soon())
+    # All are asked for: what a random network thinks of a copy changes with the text its tokenizer was trained on.
+    found = _real(model_folder).infill(InfillRequest(prefix, "\n", candidates=12), soon())
     assert "open_connection(host, port)" in [candidate.text for candidate in found]
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import pad
 
-from infill_engine.cache.streams import StreamCache
+from infill_engine.cache.streams import StreamCache, cut_in_blocks
 from infill_engine.canvas.canvas import Canvas
 from infill_engine.models.base import (
     Context,
@@ -39,8 +39,7 @@ from infill_engine.models.duostream.vocabulary import BytesVocabulary
 from infill_engine.models.duostream.weights import load_network
 from infill_engine.types import HoleKind
 
-MOST_TOKENS = 448  # of one stream; beyond it the far end is cut, in whole blocks so that the cut seldom moves
-BLOCK = 64
+MOST_TOKENS = 448  # of one stream
 PART = 128  # tokens encoded at once: between two parts a deadline or the next keystroke can end the reading
 FORBIDDEN = -1e9
 # Shapes are rounded up to blocks: a CPU's matrix library compiles and keeps a kernel for every shape it meets, which
@@ -107,8 +106,10 @@ class DuostreamFamily:
     def encode(self, prefix: str, suffix: str, go_on: GoOn = unhurried) -> Context:
         before = self.vocabulary.encode(prefix.replace("\r\n", "\n")) or [BOS]
         after = self.vocabulary.encode(suffix.replace("\r\n", "\n"))[::-1]
-        left, left_new = self._encode_stream(_within_limit(before), PREFIX, go_on)
-        right, right_new = self._encode_stream(_within_limit(after), SUFFIX, go_on) if after else (self._no_stream(), 0)
+        left, left_new = self._encode_stream(cut_in_blocks(before, MOST_TOKENS), PREFIX, go_on)
+        right, right_new = (
+            self._encode_stream(cut_in_blocks(after, MOST_TOKENS), SUFFIX, go_on) if after else (self._no_stream(), 0)
+        )
         sides = Sides(self._side(left), self._side(right), left, tuple(before[-2:]))
         return Context(sides, left_new + right_new, len(before) + len(after))
 
@@ -233,11 +234,6 @@ def _padded(canvas: Canvas) -> Canvas:
 def _rounded_up(tokens: int) -> int:
     """The number of tokens a stream is extended by: few different ones, and little more than asked for."""
     return 1 << (tokens - 1).bit_length() if tokens <= TOKEN_BLOCK else -(-tokens // TOKEN_BLOCK) * TOKEN_BLOCK
-
-
-def _within_limit(ids: list[int]) -> NDArray[np.int64]:
-    excess = max(0, len(ids) - MOST_TOKENS)
-    return np.array(ids[-(-excess // BLOCK) * BLOCK :], dtype=np.int64)
 
 
 def _cut(stream: Stream, length: int) -> Stream:

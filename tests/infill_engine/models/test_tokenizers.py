@@ -21,7 +21,9 @@ def vocabulary(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
         byte_level(["<|endoftext|>", "<|mask|>"], FIM).save(str(path))
     else:
         pieces(["<|endoftext|>", "<|mask|>", "<bos>"], [*FIM, "<table>", "\n\n"]).save(str(path))
-    return TokenizerVocabulary(path, end="<|endoftext|>", width=500)
+    vocabulary = TokenizerVocabulary(path, width=500)
+    vocabulary.ended_by("<|endoftext|>")
+    return vocabulary
 
 
 def test_text_survives(vocabulary: TokenizerVocabulary) -> None:
@@ -74,7 +76,7 @@ def test_tokens_that_only_the_config_names_are_known(tmp_path: Path) -> None:
     tokenizer.model.save(str(tmp_path))
     named = {str(size): {"content": "<|endoftext|>", "special": True}, str(size + 1): {"content": "<|mask|>"}}
     (tmp_path / "tokenizer_config.json").write_text(json.dumps({"added_tokens_decoder": named}))
-    vocabulary = TokenizerVocabulary(tmp_path / "tokenizer.json", end="<|endoftext|>")
+    vocabulary = TokenizerVocabulary(tmp_path / "tokenizer.json")
     assert vocabulary.need("<|endoftext|>", "<|mask|>") == [size, size + 1]
     assert vocabulary.decode(vocabulary.encode("x = <|mask|>")) == "x = <|mask|>"
 
@@ -83,4 +85,4 @@ def test_tokens_that_only_the_config_names_are_known(tmp_path: Path) -> None:
 def test_a_tokenizer_that_cannot_be_read_is_said(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(b"\0")
     with pytest.raises(ModelDamagedError, match=r"tokenizer\.model cannot be read" if "." in name else "neither"):
-        TokenizerVocabulary(tmp_path / "tokenizer.json", end=0)
+        TokenizerVocabulary(tmp_path / "tokenizer.json")

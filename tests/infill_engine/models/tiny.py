@@ -35,6 +35,7 @@ def pieces(specials: Sequence[str], unmarked: Sequence[str] = ()) -> Tokenizer:
     """BPE over characters with byte fallback, as SentencePiece's are converted; special tokens at the front."""
     trained = Tokenizer(models.BPE(unk_token="<unk>", byte_fallback=True))
     trained.normalizer = normalizers.Replace(" ", "▁")
+    trained.pre_tokenizer = pre_tokenizers.Split(Regex(WORD), "isolated")
     trainer = trainers.BpeTrainer(vocab_size=120, special_tokens=["<unk>"], show_progress=False)
     trained.train_from_iterator(TEXT, trainer)
     definition = json.loads(trained.to_str())

@@ -148,9 +148,11 @@ def test_a_canvas_too_wide_for_the_budget_is_narrowed() -> None:
     costs = CostModel()
     costs.observe(96, 80)
     rows = [Row(24)] * 4
-    assert len(affordable(rows, costs, budget_ms=1000)) == 4
-    assert 1 <= len(affordable(rows, costs, budget_ms=140)) < 4
-    assert len(affordable(rows, costs, budget_ms=0)) == 1
+    family = ScriptedFamily(Script())
+    context = family.encode("", "")
+    assert len(affordable(family, context, rows, costs, budget_ms=1000)) == 4
+    assert 1 <= len(affordable(family, context, rows, costs, budget_ms=140)) < 4
+    assert len(affordable(family, context, rows, costs, budget_ms=0)) == 1
 
 
 def test_drafts_come_right_after_the_best_length() -> None:

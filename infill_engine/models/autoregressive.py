@@ -1,0 +1,220 @@
+"""Autoregressive fill-in-the-middle models on a stock backbone: the prompt is read once, rows are written in order.
+
+    <prefix> text left <suffix> text right <middle> ──▶ first slot ──▶ second slot ──▶ … ──▶ end, or the line's end
+
+The same loop runs them as every other family: their order is `LEFT_TO_RIGHT`, so it asks for the first open slot of
+each row, and a copied text is read, and checked, in one step. A row has no length of its own: it ends where the model
+says so. Candidates are rows of one batch that differ by their branch or by sampling; the prompt's keys and values are
+computed once for all of them.
+
+Across keystrokes the keys and values of the part of the prompt that has not changed stay. Where the suffix comes first
+(SPM) that is all but the last tokens; where the prefix does (PSM) the suffix is read again. A family is a `Recipe`, all
+of them are in `infill_engine.models.fim`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from infill_engine.cache.streams import StreamCache, cut_in_blocks
+from infill_engine.canvas.canvas import Canvas
+from infill_engine.models.backbone import Backbone, LayerMemory, Placed, Remembered, Stock, joined_ends, load_backbone
+from infill_engine.models.base import (
+    Context,
+    ContextUnread,
+    Corruption,
+    GoOn,
+    Ints,
+    Order,
+    ProposedLength,
+    Spec,
+    unhurried,
+)
+from infill_engine.models.checkpoint import Checkpoint, require_no_code
+from infill_engine.models.vocabulary import TokenizerVocabulary
+from infill_engine.settings import ModelSettings
+from infill_engine.types import HoleKind
+
+PREFIX, SUFFIX = "{prefix}", "{suffix}"  # where the two sides stand in a prompt
+PART = 128  # tokens read at once: between two parts a deadline or the next keystroke can end the reading
+COLUMN_BLOCK = 32  # columns of keys and values are rounded up to this
+MOST_SLOTS = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """The facts about one family.
+
+    `prompt` is the order of its tokens, by name, and of PREFIX and SUFFIX; the last is a token. `end` and `ends` name
+    those that end a text; the tokens of the prompt end one too.
+    """
+
+    name: str
+    model_types: tuple[str, ...]
+    stock: Stock
+    prompt: tuple[str, ...]
+    end: str
+    ends: tuple[str, ...] = ()
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        """The special tokens of the prompt."""
+        return tuple(part for part in self.prompt if part not in (PREFIX, SUFFIX))
+
+
+@dataclass(slots=True)
+class Prompt:
+    """What `Context.state` holds here: the prompt's keys and values but for its last token, and those of the rows.
+
+    A row's tokens are the prompt's `last` one and then its slots: the logits of slot i are those after its token i.
+    `rows` holds prompt and rows in columns, `ids` [N, L] the tokens that are in it, of each row the first `counts`.
+    """
+
+    layers: Sequence[LayerMemory]
+    last: int
+    length: int
+    rows: Placed | None = None
+    ids: Ints = field(default_factory=lambda: np.empty((0, 0), np.int64))
+    counts: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+
+
+class AutoregressiveFamily:
+    """Implements `infill_engine.models.base.ModelFamily` for whatever a `Recipe` describes."""
+
+    def __init__(
+        self,
+        recipe: Recipe,
+        backbone: Backbone,
+        vocabulary: TokenizerVocabulary,
+        settings: ModelSettings,
+        cached_prompts: int = 4,
+    ) -> None:
+        self.vocabulary = vocabulary
+        self.device = backbone.device
+        self._recipe = recipe
+        self._backbone = backbone
+        self._settings = settings
+        vocabulary.need(*recipe.tokens)
+        vocabulary.ended_by(recipe.end)
+        ends = {vocabulary.id_of(name) for name in (*recipe.tokens, *recipe.ends)} - {None, vocabulary.end}
+        self._ends = sorted(token for token in ends if token is not None)
+        self.spec = Spec(
+            recipe.name,
+            Corruption.MASK,
+            backbone.vocabulary,
+            vocabulary.end,  # an open slot's token is never looked at
+            vocabulary.end,
+            MOST_SLOTS,
+            order=Order.LEFT_TO_RIGHT,
+        )
+        self._prompts = StreamCache[Sequence[LayerMemory]](cached_prompts)
+
+    @classmethod
+    def load(
+        cls,
+        recipe: Recipe,
+        checkpoint: Checkpoint,
+        vocabulary: TokenizerVocabulary,
+        device: str,
+        dtype: torch.dtype,
+        settings: ModelSettings,
+    ) -> "AutoregressiveFamily":
+        """Loads a checkpoint of the described family. Raises ModelError."""
+        vocabulary.need(*recipe.tokens, recipe.end)
+        require_no_code(checkpoint.config, checkpoint.folder)
+        return cls(recipe, load_backbone(checkpoint, recipe.stock, device, dtype), vocabulary, settings)
+
+    @torch.inference_mode()
+    def encode(self, prefix: str, suffix: str, go_on: GoOn = unhurried) -> Context:
+        ids = self._prompt(prefix, suffix)
+        cached, shared = self._prompts.nearest(ids[:-1])
+        layers = [] if cached is None else [(keys[:, :, :shared], values[:, :, :shared]) for keys, values in cached]
+        read = shared
+        while read < len(ids) - 1:
+            part = min(PART, len(ids) - 1 - read)
+            if not go_on(part):
+                if read > shared:
+                    self._prompts.put(ids[:read], layers)
+                raise ContextUnread
+            layers = self._read(layers, ids[read : read + part], read)
+            read += part
+        self._prompts.put(ids[:-1], layers)
+        return Context(Prompt(layers, int(ids[-1]), len(ids) - 1), len(ids) - 1 - shared, len(ids))
+
+    def propose_lengths(self, context: Context, kind: HoleKind, limit: int) -> list[ProposedLength]:  # noqa: ARG002
+        """As many slots as there may be: a row ends by itself."""
+        return [ProposedLength(self.spec.max_slots, 0.0)]
+
+    def step_size(self, context: Context, lengths: Sequence[int], number: int) -> int:  # noqa: ARG002
+        return len(lengths)
+
+    @torch.inference_mode()
+    def denoise(self, context: Context, kind: HoleKind, canvas: Canvas, wanted: Ints) -> Tensor:  # noqa: ARG002
+        prompt: Prompt = context.state
+        rows, tokens = canvas.rows, self._row_tokens(prompt, canvas)
+        memory = self._memory(prompt, tokens)
+        first, beyond = np.full(rows, tokens.shape[1]), np.zeros(rows, np.int64)
+        np.minimum.at(first, canvas.row[wanted], canvas.index[wanted])
+        np.maximum.at(beyond, canvas.row[wanted], canvas.index[wanted] + 1)
+        start = np.minimum(np.minimum(prompt.counts, first), beyond)
+        index = start[:, None] + np.arange((beyond - start).max())  # of the row's tokens to compute, [N, T]
+        real = index < beyond[:, None]
+        spare = tokens.shape[1]  # a column nobody sees takes what pads a row
+        memory.columns = self._tensor(prompt.length + np.where(real, index, spare))
+        ids = np.take_along_axis(tokens, np.minimum(index, spare - 1), 1)
+        width = memory.layers[0][0].shape[2]
+        visible = np.arange(width) <= prompt.length + np.where(real, index, -1)[:, :, None]
+        states = self._backbone.states(
+            self._tensor(ids), self._tensor(prompt.length + index), self._tensor(visible)[:, None], memory
+        )
+        prompt.ids, prompt.counts = tokens, np.where(beyond, beyond, prompt.counts)
+        chosen = states[
+            self._tensor(canvas.row[wanted]), self._tensor(canvas.index[wanted] - start[canvas.row[wanted]])
+        ]
+        return joined_ends(self._backbone.logits(chosen), self.spec.eos_id, self._ends)
+
+    def _prompt(self, prefix: str, suffix: str) -> Ints:
+        """The tokens of the whole prompt."""
+        before = cut_in_blocks(self.vocabulary.encode(prefix.replace("\r\n", "\n")), self._settings.prefix_tokens)
+        behind = self.vocabulary.encode(suffix.replace("\r\n", "\n"))[: self._settings.suffix_tokens]
+        sides = {PREFIX: before, SUFFIX: np.array(behind, np.int64)}
+        parts = (sides[part] if part in sides else self.vocabulary.need(part) for part in self._recipe.prompt)
+        return np.concatenate([np.asarray(part, np.int64) for part in parts])
+
+    def _read(self, layers: list[LayerMemory], ids: Ints, past: int) -> list[LayerMemory]:
+        """The keys and values of `past` tokens and of `ids` after them."""
+        memory = Remembered(layers)
+        places = np.arange(past, past + len(ids))
+        visible = np.arange(past + len(ids)) <= places[:, None]
+        self._backbone.states(
+            self._tensor(ids)[None], self._tensor(places)[None], self._tensor(visible)[None, None], memory
+        )
+        return memory.layers
+
+    def _row_tokens(self, prompt: Prompt, canvas: Canvas) -> Ints:
+        """The tokens of each row from the prompt's last one on, [N, L]; that of slot i is what slot i + 1 rests on."""
+        tokens = np.full((canvas.rows, int(canvas.lengths.max())), self.spec.eos_id)
+        tokens[:, 0] = prompt.last
+        inner = canvas.left > 0
+        tokens[canvas.row[inner], canvas.index[inner] + 1] = canvas.ids[inner]
+        return tokens
+
+    def _memory(self, prompt: Prompt, tokens: Ints) -> Placed:
+        """Columns for prompt and rows; those that hold other tokens than `tokens` count as not computed."""
+        if prompt.rows is not None and prompt.ids.shape == tokens.shape:
+            same = np.cumprod(prompt.ids == tokens, 1).sum(1)
+            prompt.counts = np.minimum(prompt.counts, same)
+            return prompt.rows
+        rows, width = tokens.shape
+        layers = self._backbone.empty_memory(rows, -(-(prompt.length + width + 1) // COLUMN_BLOCK) * COLUMN_BLOCK)
+        for (keys, values), (own_keys, own_values) in zip(prompt.layers, layers, strict=True):
+            own_keys[:, :, : prompt.length], own_values[:, :, : prompt.length] = keys, values
+        prompt.rows, prompt.counts = Placed(layers), np.zeros(rows, np.int64)
+        return prompt.rows
+
+    def _tensor(self, values: NDArray[np.generic]) -> Tensor:
+        return torch.from_numpy(np.ascontiguousarray(values)).to(self.device)

@@ -1,0 +1,169 @@
+"""A stock decoder of the transformers library, used as a function: tokens, places and a mask in, states out.
+
+The library's class computes the layers, and nothing else of it is used: which token sees which, where each stands, what
+is remembered and which states become logits is decided here and in the families. So one class serves masked diffusion
+(everything sees everything) and autoregression alike, and no code of a checkpoint is needed.
+"""
+
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from infill_engine.errors import ModelDamagedError, ModelError
+from infill_engine.models import checkpoint as files
+from infill_engine.models.checkpoint import Checkpoint
+
+LayerMemory = tuple[Tensor, Tensor]  # keys and values of one layer, [B, H, T, hd] each
+
+SIZES = ("vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads")
+COMPUTES = {"quantization_config": (None,), "final_logit_softcapping": (None,)}
+_BOOKKEEPING = ("auto_map", "architectures", "model_type", "dtype", "torch_dtype", "transformers_version")
+
+
+def same(config: Mapping[str, Any]) -> dict[str, Any]:
+    """A config.json whose fields are already those of the library's class."""
+    return dict(config)
+
+
+@dataclass(frozen=True, slots=True)
+class Stock:
+    """Which class of the library computes a checkpoint, and how the checkpoint's names translate into it.
+
+    `module` is that of `transformers.models`, `name` the class's without `ForCausalLM`. `fields` turns config.json into
+    the class's fields; `tensor` a parameter's name into the checkpoint's; `known` has the values that fields of
+    config.json may have.
+    """
+
+    module: str
+    name: str
+    fields: Callable[[Mapping[str, Any]], dict[str, Any]] = same
+    tensor: Callable[[str], str] = str
+    known: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+
+
+class Remembered:
+    """Keys and values that grow at their end. Speaks what the library's attention layers ask of a cache."""
+
+    def __init__(self, layers: Sequence[LayerMemory] = ()) -> None:
+        self.layers = list(layers)
+
+    def update(self, keys: Tensor, values: Tensor, layer: int, *_: Any, **__: Any) -> LayerMemory:
+        """All keys and values of `layer`, those just computed last."""
+        if layer < len(self.layers):
+            old = self.layers[layer]
+            self.layers[layer] = torch.cat([old[0], keys], 2), torch.cat([old[1], values], 2)
+        else:
+            self.layers.append((keys, values))
+        return self.layers[layer]
+
+
+class Placed:
+    """Keys and values in columns of a fixed size, written where `columns` [B, T] says; also a cache for attention.
+
+    `layers` are [B, H, S, hd] each. What a column held before is overwritten.
+    """
+
+    def __init__(self, layers: Sequence[LayerMemory]) -> None:
+        self.layers = list(layers)
+        self.columns: Tensor | None = None
+
+    def update(self, keys: Tensor, values: Tensor, layer: int, *_: Any, **__: Any) -> LayerMemory:
+        """All keys and values of `layer`, those just computed in their columns."""
+        assert self.columns is not None
+        place = self.columns[:, None, :, None].expand(-1, keys.shape[1], -1, keys.shape[3])
+        old_keys, old_values = self.layers[layer]
+        old_keys.scatter_(2, place, keys)
+        old_values.scatter_(2, place, values)
+        return old_keys, old_values
+
+
+class Backbone:
+    """A loaded network on its device."""
+
+    def __init__(self, network: Any, device: str) -> None:
+        self._network = network
+        self.device = device
+        self.vocabulary = int(self._network.config.vocab_size)
+        self.dtype = next(network.parameters()).dtype
+
+    def states(self, ids: Tensor, places: Tensor, visible: Tensor, memory: Remembered | Placed | None = None) -> Tensor:
+        """Final states [B, T, D] of tokens `ids` [B, T] that stand at `places` [B, T].
+
+        `visible` [B, 1, T, S] tells which of the S keys a token sees: those of `memory` once these tokens are in it,
+        or without one the tokens themselves. Every token must see something.
+        """
+        states: Tensor = self._network.model(
+            input_ids=ids, position_ids=places, attention_mask=visible, past_key_values=memory, use_cache=False
+        ).last_hidden_state
+        return states
+
+    def logits(self, states: Tensor) -> Tensor:
+        """Logits [..., V] in float32 of states [..., D]."""
+        logits: Tensor = self._network.lm_head(states)
+        return logits.float()
+
+    def empty_memory(self, rows: int, columns: int) -> list[LayerMemory]:
+        """Keys and values of zero for every layer, [rows, H, columns, hd]."""
+        config = self._network.config
+        heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
+        size = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+        shape = (rows, heads, columns, size)
+        return [
+            (
+                torch.zeros(shape, dtype=self.dtype, device=self.device),
+                torch.zeros(shape, dtype=self.dtype, device=self.device),
+            )
+            for _ in range(config.num_hidden_layers)
+        ]
+
+
+def joined_ends(logits: Tensor, end: int, others: Sequence[int]) -> Tensor:
+    """Logits [W, V] in which `end` has the probability of all tokens that end a text."""
+    if others:
+        logits[:, end] = torch.logsumexp(logits[:, [end, *others]], -1)
+    return logits
+
+
+def load_backbone(checkpoint: Checkpoint, stock: Stock, device: str, dtype: torch.dtype) -> Backbone:
+    """Checks config.json, then memory, then names and shapes, and only then reads the weights.
+
+    Raises ModelDamagedError, or ModelError where the network does not fit the device or a package is missing.
+    """
+    folder = checkpoint.folder
+    fields = stock.fields(checkpoint.config)
+    files.require_values(checkpoint.config, folder, COMPUTES | dict(stock.known))
+    files.require_positive(fields, folder, SIZES)
+    files.require_memory(checkpoint, device, dtype)
+    network = _empty_network(stock, fields, dtype, checkpoint)
+    tied = network._tied_weights_keys if getattr(network.config, "tie_word_embeddings", False) else {}
+    files.load_weights(network, checkpoint, device, dtype, stock.tensor, tied)
+    return Backbone(network, device)
+
+
+def _empty_network(stock: Stock, fields: Mapping[str, Any], dtype: torch.dtype, checkpoint: Checkpoint) -> Any:
+    try:
+        modeling = importlib.import_module(f"transformers.models.{stock.module}.modeling_{stock.module}")
+        configuration = importlib.import_module(f"transformers.models.{stock.module}.configuration_{stock.module}")
+    except ImportError as error:
+        raise ModelError(
+            f"{checkpoint.folder.name} needs the transformers library ({error}); install it with "
+            "`pip install 'infill-ls[models]'`, or use the default model"
+        ) from error
+    config_class = getattr(configuration, stock.name + "Config")
+    default = torch.get_default_dtype()
+    try:
+        config = config_class(**{name: value for name, value in fields.items() if name not in _BOOKKEEPING})
+        config._attn_implementation = "sdpa"
+        torch.set_default_dtype(dtype)
+        with files.uninitialised():
+            return getattr(modeling, stock.name + "ForCausalLM")(config)
+    except (ValueError, TypeError, KeyError, AttributeError, ZeroDivisionError, RuntimeError) as error:
+        raise ModelDamagedError(
+            f"{checkpoint.folder}/config.json does not describe a {stock.name} network ({error}); {files.REMEDY}"
+        ) from error
+    finally:
+        torch.set_default_dtype(default)

@@ -1,0 +1,264 @@
+"""Masked-diffusion models on a stock backbone whose every token sees every other: what their families share.
+
+    [prefix | suffix | … padding …][ left neighbour | canvas row | … padding … ]      one line of the batch per row
+     the context, in whole blocks    the tail: what changes from step to step
+
+Attention goes by the place a token stands at, not by the column it lies in. So the columns are arranged for computing:
+those of the context are the same for every row, and the tail, a row's slots with the token left of the hole, comes last
+and can be computed alone. Rows of different length are padded, the padding is hidden, and a suffix stands right behind
+its own row's last slot.
+
+Exactly, every step computes context and tail. With `ModelSettings.reuse_context` only the first step of a request does;
+later ones take the context's keys and values from it, which ignores what the context would have made of the slots
+decided meanwhile ("dual cache", Fast-dLLM, arXiv 2505.22618). The left neighbour is computed anew in every step, since
+models with a right shift read the first slot off it.
+
+A family is a `Description`: its file holds facts and nothing else. Logits for a slot are read at its own column, or
+with `Shift.RIGHT` at the one before; a wrong shift raises no error, so every family's test shows that the other fails.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import cached_property
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from infill_engine.canvas.canvas import Canvas, lay_out
+from infill_engine.errors import ModelDamagedError
+from infill_engine.models.backbone import Backbone, Placed, Stock, joined_ends, load_backbone
+from infill_engine.models.base import Context, ContextUnread, Corruption, GoOn, Ints, ProposedLength, Spec, unhurried
+from infill_engine.models.checkpoint import REMEDY, Checkpoint
+from infill_engine.models.vocabulary import TokenizerVocabulary
+from infill_engine.settings import ModelSettings
+from infill_engine.types import HoleKind
+
+Floats = NDArray[np.float64]
+
+COLUMN_BLOCK = 32  # context columns are rounded up to this, the tail's slots to SLOT_BLOCK: few shapes, few kernels
+SLOT_BLOCK = 8
+LENGTHS = (1, 2, 4, 8, 16, 32, 64)
+USUAL = {HoleKind.EXPRESSION: 4, HoleKind.LINE: 8, HoleKind.STATEMENT: 8, HoleKind.BLOCK: 32}  # slots of such a hole
+PROBE_WEIGHT = 2.0  # of a nat of confidence in a length against halving or doubling the usual one; set by hand
+# What a length's confidence is compared with: how confident the model is at that length where nothing is to be known.
+NEUTRAL = (("x = ", "\n"), ("def f(a, b):\n    ", "\n\n\ndef g():\n"), ("print(", ")\n"))
+
+
+class Shift(StrEnum):
+    """Where the logits of a slot are read."""
+
+    NONE = "none"  # at the slot
+    RIGHT = "right"  # at the token before it, as in the autoregressive models these were made from
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """The facts about one family.
+
+    `mask` and `end` name tokens, `ends` further ones that end a text. `begin` and `close`, where given, stand before
+    the prefix and behind the suffix. `expand` names the token that makes two slots of one; with `deletes` the end
+    token makes its slot vanish.
+    """
+
+    name: str
+    stock: Stock
+    shift: Shift
+    mask: str
+    end: str
+    ends: tuple[str, ...] = ()
+    begin: str = ""
+    close: str = ""
+    expand: str = ""
+    deletes: bool = False
+    max_slots: int = 64
+
+
+@dataclass(slots=True)
+class Sides:
+    """What `Context.state` holds here: the tokens of both sides, and what was found out about them.
+
+    `confidence` [len(LENGTHS)] is how sure the model was at each length, or None; `memory` holds the context's keys and
+    values once a step over rows of `lengths` has computed them.
+    """
+
+    prefix: Ints
+    suffix: Ints
+    confidence: Floats | None = None
+    memory: Placed | None = None
+    lengths: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The columns of a batch of N rows: tokens `ids`, their `places`, and which are `seen`, [N, F+T]; F is `fixed`."""
+
+    ids: Tensor
+    places: Tensor
+    seen: Tensor
+    fixed: int
+
+
+class BidirectionalFamily:
+    """Implements `infill_engine.models.base.ModelFamily` for whatever a `Description` describes."""
+
+    def __init__(
+        self, description: Description, backbone: Backbone, vocabulary: TokenizerVocabulary, settings: ModelSettings
+    ) -> None:
+        self.vocabulary = vocabulary
+        self.device = backbone.device
+        self._description = description
+        self._backbone = backbone
+        self._settings = settings
+        (mask,) = vocabulary.need(description.mask)
+        vocabulary.ended_by(description.end)
+        self._ends = [token for name in description.ends if (token := vocabulary.id_of(name)) is not None]
+        self._before = vocabulary.need(description.begin) if description.begin else []
+        self._behind = vocabulary.need(description.close) if description.close else []
+        self._anchored = description.shift is Shift.RIGHT
+        self.spec = Spec(
+            description.name,
+            Corruption.MASK,
+            backbone.vocabulary,
+            mask,
+            vocabulary.end,
+            description.max_slots,
+            copies_end=False,
+            expand_id=vocabulary.need(description.expand)[0] if description.expand else None,
+            delete_id=vocabulary.end if description.deletes else None,
+        )
+        self._last: Sides | None = None
+
+    @classmethod
+    def load(
+        cls,
+        description: Description,
+        checkpoint: Checkpoint,
+        vocabulary: TokenizerVocabulary,
+        device: str,
+        dtype: torch.dtype,
+        settings: ModelSettings,
+    ) -> "BidirectionalFamily":
+        """Loads a checkpoint of the described family. Raises ModelError."""
+        (mask,), stated = vocabulary.need(description.mask), checkpoint.config.get("mask_token_id")
+        if stated not in (None, mask):
+            raise ModelDamagedError(
+                f"{checkpoint.folder}: config.json says that the mask is token {stated}, and the tokenizer that "
+                f"{description.mask} is {mask}; {REMEDY}"
+            )
+        return cls(description, load_backbone(checkpoint, description.stock, device, dtype), vocabulary, settings)
+
+    @torch.inference_mode()
+    def encode(self, prefix: str, suffix: str, go_on: GoOn = unhurried) -> Context:
+        """Tokenises both sides and, where lengths are probed, asks the model about them in one pass."""
+        sides = self._sides(prefix, suffix)
+        tokens = len(sides.prefix) + len(sides.suffix)
+        if not self._settings.probe_lengths:
+            return Context(sides, 0, tokens)
+        last = self._last
+        if last and np.array_equal(last.prefix, sides.prefix) and np.array_equal(last.suffix, sides.suffix):
+            sides.confidence = last.confidence
+            return Context(sides, 0, tokens)
+        if not go_on(self._columns(sides, self._lengths)):
+            raise ContextUnread
+        sides.confidence = self._confidence(sides)
+        self._last = replace(sides)
+        return Context(sides, tokens, tokens)
+
+    def propose_lengths(self, context: Context, kind: HoleKind, limit: int) -> list[ProposedLength]:
+        """Lengths by how usual they are for such a hole and, probed, by how much surer the model is than elsewhere.
+
+        A model is surer of its first prediction where the length is right, once the length's own influence is taken
+        out (arXiv 2602.00476).
+        """
+        scores = -np.abs(np.log2(self._lengths) - np.log2(USUAL[kind]))
+        confidence = context.state.confidence
+        if confidence is not None:
+            scores = scores + PROBE_WEIGHT * (confidence - self._usual_confidence)
+        logprobs = scores - np.log(np.exp(scores).sum())
+        ranked = sorted(zip(self._lengths, logprobs.tolist(), strict=True), key=lambda pair: -pair[1])
+        return [ProposedLength(slots, logprob) for slots, logprob in ranked[:limit]]
+
+    def step_size(self, context: Context, lengths: Sequence[int], number: int) -> int:
+        tail = len(lengths) * self._tail(max(lengths, default=1))
+        return tail if self._settings.reuse_context and number else self._columns(context.state, lengths)
+
+    @torch.inference_mode()
+    def denoise(self, context: Context, kind: HoleKind, canvas: Canvas, wanted: Ints) -> Tensor:  # noqa: ARG002
+        sides: Sides = context.state
+        layout = self._layout(sides, canvas)
+        states = self._tail_states(sides, layout, tuple(canvas.lengths.tolist()))
+        # The column of slot i is the i-th of the tail without a left neighbour; with one, it is what slot i is read at.
+        chosen = states[self._tensor(canvas.row[wanted]), self._tensor(canvas.index[wanted])]
+        return joined_ends(self._backbone.logits(chosen), self.spec.eos_id, self._ends)
+
+    @cached_property
+    def _lengths(self) -> tuple[int, ...]:
+        return tuple(length for length in LENGTHS if length <= self.spec.max_slots)
+
+    @cached_property
+    def _usual_confidence(self) -> Floats:
+        usual: Floats = np.stack([self._confidence(self._sides(*sides)) for sides in NEUTRAL]).mean(0)
+        return usual
+
+    @torch.inference_mode()
+    def _confidence(self, sides: Sides) -> Floats:
+        """The mean log-probability of the best token of an all-open row, for each length."""
+        canvas = lay_out(self._lengths, self.spec.mask_id)
+        logits = self.denoise(Context(replace(sides), 0, 0), HoleKind.LINE, canvas, np.arange(canvas.slots))
+        best = torch.log_softmax(logits, -1).amax(-1).cpu().numpy().astype(np.float64)
+        return np.array([best[canvas.span(row)].mean() for row in range(canvas.rows)])
+
+    def _sides(self, prefix: str, suffix: str) -> Sides:
+        before = self.vocabulary.encode(prefix.replace("\r\n", "\n"))[-self._settings.prefix_tokens :]
+        behind = self.vocabulary.encode(suffix.replace("\r\n", "\n"))[: self._settings.suffix_tokens]
+        before = [*self._before, *before]
+        if self._anchored and not before:
+            before = [self.spec.eos_id]  # what separates texts in training stands where a text begins
+        return Sides(np.array(before, np.int64), np.array([*behind, *self._behind], np.int64))
+
+    def _tail(self, slots: int) -> int:
+        return -(-slots // SLOT_BLOCK) * SLOT_BLOCK + self._anchored
+
+    def _columns(self, sides: Sides, lengths: Sequence[int]) -> int:
+        """How many positions a whole step computes."""
+        context = len(sides.prefix) - self._anchored + len(sides.suffix)
+        return len(lengths) * (-(-context // COLUMN_BLOCK) * COLUMN_BLOCK + self._tail(max(lengths, default=1)))
+
+    def _layout(self, sides: Sides, canvas: Canvas) -> Layout:
+        rows, anchor = canvas.rows, int(self._anchored)
+        own, left, right = len(sides.prefix) - anchor, len(sides.prefix), len(sides.suffix)
+        fixed = -(-(own + right) // COLUMN_BLOCK) * COLUMN_BLOCK
+        width = fixed + self._tail(int(canvas.lengths.max()))
+        ids = np.full((rows, width), self.spec.mask_id, np.int64)
+        places = np.zeros((rows, width), np.int64)
+        seen = np.zeros((rows, width), bool)
+        ids[:, :own], places[:, :own] = sides.prefix[:own], np.arange(own)
+        ids[:, own : own + right] = sides.suffix
+        places[:, own : own + right] = left + canvas.lengths[:, None] + np.arange(right)
+        seen[:, : own + right] = True
+        if anchor:
+            ids[:, fixed], places[:, fixed], seen[:, fixed] = sides.prefix[-1], own, True
+        column = fixed + anchor + canvas.index
+        ids[canvas.row, column], places[canvas.row, column] = canvas.ids, left + canvas.index
+        seen[canvas.row, column] = True
+        return Layout(self._tensor(ids), self._tensor(places), self._tensor(seen), fixed)
+
+    def _tail_states(self, sides: Sides, layout: Layout, lengths: tuple[int, ...]) -> Tensor:
+        """States [N, T, D] of the tail's columns."""
+        rows, width = layout.ids.shape
+        start = 0
+        if self._settings.reuse_context:
+            if sides.memory is not None and sides.lengths == lengths:
+                start = layout.fixed
+            else:
+                sides.memory, sides.lengths = Placed(self._backbone.empty_memory(rows, width)), lengths
+            sides.memory.columns = torch.arange(start, width, device=self.device).expand(rows, -1)
+        visible = layout.seen[:, None, None, :].expand(-1, 1, width - start, -1)
+        states = self._backbone.states(layout.ids[:, start:], layout.places[:, start:], visible, sides.memory)
+        return states[:, layout.fixed - start :]
+
+    def _tensor(self, values: NDArray[np.generic]) -> Tensor:
+        return torch.from_numpy(np.ascontiguousarray(values)).to(self.device)

@@ -1,0 +1,249 @@
+"""Masked-diffusion families on stock backbones, against the library's own forward pass and on a planted task."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from conftest import BEGIN, END, MASK, OTHER_END, PUBLISHED, Publish, stock_network, trained
+from torch import Tensor, nn
+from toy import PAIRS, answer, everything, ids_of, share_right, sides
+
+from infill_engine import Deadline, Engine, InfillRequest
+from infill_engine.canvas.canvas import State, lay_out
+from infill_engine.deadline import CostModel
+from infill_engine.models.base import ContextUnread
+from infill_engine.models.bidirectional import BidirectionalFamily, Shift
+from infill_engine.models.load import load_family
+from infill_engine.sampler.denoise import Row, denoise
+from infill_engine.sampler.rules import rules_for
+from infill_engine.settings import EngineSettings, ModelSettings, SamplerSettings
+from infill_engine.types import Draft, Hole, HoleKind
+
+EXACT = ModelSettings(dtype="float32")
+REUSED = replace(EXACT, reuse_context=True)
+SOME_PAIRS = PAIRS[::5]
+BEFORE, BEHIND = "x = [1:", ":2]\nfor i in range(10):\n"
+
+every_family = pytest.mark.parametrize("name", PUBLISHED)
+PLANTED = ["dream", "dreamon", "open-dcoder", "a2d-qwen3", "llada"]
+
+
+def loaded(folder: Path, settings: ModelSettings = EXACT) -> BidirectionalFamily:
+    family = load_family(str(folder), "cpu", settings)
+    assert isinstance(family, BidirectionalFamily)
+    return family
+
+
+@pytest.fixture(scope="module")
+def families(publish: Publish) -> Callable[[str], tuple[BidirectionalFamily, nn.Module]]:
+    """A random family, loaded from its files, and the network that was written there."""
+    made: dict[str, tuple[BidirectionalFamily, nn.Module]] = {}
+
+    def family(name: str) -> tuple[BidirectionalFamily, nn.Module]:
+        if name not in made:
+            network = stock_network(PUBLISHED[name].stock)
+            made[name] = loaded(publish(name, network)), network
+        return made[name]
+
+    return family
+
+
+@pytest.fixture(scope="module")
+def planted(publish: Publish) -> Callable[[str], Path]:
+    """The folder of a family that has learnt the toy language."""
+    made: dict[str, Path] = {}
+
+    def folder(name: str) -> Path:
+        if name not in made:
+            made[name] = publish(name, trained(PUBLISHED[name].stock, PUBLISHED[name].shift))
+        return made[name]
+
+    return folder
+
+
+def predictions(family: BidirectionalFamily, rows: list[int | list[int]], text: tuple[str, str]) -> Tensor:
+    canvas = lay_out(rows, family.spec.mask_id)
+    return family.denoise(family.encode(*text), HoleKind.LINE, canvas, np.arange(canvas.slots))
+
+
+def reference(name: str, network: Any, canvas: list[int], text: tuple[str, str]) -> Tensor:
+    """The library's forward pass over the text in its natural order, with mask and shift written out."""
+    about = PUBLISHED[name]
+    before, behind = (ids_of(about.tokenizer, side) for side in text)
+    if about.framed:
+        before, behind = [BEGIN, *before], [*behind, END]
+    ids = torch.tensor([[*before, *canvas, *behind]])
+    logits = network(input_ids=ids, attention_mask=everything(ids), use_cache=False).logits[0]
+    start = len(before) - about.shift
+    found = logits[start : start + len(canvas)].float()
+    found[:, END] = torch.logsumexp(found[:, [END, OTHER_END]], -1)  # both end a text
+    return found
+
+
+@every_family
+def test_logits_are_those_of_the_reference(name: str, families: Callable[[str], Any]) -> None:
+    family, network = families(name)
+    rows: list[list[int]] = [[MASK] * 3, [70, MASK, 71, MASK, MASK, 72, MASK, MASK, MASK], [MASK]]
+    expected = torch.cat([reference(name, network, row, (BEFORE, BEHIND)) for row in rows])
+    torch.testing.assert_close(predictions(family, list(rows), (BEFORE, BEHIND)), expected, atol=1e-4, rtol=1e-4)
+
+
+@every_family
+@pytest.mark.parametrize("text", [("x", ""), (BEFORE * 40, BEHIND * 30)])
+def test_logits_with_little_and_with_much_around(
+    name: str, text: tuple[str, str], families: Callable[[str], Any]
+) -> None:
+    family, network = families(name)
+    expected = reference(name, network, [MASK] * 4, text)
+    if len(text[0]) > 1:
+        assert (family.encode(*text).tokens - 2) // 2 <= 768
+        family = BidirectionalFamily(
+            family._description,
+            family._backbone,
+            family.vocabulary,
+            replace(EXACT, prefix_tokens=4096, suffix_tokens=4096),
+        )
+    torch.testing.assert_close(predictions(family, [4], text), expected, atol=1e-4, rtol=1e-4)
+
+
+@every_family
+def test_an_empty_file_has_an_answer(name: str, families: Callable[[str], Any]) -> None:
+    family, _ = families(name)
+    assert torch.isfinite(predictions(family, [2], ("", ""))).all()
+
+
+@every_family
+def test_rows_do_not_see_each_other(name: str, families: Callable[[str], Any]) -> None:
+    family, _ = families(name)
+    rows: list[int | list[int]] = [3, 11, [70, 71], 1]
+    together = predictions(family, rows, (BEFORE, BEHIND))
+    alone = torch.cat([predictions(family, [row], (BEFORE, BEHIND)) for row in rows])
+    torch.testing.assert_close(together, alone, atol=1e-4, rtol=1e-4)
+
+
+@every_family
+def test_given_slots_never_change(name: str, families: Callable[[str], Any]) -> None:
+    family, _ = families(name)
+    canvas, hole = lay_out([6, 6], family.spec.mask_id), Hole(HoleKind.LINE)
+    for position, token in ((2, 70), (8, 71)):
+        canvas.ids[position], canvas.state[position] = token, State.FIXED
+    steps = denoise(
+        family,
+        family.encode(BEFORE, BEHIND),
+        hole.kind,
+        canvas,
+        [Row(6), Row(6)],
+        rules_for(family, hole, canvas, ""),
+        SamplerSettings(),
+        Deadline.after_ms(1e6),
+        CostModel(),
+    )
+    for step in steps:
+        assert step.canvas.ids[step.canvas.state == State.FIXED].tolist() == [70, 71]
+
+
+def test_a_probe_is_asked_for_and_remembered(families: Callable[[str], Any]) -> None:
+    family, _ = families("dream")
+    with pytest.raises(ContextUnread):
+        family.encode("probe", "me", lambda _: False)
+    assert family.encode("probe", "me").encoded > 0
+    assert family.encode("probe", "me").encoded == 0
+
+
+def at_once(family: BidirectionalFamily, before: str, behind: str) -> str | None:
+    """Both slots of a hole of two, in one step: no loop that could mend anything."""
+    return family.vocabulary.decode(predictions(family, [2], (before, behind)).argmax(-1).tolist())
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_the_planted_task_is_solved_and_only_with_the_right_shift_and_mask(
+    name: str, planted: Callable[[str], Path]
+) -> None:
+    family = loaded(planted(name), replace(EXACT, probe_lengths=False))
+    assert share_right(partial(at_once, family)) >= 0.95
+    other = Shift.NONE if PUBLISHED[name].shift else Shift.RIGHT
+    shifted = BidirectionalFamily(
+        replace(family._description, shift=other), family._backbone, family.vocabulary, family._settings
+    )
+    assert share_right(partial(at_once, shifted), SOME_PAIRS) < 0.2
+    see = family._backbone.states
+
+    def see_left(ids: Tensor, places: Tensor, visible: Tensor, memory: Any = None) -> Tensor:
+        return see(ids, places, visible & (places[:, None, None, :] <= places[:, None, :, None]), memory)
+
+    family._backbone.states = see_left  # type: ignore[method-assign]
+    assert share_right(partial(at_once, family), SOME_PAIRS) < 0.2
+
+
+def engine(folder: Path, settings: ModelSettings = EXACT) -> Engine:
+    short = replace(settings, prefix_tokens=64, suffix_tokens=64)  # the warm-up's text is longer than the tests' are
+    return Engine.load(str(folder), device="cpu", settings=EngineSettings(model=short))
+
+
+def first_candidate(engine: Engine, before: str, behind: str) -> str | None:
+    found = engine.infill(InfillRequest(before, behind, drafts=()), Deadline.after_ms(60_000))
+    return found[0].text if found else None
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_the_whole_engine_answers_with_it(name: str, planted: Callable[[str], Path]) -> None:
+    engines = [engine(planted(name)) for _ in range(2)]
+    assert share_right(partial(first_candidate, engines[0]), SOME_PAIRS) >= 0.95
+    requests = [InfillRequest(*sides(*pair), drafts=(Draft("kx", 5),)) for pair in SOME_PAIRS[:4]]
+    answers = [[each.infill(request, Deadline.after_ms(60_000)) for request in requests] for each in engines]
+    assert answers[0] == answers[1]
+
+
+@pytest.mark.parametrize("name", ["dreamon", "a2d-qwen3"])
+def test_reusing_the_context_costs_little_accuracy(name: str, planted: Callable[[str], Path]) -> None:
+    exact, reused = (loaded(planted(name), settings) for settings in (EXACT, REUSED))
+    differences = []
+    for left, right in SOME_PAIRS:
+        contexts = [family.encode(*sides(left, right)) for family in (exact, reused)]
+        canvas = lay_out([2, 4], exact.spec.mask_id)
+        for step in range(2):
+            one, other = (
+                torch.softmax(family.denoise(context, HoleKind.LINE, canvas, np.arange(6)), -1)
+                for family, context in zip((exact, reused), contexts, strict=True)
+            )
+            difference = (one - other).abs()
+            if step == 0:
+                assert float(difference.max()) < 1e-5
+                first = exact.vocabulary.encode(answer(left, right))[0]
+                canvas.ids[[0, 2]] = first
+            else:
+                differences.append(float(difference.sum(-1).mean()) / 2)
+    assert 0 < np.mean(differences) < 0.05, np.mean(differences)  # of the probability, on average, is elsewhere
+    assert exact.step_size(contexts[0], [2, 4], 1) > reused.step_size(contexts[1], [2, 4], 1)
+    assert share_right(partial(first_candidate, engine(planted(name), REUSED)), SOME_PAIRS) >= 0.95
+
+
+@pytest.mark.parametrize("slots", [1, 2, 4])
+def test_dreamon_finds_the_length_by_itself(slots: int, planted: Callable[[str], Path]) -> None:
+    family = loaded(planted("dreamon"))
+    hole, settings = Hole(HoleKind.EXPRESSION), SamplerSettings(max_steps=8)
+
+    def fill(before: str, behind: str) -> str | None:
+        canvas = lay_out([slots], family.spec.mask_id)
+        steps = list(
+            denoise(
+                family,
+                family.encode(before, behind),
+                hole.kind,
+                canvas,
+                [Row(slots)],
+                rules_for(family, hole, canvas, ""),
+                settings,
+                Deadline.after_ms(1e6),
+                CostModel(),
+            )
+        )
+        assert len(steps[-1].predicted) == steps[-1].canvas.slots == steps[-1].canvas.lengths.sum()
+        return family.vocabulary.decode(steps[-1].canvas.ids.tolist())
+
+    assert share_right(fill, SOME_PAIRS) >= 0.95
