@@ -23,8 +23,8 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from infill_engine.errors import ModelDamagedError, ModelError, ModelNotFoundError
+from infill_engine.models.folder import WEIGHTS
 
-SINGLE = "model.safetensors"
 INDEX = "model.safetensors.index.json"
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
 OVERHEAD = 1.1  # times the weights: activations, keys and values, what a library sets up
@@ -186,8 +186,8 @@ def uninitialised() -> AbstractContextManager[object]:
 
 def _files(folder: Path) -> list[Path]:
     """The safetensors files of `folder`, all of them there."""
-    if (folder / SINGLE).is_file():
-        return [folder / SINGLE]
+    if (folder / WEIGHTS).is_file():
+        return [folder / WEIGHTS]
     if (folder / INDEX).is_file():
         try:
             names = sorted({Path(str(name)).name for name in _index(folder)["weight_map"].values()})
@@ -203,7 +203,7 @@ def _files(folder: Path) -> list[Path]:
             f"{folder} holds its weights as a pickle ({pickles[0]}). Loading one runs whatever code is in it, so "
             "infill-ls reads safetensors only; fetch that version of the model, or convert it"
         )
-    raise ModelDamagedError(f"{folder} holds no {SINGLE}; {REMEDY}")
+    raise ModelDamagedError(f"{folder} holds no {WEIGHTS}; {REMEDY}")
 
 
 def _index(folder: Path) -> Any:

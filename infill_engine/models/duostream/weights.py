@@ -2,15 +2,14 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
-from torch.overrides import TorchFunctionMode
 
 from infill_engine.errors import ModelDamagedError
+from infill_engine.models.checkpoint import uninitialised
 from infill_engine.models.duostream.net import Duostream, DuostreamConfig
 from infill_engine.models.folder import WEIGHTS, write_checksum
 
@@ -42,7 +41,7 @@ def load_network(folder: Path, dtype: torch.dtype = torch.float32) -> Duostream:
         stored = load_file(folder / WEIGHTS)
     except (OSError, ValueError, TypeError, SafetensorError) as error:
         raise ModelDamagedError(f"the model in {folder} cannot be read ({error}); install it again") from error
-    with _Uninitialised():
+    with uninitialised():
         network = Duostream(config)
     restored = {
         name: (dequantise(tensor, stored[name + SCALE]) if name + SCALE in stored else tensor).to(dtype)
@@ -56,24 +55,6 @@ def load_network(folder: Path, dtype: torch.dtype = torch.float32) -> Duostream:
             f"the weights in {folder} do not fit its config.json; install the model again"
         ) from error
     return network.to(dtype).eval().requires_grad_(False)
-
-
-_FILLING = ("normal_", "uniform_", "zero_", "fill_")
-
-
-class _Uninitialised(TorchFunctionMode):
-    """Leaves new parameters as they come, untouched and so without memory, for values that will replace them.
-
-    The meta device would do the same, but its first use imports torch's compiler: half a second and 80 MB.
-    """
-
-    def __torch_function__(
-        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
-        given = kwargs or {}
-        if getattr(func, "__module__", "") == "torch.nn.init" or getattr(func, "__name__", "") in _FILLING:
-            return args[0] if args else given["tensor"]
-        return func(*args, **given)
 
 
 def quantise(matrix: Tensor) -> tuple[Tensor, Tensor]:
