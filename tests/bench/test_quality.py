@@ -173,6 +173,7 @@ def test_a_calibration_learns_what_matters_and_stays_honest() -> None:
     assert abs(fitted.tokens) < 0.2
     assert fitted.new_faults == 0  # never seen, so nothing is known of it
     assert worth(fitted, guesses)["ece"] < 0.03 < worth(Calibration(), guesses)["ece"]
+    assert Calibration.from_json(fitted.to_json()) == fitted
 
 
 def test_the_gate_is_the_least_confidence_that_keeps_what_is_shown_right() -> None:
@@ -186,7 +187,6 @@ def test_the_gate_is_the_least_confidence_that_keeps_what_is_shown_right() -> No
     threshold = gate(plain, guesses, 0.6)
     assert shown(plain, guesses, threshold)["right"] >= 0.6 > shown(plain, guesses, threshold - 0.02)["right"]
     assert gate(plain, Guesses(features, np.zeros(99), np.arange(99)), 0.6) == 1.0
-    assert Calibration.from_json(fitted.to_json()) == fitted
 
 
 @pytest.mark.parametrize(
