@@ -20,12 +20,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from infill_engine.cache.streams import StreamCache, cut_in_blocks
+from infill_engine.cache.streams import cut_in_blocks
 from infill_engine.canvas.canvas import Canvas
 from infill_engine.models.backbone import Backbone, LayerMemory, Placed, Remembered, Stock, joined_ends, load_backbone
 from infill_engine.models.base import (
     Context,
-    ContextUnread,
     Corruption,
     GoOn,
     Ints,
@@ -35,12 +34,12 @@ from infill_engine.models.base import (
     unhurried,
 )
 from infill_engine.models.checkpoint import Checkpoint, require_no_code
+from infill_engine.models.prompts import PromptReader, seen_left
 from infill_engine.models.vocabulary import TokenizerVocabulary
 from infill_engine.settings import ModelSettings
 from infill_engine.types import HoleKind
 
 PREFIX, SUFFIX = "{prefix}", "{suffix}"  # where the two sides stand in a prompt
-PART = 128  # tokens read at once: between two parts a deadline or the next keystroke can end the reading
 COLUMN_BLOCK = 32  # columns of keys and values are rounded up to this
 MOST_SLOTS = 128
 
@@ -111,7 +110,7 @@ class AutoregressiveFamily:
             MOST_SLOTS,
             order=Order.LEFT_TO_RIGHT,
         )
-        self._prompts = StreamCache[Sequence[LayerMemory]](cached_prompts)
+        self._prompts = PromptReader(self._read, cached_prompts)
 
     @classmethod
     def load(
@@ -131,19 +130,8 @@ class AutoregressiveFamily:
     @torch.inference_mode()
     def encode(self, prefix: str, suffix: str, go_on: GoOn = unhurried) -> Context:
         ids = self._prompt(prefix, suffix)
-        cached, shared = self._prompts.nearest(ids[:-1])
-        layers = [] if cached is None else [(keys[:, :, :shared], values[:, :, :shared]) for keys, values in cached]
-        read = shared
-        while read < len(ids) - 1:
-            part = min(PART, len(ids) - 1 - read)
-            if not go_on(part):
-                if read > shared:
-                    self._prompts.put(ids[:read], layers)
-                raise ContextUnread
-            layers = self._read(layers, ids[read : read + part], read)
-            read += part
-        self._prompts.put(ids[:-1], layers)
-        return Context(Prompt(layers, int(ids[-1]), len(ids) - 1), len(ids) - 1 - shared, len(ids))
+        layers, read = self._prompts.layers_of(ids[:-1], go_on)
+        return Context(Prompt(layers, int(ids[-1]), len(ids) - 1), read, len(ids))
 
     def propose_lengths(self, context: Context, kind: HoleKind, limit: int) -> list[ProposedLength]:  # noqa: ARG002
         """As many slots as there may be: a row ends by itself."""
@@ -185,14 +173,11 @@ class AutoregressiveFamily:
         parts = (sides[part] if part in sides else self.vocabulary.need(part) for part in self._recipe.prompt)
         return np.concatenate([np.asarray(part, np.int64) for part in parts])
 
-    def _read(self, layers: list[LayerMemory], ids: Ints, past: int) -> list[LayerMemory]:
-        """The keys and values of `past` tokens and of `ids` after them."""
-        memory = Remembered(layers)
-        places = np.arange(past, past + len(ids))
-        visible = np.arange(past + len(ids)) <= places[:, None]
-        self._backbone.states(
-            self._tensor(ids)[None], self._tensor(places)[None], self._tensor(visible)[None, None], memory
-        )
+    def _read(self, layers: list[LayerMemory], ids: Ints) -> list[LayerMemory]:
+        memory, past = Remembered(layers), layers[0][0].shape[2] if layers else 0
+        places = torch.arange(past, past + len(ids), device=self.device)
+        visible = seen_left(past, len(ids)).to(self.device)
+        self._backbone.states(self._tensor(ids)[None], places[None], visible, memory)
         return memory.layers
 
     def _row_tokens(self, prompt: Prompt, canvas: Canvas) -> Ints:

@@ -32,19 +32,13 @@ from infill_engine.errors import ModelDamagedError
 from infill_engine.models.backbone import Backbone, Placed, Stock, joined_ends, load_backbone
 from infill_engine.models.base import Context, ContextUnread, Corruption, GoOn, Ints, ProposedLength, Spec, unhurried
 from infill_engine.models.checkpoint import REMEDY, Checkpoint
+from infill_engine.models.lengths import Floats, confidence_of_rows, lengths_up_to, rank_lengths, usual_confidence
 from infill_engine.models.vocabulary import TokenizerVocabulary
 from infill_engine.settings import ModelSettings
 from infill_engine.types import HoleKind
 
-Floats = NDArray[np.float64]
-
 COLUMN_BLOCK = 32  # context columns are rounded up to this, the tail's slots to SLOT_BLOCK: few shapes, few kernels
 SLOT_BLOCK = 8
-LENGTHS = (1, 2, 4, 8, 16, 32, 64)
-USUAL = {HoleKind.EXPRESSION: 4, HoleKind.LINE: 8, HoleKind.STATEMENT: 8, HoleKind.BLOCK: 32}  # slots of such a hole
-PROBE_WEIGHT = 2.0  # of a nat of confidence in a length against halving or doubling the usual one; set by hand
-# What a length's confidence is compared with: how confident the model is at that length where nothing is to be known.
-NEUTRAL = (("x = ", "\n"), ("def f(a, b):\n    ", "\n\n\ndef g():\n"), ("print(", ")\n"))
 
 
 class Shift(StrEnum):
@@ -168,18 +162,9 @@ class BidirectionalFamily:
         return Context(sides, tokens, tokens)
 
     def propose_lengths(self, context: Context, kind: HoleKind, limit: int) -> list[ProposedLength]:
-        """Lengths by how usual they are for such a hole and, probed, by how much surer the model is than elsewhere.
-
-        A model is surer of its first prediction where the length is right, once the length's own influence is taken
-        out (arXiv 2602.00476).
-        """
-        scores = -np.abs(np.log2(self._lengths) - np.log2(USUAL[kind]))
         confidence = context.state.confidence
-        if confidence is not None:
-            scores = scores + PROBE_WEIGHT * (confidence - self._usual_confidence)
-        logprobs = scores - np.log(np.exp(scores).sum())
-        ranked = sorted(zip(self._lengths, logprobs.tolist(), strict=True), key=lambda pair: -pair[1])
-        return [ProposedLength(slots, logprob) for slots, logprob in ranked[:limit]]
+        gain = None if confidence is None else confidence - self._usual_confidence
+        return rank_lengths(self._lengths, kind, gain, limit)
 
     def step_size(self, context: Context, lengths: Sequence[int], number: int) -> int:
         tail = len(lengths) * self._tail(max(lengths, default=1))
@@ -196,20 +181,18 @@ class BidirectionalFamily:
 
     @cached_property
     def _lengths(self) -> tuple[int, ...]:
-        return tuple(length for length in LENGTHS if length <= self.spec.max_slots)
+        return lengths_up_to(self.spec.max_slots)
 
     @cached_property
     def _usual_confidence(self) -> Floats:
-        usual: Floats = np.stack([self._confidence(self._sides(*sides)) for sides in NEUTRAL]).mean(0)
-        return usual
+        return usual_confidence(lambda prefix, suffix: self._confidence(self._sides(prefix, suffix)))
 
     @torch.inference_mode()
     def _confidence(self, sides: Sides) -> Floats:
         """The mean log-probability of the best token of an all-open row, for each length."""
         canvas = lay_out(self._lengths, self.spec.mask_id)
         logits = self.denoise(Context(replace(sides), 0, 0), HoleKind.LINE, canvas, np.arange(canvas.slots))
-        best = torch.log_softmax(logits, -1).amax(-1).cpu().numpy().astype(np.float64)
-        return np.array([best[canvas.span(row)].mean() for row in range(canvas.rows)])
+        return confidence_of_rows(canvas, logits)
 
     def _sides(self, prefix: str, suffix: str) -> Sides:
         before = self.vocabulary.encode(prefix.replace("\r\n", "\n"))[-self._settings.prefix_tokens :]

@@ -29,9 +29,10 @@ from infill_engine import Deadline, Engine, InfillRequest, Source
 from infill_engine.canvas.canvas import State, lay_out
 from infill_engine.deadline import CostModel
 from infill_engine.errors import ModelDamagedError
-from infill_engine.models.autoregressive import PART, AutoregressiveFamily
+from infill_engine.models.autoregressive import AutoregressiveFamily
 from infill_engine.models.base import ContextUnread
 from infill_engine.models.load import load_family
+from infill_engine.models.prompts import PART
 from infill_engine.sampler.denoise import Row, Step, denoise
 from infill_engine.sampler.guesses import guesses_of
 from infill_engine.sampler.rules import rules_for

@@ -1,0 +1,54 @@
+"""Prompts read from left to right: in parts, so that the reading can stop in time, and only as far as they are new."""
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from infill_engine.cache.streams import StreamCache
+from infill_engine.models.backbone import LayerMemory
+from infill_engine.models.base import ContextUnread, GoOn
+
+Ints = NDArray[np.int64]
+# The keys and values of every layer for tokens that are already read, and for new ones behind them.
+Read = Callable[[list[LayerMemory], Ints], list[LayerMemory]]
+
+PART = 128  # tokens read at once: between two parts a deadline or the next keystroke can end the reading
+
+
+class PromptReader:
+    """Reads prompts with `read` and keeps the keys and values of the last few."""
+
+    def __init__(self, read: Read, kept: int) -> None:
+        self._read = read
+        self._prompts = StreamCache[list[LayerMemory]](kept)
+
+    def layers_of(self, ids: Ints, go_on: GoOn) -> tuple[list[LayerMemory], int]:
+        """The keys and values of `ids` in every layer, [1, H, T, hd] each, and how many tokens had to be read for it.
+
+        Raises ContextUnread where `go_on` says no; what was read until then is kept.
+        """
+        cached, shared = self._prompts.nearest(ids)
+        layers = [] if cached is None else [(keys[:, :, :shared], values[:, :, :shared]) for keys, values in cached]
+        read = shared
+        while read < len(ids):
+            part = min(PART, len(ids) - read)
+            if not go_on(part):
+                if read > shared:
+                    self._prompts.put(ids[:read], layers)
+                raise ContextUnread
+            layers = self._read(layers, ids[read : read + part])
+            read += part
+        self._prompts.put(ids, layers)
+        return layers, len(ids) - shared
+
+
+def seen_left(past: int, new: int, window: int | None = None) -> torch.Tensor:
+    """Which of `past + new` tokens each of the `new` ones sees, [1, 1, new, past + new].
+
+    Itself and those before it, with a `window` only so many of them, itself included.
+    """
+    place, key = torch.arange(past, past + new)[:, None], torch.arange(past + new)
+    seen = key <= place
+    return (seen if window is None else seen & (key > place - window))[None, None]
