@@ -1,7 +1,7 @@
 """Fill-in-the-middle models, against the library's own forward pass and on a planted task."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -9,21 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from conftest import SHAPE
-from tiny import byte_level, pieces, write
-from tokenizers import Tokenizer
 from torch import Tensor, nn
-from toy import PAIRS, answer, backwards_only, ids_of, learn_to_continue, share_right, sides
-from transformers import (
-    GemmaConfig,
-    GemmaForCausalLM,
-    LlamaConfig,
-    LlamaForCausalLM,
-    Qwen2Config,
-    Qwen2ForCausalLM,
-    Starcoder2Config,
-    Starcoder2ForCausalLM,
-)
+from toy import PAIRS, answer, learn_to_continue, share_right, sides
 
 from infill_engine import Deadline, Engine, InfillRequest, Source
 from infill_engine.canvas.canvas import State, lay_out
@@ -38,6 +25,9 @@ from infill_engine.sampler.guesses import guesses_of
 from infill_engine.sampler.rules import rules_for
 from infill_engine.settings import EngineSettings, ModelSettings, SamplerSettings
 from infill_engine.types import Draft, Hole, HoleKind
+from infill_engine.verify import fim
+from infill_engine.verify.fim import PUBLISHED, new_network, reference
+from infill_engine.verify.tiny import byte_level
 
 EXACT = ModelSettings(dtype="float32")
 SOME_PAIRS = PAIRS[::5]
@@ -45,92 +35,7 @@ LINE = Hole(HoleKind.LINE)
 BEFORE, BEHIND = "x = [1:", ":2]\nfor i in range(10):\n"
 
 
-@dataclass(frozen=True)
-class Published:
-    """How a family is published, in miniature; `prompt` writes out the order of its tokens."""
-
-    config: type
-    network: type
-    model_type: str
-    names: list[str]
-    unmarked: list[str]
-    prompt: tuple[str, ...]  # P and S are the two sides
-    end: str
-    more: dict[str, Any]
-
-    @property
-    def tokenizer(self) -> Tokenizer:
-        make = pieces if self.model_type == "gemma" else byte_level
-        return make(self.names, self.unmarked)
-
-    def ids(self, tokenizer: Tokenizer, before: str, behind: str) -> list[int]:
-        sides = {"P": before, "S": behind}
-        found: list[int] = []
-        for part in self.prompt:
-            found += ids_of(tokenizer, sides[part]) if part in sides else [tokenizer.token_to_id(part)]
-        return found
-
-
-PUBLISHED = {
-    "qwen2.5-coder": Published(
-        Qwen2Config,
-        Qwen2ForCausalLM,
-        "qwen2",
-        ["<|endoftext|>", "<|im_end|>"],
-        ["<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>", "<|fim_pad|>", "<|file_sep|>"],
-        ("<|fim_prefix|>", "P", "<|fim_suffix|>", "S", "<|fim_middle|>"),
-        "<|endoftext|>",
-        {"tie_word_embeddings": True},
-    ),
-    "starcoder2": Published(
-        Starcoder2Config,
-        Starcoder2ForCausalLM,
-        "starcoder2",
-        ["<|endoftext|>", "<fim_prefix>", "<fim_middle>", "<fim_suffix>", "<file_sep>"],
-        [],
-        ("<fim_prefix>", "P", "<fim_suffix>", "S", "<fim_middle>"),
-        "<|endoftext|>",
-        {"sliding_window": 4096, "tie_word_embeddings": True},
-    ),
-    "deepseek-coder": Published(
-        LlamaConfig,
-        LlamaForCausalLM,
-        "llama",
-        ["<｜begin▁of▁sentence｜>", "<｜end▁of▁sentence｜>", "<|EOT|>"],
-        ["<｜fim▁hole｜>", "<｜fim▁begin｜>", "<｜fim▁end｜>"],
-        ("<｜begin▁of▁sentence｜>", "<｜fim▁begin｜>", "P", "<｜fim▁hole｜>", "S", "<｜fim▁end｜>"),
-        "<｜end▁of▁sentence｜>",
-        {"rope_scaling": {"type": "linear", "factor": 4.0}},
-    ),
-    "codegemma": Published(
-        GemmaConfig,
-        GemmaForCausalLM,
-        "gemma",
-        ["<pad>", "<eos>", "<bos>"],
-        ["<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>", "<|file_separator|>", "<table>"],
-        ("<bos>", "<|fim_prefix|>", "P", "<|fim_suffix|>", "S", "<|fim_middle|>"),
-        "<eos>",
-        {"vocab_size": 400, "head_dim": 16, "tie_word_embeddings": True},
-    ),
-    "mellum": Published(
-        LlamaConfig,
-        LlamaForCausalLM,
-        "llama",
-        ["<|endoftext|>", "<fim_suffix>", "<fim_prefix>", "<fim_middle>", "<filename>"],
-        [],
-        ("<fim_suffix>", "S", "<fim_prefix>", "P", "<fim_middle>"),
-        "<|endoftext|>",
-        {},
-    ),
-}
 every_family = pytest.mark.parametrize("name", PUBLISHED)
-
-
-def new_network(name: str) -> nn.Module:
-    about = PUBLISHED[name]
-    torch.manual_seed(0)
-    network: nn.Module = about.network(about.config(**(SHAPE | {"initializer_range": 0.2} | about.more)))
-    return network.eval()
 
 
 def loaded(folder: Path) -> AutoregressiveFamily:
@@ -141,13 +46,7 @@ def loaded(folder: Path) -> AutoregressiveFamily:
 
 @pytest.fixture(scope="module")
 def publish(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, nn.Module], Path]:
-    def written(name: str, network: nn.Module) -> Path:
-        about = PUBLISHED[name]
-        acts = {"gemma": "gelu", "starcoder2": "gelu_pytorch_tanh"}
-        config = SHAPE | about.more | {"model_type": about.model_type, "hidden_act": acts.get(about.model_type, "silu")}
-        return write(tmp_path_factory.mktemp(name) / name, config, network, about.tokenizer)
-
-    return written
+    return lambda name, network: fim.publish(name, network, tmp_path_factory.mktemp(name) / name)
 
 
 @pytest.fixture(scope="module")
@@ -163,16 +62,6 @@ def families(publish: Callable[[str, nn.Module], Path]) -> Callable[[str], tuple
     return family
 
 
-def reference(name: str, network: Any, family: AutoregressiveFamily, row: list[int], text: tuple[str, str]) -> Tensor:
-    """Logits of every slot of `row`: the library's causal forward over the prompt and the row written out."""
-    prompt = PUBLISHED[name].ids(PUBLISHED[name].tokenizer, *text)
-    ids = torch.tensor([[*prompt, *row]])
-    logits = network(input_ids=ids, attention_mask=backwards_only(ids), use_cache=False).logits[0]
-    found = logits[len(prompt) - 1 : -1].float()
-    found[:, family.spec.eos_id] = torch.logsumexp(found[:, [family.spec.eos_id, *family._ends]], -1)
-    return found
-
-
 @every_family
 def test_logits_are_those_of_the_reference(name: str, families: Callable[[str], Any]) -> None:
     family, network = families(name)
@@ -180,12 +69,12 @@ def test_logits_are_those_of_the_reference(name: str, families: Callable[[str], 
     context = family.encode(BEFORE, BEHIND)
     canvas = lay_out(rows, family.spec.mask_id)
     at_once = family.denoise(context, LINE.kind, canvas, np.arange(canvas.slots))
-    expected = torch.cat([reference(name, network, family, row, (BEFORE, BEHIND)) for row in rows])
+    expected = torch.cat([reference(name, network, row, (BEFORE, BEHIND)) for row in rows])
     torch.testing.assert_close(at_once, expected, atol=1e-4, rtol=1e-4)
     canvas.ids[4], rows[1][1] = 90, 90  # what stood there was remembered; a change must be seen
     for slot in (2, 3, 4):
         wanted = np.array([canvas.span(1).start + slot])
-        expected = reference(name, network, family, rows[1], (BEFORE, BEHIND))[slot : slot + 1]
+        expected = reference(name, network, rows[1], (BEFORE, BEHIND))[slot : slot + 1]
         torch.testing.assert_close(family.denoise(context, LINE.kind, canvas, wanted), expected, atol=1e-4, rtol=1e-4)
 
 
@@ -216,7 +105,7 @@ def test_typing_reads_only_what_is_new(name: str, families: Callable[[str], Any]
     else:
         assert again.encoded <= len(family.vocabulary.encode(BEHIND)) + 5
     warm = cold.denoise(again, LINE.kind, lay_out([[70]], 0), np.arange(1))
-    expected = reference(name, network, family, [70], (before + "v", BEHIND))
+    expected = reference(name, network, [70], (before + "v", BEHIND))
     torch.testing.assert_close(warm, expected, atol=1e-4, rtol=1e-4)
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from conftest import BEGIN, END, MASK, OTHER_END, PUBLISHED, Publish, stock_network, trained
+from conftest import Publish, trained
 from torch import Tensor, nn
-from toy import PAIRS, answer, everything, ids_of, share_right, sides
+from toy import PAIRS, answer, share_right, sides
 
 from infill_engine import Deadline, Engine, InfillRequest
 from infill_engine.canvas.canvas import State, lay_out
@@ -23,6 +23,7 @@ from infill_engine.sampler.denoise import Row, denoise
 from infill_engine.sampler.rules import rules_for
 from infill_engine.settings import EngineSettings, ModelSettings, SamplerSettings
 from infill_engine.types import Draft, Hole, HoleKind
+from infill_engine.verify.masked import MASK, PUBLISHED, reference, stock_network
 
 EXACT = ModelSettings(dtype="float32")
 REUSED = replace(EXACT, reuse_context=True)
@@ -69,20 +70,6 @@ def planted(publish: Publish) -> Callable[[str], Path]:
 def predictions(family: BidirectionalFamily, rows: list[int | list[int]], text: tuple[str, str]) -> Tensor:
     canvas = lay_out(rows, family.spec.mask_id)
     return family.denoise(family.encode(*text), HoleKind.LINE, canvas, np.arange(canvas.slots))
-
-
-def reference(name: str, network: Any, canvas: list[int], text: tuple[str, str]) -> Tensor:
-    """The library's forward pass over the text in its natural order, with mask and shift written out."""
-    about = PUBLISHED[name]
-    before, behind = (ids_of(about.tokenizer, side) for side in text)
-    if about.framed:
-        before, behind = [BEGIN, *before], [*behind, END]
-    ids = torch.tensor([[*before, *canvas, *behind]])
-    logits = network(input_ids=ids, attention_mask=everything(ids), use_cache=False).logits[0]
-    start = len(before) - about.shift
-    found = logits[start : start + len(canvas)].float()
-    found[:, END] = torch.logsumexp(found[:, [END, OTHER_END]], -1)  # both end a text
-    return found
 
 
 @every_family

@@ -8,14 +8,15 @@ from typing import Any
 
 import pytest
 import torch
-from conftest import Publish, stock_network
+from conftest import Publish
 from safetensors.torch import load_file, save_file
-from tiny import byte_level
 
 from infill_engine.errors import InputError, ModelDamagedError, ModelError
 from infill_engine.models import checkpoint as files
 from infill_engine.models.load import load_family
 from infill_engine.settings import ModelSettings
+from infill_engine.verify.masked import stock_network
+from infill_engine.verify.tiny import byte_level
 
 
 @pytest.fixture(scope="module")

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tiny import byte_level, pieces
 
 from infill_engine.errors import ModelDamagedError
 from infill_engine.models.vocabulary import TokenizerVocabulary
+from infill_engine.verify.tiny import byte_level, pieces
 
 FIM = ["<|fim_prefix|>", "<tool_call>"]
 

@@ -16,6 +16,8 @@ from tokenizers import Tokenizer
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
+from infill_engine.verify.tiny import backwards_only, everything, ids_of
+
 LEFT, RIGHT = "abcdefgh", "stuvwxyz"
 PAIRS = list(itertools.product(range(8), range(8)))
 LENGTHS = (1, 2, 4)  # of the holes in training
@@ -39,19 +41,6 @@ class Frame:
     grow: int  # what stands in a hole of one slot: two are needed
     begin: tuple[int, ...] = ()
     close: tuple[int, ...] = ()
-
-
-def ids_of(tokenizer: Tokenizer, text: str) -> list[int]:
-    return list(tokenizer.encode(text, add_special_tokens=False).ids)
-
-
-def everything(ids: Tensor) -> Tensor:
-    """Every token sees every other, [B, 1, T, T]."""
-    return torch.ones(len(ids), 1, ids.shape[1], ids.shape[1], dtype=torch.bool)
-
-
-def backwards_only(ids: Tensor) -> Tensor:
-    return everything(ids).tril()
 
 
 def learn_to_fill(network: nn.Module, tokenizer: Tokenizer, frames: Sequence[Frame], shift: int) -> None:

@@ -61,3 +61,25 @@ def write(
     (folder / "config.json").write_text(json.dumps(dict(config)))
     tokenizer.save(str(folder / "tokenizer.json"))
     return folder
+
+
+def ids_of(tokenizer: Tokenizer, text: str) -> list[int]:
+    """The tokens of a text, none of them special."""
+    return list(tokenizer.encode(text, add_special_tokens=False).ids)
+
+
+def special_ids(tokenizer: Tokenizer, names: Sequence[str]) -> list[int]:
+    """The numbers of tokens by their names, all of which there are."""
+    found = [token for name in names if (token := tokenizer.token_to_id(name)) is not None]
+    assert len(found) == len(names)
+    return found
+
+
+def everything(ids: torch.Tensor) -> torch.Tensor:
+    """A mask in which every token sees every other, [B, 1, T, T]."""
+    return torch.ones(len(ids), 1, ids.shape[1], ids.shape[1], dtype=torch.bool)
+
+
+def backwards_only(ids: torch.Tensor) -> torch.Tensor:
+    """A mask in which every token sees itself and those before it, [B, 1, T, T]."""
+    return everything(ids).tril()

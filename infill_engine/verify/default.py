@@ -1,0 +1,53 @@
+"""The default model's family in miniature; its reference is the pass that it is trained with.
+
+Serving lays all rows on one flat axis and keeps what it has read; training passes over a whole window at once.
+"""
+
+import shutil
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from infill_engine.models.duostream.net import MAX_SLOTS, Duostream, DuostreamConfig, Frames, Visible
+from infill_engine.models.duostream.vocabulary import BytesVocabulary
+from infill_engine.models.duostream.weights import load_network, save_network
+from infill_engine.models.folder import DEFAULT_FOLDER
+from infill_engine.train.objective import edge_states
+
+CONFIG = DuostreamConfig(dim=48, heads=4, hidden=96, encoder_layers=2, decoder_layers=2, ngram_slots=256)
+
+
+def publish(folder: Path) -> Duostream:
+    """Writes a random network as a checkpoint of the family, and gives the network as its files have it."""
+    torch.manual_seed(0)
+    save_network(Duostream(CONFIG), folder)
+    shutil.copyfile(DEFAULT_FOLDER / "tokenizer.json", folder / "tokenizer.json")
+    return load_network(folder)
+
+
+def reference(network: Duostream, row: list[int], text: tuple[str, str]) -> Tensor:
+    """Logits of every slot of `row`, by the way of training: one hole in a whole window."""
+    vocabulary = BytesVocabulary(DEFAULT_FOLDER / "tokenizer.json")
+    before, after = (vocabulary.encode(side) for side in text)
+    window = torch.tensor([[*before, *([5] * 3), *after]])  # what stood in the hole does not matter
+    length, start, end, total = len(row), len(before), len(before) + 3, window.shape[1]
+    forward, backward = network.streams(window)
+    index = torch.arange(length)[None]
+    starts, ends = torch.full((1, length), start), torch.full((1, length), end)
+    frames = Frames(
+        network.rotary(index), network.rotary(start + index), network.rotary(total - end - 1 + MAX_SLOTS - index)
+    )
+    positions = torch.arange(total)
+    visible = Visible(
+        prefix=torch.where(positions < start, 0.0, -1e9).expand(1, 1, length, -1),
+        suffix=torch.where(total - 1 - positions >= end, 0.0, -1e9).expand(1, 1, length, -1),
+    )
+    edge = edge_states(forward, backward, starts, ends, None)
+    kind = torch.zeros((1, length), dtype=torch.long)
+    x = network.canvas_input(torch.tensor([row]), length - 1 - index, kind, edge)
+    tables = network.rotary(positions)
+    states = network.decode(
+        x, frames, network.context_kv(forward, tables), network.context_kv(backward, tables), visible
+    )
+    return network.logits(states)[0]
