@@ -34,35 +34,23 @@ from infill_engine.models.base import (
     unhurried,
 )
 from infill_engine.models.checkpoint import Checkpoint, require_no_code
+from infill_engine.models.fim_tokens import PREFIX, SUFFIX, FimTokens
 from infill_engine.models.prompts import PromptReader, seen_left
 from infill_engine.models.vocabulary import TokenizerVocabulary
 from infill_engine.settings import ModelSettings
 from infill_engine.types import HoleKind
 
-PREFIX, SUFFIX = "{prefix}", "{suffix}"  # where the two sides stand in a prompt
 COLUMN_BLOCK = 32  # columns of keys and values are rounded up to this
 MOST_SLOTS = 128
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """The facts about one family.
+    """How one family is asked, the model types of config.json that it may have, and the network it runs on."""
 
-    `prompt` is the order of its tokens, by name, and of PREFIX and SUFFIX; the last is a token. `end` and `ends` name
-    those that end a text; the tokens of the prompt end one too.
-    """
-
-    name: str
+    fim: FimTokens
     model_types: tuple[str, ...]
     stock: Stock
-    prompt: tuple[str, ...]
-    end: str
-    ends: tuple[str, ...] = ()
-
-    @property
-    def tokens(self) -> tuple[str, ...]:
-        """The special tokens of the prompt."""
-        return tuple(part for part in self.prompt if part not in (PREFIX, SUFFIX))
 
 
 @dataclass(slots=True)
@@ -97,12 +85,13 @@ class AutoregressiveFamily:
         self._recipe = recipe
         self._backbone = backbone
         self._settings = settings
-        vocabulary.need(*recipe.tokens)
-        vocabulary.ended_by(recipe.end)
-        ends = {vocabulary.id_of(name) for name in (*recipe.tokens, *recipe.ends)} - {None, vocabulary.end}
+        fim = recipe.fim
+        vocabulary.need(*fim.tokens)
+        vocabulary.ended_by(fim.end)
+        ends = {vocabulary.id_of(name) for name in (*fim.tokens, *fim.ends)} - {None, vocabulary.end}
         self._ends = sorted(token for token in ends if token is not None)
         self.spec = Spec(
-            recipe.name,
+            fim.name,
             Corruption.MASK,
             backbone.vocabulary,
             vocabulary.end,  # an open slot's token is never looked at
@@ -123,7 +112,7 @@ class AutoregressiveFamily:
         settings: ModelSettings,
     ) -> "AutoregressiveFamily":
         """Loads a checkpoint of the described family. Raises ModelError."""
-        vocabulary.need(*recipe.tokens, recipe.end)
+        vocabulary.need(*recipe.fim.tokens, recipe.fim.end)
         require_no_code(checkpoint.config, checkpoint.folder)
         return cls(recipe, load_backbone(checkpoint, recipe.stock, device, dtype), vocabulary, settings)
 
@@ -170,7 +159,7 @@ class AutoregressiveFamily:
         before = cut_in_blocks(self.vocabulary.encode(prefix.replace("\r\n", "\n")), self._settings.prefix_tokens)
         behind = self.vocabulary.encode(suffix.replace("\r\n", "\n"))[: self._settings.suffix_tokens]
         sides = {PREFIX: before, SUFFIX: np.array(behind, np.int64)}
-        parts = (sides[part] if part in sides else self.vocabulary.need(part) for part in self._recipe.prompt)
+        parts = (sides[part] if part in sides else self.vocabulary.need(part) for part in self._recipe.fim.whole)
         return np.concatenate([np.asarray(part, np.int64) for part in parts])
 
     def _read(self, layers: list[LayerMemory], ids: Ints) -> list[LayerMemory]:

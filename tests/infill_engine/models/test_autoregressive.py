@@ -180,8 +180,10 @@ def first_text(family: AutoregressiveFamily, before: str, behind: str) -> str | 
 def test_the_planted_task_is_solved_and_only_with_the_right_prompt(name: str, planted: Callable[[str], Path]) -> None:
     family = loaded(planted(name))
     assert share_right(partial(first_text, family)) >= 0.95
-    swapped = tuple({"{prefix}": "{suffix}", "{suffix}": "{prefix}"}.get(part, part) for part in family._recipe.prompt)
-    wrong = AutoregressiveFamily(replace(family._recipe, prompt=swapped), family._backbone, family.vocabulary, EXACT)
+    fim = family._recipe.fim
+    swapped = tuple({"{prefix}": "{suffix}", "{suffix}": "{prefix}"}.get(part, part) for part in fim.prompt)
+    recipe = replace(family._recipe, fim=replace(fim, prompt=swapped))
+    wrong = AutoregressiveFamily(recipe, family._backbone, family.vocabulary, EXACT)
     assert share_right(partial(first_text, wrong), SOME_PAIRS) < 0.5
     see = family._backbone.states
 
