@@ -1,31 +1,25 @@
-"""The engine: one request through all the rooms. The only file that composes them.
+"""The engine: what a model on this machine makes of one request. What comes before and after is in `answering`.
 
-answers ──hit──▶ answer
-  │ miss
-  ▼
-hole and drafts ──▶ encode both sides ──▶ plan the canvas ──▶ denoise ──▶ clean ──▶ rank ──▶ answer
+hole and drafts ──▶ encode both sides ──▶ plan the canvas ──▶ denoise ──▶ guesses
 """
 
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from time import monotonic
 
-from infill_engine.cache.answers import AnswerCache
-from infill_engine.canvas.hole import hole_at
-from infill_engine.context.retrieval import find_drafts
+from infill_engine.answering import Answering, Guessed, since, unread_guess
 from infill_engine.deadline import CostModel, Deadline, Reading, Reserve
-from infill_engine.errors import InputError
 from infill_engine.models.base import Context, ContextUnread, Continuation, ModelFamily, ReadsOn
 from infill_engine.models.load import folder_of, load_family
-from infill_engine.postprocess import clean
-from infill_engine.rank import Calibration, rank
+from infill_engine.rank import Calibration
 from infill_engine.sampler.denoise import Row, Step, denoise
 from infill_engine.sampler.guesses import guesses_of, written_guess
 from infill_engine.sampler.plan import affordable, canvas_of, plan_rows
 from infill_engine.sampler.rules import rules_for
 from infill_engine.settings import EngineSettings
-from infill_engine.types import Answer, Candidate, Draft, Guess, Hole, HoleKind, InfillRequest, Reason, Source
+from infill_engine.types import Answer, Candidate, Draft, Guess, Hole, HoleKind, InfillRequest, Source
 
 Progress = Callable[[str, float], None]  # what is being done, and the share of it that is done
 Watch = Callable[[ModelFamily, Step], None]
@@ -34,7 +28,6 @@ WARM_UP_ROUNDS = 4
 OWN_DRAFTS = 2  # lines that the family writes itself before the canvas is laid out
 USUAL_TOKENS = 8  # of such a line; where there is no time for so many, none is begun
 LOOKS = 2  # steps that must still be possible afterwards
-UNREAD_LOGPROB = -1.5  # given to a copied token that the model had no time to look at
 
 
 class Engine:
@@ -47,12 +40,11 @@ class Engine:
         self.name = name
         self.device = family.device
         self.settings = settings or EngineSettings()
-        self._calibration = calibration
-        self._answers = AnswerCache(self.settings.cached_answers)
         self._costs = CostModel()
         self._reading_costs = CostModel()
         self._writing_costs = CostModel()
         self._reserve = Reserve(self.settings.sampler.reserve_ms)
+        self._answering = Answering(calibration, self.settings.cached_answers, self._reserve)
 
     @classmethod
     def load(
@@ -83,50 +75,25 @@ class Engine:
 
     def answer(self, request: InfillRequest, deadline: Deadline, watch: Watch | None = None) -> Answer:
         """Candidates with their timings, or the reason for silence. `watch` sees the canvas after every step."""
-        started = monotonic()
-        if request.candidates < 1:
-            raise InputError("ask for at least one candidate")
-        answer = self._answers.get(request)
-        if answer is None:
-            answer = self._fresh_answer(request, deadline, watch)
-            if answer.reason not in (Reason.CANCELLED, Reason.DEADLINE):
-                self._answers.put(request, answer)
-        return replace(answer, elapsed_ms=_since(started))
+        return self._answering.answer(request, deadline, partial(self._guess, watch))
 
     def warm(self, request: InfillRequest, deadline: Deadline) -> None:
         """Encodes the request's two sides, so that a later request nearby finds them cached; as far as time allows."""
         with suppress(ContextUnread):
             self._encode(request, deadline)
 
-    def _fresh_answer(self, request: InfillRequest, deadline: Deadline, watch: Watch | None) -> Answer:
-        hole = request.hole or hole_at(request.prefix, request.suffix, request.language)
-        drafts = self._drafts(request, hole)
-        if deadline.cancelled():
-            return Answer(reason=Reason.CANCELLED)
+    def _guess(
+        self, watch: Watch | None, request: InfillRequest, hole: Hole, drafts: tuple[Draft, ...], deadline: Deadline
+    ) -> Guessed:
         began = monotonic()
-        guesses: list[Guess] | None = None
-        unread = False
         try:
             context, partial_word = self._encode(request, deadline)
-            encode_ms = _since(began)
-            began = monotonic()
-            guesses = self._denoise(context, partial_word, request, hole, drafts, deadline, watch)
-            denoise_ms = _since(began)
         except ContextUnread:
-            encode_ms, denoise_ms, unread = _since(began), 0.0, True
-            guesses = [_unread(draft) for draft in drafts] or None
-        if deadline.cancelled():
-            return Answer(reason=Reason.CANCELLED, encode_ms=encode_ms, denoise_ms=denoise_ms)
+            return Guessed([unread_guess(draft) for draft in drafts] or None, since(began), unread=True)
+        encode_ms = since(began)
         began = monotonic()
-        candidates = rank(_cleaned(guesses or [], request, hole), request, hole, self._calibration)
-        self._reserve.observe(_since(began))
-        reason = None if candidates else Reason.DEADLINE if guesses is None else Reason.BLANK
-        return Answer(candidates, reason, encode_ms, denoise_ms, unread=unread)
-
-    def _drafts(self, request: InfillRequest, hole: Hole) -> tuple[Draft, ...]:
-        if request.drafts is not None:
-            return request.drafts
-        return find_drafts(request.prefix, request.suffix, (request.prefix, request.suffix), hole)
+        guesses = self._denoise(context, partial_word, request, hole, drafts, deadline, watch)
+        return Guessed(guesses, encode_ms, since(began))
 
     def _encode(self, request: InfillRequest, deadline: Deadline) -> tuple[Context, str]:
         """Both sides encoded, the prefix only up to the word the cursor stands in, and the beginning of that word.
@@ -166,7 +133,7 @@ class Engine:
             if watch is not None:
                 watch(self.family, step)
         if step is None:
-            return [_unread(draft) for draft in drafts] or None
+            return [unread_guess(draft) for draft in drafts] or None
         return [
             *guesses_of(self.family, step, rows, partial_word, settings),
             *_originals(self.family, step, rows, drafts),
@@ -204,7 +171,7 @@ class Engine:
                 self._costs, self._reading_costs, self._writing_costs = CostModel(), CostModel(), CostModel()
             before = "".join(f"value_{line} = compute({line}, {number})\n" for line in range(30))
             request = InfillRequest(f"{before}result = ", f"\n{before[:400]}")
-            self._fresh_answer(request, Deadline.after_ms(5_000), None)
+            self._answering.fresh(request, Deadline.after_ms(5_000), partial(self._guess, None))
 
 
 def _calibration_of(name: str) -> Calibration:
@@ -212,11 +179,6 @@ def _calibration_of(name: str) -> Calibration:
     folder = folder_of(name)
     path = folder / "calibration.json" if folder else None
     return Calibration.from_json(path.read_text()) if path and path.is_file() else Calibration()
-
-
-def _cleaned(guesses: list[Guess], request: InfillRequest, hole: Hole) -> list[Guess]:
-    texts = ((guess, clean(guess.text, request, hole)) for guess in guesses)
-    return [replace(guess, text=text) for guess, text in texts if text is not None]
 
 
 def _originals(family: ModelFamily, step: Step, rows: list[Row], drafts: tuple[Draft, ...]) -> list[Guess]:
@@ -239,14 +201,4 @@ def _originals(family: ModelFamily, step: Step, rows: list[Row], drafts: tuple[D
                 )
             )
     read = {original.text for original in originals}
-    return originals + [_unread(draft) for draft in drafts if draft.text not in read]
-
-
-def _unread(draft: Draft) -> Guess:
-    return Guess(
-        draft.text, UNREAD_LOGPROB, 2 * UNREAD_LOGPROB, tokens=4, matched=draft.matched, source=Source.RETRIEVAL
-    )
-
-
-def _since(started: float) -> float:
-    return (monotonic() - started) * 1000
+    return originals + [unread_guess(draft) for draft in drafts if draft.text not in read]

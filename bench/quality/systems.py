@@ -63,7 +63,7 @@ class WatchedEngine(Engine):
     def forget(self) -> None:
         """Drops every kept answer, so that the next one is computed even for a request equal to an earlier one."""
         self.guesses = None
-        self._answers = AnswerCache(1)
+        self._answering.answers = AnswerCache(1)
 
     def _denoise(self, *arguments: Any) -> list[Guess] | None:
         self.guesses = super()._denoise(*arguments)

@@ -1,0 +1,96 @@
+"""From a request to its answer, whoever guesses: what is kept, the hole, the drafts, cleaning and ranking.
+
+answers ──hit──▶ answer
+  │ miss
+  ▼
+hole and drafts ──▶ guesses of a model, here or elsewhere ──▶ clean ──▶ rank ──▶ answer
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from time import monotonic
+
+from infill_engine.cache.answers import AnswerCache
+from infill_engine.canvas.hole import hole_at
+from infill_engine.context.retrieval import find_drafts
+from infill_engine.deadline import Deadline, Reserve
+from infill_engine.errors import InputError
+from infill_engine.postprocess import clean
+from infill_engine.rank import Calibration, rank
+from infill_engine.types import Answer, Draft, Guess, Hole, InfillRequest, Reason, Source
+
+UNREAD_LOGPROB = -1.5  # given to a copied token that the model had no time to look at
+
+
+@dataclass(frozen=True, slots=True)
+class Guessed:
+    """What a model came to. `guesses` is None where there was no time to begin; the rest goes into the answer."""
+
+    guesses: list[Guess] | None
+    encode_ms: float = 0.0
+    denoise_ms: float = 0.0
+    unread: bool = False
+    trouble: str = ""
+
+
+Guesser = Callable[[InfillRequest, Hole, tuple[Draft, ...], Deadline], Guessed]
+
+
+class Answering:
+    """Keeps the answers of one engine. `reserve` learns how long cleaning and ranking take."""
+
+    def __init__(self, calibration: Calibration, cached_answers: int, reserve: Reserve) -> None:
+        self.answers = AnswerCache(cached_answers)
+        self._calibration = calibration
+        self._reserve = reserve
+
+    def answer(self, request: InfillRequest, deadline: Deadline, guess: Guesser) -> Answer:
+        """The answer kept for the request, or a fresh one; with candidates or the reason why there are none."""
+        started = monotonic()
+        if request.candidates < 1:
+            raise InputError("ask for at least one candidate")
+        answer = self.answers.get(request)
+        if answer is None:
+            answer = self.fresh(request, deadline, guess)
+            if answer.reason not in (Reason.CANCELLED, Reason.DEADLINE) and not answer.trouble:
+                self.answers.put(request, answer)
+        return replace(answer, elapsed_ms=since(started))
+
+    def fresh(self, request: InfillRequest, deadline: Deadline, guess: Guesser) -> Answer:
+        """The answer computed now."""
+        hole = request.hole or hole_at(request.prefix, request.suffix, request.language)
+        drafts = _drafts(request, hole)
+        if deadline.cancelled():
+            return Answer(reason=Reason.CANCELLED)
+        found = guess(request, hole, drafts, deadline)
+        answer = Answer((), None, found.encode_ms, found.denoise_ms, unread=found.unread, trouble=found.trouble)
+        if deadline.cancelled():
+            return replace(answer, reason=Reason.CANCELLED)
+        began = monotonic()
+        candidates = rank(_cleaned(found.guesses or [], request, hole), request, hole, self._calibration)
+        self._reserve.observe(since(began))
+        reason = None if candidates else Reason.DEADLINE if found.guesses is None else Reason.BLANK
+        return replace(answer, candidates=candidates, reason=reason)
+
+
+def unread_guess(draft: Draft) -> Guess:
+    """A copy that no model has looked at."""
+    return Guess(
+        draft.text, UNREAD_LOGPROB, 2 * UNREAD_LOGPROB, tokens=4, matched=draft.matched, source=Source.RETRIEVAL
+    )
+
+
+def since(started: float) -> float:
+    """Milliseconds since a moment of the monotonic clock."""
+    return (monotonic() - started) * 1000
+
+
+def _drafts(request: InfillRequest, hole: Hole) -> tuple[Draft, ...]:
+    if request.drafts is not None:
+        return request.drafts
+    return find_drafts(request.prefix, request.suffix, (request.prefix, request.suffix), hole)
+
+
+def _cleaned(guesses: list[Guess], request: InfillRequest, hole: Hole) -> list[Guess]:
+    texts = ((guess, clean(guess.text, request, hole)) for guess in guesses)
+    return [replace(guess, text=text) for guess, text in texts if text is not None]
