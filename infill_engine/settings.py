@@ -39,11 +39,16 @@ class ModelSettings:
     and approximate, since the context then does not see what the later steps decide.
     """
 
-    dtype: str = "auto"  # or float32, bfloat16, float16
+    dtype: str = "auto"  # or fp32, bf16, fp16 (torch's own names will do), int8, int4
     prefix_tokens: int = 768
     suffix_tokens: int = 384
     probe_lengths: bool = True
     reuse_context: bool = False
+
+    @property
+    def stored(self) -> str:
+        """How matrices are kept in memory: `int8`, `int4`, or "" for the precision that is computed in."""
+        return self.dtype if self.dtype in ("int8", "int4") else ""
 
 
 @dataclass(frozen=True, slots=True)

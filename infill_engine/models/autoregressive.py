@@ -114,7 +114,8 @@ class AutoregressiveFamily:
         """Loads a checkpoint of the described family. Raises ModelError."""
         vocabulary.need(*recipe.fim.tokens, recipe.fim.end)
         require_no_code(checkpoint.config, checkpoint.folder)
-        return cls(recipe, load_backbone(checkpoint, recipe.stock, device, dtype), vocabulary, settings)
+        backbone = load_backbone(checkpoint, recipe.stock, device, dtype, settings.stored)
+        return cls(recipe, backbone, vocabulary, settings)
 
     @torch.inference_mode()
     def encode(self, prefix: str, suffix: str, go_on: GoOn = unhurried) -> Context:

@@ -128,7 +128,9 @@ def joined_ends(logits: Tensor, end: int, others: Sequence[int]) -> Tensor:
     return logits
 
 
-def load_backbone(checkpoint: Checkpoint, stock: Stock, device: str, dtype: torch.dtype) -> Backbone:
+def load_backbone(
+    checkpoint: Checkpoint, stock: Stock, device: str, dtype: torch.dtype, stored: str = ""
+) -> Backbone:
     """Checks config.json, then memory, then names and shapes, and only then reads the weights.
 
     Raises ModelDamagedError, or ModelError where the network does not fit the device or a package is missing.
@@ -137,10 +139,10 @@ def load_backbone(checkpoint: Checkpoint, stock: Stock, device: str, dtype: torc
     fields = stock.fields(checkpoint.config)
     files.require_values(checkpoint.config, folder, COMPUTES | dict(stock.known))
     files.require_positive(fields, folder, SIZES)
-    files.require_memory(checkpoint, device, dtype)
+    files.require_memory(checkpoint, device, dtype, stored)
     network = _empty_network(stock, fields, dtype, checkpoint)
     tied = network._tied_weights_keys if getattr(network.config, "tie_word_embeddings", False) else {}
-    files.load_weights(network, checkpoint, device, dtype, stock.tensor, tied)
+    files.load_weights(network, checkpoint, device, dtype, stock.tensor, tied, stored=stored)
     return Backbone(network, device)
 
 

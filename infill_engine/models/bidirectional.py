@@ -142,7 +142,8 @@ class BidirectionalFamily:
                 f"{checkpoint.folder}: config.json says that the mask is token {stated}, and the tokenizer that "
                 f"{description.mask} is {mask}; {REMEDY}"
             )
-        return cls(description, load_backbone(checkpoint, description.stock, device, dtype), vocabulary, settings)
+        backbone = load_backbone(checkpoint, description.stock, device, dtype, settings.stored)
+        return cls(description, backbone, vocabulary, settings)
 
     @torch.inference_mode()
     def encode(self, prefix: str, suffix: str, go_on: GoOn = unhurried) -> Context:

@@ -11,6 +11,7 @@ loading those *is* executing them. Every refusal says what to do.
 
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -24,9 +25,16 @@ from torch.overrides import TorchFunctionMode
 
 from infill_engine.errors import ModelDamagedError, ModelError, ModelNotFoundError
 from infill_engine.models.folder import WEIGHTS
+from infill_engine.models.quantise import INT4, INT8, Packed, bytes_of, is_packed, pack, replace_parameter, takes_packed
 
 INDEX = "model.safetensors.index.json"
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
+PRECISIONS = (  # of a user's choice, the largest first
+    ("fp32", torch.float32, ""),
+    ("bf16", torch.bfloat16, ""),
+    ("int8", torch.bfloat16, INT8),
+    ("int4", torch.bfloat16, INT4),
+)
 OVERHEAD = 1.1  # times the weights: activations, keys and values, what a library sets up
 REMEDY = "fetch the model's files again"
 
@@ -57,6 +65,10 @@ class Checkpoint:
     def parameters(self) -> int:
         return sum(math.prod(stored.shape) for stored in self.tensors.values())
 
+    def bytes_in(self, dtype: torch.dtype, stored: str = "") -> int:
+        """Bytes of all weights in memory, in `dtype` or with their matrices packed as `stored` says."""
+        return bytes_of({name: tensor.shape for name, tensor in self.tensors.items()}, dtype.itemsize, stored)
+
 
 def read_config(folder: Path) -> dict[str, Any]:
     """config.json, an object with a `model_type`. Raises ModelNotFoundError or ModelDamagedError."""
@@ -78,7 +90,7 @@ def open_checkpoint(folder: Path) -> Checkpoint:
     """Reads what is in `folder`, no weight. Raises ModelNotFoundError or ModelDamagedError."""
     config = read_config(folder)
     tensors: dict[str, Stored] = {}
-    for path in _files(folder):
+    for path in weight_files(folder):
         try:
             with safe_open(path, framework="pt") as file:
                 for name in file.keys():  # noqa: SIM118  (no mapping)
@@ -119,16 +131,29 @@ def require_values(config: Mapping[str, Any], folder: Path, known: Mapping[str, 
             )
 
 
-def require_memory(checkpoint: Checkpoint, device: str, dtype: torch.dtype, free: int | None = None) -> None:
-    """Raises ModelError if the weights in `dtype` do not fit what `device` has free, in bytes; None asks the device."""
-    needed = int(checkpoint.parameters * dtype.itemsize * OVERHEAD)
+def require_memory(
+    checkpoint: Checkpoint, device: str, dtype: torch.dtype, stored: str = "", free: int | None = None
+) -> None:
+    """Raises ModelError if the weights do not fit what `device` has free, in bytes; None asks the device.
+
+    They are in `dtype`, or packed as `stored` says.
+    """
     available = free_memory(device) if free is None else free
+    needed = int(checkpoint.bytes_in(dtype, stored) * OVERHEAD)
     if needed > available:
-        smaller = "" if dtype.itemsize <= 2 else "; in half precision it needs half of that"
         raise ModelError(
-            f"{checkpoint.folder.name} needs about {needed / 1e9:.1f} GB and {device} has {available / 1e9:.1f} GB free"
-            f"{smaller}. Use a smaller or quantised model, free some memory, or choose another device"
+            f"{checkpoint.folder.name} needs about {needed / 1e9:.1f} GB and {device} has {available / 1e9:.1f} GB "
+            f"free. {remedy_for(checkpoint, available, needed)}"
         )
+
+
+def remedy_for(checkpoint: Checkpoint, available: int, needed: int) -> str:
+    """What to do about a model that needs more bytes than there are: the largest precision that fits, or else."""
+    for name, dtype, stored in PRECISIONS:
+        smaller = int(checkpoint.bytes_in(dtype, stored) * OVERHEAD)
+        if smaller <= available and smaller < needed:
+            return f"The precision {name} takes {smaller / 1e9:.1f} GB; or free some memory, or use a smaller model"
+    return "It does not fit even with the precision int4: free some memory, choose another device, or a smaller model"
 
 
 def free_memory(device: str) -> int:
@@ -150,28 +175,42 @@ def load_weights(
     name_of: Callable[[str], str] = str,
     tied: Mapping[str, str] | None = None,
     ignored: Sequence[str] = ("rotary_emb.inv_freq",),
+    stored: str = "",
 ) -> nn.Module:
     """Gives `network` the checkpoint's weights and makes it ready to serve.
 
     `name_of` turns a parameter's name into the tensor's; `tied` maps parameters to the one whose weights they share;
     tensors that end in one of `ignored` may be left over. Names and shapes are all compared before any weight is read.
+    With `stored` matrices are packed one after another, so that at no time more than one of them is there in full.
     Raises ModelDamagedError, or ModelError when memory runs out.
     """
     tied = tied or {}
     wanted = {name: (name_of(tied.get(name, name)), tuple(value.shape)) for name, value in network.state_dict().items()}
     _require_fit(checkpoint, wanted, {name_of(name) for name in tied}, ignored)
     weights: dict[str, Tensor] = {}
+    packed: dict[str, Packed] = {}
     sources = {source for source, _ in wanted.values()}
+    small = _packable(network, wanted) if stored else {}
     try:
         for path in sorted({checkpoint.tensors[source].file for source in sources}):
             with safe_open(path, framework="pt") as file:
                 for source in sorted(sources.intersection(file.keys())):
-                    weights[source] = file.get_tensor(source).to(device=device, dtype=dtype)
+                    tensor = file.get_tensor(source).to(device=device, dtype=dtype)
+                    if source in small:
+                        packed[small[source]] = pack(tensor, stored)
+                    else:
+                        weights[source] = tensor
     except (SafetensorError, OSError) as error:
         raise ModelDamagedError(f"{checkpoint.folder} cannot be read ({error}); {REMEDY}") from error
     except torch.OutOfMemoryError as error:
         raise ModelError(f"{checkpoint.folder.name} does not fit {device}; use a smaller or quantised model") from error
-    network.load_state_dict({name: weights[source] for name, (source, _) in wanted.items()}, assign=True)
+    network.load_state_dict(
+        {name: weights[source] for name, (source, _) in wanted.items() if name not in packed},
+        assign=True,
+        strict=not packed,
+    )
+    while packed:  # each in its turn: a kernel may want another layout, and both of all would be too much
+        replace_parameter(network, *packed.popitem())
     return network.to(device).eval().requires_grad_(False)
 
 
@@ -184,7 +223,7 @@ def uninitialised() -> AbstractContextManager[object]:
     return _Uninitialised()
 
 
-def _files(folder: Path) -> list[Path]:
+def weight_files(folder: Path) -> list[Path]:
     """The safetensors files of `folder`, all of them there."""
     if (folder / WEIGHTS).is_file():
         return [folder / WEIGHTS]
@@ -208,6 +247,16 @@ def _files(folder: Path) -> list[Path]:
 
 def _index(folder: Path) -> Any:
     return json.loads((folder / INDEX).read_text(encoding="utf-8"))
+
+
+def _packable(network: nn.Module, wanted: Mapping[str, tuple[str, tuple[int, ...]]]) -> dict[str, str]:
+    """The parameters that can be packed, by their tensors: matrices that nothing else shares."""
+    uses = Counter(source for source, _ in wanted.values())
+    return {
+        source: name
+        for name, (source, shape) in wanted.items()
+        if uses[source] == 1 and is_packed(source, shape) and takes_packed(network, name)
+    }
 
 
 def _require_fit(

@@ -7,11 +7,12 @@ from time import perf_counter
 import torch
 
 from infill_engine.errors import InputError, ModelDamagedError
-from infill_engine.models import a2d, dream, fim, llada, qwen2
+from infill_engine.models import a2d, dream, fim, hub, llada, qwen2
 from infill_engine.models.base import ModelFamily
 from infill_engine.models.checkpoint import read_config, require_no_code
 from infill_engine.models.duostream.family import DuostreamFamily
 from infill_engine.models.folder import DEFAULT_FOLDER, verify
+from infill_engine.models.quantise import INT4, INT8
 from infill_engine.models.scripted import ScriptedFamily
 from infill_engine.settings import ModelSettings
 
@@ -37,17 +38,31 @@ FAMILIES: dict[str, Load] = {
     "llama": fim.load,
     "gemma": fim.load,
 }
-DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+DTYPES = {
+    "fp32": torch.float32,
+    "bf16": torch.bfloat16,
+    "fp16": torch.float16,
+    "float32": torch.float32,
+    "bfloat16": torch.bfloat16,
+    "float16": torch.float16,
+}
 
 
-def load_family(name: str, device: str = "auto", settings: ModelSettings | None = None) -> ModelFamily:
-    """Loads `default`, `scripted`, `scripted:FILE.json` or a folder with config.json and model.safetensors.
+def quietly(_doing: str, _share: float) -> None:
+    """A `hub.Report` for whoever does not watch."""
 
-    Raises ModelNotFoundError, ModelDamagedError, ModelError where it does not fit into memory, or InputError for a
-    device this machine does not have.
+
+def load_family(
+    name: str, device: str = "auto", settings: ModelSettings | None = None, report: hub.Report = quietly
+) -> ModelFamily:
+    """Loads `default`, `scripted`, `scripted:FILE.json`, a folder with config.json and model.safetensors, or a
+    published model by its name `OWNER/NAME`, which is fetched where it is not on this machine yet.
+
+    Raises ModelNotFoundError, ModelDamagedError, ModelError where it does not fit into memory or cannot be fetched, or
+    InputError for a device this machine does not have.
     """
     settings = settings or ModelSettings()
-    folder = folder_of(name)
+    folder = hub.fetch(name, report) if hub.is_hub_name(name) else folder_of(name)
     if folder is None:
         return ScriptedFamily.load(name.partition(":")[2])
     config = read_config(folder)
@@ -60,17 +75,28 @@ def load_family(name: str, device: str = "auto", settings: ModelSettings | None 
         )
     verify(folder)
     chosen = choose_device(device)
-    dtype = fastest_dtype(chosen) if settings.dtype == "auto" else DTYPES.get(settings.dtype)
-    if dtype is None:
-        raise InputError(f"dtype `{settings.dtype}` is not known; use `auto` or one of: {', '.join(DTYPES)}")
-    return load(folder, chosen, dtype, settings)
+    return load(folder, chosen, dtype_of(settings, chosen), settings)
 
 
 def folder_of(name: str) -> Path | None:
-    """The folder that a model's name stands for; None for a model without files."""
+    """The folder that a model's name stands for; None for a model without files. Nothing is fetched."""
     if name == "scripted" or name.startswith("scripted:"):
         return None
+    if hub.is_hub_name(name) and (folder := hub.cached(name)) is not None:
+        return folder
     return DEFAULT_FOLDER if name == "default" else Path(name).expanduser()
+
+
+def dtype_of(settings: ModelSettings, device: str) -> torch.dtype:
+    """The precision that is computed in. Raises InputError for one that is not known."""
+    if settings.dtype == "auto":
+        return fastest_dtype(device)
+    if settings.stored:
+        return torch.float16 if device.startswith("mps") else torch.bfloat16
+    if settings.dtype not in DTYPES:
+        known = ", ".join(name for name in (*DTYPES, INT8, INT4) if "float" not in name)
+        raise InputError(f"precision `{settings.dtype}` is not known; use `auto` or one of: {known}")
+    return DTYPES[settings.dtype]
 
 
 def choose_device(wanted: str) -> str:

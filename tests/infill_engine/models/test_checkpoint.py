@@ -103,7 +103,7 @@ def test_a_checkpoint_in_parts_loads_in_every_precision(sound: Path, tmp_path: P
 
 
 def test_an_unknown_precision_is_refused(sound: Path) -> None:
-    with pytest.raises(InputError, match=r"auto.*float32, bfloat16, float16"):
+    with pytest.raises(InputError, match=r"auto.*fp32, bf16, fp16, int8, int4"):
         load_family(str(sound), "cpu", ModelSettings(dtype="int3"))
 
 
@@ -120,7 +120,12 @@ def test_what_does_not_fit_is_refused_before_it_is_read(sound: Path) -> None:
     checkpoint = files.open_checkpoint(sound)
     needed = checkpoint.parameters * 4
     files.require_memory(checkpoint, "cpu", torch.float32, free=2 * needed)
-    with pytest.raises(ModelError, match=r"half precision.*smaller or quantised"):
+    with pytest.raises(ModelError, match=r"precision bf16 takes"):
         files.require_memory(checkpoint, "cpu", torch.float32, free=needed)
+    smallest = int(checkpoint.bytes_in(torch.bfloat16, "int4") * files.OVERHEAD)
+    with pytest.raises(ModelError, match=r"precision int4 takes"):
+        files.require_memory(checkpoint, "cpu", torch.bfloat16, free=smallest)
+    with pytest.raises(ModelError, match=r"not fit even with the precision int4"):
+        files.require_memory(checkpoint, "cpu", torch.bfloat16, "int8", free=needed // 4)
     files.require_memory(checkpoint, "cpu", torch.bfloat16, free=needed)
     assert files.free_memory("cpu") > 0

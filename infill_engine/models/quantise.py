@@ -1,0 +1,168 @@
+"""Weights kept in a byte or half a byte each, for models that would not fit otherwise. Activations stay as they are.
+
+    int8    one scale for a row, symmetric                              1.0 bytes a weight
+    int4    a scale and a lowest value for every 64 weights of a row    0.56 bytes a weight
+
+Only matrices that are multiplied with are kept so, single ones (`nn.Linear`) and stacks of experts; embeddings, norms,
+what is shared with an embedding and the routers of experts stay in the precision that is computed in. On a CPU torch's
+own kernels multiply with the packed weights; elsewhere a matrix is unpacked when it is needed and forgotten again.
+
+This takes no calibration and no library: of torchao 0.18 only the int8 half works on a CPU, none of it on stacks.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F  # noqa: N812
+
+INT8, INT4 = "int8", "int4"
+GROUPS = (64, 32)  # weights of a row that share a scale; the larger where it divides the row
+KERNEL_ROWS = 64  # activations at once up to which torch's int8 kernel beats unpacking first
+KEPT = ("embed", "wte", "router", "vision", "rotary")  # in the names of what is not quantised
+GATE = "gate"  # the whole name of other routers
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A matrix [N, K], or a stack of them [E, N, K], in few bits.
+
+    `codes` are int8 with `scale` [..., N, 1], or pairs of four bits [..., N, K / 2] with `scale` and `least`
+    [..., N, K / group, 1].
+    """
+
+    codes: Tensor
+    scale: Tensor
+    least: Tensor | None = None
+
+    @property
+    def dtype(self) -> torch.dtype:
+        return self.scale.dtype
+
+    def __getitem__(self, index: int | Tensor) -> Tensor:
+        """One matrix of a stack, unpacked: what the library's experts ask for."""
+        return Packed(self.codes[index], self.scale[index], None if self.least is None else self.least[index]).unpack()
+
+    def unpack(self) -> Tensor:
+        if self.least is None:
+            return self.codes.to(self.dtype) * self.scale
+        groups = _halves(self.codes).unflatten(-1, (self.scale.shape[-2], -1)).to(self.dtype)
+        return torch.addcmul(self.least, groups, self.scale).flatten(-2)
+
+
+class PackedLinear(nn.Module):
+    """`nn.Linear` over a packed matrix, which is kept in one layout only: torch's kernel's where that can be."""
+
+    def __init__(self, packed: Packed, bias: Tensor | None) -> None:
+        super().__init__()
+        self.in_features, self.out_features = _columns(packed), packed.codes.shape[0]
+        self.bias = bias
+        self._kernel_group = _columns(packed) // packed.scale.shape[-2] if _has_kernel(packed) else 0
+        codes, scale, least = _for_kernel(packed) if self._kernel_group else (packed.codes, packed.scale, packed.least)
+        for name, value in (("codes", codes), ("scale", scale), ("least", least)):
+            self.register_buffer(name, value, persistent=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        out = self._multiply(x.reshape(-1, self.in_features))
+        if self.bias is not None:
+            out = out + self.bias
+        return out.view(*x.shape[:-1], self.out_features)
+
+    def _multiply(self, x: Tensor) -> Tensor:
+        """[M, K] by the matrix [N, K] -> [M, N]."""
+        codes, scale = self.get_buffer("codes"), self.get_buffer("scale")
+        if self._kernel_group:
+            product: Tensor = torch.ops.aten._weight_int4pack_mm_for_cpu(x, codes, self._kernel_group, scale)
+        elif self.least is not None:
+            product = F.linear(x, Packed(codes, scale, self.get_buffer("least")).unpack())
+        elif x.device.type == "cpu" and x.dtype is torch.bfloat16 and len(x) <= KERNEL_ROWS:
+            product = torch.ops.aten._weight_int8pack_mm(x, codes, scale.flatten())
+        else:
+            product = F.linear(x, codes.to(x.dtype)) * scale.flatten()
+        return product
+
+
+def pack(weights: Tensor, stored: str) -> Packed:
+    """Weights [..., N, K] in the precision that is computed in, packed as `stored` says."""
+    exact = weights.float()
+    if stored == INT8:
+        scale = exact.abs().amax(-1, keepdim=True).clamp(min=1e-12) / 127
+        return Packed((exact / scale).round().to(torch.int8), scale.to(weights.dtype))
+    groups = exact.unflatten(-1, (-1, _group(weights.shape[-1])))
+    least, most = groups.amin(-1, keepdim=True).to(weights.dtype), groups.amax(-1, keepdim=True)
+    scale = ((most - least) / 15).clamp(min=1e-6).to(weights.dtype)
+    codes = ((groups - least) / scale).round().clamp(0, 15).to(torch.uint8).flatten(-2)
+    return Packed(codes[..., 0::2] | (codes[..., 1::2] << 4), scale, least)
+
+
+def is_packed(name: str, shape: tuple[int, ...]) -> bool:
+    """Whether a tensor of a checkpoint is one of those that are kept in few bits, as far as name and shape tell."""
+    parts = name.lower().split(".")
+    return (
+        len(shape) in (2, 3)
+        and shape[-1] % GROUPS[-1] == 0
+        and GATE not in parts
+        and not any(kept in part for kept in KEPT for part in parts)
+    )
+
+
+def bytes_of(tensors: Mapping[str, tuple[int, ...]], width: int, stored: str = "") -> int:
+    """Bytes of a checkpoint's tensors in memory: `width` for a number, or packed where `stored` says so."""
+    return sum(_bytes(name, shape, width, stored) for name, shape in tensors.items())
+
+
+def replace_parameter(network: nn.Module, name: str, packed: Packed) -> None:
+    """Puts packed weights in the place of the parameter `name` of a network: of a linear layer, or a stack."""
+    owner_name, _, own = name.rpartition(".")
+    owner = network.get_submodule(owner_name)
+    if isinstance(owner, nn.Linear):
+        parent_name, _, place = owner_name.rpartition(".")
+        parent = network.get_submodule(parent_name)
+        parent._modules[place] = PackedLinear(packed, owner.bias)
+    else:
+        del owner._parameters[own]
+        setattr(owner, own, packed)
+
+
+def takes_packed(network: nn.Module, name: str) -> bool:
+    """Whether the parameter `name` of a network is multiplied with in a way that packed weights allow."""
+    owner_name, _, own = name.rpartition(".")
+    owner = network.get_submodule(owner_name)
+    return own == "weight" if isinstance(owner, nn.Linear) else owner._parameters[own].ndim == 3  # type: ignore[union-attr]
+
+
+def _bytes(name: str, shape: tuple[int, ...], width: int, stored: str) -> int:
+    numbers = math.prod(shape)
+    if not stored or not is_packed(name, shape):
+        return numbers * width
+    rows = numbers // shape[-1]
+    return numbers + rows * width if stored == INT8 else numbers // 2 + 2 * width * (numbers // _group(shape[-1]))
+
+
+def _group(columns: int) -> int:
+    return next(group for group in GROUPS if columns % group == 0)
+
+
+def _columns(packed: Packed) -> int:
+    return packed.codes.shape[-1] * (1 if packed.least is None else 2)
+
+
+def _has_kernel(packed: Packed) -> bool:
+    """Whether torch's int4 kernel for CPUs takes a matrix: it wants whole blocks of rows."""
+    on_cpu = packed.codes.device.type == "cpu" and packed.dtype is torch.bfloat16
+    return packed.least is not None and on_cpu and packed.codes.shape[0] % 16 == 0
+
+
+def _for_kernel(packed: Packed) -> tuple[Tensor, Tensor, None]:
+    """Codes and scales in the kernel's layout, which counts from the middle of a group."""
+    assert packed.least is not None
+    codes = torch.ops.aten._convert_weight_to_int4pack_for_cpu(_halves(packed.codes).int(), 1)
+    scales = torch.cat((packed.scale, packed.least + 8 * packed.scale), -1)
+    return codes, scales.transpose(0, 1).contiguous(), None
+
+
+def _halves(codes: Tensor) -> Tensor:
+    """Bytes [..., K / 2] as the numbers of four bits in them, [..., K]."""
+    return torch.stack((codes & 15, codes >> 4), -1).flatten(-2)
