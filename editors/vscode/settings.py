@@ -28,8 +28,11 @@ SENTENCES = {
     "searchProject": "Look for text like that around the cursor in files of the workspace that are not open, too.",
     "completionFallback": "Whether to offer the candidates as ordinary completions too: `auto` does so for editors "
     "that know no ghost text, of which this is none.",
-    "model": "The model: `default`, or the path of a model's folder.",
+    "model": "The model: `default`, the path of a model's folder, or `OWNER/NAME` of a published one, which is fetched "
+    "when it is first used.",
     "device": "Where the model runs: `auto`, `cpu`, `cuda` or `mps`.",
+    "precision": "In what a published model computes: `auto`, `bf16`, `fp16` or `fp32`. With `int8` and `int4` its "
+    "weights take a half or nearly a quarter of the memory.",
 }
 _BOUNDS = re.compile(r"from (\d+) to (\d+)")
 

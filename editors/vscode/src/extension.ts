@@ -44,7 +44,8 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
                 void running.restart();
             }
         }),
-        vscode.workspace.onDidGrantWorkspaceTrust(() => void running.start()),
+        vscode.workspace.onDidGrantWorkspaceTrust(() => void running.refresh()),
+        vscode.workspace.onDidChangeWorkspaceFolders(() => void running.refresh()),
     );
     void running.start(); // not awaited: starting a process must not hold up the editor
 }

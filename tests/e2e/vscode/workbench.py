@@ -74,6 +74,10 @@ class Workbench:
             lambda: bool(self.status()) and bool(self._sockets() - before), "the extension's item in the status bar"
         )
         [self._socket] = self._sockets() - before
+        if what.startswith("workspace=") and not self._has_folders():
+            # VS Code in a browser now and then reads a workspace too early and then believes that it is empty.
+            self.enter(what, trusted=trusted)
+            return
         self.press("Control+b")  # the side bar
 
     def another(self, what: str, folder: Path, *, trusted: bool | None = None) -> "Workbench":
@@ -85,6 +89,11 @@ class Workbench:
     def leave(self) -> None:
         """Close the window."""
         self.browser.call("close", {"runBeforeUnload": True})
+
+    def _has_folders(self) -> bool:
+        folders, none = ".explorer-folders-view .monaco-list-row", ".explorer-viewlet .welcome-view-content"
+        self.until(lambda: bool(self.texts(folders) or self.texts(none)), "the explorer")
+        return bool(self.texts(folders))
 
     def _sockets(self) -> set[Path]:
         return set(self.running.temporary.glob("vscode-ipc-*.sock"))
