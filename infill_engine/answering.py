@@ -24,13 +24,17 @@ UNREAD_LOGPROB = -1.5  # given to a copied token that the model had no time to l
 
 @dataclass(frozen=True, slots=True)
 class Guessed:
-    """What a model came to. `guesses` is None where there was no time to begin; the rest goes into the answer."""
+    """What a model came to. `guesses` is None where there was no time to begin.
+
+    Where `final` is False, an equal request is worth another try; the rest goes into the answer.
+    """
 
     guesses: list[Guess] | None
     encode_ms: float = 0.0
     denoise_ms: float = 0.0
     unread: bool = False
     trouble: str = ""
+    final: bool = True
 
 
 Guesser = Callable[[InfillRequest, Hole, tuple[Draft, ...], Deadline], Guessed]
@@ -51,26 +55,30 @@ class Answering:
             raise InputError("ask for at least one candidate")
         answer = self.answers.get(request)
         if answer is None:
-            answer = self.fresh(request, deadline, guess)
-            if answer.reason not in (Reason.CANCELLED, Reason.DEADLINE) and not answer.trouble:
+            answer, final = self._fresh(request, deadline, guess)
+            if final and answer.reason not in (Reason.CANCELLED, Reason.DEADLINE):
                 self.answers.put(request, answer)
         return replace(answer, elapsed_ms=since(started))
 
     def fresh(self, request: InfillRequest, deadline: Deadline, guess: Guesser) -> Answer:
-        """The answer computed now."""
+        """The answer computed now, and not kept."""
+        return self._fresh(request, deadline, guess)[0]
+
+    def _fresh(self, request: InfillRequest, deadline: Deadline, guess: Guesser) -> tuple[Answer, bool]:
+        """The answer computed now, and whether it is worth keeping."""
         hole = request.hole or hole_at(request.prefix, request.suffix, request.language)
         drafts = _drafts(request, hole)
         if deadline.cancelled():
-            return Answer(reason=Reason.CANCELLED)
+            return Answer(reason=Reason.CANCELLED), False
         found = guess(request, hole, drafts, deadline)
         answer = Answer((), None, found.encode_ms, found.denoise_ms, unread=found.unread, trouble=found.trouble)
         if deadline.cancelled():
-            return replace(answer, reason=Reason.CANCELLED)
+            return replace(answer, reason=Reason.CANCELLED), False
         began = monotonic()
         candidates = rank(_cleaned(found.guesses or [], request, hole), request, hole, self._calibration)
         self._reserve.observe(since(began))
         reason = None if candidates else Reason.DEADLINE if found.guesses is None else Reason.BLANK
-        return replace(answer, candidates=candidates, reason=reason)
+        return replace(answer, candidates=candidates, reason=reason), found.final
 
 
 def unread_guess(draft: Draft) -> Guess:

@@ -1,0 +1,77 @@
+"""What a worker runs instead of a local model: the server guesses, all else is as for every engine."""
+
+from infill_engine.answering import Answering, Guessed, unread_guess
+from infill_engine.deadline import Deadline, Reserve
+from infill_engine.rank import DEFAULT
+from infill_engine.remote.address import KEY_VARIABLE, read_address
+from infill_engine.remote.dialects import Question
+from infill_engine.remote.server import Server, Text
+from infill_engine.settings import EngineSettings
+from infill_engine.types import Answer, Draft, Guess, Hole, InfillRequest
+
+MOST_TOKENS, MOST_TOKENS_OF_LINES = 48, 160
+UNTOLD_LOGPROB = -0.5  # a token's, where the server does not tell; set by hand
+CHARACTERS = 4  # of a token, about
+
+
+class RemoteEngine:
+    """An engine elsewhere, with the caches of one here. Not thread-safe: one request at a time."""
+
+    def __init__(self, name: str, server: Server, settings: EngineSettings | None = None) -> None:
+        self.name = name
+        self.device = server.address.place
+        settings = settings or EngineSettings()
+        self._server = server
+        self._temperature = settings.sampler.temperature
+        self._reserve = Reserve(settings.sampler.reserve_ms)
+        self._answering = Answering(DEFAULT, settings.cached_answers, self._reserve)
+
+    @classmethod
+    def load(cls, name: str, key_variable: str = KEY_VARIABLE) -> "RemoteEngine":
+        """The engine of that name. Asks nothing yet: a server that is down may come up. Raises InputError."""
+        return cls(name, Server(read_address(name), key_variable))
+
+    def answer(self, request: InfillRequest, deadline: Deadline, watch: object = None) -> Answer:  # noqa: ARG002
+        """Candidates with their timings, or the reason for silence. There are no steps that could be watched."""
+        return self._answering.answer(request, deadline, self._guess)
+
+    def warm(self, request: InfillRequest, deadline: Deadline) -> None:
+        """Does nothing: no text leaves this machine before an answer is wanted."""
+
+    def _guess(self, request: InfillRequest, hole: Hole, drafts: tuple[Draft, ...], deadline: Deadline) -> Guessed:
+        began = deadline.clock()
+        one_line = hole.max_lines == 1
+        most = MOST_TOKENS if one_line else MOST_TOKENS_OF_LINES
+        questions = [
+            Question(
+                request.prefix.replace("\r\n", "\n"),
+                request.suffix.replace("\r\n", "\n"),
+                one_line,
+                most,
+                self._temperature if number else 0.0,
+                number,
+            )
+            for number in range(request.candidates)
+        ]
+        reply = self._server.ask(questions, deadline, self._reserve.predict_ms())
+        guesses = [*map(_guess_of, reply.texts), *map(unread_guess, drafts)]
+        whole = [text for text in reply.texts if text.whole]
+        return Guessed(
+            guesses if guesses or reply.trouble else None,
+            denoise_ms=(deadline.clock() - began) * 1000,
+            trouble=reply.trouble,
+            final=len(whole) == len(questions),
+        )
+
+
+def _guess_of(text: Text) -> Guess:
+    logprobs = text.logprobs or (UNTOLD_LOGPROB,)
+    tokens = len(text.logprobs) or -(-len(text.text) // CHARACTERS)
+    return Guess(
+        text.text,
+        sum(logprobs) / len(logprobs),
+        min(logprobs),
+        tokens=tokens,
+        partial=not text.whole,
+        steps=tokens,
+    )

@@ -1,0 +1,151 @@
+"""A server elsewhere, asked several questions at once by one deadline, and left alone for a while after a fault."""
+
+import http.client
+import json
+import os
+import re
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from infill_engine.deadline import Clock, Deadline
+from infill_engine.errors import InputError
+from infill_engine.remote.address import KEY_VARIABLE, Address
+from infill_engine.remote.dialects import Question, dialect_of
+from infill_engine.remote.faults import NonsenseError, RefusedError, described
+from infill_engine.remote.streams import LARGEST_LINE, Connections, Stream
+
+LOOK_SECONDS = 0.005  # between two looks at whether anybody still waits
+SILENCES = 3  # deadlines in a row without a word, after which the server counts as too slow
+REST_SECONDS, REST_SECONDS_MOST = 1.0, 60.0  # after a fault; twice as long after each further one
+SLOW_REST_SECONDS_MOST = 8.0
+LISTING_SECONDS = 5.0
+LONG_FAULTS = (400, 401, 403, 404, 405, 422, 501)  # they do not mend themselves
+_KEY = re.compile(r"[\x21-\x7e]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text that came. `whole` is False where the deadline or the server cut it off."""
+
+    text: str
+    logprobs: tuple[float, ...]
+    whole: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What came by the deadline, in the order of the questions, and what the user is to know, "" if nothing."""
+
+    texts: tuple[Text, ...] = ()
+    trouble: str = ""
+
+
+@dataclass(eq=False)
+class Server:
+    """The server at an address. One caller at a time. Raises InputError for a key that cannot be one."""
+
+    address: Address
+    key_variable: str = KEY_VARIABLE
+    clock: Clock = time.monotonic
+    _faults: int = 0  # in a row
+    _silences: int = 0
+    _rests_until: float = 0.0
+    _trouble: str = ""
+    _changed: threading.Condition = field(default_factory=threading.Condition)
+
+    def __post_init__(self) -> None:
+        self._dialect = dialect_of(self.address)
+        self._connections = Connections(self.address)
+        self._headers = {"Content-Type": "application/json", "Accept": "text/event-stream, application/json"}
+        key = os.environ.get(self.key_variable, "").strip()
+        if key and not _KEY.fullmatch(key):
+            raise InputError(f"the environment variable {self.key_variable} holds no key: there are blanks in it")
+        if not key and self.key_variable != KEY_VARIABLE:
+            raise InputError(
+                f"the environment variable {self.key_variable}, which is to hold the key for {self.address.place}, is "
+                "not set where infill-ls runs; set it and start the editor from there"
+            )
+        if key:
+            self._headers["Authorization"] = f"Bearer {key}"
+
+    def ask(self, questions: Sequence[Question], deadline: Deadline, reserve_ms: float) -> Reply:
+        """Asks all questions at once and returns what has come `reserve_ms` before the deadline, or when all has."""
+        if self.clock() < self._rests_until:
+            return Reply(trouble=self._trouble)
+        streams = self._run(questions, deadline, reserve_ms)
+        if deadline.cancelled():
+            return Reply()
+        while not any(stream.text for stream in streams) and _refused_details(streams) and self._dialect.ask_less():
+            streams = self._run(questions, deadline, reserve_ms)
+        texts = tuple(Text(stream.text, stream.logprobs, stream.whole) for stream in streams if stream.text)
+        fault = next((stream.fault for stream in streams if stream.fault is not None), None)
+        if texts or any(stream.whole for stream in streams):
+            self._faults = self._silences = 0
+            return Reply(texts)
+        if fault is not None and not isinstance(fault, TimeoutError):
+            return self._rest(described(fault, self.address, self.key_variable), _wanted_rest(fault), REST_SECONDS_MOST)
+        self._silences += 1
+        if self._silences < SILENCES:
+            return Reply()
+        return self._rest(
+            f"{self.address.place} has not answered in time {SILENCES} times in a row. Raise the setting budgetMs, or "
+            "choose a smaller model or a nearer server.",
+            0.0,
+            SLOW_REST_SECONDS_MOST,
+        )
+
+    def models(self) -> list[str]:
+        """The names of the models that the server says it has. Raises InputError that says what is wrong."""
+        connection = self._connections.new(LISTING_SECONDS)
+        try:
+            connection.request("GET", f"{self.address.path}/models", headers=self._headers)
+            response = connection.getresponse()
+            if response.status != http.client.OK:
+                raise RefusedError(response.status)
+            return [str(model["id"]) for model in json.loads(response.read(LARGEST_LINE))["data"]]
+        except (OSError, http.client.HTTPException, RefusedError) as fault:
+            raise InputError(described(fault, self.address, self.key_variable)) from fault
+        except (ValueError, TypeError, LookupError) as fault:
+            raise InputError(described(NonsenseError(), self.address, self.key_variable)) from fault
+        finally:
+            connection.close()
+
+    def _run(self, questions: Sequence[Question], deadline: Deadline, reserve_ms: float) -> list[Stream]:
+        streams = [
+            Stream(self._connections, self._dialect, self._headers, question, deadline, self._hear)
+            for question in questions
+        ]
+        for stream in streams:
+            stream.start()
+        with self._changed:
+            while deadline.allows(reserve_ms) and not all(stream.over or stream.whole for stream in streams):
+                self._changed.wait(LOOK_SECONDS)
+        for stream in streams:
+            stream.end()
+        return streams
+
+    def _hear(self) -> None:
+        with self._changed:
+            self._changed.notify()
+
+    def _rest(self, why: str, seconds: float, most: float) -> Reply:
+        self._faults += 1
+        self._rests_until = self.clock() + max(seconds, min(most, REST_SECONDS * 2 ** min(self._faults - 1, 10)))
+        self._trouble = f"infill-ls: {why} Until then only copies from your files are offered."
+        return Reply(trouble=self._trouble)
+
+
+def _refused_details(streams: Sequence[Stream]) -> bool:
+    """Whether the server may have refused not the question but a detail of it."""
+    return any(isinstance(stream.fault, RefusedError) and stream.fault.status in (400, 422) for stream in streams)
+
+
+def _wanted_rest(fault: Exception) -> float:
+    """Seconds that a server asks to be left alone, or that a fault is sure to last."""
+    if not isinstance(fault, RefusedError):
+        return 0.0
+    if fault.retry_after.isdecimal():
+        return min(float(fault.retry_after), REST_SECONDS_MOST)
+    return REST_SECONDS_MOST / 2 if fault.status in LONG_FAULTS else 0.0
