@@ -57,12 +57,13 @@ class Engine:
     ) -> "Engine":
         """Loads a model by name or folder and warms it up, so that the first keystroke pays for neither.
 
-        Raises ModelNotFoundError, ModelDamagedError, or InputError for a device that is not there.
+        `progress` hears of it, and of fetching a published model. Raises ModelNotFoundError, ModelDamagedError,
+        ModelError, or InputError for a device or a precision that there is not.
         """
         report = progress or (lambda _detail, _fraction: None)
         report("reading the model", 0.1)
         settings = settings or EngineSettings()
-        family = load_family(name, device, settings.model)
+        family = load_family(name, device, settings.model, report)
         engine = cls(family, name, _calibration_of(name), settings)
         report("warming up", 0.6)
         engine._warm_up()

@@ -60,7 +60,8 @@ log = logging.getLogger(__name__)
 
 def worker_command(choice: EngineChoice) -> Sequence[str]:
     """The command line that starts the worker for an engine."""
-    return (sys.executable, "-m", "infill_engine.worker", "--model", choice.model, "--device", choice.device)
+    options = ("--model", choice.model, "--device", choice.device, "--precision", choice.precision)
+    return (sys.executable, "-m", "infill_engine.worker", *options)
 
 
 @dataclass(eq=False)

@@ -49,12 +49,24 @@ class Fallback(StrEnum):
     NEVER = "never"
 
 
+class Precision(StrEnum):
+    """In what a published model computes; with `int8` and `int4` its matrices are kept in that and unpacked for it."""
+
+    AUTO = "auto"  # what is fastest on the device
+    BF16 = "bf16"
+    FP16 = "fp16"
+    FP32 = "fp32"
+    INT8 = "int8"
+    INT4 = "int4"
+
+
 @dataclass(frozen=True, slots=True)
 class EngineChoice:
     """Which engine the worker runs. A change restarts it."""
 
     model: str = "default"
     device: str = "auto"
+    precision: Precision = Precision.AUTO
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +140,10 @@ def _fallback(value: object) -> Fallback:
     return Fallback.AUTO
 
 
+def _precision(value: object) -> Precision:
+    return Precision(_name(value))
+
+
 def _languages(value: object) -> Mapping[str, bool]:
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return {"*": "*" in value, **dict.fromkeys(value, True)}
@@ -185,8 +201,9 @@ _READERS: dict[str, tuple[str, str, Callable[[object], object]]] = {
     "excludes": ("excludes", "a list of patterns in .gitignore syntax", _strings),
     "searchProject": ("search_project", "true or false", _boolean),
     "completionFallback": ("completion_fallback", '"auto", true or false', _fallback),
-    "model": ("model", 'a name such as "default", or the path of a model\'s folder', _name),
+    "model": ("model", 'a name such as "default", the path of a model\'s folder, or OWNER/NAME', _name),
     "device": ("device", 'a device such as "auto", "cpu" or "cuda"', _name),
+    "precision": ("precision", ", ".join(f'"{each}"' for each in Precision), _precision),
 }
 KEYS = frozenset(_READERS)
 

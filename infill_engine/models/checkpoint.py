@@ -24,10 +24,9 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from infill_engine.errors import ModelDamagedError, ModelError, ModelNotFoundError
-from infill_engine.models.folder import WEIGHTS
+from infill_engine.models.folder import INDEX, WEIGHTS
 from infill_engine.models.quantise import INT4, INT8, Packed, bytes_of, is_packed, pack, replace_parameter, takes_packed
 
-INDEX = "model.safetensors.index.json"
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
 PRECISIONS = (  # of a user's choice, the largest first
     ("fp32", torch.float32, ""),

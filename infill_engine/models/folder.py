@@ -9,6 +9,7 @@ from infill_engine.errors import ModelDamagedError
 
 DEFAULT_FOLDER = Path(str(files("infill_engine"))) / "weights" / "default"
 WEIGHTS = "model.safetensors"
+INDEX = "model.safetensors.index.json"
 CHECKSUMS = (
     "checksums.json"  # only of the weights: damage to the JSON files shows, and a checkout may change their ends
 )

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
+from infill_engine.settings import EngineSettings, ModelSettings
 from infill_engine.worker.dispatch import Dispatch, EngineLike, Load
 from infill_engine.worker.protocol import Message, decode, encode, read_frame
 
@@ -23,9 +24,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m infill_engine.worker", description=__doc__)
     parser.add_argument("--model", default="default")
     parser.add_argument("--device", default="auto")
+    parser.add_argument("--precision", default="auto")
     options = parser.parse_args(arguments)
     set_threads()
-    serve(lambda progress: load_engine(options.model, options.device, progress))
+    serve(lambda progress: load_engine(options.model, options.device, options.precision, progress))
 
 
 def serve(load: Load) -> None:
@@ -47,11 +49,12 @@ def serve(load: Load) -> None:
     os._exit(0)
 
 
-def load_engine(model: str, device: str, progress: Callable[[str, float], None]) -> EngineLike:
+def load_engine(model: str, device: str, precision: str, progress: Callable[[str, float], None]) -> EngineLike:
     """The engine of that name or folder. The one place that knows the real engine."""
     from infill_engine.engine import Engine
 
-    return Engine.load(model, device=device, progress=progress)
+    settings = EngineSettings(model=ModelSettings(dtype=precision))
+    return Engine.load(model, device=device, progress=progress, settings=settings)
 
 
 def claim_stdio() -> tuple[BinaryIO, BinaryIO]:

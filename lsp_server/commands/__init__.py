@@ -18,6 +18,7 @@ import sys
 from collections.abc import Callable
 
 from infill_engine.errors import InfillError
+from lsp_server.settings import Precision
 
 Subparsers = argparse._SubParsersAction  # the type that argparse gives no public name
 
@@ -77,8 +78,15 @@ def _add_engine(parser: argparse.ArgumentParser) -> None:
         metavar="MS",
         help="milliseconds in which to answer (150)",
     )
-    parser.add_argument("--model", default="default", help='a name such as "default", or the path of a model\'s folder')
+    parser.add_argument(
+        "--model", default="default", help='a name such as "default", the path of a model\'s folder, or OWNER/NAME'
+    )
+    _add_device(parser)
+
+
+def _add_device(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", default="auto", help='"auto", "cpu", "cuda" or "mps"')
+    parser.add_argument("--precision", choices=[*Precision], default="auto", help="what a published model computes in")
 
 
 def _run(name: str, options: argparse.Namespace) -> int:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from infill_engine.deadline import Deadline
 from infill_engine.errors import ModelError
+from infill_engine.settings import EngineSettings, ModelSettings
 from infill_engine.syntax import parser_for
 from infill_engine.types import Answer
 from infill_engine.worker.__main__ import set_threads
@@ -34,15 +35,15 @@ class Asked:
     device: str | None = None
 
 
-def load_engine(model: str, device: str) -> "Engine":
+def load_engine(model: str, device: str, precision: str = "auto") -> "Engine":
     """The engine, on as many threads as the worker would use. Raises what `Engine.load` does."""
     set_threads()  # has to come before torch
     from infill_engine.engine import Engine
 
-    return Engine.load(model, device=device)
+    return Engine.load(model, device=device, settings=EngineSettings(model=ModelSettings(dtype=precision)))
 
 
-def load_engine_for(place: Path, model: str, device: str) -> "Engine":
+def load_engine_for(place: Path, model: str, device: str, precision: str) -> "Engine":
     """The engine that a server would run for the project around a place: with a copy adapted to it, if there is one.
 
     A copy that cannot be used is passed over with a line on stderr. Raises what `Engine.load` does.
@@ -51,12 +52,12 @@ def load_engine_for(place: Path, model: str, device: str) -> "Engine":
     if chosen.warning:
         print(chosen.warning, file=sys.stderr)
     try:
-        return load_engine(chosen.model, device)
+        return load_engine(chosen.model, device, precision)
     except ModelError as error:
         if not adapted.is_adapted(chosen.model):
             raise
         print(adapted.passed_over(f"{error}."), file=sys.stderr)
-        return load_engine(model, device)
+        return load_engine(model, device, precision)
 
 
 def ask(engine: "Engine", opened: Opened, candidates: int, budget_ms: int, watch: "Watch | None" = None) -> Asked:

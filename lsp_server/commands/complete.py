@@ -19,7 +19,7 @@ def run(options: argparse.Namespace) -> int:
         asked = Asked(Answer(reason=opened), options.budget_ms, 0.0, options.model)
     else:
         with say(f"loading the model {options.model}"):
-            engine = load_engine_for(named.path, options.model, options.device)
+            engine = load_engine_for(named.path, options.model, options.device, options.precision)
         asked = ask(engine, opened, options.candidates, options.budget_ms)
     if options.json:
         print(json.dumps(as_json(asked)))

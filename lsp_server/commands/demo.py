@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
     _print_hole(console, named, opened)
     began = monotonic()
     with say(f"loading the model {options.model}"):
-        engine = load_engine_for(named.path, options.model, options.device)
+        engine = load_engine_for(named.path, options.model, options.device, options.precision)
         loaded = monotonic()
         engine.warm(build_context(opened.snapshot, opened.place), Deadline.after_ms(MOST_READING_MS))
         read = monotonic()

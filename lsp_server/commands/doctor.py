@@ -14,14 +14,15 @@ from rich.console import Console
 from rich.text import Text
 
 from infill_engine.errors import InfillError, ModelDamagedError
-from infill_engine.models.folder import verify
+from infill_engine.models.folder import INDEX, WEIGHTS, verify
+from infill_engine.models.hub import is_hub_name
 from infill_engine.syntax import GRAMMARS, parse
 from infill_engine.types import Reason
 from infill_engine.worker.__main__ import physical_cores
 from lsp_server import adapted
 from lsp_server.commands.listing import console_of, say
 from lsp_server.commands.worker_trial import Trial, absolute_model, try_worker
-from lsp_server.settings import EngineChoice
+from lsp_server.settings import EngineChoice, Precision
 
 OLDEST_PYTHON = (3, 11)
 MODEL_FILES = ("config.json", "model.safetensors", "tokenizer.json")
@@ -51,7 +52,9 @@ def run(options: argparse.Namespace) -> int:
     """Print each check as it ends; 1 if one failed."""
     console = None if options.json else console_of(sys.stdout)
     checks = []
-    for check in _checks(absolute_model(options.model), options.device, options.budget_ms):
+    for check in _checks(
+        absolute_model(options.model), options.device, Precision(options.precision), options.budget_ms
+    ):
         checks.append(check)
         if console is not None:
             _print(console, check)
@@ -63,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
     return 0 if ok else 1
 
 
-def _checks(model: str, device: str, budget_ms: int) -> Iterator[Check]:
+def _checks(model: str, device: str, precision: Precision, budget_ms: int) -> Iterator[Check]:
     yield check_python(sys.version_info[:2])
     torch = check_torch()
     yield torch
@@ -80,7 +83,7 @@ def _checks(model: str, device: str, budget_ms: int) -> Iterator[Check]:
     if files.status is Verdict.FAIL:
         return
     with say("starting the worker"):
-        trial = try_worker(EngineChoice(model, device), budget_ms)
+        trial = try_worker(EngineChoice(model, device, precision), budget_ms)
     yield check_worker(trial)
     if trial.answer is not None:
         yield check_completion(trial, budget_ms)
@@ -136,13 +139,22 @@ def check_adapted(chosen: adapted.Choice) -> Check:
 
 def check_model(model: str) -> Check:
     """Whether the model's files are there and can be read."""
+    from infill_engine.models.checkpoint import weight_files
     from infill_engine.models.load import folder_of
 
     folder = folder_of(model)
     if folder is None:
         return Check("model", Verdict.OK, f"{model}: has no files")
+    if is_hub_name(model) and not folder.is_dir():
+        return Check(
+            "model", Verdict.WARN, f"{model}: is not on this machine yet", "It is fetched when it is first used."
+        )
     try:
-        sizes = {name: _readable_size(folder / name) for name in MODEL_FILES}
+        several = not (folder / WEIGHTS).is_file() and (folder / INDEX).is_file()
+        files = [*MODEL_FILES[::2], *(path.name for path in weight_files(folder))] if several else MODEL_FILES
+        sizes = {name: _readable_size(folder / name) for name in files}
+    except ModelDamagedError as error:
+        return Check("model", Verdict.FAIL, f"{model}: {error}", OTHER_MODEL)
     except OSError as error:
         remedy = REINSTALL if model == "default" else OTHER_MODEL
         return Check("model", Verdict.FAIL, f"{model}: {error.filename}: {error.strerror}", remedy)

@@ -6,7 +6,7 @@ from lsp_server.documents import Documents
 from lsp_server.excludes import bad_patterns, is_excluded
 from lsp_server.request import BEFORE_CHARS, build_request, build_request_with
 from lsp_server.server import create_server
-from lsp_server.settings import DEFAULT_EXCLUDES, KEYS, EngineChoice, Fallback, ServerSettings, read_settings
+from lsp_server.settings import DEFAULT_EXCLUDES, KEYS, EngineChoice, Fallback, Precision, ServerSettings, read_settings
 
 DEFAULTS = ServerSettings()
 
@@ -23,6 +23,7 @@ GOOD = [
     ({"languages": {"markdown": False}}, ServerSettings(languages={"*": True, "markdown": False})),
     ({"excludes": []}, ServerSettings(excludes=())),
     ({"model": " ./m ", "device": "cuda:1"}, ServerSettings(engine=EngineChoice("./m", "cuda:1"))),
+    ({"precision": "int4"}, ServerSettings(engine=EngineChoice(precision=Precision.INT4))),
     ({"completionFallback": "auto"}, DEFAULTS),
     ({"completionFallback": True}, ServerSettings(completion_fallback=Fallback.ALWAYS)),
     ({"completionFallback": False}, ServerSettings(completion_fallback=Fallback.NEVER)),
