@@ -60,8 +60,8 @@ log = logging.getLogger(__name__)
 
 def worker_command(choice: EngineChoice) -> Sequence[str]:
     """The command line that starts the worker for an engine."""
-    options = ("--model", choice.model, "--device", choice.device, "--precision", choice.precision)
-    return (sys.executable, "-m", "infill_engine.worker", *options)
+    engine = ("--model", choice.model, "--device", choice.device, "--precision", choice.precision)
+    return (sys.executable, "-m", "infill_engine.worker", *engine, "--api-key-variable", choice.key_variable)
 
 
 @dataclass(eq=False)
@@ -258,6 +258,8 @@ class EngineClient:
             case Answered():
                 if message.answer.reason not in _SAYS_NOTHING_OF_LIFE:
                     self._watchdog.alive()
+                if message.answer.trouble:
+                    self._tell(message.answer.trouble)
                 self._land(message.id, message.answer)
             case Sketch():
                 self._watchdog.alive()

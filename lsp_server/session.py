@@ -1,12 +1,15 @@
 """Everything one client's connection holds. The features are functions over it."""
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Coroutine
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from infill_engine.errors import InputError
+from infill_engine.remote.address import disclosure, is_remote, read_address
 from infill_engine.types import Reason
 from infill_engine.worker.protocol import State, Status
 from lsp_server import adapted
@@ -119,7 +122,12 @@ class Session:
         """The choice as the worker can use it: the default model's copy for this project, or an absolute path.
 
         The worker runs elsewhere than in the user's folder. A copy that cannot be used is passed over with a warning.
+        Where the choice is an engine elsewhere, the user is told what is sent to it.
         """
+        if is_remote(choice.model):
+            with contextlib.suppress(InputError):  # the worker says what is wrong with it, and sends nothing
+                self.warn_once(disclosure(read_address(choice.model)))
+            return choice
         chosen = adapted.choose(choice.model, self.roots[:1])
         if chosen.warning:
             self.warn_once(chosen.warning)

@@ -4,12 +4,16 @@ A value that does not fit is reported once in words and replaced by its default;
 """
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import Any
 
+from infill_engine.remote.address import KEY_VARIABLE
+
 SECTION = "infill"
+_VARIABLE = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 MOST_CANDIDATES = 16
 DEFAULT_EXCLUDES = (
     ".env",
@@ -67,6 +71,7 @@ class EngineChoice:
     model: str = "default"
     device: str = "auto"
     precision: Precision = Precision.AUTO
+    key_variable: str = KEY_VARIABLE  # the environment variable that holds the key for an engine elsewhere
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +169,12 @@ def _name(value: object) -> str:
     return value.strip()
 
 
+def _variable(value: object) -> str:
+    if not isinstance(value, str) or not _VARIABLE.fullmatch(value):
+        raise ValueError
+    return value
+
+
 def _whole(least: int, most: int) -> Callable[[object], int]:
     def read(value: object) -> int:
         number = _number(value)
@@ -201,8 +212,14 @@ _READERS: dict[str, tuple[str, str, Callable[[object], object]]] = {
     "excludes": ("excludes", "a list of patterns in .gitignore syntax", _strings),
     "searchProject": ("search_project", "true or false", _boolean),
     "completionFallback": ("completion_fallback", '"auto", true or false', _fallback),
-    "model": ("model", 'a name such as "default", the path of a model\'s folder, or OWNER/NAME', _name),
+    "model": (
+        "model",
+        'a name such as "default", the path of a model\'s folder, OWNER/NAME, or a server such as '
+        "openai:https://host/v1#MODEL",
+        _name,
+    ),
     "device": ("device", 'a device such as "auto", "cpu" or "cuda"', _name),
+    "apiKeyVariable": ("key_variable", "the name of an environment variable", _variable),
     "precision": ("precision", ", ".join(f'"{each}"' for each in Precision), _precision),
 }
 KEYS = frozenset(_READERS)

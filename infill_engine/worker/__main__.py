@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
+from infill_engine.remote.address import KEY_VARIABLE, is_remote
 from infill_engine.settings import EngineSettings, ModelSettings
 from infill_engine.worker.dispatch import Dispatch, EngineLike, Load
 from infill_engine.worker.protocol import Message, decode, encode, read_frame
@@ -25,8 +26,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--model", default="default")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--precision", default="auto")
+    parser.add_argument("--api-key-variable", default=KEY_VARIABLE)
     options = parser.parse_args(arguments)
     set_threads()
+    if is_remote(options.model):
+        serve(lambda _progress: load_remote(options.model, options.api_key_variable))
     serve(lambda progress: load_engine(options.model, options.device, options.precision, progress))
 
 
@@ -50,11 +54,18 @@ def serve(load: Load) -> None:
 
 
 def load_engine(model: str, device: str, precision: str, progress: Callable[[str, float], None]) -> EngineLike:
-    """The engine of that name or folder. The one place that knows the real engine."""
+    """The engine of that name or folder."""
     from infill_engine.engine import Engine
 
     settings = EngineSettings(model=ModelSettings(dtype=precision))
     return Engine.load(model, device=device, progress=progress, settings=settings)
+
+
+def load_remote(model: str, key_variable: str) -> EngineLike:
+    """The engine elsewhere of that name."""
+    from infill_engine.remote.engine import RemoteEngine
+
+    return RemoteEngine.load(model, key_variable)
 
 
 def claim_stdio() -> tuple[BinaryIO, BinaryIO]:

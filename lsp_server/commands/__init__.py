@@ -18,6 +18,7 @@ import sys
 from collections.abc import Callable
 
 from infill_engine.errors import InfillError
+from infill_engine.remote.address import KEY_VARIABLE
 from lsp_server.settings import Precision
 
 Subparsers = argparse._SubParsersAction  # the type that argparse gives no public name
@@ -79,7 +80,13 @@ def _add_engine(parser: argparse.ArgumentParser) -> None:
         help="milliseconds in which to answer (150)",
     )
     parser.add_argument(
-        "--model", default="default", help='a name such as "default", the path of a model\'s folder, or OWNER/NAME'
+        "--model", default="default", help='a name such as "default", the path of a model\'s folder, OWNER/NAME, or a server'
+    )
+    parser.add_argument(
+        "--api-key-variable",
+        default=KEY_VARIABLE,
+        metavar="NAME",
+        help=f"the environment variable with the key for a server ({KEY_VARIABLE})",
     )
     _add_device(parser)
 

@@ -1,5 +1,6 @@
 """One request, answered in this process, and built as the server builds it: the answer an editor would get."""
 
+import argparse
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,10 +9,12 @@ from typing import TYPE_CHECKING
 
 from infill_engine.deadline import Deadline
 from infill_engine.errors import ModelError
+from infill_engine.remote.address import disclosure, is_remote, read_address
 from infill_engine.settings import EngineSettings, ModelSettings
 from infill_engine.syntax import parser_for
 from infill_engine.types import Answer
-from infill_engine.worker.__main__ import set_threads
+from infill_engine.worker.__main__ import load_remote, set_threads
+from infill_engine.worker.dispatch import EngineLike
 from lsp_server import adapted
 from lsp_server.commands.place import Opened
 from lsp_server.documents import Snapshot
@@ -43,11 +46,16 @@ def load_engine(model: str, device: str, precision: str = "auto") -> "Engine":
     return Engine.load(model, device=device, settings=EngineSettings(model=ModelSettings(dtype=precision)))
 
 
-def load_engine_for(place: Path, model: str, device: str, precision: str) -> "Engine":
+def load_engine_for(place: Path, options: argparse.Namespace) -> EngineLike:
     """The engine that a server would run for the project around a place: with a copy adapted to it, if there is one.
 
-    A copy that cannot be used is passed over with a line on stderr. Raises what `Engine.load` does.
+    A copy that cannot be used is passed over with a line on stderr, and where text will be sent stands there too.
+    Raises what `Engine.load` does.
     """
+    model, device, precision = options.model, options.device, options.precision
+    if is_remote(model):
+        print(disclosure(read_address(model)), file=sys.stderr)
+        return load_remote(model, options.api_key_variable)
     chosen = adapted.choose(model, [place])
     if chosen.warning:
         print(chosen.warning, file=sys.stderr)
@@ -60,7 +68,7 @@ def load_engine_for(place: Path, model: str, device: str, precision: str) -> "En
         return load_engine(model, device, precision)
 
 
-def ask(engine: "Engine", opened: Opened, candidates: int, budget_ms: int, watch: "Watch | None" = None) -> Asked:
+def ask(engine: EngineLike, opened: Opened, candidates: int, budget_ms: int, watch: "Watch | None" = None) -> Asked:
     """Ask for the hole at a place. Surroundings that are new to the engine are read within the budget."""
     parser_for(opened.snapshot.language)  # a running server has loaded the grammar
     settings = ServerSettings(budget_ms=budget_ms, candidates=candidates)

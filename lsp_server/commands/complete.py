@@ -19,8 +19,10 @@ def run(options: argparse.Namespace) -> int:
         asked = Asked(Answer(reason=opened), options.budget_ms, 0.0, options.model)
     else:
         with say(f"loading the model {options.model}"):
-            engine = load_engine_for(named.path, options.model, options.device, options.precision)
+            engine = load_engine_for(named.path, options)
         asked = ask(engine, opened, options.candidates, options.budget_ms)
+    if asked.answer.trouble:
+        print(asked.answer.trouble, file=sys.stderr)
     if options.json:
         print(json.dumps(as_json(asked)))
     elif isinstance(opened, Reason):

@@ -10,6 +10,8 @@ from rich.console import Console
 from rich.text import Text
 
 from infill_engine.deadline import Deadline
+from infill_engine.errors import InputError
+from infill_engine.remote.address import is_remote
 from infill_engine.types import Answer, Reason
 from lsp_server.commands.asking import Asked, ask, load_engine_for
 from lsp_server.commands.editor_lines import editor_lines
@@ -29,6 +31,8 @@ CANDIDATES = 4
 
 def run(options: argparse.Namespace) -> int:
     """Show it all on stdout. Raises InfillError for a place or a model that does not exist."""
+    if is_remote(options.model):
+        raise InputError("a server fills nothing in step by step; ask it with `infill-ls complete FILE:LINE:COL`")
     console = console_of(sys.stdout)
     if options.place is None:
         named, opened, expected = bundled()
@@ -42,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
     _print_hole(console, named, opened)
     began = monotonic()
     with say(f"loading the model {options.model}"):
-        engine = load_engine_for(named.path, options.model, options.device, options.precision)
+        engine = load_engine_for(named.path, options)
         loaded = monotonic()
         engine.warm(build_context(opened.snapshot, opened.place), Deadline.after_ms(MOST_READING_MS))
         read = monotonic()

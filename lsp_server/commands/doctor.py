@@ -4,8 +4,8 @@ import argparse
 import json
 import platform
 import sys
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from importlib import metadata
 from pathlib import Path
@@ -13,9 +13,11 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from infill_engine.errors import InfillError, ModelDamagedError
+from infill_engine.errors import InfillError, InputError, ModelDamagedError
 from infill_engine.models.folder import INDEX, WEIGHTS, verify
 from infill_engine.models.hub import is_hub_name
+from infill_engine.remote.address import Api, disclosure, is_remote, read_address
+from infill_engine.remote.server import Server
 from infill_engine.syntax import GRAMMARS, parse
 from infill_engine.types import Reason
 from infill_engine.worker.__main__ import physical_cores
@@ -26,6 +28,7 @@ from lsp_server.settings import EngineChoice, Precision
 
 OLDEST_PYTHON = (3, 11)
 MODEL_FILES = ("config.json", "model.safetensors", "tokenizer.json")
+MOST_LISTED = 8
 OTHER_MODEL = f"Give --model a folder with {', '.join(MODEL_FILES)}."
 REINSTALL = "Install infill-ls again: pip install --force-reinstall infill-ls"
 
@@ -52,9 +55,9 @@ def run(options: argparse.Namespace) -> int:
     """Print each check as it ends; 1 if one failed."""
     console = None if options.json else console_of(sys.stdout)
     checks = []
-    for check in _checks(
-        absolute_model(options.model), options.device, Precision(options.precision), options.budget_ms
-    ):
+    model = absolute_model(options.model)
+    choice = EngineChoice(model, options.device, Precision(options.precision), options.api_key_variable)
+    for check in _checks(choice, options.budget_ms):
         checks.append(check)
         if console is not None:
             _print(console, check)
@@ -66,27 +69,60 @@ def run(options: argparse.Namespace) -> int:
     return 0 if ok else 1
 
 
-def _checks(model: str, device: str, precision: Precision, budget_ms: int) -> Iterator[Check]:
+def _checks(choice: EngineChoice, budget_ms: int) -> Iterator[Check]:
     yield check_python(sys.version_info[:2])
+    if is_remote(choice.model):
+        yield check_grammars()
+        server = _or_failure("server", lambda: check_server(choice))
+        yield server
+        if server.status is Verdict.FAIL:
+            return
+    else:
+        choice, usable = yield from _checks_here(choice)
+        if not usable:
+            return
+    with say("starting the worker"):
+        trial = try_worker(choice, budget_ms)
+    yield check_worker(trial)
+    if trial.answer is not None:
+        yield check_completion(trial, budget_ms)
+
+
+def _checks_here(choice: EngineChoice) -> Generator[Check, None, tuple[EngineChoice, bool]]:
+    """What a model on this machine needs; returns what is to be started, and whether it can be."""
     torch = check_torch()
     yield torch
     yield check_grammars()
     if torch.status is Verdict.FAIL:
-        return
-    yield _or_failure("device", lambda: check_device(device))
-    chosen = adapted.choose(model, [Path.cwd()])
-    if chosen.model != model or chosen.warning:
+        return choice, False
+    yield _or_failure("device", lambda: check_device(choice.device))
+    chosen = adapted.choose(choice.model, [Path.cwd()])
+    if chosen.model != choice.model or chosen.warning:
         yield (copy := check_adapted(chosen))
-        model = chosen.model if copy.status is Verdict.OK else model
-    files = _or_failure("model", lambda: check_model(model))
+        choice = replace(choice, model=chosen.model) if copy.status is Verdict.OK else choice
+    files = _or_failure("model", lambda: check_model(choice.model))
     yield files
-    if files.status is Verdict.FAIL:
-        return
-    with say("starting the worker"):
-        trial = try_worker(EngineChoice(model, device, precision), budget_ms)
-    yield check_worker(trial)
-    if trial.answer is not None:
-        yield check_completion(trial, budget_ms)
+    return choice, files.status is not Verdict.FAIL
+
+
+def check_server(choice: EngineChoice) -> Check:
+    """Where the text is sent, and whether the server there answers and has the model. Raises InputError."""
+    address = read_address(choice.model)
+    told = disclosure(address).removeprefix("infill-ls: ")
+    try:
+        models = Server(address, choice.key_variable).models()
+    except InputError as error:
+        return Check("server", Verdict.FAIL, told, str(error))
+    if address.model and address.model not in models:
+        listed = ", ".join(models[:MOST_LISTED]) or "none"
+        return Check("server", Verdict.WARN, told, f"It lists no model {address.model}; those it lists: {listed}.")
+    if address.api is Api.OPENAI and address.fim is None:
+        remedy = (
+            "The model's family is not told by its name, so the server is sent a suffix. If it takes none, or the "
+            f"candidates ignore what stands on the right, write the family behind the name: #{address.model}?fim=FAMILY"
+        )
+        return Check("server", Verdict.WARN, told, remedy)
+    return Check("server", Verdict.OK, told)
 
 
 def check_python(version: tuple[int, int]) -> Check:

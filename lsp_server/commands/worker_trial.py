@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass
 
 from infill_engine.models.hub import is_hub_name
+from infill_engine.remote.address import is_remote
 from infill_engine.types import Answer
 from infill_engine.worker.protocol import State
 from lsp_server.commands.place import open_text
@@ -45,7 +46,11 @@ def absolute_model(name: str) -> str:
     """A model's name with its path made absolute, because the worker runs in another folder."""
     if name.startswith("scripted:"):
         return "scripted:" + os.path.abspath(name.partition(":")[2])
-    return name if name in ("default", "scripted") or is_hub_name(name) else os.path.abspath(os.path.expanduser(name))
+    return (
+        name
+        if name in ("default", "scripted") or is_remote(name) or is_hub_name(name)
+        else os.path.abspath(os.path.expanduser(name))
+    )
 
 
 async def _try(choice: EngineChoice, budget_ms: int) -> Trial:
