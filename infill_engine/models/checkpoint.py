@@ -11,6 +11,7 @@ loading those *is* executing them. Every refusal says what to do.
 
 import json
 import math
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -156,7 +157,9 @@ def remedy_for(checkpoint: Checkpoint, available: int, needed: int) -> str:
 
 
 def free_memory(device: str) -> int:
-    """Bytes that can still be allocated on `device`."""
+    """Bytes that can still be allocated on `device`; on `meta`, where nothing is, as many as one likes."""
+    if device == "meta":
+        return sys.maxsize
     if device.startswith("cuda"):
         return int(torch.cuda.mem_get_info(device)[0])
     if device.startswith("mps"):

@@ -6,6 +6,7 @@ safetensors, JSON, the tokenizer; never code, never a pickle. A transfer that wa
 """
 
 import errno
+import json
 import os
 import re
 from collections.abc import Callable
@@ -58,16 +59,13 @@ def fetch(name: str, report: Report) -> Path:
 
     Raises ModelError, whose text says what to do.
     """
-    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")  # read when the library is imported
     if (folder := cached(name)) is not None:
         return folder
     try:
+        _quieten_library()
         from huggingface_hub import snapshot_download
     except ImportError as error:
-        raise ModelError(
-            f"{name} is no folder here. To fetch a published model of that name, install what that needs: "
-            "`pip install 'infill-ls[models]'`"
-        ) from error
+        raise _needs_library(name) from error
     repository, revision = _parts(name)
     try:
         folder = Path(
@@ -81,12 +79,59 @@ def fetch(name: str, report: Report) -> Path:
         )
     except Exception as error:  # the library's transport raises kinds of its own
         raise _in_words(name, error) from error
-    if not list(folder.glob("*.safetensors")):
-        raise ModelDamagedError(
-            f"{name} is published without safetensors. Other formats run code when they are loaded, so infill-ls does "
-            "not fetch them; use another version of the model, or convert it"
-        )
+    if not _is_whole(folder):
+        raise _not_whole(name)
     return folder
+
+
+def peek(name: str) -> tuple[dict[str, Any], dict[str, tuple[int, ...]]]:
+    """config.json and the shapes of all tensors by name, without fetching the weights. Raises ModelError."""
+    repository, revision = _parts(name)
+    try:
+        _quieten_library()
+        from huggingface_hub import get_safetensors_metadata, hf_hub_download, model_info
+
+        model_info(repository, revision=revision)  # fails at once where the library would ask again and again
+        config = json.loads(Path(hf_hub_download(repository, "config.json", revision=revision)).read_text("utf-8"))
+        metadata = get_safetensors_metadata(repository, revision=revision)
+    except ImportError as error:
+        raise _needs_library(name) from error
+    except Exception as error:
+        raise _in_words(name, error) from error
+    files = metadata.files_metadata.values()
+    return config, {key: tuple(about.shape) for file in files for key, about in file.tensors.items()}
+
+
+def _quieten_library() -> None:
+    """No telemetry, and no words of its own to the terminal: what matters is said here."""
+    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")  # read when the library is imported
+    from huggingface_hub.utils import logging
+
+    logging.set_verbosity_error()  # type: ignore[no-untyped-call, unused-ignore]
+
+
+def _needs_library(name: str) -> ModelError:
+    return ModelError(
+        f"{name} is no folder here. To fetch a published model of that name, install what that needs: "
+        "`pip install 'infill-ls[models]'`"
+    )
+
+
+def _not_whole(name: str) -> ModelError:
+    """Why a model lacks weights although its fetching ended: they are of another kind, or out of reach."""
+    from huggingface_hub import list_repo_files
+
+    repository, revision = _parts(name)
+    try:
+        published = list_repo_files(repository, revision=revision)
+    except Exception as error:
+        return _in_words(name, error)
+    if any(file.endswith(".safetensors") and "/" not in file for file in published):
+        return ModelDamagedError(f"{name} is not whole, neither here nor as it is published; use another model")
+    return ModelDamagedError(
+        f"{name} is published without safetensors. Other formats run code when they are loaded, so infill-ls does not "
+        "fetch them; use another version of the model, or convert it"
+    )
 
 
 def _in_words(name: str, error: Exception) -> ModelError:
@@ -108,7 +153,7 @@ def _in_words(name: str, error: Exception) -> ModelError:
             )
         case errors.RevisionNotFoundError():
             return ModelNotFoundError(f"{repository} has no revision {revision}; leave out what follows the @")
-        case errors.LocalEntryNotFoundError() if constants.HF_HUB_OFFLINE:
+        case _ if constants.HF_HUB_OFFLINE:
             return ModelError(
                 f"{name} is not whole on this machine, and HF_HUB_OFFLINE forbids fetching it: unset that once, or "
                 "give --model a folder"

@@ -1,8 +1,9 @@
 """From a model's name to a loaded family. Safetensors only; nothing from a checkpoint is ever executed."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 import torch
 
@@ -66,16 +67,21 @@ def load_family(
     if folder is None:
         return ScriptedFamily.load(name.partition(":")[2])
     config = read_config(folder)
-    load = FAMILIES.get(config["model_type"])
-    if load is None:
+    require_known(config, folder)
+    load = FAMILIES[config["model_type"]]
+    verify(folder)
+    chosen = choose_device(device)
+    return load(folder, chosen, dtype_of(settings, chosen), settings)
+
+
+def require_known(config: Mapping[str, Any], folder: Path) -> None:
+    """Raises ModelDamagedError for a model type that no adapter here is for."""
+    if config["model_type"] not in FAMILIES:
         require_no_code(config, folder)
         raise ModelDamagedError(
             f"{folder}/config.json has the model type {config['model_type']}, and this version knows only "
             f"{', '.join(FAMILIES)}"
         )
-    verify(folder)
-    chosen = choose_device(device)
-    return load(folder, chosen, dtype_of(settings, chosen), settings)
 
 
 def folder_of(name: str) -> Path | None:

@@ -4,6 +4,7 @@ adapt       fine-tunes a copy of the default model on a project
 complete    candidates for one place in a file
 doctor      what works on this machine, and how to mend what does not
 demo        a hole filled step by step
+models      which families there are, what a model takes, whether its adapter is right, what it costs
 stats       what was offered and taken, how fast, and why there was silence
 
 A command's module is imported when it is run. Exit status: 0 an answer (silence with its reason is one), 1 something is
@@ -70,6 +71,24 @@ def add_commands(commands: "Subparsers[argparse.ArgumentParser]") -> None:
     stats.add_argument("--reset", action="store_true", help="forget all of it")
     stats.set_defaults(run=lambda options: _run("stats", options))
 
+    models = commands.add_parser("models", help="families of models: list, info, verify, bench")
+    _add_models(models.add_subparsers(title="commands", metavar="COMMAND", dest="what", required=True))
+    models.set_defaults(run=lambda options: _run("models", options))
+
+
+def _add_models(commands: "Subparsers[argparse.ArgumentParser]") -> None:
+    commands.add_parser("list", help="every family, published models of it, what they take")
+    info = commands.add_parser("info", help="what a model says of itself, and whether it fits this machine")
+    verify = commands.add_parser("verify", help="a family in miniature against its reference")
+    bench = commands.add_parser("bench", help="what a step and what reading a context cost here")
+    for parser in (info, bench):
+        parser.add_argument("name", metavar="NAME", help='"default", the path of a model\'s folder, or OWNER/NAME')
+        _add_device(parser)
+    verify.add_argument("name", metavar="FAMILY", nargs="?", default="", help="as `models list` has it")
+    verify.add_argument("--all", action="store_true", help="all families")
+    for parser in commands.choices.values():
+        parser.add_argument("--json", action="store_true", help="print one JSON object")
+
 
 def _add_engine(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
@@ -80,7 +99,9 @@ def _add_engine(parser: argparse.ArgumentParser) -> None:
         help="milliseconds in which to answer (150)",
     )
     parser.add_argument(
-        "--model", default="default", help='a name such as "default", the path of a model\'s folder, OWNER/NAME, or a server'
+        "--model",
+        default="default",
+        help='a name such as "default", the path of a model\'s folder, OWNER/NAME, or a server',
     )
     parser.add_argument(
         "--api-key-variable",

@@ -1,0 +1,183 @@
+"""What is known of the families before any of their weights are here: for people who choose a model. Needs no torch.
+
+Sizes are counts of parameters from the published configurations. Scores are other people's, on the single-line part of
+HumanEval-Infilling, pass@1 in percent; none of them was measured here.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+GROUP_BYTES = 4 / 64  # a scale and a least value in 16 bits for 64 weights
+BYTES = {"bf16": 2.0, "int8": 1.0, "int4": 0.5 + GROUP_BYTES}  # of a weight in a matrix; the rest has 2
+
+APACHE, GEMMA = "Apache-2.0", "Gemma terms of use"
+OPEN_DLLM = "Open-dLLM's evaluation, github.com/pengzhangzhi/Open-dLLM"
+CODEGEMMA = "CodeGemma report, arXiv 2406.11409"
+QUOTED = "quoted from the literature; its first source was not checked"
+
+
+class Sight(StrEnum):
+    """How a family comes to know what stands behind the hole."""
+
+    BOTH = "both sides natively"
+    PROMPT = "suffix in the prompt"
+    ORDER = "left to right, suffix in the prompt (FIM)"
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A checkpoint: its name, licence, size. `kept` are the parameters that quantising leaves alone, embeddings.
+
+    Both counts are in billions. `score` is in percent, with its `source`.
+    """
+
+    name: str
+    licence: str
+    billions: float
+    kept: float
+    score: float | None = None
+    source: str = ""
+    note: str = ""
+
+    def gigabytes(self, precision: str) -> float:
+        """What the weights take in memory, by arithmetic."""
+        return self.kept * 2 + (self.billions - self.kept) * BYTES[precision]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A family: the `model_type`s of its checkpoints, and what it can do."""
+
+    name: str
+    model_types: tuple[str, ...]
+    sight: Sight
+    candidates: str
+    reuse: str
+    examples: tuple[Published, ...]
+
+
+SIDE_BY_SIDE = "in one batch"
+READ_AGAIN = "the context is computed with every canvas; from the second step on kept, if asked for (approximate)"
+READ_ONCE = "kept across keystrokes as far as the prompt agrees; the suffix, which comes last, is read again"
+QWEN_7B = 0.545  # billions, of 152,064 embeddings of 3,584
+
+CATALOGUE = (
+    Known(
+        "duostream",
+        ("duostream",),
+        Sight.BOTH,
+        SIDE_BY_SIDE,
+        "both sides kept across keystrokes, exactly",
+        (Published("default", APACHE, 0.0266, 0.0266, note="bundled; measured in its model card"),),
+    ),
+    Known(
+        "diffusion-gemma",
+        ("diffusion_gemma",),
+        Sight.PROMPT,
+        SIDE_BY_SIDE,
+        "the prompt is kept across keystrokes",
+        (Published("google/diffusiongemma-26B-A4B-it", APACHE, 25.82, 0.74, note="3.8 B active a token"),),
+    ),
+    Known(
+        "dream",
+        ("Dream", "dream"),
+        Sight.BOTH,
+        SIDE_BY_SIDE,
+        READ_AGAIN,
+        (
+            Published("Dream-org/Dream-Coder-v0-Base-7B", APACHE, 7.62, QWEN_7B, 55.3, OPEN_DLLM),
+            Published("apple/DiffuCoder-7B-Base", "see its card", 7.62, QWEN_7B, 54.8, OPEN_DLLM),
+        ),
+    ),
+    Known(
+        "dreamon",
+        ("Dream", "dream"),
+        Sight.BOTH,
+        SIDE_BY_SIDE,
+        READ_AGAIN,
+        (Published("Dream-org/DreamOn-v0-7B", APACHE, 7.62, QWEN_7B, note="finds the length of a hole by itself"),),
+    ),
+    Known(
+        "open-dcoder",
+        ("qwen2",),
+        Sight.BOTH,
+        SIDE_BY_SIDE,
+        READ_AGAIN,
+        (
+            Published(
+                "fredzzp/open-dcoder-0.5B",
+                "see its card",
+                0.49,
+                0.136,
+                32.5,
+                OPEN_DLLM,
+                "77.4 where the true length was given",
+            ),
+        ),
+    ),
+    Known(
+        "a2d",
+        ("a2d-qwen2", "a2d-qwen3", "a2d-llama"),
+        Sight.BOTH,
+        SIDE_BY_SIDE,
+        READ_AGAIN,
+        (Published("dllm-hub/Qwen3-0.6B-diffusion-mdlm-v0.1", "see its card", 0.60, 0.156),),
+    ),
+    Known(
+        "llada",
+        ("llada",),
+        Sight.BOTH,
+        SIDE_BY_SIDE,
+        READ_AGAIN,
+        (Published("GSAI-ML/LLaDA-8B-Base", "MIT", 8.02, 0.518, 48.3, OPEN_DLLM),),
+    ),
+    Known(
+        "qwen2.5-coder",
+        ("qwen2",),
+        Sight.ORDER,
+        SIDE_BY_SIDE,
+        READ_ONCE,
+        (
+            Published("Qwen/Qwen2.5-Coder-0.5B", APACHE, 0.49, 0.136, 74.2, QUOTED),
+            Published("Qwen/Qwen2.5-Coder-1.5B", APACHE, 1.54, 0.233, 80.3, QUOTED),
+        ),
+    ),
+    Known(
+        "starcoder2",
+        ("starcoder2",),
+        Sight.ORDER,
+        SIDE_BY_SIDE,
+        READ_ONCE,
+        (Published("bigcode/starcoder2-3b", "BigCode OpenRAIL-M", 3.03, 0.151, 75.6, QUOTED),),
+    ),
+    Known(
+        "deepseek-coder",
+        ("llama",),
+        Sight.ORDER,
+        SIDE_BY_SIDE,
+        READ_ONCE,
+        (Published("deepseek-ai/deepseek-coder-1.3b-base", "DeepSeek licence", 1.35, 0.066),),
+    ),
+    Known(
+        "codegemma",
+        ("gemma",),
+        Sight.ORDER,
+        SIDE_BY_SIDE,
+        READ_ONCE,
+        (Published("google/codegemma-2b", GEMMA, 2.51, 0.524, 78.4, CODEGEMMA),),
+    ),
+    Known(
+        "mellum",
+        ("llama",),
+        Sight.ORDER,
+        SIDE_BY_SIDE,
+        "kept across keystrokes: the suffix comes first, so only what was typed is read",
+        (Published("JetBrains/Mellum-4b-base", APACHE, 4.02, 0.151),),
+    ),
+)
+
+
+def known_for(model_type: str) -> Iterator[Known]:
+    """The families whose checkpoints say this of themselves; what tells them apart are their tokens."""
+    return (known for known in CATALOGUE if model_type in known.model_types)
