@@ -13,7 +13,7 @@ from typing import Any
 from infill_engine.remote.address import KEY_VARIABLE
 
 SECTION = "infill"
-_VARIABLE = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")  # in capitals: a key that was written here by mistake is not taken for one
 MOST_CANDIDATES = 16
 DEFAULT_EXCLUDES = (
     ".env",
@@ -124,7 +124,7 @@ def read_settings(user: object) -> tuple[ServerSettings, tuple[str, ...]]:
                 ours[name] = read(value)
             except ValueError:
                 warnings.append(
-                    f"infill-ls: setting {key} is {_shown(value)}; expected {expected}. Using the default, "
+                    f"infill-ls: setting {key} is {_shown(value, key)}; expected {expected}. Using the default, "
                     f"{_shown(_default(name))}."
                 )
     engine = {item.name: ours.pop(item.name) for item in fields(EngineChoice) if item.name in ours}
@@ -219,7 +219,7 @@ _READERS: dict[str, tuple[str, str, Callable[[object], object]]] = {
         _name,
     ),
     "device": ("device", 'a device such as "auto", "cpu" or "cuda"', _name),
-    "apiKeyVariable": ("key_variable", "the name of an environment variable", _variable),
+    "apiKeyVariable": ("key_variable", "the name of an environment variable, in capitals", _variable),
     "precision": ("precision", ", ".join(f'"{each}"' for each in Precision), _precision),
 }
 KEYS = frozenset(_READERS)
@@ -230,7 +230,9 @@ def _default(name: str) -> object:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _shown(value: object) -> str:
+def _shown(value: object, key: str = "") -> str:
+    if key == "apiKeyVariable":  # perhaps the key itself
+        return "something else"
     try:
         text = json.dumps(value, ensure_ascii=False)
     except (TypeError, ValueError):

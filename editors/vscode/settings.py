@@ -29,11 +29,14 @@ SENTENCES = {
     "completionFallback": "Whether to offer the candidates as ordinary completions too: `auto` does so for editors "
     "that know no ghost text, of which this is none.",
     "model": "The model: `default`, the path of a model's folder, or `OWNER/NAME` of a published one, which is fetched "
-    "when it is first used.",
+    "when it is first used. A server, such as `openai:https://host/v1#MODEL`, is sent the text around the cursor.",
+    "apiKeyVariable": "The name of the environment variable that holds the key for a server given as the model.",
     "device": "Where the model runs: `auto`, `cpu`, `cuda` or `mps`.",
     "precision": "In what a published model computes: `auto`, `bf16`, `fp16` or `fp32`. With `int8` and `int4` its "
     "weights take a half or nearly a quarter of the memory.",
 }
+# A workspace must not choose which secret of its user goes to a server.
+OF_THE_USER_ALONE = ("apiKeyVariable",)
 _BOUNDS = re.compile(r"from (\d+) to (\d+)")
 
 
@@ -67,7 +70,8 @@ def properties() -> dict[str, Any]:
 
 
 def _described(key: str, default: object, expected: str, order: int) -> dict[str, Any]:
-    schema: dict[str, Any] = {"order": order, "scope": "window"}
+    scope = "machine" if key in OF_THE_USER_ALONE else "window"
+    schema: dict[str, Any] = {"order": order, "scope": scope}
     sentence = SENTENCES.get(key, f"Expected: {expected}.")
     if isinstance(default, bool):
         schema["type"] = "boolean"

@@ -1,8 +1,9 @@
 """Published models by their name, `OWNER/NAME` or `OWNER/NAME@REVISION`, through the huggingface_hub library.
 
-This is the only place that uses a network, and only for a name that the user has written down as the model to run. What
-is on this machine already is used without a request. Of a model's files those are fetched that are read: weights as
-safetensors, JSON, the tokenizer; never code, never a pickle. A transfer that was cut short goes on where it was.
+Nothing but this and `infill_engine.remote` uses a network, and both only for a name that the user has written down as
+the model to run. What is on this machine already is used without a request. Of a model's files those are fetched that
+are read: weights as safetensors, JSON, the tokenizer; never code, never a pickle. A transfer that was cut short goes on
+where it was.
 """
 
 import errno

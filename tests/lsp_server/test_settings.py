@@ -24,6 +24,7 @@ GOOD = [
     ({"excludes": []}, ServerSettings(excludes=())),
     ({"model": " ./m ", "device": "cuda:1"}, ServerSettings(engine=EngineChoice("./m", "cuda:1"))),
     ({"precision": "int4"}, ServerSettings(engine=EngineChoice(precision=Precision.INT4))),
+    ({"apiKeyVariable": "TEAM_KEY"}, ServerSettings(engine=EngineChoice(key_variable="TEAM_KEY"))),
     ({"completionFallback": "auto"}, DEFAULTS),
     ({"completionFallback": True}, ServerSettings(completion_fallback=Fallback.ALWAYS)),
     ({"completionFallback": False}, ServerSettings(completion_fallback=Fallback.NEVER)),
@@ -57,6 +58,7 @@ BAD = [
     ("model", "", "name"),
     ("model", "a\0b", "name"),
     ("device", 0, "device"),
+    ("apiKeyVariable", "hf_abcSECRET", "environment variable"),
     ("completionFallback", "always", '"auto", true or false'),
     ("completionFallback", 1, '"auto", true or false'),
     ("budgetms", 100, "unknown"),
@@ -83,6 +85,11 @@ def test_settings_that_are_no_object(user: object) -> None:
     read, warnings = read_settings(user)
     assert read == DEFAULTS
     assert "object" in warnings[0]
+
+
+def test_a_key_in_the_place_of_its_variable_is_not_repeated() -> None:
+    (warning,) = read_settings({"apiKeyVariable": "hf_abcSECRET"})[1]
+    assert "SECRET" not in warning
 
 
 LANGUAGES = [
