@@ -3,16 +3,18 @@
 hole and drafts ──▶ encode both sides ──▶ plan the canvas ──▶ denoise ──▶ guesses
 """
 
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from time import monotonic
 
 from infill_engine.answering import Answering, Guessed, since, unread_guess
 from infill_engine.deadline import CostModel, Deadline, Reading, Reserve
+from infill_engine.errors import ModelTooLargeError
 from infill_engine.models.base import Context, ContextUnread, Continuation, ModelFamily, ReadsOn
 from infill_engine.models.load import folder_of, load_family
+from infill_engine.models.memory import give_back, is_out_of_memory
 from infill_engine.rank import Calibration
 from infill_engine.sampler.denoise import Row, Step, denoise
 from infill_engine.sampler.guesses import guesses_of, written_guess
@@ -28,6 +30,9 @@ WARM_UP_ROUNDS = 4
 OWN_DRAFTS = 2  # lines that the family writes itself before the canvas is laid out
 USUAL_TOKENS = 8  # of such a line; where there is no time for so many, none is begun
 LOOKS = 2  # steps that must still be possible afterwards
+# Rows and slots of each at most, one after another, as memory runs out; then the default model.
+THRIFT = ((64, 512), (2, 16), (1, 8))
+DEFAULT = "default"
 
 
 class Engine:
@@ -40,6 +45,8 @@ class Engine:
         self.name = name
         self.device = family.device
         self.settings = settings or EngineSettings()
+        self._thrift = 0
+        self._trouble = ""  # of which the next answer tells
         self._costs = CostModel()
         self._reading_costs = CostModel()
         self._writing_costs = CostModel()
@@ -57,14 +64,21 @@ class Engine:
     ) -> "Engine":
         """Loads a model by name or folder and warms it up, so that the first keystroke pays for neither.
 
-        `progress` hears of it, and of fetching a published model. Raises ModelNotFoundError, ModelDamagedError,
+        `progress` hears of it, and of fetching a published model. Where the model does not fit, the default one is
+        loaded and the first answer says so. Raises ModelNotFoundError, ModelDamagedError,
         ModelError, or InputError for a device or a precision that there is not.
         """
         report = progress or (lambda _detail, _fraction: None)
         report("reading the model", 0.1)
         settings = settings or EngineSettings()
-        family = load_family(name, device, settings.model, report)
+        trouble = ""
+        try:
+            family = load_family(name, device, settings.model, report)
+        except ModelTooLargeError as error:
+            trouble, name = f"{error}. The default model is used instead.", DEFAULT
+            family = load_family(name, device)
         engine = cls(family, name, _calibration_of(name), settings)
+        engine._trouble = trouble
         report("warming up", 0.6)
         engine._warm_up()
         report("ready", 1.0)
@@ -80,10 +94,59 @@ class Engine:
 
     def warm(self, request: InfillRequest, deadline: Deadline) -> None:
         """Encodes the request's two sides, so that a later request nearby finds them cached; as far as time allows."""
-        with suppress(ContextUnread):
+        with suppress(ContextUnread), self._stepping_down():
             self._encode(request, deadline)
 
     def _guess(
+        self, watch: Watch | None, request: InfillRequest, hole: Hole, drafts: tuple[Draft, ...], deadline: Deadline
+    ) -> Guessed:
+        """Guesses, and once whatever the user has to be told."""
+        found = self._guess_thriftily(watch, request, hole, drafts, deadline)
+        trouble, self._trouble = self._trouble, ""
+        return replace(found, trouble=found.trouble or trouble)
+
+    def _guess_thriftily(
+        self, watch: Watch | None, request: InfillRequest, hole: Hole, drafts: tuple[Draft, ...], deadline: Deadline
+    ) -> Guessed:
+        """Guesses; where memory runs out, with less of it and once more."""
+        found, thrift = None, -1
+        while found is None and thrift != self._thrift and not deadline.cancelled():
+            thrift = self._thrift
+            with self._stepping_down():
+                found = self._guess_once(watch, request, hole, drafts, deadline)
+        return found or Guessed([unread_guess(draft) for draft in drafts] or None)
+
+    @contextmanager
+    def _stepping_down(self) -> Iterator[None]:
+        """Where memory may run out: then the next try is content with less, in the end with the default model."""
+        try:
+            yield
+            return
+        except Exception as error:
+            if not is_out_of_memory(error) or self.name == DEFAULT:
+                raise
+        # Only here, with the error gone, is nothing of what was computed held on to.
+        give_back(self.device)
+        if self._thrift + 1 < len(THRIFT):
+            self._thrift += 1
+            self._trouble = (
+                f"{self.name} ran out of memory on {self.device}: it now gives fewer and shorter candidates. Free some "
+                "memory, or choose the precision int8 or int4, and restart the engine"
+            )
+        else:
+            self._take_default()
+
+    def _take_default(self) -> None:
+        self._trouble = (
+            f"{self.name} runs out of memory on {self.device} even for a single short candidate: the default model is "
+            "used instead. Choose a smaller model, or the precision int8 or int4"
+        )
+        self.family = load_family(DEFAULT, "cpu")
+        self.name, self.device, self._thrift = DEFAULT, self.family.device, 0
+        self._costs, self._reading_costs, self._writing_costs = CostModel(), CostModel(), CostModel()
+        self._answering = Answering(_calibration_of(DEFAULT), self.settings.cached_answers, self._reserve)
+
+    def _guess_once(
         self, watch: Watch | None, request: InfillRequest, hole: Hole, drafts: tuple[Draft, ...], deadline: Deadline
     ) -> Guessed:
         began = monotonic()
@@ -121,9 +184,8 @@ class Engine:
         settings = replace(self.settings.sampler, reserve_ms=self._reserve.predict_ms())
         lengths = self.family.propose_lengths(context, hole.kind, request.candidates)
         written = self._written(context, partial_word, request, hole, deadline)
-        rows = plan_rows(
-            self.family, lengths, drafts, written, partial_word, request.candidates, self.settings.max_slots
-        )
+        rows = plan_rows(self.family, lengths, drafts, written, partial_word, request.candidates, self._max_slots)
+        rows = rows[: THRIFT[self._thrift][0]]
         rows = affordable(self.family, context, rows, self._costs, deadline.remaining_ms() - settings.reserve_ms)
         if not rows:
             return []
@@ -140,6 +202,10 @@ class Engine:
             *_originals(self.family, step, rows, drafts),
             *self._as_written(step, rows, partial_word),
         ]
+
+    @property
+    def _max_slots(self) -> int:
+        return min(self.settings.max_slots, THRIFT[self._thrift][1])
 
     def _written(
         self, context: Context, partial_word: str, request: InfillRequest, hole: Hole, deadline: Deadline
@@ -172,7 +238,7 @@ class Engine:
                 self._costs, self._reading_costs, self._writing_costs = CostModel(), CostModel(), CostModel()
             before = "".join(f"value_{line} = compute({line}, {number})\n" for line in range(30))
             request = InfillRequest(f"{before}result = ", f"\n{before[:400]}")
-            self._answering.fresh(request, Deadline.after_ms(5_000), partial(self._guess, None))
+            self._answering.fresh(request, Deadline.after_ms(5_000), partial(self._guess_thriftily, None))
 
 
 def _calibration_of(name: str) -> Calibration:

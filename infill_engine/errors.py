@@ -4,7 +4,8 @@
     ├── InputError              a file, position or option that does not exist or cannot be read
     ├── ModelError              a model that cannot be used
     │   ├── ModelNotFoundError      no such model or folder
-    │   └── ModelDamagedError       present, but its files do not fit together
+    │   ├── ModelDamagedError       present, but its files do not fit together
+    │   └── ModelTooLargeError      sound, but larger than the memory that is free
     └── WorkerError             the worker process could not start, or died
 """
 
@@ -27,6 +28,10 @@ class ModelNotFoundError(ModelError):
 
 class ModelDamagedError(ModelError):
     """The model's files are missing, truncated or do not fit together."""
+
+
+class ModelTooLargeError(ModelError):
+    """The model needs more memory than there is."""
 
 
 class WorkerError(InfillError):

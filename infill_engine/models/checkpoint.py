@@ -24,8 +24,9 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from infill_engine.errors import ModelDamagedError, ModelError, ModelNotFoundError
+from infill_engine.errors import ModelDamagedError, ModelNotFoundError, ModelTooLargeError
 from infill_engine.models.folder import INDEX, WEIGHTS
+from infill_engine.models.memory import is_out_of_memory
 from infill_engine.models.quantise import INT4, INT8, Packed, bytes_of, is_packed, pack, replace_parameter, takes_packed
 
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
@@ -141,7 +142,7 @@ def require_memory(
     available = free_memory(device) if free is None else free
     needed = int(checkpoint.bytes_in(dtype, stored) * OVERHEAD)
     if needed > available:
-        raise ModelError(
+        raise ModelTooLargeError(
             f"{checkpoint.folder.name} needs about {needed / 1e9:.1f} GB and {device} has {available / 1e9:.1f} GB "
             f"free. {remedy_for(checkpoint, available, needed)}"
         )
@@ -204,8 +205,12 @@ def load_weights(
                         weights[source] = tensor
     except (SafetensorError, OSError) as error:
         raise ModelDamagedError(f"{checkpoint.folder} cannot be read ({error}); {REMEDY}") from error
-    except torch.OutOfMemoryError as error:
-        raise ModelError(f"{checkpoint.folder.name} does not fit {device}; use a smaller or quantised model") from error
+    except (RuntimeError, MemoryError) as error:
+        if not is_out_of_memory(error):
+            raise
+        raise ModelTooLargeError(
+            f"{checkpoint.folder.name} does not fit {device}; use a smaller model, or the precision int8 or int4"
+        ) from error
     network.load_state_dict(
         {name: weights[source] for name, (source, _) in wanted.items() if name not in packed},
         assign=True,

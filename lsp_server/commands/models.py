@@ -18,7 +18,8 @@ from rich.text import Text
 
 from infill_engine.errors import InputError, ModelError
 from infill_engine.models.catalogue import BYTES, CATALOGUE, Known, Published, known_for
-from lsp_server.commands.asking import load_engine
+from infill_engine.settings import ModelSettings
+from infill_engine.worker.__main__ import set_threads
 from lsp_server.commands.listing import console_of, say
 
 if TYPE_CHECKING:
@@ -132,18 +133,20 @@ def _verify(options: argparse.Namespace) -> int:
 
 def _bench(options: argparse.Namespace) -> int:
     with say(f"loading {options.name}"):
-        engine = load_engine(options.name, options.device, options.precision)
-    from infill_engine.verify.costs import measure, memory_bytes
+        set_threads()  # has to come before torch
+        from infill_engine.models.load import load_family
+        from infill_engine.verify.costs import measure, memory_bytes
 
+        family = load_family(options.name, options.device, ModelSettings(dtype=options.precision))
     with say("measuring"):
-        costs = list(measure(engine.family))
-    memory = memory_bytes(engine.device)
+        costs = list(measure(family))
+    memory = memory_bytes(family.device)
     if not options.json:
         _tell_costs(costs, console_of(sys.stdout))
     report = {
         "model": options.name,
-        "family": engine.family.spec.name,
-        "device": engine.device,
+        "family": family.spec.name,
+        "device": family.device,
         "precision": options.precision,
         "memory_bytes": memory,
         "costs": [asdict(cost) for cost in costs],
