@@ -41,7 +41,9 @@ def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def settings(wheel: Path, scratch: Path) -> dict[str, Any]:
     """The settings that each test begins with."""
-    return {"installFrom": str(wheel), "model": scripted(scratch, "example"), "budgetMs": 5000}
+    # The files of the tests before are in the same folder, and are not to be copied from.
+    own = {"budgetMs": 5000, "searchProject": False}
+    return {"installFrom": str(wheel), "model": scripted(scratch, "example"), **own}
 
 
 @pytest.fixture(scope="session")

@@ -249,14 +249,14 @@ def test_what_is_typed_while_the_model_loads_and_the_canvas(code: Workbench, scr
     code.wait_for_ghost("alpha(1)")
     code.wait_for_model("slow.json")
     code.configure(budgetMs=5000)
-    code.type_text("join(")
+    code.type_text("1; x = ")
     code.press("Control+Alt+Enter")
     code.until(lambda: "denoising" in code.title(), "a canvas", code.title)
     code.until(lambda: any("▒" in row for row in code.rows()), "open slots", code.rows)
-    code.until(lambda: "2 candidates" in code.title(), "the candidates", code.title)
+    code.until(lambda: "3 candidates" in code.title(), "the candidates", code.title)
     code.press("Enter")
-    code.until(lambda: code.text().startswith("x = join(left, right"), "the first one taken", code.text)
-    assert code.saved(path) == b"x = join(left, right\n"
+    code.until(lambda: code.text().startswith("x = 1; x = alpha(1)"), "the first one taken", code.text)
+    assert code.saved(path) == b"x = 1; x = alpha(1)\n"
 
 
 def test_a_read_only_file(code: Workbench) -> None:
