@@ -17,7 +17,9 @@ class SamplerSettings:
 
     `entropy_bound` is in nats: open positions are committed in order of entropy while the entropy they add stays below
     it (EB-Sampler, arXiv 2505.24857). `sure` commits whatever is at least this probable regardless of the bound.
-    A filled slot is masked again when its token falls below `doubt` while another reaches `overrule` (probabilities).
+    A filled slot is opened again when its token falls below `doubt` while another reaches `overrule` (probabilities).
+    Where nothing stays decided, a row is done when two steps in a row predict the same and the mean entropy of its
+    slots is below `settled` nats.
     """
 
     max_steps: int = 6
@@ -25,6 +27,7 @@ class SamplerSettings:
     sure: float = 0.92
     doubt: float = 0.05
     overrule: float = 0.5
+    settled: float = 0.005
     temperature: float = 0.7  # of the one sampled row
     partial_confidence: float = 0.5  # the least probability of a token that may stay in a partial answer
     reserve_ms: float = 12.0  # kept free at the end for cleaning, ranking and the way back to the editor, at least

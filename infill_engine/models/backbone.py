@@ -6,7 +6,8 @@ is remembered and which states become logits is decided here and in the families
 """
 
 import importlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,7 +22,7 @@ LayerMemory = tuple[Tensor, Tensor]  # keys and values of one layer, [B, H, T, h
 
 SIZES = ("vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads")
 COMPUTES = {"quantization_config": (None,), "final_logit_softcapping": (None,)}
-_BOOKKEEPING = ("auto_map", "architectures", "model_type", "dtype", "torch_dtype", "transformers_version")
+BOOKKEEPING = ("auto_map", "architectures", "model_type", "dtype", "torch_dtype", "transformers_version")
 
 
 def same(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -128,9 +129,7 @@ def joined_ends(logits: Tensor, end: int, others: Sequence[int]) -> Tensor:
     return logits
 
 
-def load_backbone(
-    checkpoint: Checkpoint, stock: Stock, device: str, dtype: torch.dtype, stored: str = ""
-) -> Backbone:
+def load_backbone(checkpoint: Checkpoint, stock: Stock, device: str, dtype: torch.dtype, stored: str = "") -> Backbone:
     """Checks config.json, then memory, then names and shapes, and only then reads the weights.
 
     Raises ModelDamagedError, or ModelError where the network does not fit the device or a package is missing.
@@ -147,25 +146,42 @@ def load_backbone(
 
 
 def _empty_network(stock: Stock, fields: Mapping[str, Any], dtype: torch.dtype, checkpoint: Checkpoint) -> Any:
-    try:
+    with explained(checkpoint, stock.name):
         modeling = importlib.import_module(f"transformers.models.{stock.module}.modeling_{stock.module}")
         configuration = importlib.import_module(f"transformers.models.{stock.module}.configuration_{stock.module}")
+        config_class = getattr(configuration, stock.name + "Config")
+        config = config_class(**{name: value for name, value in fields.items() if name not in BOOKKEEPING})
+        config._attn_implementation = "sdpa"
+        with building(dtype):
+            return getattr(modeling, stock.name + "ForCausalLM")(config)
+
+
+@contextmanager
+def explained(checkpoint: Checkpoint, name: str) -> Iterator[None]:
+    """While it lasts, what the library raises becomes a ModelError that says what to do.
+
+    One of a package that is missing, or a ModelDamagedError that says that config.json describes no `name` network.
+    """
+    try:
+        yield
     except ImportError as error:
         raise ModelError(
             f"{checkpoint.folder.name} needs the transformers library ({error}); install it with "
             "`pip install 'infill-ls[models]'`, or use the default model"
         ) from error
-    config_class = getattr(configuration, stock.name + "Config")
+    except Exception as error:  # the library's own checks raise plain ones
+        raise ModelDamagedError(
+            f"{checkpoint.folder}/config.json does not describe a {name} network ({error}); {files.REMEDY}"
+        ) from error
+
+
+@contextmanager
+def building(dtype: torch.dtype) -> Iterator[None]:
+    """While it lasts, new parameters are in `dtype`, and as they come: others will replace them."""
     default = torch.get_default_dtype()
     try:
-        config = config_class(**{name: value for name, value in fields.items() if name not in _BOOKKEEPING})
-        config._attn_implementation = "sdpa"
         torch.set_default_dtype(dtype)
         with files.uninitialised():
-            return getattr(modeling, stock.name + "ForCausalLM")(config)
-    except (ValueError, TypeError, KeyError, AttributeError, ZeroDivisionError, RuntimeError) as error:
-        raise ModelDamagedError(
-            f"{checkpoint.folder}/config.json does not describe a {stock.name} network ({error}); {files.REMEDY}"
-        ) from error
+            yield
     finally:
         torch.set_default_dtype(default)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
+from infill_engine.canvas.blanks import Blanks
 from infill_engine.canvas.canvas import Canvas
 from infill_engine.types import HoleKind
 
@@ -48,7 +49,8 @@ class Spec:
     """The facts about a family that the denoising loop needs.
 
     A row that is longer than its text ends in `eos_id`; where `copies_end` is false, a copied text is not given one,
-    because the model reads on behind it. A slot that comes out as `delete_id` vanishes, one that comes out as
+    because the model reads on behind it. Logits are divided by a temperature that goes from the first to the second of
+    `temperatures` while a canvas is denoised. A slot that comes out as `delete_id` vanishes, one that comes out as
     `expand_id` becomes two open ones: between two steps such rows change their length.
     """
 
@@ -61,6 +63,7 @@ class Spec:
     branches: bool = True  # whether rows beyond the proposed lengths are worth trying
     order: Order = Order.ANY
     copies_end: bool = True
+    temperatures: tuple[float, float] = (1.0, 1.0)
     expand_id: int | None = None
     delete_id: int | None = None
 
@@ -169,6 +172,23 @@ class CountsWork(Protocol):
     def step_size(self, context: Context, lengths: Sequence[int], number: int) -> int:
         """How many positions step `number` (from 0) over rows of so many slots computes: what its cost grows with."""
         ...
+
+
+@runtime_checkable
+class ConditionsItself(Protocol):
+    """What a family offers that is told in a step what it predicted in the one before (self-conditioning)."""
+
+    def condition(self, context: Context, canvas: Canvas, wanted: Ints, logits: Tensor) -> None:
+        """Takes the logits [len(wanted), V] of the last step as they were decided by, with all rules applied.
+
+        `canvas` is still as that step saw it. What is not in `wanted` is given: its token is all there is to tell.
+        """
+        ...
+
+
+def blanks_of(spec: Spec, rows: int, seed: int) -> Blanks:
+    """What the open slots of a canvas of `rows` rows hold for this family."""
+    return Blanks(spec.mask_id if spec.corruption is Corruption.MASK else None, spec.vocabulary, rows, seed)
 
 
 def step_size(family: ModelFamily, context: Context, lengths: Sequence[int], number: int) -> int:

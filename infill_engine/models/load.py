@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from infill_engine.errors import InputError, ModelDamagedError
-from infill_engine.models import a2d, dream, fim, hub, llada, qwen2
+from infill_engine.models import a2d, diffusion_gemma, dream, fim, hub, llada, qwen2
 from infill_engine.models.base import ModelFamily
 from infill_engine.models.checkpoint import read_config, require_no_code
 from infill_engine.models.duostream.family import DuostreamFamily
@@ -34,6 +34,7 @@ FAMILIES: dict[str, Load] = {
     "a2d-qwen3": a2d.load,
     "a2d-llama": a2d.load,
     "llada": llada.load,
+    "diffusion_gemma": diffusion_gemma.load,
     "qwen2": qwen2.load,
     "starcoder2": fim.load,
     "llama": fim.load,

@@ -7,6 +7,10 @@ at its first end; everything else is the same (`_wanted_in_order`, `_keep_order`
 
 The loop is anytime: after every step the canvas together with the last predictions is an answer. It is asked between
 two steps whether the deadline still allows another one, and never starts a step that the measured cost says cannot end.
+
+Where an open slot holds noise instead of a mask, a model cannot tell what is decided from what is not, and its first
+predictions rest on noise. There nothing stays decided: every step predicts all slots again, keeps the sure ones and
+draws the others anew, and a row is done when it has settled (`Settling`).
 """
 
 import zlib
@@ -19,10 +23,21 @@ from numpy.typing import NDArray
 
 from infill_engine.canvas.canvas import Canvas, State
 from infill_engine.deadline import CostModel, Deadline
-from infill_engine.models.base import Context, Continuation, ModelFamily, Order, Spec, step_size
+from infill_engine.models.base import (
+    ConditionsItself,
+    Context,
+    Continuation,
+    Corruption,
+    ModelFamily,
+    Order,
+    Spec,
+    blanks_of,
+    step_size,
+)
 from infill_engine.sampler.readout import Readout, read
 from infill_engine.sampler.resize import copies_of_slots, resize
 from infill_engine.sampler.rules import Rules
+from infill_engine.sampler.settling import Settling
 from infill_engine.sampler.unmasking import to_commit, to_doubt
 from infill_engine.settings import SamplerSettings
 from infill_engine.types import Draft, HoleKind
@@ -77,6 +92,9 @@ def denoise(
 ) -> Iterator[Step]:
     """Yields the canvas, better after every step, until all is decided or time is up. May yield nothing at all."""
     noise = _Noise(rows, settings.temperature, seed=zlib.crc32(canvas.ids.tobytes()) ^ context.tokens)
+    blanks = blanks_of(family.spec, canvas.rows, seed=context.tokens)
+    blanks.fill(canvas)
+    settling = Settling(canvas, settings) if family.spec.corruption is Corruption.UNIFORM else None
     state = _nothing_yet(canvas)
     ordered = family.spec.order is Order.LEFT_TO_RIGHT
     most_steps = int(canvas.lengths.max(initial=0)) if ordered else settings.max_steps
@@ -87,26 +105,43 @@ def denoise(
         time_ms = deadline.remaining_ms() - settings.reserve_ms
         steps_left = max(1, min(most_steps - state.number, 1 + int((time_ms - cost) / max(later_cost, 0.01))))
         rules.may_grow = steps_left > 1
-        wanted = _wanted_in_order(canvas) if ordered else _wanted(canvas, doubting=steps_left > 1)
+        if settling is not None:
+            wanted = settling.wanted(canvas)
+        else:
+            wanted = _wanted_in_order(canvas) if ordered else _wanted(canvas, doubting=steps_left > 1)
         if not len(wanted) or not deadline.allows(cost + settings.reserve_ms):
             return
         started = deadline.clock()
         logits = family.denoise(context, kind, canvas, wanted)
         logits = rules.apply(family, logits, canvas, wanted.tolist())
+        if family.spec.temperatures != (1.0, 1.0):
+            logits = logits / _temperature(family.spec, state.number, steps_left)
+        if isinstance(family, ConditionsItself):
+            family.condition(context, canvas, wanted, logits)
         readout = read(logits, canvas.ids[wanted], noise.of(canvas.row[wanted], logits))
         costs.observe(size, (deadline.clock() - started) * 1000)
-        before = canvas.ids.copy()
-        _decide(canvas, wanted, readout, rows, rules, settings, steps_left, first=state.number == 0)
+        before, was_open = canvas.ids.copy(), canvas.state == State.OPEN
+        if settling is not None:
+            settling.reopen(canvas, wanted)
+        taken = _decide(canvas, wanted, readout, rows, rules, settings, steps_left, first=state.number == 0)
         if ordered:
             _keep_order(canvas, rules)
         rules.advance(family, canvas)
+        if settling is not None:
+            settling.settle(canvas, wanted, readout, rules, taken)
+        blanks.fill(canvas)
         if state.number == 0:
             state.draft_logprob[wanted] = readout.held_logprob
         state.number += 1
         state.predicted[wanted], state.predicted_logprob[wanted] = readout.best, readout.best_logprob
-        state.changed = before != canvas.ids
+        state.changed = (before != canvas.ids) & ~(was_open & (canvas.state == State.OPEN))
         _resize(state, family.spec, rules)
         yield state
+
+
+def _temperature(spec: Spec, steps: int, steps_left: int) -> float:
+    first, last = spec.temperatures
+    return last + (first - last) * steps_left / (steps + steps_left)
 
 
 def _nothing_yet(canvas: Canvas) -> Step:
@@ -145,7 +180,7 @@ def _keep_order(canvas: Canvas, rules: Rules) -> None:
         if len(ends):
             canvas.ids[rest], canvas.state[rest], canvas.logprob[rest] = rules.eos_id, State.COMMITTED, 0.0
         else:
-            canvas.ids[rest], canvas.state[rest] = rules.mask_id, State.OPEN
+            canvas.state[rest] = State.OPEN
 
 
 def _resize(step: Step, spec: Spec, rules: Rules) -> None:
@@ -173,15 +208,19 @@ def _decide(
     steps_left: int,
     *,
     first: bool,
-) -> None:
-    """Commits, keeps, doubts: changes the canvas by what the model said of the `wanted` positions."""
+) -> Ints:
+    """Commits, keeps, doubts: changes the canvas by what the model said of the `wanted` positions.
+
+    Returns the flat positions where a row took a branch.
+    """
     # In the last step nothing may wait any longer; a word that then does not fit its beginning is dropped later.
     ready = [steps_left == 1 or not rules.waits(int(position)) for position in wanted]
     candidates = np.flatnonzero((canvas.state[wanted] == State.OPEN) & np.array(ready))
-    _check_filled(canvas, wanted, readout, settings, rules.mask_id, reopen=steps_left > 1)
+    _check_filled(canvas, wanted, readout, settings, reopen=steps_left > 1)
     tokens, logprobs = readout.best.copy(), readout.best_logprob.copy()
     rows_of = canvas.row[wanted[candidates]]
     chosen = candidates[to_commit(readout.part(candidates), rows_of, steps_left, settings)]
+    taken = np.empty(0, np.int64)
     if first:
         branches = [
             _cheapest_branch(candidates[rows_of == row], readout) for row, plan in enumerate(rows) if plan.branch
@@ -193,12 +232,11 @@ def _decide(
     canvas.ids[wanted[chosen]] = tokens[chosen]
     canvas.logprob[wanted[chosen]] = logprobs[chosen]
     canvas.state[wanted[chosen]] = State.COMMITTED
+    return wanted[taken]
 
 
-def _check_filled(
-    canvas: Canvas, wanted: Ints, readout: Readout, settings: SamplerSettings, mask_id: int, *, reopen: bool
-) -> None:
-    """Takes drafts over at the model's own probability, and re-masks what the model now thinks is wrong."""
+def _check_filled(canvas: Canvas, wanted: Ints, readout: Readout, settings: SamplerSettings, *, reopen: bool) -> None:
+    """Takes drafts over at the model's own probability, and opens again what the model now thinks is wrong."""
     filled = np.flatnonzero((canvas.state[wanted] == State.DRAFT) | (canvas.state[wanted] == State.COMMITTED))
     positions = wanted[filled]
     was_draft = canvas.state[positions] == State.DRAFT
@@ -207,7 +245,6 @@ def _check_filled(
     if reopen:
         doubted = positions[to_doubt(readout.part(filled), settings)]
         canvas.state[doubted] = State.OPEN
-        canvas.ids[doubted] = mask_id
 
 
 def _cheapest_branch(members: Ints, readout: Readout) -> int | None:

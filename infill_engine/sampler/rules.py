@@ -9,6 +9,7 @@ from torch import Tensor
 
 from infill_engine.canvas.canvas import Canvas, State
 from infill_engine.models.base import Ints, ModelFamily, Order
+from infill_engine.models.devices import torch_device
 from infill_engine.types import Hole
 
 FORBIDDEN = -1e9  # finite: a row of a softmax must not be empty
@@ -27,7 +28,6 @@ class Rules:
 
     base: Tensor
     eos_id: int
-    mask_id: int
     starts: dict[int, bytes] = field(default_factory=dict)
     line_ends: Ints = field(default_factory=_none)  # count as an end, in a row that is decided in order
     last: Ints = field(default_factory=_none)  # text with a line break behind it: the last of such a row
@@ -100,9 +100,8 @@ def rules_for(family: ModelFamily, hole: Hole, canvas: Canvas, partial_word: str
             if canvas.state[first] == State.OPEN:
                 starts[first] = partial_word.encode()
     return Rules(
-        base.to(family.device),
+        base.to(torch_device(family.device)),
         spec.eos_id,
-        spec.mask_id,
         starts,
         line_ends,
         last,

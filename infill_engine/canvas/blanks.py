@@ -1,0 +1,27 @@
+"""What an open slot holds, as the model sees it."""
+
+import numpy as np
+
+from infill_engine.canvas.canvas import Canvas, State
+
+
+class Blanks:
+    """One and the same token, or one drawn at random from `width` every time.
+
+    Each row draws from a seed of its own, so that what a row becomes does not depend on which rows stand beside it.
+    """
+
+    def __init__(self, token: int | None, width: int, rows: int, seed: int) -> None:
+        self._token = token
+        self._width = width
+        self._random = [np.random.default_rng([seed, row]) for row in range(rows)] if token is None else []
+
+    def fill(self, canvas: Canvas) -> None:
+        """Gives every open slot of `canvas` what it holds in the next step."""
+        is_open = canvas.state == State.OPEN
+        if self._token is not None:
+            canvas.ids[is_open] = self._token
+        for row, random in enumerate(self._random):
+            span = canvas.span(row)
+            drawn = random.integers(self._width, size=span.stop - span.start)
+            canvas.ids[span] = np.where(is_open[span], drawn, canvas.ids[span])
