@@ -1,6 +1,7 @@
 """From a model's name to a loaded family. Safetensors only; nothing from a checkpoint is ever executed."""
 
 from collections.abc import Callable, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -11,17 +12,23 @@ from infill_engine.errors import InputError, ModelDamagedError
 from infill_engine.models import a2d, diffusion_gemma, dream, fim, hub, llada, qwen2
 from infill_engine.models.base import ModelFamily
 from infill_engine.models.checkpoint import read_config, require_no_code
+from infill_engine.models.devices import MLX, on_apple_silicon
 from infill_engine.models.duostream.family import DuostreamFamily
 from infill_engine.models.folder import DEFAULT_FOLDER, verify
 from infill_engine.models.quantise import INT4, INT8
 from infill_engine.models.scripted import ScriptedFamily
 from infill_engine.settings import ModelSettings
 
+MLX_TYPE = "duostream"  # the only family that is written for it
 Load = Callable[[Path, str, torch.dtype, ModelSettings], ModelFamily]
 
 
 def load_duostream(folder: Path, device: str, dtype: torch.dtype, settings: ModelSettings) -> ModelFamily:  # noqa: ARG001
     """Loads the embedded default's family, which has nothing to set. Raises ModelDamagedError."""
+    if device == MLX:
+        from infill_engine.models.duostream.mlx_family import MlxFamily
+
+        return MlxFamily.load(folder, device, dtype)
     return DuostreamFamily.load(folder, device, dtype)
 
 
@@ -71,7 +78,7 @@ def load_family(
     require_known(config, folder)
     load = FAMILIES[config["model_type"]]
     verify(folder)
-    chosen = choose_device(device)
+    chosen = device_for(config["model_type"], device)
     return load(folder, chosen, dtype_of(settings, chosen), settings)
 
 
@@ -106,9 +113,25 @@ def dtype_of(settings: ModelSettings, device: str) -> torch.dtype:
     return DTYPES[settings.dtype]
 
 
+def device_for(model_type: str, wanted: str) -> str:
+    """The device that a model of this type runs on: `choose_device`'s, but on Apple Silicon the default takes MLX where
+    that is installed. Raises InputError.
+    """
+    if model_type == MLX_TYPE:
+        return MLX if wanted == "auto" and on_apple_silicon() and find_spec("mlx") else choose_device(wanted)
+    if wanted == MLX:
+        raise InputError(f"device `{MLX}` runs only the default model; use `auto`")
+    return choose_device(wanted)
+
+
 def choose_device(wanted: str) -> str:
     """`auto` takes CUDA, then Apple's Metal, then the CPU. Raises InputError for a device that is not there."""
-    available = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    available = {
+        "cpu": True,
+        "cuda": torch.cuda.is_available(),
+        "mps": torch.backends.mps.is_available(),
+        MLX: find_spec("mlx") is not None,
+    }
     if wanted == "auto":
         return next(device for device in ("cuda", "mps", "cpu") if available[device])
     if not available.get(wanted.partition(":")[0], False):
@@ -118,7 +141,9 @@ def choose_device(wanted: str) -> str:
 
 
 def fastest_dtype(device: str) -> torch.dtype:
-    """bfloat16 on GPUs; on a CPU whichever of bfloat16 and float32 multiplies matrices faster, measured now (~2 ms)."""
+    """Half precision on GPUs; on a CPU whichever of bfloat16 and float32 is the faster, measured now (~2 ms)."""
+    if device == MLX and not on_apple_silicon():
+        return torch.float32
     if device != "cpu":
         return torch.bfloat16 if device.startswith("cuda") else torch.float16
     return min((torch.float32, torch.bfloat16), key=_matmul_seconds)

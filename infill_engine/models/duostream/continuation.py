@@ -6,7 +6,7 @@ does. All rows are queries at one position, side by side, so the keys of the pre
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Protocol, cast
 
 import torch
 from torch import Tensor
@@ -40,40 +40,35 @@ class _Row:
     hopeless: bool = False
 
 
-def read_on(
-    network: Duostream,
-    vocabulary: Vocabulary,
-    encoder: Sequence[KeysValues],
-    last_state: Tensor,
-    last_tokens: Sequence[int],
-    start: bytes,
-    rows: int,
-    go_on: GoOn,
-) -> list[Continuation]:
+class Writer(Protocol):
+    """Runs the encoder over one more token for each row. A row sees the prefix and what it has written itself."""
+
+    def first(self) -> Tensor:
+        """Log-probabilities [1, V] of what follows the prefix."""
+        ...
+
+    def after(self, rows: Sequence[Sequence[int]]) -> Tensor:
+        """Log-probabilities [R, V] of what follows the tokens of each row, which are one more than the last time."""
+        ...
+
+
+def read_on(writer: Writer, vocabulary: Vocabulary, start: bytes, rows: int, go_on: GoOn) -> list[Continuation]:
     """At most `rows` ways to end the line, each from another first token, the most probable of those first.
 
-    `encoder` holds the prefix's keys and values [1, H, P, hd] per layer, `last_state` [1, 1, D] is its last state,
-    `last_tokens` its last two tokens, `start` the beginning of the word that is to be completed. `go_on` is asked
-    before every step; rows that have not reached the line's end by then are left out.
+    `start` is the beginning of the word that is to be completed. `go_on` is asked before every step; rows that have not
+    reached the line's end by then are left out.
     """
-    writer = _Writer(network, encoder, rows)
-    choose = _Choice(vocabulary, network.config.vocab, last_state.device)
-    first = _logprobs(network, last_state[0])
+    first = writer.first()
+    choose = _Choice(vocabulary, first.shape[1], first.device)
     written = [_Row(start, [], []) for _ in range(rows)]
     choose.first(first, written)
     while any(not row.ended for row in written) and len(written[0].tokens) < MOST_TOKENS and go_on(rows):
-        history = torch.tensor([[*last_tokens, *row.tokens][-3:] for row in written], device=last_state.device)
-        choose.next(_logprobs(network, writer.states_after(history)), written)
+        choose.next(writer.after([row.tokens for row in written]), written)
     return [
         Continuation(tuple(row.tokens[: len(row.logprobs) - 1]), tuple(row.logprobs))
         for row in written
         if row.ended and not row.hopeless
     ]
-
-
-def _logprobs(network: Duostream, states: Tensor) -> Tensor:
-    """States [R, D] -> log-probabilities [R, V]."""
-    return torch.log_softmax(network.logits(states).float(), -1)
 
 
 class _Choice:
@@ -123,11 +118,24 @@ class _Choice:
         row.ended = row.hopeless or token in self._breaks
 
 
-class _Writer:
-    """Runs the encoder over one more token for each row. A row sees the prefix and what it has written itself."""
+class StreamWriter:
+    """Implements `Writer` for `rows` rows.
 
-    def __init__(self, network: Duostream, encoder: Sequence[KeysValues], rows: int) -> None:
+    `encoder` holds the prefix's keys and values [1, H, P, hd] per layer, `last_state` [1, 1, D] is its last state,
+    `last_tokens` its last two tokens.
+    """
+
+    def __init__(
+        self,
+        network: Duostream,
+        encoder: Sequence[KeysValues],
+        last_state: Tensor,
+        last_tokens: Sequence[int],
+        rows: int,
+    ) -> None:
         self._network = network
+        self._last_state = last_state
+        self._last_tokens = last_tokens
         self._rows = rows
         self._length = encoder[0][0].shape[2]
         self._step = 0
@@ -138,9 +146,12 @@ class _Writer:
         self._hidden[..., : self._length] = 0
         self._direction = torch.full((rows,), PREFIX, device=self._hidden.device)
 
-    def states_after(self, history: Tensor) -> Tensor:
-        """States [R, D] after the last of the tokens in `history` [R, up to 3]."""
+    def first(self) -> Tensor:
+        return self._logprobs(self._last_state[0])
+
+    def after(self, rows: Sequence[Sequence[int]]) -> Tensor:
         network = self._network
+        history = torch.tensor([[*self._last_tokens, *row][-3:] for row in rows], device=self._hidden.device)
         start = self._length + self._step * self._rows
         here = slice(start, start + self._rows)
         self._hidden[0, 0, :, here].fill_diagonal_(0)
@@ -150,8 +161,11 @@ class _Writer:
         for number, layer in enumerate(network.encoder):
             x = self._through(cast(EncoderLayer, layer), x, tables, self._encoder[number], here)
         self._step += 1
-        states: Tensor = network.encoder_norm(x)[0]
-        return states
+        return self._logprobs(network.encoder_norm(x)[0])
+
+    def _logprobs(self, states: Tensor) -> Tensor:
+        """States [R, D] -> log-probabilities [R, V]."""
+        return torch.log_softmax(self._network.logits(states).float(), -1)
 
     def _through(self, layer: EncoderLayer, x: Tensor, tables: Tables, held: KeysValues, here: slice) -> Tensor:
         query, key, value = layer.projection(x)

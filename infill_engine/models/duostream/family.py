@@ -21,7 +21,7 @@ from infill_engine.models.base import (
     Spec,
     unhurried,
 )
-from infill_engine.models.duostream.continuation import read_on
+from infill_engine.models.duostream.continuation import StreamWriter, read_on
 from infill_engine.models.duostream.net import (
     BOS,
     EOS,
@@ -124,16 +124,8 @@ class DuostreamFamily:
     @torch.inference_mode()
     def read_on(self, context: Context, partial_word: str, limit: int, go_on: GoOn) -> list[Continuation]:
         sides: Sides = context.state
-        return read_on(
-            self.network,
-            self.vocabulary,
-            sides.stream.encoder,
-            sides.prefix.edge,
-            sides.last,
-            partial_word.encode(),
-            limit,
-            go_on,
-        )
+        writer = StreamWriter(self.network, sides.stream.encoder, sides.prefix.edge, sides.last, limit)
+        return read_on(writer, self.vocabulary, partial_word.encode(), limit, go_on)
 
     @torch.inference_mode()
     def denoise(self, context: Context, kind: HoleKind, canvas: Canvas, wanted: NDArray[np.int64]) -> Tensor:

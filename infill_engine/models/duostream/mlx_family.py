@@ -1,0 +1,141 @@
+"""Serves a `Duostream` network through Apple's MLX: the streams are kept as for torch, the arithmetic is another's.
+
+What the sampling loop reads comes back as torch tensors on the CPU. Stream and Side hold MLX arrays here.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import mlx.core as mx
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from infill_engine.canvas.canvas import Canvas
+from infill_engine.models.base import Context, Continuation, GoOn, ProposedLength
+from infill_engine.models.devices import MLX
+from infill_engine.models.duostream.continuation import read_on
+from infill_engine.models.duostream.family import FORBIDDEN, KINDS, DuostreamFamily, Side, Sides, Stream
+from infill_engine.models.duostream.mlx_net import KeysValues, MlxDuostream
+from infill_engine.models.duostream.net import LENGTH_BUCKETS, MAX_SLOTS, PREFIX, Duostream
+from infill_engine.models.duostream.vocabulary import BytesVocabulary
+from infill_engine.models.duostream.weights import load_network
+from infill_engine.types import HoleKind
+
+
+class MlxFamily(DuostreamFamily):
+    """Implements `infill_engine.models.base.ModelFamily` for the embedded default on MLX's default device."""
+
+    def __init__(
+        self, network: Duostream, vocabulary: BytesVocabulary, dtype: torch.dtype, cached_streams: int = 4
+    ) -> None:
+        super().__init__(network, vocabulary, MLX, cached_streams)
+        self._mlx = MlxDuostream(network, dtype)
+        del self.network  # its weights are kept once
+
+    @classmethod
+    def load(cls, folder: Path, device: str, dtype: torch.dtype) -> "MlxFamily":  # noqa: ARG003  (there is but one)
+        """Loads config.json, model.safetensors and tokenizer.json. Raises ModelDamagedError if they do not fit."""
+        return cls(load_network(folder), BytesVocabulary(folder / "tokenizer.json"), dtype)
+
+    def propose_lengths(self, context: Context, kind: HoleKind, limit: int) -> list[ProposedLength]:
+        logits = _as_torch(self._mlx.length_logits(self._edges(context.state), KINDS.index(kind)))
+        logprobs = torch.log_softmax(logits[0, 0], -1).tolist()
+        ranked = sorted(zip(LENGTH_BUCKETS, logprobs, strict=True), key=lambda pair: -pair[1])
+        return [ProposedLength(slots, logprob) for slots, logprob in ranked[:limit]]
+
+    def read_on(self, context: Context, partial_word: str, limit: int, go_on: GoOn) -> list[Continuation]:
+        writer = MlxWriter(self._mlx, context.state)
+        return read_on(writer, self.vocabulary, partial_word.encode(), limit, go_on)
+
+    def denoise(self, context: Context, kind: HoleKind, canvas: Canvas, wanted: NDArray[np.int64]) -> Tensor:
+        sides: Sides = context.state
+        suffix_end = max(sides.suffix.length, 1) - 1 + MAX_SLOTS
+        places = (canvas.index, sides.prefix.length + canvas.index, suffix_end - canvas.index)
+        canvas_frame, prefix_frame, suffix_frame = map(self._mlx.rotary, places)
+        x = self._mlx.canvas_input(canvas.ids, canvas.left, KINDS.index(kind), self._edges(sides))
+        apart = np.where(canvas.row[:, None] == canvas.row, 0.0, FORBIDDEN).astype(np.float32)
+        states = self._mlx.decode(
+            x,
+            (canvas_frame, prefix_frame, suffix_frame),
+            _arrays(sides.prefix.keys_values),
+            _arrays(sides.suffix.keys_values),
+            mx.array(apart),
+        )
+        return _as_torch(self._mlx.logits(states[0][mx.array(wanted)]))
+
+    def _extended(self, past: Stream | None, ids: NDArray[np.int64], start: int, end: int, direction: int) -> Stream:
+        # The n-gram embedding looks two tokens back.
+        tail = ids[max(0, start - 2) : end][None]
+        x = self._mlx.embed(tail, direction)[:, tail.shape[1] - (end - start) :]
+        tables = self._mlx.rotary(np.arange(start, end))
+        states, encoder = self._mlx.encode(x, tables, _arrays(past.encoder) if past else ())
+        decoder = self._mlx.context_kv(states, tables)
+        if past:
+            decoder = [
+                (mx.concatenate([old[0], new[0]], 2), mx.concatenate([old[1], new[1]], 2))
+                for old, new in zip(_arrays(past.decoder), decoder, strict=True)
+            ]
+            states = mx.concatenate([_array(past.states), states], 1)
+        mx.eval(states, encoder, decoder)  # what is not computed now would count as the next step's time
+        return _stream(encoder, decoder, states)
+
+    def _side(self, stream: Stream) -> Side:
+        states: Any = stream.states
+        length = states.shape[1]
+        edge: Any = states[:, -1:] if length else mx.zeros((1, 1, states.shape[-1]), self._mlx.dtype)
+        return Side(stream.decoder, edge, edge, length)  # nothing is padded, so nothing is to be hidden
+
+    def _no_stream(self) -> Stream:
+        config = self._mlx.config
+        nothing = mx.zeros((1, config.heads, 0, config.head_dim), self._mlx.dtype)
+        states = mx.zeros((1, 0, config.dim), self._mlx.dtype)
+        return _stream([], [(nothing, nothing)] * config.decoder_layers, states)
+
+    def _edges(self, sides: Sides) -> mx.array:
+        return mx.concatenate([_array(sides.prefix.edge), _array(sides.suffix.edge)], -1)
+
+
+class MlxWriter:
+    """Implements `continuation.Writer`: rows share the prefix's keys and values and have their own behind them."""
+
+    def __init__(self, network: MlxDuostream, sides: Sides) -> None:
+        self._network = network
+        self._sides = sides
+        self._own: list[KeysValues] = []
+        self._length = sides.prefix.length
+
+    def first(self) -> Tensor:
+        return self._logprobs(_array(self._sides.prefix.edge)[0])
+
+    def after(self, rows: Sequence[Sequence[int]]) -> Tensor:
+        history = np.array([[*self._sides.last, *row][-3:] for row in rows])
+        x = self._network.embed(history, PREFIX)[:, -1:]
+        tables = self._network.rotary(np.array([self._length]))
+        past = _arrays(self._sides.stream.encoder)
+        states, self._own = self._network.write(x, tables, past, self._own)
+        self._length += 1
+        return self._logprobs(states[:, 0])
+
+    def _logprobs(self, states: mx.array) -> Tensor:
+        return torch.log_softmax(_as_torch(self._network.logits(states)), -1)
+
+
+def _stream(encoder: Any, decoder: Any, states: Any) -> Stream:
+    return Stream(tuple(encoder), tuple(decoder), states)
+
+
+def _array(held: Any) -> mx.array:
+    found: mx.array = held
+    return found
+
+
+def _arrays(held: Any) -> Sequence[KeysValues]:
+    found: Sequence[KeysValues] = held
+    return found
+
+
+def _as_torch(values: mx.array) -> Tensor:
+    return torch.from_numpy(np.array(values))
