@@ -31,7 +31,7 @@ SENTENCES = {
     "model": "The model: `default`, the path of a model's folder, or `OWNER/NAME` of a published one, which is fetched "
     "when it is first used. A server, such as `openai:https://host/v1#MODEL`, is sent the text around the cursor.",
     "apiKeyVariable": "The name of the environment variable that holds the key for a server given as the model.",
-    "device": "Where the model runs: `auto`, `cpu`, `cuda` or `mps`.",
+    "device": "Where the model runs: `auto`, `cpu`, `cuda`, `mps` or `mlx`.",
     "precision": "In what a published model computes: `auto`, `bf16`, `fp16` or `fp32`. With `int8` and `int4` its "
     "weights take a half or nearly a quarter of the memory.",
 }

@@ -113,7 +113,7 @@ def _add_engine(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_device(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--device", default="auto", help='"auto", "cpu", "cuda" or "mps"')
+    parser.add_argument("--device", default="auto", help='"auto", "cpu", "cuda", "mps" or "mlx"')
     parser.add_argument("--precision", choices=[*Precision], default="auto", help="what a published model computes in")
 
 

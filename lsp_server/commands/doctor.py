@@ -95,7 +95,7 @@ def _checks_here(choice: EngineChoice) -> Generator[Check, None, tuple[EngineCho
     yield check_grammars()
     if torch.status is Verdict.FAIL:
         return choice, False
-    yield _or_failure("device", lambda: check_device(choice.device))
+    yield _or_failure("device", lambda: check_device(choice.device, choice.model))
     chosen = adapted.choose(choice.model, [Path.cwd()])
     if chosen.model != choice.model or chosen.warning:
         yield (copy := check_adapted(chosen))
@@ -151,11 +151,11 @@ def check_grammars() -> Check:
     return Check("grammars", Verdict.OK, ", ".join(GRAMMARS))
 
 
-def check_device(wanted: str) -> Check:
+def check_device(wanted: str, model: str = adapted.DEFAULT) -> Check:
     """Which device computes. Raises InputError for one that is not there."""
-    from infill_engine.models.load import choose_device
+    from infill_engine.models.load import MLX_TYPE, choose_device, device_for
 
-    device = choose_device(wanted)
+    device = device_for(MLX_TYPE, wanted) if model == adapted.DEFAULT else choose_device(wanted)
     cores = physical_cores()
     detail = f"{device}, {cores} {'core' if cores == 1 else 'cores'}" if device == "cpu" else device
     return Check("device", Verdict.OK, detail)
