@@ -8,7 +8,7 @@ from pathlib import Path
 
 import torch
 
-from infill_engine.errors import ModelDamagedError
+from infill_engine.models import blockwise
 from infill_engine.models.backbone import Stock
 from infill_engine.models.base import ModelFamily
 from infill_engine.models.bidirectional import BidirectionalFamily, Description, Shift
@@ -29,10 +29,7 @@ def load(folder: Path, device: str, dtype: torch.dtype, settings: ModelSettings)
     """Loads a checkpoint with one of the model types of `STOCKS`. Raises ModelError."""
     checkpoint = open_checkpoint(folder)
     if "bd3lm" in f"{folder.name} {checkpoint.config.get('_name_or_path', '')}".lower():
-        raise ModelDamagedError(
-            f"{folder.name} was trained to write block after block and cannot see what stands behind a hole; use the "
-            "mdlm checkpoint of the same model"
-        )
+        raise blockwise.refusal(folder)
     vocabulary = TokenizerVocabulary(folder / "tokenizer.json", width=checkpoint.width)
     model_type = checkpoint.config["model_type"]
     end = next((name for name in ENDS if vocabulary.id_of(name) is not None), ENDS[0])

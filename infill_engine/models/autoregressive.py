@@ -20,7 +20,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from infill_engine.cache.streams import cut_in_blocks
 from infill_engine.canvas.canvas import Canvas
 from infill_engine.models.backbone import Backbone, LayerMemory, Placed, Remembered, Stock, joined_ends, load_backbone
 from infill_engine.models.base import (
@@ -34,8 +33,8 @@ from infill_engine.models.base import (
     unhurried,
 )
 from infill_engine.models.checkpoint import Checkpoint, require_no_code
-from infill_engine.models.fim_tokens import PREFIX, SUFFIX, FimTokens
-from infill_engine.models.prompts import PromptReader, seen_left
+from infill_engine.models.fim_tokens import FimTokens
+from infill_engine.models.prompts import PromptReader, other_ends, prompt_of, seen_left
 from infill_engine.models.vocabulary import TokenizerVocabulary
 from infill_engine.settings import ModelSettings
 from infill_engine.types import HoleKind
@@ -88,8 +87,7 @@ class AutoregressiveFamily:
         fim = recipe.fim
         vocabulary.need(*fim.tokens)
         vocabulary.ended_by(fim.end)
-        ends = {vocabulary.id_of(name) for name in (*fim.tokens, *fim.ends)} - {None, vocabulary.end}
-        self._ends = sorted(token for token in ends if token is not None)
+        self._ends = other_ends(fim, vocabulary)
         self.spec = Spec(
             fim.name,
             Corruption.MASK,
@@ -119,7 +117,7 @@ class AutoregressiveFamily:
 
     @torch.inference_mode()
     def encode(self, prefix: str, suffix: str, go_on: GoOn = unhurried) -> Context:
-        ids = self._prompt(prefix, suffix)
+        ids = prompt_of(self._recipe.fim, self.vocabulary, self._settings, prefix, suffix)
         layers, read = self._prompts.layers_of(ids[:-1], go_on)
         return Context(Prompt(layers, int(ids[-1]), len(ids) - 1), read, len(ids))
 
@@ -154,14 +152,6 @@ class AutoregressiveFamily:
             self._tensor(canvas.row[wanted]), self._tensor(canvas.index[wanted] - start[canvas.row[wanted]])
         ]
         return joined_ends(self._backbone.logits(chosen), self.spec.eos_id, self._ends)
-
-    def _prompt(self, prefix: str, suffix: str) -> Ints:
-        """The tokens of the whole prompt."""
-        before = cut_in_blocks(self.vocabulary.encode(prefix.replace("\r\n", "\n")), self._settings.prefix_tokens)
-        behind = self.vocabulary.encode(suffix.replace("\r\n", "\n"))[: self._settings.suffix_tokens]
-        sides = {PREFIX: before, SUFFIX: np.array(behind, np.int64)}
-        parts = (sides[part] if part in sides else self.vocabulary.need(part) for part in self._recipe.fim.whole)
-        return np.concatenate([np.asarray(part, np.int64) for part in parts])
 
     def _read(self, layers: list[LayerMemory], ids: Ints) -> list[LayerMemory]:
         memory, past = Remembered(layers), layers[0][0].shape[2] if layers else 0

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from infill_engine.errors import InputError, ModelDamagedError
-from infill_engine.models import a2d, diffusion_gemma, dream, fim, hub, llada, qwen2
+from infill_engine.models import a2d, blockwise, diffusion_gemma, dream, fim, hub, llada, llama, qwen2
 from infill_engine.models.base import ModelFamily
 from infill_engine.models.checkpoint import read_config, require_no_code
 from infill_engine.models.devices import MLX, on_apple_silicon
@@ -44,7 +44,7 @@ FAMILIES: dict[str, Load] = {
     "diffusion_gemma": diffusion_gemma.load,
     "qwen2": qwen2.load,
     "starcoder2": fim.load,
-    "llama": fim.load,
+    "llama": llama.load,
     "gemma": fim.load,
 }
 DTYPES = {
@@ -84,6 +84,8 @@ def load_family(
 
 def require_known(config: Mapping[str, Any], folder: Path) -> None:
     """Raises ModelDamagedError for a model type that no adapter here is for."""
+    if config["model_type"] in blockwise.MODEL_TYPES:
+        raise blockwise.refusal(folder)
     if config["model_type"] not in FAMILIES:
         require_no_code(config, folder)
         raise ModelDamagedError(

@@ -1,4 +1,7 @@
-"""Prompts read from left to right: in parts, so that the reading can stop in time, and only as far as they are new."""
+"""Prompts that hold both sides of a hole, read from left to right.
+
+In parts, so that the reading can stop in time, and only as far as they are new.
+"""
 
 from collections.abc import Callable
 
@@ -6,9 +9,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from infill_engine.cache.streams import StreamCache
+from infill_engine.cache.streams import StreamCache, cut_in_blocks
 from infill_engine.models.backbone import LayerMemory
 from infill_engine.models.base import ContextUnread, GoOn
+from infill_engine.models.fim_tokens import PREFIX, SUFFIX, FimTokens
+from infill_engine.models.vocabulary import TokenizerVocabulary
+from infill_engine.settings import ModelSettings
 
 Ints = NDArray[np.int64]
 # The keys and values of every layer for tokens that are already read, and for new ones behind them.
@@ -18,10 +24,14 @@ PART = 128  # tokens read at once: between two parts a deadline or the next keys
 
 
 class PromptReader:
-    """Reads prompts with `read` and keeps the keys and values of the last few."""
+    """Reads prompts with `read` and keeps the keys and values of the last few.
 
-    def __init__(self, read: Read, kept: int) -> None:
+    The tokens of a `block` see each other: one that agrees only in part is read again.
+    """
+
+    def __init__(self, read: Read, kept: int, block: int = 1) -> None:
         self._read = read
+        self._block = block
         self._prompts = StreamCache[list[LayerMemory]](kept)
 
     def layers_of(self, ids: Ints, go_on: GoOn) -> tuple[list[LayerMemory], int]:
@@ -29,7 +39,8 @@ class PromptReader:
 
         Raises ContextUnread where `go_on` says no; what was read until then is kept.
         """
-        cached, shared = self._prompts.nearest(ids)
+        cached, agreed = self._prompts.nearest(ids)
+        shared = agreed // self._block * self._block
         layers = [] if cached is None else [(keys[:, :, :shared], values[:, :, :shared]) for keys, values in cached]
         read = shared
         while read < len(ids):
@@ -42,6 +53,23 @@ class PromptReader:
             read += part
         self._prompts.put(ids, layers)
         return layers, len(ids) - shared
+
+
+def prompt_of(
+    fim: FimTokens, vocabulary: TokenizerVocabulary, settings: ModelSettings, prefix: str, suffix: str
+) -> Ints:
+    """The tokens of a whole prompt for the hole between two texts."""
+    before = cut_in_blocks(vocabulary.encode(prefix.replace("\r\n", "\n")), settings.prefix_tokens)
+    behind = vocabulary.encode(suffix.replace("\r\n", "\n"))[: settings.suffix_tokens]
+    sides = {PREFIX: before, SUFFIX: np.array(behind, np.int64)}
+    parts = (sides[part] if part in sides else vocabulary.need(part) for part in fim.whole)
+    return np.concatenate([np.asarray(part, np.int64) for part in parts])
+
+
+def other_ends(fim: FimTokens, vocabulary: TokenizerVocabulary) -> list[int]:
+    """The tokens that end a text besides the vocabulary's own end."""
+    ends = {vocabulary.id_of(name) for name in (*fim.tokens, *fim.ends)} - {None, vocabulary.end}
+    return sorted(token for token in ends if token is not None)
 
 
 def seen_left(past: int, new: int, window: int | None = None) -> torch.Tensor:

@@ -26,7 +26,7 @@ from infill_engine.sampler.denoise import Row, denoise
 from infill_engine.sampler.rules import rules_for
 from infill_engine.settings import EngineSettings, ModelSettings, SamplerSettings
 from infill_engine.types import Draft, Hole, HoleKind, InfillRequest
-from infill_engine.verify import default, fim, masked
+from infill_engine.verify import default, diffusion_gemma, fim, masked
 
 TOLERANCE = 1e-4  # of logits in float32, absolute and relative
 EXACT = ModelSettings(dtype="float32", prefix_tokens=128, suffix_tokens=128)
@@ -71,12 +71,20 @@ def _write_fim(name: str, folder: Path) -> Reference:
     return partial(fim.reference, name, network)
 
 
+def _write_diffusion_gemma(folder: Path) -> Reference:
+    network = diffusion_gemma.new_network()
+    diffusion_gemma.scatter(network)
+    diffusion_gemma.publish(network, folder)
+    return partial(diffusion_gemma.reference, network)
+
+
 MINIATURES: dict[str, Miniature] = {
     each.name: each
     for each in (
         Miniature("duostream", _write_default),
         *(Miniature(name, partial(_write_masked, name)) for name in masked.PUBLISHED),
         *(Miniature(name, partial(_write_fim, name)) for name in fim.PUBLISHED),
+        Miniature("diffusion-gemma", _write_diffusion_gemma),
     )
 }
 
