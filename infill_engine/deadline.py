@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 MOST_SLOWDOWN = 4.0  # a single step slower than this many times its best was interrupted, and says no more than this
 SPARE = 1.5  # times what finishing an answer took; the rest is for the way back to the editor
@@ -34,6 +34,10 @@ class Deadline:
     def remaining_ms(self) -> float:
         """Milliseconds left; negative when past."""
         return (self.expires_at - self.clock()) * 1000
+
+    def sooner(self, share: float) -> "Deadline":
+        """A deadline after that share of the time that is left."""
+        return replace(self, expires_at=self.clock() + share * (self.expires_at - self.clock()))
 
     def allows(self, cost_ms: float) -> bool:
         """Whether work that takes `cost_ms` would still be wanted and done in time."""

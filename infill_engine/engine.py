@@ -156,7 +156,8 @@ class Engine:
             return Guessed([unread_guess(draft) for draft in drafts] or None, since(began), unread=True)
         encode_ms = since(began)
         began = monotonic()
-        guesses = self._denoise(context, partial_word, request, hole, drafts, deadline, watch)
+        aimed = deadline.sooner(self.settings.sampler.aim)
+        guesses = self._denoise(context, partial_word, request, hole, drafts, aimed, watch)
         return Guessed(guesses, encode_ms, since(began))
 
     def _encode(self, request: InfillRequest, deadline: Deadline) -> tuple[Context, str]:

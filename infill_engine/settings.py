@@ -22,7 +22,7 @@ class SamplerSettings:
     slots is below `settled` nats.
     """
 
-    max_steps: int = 6
+    max_steps: int = 5
     entropy_bound: float = 0.5
     sure: float = 0.92
     doubt: float = 0.05
@@ -30,6 +30,7 @@ class SamplerSettings:
     settled: float = 0.005
     temperature: float = 0.7  # of the one sampled row
     partial_confidence: float = 0.5  # the least probability of a token that may stay in a partial answer
+    aim: float = 0.55  # share of the time left after reading that guessing makes do with: people wait for the median
     reserve_ms: float = 12.0  # kept free at the end for cleaning, ranking and the way back to the editor, at least
 
 
