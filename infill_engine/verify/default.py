@@ -27,8 +27,12 @@ def publish(folder: Path) -> Duostream:
 
 
 def reference(network: Duostream, row: list[int], text: tuple[str, str]) -> Tensor:
-    """Logits of every slot of `row`, by the way of training: one hole in a whole window."""
-    vocabulary = BytesVocabulary(DEFAULT_FOLDER / "tokenizer.json")
+    """Logits of every slot of `row`, by the way of training."""
+    return trained_logits(network, BytesVocabulary(DEFAULT_FOLDER / "tokenizer.json"), row, text)
+
+
+def trained_logits(network: Duostream, vocabulary: BytesVocabulary, row: list[int], text: tuple[str, str]) -> Tensor:
+    """Logits [len(row), V] of the slots of `row` between the two texts, as one hole in a whole window."""
     before, after = (vocabulary.encode(side) for side in text)
     window = torch.tensor([[*before, *([5] * 3), *after]])  # what stood in the hole does not matter
     length, start, end, total = len(row), len(before), len(before) + 3, window.shape[1]

@@ -7,10 +7,10 @@ import torch
 from infill_engine.canvas.canvas import lay_out
 from infill_engine.models.base import ContextUnread
 from infill_engine.models.duostream.family import PART, DuostreamFamily
-from infill_engine.models.duostream.net import MASK, MAX_SLOTS, Duostream, Frames, Visible
+from infill_engine.models.duostream.net import MASK, Duostream
 from infill_engine.models.duostream.vocabulary import BytesVocabulary
-from infill_engine.train.objective import edge_states
 from infill_engine.types import HoleKind
+from infill_engine.verify.default import trained_logits
 
 PREFIX = "def area(radius):\n    pi = 3.14\n    return "
 SUFFIX = "\n\n\ndef main():\n    print(area(2))\n"
@@ -29,31 +29,8 @@ def fresh(network: Duostream, vocabulary: BytesVocabulary) -> DuostreamFamily:
 @pytest.mark.parametrize("length", [1, 4, 8])
 def test_serving_computes_what_was_trained(family: DuostreamFamily, length: int) -> None:
     """One hole through the trainer's whole-window path and through the server's two streams."""
-    before, after = family.vocabulary.encode(PREFIX), family.vocabulary.encode(SUFFIX)
-    network = family.network
-    window = torch.tensor([[*before, *([5] * 3), *after]])  # what stood in the hole must not matter
-    start, end, total = len(before), len(before) + 3, window.shape[1]
-    forward, backward = network.streams(window)
-    index = torch.arange(length)[None]
-    starts, ends = torch.full((1, length), start), torch.full((1, length), end)
-    frames = Frames(
-        network.rotary(index), network.rotary(start + index), network.rotary(total - end - 1 + MAX_SLOTS - index)
-    )
-    positions = torch.arange(total)
-    visible = Visible(
-        prefix=torch.where(positions < start, 0.0, -1e9).expand(1, 1, length, -1),
-        suffix=torch.where(total - 1 - positions >= end, 0.0, -1e9).expand(1, 1, length, -1),
-    )
-    edge = edge_states(forward, backward, starts, ends, None)
-    ids, kind = torch.full((1, length), MASK), torch.zeros((1, length), dtype=torch.long)
-    x = network.canvas_input(ids, length - 1 - index, kind, edge)
-    tables = network.rotary(positions)
-    states = network.decode(
-        x, frames, network.context_kv(forward, tables), network.context_kv(backward, tables), visible
-    )
-    torch.testing.assert_close(
-        logits(family, PREFIX, SUFFIX, [length]), network.logits(states)[0], atol=1e-4, rtol=1e-4
-    )
+    trained = trained_logits(family.network, family.vocabulary, [MASK] * length, (PREFIX, SUFFIX))
+    torch.testing.assert_close(logits(family, PREFIX, SUFFIX, [length]), trained, atol=1e-4, rtol=1e-4)
 
 
 EDITS = [
