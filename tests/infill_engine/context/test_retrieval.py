@@ -2,7 +2,7 @@
 
 import pytest
 
-from infill_engine.context.retrieval import find_drafts
+from infill_engine.context.retrieval import SEARCHED_CHARS, find_drafts
 from infill_engine.types import Draft, Hole, HoleKind
 
 LINE = Hole(HoleKind.LINE)
@@ -101,7 +101,7 @@ def test_drafts_differ_in_more_than_blanks_and_are_at_most_the_limit() -> None:
 
 
 def test_large_and_odd_sources() -> None:
-    huge = "y" * 500_000 + "\ncall.far(1)\n" + "z = 1\n" * 70_000
+    huge = "y" * SEARCHED_CHARS + "\ncall.far(1)\n" + "z = 1\n" * (SEARCHED_CHARS // 5)
     assert found("call.|\n", LINE, huge) == ()  # beyond what is searched
     assert found("call.|\n", LINE, "call.near(1)\n" + huge)[0].text == "near(1)"
     assert found("call.|\n", LINE, "", "call.", "\r\r\n") == ()

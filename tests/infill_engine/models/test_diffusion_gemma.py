@@ -242,7 +242,7 @@ def test_the_planted_task_is_solved_and_only_with_the_right_mask_and_place(
 def filled(family: DiffusionGemmaFamily, before: str, behind: str, *, slots: int = 2) -> str | None:
     canvas, hole = lay_out([slots], family.spec.mask_id), Hole(HoleKind.EXPRESSION)
     context, rules = family.encode(before, behind), rules_for(family, hole, canvas, "")
-    settings, costs = SamplerSettings(), CostModel()
+    settings, costs = SamplerSettings(max_steps=6), CostModel()
     steps = list(
         denoise(family, context, hole.kind, canvas, [Row(slots)], rules, settings, Deadline.after_ms(1e6), costs)
     )
