@@ -175,7 +175,11 @@ def test_an_installation_without_python_and_one_that_is_cancelled(bare: Workbenc
     bare.wait_for_message("making an environment")
     bare.until(lambda: len(list(bare.environments.glob("env-*"))) == 2, "a second environment")
     bare.command("Infill: Install Server")
-    bare.wait_for_message("is being installed already")
+    try:
+        bare.wait_for_message("is being installed already")
+    except AssertionError:  # on a busy machine the command palette may lose a key
+        bare.command("Infill: Install Server")
+        bare.wait_for_message("is being installed already")
     bare.press_button("Cancel")
     bare.until(lambda: list(bare.environments.glob("env-*")) == [environment], "nothing left of it")
     bare.until(lambda: not any("making" in message for message in bare.messages()), "the progress to go", bare.messages)

@@ -262,7 +262,7 @@ def test_the_loop_solves_it_and_only_if_the_model_is_told_rightly(
         condition(context, canvas, wanted, logits.roll(1, 0))
 
     monkeypatch.setattr(family, "condition", beside)
-    assert share_right(partial(filled, family), SOME_PAIRS) < 0.2
+    assert share_right(partial(filled, family), SOME_PAIRS) < 0.6
 
 
 def test_a_row_that_has_settled_costs_no_further_step(planted: Path) -> None:
