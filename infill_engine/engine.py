@@ -5,7 +5,7 @@ hole and drafts ──▶ encode both sides ──▶ plan the canvas ──▶ 
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from time import monotonic
 
@@ -16,8 +16,8 @@ from infill_engine.models.base import Context, ContextUnread, Continuation, Mode
 from infill_engine.models.load import folder_of, load_family
 from infill_engine.models.memory import give_back, is_out_of_memory
 from infill_engine.rank import Calibration
-from infill_engine.sampler.denoise import Row, Step, denoise
-from infill_engine.sampler.guesses import guesses_of, written_guess
+from infill_engine.sampler.denoise import Step, denoise
+from infill_engine.sampler.guesses import guesses_of, originals_of
 from infill_engine.sampler.plan import affordable, canvas_of, plan_rows
 from infill_engine.sampler.rules import rules_for
 from infill_engine.settings import EngineSettings
@@ -35,6 +35,15 @@ THRIFT = ((64, 512), (2, 16), (1, 8))
 DEFAULT = "default"
 
 
+@dataclass(slots=True)
+class _Costs:
+    """What a denoising step over so many slots, reading so many tokens and writing one in each row have taken."""
+
+    step: CostModel = field(default_factory=CostModel)
+    reading: CostModel = field(default_factory=CostModel)
+    writing: CostModel = field(default_factory=CostModel)
+
+
 class Engine:
     """A loaded model with its caches. Not thread-safe: one request at a time."""
 
@@ -47,9 +56,7 @@ class Engine:
         self.settings = settings or EngineSettings()
         self._thrift = 0
         self._trouble = ""  # of which the next answer tells
-        self._costs = CostModel()
-        self._reading_costs = CostModel()
-        self._writing_costs = CostModel()
+        self._costs = _Costs()
         self._reserve = Reserve(self.settings.sampler.reserve_ms)
         self._answering = Answering(calibration, self.settings.cached_answers, self._reserve)
 
@@ -143,7 +150,7 @@ class Engine:
         )
         self.family = load_family(DEFAULT, "cpu")
         self.name, self.device, self._thrift = DEFAULT, self.family.device, 0
-        self._costs, self._reading_costs, self._writing_costs = CostModel(), CostModel(), CostModel()
+        self._costs = _Costs()
         self._answering = Answering(_calibration_of(DEFAULT), self.settings.cached_answers, self._reserve)
 
     def _guess_once(
@@ -166,7 +173,7 @@ class Engine:
         Raises ContextUnread if there is no time for all of it.
         """
         prefix, partial_word = self.family.vocabulary.split_partial_word(request.prefix)
-        reading = Reading(deadline, self._reading_costs, self._reserve.predict_ms())
+        reading = Reading(deadline, self._costs.reading, self._reserve.predict_ms())
         context = self.family.encode(prefix, request.suffix, reading.go_on)
         reading.pause()
         return context, partial_word
@@ -187,21 +194,23 @@ class Engine:
         written = self._written(context, partial_word, request, hole, deadline)
         rows = plan_rows(self.family, lengths, drafts, written, partial_word, request.candidates, self._max_slots)
         rows = rows[: THRIFT[self._thrift][0]]
-        rows = affordable(self.family, context, rows, self._costs, deadline.remaining_ms() - settings.reserve_ms)
+        rows = affordable(self.family, context, rows, self._costs.step, deadline.remaining_ms() - settings.reserve_ms)
         if not rows:
             return []
         canvas = canvas_of(rows, self.family.spec.mask_id)
         rules = rules_for(self.family, hole, canvas, partial_word)
         step: Step | None = None
-        for step in denoise(self.family, context, hole.kind, canvas, rows, rules, settings, deadline, self._costs):
+        for step in denoise(self.family, context, hole.kind, canvas, rows, rules, settings, deadline, self._costs.step):
             if watch is not None:
                 watch(self.family, step)
         if step is None:
             return [unread_guess(draft) for draft in drafts] or None
+        originals = originals_of(self.family, step, rows, partial_word)
+        read = {original.text for original in originals if original.source is Source.RETRIEVAL}
         return [
             *guesses_of(self.family, step, rows, partial_word, settings),
-            *_originals(self.family, step, rows, drafts),
-            *self._as_written(step, rows, partial_word),
+            *originals,
+            *(unread_guess(draft) for draft in drafts if draft.text not in read),
         ]
 
     @property
@@ -214,29 +223,20 @@ class Engine:
         """Drafts of the family's own, where the hole is the end of a line and there is time to look at them too."""
         if hole.kind not in (HoleKind.LINE, HoleKind.STATEMENT) or not isinstance(self.family, ReadsOn):
             return []
-        afterwards = self._reserve.predict_ms() + LOOKS * self._costs.predict_ms(self.settings.max_slots * 2)
-        if not deadline.allows(afterwards + USUAL_TOKENS * self._writing_costs.predict_ms(OWN_DRAFTS)):
+        afterwards = self._reserve.predict_ms() + LOOKS * self._costs.step.predict_ms(self.settings.max_slots * 2)
+        if not deadline.allows(afterwards + USUAL_TOKENS * self._costs.writing.predict_ms(OWN_DRAFTS)):
             return []
-        writing = Reading(deadline, self._writing_costs, afterwards)
+        writing = Reading(deadline, self._costs.writing, afterwards)
         written = self.family.read_on(context, partial_word, min(OWN_DRAFTS, request.candidates), writing.go_on)
         writing.pause()
         return written
-
-    def _as_written(self, step: Step, rows: list[Row], partial_word: str) -> list[Guess]:
-        """The family's own drafts before any step changed them."""
-        found = (
-            written_guess(self.family, row, step.draft_logprob[step.canvas.span(number)], partial_word)
-            for number, row in enumerate(rows)
-            if row.written is not None
-        )
-        return [guess for guess in found if guess is not None]
 
     def _warm_up(self) -> None:
         """Runs a few requests of a usual size: libraries set themselves up, and the cost of a step becomes known."""
         for number in range(WARM_UP_ROUNDS):
             if number == 1:
                 # The first steps pay for what only happens once.
-                self._costs, self._reading_costs, self._writing_costs = CostModel(), CostModel(), CostModel()
+                self._costs = _Costs()
             before = "".join(f"value_{line} = compute({line}, {number})\n" for line in range(30))
             request = InfillRequest(f"{before}result = ", f"\n{before[:400]}")
             self._answering.fresh(request, Deadline.after_ms(5_000), partial(self._guess_thriftily, None))
@@ -247,26 +247,3 @@ def _calibration_of(name: str) -> Calibration:
     folder = folder_of(name)
     path = folder / "calibration.json" if folder else None
     return Calibration.from_json(path.read_text()) if path and path.is_file() else Calibration()
-
-
-def _originals(family: ModelFamily, step: Step, rows: list[Row], drafts: tuple[Draft, ...]) -> list[Guess]:
-    """The drafts as they were found, with what the model thought of them before it changed anything."""
-    originals = []
-    for number, row in enumerate(rows):
-        if row.draft is not None:
-            logprobs = step.draft_logprob[step.canvas.span(number)]
-            draft = row.draft
-            originals.append(
-                Guess(
-                    draft.text,
-                    float(logprobs.mean()),
-                    float(logprobs.min()),
-                    row.length_logprob,
-                    tokens=max(1, row.slots - int(family.spec.copies_end)),
-                    matched=draft.matched,
-                    steps=1,
-                    source=Source.RETRIEVAL,
-                )
-            )
-    read = {original.text for original in originals}
-    return originals + [unread_guess(draft) for draft in drafts if draft.text not in read]

@@ -52,7 +52,9 @@ class SyntaxTree:
         if self._language is None or _counts_differently(fresh):
             return SyntaxTree.none()
         first, rows = self._first, self._rows
-        if self._tree is None or start[0] >= first + rows:
+        if self._tree is None:
+            return SyntaxTree(self._language)
+        if start[0] >= first + rows:
             return SyntaxTree(self._language, first, rows, self._tree, self._current)
         if end[0] < first:
             return SyntaxTree(self._language, first + grown, rows, self._tree, self._current)
@@ -77,12 +79,12 @@ class SyntaxTree:
         """
         if self._language is None:
             return None
-        if self._tree is None or not self._has_around(place[0], len(lines)):
+        if not self._has_around(place[0], len(lines)):
             self._first, self._rows = _excerpt(lines, place[0])
             self._tree, self._current = None, False
         if not self._current:
             self._current = True
-            self._tree = self._parsed("".join(lines[self._first : self._first + self._rows]).encode())
+            self._tree = self._parsed(lines[self._first : self._first + self._rows])
         return None if self._tree is None else (self._tree, _bytes(lines, self._first, place))
 
     def _has_around(self, row: int, available: int) -> bool:
@@ -91,12 +93,14 @@ class SyntaxTree:
         below = end == available or row < end - MARGIN_LINES
         return above and below and self._rows <= WHOLE_LINES
 
-    def _parsed(self, source: bytes) -> "Tree | None":
+    def _parsed(self, excerpt: Sequence[str]) -> "Tree | None":
         from infill_engine.syntax import parser_for
 
-        parser = parser_for(self._language) if self._language and len(source) <= LARGEST_BYTES else None
-        if parser is None:
+        parser = parser_for(self._language) if self._language else None
+        # Before any text is joined: a file of one enormous line is asked for at every keystroke, too.
+        if parser is None or sum(map(utf8_length, excerpt)) > LARGEST_BYTES:
             return None
+        source = "".join(excerpt).encode()
         return parser.parse(source) if self._tree is None else parser.parse(source, self._tree)
 
 

@@ -3,15 +3,12 @@
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from infill_engine.canvas.canvas import State
 from infill_engine.models.base import ModelFamily
 from infill_engine.sampler.denoise import Row, Step
 from infill_engine.settings import SamplerSettings
 from infill_engine.types import Guess, Source
-
-Floats = NDArray[np.float32]
 
 
 def guesses_of(
@@ -62,20 +59,34 @@ def _guess(
     )
 
 
-def written_guess(family: ModelFamily, row: Row, draft_logprob: Floats, partial_word: str) -> Guess | None:
-    """A row that the family wrote itself, as it was; `draft_logprob` is what the canvas first thought of its slots."""
-    text = family.vocabulary.decode(row.tokens[:-1]) if row.tokens else None
-    if text is None or not text.startswith(partial_word):
-        return None
-    return Guess(
-        text=text[len(partial_word) :],
-        mean_logprob=float(draft_logprob.mean()),
-        min_logprob=float(draft_logprob.min()),
-        length_logprob=row.length_logprob,
-        tokens=row.slots - 1,
-        steps=1,
-        fluency=_fluency(row),
-    )
+def originals_of(family: ModelFamily, step: Step, rows: Sequence[Row], partial_word: str) -> list[Guess]:
+    """The drafts as they were, found or written, with what the model thought of them before it changed anything."""
+    originals = []
+    for number, row in enumerate(rows):
+        text = None if row.tokens is None else _original_text(family, row, partial_word)
+        if text is not None:
+            logprobs = step.draft_logprob[step.canvas.span(number)]
+            originals.append(
+                Guess(
+                    text=text,
+                    mean_logprob=float(logprobs.mean()),
+                    min_logprob=float(logprobs.min()),
+                    length_logprob=row.length_logprob,
+                    tokens=max(1, row.slots - int(family.spec.copies_end)),
+                    matched=row.draft.matched if row.draft else 0,
+                    steps=1,
+                    source=Source.RETRIEVAL if row.draft else Source.MODEL,
+                    fluency=_fluency(row),
+                )
+            )
+    return originals
+
+
+def _original_text(family: ModelFamily, row: Row, partial_word: str) -> str | None:
+    if row.draft is not None:
+        return row.draft.text
+    text = family.vocabulary.decode(row.written.tokens) if row.written else None
+    return text[len(partial_word) :] if text is not None and text.startswith(partial_word) else None
 
 
 def _fluency(row: Row) -> float | None:

@@ -28,7 +28,7 @@ from infill_engine.models.duostream.weights import load_network
 from infill_engine.train.checkpoint import Progress, append_log, load_state, model_from, progress_of, save
 from infill_engine.train.data import BatchShape, HoleSettings, WindowBatches
 from infill_engine.train.objective import LossSettings, losses
-from infill_engine.train.optimiser import optimisers_of, set_rate
+from infill_engine.train.optimiser import optimisers_of, set_rate, take_step
 
 SIZES = {
     "base": DuostreamConfig(),
@@ -163,11 +163,7 @@ def step(
     """One optimiser step; returns the losses, detached."""
     before = time.monotonic()
     found = compute({name: tensor.to(run.device, non_blocking=True) for name, tensor in batch.items()}, canvases)
-    found["total"].backward()
-    torch.nn.utils.clip_grad_norm_(run.model.parameters(), 1.0)
-    for optimiser in run.optimisers:
-        optimiser.step()
-        optimiser.zero_grad(set_to_none=True)
+    take_step(run.model, run.optimisers, found["total"])
     run.progress.steps += 1
     run.progress.tokens += batch["tokens"].numel()
     minutes = run.progress.minutes

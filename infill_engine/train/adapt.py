@@ -17,17 +17,16 @@ from pathlib import Path
 import numpy as np
 import torch
 from safetensors import SafetensorError
-from tokenizers import Tokenizer
 from torch import Tensor
 
 from infill_engine.errors import InputError
 from infill_engine.models.duostream.net import Duostream
 from infill_engine.models.duostream.weights import load_network, save_network
 from infill_engine.models.load import choose_device, fastest_dtype
-from infill_engine.train.data import BatchShape, HoleSettings, Part, draw_window
+from infill_engine.train.data import BatchShape, HoleSettings, Part, draw_window, stacked
 from infill_engine.train.objective import LossSettings, canvas_loss, losses
-from infill_engine.train.optimiser import optimisers_of, set_rate
-from infill_engine.train.pack import pack_text
+from infill_engine.train.optimiser import optimisers_of, set_rate, take_step
+from infill_engine.train.pack import joined, open_tokenizer, pack_text
 
 LEAST_TOKENS = 2_000  # learned from; below, there is nothing to learn that copying would not find
 LEAST_HELD_OUT = 200  # tokens
@@ -77,16 +76,11 @@ class _Best:
 
 def pack(texts: Iterable[tuple[str, str]], base: Path) -> Part:
     """Tokens and holes of (text, language) pairs, packed as the trainer packs its corpus, for the model in `base`."""
-    tokenizer = Tokenizer.from_file(str(base / "tokenizer.json"))
-    tokenizer.encode_special_tokens = True
-    tokens, holes = [np.empty(0, np.uint16)], [np.empty((0, 3), np.int32)]
-    length = 0
-    for number, (text, language) in enumerate(texts):
-        file_tokens, file_holes = pack_text(text, tokenizer, random.Random(number), language)
-        tokens.append(file_tokens)
-        holes.append(file_holes + np.array([length, length, 0], dtype=np.int32))
-        length += len(file_tokens)
-    return Part(np.concatenate(tokens), np.concatenate(holes))
+    tokenizer = open_tokenizer(str(base / "tokenizer.json"))
+    packed = [
+        pack_text(text, tokenizer, random.Random(number), language) for number, (text, language) in enumerate(texts)
+    ]
+    return Part(*joined(packed))
 
 
 def save(adapted: Adapted, base: Path, folder: Path) -> None:
@@ -151,11 +145,7 @@ def adapt(
         set_rate(optimisers, settings.peak * share)
         with precision():
             found = losses(network, batch, LossSettings(), canvases=True)
-        found["total"].backward()
-        torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
-        for optimiser in optimisers:
-            optimiser.step()
-            optimiser.zero_grad(set_to_none=True)
+        take_step(network, optimisers, found["total"])
         steps += 1
         tokens += batch["tokens"].numel()
         report(Moment(tokens, found["canvas"].item(), latest, max(0.0, seconds - (clock() - began))))
@@ -177,8 +167,8 @@ def _batches(part: Part, settings: AdaptSettings, vocab: int, place: torch.devic
     shape = replace(shape, tokens=min(shape.tokens, len(part.tokens) - 1))
     rng = np.random.default_rng(0)
     while True:
-        windows = [draw_window(part, shape, HoleSettings(vocab=vocab), rng) for _ in range(shape.windows)]
-        yield {name: torch.from_numpy(np.stack([each[name] for each in windows])).to(place) for name in windows[0]}
+        batch = stacked([draw_window(part, shape, HoleSettings(vocab=vocab), rng) for _ in range(shape.windows)])
+        yield {name: tensor.to(place) for name, tensor in batch.items()}
 
 
 @torch.inference_mode()

@@ -4,7 +4,7 @@ A window's context is encoded once for all its holes: a hole at tokens [a, b) se
 states from b on. The holes of a window share one flat axis of slots, so canvases of any length lie side by side.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -89,7 +89,12 @@ class WindowBatches(IterableDataset[dict[str, Tensor]]):
         while True:
             chosen = rng.choice(len(parts), self.shape.windows, p=sizes / sizes.sum())
             windows = [draw_window(parts[part], self.shape, self.holes, rng) for part in chosen]
-            yield {name: torch.from_numpy(np.stack([window[name] for window in windows])) for name in windows[0]}
+            yield stacked(windows)
+
+
+def stacked(windows: Sequence[dict[str, NDArray[np.generic]]]) -> dict[str, Tensor]:
+    """A batch of windows as `draw_window` draws them: each of their arrays with one dimension more in front."""
+    return {name: torch.from_numpy(np.stack([window[name] for window in windows])) for name in windows[0]}
 
 
 def load_part(path: Path) -> Part:

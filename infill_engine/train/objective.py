@@ -67,10 +67,12 @@ def canvas_loss(model: Duostream, forward: Tensor, backward: Tensor, batch: dict
 
 
 def length_loss(model: Duostream, forward: Tensor, backward: Tensor, batch: dict[str, Tensor]) -> Tensor:
-    """Mean cross-entropy of the hole's length bucket."""
+    """Mean cross-entropy of the holes' length buckets; 0 where a batch has no hole at all."""
     edge = edge_states(forward, backward, batch["length_start"], batch["length_end"], None)
     logits = model.length_logits(edge, batch["length_kind"]).flatten(0, 1).float()
-    return F.cross_entropy(logits, batch["length_bucket"].flatten(), ignore_index=-1)
+    buckets = batch["length_bucket"].flatten()
+    entropy = F.cross_entropy(logits, buckets, ignore_index=-1, reduction="sum")
+    return entropy / (buckets >= 0).sum().clamp(min=1)
 
 
 def edge_states(forward: Tensor, backward: Tensor, start: Tensor, end: Tensor, has_suffix: Tensor | None) -> Tensor:

@@ -10,6 +10,7 @@ from infill_engine.models.duostream.net import Duostream
 
 MUON_RATE = 2e-3  # per-element step comparable with AdamW's ("match_rms_adamw")
 ADAM_RATE = 3e-3
+MOST_GRADIENT = 1.0  # norm over all parameters
 
 
 def optimisers_of(model: Duostream) -> list[Optimizer]:
@@ -32,6 +33,15 @@ def set_rate(optimisers: list[Optimizer], share: float) -> None:
     for optimiser, peak in zip(optimisers, (MUON_RATE, ADAM_RATE), strict=True):
         for group in optimiser.param_groups:
             group["lr"] = peak * share
+
+
+def take_step(model: Duostream, optimisers: list[Optimizer], loss: Tensor) -> None:
+    """One step down the gradient of `loss`, clipped."""
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), MOST_GRADIENT)
+    for optimiser in optimisers:
+        optimiser.step()
+        optimiser.zero_grad(set_to_none=True)
 
 
 def _trained(model: Duostream) -> Iterator[tuple[str, Tensor]]:

@@ -10,7 +10,7 @@ hole and suffix are tokenised separately, exactly as they are when somebody type
 import argparse
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from itertools import pairwise
 from pathlib import Path
@@ -35,26 +35,23 @@ def main() -> None:
     options.out.mkdir(parents=True, exist_ok=True)
     texts = _shuffled(options.corpus)
     written = 0
-    tokens: list[np.ndarray] = []
-    holes: list[np.ndarray] = []
+    packed: list[tuple[np.ndarray, np.ndarray]] = []
     length = 0
     with ProcessPoolExecutor(
         options.processes, initializer=_open_tokenizer, initargs=(str(options.tokenizer),)
     ) as pool:
         for file_tokens, file_holes in pool.map(_pack_file, enumerate(texts), chunksize=16):
-            tokens.append(file_tokens)
-            holes.append(file_holes + np.array([length, length, 0], dtype=np.int32))
+            packed.append((file_tokens, file_holes))
             length += len(file_tokens)
             if length >= TOKENS_PER_PART:
-                _write(options.out / f"part-{written:03d}.npz", tokens, holes)
+                _write(options.out / f"part-{written:03d}.npz", *joined(packed))
                 written, length = written + 1, 0
-                tokens.clear()
-                holes.clear()
+                packed.clear()
                 if written == options.parts:
                     pool.shutdown(wait=False, cancel_futures=True)
                     return
     if length:
-        _write(options.out / f"part-{written:03d}.npz", tokens, holes)
+        _write(options.out / f"part-{written:03d}.npz", *joined(packed))
 
 
 def pack_text(
@@ -84,13 +81,30 @@ def pack_text(
     return np.array(ids, dtype=np.uint16), np.array(holes, dtype=np.int32).reshape(-1, 3)
 
 
+def joined(files: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+    """The tokens and holes of files one after another, each file's as `pack_text` gives them."""
+    tokens, holes = [np.empty(0, np.uint16)], [np.empty((0, 3), np.int32)]
+    length = 0
+    for file_tokens, file_holes in files:
+        tokens.append(file_tokens)
+        holes.append(file_holes + np.array([length, length, 0], dtype=np.int32))
+        length += len(file_tokens)
+    return np.concatenate(tokens), np.concatenate(holes)
+
+
+def open_tokenizer(path: str) -> Tokenizer:
+    """The tokenizer in a file, which takes a special token's name in a text as plain text, as the product does."""
+    tokenizer = Tokenizer.from_file(path)
+    tokenizer.encode_special_tokens = True
+    return tokenizer
+
+
 _tokenizer: Tokenizer
 
 
 def _open_tokenizer(path: str) -> None:
     global _tokenizer
-    _tokenizer = Tokenizer.from_file(path)
-    _tokenizer.encode_special_tokens = True  # as the product does: a special token's name in a text is plain text
+    _tokenizer = open_tokenizer(path)
 
 
 def _pack_file(numbered: tuple[int, str]) -> tuple[np.ndarray, np.ndarray]:
@@ -111,11 +125,10 @@ def _shuffled(corpus: Path) -> Iterator[str]:
             yield json.loads(file.readline())["text"]
 
 
-def _write(path: Path, tokens: list[np.ndarray], holes: list[np.ndarray]) -> None:
-    all_tokens, all_holes = np.concatenate(tokens), np.concatenate(holes)
-    np.savez_compressed(path, tokens=all_tokens, holes=all_holes)
+def _write(path: Path, tokens: np.ndarray, holes: np.ndarray) -> None:
+    np.savez_compressed(path, tokens=tokens, holes=holes)
     print(
-        f"{path}: {len(all_tokens):,} tokens, {len(all_holes):,} holes, {path.stat().st_size / 2**20:.1f} MiB",
+        f"{path}: {len(tokens):,} tokens, {len(holes):,} holes, {path.stat().st_size / 2**20:.1f} MiB",
         flush=True,
     )
 
