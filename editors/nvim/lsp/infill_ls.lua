@@ -14,6 +14,9 @@ return {
   reuse_client = function(client, config)
     return client.name == config.name and not client:is_stopped()
   end,
+  before_init = function(_, config)
+    server.started(config)
+  end,
   settings = { infill = vim.empty_dict() },
   handlers = {
     ['infill/status'] = function(_, params, ctx)

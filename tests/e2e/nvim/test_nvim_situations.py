@@ -2,11 +2,12 @@
 
 import re
 import sys
+import time
 from pathlib import Path
 
 import psutil
 import pytest
-from nvim_editor import REPOSITORY, SERVER, Editor, Start
+from nvim_editor import REPOSITORY, SERVER, WAIT, Editor, Start
 
 PLUGIN = REPOSITORY / "editors" / "nvim"
 WEIGHTS = REPOSITORY / "infill_engine" / "weights" / "default" / "config.json"
@@ -269,6 +270,48 @@ def test_a_server_that_does_not_fit_is_told_once(start: Start, program: str, tol
             nvim.command(f"edit {nvim.write('x = ', name)}")
             nvim.until(lambda: any(told in message for message in nvim.messages))
         assert sum(told in message for message in nvim.messages) == 1
+
+
+def test_a_server_that_never_answers_is_ended_and_told_of(start: Start) -> None:
+    with start({"cmd": [sys.executable, "-c", "import time; time.sleep(3600)"]}) as nvim:
+        nvim.lua("require('infill.server').patience = 300")
+        for name in ("one.py", "two.py"):
+            nvim.command(f"edit {nvim.write('x = ', name)}")
+            nvim.type("A1<Esc>")
+            nvim.until_marked("x = │1")
+            nvim.command("write")
+            nvim.until(lambda: not hanging())
+            assert (nvim.folder / name).read_text() == "x = 1\n"
+        told = [message for message in nvim.messages if "has not answered within 0.3 s" in message]
+        assert len(told) == 1
+        assert ":Infill restart" in told[0]
+        nvim.lua("require('infill.server').patience = 20000")
+        nvim.lua("vim.lsp.config('infill_ls', { cmd = ... })", SERVER)
+        nvim.command("Infill restart")
+        nvim.attached()
+
+
+def test_a_server_that_has_not_answered_ends_with_the_editor(start: Start) -> None:
+    with start({"cmd": [sys.executable, "-c", "import time; time.sleep(3600)"]}) as nvim:
+        nvim.command(f"edit {nvim.write('x = ', 'one.py')}")
+        servers = nvim.until(hanging)
+    end = time.monotonic() + WAIT
+    while any(runs(server, "time.sleep(3600)") for server in servers):
+        assert time.monotonic() < end, "the server outlives the editor"
+        time.sleep(0.1)
+
+
+def hanging() -> list[psutil.Process]:
+    """The servers that never answer."""
+    return [process for process in psutil.Process().children(recursive=True) if runs(process, "time.sleep(3600)")]
+
+
+def runs(process: psutil.Process, words: str) -> bool:
+    """Whether a process is alive, with these words in its command line."""
+    try:
+        return words in " ".join(process.cmdline())
+    except psutil.NoSuchProcess:
+        return False
 
 
 def test_an_older_neovim_is_told(start: Start) -> None:

@@ -1,6 +1,9 @@
 --- The server's process: how it is started, for which buffers, and what to say when it cannot be.
 local M = {}
 
+--- For how many milliseconds a server may be silent at its start; on an idle machine it answers within one second.
+M.patience = 20000
+
 local OLDEST = '0.1.0' -- the first version that speaks as we expect
 local EXECUTABLE = 'infill-ls'
 local MARKERS = { '.git', '.hg', 'pyproject.toml', 'package.json', 'Cargo.toml', 'go.mod' }
@@ -127,6 +130,42 @@ function M.misfit(info)
       EXECUTABLE
     )
   end
+end
+
+--- A server has been started. Ends it and says what to do if it never answers: Neovim would wait for it in silence, and
+--- take it for the one that serves the next buffer.
+---@param config vim.lsp.ClientConfig of its client
+function M.started(config)
+  vim.defer_fn(function()
+    if M._end_silent(config) then
+      M.tell_once(
+        (
+          'infill: the server has not answered within %g s of its start and was ended. `:Infill restart` tries again, '
+          .. '`:Infill log` shows its last words, `infill-ls doctor` examines the installation'
+        ):format(M.patience / 1000)
+      )
+    end
+  end, M.patience)
+  -- On leaving, Neovim ends only those that have answered.
+  vim.api.nvim_create_autocmd('VimLeavePre', {
+    group = vim.api.nvim_create_augroup('infill.start', {}),
+    callback = function()
+      M._end_silent(config)
+    end,
+  })
+end
+
+--- Ends a server that has not answered yet; whether it was one.
+---@param config vim.lsp.ClientConfig
+---@return boolean
+function M._end_silent(config)
+  for _, client in ipairs(vim.lsp.get_clients({ name = NAME, _uninitialized = true })) do
+    if client.config == config and not client.initialized then
+      client:stop(true)
+      return true
+    end
+  end
+  return false
 end
 
 --- The server's process has ended. Says what to do if it never came up; Neovim reports a later end itself.
