@@ -20,7 +20,7 @@ import { ACCEPTED, type EngineStatus, statusNotification } from './protocol';
 import type { Statistics } from './statistics';
 import { isOn, languageIsOn } from './toggle';
 
-const START_MS = 30_000;
+const START_SECONDS = 20; // until its first answer, which takes less than one second on an idle machine
 const STOP_MS = 2_000;
 const EXIT_MS = 500;
 const SERVER = 'infill-ls';
@@ -44,8 +44,8 @@ export interface Connection {
     close: () => Promise<void>;
 }
 
-/** Start a server. Throws StartFailure. */
-export async function connect(server: ServerCommand, around: Surroundings): Promise<Connection> {
+/** Start a server; `unwanted` ends it if it has not answered yet. Throws StartFailure. */
+export async function connect(server: ServerCommand, around: Surroundings, unwanted: AbortSignal): Promise<Connection> {
     const child = await startProcess(server, around.folder);
     const tail = lastLine(child);
     let reason = 'blank';
@@ -75,14 +75,23 @@ export async function connect(server: ServerCommand, around: Surroundings): Prom
         await client.dispose(STOP_MS).catch(() => undefined);
         child.kill();
     };
-    const late = setTimeout(() => child.kill('SIGKILL'), START_MS);
+    const late = AbortSignal.timeout(1000 * START_SECONDS);
+    const kill = (): boolean => child.kill('SIGKILL');
+    const given = AbortSignal.any([late, unwanted]);
+    given.addEventListener('abort', kill);
     try {
+        if (given.aborted) {
+            kill();
+        }
         await client.start();
     } catch {
         phase.now = 'closing';
-        throw new StartFailure(`${server.command} did not start as a language server: ${await ending(child, tail)}`);
+        const how = late.aborted
+            ? withLastWords(`did not answer within ${START_SECONDS} seconds of its start and was ended`, tail)
+            : `did not start as a language server: ${await ending(child, tail)}`;
+        throw new StartFailure(`${server.command} ${how}`);
     } finally {
-        clearTimeout(late);
+        given.removeEventListener('abort', kill);
         if (phase.now === 'closing') {
             child.kill();
         }
@@ -206,5 +215,9 @@ async function ending(child: ChildProcess, line: () => string): Promise<string> 
             : child.signalCode !== null
               ? `it was ended by ${child.signalCode}`
               : 'it does not answer';
+    return withLastWords(how, line);
+}
+
+function withLastWords(how: string, line: () => string): string {
     return line() ? `${how}, saying "${line()}".` : `${how}.`;
 }

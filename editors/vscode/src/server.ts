@@ -22,6 +22,7 @@ export class Server implements vscode.Disposable {
     private connection: Connection | undefined;
     private losses: number[] = [];
     private timer: NodeJS.Timeout | undefined;
+    private latest = new AbortController(); // aborted when another start, or a stop, takes the place of the latest one
     private queue: Promise<void> = Promise.resolve();
     private readonly changed = new vscode.EventEmitter<EngineStatus>();
     readonly onDidChangeStatus = this.changed.event;
@@ -44,10 +45,10 @@ export class Server implements vscode.Disposable {
     }
 
     start(): Promise<void> {
-        clearTimeout(this.timer);
+        const unwanted = this.supersede();
         return this.inTurn(async () => {
             await this.close();
-            await this.open();
+            await this.open(unwanted);
         });
     }
 
@@ -58,14 +59,14 @@ export class Server implements vscode.Disposable {
             if (found && !(found.command === this.command?.command && found.origin === this.command.origin)) {
                 clearTimeout(this.timer);
                 await this.close();
-                await this.open();
+                await this.open(this.latest.signal);
             }
         });
     }
 
     /** End the server and start none until `start` is called. */
     stop(): Promise<void> {
-        clearTimeout(this.timer);
+        this.supersede();
         return this.inTurn(() => this.close());
     }
 
@@ -74,7 +75,18 @@ export class Server implements vscode.Disposable {
         this.changed.dispose();
     }
 
-    private async open(): Promise<void> {
+    /** What is being started is not wanted any more; the signal that tells the same of what is started next. */
+    private supersede(): AbortSignal {
+        clearTimeout(this.timer);
+        this.latest.abort();
+        this.latest = new AbortController();
+        return this.latest.signal;
+    }
+
+    private async open(unwanted: AbortSignal): Promise<void> {
+        if (unwanted.aborted) {
+            return;
+        }
         this.report({ state: 'starting' });
         this.command = undefined;
         try {
@@ -91,15 +103,18 @@ export class Server implements vscode.Disposable {
                 return;
             }
             this.around.log.info(`starting ${this.command.command} from ${this.command.origin}`);
-            this.connection = await connect(this.command, {
+            const around = {
                 ...this.around,
-                onStatus: (status) => this.report(status),
-                onLost: (detail) => this.lost(detail),
-            });
+                onStatus: (status: EngineStatus) => this.report(status),
+                onLost: (detail: string) => this.lost(detail),
+            };
+            this.connection = await connect(this.command, around, unwanted);
             this.version = this.connection.version;
             this.checkVersion();
         } catch (fault) {
-            this.failed(fault);
+            if (!unwanted.aborted) {
+                this.failed(fault);
+            }
         }
     }
 

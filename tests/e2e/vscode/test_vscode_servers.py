@@ -120,6 +120,7 @@ BAD_SERVERS: dict[str, tuple[dict[str, Any] | str | None, str]] = {
     "missing": (None, "which is no program that can be run"),
     "crashing": ('import sys; sys.exit("out of order")', 'it ended with code 1, saying "out of order"'),
     "chattering": ("print('hello'); import time; time.sleep(0.3)", "it ended with code 0"),
+    "hanging": ("import time; time.sleep(3600)", "did not answer within 20 seconds of its start and was ended."),
     "another": ({"name": "other"}, 'is the language server "other", not infill-ls'),
 }
 
@@ -131,12 +132,12 @@ def test_a_server_that_cannot_be_used(bare: Workbench, scratch: Path, name: str)
     if isinstance(what, dict):
         program(path, **what)
     elif what:
-        path.write_text(f"#!/usr/bin/env python3\n{what}\n")
-        path.chmod(0o755)
+        script(path, what)
     bare.configure(serverPath=str(path))
     bare.wait_for_message(told)
     bare.wait_for_status("Infill: failed")
     assert len(bare.messages()) == 1
+    assert not running(bare, path)
     file = bare.open(f"{name}_server.py", "x =│\n")
     bare.type_text(" 1")
     assert bare.saved(file) == b"x = 1\n"
@@ -145,6 +146,32 @@ def test_a_server_that_cannot_be_used(bare: Workbench, scratch: Path, name: str)
     bare.close_messages()
     bare.configure(serverPath=None)
     bare.wait_for_model("on_path")
+
+
+def test_a_server_that_hangs_gives_way_to_another(bare: Workbench, scratch: Path) -> None:
+    path = scratch / "given_up"
+    script(path, "import time; time.sleep(3600)")
+    bare.configure(serverPath=str(path))
+    bare.until(lambda: running(bare, path), "the server to be started")
+    assert bare.status() == "Infill: starting"
+    file = bare.open("meanwhile.py", "x =│\n")
+    bare.type_text(" 1")
+    assert bare.saved(file) == b"x = 1\n"
+    bare.configure(serverPath=None)
+    bare.until(lambda: not running(bare, path), "the server to be ended")
+    bare.wait_for_model("on_path")
+    assert not bare.messages()
+
+
+def script(path: Path, text: str) -> None:
+    """Write an executable in Python."""
+    path.write_text(f"#!/usr/bin/env python3\n{text}\n")
+    path.chmod(0o755)
+
+
+def running(window: Workbench, path: Path) -> bool:
+    """Whether a script is being run."""
+    return any(str(path) in words for _, words in window.processes())
 
 
 def test_a_server_that_crashes_again_and_again(bare: Workbench, scratch: Path) -> None:
