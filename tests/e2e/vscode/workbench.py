@@ -127,18 +127,22 @@ class Workbench:
 
     def go_to(self, path: Path, row: int, column: int, shown_column: int | None = None) -> None:
         """Show a file with the cursor at a row and column, both from 1; where columns are shown, an emoji is one."""
+        self.show(path, f":{row}:{column}")
+        shown = f"Ln {row}, Col {shown_column or column}"
+        self.until(lambda: self.texts("[id='status.editor.selection']") == [shown], f"the cursor at {shown}")
+
+    def show(self, path: Path, place: str = "") -> None:
+        """Show a file; `place` is ":row:column", or where the editor likes."""
         self._ask_window(
             {
                 "type": "open",
-                "fileURIs": [f"{path}:{row}:{column}"],
+                "fileURIs": [f"{path}{place}"],
                 "folderURIs": [],
                 "forceReuseWindow": True,
-                "gotoLineMode": True,
+                "gotoLineMode": bool(place),
             }
         )
         self.until(lambda: self.tab() == path.name, f"{path.name} to be open", self.tab)
-        shown = f"Ln {row}, Col {shown_column or column}"
-        self.until(lambda: self.texts("[id='status.editor.selection']") == [shown], f"the cursor at {shown}")
 
     def close(self) -> None:
         """Close the open file as it stands on the disk: what is open in other tabs is offered here."""
