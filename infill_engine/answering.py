@@ -12,7 +12,7 @@ from time import monotonic
 
 from infill_engine.cache.answers import AnswerCache
 from infill_engine.canvas.hole import hole_at
-from infill_engine.context.retrieval import find_drafts
+from infill_engine.context.drafts import find_drafts
 from infill_engine.deadline import Deadline, Reserve
 from infill_engine.errors import InputError
 from infill_engine.postprocess import clean
@@ -83,9 +83,7 @@ class Answering:
 
 def unread_guess(draft: Draft) -> Guess:
     """A copy that no model has looked at."""
-    return Guess(
-        draft.text, UNREAD_LOGPROB, 2 * UNREAD_LOGPROB, tokens=4, matched=draft.matched, source=Source.RETRIEVAL
-    )
+    return Guess(draft.text, UNREAD_LOGPROB, 2 * UNREAD_LOGPROB, tokens=4, draft=draft, source=Source.RETRIEVAL)
 
 
 def since(started: float) -> float:

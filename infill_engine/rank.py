@@ -3,18 +3,20 @@
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import asdict, dataclass, fields
 
 from infill_engine import syntax
+from infill_engine.context.outline import is_name
 from infill_engine.errors import ModelDamagedError
-from infill_engine.types import Candidate, Guess, Hole, InfillRequest, Source
+from infill_engine.types import Candidate, Guess, Hole, HoleKind, InfillRequest, Source
 
 PLACEHOLDER = "x"  # stands in the hole to learn how broken the surroundings are without it
 MOST_FAULTS = 3.0  # more new faults than this make no difference
 BREAKS = 1.0  # new faults, for each one that is there anyway and one more, from which on a text counts as broken
 
 _SPACES = re.compile(r"\s+")
+_WORD = re.compile(r"\w+")
 _HEADER = re.compile(r"^[ \t]*(?:async def|def|class|@|from|import|func|fn|function)\b.*", re.MULTILINE)
 
 
@@ -22,7 +24,8 @@ _HEADER = re.compile(r"^[ \t]*(?:async def|def|class|@|from|import|func|fn|funct
 class Features:
     """What the confidence of a guess is computed from; every value grows with what its name says.
 
-    Log-probabilities are natural and not positive; `matched` is ln(1 + characters); `tokens` is ln(tokens).
+    Log-probabilities are natural and not positive; `share` is the logarithm of a draft's share of the votes. Counts are
+    logarithms, too: `tokens` is ln(tokens), the other ones ln(1 + characters).
     """
 
     mean_logprob: float
@@ -30,13 +33,21 @@ class Features:
     length_logprob: float
     stability: float
     new_faults: float
-    matched: float
-    retrieved: float  # 1 where the text began as a copy
-    agreement: float  # 1 where model and copy came to the same text
+    copied: float  # 1 where the text began as a copy
+    matched: float  # left of the hole and of the place it was copied from
+    analogous: float  # 1 where it began as an analogy
+    alike: float  # left of the hole and of the place it was carried over from
+    share: float
+    agreement: float  # 1 where model and draft came to the same text
     tokens: float
+    characters: float
+    unknown: float  # the share of its names that do not stand around the hole
     partial: float
     written: float  # 1 where the text began as the family's own draft
     fluency: float  # the mean log-probability of that draft by the prefix alone; 0 elsewhere
+    line: float  # 1 where the hole is of this kind
+    expression: float
+    statement: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +63,21 @@ class Calibration:
     length_logprob: float = 0.15
     stability: float = 0.4
     new_faults: float = -1.2
+    copied: float = -0.5
     matched: float = 0.15
-    retrieved: float = -0.5
+    analogous: float = -0.5
+    alike: float = 0.15
+    share: float = 0.3
     agreement: float = 1.2
     tokens: float = -0.25
+    characters: float = 0.0
+    unknown: float = -0.5
     partial: float = -0.6
     written: float = 0.3
     fluency: float = 0.4
+    line: float = 0.0
+    expression: float = 0.0
+    statement: float = 0.0
 
     def confidence(self, features: Features) -> float:
         """The probability, between 0 and 1, that a guess with these features is what the user wants."""
@@ -92,20 +111,15 @@ DEFAULT = Calibration()
 
 
 def rank(
-    guesses: Sequence[Guess],
-    request: InfillRequest,
-    hole: Hole,  # noqa: ARG001  (part of what a ranking may look at; this one sees the hole in the windows)
-    calibration: Calibration = DEFAULT,
+    guesses: Sequence[Guess], request: InfillRequest, hole: Hole, calibration: Calibration = DEFAULT
 ) -> tuple[Candidate, ...]:
     """The distinct texts of `guesses`, cleaned ones, most trustworthy first; at most `request.candidates`.
 
     A text that breaks the syntax is left out if there is one that does not. Only faults that a text adds count, and
     they count for less where the surroundings are broken, because there the parser's recovery adds some of its own.
     """
-    groups = _same_texts(guesses)
-    faults = _new_faults([group[0].text for group in groups], request)
     judged = [
-        (new, calibration.confidence(features(group, new)), group[0]) for group, new in zip(groups, faults, strict=True)
+        (found.new_faults, calibration.confidence(found), guess) for guess, found in evidence(guesses, request, hole)
     ]
     if any(new < BREAKS for new, _, _ in judged):
         judged = [entry for entry in judged if entry[0] < BREAKS]
@@ -124,31 +138,44 @@ def rank(
     )
 
 
-def evidence(guesses: Sequence[Guess], request: InfillRequest) -> list[tuple[Guess, Features]]:
+def evidence(guesses: Sequence[Guess], request: InfillRequest, hole: Hole) -> list[tuple[Guess, Features]]:
     """Each distinct text of `guesses`, cleaned ones, by its best guess, with what its confidence is computed from."""
     groups = _same_texts(guesses)
     faults = _new_faults([group[0].text for group in groups], request)
-    return [(group[0], features(group, new)) for group, new in zip(groups, faults, strict=True)]
+    around = frozenset(_WORD.findall(request.prefix)) | frozenset(_WORD.findall(request.suffix))
+    return [(group[0], _features(group, new, hole, around)) for group, new in zip(groups, faults, strict=True)]
 
 
-def features(group: Sequence[Guess], new_faults: float) -> Features:
-    """The features of guesses that came to the same text, the most probable first."""
+def _features(group: Sequence[Guess], new_faults: float, hole: Hole, around: Set[str]) -> Features:
+    """The features of guesses that came to the same text, the most probable first; `around` are the words near it."""
     best = group[0]
     sources = {guess.source for guess in group}
+    drafts = [guess.draft for guess in group if guess.draft is not None]
+    copied = max((draft.copied for draft in drafts), default=0)
+    analogous = max((draft.analogous for draft in drafts), default=0)
     fluencies = [guess.fluency for guess in group if guess.fluency is not None]
+    names = [word for word in _WORD.findall(best.text) if is_name(word)]
     return Features(
         mean_logprob=max(best.mean_logprob, -20.0),
         min_logprob=max(best.min_logprob, -20.0),
         length_logprob=max(guess.length_logprob for guess in group),
         stability=best.stability,
         new_faults=min(new_faults, MOST_FAULTS),
-        matched=math.log1p(max(guess.matched for guess in group)),
-        retrieved=float(best.source is Source.RETRIEVAL),
+        copied=float(copied > 0),
+        matched=math.log1p(copied),
+        analogous=float(analogous > 0),
+        alike=math.log1p(analogous),
+        share=math.log(max((draft.share for draft in drafts), default=1.0)),
         agreement=float({Source.MODEL, Source.RETRIEVAL} <= sources),
         tokens=math.log(max(best.tokens, 1)),
+        characters=math.log1p(len(best.text)),
+        unknown=sum(name not in around for name in names) / max(1, len(names)),
         partial=float(best.partial),
         written=float(bool(fluencies)),
         fluency=max(fluencies, default=0.0),
+        line=float(hole.kind is HoleKind.LINE),
+        expression=float(hole.kind is HoleKind.EXPRESSION),
+        statement=float(hole.kind is HoleKind.STATEMENT),
     )
 
 

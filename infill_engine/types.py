@@ -57,10 +57,17 @@ class Hole:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A continuation found elsewhere in the project; `matched` is how many characters left of the hole agreed."""
+    """A continuation found elsewhere in the project.
+
+    `copied` is how many characters left of the hole are the same there; `analogous` how many have their like there,
+    names being exchanged. Either is 0 where it was not found that way. `share` is its part of the votes of all the
+    places that are like the hole.
+    """
 
     text: str
-    matched: int
+    copied: int = 0
+    analogous: int = 0
+    share: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +101,7 @@ class Guess:
     length_logprob: float = 0.0
     stability: float = 1.0
     tokens: int = 1
-    matched: int = 0  # characters left of the hole that the retrieved draft agreed on; 0 when there was none
+    draft: Draft | None = None  # that the text began as
     partial: bool = False
     steps: int = 0
     source: Source = Source.MODEL

@@ -14,6 +14,7 @@ from pathlib import Path, PurePosixPath
 
 from cachetools import LRUCache
 
+from infill_engine.context.analogies import outline_of_other
 from infill_engine.errors import InputError
 from infill_engine.syntax import language_of
 from lsp_server.excludes import is_excluded, path_of
@@ -59,6 +60,7 @@ class ProjectText:
         if root is not None:
             async with self._one_at_a_time:
                 text = await asyncio.to_thread(read_around, path, language, root, excludes)
+                await asyncio.to_thread(outline_of_other, text)  # what a search needs of it, kept
             self._known[uri] = _Surroundings(text, self._clock())
 
 

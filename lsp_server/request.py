@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from infill_engine.canvas.hole import hole_at
-from infill_engine.context.retrieval import find_drafts
+from infill_engine.context.drafts import find_drafts
 from infill_engine.context.window import window_at
 from infill_engine.settings import WindowSettings
 from infill_engine.types import InfillRequest

@@ -32,6 +32,7 @@ from bench.quality.systems import (
     WatchedEngine,
     ask,
     copy,
+    drafts,
     nothing,
 )
 from bench.sources import read_packages
@@ -40,7 +41,7 @@ from infill_engine.errors import InfillError, InputError
 from infill_engine.models.duostream.family import DuostreamFamily
 from infill_engine.models.duostream.vocabulary import BytesVocabulary
 
-SYSTEMS = ("nothing", "copy", "ngram", "prefix", "engine", "model-only")
+SYSTEMS = ("nothing", "copy", "drafts", "ngram", "prefix", "engine", "model-only")
 PRODUCT = "engine"
 
 
@@ -96,6 +97,7 @@ def systems_of(options: argparse.Namespace) -> tuple[dict[str, System], WatchedE
     makers: dict[str, Callable[[], System]] = {
         "nothing": lambda: nothing,
         "copy": lambda: copy,
+        "drafts": lambda: drafts,
         "ngram": partial(_ngram, options),
         "prefix": partial(_prefix, family),
         "engine": lambda: product,

@@ -1,10 +1,10 @@
 """Fits the weights of the product's confidence to results, and says what they are worth where they were not fitted.
 
-    python -m bench.quality.calibrate bench/results/quality.jsonl.gz --out calibration.json
+    python -m bench.quality.calibrate results-to-fit.jsonl.gz --judge results.jsonl.gz --out calibration.json
 
 A logistic regression, by Newton's method, on everything the engine weighed (not only what it showed): was the guess
-the gold text, or, for a partial one, at least the first half of it? Fitted on every other package or problem, reported
-on the rest. Laid beside a model's weights, the file is what the engine uses for that model. With it comes the least
+the gold text, or, for a partial one, at least the first half of it? Fitted on the results of some packages, reported
+on those of others. Laid beside a model's weights, the file is what the engine uses for that model. With it comes the least
 confidence from which on so many of the first candidates that are shown are right as --precision asks for: the default
 of the server's show threshold.
 """
@@ -43,15 +43,17 @@ class Guesses:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.quality.calibrate", description="Fits confidences.")
-    parser.add_argument("results", type=Path, help="raw results of python -m bench.quality")
+    parser.add_argument("results", type=Path, help="raw results of python -m bench.quality to fit on")
+    parser.add_argument("--judge", type=Path, required=True, help="those of other packages or problems, to report on")
     parser.add_argument("--out", type=Path, required=True, help="calibration.json, to be laid beside the model")
     parser.add_argument("--system", default="engine")
     parser.add_argument("--precision", type=float, default=0.6, help="share of shown first candidates to be right")
-    parser.add_argument("--all", action="store_true", help="after the report, fit on all of the results")
     options = parser.parse_args(sys.argv[1:] if arguments is None else arguments)
     try:
-        outcomes = [found for found in read_outcomes(options.results) if found.system == options.system]
-        fitting, reporting = halves(outcomes)
+        fitting, reporting = (_of(options.system, path) for path in (options.results, options.judge))
+        shared = {outcome.cluster for outcome in fitting} & {outcome.cluster for outcome in reporting}
+        if shared:
+            raise InputError(f"fitted and judged on the same packages, {', '.join(sorted(shared))}: take others")
         fitted = fit(guesses_of(fitting))
         threshold = gate(fitted, guesses_of(fitting), options.precision)
         result = {
@@ -61,8 +63,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "fitted": worth(fitted, guesses_of(reporting)),
             "gate": {"threshold": threshold, **shown(fitted, guesses_of(reporting), threshold)},
         }
-        if options.all:
-            fitted = fit(guesses_of(outcomes))
     except InfillError as fault:
         print(fault, file=sys.stderr)
         return 2
@@ -72,16 +72,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{name:16} {getattr(Calibration(), name):8.3f} -> {getattr(fitted, name):8.3f}")
     print(json.dumps(result))
     return 0
-
-
-def halves(outcomes: Sequence[Outcome]) -> tuple[list[Outcome], list[Outcome]]:
-    """Outcomes of every other cluster, and of the rest: no package is on both sides."""
-    clusters = sorted({outcome.cluster for outcome in outcomes})
-    chosen = set(clusters[::2])
-    return (
-        [outcome for outcome in outcomes if outcome.cluster in chosen],
-        [outcome for outcome in outcomes if outcome.cluster not in chosen],
-    )
 
 
 def guesses_of(outcomes: Sequence[Outcome]) -> Guesses:
@@ -96,7 +86,7 @@ def guesses_of(outcomes: Sequence[Outcome]) -> Guesses:
             hole.append(number)
     if len(rows) < LEAST or not 0 < sum(right) < len(right):
         raise InputError(
-            f"only {len(rows)} guesses, {int(sum(right))} of them right, in one half of the packages: "
+            f"only {len(rows)} guesses, {int(sum(right))} of them right: "
             "measure more holes, with the engine among the systems"
         )
     return Guesses(np.array(rows), np.array(right), np.array(hole))
@@ -181,6 +171,10 @@ def _probability(calibration: Calibration, guesses: Guesses) -> Floats:
     scores = guesses.features @ np.array([weights[name] for name in NAMES]) + calibration.bias
     clipped: Floats = np.clip(_logistic(scores), 1e-6, 1 - 1e-6)
     return clipped
+
+
+def _of(system: str, results: Path) -> list[Outcome]:
+    return [outcome for outcome in read_outcomes(results) if outcome.system == system]
 
 
 def _logistic(scores: Floats) -> Floats:

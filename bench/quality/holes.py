@@ -1,6 +1,7 @@
 """Holes in the held-out development packages, drawn with a fixed seed by code of their own (not the trainer's).
 
     python -m bench.quality.holes --download training/heldout
+    python -m bench.quality.holes --download training/calibration --held-out-for calibration
 
 Kinds, and what is taken out:
     line        a cursor anywhere among the non-blank characters of a code line; the rest of that line
@@ -231,12 +232,15 @@ def _column(encoded: Sequence[bytes], point: "tuple[int, int]") -> int:
 
 
 def main() -> int:
-    from infill_engine.train.sources import DEVELOPMENT_PACKAGES
+    from infill_engine.train.sources import CALIBRATION_PACKAGES, DEVELOPMENT_PACKAGES
 
-    parser = argparse.ArgumentParser(description="Fetch the held-out development packages and count their holes.")
+    held_out = {"development": DEVELOPMENT_PACKAGES, "calibration": CALIBRATION_PACKAGES}
+    parser = argparse.ArgumentParser(description="Fetch held-out packages and count their holes.")
     parser.add_argument("--download", type=Path, metavar="FOLDER", required=True)
-    folder = parser.parse_args().download
-    for package in download(DEVELOPMENT_PACKAGES, folder):
+    parser.add_argument("--held-out-for", choices=held_out, default="development")
+    options = parser.parse_args()
+    folder = options.download
+    for package in download(held_out[options.held_out_for], folder):
         print(f"left out {package}: it has no wheel that could be downloaded")
     try:
         files = read_packages(folder)

@@ -85,10 +85,16 @@ def nothing(_question: Question) -> Reply:
 
 
 def copy(question: Question) -> Reply:
-    """The drafts that retrieval finds, no model."""
+    """What followed the same text elsewhere, no model."""
     started = perf_counter()
     drafts = question.request.drafts or ()
-    return _reply(question, [(draft.text, 0.0) for draft in drafts], started)
+    return _reply(question, [(draft.text, 0.0) for draft in drafts if draft.copied], started)
+
+
+def drafts(question: Question) -> Reply:
+    """Copies and analogies in turn, no model."""
+    started = perf_counter()
+    return _reply(question, [(draft.text, 0.0) for draft in question.request.drafts or ()], started)
 
 
 @dataclass(slots=True)
@@ -166,7 +172,8 @@ def _weighed(guesses: Sequence[Guess], request: InfillRequest) -> tuple[dict[str
     assert hole is not None
     cleaned = ((guess, clean(guess.text, request, hole)) for guess in guesses)
     kept = [replace(guess, text=text) for guess, text in cleaned if text is not None]
-    return tuple({"text": guess.text, "features": asdict(features)} for guess, features in evidence(kept, request))
+    weighed = evidence(kept, request, hole)
+    return tuple({"text": guess.text, "features": asdict(features)} for guess, features in weighed)
 
 
 def _generate(

@@ -1,6 +1,7 @@
 """Holes, systems and figures, with real text and a scripted model; the whole bench from the command line once."""
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,8 @@ import pytest
 from bench.json_lines import COMMITTED_BYTES, write_lines
 from bench.percentiles import percentile, spread
 from bench.quality.__main__ import main, measure
-from bench.quality.calibrate import NAMES, Guesses, fit, gate, guesses_of, halves, shown, worth
+from bench.quality.calibrate import NAMES, Guesses, fit, gate, shown, worth
+from bench.quality.calibrate import main as calibrate
 from bench.quality.decode import generate
 from bench.quality.holes import KINDS, Task, draw_tasks
 from bench.quality.lengths import fixed_slots
@@ -206,13 +208,17 @@ def test_a_partial_guess_is_right_when_it_is_half_of_the_gold(text: str, partial
     assert judge("engine", question, reply, 150).guesses[0]["right"] is right
 
 
-def test_halves_share_no_package_and_little_is_refused() -> None:
-    outcomes = measure([task(f"x{n} = │\n", "one", cluster=str(n)) for n in range(5)], {"nothing": nothing}, 4, 150)
-    fitting, reporting = halves(outcomes)
-    assert {o.cluster for o in fitting} & {o.cluster for o in reporting} == set()
-    assert len(fitting) + len(reporting) == 5
-    with pytest.raises(InputError, match="measure more holes"):
-        guesses_of(fitting)
+def test_judging_on_what_was_fitted_and_fitting_on_little_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("a", "b"):
+        outcomes = measure([task("x = │\n", "one", cluster=name)], {"nothing": nothing}, 4, 150)
+        write_lines([asdict(outcome) for outcome in outcomes], tmp_path / f"{name}.jsonl")
+    for judge_on, told in (("a", "the same packages, a"), ("b", "measure more holes")):
+        options = ["--judge", str(tmp_path / f"{judge_on}.jsonl"), "--system", "nothing", "--out", str(tmp_path / "c")]
+        assert calibrate([str(tmp_path / "a.jsonl"), *options]) == 2
+        assert told in capsys.readouterr().err
+    assert not (tmp_path / "c").exists()
 
 
 def test_large_results_are_gzipped(tmp_path: Path) -> None:

@@ -7,7 +7,9 @@ import pytest
 from infill_engine.canvas.hole import hole_at
 from infill_engine.errors import ModelDamagedError
 from infill_engine.rank import DEFAULT, Calibration, rank
-from infill_engine.types import Candidate, Guess, InfillRequest, Source
+from infill_engine.types import Candidate, Draft, Guess, InfillRequest, Source
+
+COPY = Draft("a", copied=10**9)
 
 
 def guess(text: str, mean: float = -0.5, **more: object) -> Guess:
@@ -62,7 +64,7 @@ def test_no_more_than_asked_for() -> None:
 
 
 def test_model_and_copy_agreeing_is_worth_something() -> None:
-    copy = guess("a", -0.6, source=Source.RETRIEVAL, matched=12)
+    copy = guess("a", -0.6, source=Source.RETRIEVAL, draft=Draft("a", copied=12))
     alone, both = ranked("x = |\n", guess("a")), ranked("x = |\n", guess("a"), copy)
     assert both[0].confidence > alone[0].confidence
     assert both[0].source is Source.MODEL
@@ -76,7 +78,7 @@ def test_model_and_copy_agreeing_is_worth_something() -> None:
         (guess("a", stability=1.0), guess("a", stability=0.5)),
         (guess("a", tokens=1), guess("a", tokens=9)),
         (guess("a", partial=False), guess("a", partial=True)),
-        (guess("a", source=Source.RETRIEVAL, matched=40), guess("a", source=Source.RETRIEVAL, matched=4)),
+        (guess("a", draft=COPY), guess("a", draft=Draft("a", copied=4))),
         (guess("a"), guess("a(")),
     ],
 )
@@ -91,7 +93,7 @@ def test_a_candidate_keeps_what_is_known_of_its_guess() -> None:
 
 
 def test_extreme_values_do_not_overflow() -> None:
-    found = ranked("x = |\n", guess("a", -1e9), guess("b", 0.0, matched=10**9), guess("c", float("-inf")))
+    found = ranked("x = |\n", guess("a", -1e9), guess("b", 0.0, draft=COPY), guess("c", float("-inf")))
     assert all(0 < candidate.confidence < 1 for candidate in found)
 
 

@@ -81,7 +81,7 @@ def test_language_of(path: str, language: str | None) -> None:
 
 def test_grammars_load_only_when_asked_for() -> None:
     program = (
-        "import sys, infill_engine.syntax as s, infill_engine.canvas.hole, infill_engine.context.retrieval\n"
+        "import sys, infill_engine.syntax as s, infill_engine.canvas.hole, infill_engine.context.drafts\n"
         "import infill_engine.context.window, infill_engine.postprocess\n"
         "assert not {m for m in sys.modules if m.startswith(('tree_sitter_', 'torch'))}\n"
         "s.parse('x', 'python')\n"

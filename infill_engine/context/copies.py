@@ -1,29 +1,26 @@
-"""Drafts: what followed, elsewhere in the project, the text that stands left of the hole.
+"""Drafts by copying: what follows, elsewhere in the project, the text that stands left of the hole.
 
 The longest match decides, but not alone: every earlier occurrence votes for its continuation with a weight that grows
 with the length it agrees on, and continuations after which the text goes on as it does after the hole count for more.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from infill_engine import lines
-from infill_engine.types import Draft, Hole, HoleKind
+from infill_engine.context.ballot import Ballot
+from infill_engine.context.continuation import TOKEN, continuation, lines_above, next_line
+from infill_engine.types import Draft, Hole
 
 SEARCHED_CHARS = 1_000_000  # of all sources together, nearest first; about 0.1 ms for each key that does not occur
 LEAST_TOKENS = 1  # whole tokens left of the hole that must agree, and
-LEAST_CHARS = 4  # characters: less is chance. `Draft.matched` lets the ranking ask for more
+LEAST_CHARS = 4  # characters: less is chance. `Draft.copied` lets the ranking ask for more
 MOST_OCCURRENCES = 24  # looked at for one key
 MOST_TOKENS = 24  # left of the hole, on its line
-LINES_ABOVE = 3  # compared beyond the line that the key stands on
 VOTE_PER_CHAR = 1.3  # how much more a vote weighs for each further character matched
 MOST_MATCHED = 90  # characters beyond which a match is as good as certain
 AGREEING = 3.0  # times the weight when the text goes on as it does after the hole
 FURTHER_SOURCE = 0.8  # times the weight for each source further away
-
-_TOKEN = re.compile(r"\w+|[^\w\s]")
-_SPACES = re.compile(r"\s+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,28 +33,17 @@ class _Section:
     ends_at_cursor: bool
 
 
-@dataclass(slots=True)
-class _Ballot:
-    text: str
-    matched: int = 0
-    votes: float = 0.0
-
-
-def find_drafts(prefix: str, suffix: str, sources: Sequence[str], hole: Hole, limit: int = 4) -> tuple[Draft, ...]:
-    """At most `limit` different drafts for the hole between `prefix` and `suffix`, best first.
-
-    `sources` are whole texts, nearest first: the text up to the cursor, that after it, then other files. The texts of
-    the drafts have LF line ends and begin at the cursor, so without its line's indentation.
-    """
+def find_copies(prefix: str, suffix: str, sources: Sequence[str], hole: Hole, limit: int) -> list[Draft]:
+    """At most `limit` different drafts for the hole between `prefix` and `suffix`, best first; see `find_drafts`."""
     sections = _sections(sources)
-    ballots: dict[str, _Ballot] = {}
-    above = _lines_above(prefix)
+    ballot = Ballot()
+    above = lines_above(prefix)
     left = lines.last_line(prefix).lstrip()
     right = lines.first_line(suffix).strip()
-    below = _next_line(suffix, len(lines.first_line(suffix)))
+    below = next_line(suffix, len(lines.first_line(suffix)))
     seen: set[tuple[int, int]] = set()
     for key, whole_line in _keys(left, above, sections):
-        if sum(ballot.votes > 0 for ballot in ballots.values()) >= limit:
+        if len(ballot) >= limit:
             break
         for index, at in _occurrences(key, whole_line, left, sections):
             if (index, at) in seen:
@@ -67,14 +53,10 @@ def find_drafts(prefix: str, suffix: str, sources: Sequence[str], hole: Hole, li
             matched = _matched(source, at, left, above)
             if matched < LEAST_CHARS:
                 continue
-            text, agrees = _continuation(source, at, right, below, hole)
-            if text.strip():
-                weight = VOTE_PER_CHAR ** min(matched, MOST_MATCHED) * FURTHER_SOURCE**index
-                ballot = ballots.setdefault(_SPACES.sub(" ", text.strip()), _Ballot(text))
-                ballot.matched = max(ballot.matched, matched)
-                ballot.votes += weight * (AGREEING if agrees else 1.0)
-    best = sorted(ballots.values(), key=lambda ballot: -ballot.votes)[:limit]
-    return tuple(Draft(ballot.text, ballot.matched) for ballot in best)
+            text, agrees = continuation(source, at, right, below, hole)
+            weight = VOTE_PER_CHAR ** min(matched, MOST_MATCHED) * FURTHER_SOURCE**index
+            ballot.vote(text, matched, weight * (AGREEING if agrees else 1.0))
+    return [Draft(text, copied=matched, share=share) for text, matched, share in ballot.best(limit)]
 
 
 def _sections(sources: Sequence[str]) -> list[_Section]:
@@ -88,18 +70,11 @@ def _sections(sources: Sequence[str]) -> list[_Section]:
     return found
 
 
-def _lines_above(prefix: str) -> list[str]:
-    """The last lines above the hole that are not blank, stripped, nearest first."""
-    whole = prefix[: len(prefix) - len(lines.last_line(prefix))]
-    stripped = (line.strip() for line in reversed(lines.split(whole[-600:])))
-    return [line for line in stripped if line][:LINES_ABOVE]
-
-
 def _keys(left: str, above: list[str], sections: list[_Section]) -> Iterator[tuple[str, bool]]:
     """What to search for, most telling first; True for a key that is the whole line above the hole's."""
     if above and len(above[0]) >= LEAST_CHARS:
         yield above[0], True
-    starts = [token.start() for token in _TOKEN.finditer(left)][-MOST_TOKENS:]
+    starts = [token.start() for token in TOKEN.finditer(left)][-MOST_TOKENS:]
     most = len(starts) - LEAST_TOKENS
     if most < 0 or not left:
         return
@@ -197,59 +172,3 @@ def _common_end(one: str, other: str) -> int:
         else:
             high = middle - 1
     return low
-
-
-def _continuation(source: str, at: int, right: str, below: str, hole: Hole) -> tuple[str, bool]:
-    """What follows `source[at]` as far as it fits into the hole, and whether the text then goes on as it does there."""
-    end = lines.LINE_END.search(source, at)
-    line_end = len(source) if end is None else end.start()
-    rest = source[at:line_end].rstrip()
-    if right and (hole.kind is not HoleKind.LINE or hole.closers):
-        stop, agrees = _stop(rest, right)
-        return (rest[:stop].rstrip() if stop > 0 else ""), agrees
-    if hole.max_lines == 1:
-        return rest, bool(below) and _next_line(source, line_end) == below
-    return _block(source, at, hole), False
-
-
-def _stop(rest: str, right: str) -> tuple[int, bool]:
-    """Where in `rest` the text right of the hole begins to match, or -1; and whether all of it does."""
-    if rest.endswith(right):
-        return len(rest) - len(right), True
-    first = _TOKEN.match(right)
-    if first is None:
-        return -1, False
-    depth = 0
-    for token in _TOKEN.finditer(rest):
-        mark = token.group()
-        if depth == 0 and mark == first.group():
-            return token.start(), False
-        if mark in "([{":
-            depth += 1
-        elif mark in ")]}":
-            depth -= 1
-            if depth < 0:
-                break
-    return -1, False
-
-
-def _block(source: str, at: int, hole: Hole) -> str:
-    """The lines from `source[at]` on that are no less indented than its own, with the hole's indentation instead."""
-    start = max(source.rfind("\n", 0, at), source.rfind("\r", 0, at)) + 1
-    indent = lines.indent_of(source[start:at])
-    taken: list[str] = []
-    for line in lines.split(source[at : at + 200 * hole.max_lines])[: hole.max_lines]:
-        if taken and line.strip() and not line.startswith(indent):
-            break
-        taken.append(line.rstrip() if not taken else (hole.indent + line[len(indent) :]).rstrip())
-    while taken and not taken[-1].strip():
-        taken.pop()
-    return "\n".join(taken)
-
-
-def _next_line(text: str, start: int) -> str:
-    """The first line after `start` that is not blank, stripped."""
-    for line in lines.split(text[start : start + 300])[1:]:
-        if line.strip():
-            return line.strip()
-    return ""

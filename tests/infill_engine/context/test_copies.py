@@ -2,15 +2,15 @@
 
 import pytest
 
-from infill_engine.context.retrieval import SEARCHED_CHARS, find_drafts
+from infill_engine.context.copies import SEARCHED_CHARS, find_copies
 from infill_engine.types import Draft, Hole, HoleKind
 
 LINE = Hole(HoleKind.LINE)
 
 
-def found(marked: str, hole: Hole, *others: str) -> tuple[Draft, ...]:
+def found(marked: str, hole: Hole, *others: str) -> list[Draft]:
     prefix, _, suffix = marked.partition("|")
-    return find_drafts(prefix, suffix, (prefix, suffix, *others), hole)
+    return find_copies(prefix, suffix, (prefix, suffix, *others), hole, limit=4)
 
 
 def check(marked: str, expected: list[str], hole: Hole = LINE, others: tuple[str, ...] = ()) -> None:
@@ -102,6 +102,6 @@ def test_drafts_differ_in_more_than_blanks_and_are_at_most_the_limit() -> None:
 
 def test_large_and_odd_sources() -> None:
     huge = "y" * SEARCHED_CHARS + "\ncall.far(1)\n" + "z = 1\n" * (SEARCHED_CHARS // 5)
-    assert found("call.|\n", LINE, huge) == ()  # beyond what is searched
+    assert found("call.|\n", LINE, huge) == []  # beyond what is searched
     assert found("call.|\n", LINE, "call.near(1)\n" + huge)[0].text == "near(1)"
-    assert found("call.|\n", LINE, "", "call.", "\r\r\n") == ()
+    assert found("call.|\n", LINE, "", "call.", "\r\r\n") == []

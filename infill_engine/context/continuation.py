@@ -1,0 +1,84 @@
+"""What stands around a hole, and how much of what follows a place elsewhere would fit into it."""
+
+import re
+
+from infill_engine import lines
+from infill_engine.types import Hole, HoleKind
+
+LINES_ABOVE = 3  # looked at beyond the hole's own line
+LOOKED_ABOVE = 600  # characters, for those lines
+LOOKED_BELOW = 300  # characters, for the next line that is not blank
+LINE_CHARS = 200  # taken for each line that a hole may have
+
+TOKEN = re.compile(r"\w+|[^\w\s]")
+
+
+def lines_above(prefix: str) -> list[str]:
+    """The last lines above the hole that are not blank, stripped, nearest first."""
+    whole = prefix[: len(prefix) - len(lines.last_line(prefix))]
+    stripped = (line.strip() for line in reversed(lines.split(whole[-LOOKED_ABOVE:])))
+    return [line for line in stripped if line][:LINES_ABOVE]
+
+
+def next_line(text: str, start: int) -> str:
+    """The first line after `start` that is not blank, stripped."""
+    for line in lines.split(text[start : start + LOOKED_BELOW])[1:]:
+        if line.strip():
+            return line.strip()
+    return ""
+
+
+def continuation(source: str, at: int, right: str, below: str, hole: Hole) -> tuple[str, bool]:
+    """What follows `source[at]` as far as it fits into the hole, and whether the text then goes on as it does there.
+
+    `right` is the rest of the hole's line, `below` the next line that is not blank, both stripped.
+    """
+    end = lines.LINE_END.search(source, at)
+    line_end = len(source) if end is None else end.start()
+    rest = source[at:line_end].rstrip()
+    if right and (hole.kind is not HoleKind.LINE or hole.closers):
+        stop, agrees = _stop(rest, right)
+        return (rest[:stop].rstrip() if stop > 0 else ""), agrees
+    if hole.max_lines == 1:
+        return rest, bool(below) and next_line(source, line_end) == below
+    return _block(source, at, hole), False
+
+
+def most_looked_at(hole: Hole) -> int:
+    """How many characters from `at` on `continuation` looks at, long lines aside."""
+    return LINE_CHARS * hole.max_lines + LOOKED_BELOW
+
+
+def _stop(rest: str, right: str) -> tuple[int, bool]:
+    """Where in `rest` the text right of the hole begins to match, or -1; and whether all of it does."""
+    if rest.endswith(right):
+        return len(rest) - len(right), True
+    first = TOKEN.match(right)
+    if first is None:
+        return -1, False
+    depth = 0
+    for token in TOKEN.finditer(rest):
+        mark = token.group()
+        if depth == 0 and mark == first.group():
+            return token.start(), False
+        if mark in "([{":
+            depth += 1
+        elif mark in ")]}":
+            depth -= 1
+            if depth < 0:
+                break
+    return -1, False
+
+
+def _block(source: str, at: int, hole: Hole) -> str:
+    """The lines from `source[at]` on that are no less indented than its own, with the hole's indentation instead."""
+    start = max(source.rfind("\n", 0, at), source.rfind("\r", 0, at)) + 1
+    indent = lines.indent_of(source[start:at])
+    taken: list[str] = []
+    for line in lines.split(source[at : at + LINE_CHARS * hole.max_lines])[: hole.max_lines]:
+        if taken and line.strip() and not line.startswith(indent):
+            break
+        taken.append(line.rstrip() if not taken else (hole.indent + line[len(indent) :]).rstrip())
+    while taken and not taken[-1].strip():
+        taken.pop()
+    return "\n".join(taken)

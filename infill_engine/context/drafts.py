@@ -1,0 +1,39 @@
+"""How text like that around the hole goes on elsewhere: what is copied as it stands, and what is carried over."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import chain, zip_longest
+
+from infill_engine.context.analogies import find_analogies
+from infill_engine.context.copies import find_copies
+from infill_engine.types import Draft, Hole
+
+MOST = 4  # of either kind
+
+
+def find_drafts(prefix: str, suffix: str, sources: Sequence[str], hole: Hole) -> tuple[Draft, ...]:
+    """Different drafts for the hole between `prefix` and `suffix`: the best copy, the best analogy, and so on.
+
+    `sources` are whole texts, nearest first: the text up to the cursor, that after it, then other files. The texts of
+    the drafts have LF line ends and begin at the cursor, so without its line's indentation.
+    """
+    copies = find_copies(prefix, suffix, sources, hole, MOST)
+    analogies = find_analogies(prefix, suffix, sources, hole, MOST)
+    taken_in_turn = chain.from_iterable(zip_longest(copies, analogies))
+    return _merged(draft for draft in taken_in_turn if draft is not None)
+
+
+def _merged(drafts: Iterable[Draft]) -> tuple[Draft, ...]:
+    """The drafts, those with equal texts as one."""
+    merged: dict[str, Draft] = {}
+    for draft in drafts:
+        text = draft.text.strip()
+        first = merged.setdefault(text, draft)
+        if first is not draft:
+            merged[text] = replace(
+                first,
+                copied=max(first.copied, draft.copied),
+                analogous=max(first.analogous, draft.analogous),
+                share=max(first.share, draft.share),
+            )
+    return tuple(merged.values())
