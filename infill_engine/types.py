@@ -20,7 +20,7 @@ class Source(StrEnum):
     """Where a candidate's text came from."""
 
     MODEL = "model"  # denoised from masks
-    RETRIEVAL = "retrieval"  # a copied continuation, as the model left it after re-masking
+    RETRIEVAL = "retrieval"  # a continuation found elsewhere, as the model left it after re-masking
     TYPED_THROUGH = "typed_through"  # the rest of an earlier candidate that the user has begun to type
 
 
