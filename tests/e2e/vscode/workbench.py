@@ -19,12 +19,30 @@ REPOSITORY = Path(__file__).parents[3]
 IMAGES = REPOSITORY / "editors" / "vscode" / "images"
 CURSOR = "│"
 WAIT = 40  # seconds after which a test has failed
+STEADY_LOOKS = 3  # that see the same, 50 ms apart
 
 _GHOST = """() => [...document.querySelectorAll('.monaco-editor [class*=ghost-text]')]
     .filter(element => !element.parentElement.closest('[class*=ghost-text]:not(.ghost-text-view-lines)'))
     .map(element => [element.getBoundingClientRect(), element.textContent.replaceAll('\\u00a0', ' ')])
     .sort(([one], [other]) => one.top - other.top || one.left - other.left)
     .map(([_, text]) => text)"""
+# Of the active editor: its text, the ghost text in it, whether that begins at the cursor.
+_SEEN = """() => {
+    const all = selector => [...document.querySelectorAll('.editor-instance ' + selector)]
+        .sort((one, other) => one.getBoundingClientRect().top - other.getBoundingClientRect().top);
+    const parts = (row, ghost) => [...row.querySelectorAll(':scope > span > span')]
+        .filter(part => ['ghost-text', 'ghost-text-decoration'].some(name => part.classList.contains(name)) === ghost);
+    const words = parts => parts.map(part => part.textContent.replaceAll('\\u00a0', ' ')).join('');
+    const rows = all('.view-lines > .view-line');
+    const begins = rows.map(row => parts(row, true)).find(parts => parts.length) ?? [];
+    const further = all('.view-zones .view-line').map(row => words(parts(row, true)));
+    const ghost = [words(begins), ...further].join('\\n');
+    const at = element => element?.getBoundingClientRect() ?? { left: -9, top: -9 };
+    const [place, cursor] = [at(begins[0]), at(all('.cursor')[0])];
+    const near = Math.abs(place.left - cursor.left) < 3 && Math.abs(place.top - cursor.top) < 9;
+    return { text: rows.map(row => words(parts(row, false))).join('\\n'), ghost, at_cursor: near };
+}"""
+_NOTE_KEYS = f"() => window.addEventListener('keydown', () => {{ window.seenAtKey = ({_SEEN})(); }}, true)"
 _PREVIEW = """() => [...document.querySelectorAll('.view-lines span')]
     .map(element => getComputedStyle(element, '::after').content)
     .filter(content => !['none', 'normal'].includes(content))
@@ -46,6 +64,15 @@ class Running:
     user_data: Path
     temporary: Path
     process: "subprocess.Popen[bytes]"
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the active editor shows, as far as it is on the screen. `at_cursor`: the ghost text begins there."""
+
+    text: str
+    ghost: str
+    at_cursor: bool
 
 
 class Workbench:
@@ -129,7 +156,7 @@ class Workbench:
         """Show a file with the cursor at a row and column, both from 1; where columns are shown, an emoji is one."""
         self.show(path, f":{row}:{column}")
         shown = f"Ln {row}, Col {shown_column or column}"
-        self.until(lambda: self.texts("[id='status.editor.selection']") == [shown], f"the cursor at {shown}")
+        self.until(lambda: self.cursor() == shown, f"the cursor at {shown}", self.cursor)
 
     def show(self, path: Path, place: str = "") -> None:
         """Show a file; `place` is ":row:column", or where the editor likes."""
@@ -179,6 +206,35 @@ class Workbench:
     def ghost(self) -> str:
         """The ghost text shown, "" for none."""
         return "".join(self.browser.call("evaluate", f"({_GHOST})()"))
+
+    def seen(self) -> Seen:
+        """What the active editor shows."""
+        return Seen(**self.browser.call("evaluate", f"({_SEEN})()"))
+
+    def note_keys(self) -> None:
+        """From now on note what the active editor shows when a key goes down."""
+        self.browser.call("evaluate", f"window.seenAtKey || ({_NOTE_KEYS})()")
+
+    def seen_at_key(self) -> Seen:
+        """What the active editor showed in the moment when the latest key went down."""
+        return Seen(**self.browser.call("evaluate", "window.seenAtKey"))
+
+    def steady(self) -> Seen:
+        """What the active editor shows, once that has stayed the same for a while and nothing is being computed."""
+        looks: list[Seen] = []
+
+        def settled() -> bool:
+            if "Filling in" in self.sentence():
+                looks.clear()
+            looks.append(self.seen())
+            return len(looks) > STEADY_LOOKS and len(set(looks[-STEADY_LOOKS:])) == 1
+
+        self.until(settled, "the editor to settle", lambda: looks[-STEADY_LOOKS:])
+        return looks[-1]
+
+    def cursor(self) -> str:
+        """The place of the cursor, as the status bar has it."""
+        return "".join(self.texts("[id='status.editor.selection']"))
 
     def rows(self) -> list[str]:
         """The rows of an open quick pick."""
