@@ -26,7 +26,7 @@ from infill_engine.sampler.denoise import Row, denoise
 from infill_engine.sampler.rules import rules_for
 from infill_engine.settings import EngineSettings, ModelSettings, SamplerSettings
 from infill_engine.types import Draft, Hole, HoleKind, InfillRequest
-from infill_engine.verify import default, diffusion_gemma, fim, masked
+from infill_engine.verify import default, diffusion_gemma, fim, masked, stable_diffcoder
 
 TOLERANCE = 1e-4  # of logits in float32, absolute and relative
 EXACT = ModelSettings(dtype="float32", prefix_tokens=128, suffix_tokens=128)
@@ -78,6 +78,12 @@ def _write_diffusion_gemma(folder: Path) -> Reference:
     return partial(diffusion_gemma.reference, network)
 
 
+def _write_stable_diffcoder(folder: Path) -> Reference:
+    network = stable_diffcoder.new_network()
+    stable_diffcoder.publish(network, folder)
+    return partial(stable_diffcoder.reference, network)
+
+
 MINIATURES: dict[str, Miniature] = {
     each.name: each
     for each in (
@@ -85,6 +91,7 @@ MINIATURES: dict[str, Miniature] = {
         *(Miniature(name, partial(_write_masked, name)) for name in masked.PUBLISHED),
         *(Miniature(name, partial(_write_fim, name)) for name in fim.PUBLISHED),
         Miniature("diffusion-gemma", _write_diffusion_gemma),
+        Miniature("stable-diffcoder", _write_stable_diffcoder),
     )
 }
 

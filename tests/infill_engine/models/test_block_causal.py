@@ -11,7 +11,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 from toy import PAIRS, answer, share_right, sides
-from transformers import LlamaConfig, LlamaForCausalLM
 
 from infill_engine import Deadline, Engine, InfillRequest
 from infill_engine.canvas.canvas import State, lay_out
@@ -23,57 +22,25 @@ from infill_engine.sampler.denoise import Row, denoise
 from infill_engine.sampler.rules import rules_for
 from infill_engine.settings import EngineSettings, ModelSettings, SamplerSettings
 from infill_engine.types import Draft, Hole, HoleKind
+from infill_engine.verify.stable_diffcoder import (
+    BLOCK,
+    CONFIG,
+    END,
+    MASK,
+    NAMES,
+    TOKENIZER,
+    new_network,
+    own_and_earlier_blocks,
+    prompt_of,
+    publish,
+    reference,
+)
 from infill_engine.verify.tiny import byte_level, ids_of, write
 
 EXACT = ModelSettings(dtype="float32")
 SOME_PAIRS = PAIRS[::5]
 TEXT = ("x = [1:", ":2]\nfor i in range(10):\n")
 LINE = Hole(HoleKind.LINE)
-MASK, BLOCK = 5, 4
-NAMES = ["<[end▁of▁sentence]>", "<[fim-suffix]>", "<[fim-prefix]>", "<[fim-middle]>"]
-TOKENIZER = byte_level(NAMES)
-END, SUFFIX, PREFIX, MIDDLE = (TOKENIZER.token_to_id(name) for name in NAMES)
-CONFIG = {
-    "model_type": "llama",
-    "architectures": ["StableDiffcoderForCausalLM"],
-    "auto_map": {"AutoModelForCausalLM": "modeling_stable_diffcoder.StableDiffcoderForCausalLM"},
-    "hidden_act": "silu",
-    "vocab_size": 280,
-    "hidden_size": 48,
-    "intermediate_size": 96,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "rope_theta": 5000.0,
-    "tie_word_embeddings": False,
-}
-
-
-def new_network() -> nn.Module:
-    torch.manual_seed(0)
-    fields = {name: value for name, value in CONFIG.items() if name not in ("architectures", "auto_map")}
-    return LlamaForCausalLM(LlamaConfig(**fields, initializer_range=0.2)).eval().requires_grad_(False)
-
-
-def blocks(length: int) -> Tensor:
-    """Every token sees its block and those before it, [1, 1, T, T]."""
-    block = torch.arange(length) // BLOCK
-    return (block[:, None] >= block)[None, None]
-
-
-def prompt_of(text: tuple[str, str]) -> list[int]:
-    before, behind = (ids_of(TOKENIZER, side) for side in text)
-    return [SUFFIX, *behind, PREFIX, *before, MIDDLE]
-
-
-def reference(network: Any, row: list[int], text: tuple[str, str]) -> Tensor:
-    """Logits of the slots of `row`: masks fill up its last block."""
-    prompt = prompt_of(text)
-    ids = [*prompt, *row, *[MASK] * (-(len(prompt) + len(row)) % BLOCK)]
-    logits = network(input_ids=torch.tensor([ids]), attention_mask=blocks(len(ids)), use_cache=False).logits[0]
-    found: Tensor = logits[len(prompt) : len(prompt) + len(row)]
-    found[:, END] = torch.logsumexp(found[:, [END, SUFFIX, PREFIX, MIDDLE]], -1)  # all of them end a text
-    return found
 
 
 def loaded(folder: Path) -> BlockCausalFamily:
@@ -89,7 +56,7 @@ def network() -> nn.Module:
 
 @pytest.fixture(scope="module")
 def family(network: nn.Module, tmp_path_factory: pytest.TempPathFactory) -> BlockCausalFamily:
-    return loaded(write(tmp_path_factory.mktemp("random") / "m", CONFIG, network, TOKENIZER))
+    return loaded(publish(network, tmp_path_factory.mktemp("random") / "m"))
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +80,7 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
         end = (block + 1) * BLOCK
         given = torch.where(masked, MASK, target)[:, :end]
         logits = network(
-            input_ids=given, attention_mask=blocks(end).expand(len(given), -1, -1, -1), use_cache=False
+            input_ids=given, attention_mask=own_and_earlier_blocks(end).expand(len(given), -1, -1, -1), use_cache=False
         ).logits
         loss = F.cross_entropy(logits.flatten(0, 1), torch.where(masked, target, -100)[:, :end].flatten())
         optimiser.zero_grad()
@@ -121,7 +88,7 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
         optimiser.step()
         schedule.step()
     network.eval().requires_grad_(False)
-    return write(tmp_path_factory.mktemp("planted") / "m", CONFIG, network, TOKENIZER)
+    return publish(network, tmp_path_factory.mktemp("planted") / "m")
 
 
 def predictions(family: BlockCausalFamily, rows: list[list[int]], text: tuple[str, str] = TEXT) -> Tensor:
