@@ -123,7 +123,7 @@ def _verify(options: argparse.Namespace) -> int:
             if console is not None:
                 sign = Text("ok    ", "green") if check.ok else Text("fail  ", "bold red")
                 console.print(
-                    sign.append(f"{check.family:<16}{check.name:<13}{check.detail}", "default"), soft_wrap=True
+                    sign.append(f"{check.family:<18}{check.name:<13}{check.detail}", "default"), soft_wrap=True
                 )
     ok = all(check.ok for check in found)
     if console is None:
