@@ -12,6 +12,7 @@ from stand_in import log_of, program, starts
 from workbench import Workbench
 
 AUTOMATIC = 2  # the trigger kind of an inline completion that nobody has asked for
+OPENED = "textDocument/didOpen"
 
 
 @pytest.fixture(scope="module")
@@ -83,6 +84,25 @@ def test_what_is_typed_before_the_model_is_ready(bare: Workbench, scratch: Path)
         bare.until(lambda: "Device    cpu" in bare.text(), "the status", bare.text)
         assert asked(server) == ([AUTOMATIC] * 2 if wanted else [])
     bare.prefer({})
+
+
+def test_a_document_that_is_only_virtual_is_left_alone(bare: Workbench, scratch: Path) -> None:
+    server = program(scratch / "virtual", says="virtual")
+    bare.configure(serverPath=server)
+    path = bare.open("real.py", "x =│\n")
+    bare.wait_for_model("virtual")
+    bare.command("Infill: Show Log")
+    bare.until(lambda: '"output:" document' in bare.sentence(), "the log to be left alone", bare.sentence)
+    bare.command("Infill: Pick Candidate")
+    bare.wait_for_message('this is a "output:" document')
+    bare.press("Control+j")  # closes it
+    bare.go_to(path, 1, 4)
+    bare.wait_for_model("virtual")
+    bare.type_text(" ")
+    bare.wait_for_ghost("virtual")
+    opened = [message["params"]["textDocument"]["uri"] for message in log_of(server) if message.get("method") == OPENED]
+    assert path.as_uri() in opened
+    assert all(uri.startswith("file:") for uri in opened)
 
 
 def test_an_older_server_is_used_and_told_of(bare: Workbench, scratch: Path) -> None:
