@@ -50,6 +50,7 @@ _PREVIEW = """() => [...document.querySelectorAll('.view-lines span')]
 _MOVING = """() => document.getAnimations().filter(animation => animation.playState === 'running'
     && animation.effect.getComputedTiming().iterations !== Infinity).length"""
 _TAB = "() => document.querySelector('.tab.active')?.dataset.resourceName ?? ''"
+_FOCUSED = ".quick-input-list .monaco-list-row.focused .label-name"
 _TEXTS = """selector => [...document.querySelectorAll(selector)]
     .map(element => element.textContent.replaceAll('\\u00a0', ' '))"""
 
@@ -185,8 +186,10 @@ class Workbench:
     def command(self, title: str) -> None:
         """Run a command from the palette."""
         self.press("F1")
+        self.until(lambda: bool(self.rows()), "the palette")
         self.type_text(title)
-        self.until(lambda: any(title in row for row in self.rows()), f"the command {title}")
+        # Commands that were used before are in the list from the beginning; Enter runs the one that has the focus.
+        self.until(lambda: self.texts(_FOCUSED)[:1] in ([title], [f"{title}..."]), f"the command {title}", self.rows)
         self.press("Enter")
 
     def press(self, *keys: str) -> None:
