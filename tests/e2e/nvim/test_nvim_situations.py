@@ -295,6 +295,7 @@ def test_a_server_that_has_not_answered_ends_with_the_editor(start: Start) -> No
     with start({"cmd": [sys.executable, "-c", "import time; time.sleep(3600)"]}) as nvim:
         nvim.command(f"edit {nvim.write('x = ', 'one.py')}")
         servers = nvim.until(hanging)
+        assert nvim.lua("return require('infill.status').lines()") == ["infill is starting"]
     end = time.monotonic() + WAIT
     while any(runs(server, "time.sleep(3600)") for server in servers):
         assert time.monotonic() < end, "the server outlives the editor"

@@ -155,12 +155,25 @@ function M.started(config)
   })
 end
 
+--- Whether a server has been started and has not answered yet.
+---@return boolean
+function M.starting()
+  return #M._silent() > 0
+end
+
+---@return vim.lsp.Client[]
+function M._silent()
+  return vim.tbl_filter(function(client)
+    return not client.initialized
+  end, vim.lsp.get_clients({ name = NAME, _uninitialized = true }))
+end
+
 --- Ends a server that has not answered yet; whether it was one.
 ---@param config vim.lsp.ClientConfig
 ---@return boolean
 function M._end_silent(config)
-  for _, client in ipairs(vim.lsp.get_clients({ name = NAME, _uninitialized = true })) do
-    if client.config == config and not client.initialized then
+  for _, client in ipairs(M._silent()) do
+    if client.config == config then
       client:stop(true)
       return true
     end

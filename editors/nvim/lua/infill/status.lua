@@ -121,6 +121,9 @@ function M.lines(bufnr)
   local status = M.of(bufnr)
   if not status then
     local server = require('infill.server')
+    if server.attachable(bufnr or 0) and server.starting() then
+      return { 'infill is starting' }
+    end
     return { server.missing() or 'infill does not serve this buffer: no file that can be changed, or not enabled' }
   end
   local lines = { M.text(bufnr) }
