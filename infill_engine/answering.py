@@ -58,7 +58,7 @@ class Answering:
             answer, final = self._fresh(request, deadline, guess)
             if final and answer.reason not in (Reason.CANCELLED, Reason.DEADLINE):
                 self.answers.put(request, answer)
-        return replace(answer, elapsed_ms=since(started))
+        return replace(answer, elapsed_ms=since(started), show_from=self._calibration.show_from)
 
     def fresh(self, request: InfillRequest, deadline: Deadline, guess: Guesser) -> Answer:
         """The answer computed now, and not kept."""

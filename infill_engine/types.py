@@ -125,7 +125,10 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """All that is known after a request: candidates best first, or the reason there are none."""
+    """All that is known after a request: candidates best first, or the reason there are none.
+
+    `show_from` is the least confidence of the best of them at which the model's makers would show them unasked.
+    """
 
     candidates: tuple[Candidate, ...] = ()
     reason: Reason | None = None
@@ -134,4 +137,5 @@ class Answer:
     elapsed_ms: float = 0.0
     cached: bool = False
     unread: bool = False  # the model had no time to read all of the text around the hole
+    show_from: float = 0.0
     trouble: str = ""  # what the user should know and can mend; the candidates are what could be had in spite of it

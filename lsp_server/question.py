@@ -47,13 +47,13 @@ async def put(
     pose: Callable[[Snapshot], Question],
     *,
     invoked: bool,
-    threshold: float,
+    threshold: float | None,
     on_sketch: OnSketch | None = None,
 ) -> Reply:
     """Ask what `pose` makes of the document as it is now. Returns by the deadline and raises nothing.
 
     `invoked`: the user has asked for it, and sees it when it takes long. `threshold` is the least confidence of the
-    best candidate.
+    best candidate; None stands for the model's own.
     """
     began = arrived()
     due = began + session.settings.budget_ms / 1000 - REPLY_SECONDS
@@ -115,10 +115,11 @@ def instead_of(
     return Question(request, start, end, selected)
 
 
-def _above(answer: Answer, threshold: float) -> Answer:
+def _above(answer: Answer, threshold: float | None) -> Answer:
     """All candidates or none: an editor that asks again explicitly must get the same ones first."""
     if not answer.candidates:
         return answer if answer.reason is not None else replace(answer, reason=Reason.BLANK)
-    if max(candidate.confidence for candidate in answer.candidates) < threshold:
+    least = answer.show_from if threshold is None else threshold
+    if max(candidate.confidence for candidate in answer.candidates) < least:
         return Answer(reason=Reason.LOW_CONFIDENCE)
     return answer

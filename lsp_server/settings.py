@@ -80,16 +80,16 @@ class ServerSettings:
 
     `languages` says yes or no by LSP language identifier; "*" is for those not named. `excludes` are patterns in
     .gitignore syntax, matched against paths inside the workspace. `show_threshold` is the least confidence, 0 to 1, of
-    the best candidate that is shown without being asked for. `search_project` looks for text like that around the
-    cursor in files of the workspace that are not open, too. `completion_fallback` is read when a client introduces
-    itself; later it can only be switched off.
+    the best candidate that is shown without being asked for; None stands for the model's own. `search_project` looks
+    for text like that around the cursor in files of the workspace that are not open, too. `completion_fallback` is
+    read when a client introduces itself; later it can only be switched off.
     """
 
     enable: bool = True
     languages: Mapping[str, bool] = field(default_factory=lambda: {"*": True})
     budget_ms: int = 150
     candidates: int = 4
-    show_threshold: float = 0.1
+    show_threshold: float | None = None
     excludes: tuple[str, ...] = DEFAULT_EXCLUDES
     search_project: bool = True
     completion_fallback: Fallback = Fallback.AUTO
@@ -185,7 +185,9 @@ def _whole(least: int, most: int) -> Callable[[object], int]:
     return read
 
 
-def _share(value: object) -> float:
+def _share(value: object) -> float | None:
+    if value is None:
+        return None
     number = _number(value)
     if not 0 <= number <= 1:
         raise ValueError
@@ -208,7 +210,7 @@ _READERS: dict[str, tuple[str, str, Callable[[object], object]]] = {
     ),
     "budgetMs": ("budget_ms", "a whole number of milliseconds from 10 to 60000", _whole(10, 60_000)),
     "candidates": ("candidates", f"a whole number from 1 to {MOST_CANDIDATES}", _whole(1, MOST_CANDIDATES)),
-    "showThreshold": ("show_threshold", "a number from 0 to 1", _share),
+    "showThreshold": ("show_threshold", "a number from 0 to 1, or null for the model's own", _share),
     "excludes": ("excludes", "a list of patterns in .gitignore syntax", _strings),
     "searchProject": ("search_project", "true or false", _boolean),
     "completionFallback": ("completion_fallback", '"auto", true or false', _fallback),

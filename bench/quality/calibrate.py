@@ -4,16 +4,16 @@
 
 A logistic regression, by Newton's method, on everything the engine weighed (not only what it showed): was the guess
 the gold text, or, for a partial one, at least the first half of it? Fitted on the results of some packages, reported
-on those of others. Laid beside a model's weights, the file is what the engine uses for that model. With it comes the least
-confidence from which on so many of the first candidates that are shown are right as --precision asks for: the default
-of the server's show threshold.
+on those of others. With them comes the least confidence from which on so many of the first candidates are right as
+--precision asks for: from there on they are shown unasked. Laid beside a model's weights, the file is what the engine
+uses for that model.
 """
 
 import argparse
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from bench.quality import metrics
 from bench.quality.outcomes import Outcome, read_outcomes
 from infill_engine.errors import InfillError, InputError
-from infill_engine.rank import BREAKS, Calibration, Features
+from infill_engine.rank import Calibration, Features, brokenness
 
 Floats = NDArray[np.float64]
 NAMES = tuple(field.name for field in fields(Features))
@@ -63,6 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "fitted": worth(fitted, guesses_of(reporting)),
             "gate": {"threshold": threshold, **shown(fitted, guesses_of(reporting), threshold)},
         }
+        fitted = replace(fitted, show_from=threshold)
     except InfillError as fault:
         print(fault, file=sys.stderr)
         return 2
@@ -158,11 +159,11 @@ def shown(calibration: Calibration, guesses: Guesses, threshold: float) -> dict[
 
 def _firsts(probability: Floats, guesses: Guesses) -> list[int]:
     """Each hole's first guess as the engine ranks them."""
-    breaks = guesses.features[:, NAMES.index("new_faults")] >= BREAKS
+    broken = [brokenness(faults) for faults in guesses.features[:, NAMES.index("new_faults")]]
     firsts = []
     for number in np.unique(guesses.hole):
         members = np.flatnonzero(guesses.hole == number)
-        firsts.append(int(min(members, key=lambda member: (breaks[member], -probability[member]))))
+        firsts.append(int(min(members, key=lambda member: (broken[member], -probability[member]))))
     return firsts
 
 

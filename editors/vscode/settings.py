@@ -22,7 +22,8 @@ SENTENCES = {
     "*Infill: Toggle for Language* changes this.",
     "budgetMs": "Milliseconds from a keystroke to the answer. What is not finished by then is not shown.",
     "candidates": "How many candidates to offer at most.",
-    "showThreshold": "The least confidence that the best candidate must have to be shown unasked, from 0 to 1. "
+    "showThreshold": "The least confidence that the best candidate must have to be shown unasked, from 0 to 1; "
+    "`null` is the model's own. "
     "*Infill: Trigger* and *Infill: Pick Candidate* show less certain ones as well.",
     "excludes": "Files whose text the model never reads, as patterns in `.gitignore` syntax.",
     "searchProject": "Look for text like that around the cursor in files of the workspace that are not open, too.",
@@ -73,11 +74,11 @@ def _described(key: str, default: object, expected: str, order: int) -> dict[str
     scope = "machine" if key in OF_THE_USER_ALONE else "window"
     schema: dict[str, Any] = {"order": order, "scope": scope}
     sentence = SENTENCES.get(key, f"Expected: {expected}.")
+    bounds = _BOUNDS.search(expected)
     if isinstance(default, bool):
         schema["type"] = "boolean"
-    elif isinstance(default, int | float):
-        schema["type"] = "integer" if isinstance(default, int) else "number"
-        bounds = _BOUNDS.search(expected)
+    elif isinstance(default, int | float) or default is None:
+        schema["type"] = ["number", "null"] if default is None else "integer" if isinstance(default, int) else "number"
         if bounds:
             schema["minimum"], schema["maximum"] = int(bounds[1]), int(bounds[2])
     elif isinstance(default, StrEnum):

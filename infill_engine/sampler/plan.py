@@ -9,7 +9,7 @@ from infill_engine.models.base import Context, Continuation, ModelFamily, Order,
 from infill_engine.sampler.denoise import Row
 from infill_engine.types import Draft
 
-DRAFT_ROWS = 4
+DRAFT_ROWS = 2
 DRAFT_LENGTH_LOGPROB = -0.7  # a copy brings its own length: no head is asked, about every other one is right
 WORTHWHILE_STEPS = 3  # a canvas so wide that fewer fit the budget is narrowed
 

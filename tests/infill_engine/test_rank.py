@@ -107,3 +107,8 @@ def test_weights_survive_the_way_through_json() -> None:
 def test_damaged_weights_are_refused_with_a_remedy(text: str) -> None:
     with pytest.raises(ModelDamagedError, match="Fetch the model again"):
         Calibration.from_json(text)
+
+
+def test_a_text_with_a_fault_is_left_out_beside_one_without() -> None:
+    """Even where the surroundings have faults of their own, and each new one counts for less."""
+    check("def f(:\n    x = |\n", [guess("a", -1.0), guess("b(", -0.1)], ["a"])

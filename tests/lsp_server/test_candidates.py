@@ -157,7 +157,7 @@ async def test_the_canvas_is_shown_while_it_is_denoised_to_whoever_asked() -> No
     script = {**SCRIPT, "steps": 3, "step_ms": 30}
     async with editor(VSCODE, script, options={"budgetMs": 5000, "candidates": 2}) as made:
         await made.ready()
-        uri = made.open("a = 1\nslowly = │\n")
+        uri = made.open("import a\nslowly = │\n")
         assert texts(await made.candidates(uri, partialResultToken="seen")) == ["né()"]
         steps = made.sketches["seen"]
         assert [value["step"] for value in steps] == list(range(len(steps)))

@@ -19,6 +19,7 @@ GOOD = [
     ({"budgetMs": 80}, ServerSettings(budget_ms=80)),
     ({"budgetMs": 80.0}, ServerSettings(budget_ms=80)),
     ({"candidates": 1, "showThreshold": 1}, ServerSettings(candidates=1, show_threshold=1.0)),
+    ({"showThreshold": None}, ServerSettings()),
     ({"languages": ["python"]}, ServerSettings(languages={"*": False, "python": True})),
     ({"languages": {"markdown": False}}, ServerSettings(languages={"*": True, "markdown": False})),
     ({"excludes": []}, ServerSettings(excludes=())),
