@@ -73,7 +73,7 @@ class Calibration:
     agreement: float = 1.2
     tokens: float = -0.25
     characters: float = 0.0
-    unknown: float = -0.5
+    unknown: float = 0.0
     partial: float = -0.6
     written: float = 0.3
     fluency: float = 0.4

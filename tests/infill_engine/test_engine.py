@@ -1,6 +1,7 @@
 """The whole way of one request, with a scripted family and with a tiny real network."""
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -179,3 +180,12 @@ def test_without_time_to_read_the_copies_are_the_answer(model_folder: Path) -> N
     assert answer.unread
     assert answer.candidates[0].text == "compute(7)"
     assert {candidate.source for candidate in answer.candidates} == {Source.RETRIEVAL}
+
+
+def test_the_model_says_from_where_on_it_is_shown(model_folder: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    shutil.copytree(model_folder, folder)
+    (folder / "calibration.json").write_text(Calibration(show_from=0.77).to_json())
+    request = InfillRequest("x = ", "\n")
+    engine = _real(folder)
+    assert [engine.answer(request, soon()).show_from for _ in range(2)] == [0.77, 0.77]  # the second is a kept one

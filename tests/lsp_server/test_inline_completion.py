@@ -1,6 +1,7 @@
 """What the handler does with an answer, whatever happened while it waited."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 from lsprotocol import types
@@ -12,8 +13,8 @@ from lsp_server.server import create_server
 from lsp_server.session import Session
 
 URI = "file:///w/a.py"
-GOOD = Answer((Candidate("1", 0.9), Candidate("2", 0.01)))
-WEAK = Answer((Candidate("1", 0.05), Candidate("2", 0.01)))
+GOOD = Answer((Candidate("1", 0.9), Candidate("2", 0.01)), show_from=0.5)
+WEAK = Answer((Candidate("1", 0.4), Candidate("2", 0.01)), show_from=0.5)
 AUTOMATIC, INVOKED = types.InlineCompletionTriggerKind.Automatic, types.InlineCompletionTriggerKind.Invoked
 
 
@@ -61,6 +62,13 @@ ANSWERS = [
 @pytest.mark.parametrize(("answer", "kind", "expected"), ANSWERS)
 async def test_replies(answer: object, kind: types.InlineCompletionTriggerKind, expected: list[str] | None) -> None:
     assert await texts(session_that_answers(answer), kind) == expected
+
+
+@pytest.mark.parametrize(("threshold", "shown"), [(0.39, ["1", "2"]), (0.41, [])])
+async def test_a_threshold_of_the_users_holds_instead_of_the_models(threshold: float, shown: list[str]) -> None:
+    session = session_that_answers(WEAK)
+    session.settings = replace(session.settings, show_threshold=threshold)
+    assert await texts(session) == shown
 
 
 MEANWHILE = {

@@ -61,7 +61,7 @@ async def test_neovim_speaks_bytes_and_gets_several_candidates_unasked(neovim: E
 async def test_neovim_types_without_ever_cancelling(neovim: Editor) -> None:
     uri = neovim.open("│\nrest()\n", "file:///project/burst.py")
     asked = []
-    for character in "value = x\nx = ":
+    for character in "value(x)\nx = ":
         neovim.type(uri, character)
         asked.append(neovim.request(uri))
     results = await asyncio.wait_for(asyncio.gather(*asked), 30)
@@ -103,10 +103,10 @@ async def test_after_an_undo_only_an_explicit_request_is_answered(neovim: Editor
 
 
 async def test_lines_end_where_the_protocol_says(neovim: Editor) -> None:
-    uri = neovim.open("a = '\x0c\u2028'\nb = '\x85'\nx = │\nrest\n", "file:///project/odd.py")
+    uri = neovim.open("f('\x0c\u2028')\ng('\x85')\nx = │\nrest\n", "file:///project/odd.py")
     assert await neovim.ask(uri) == ["alpha(1)", "beta(2)"]
-    uri = neovim.open("a = 1\r\nb = 2\rx = │\r\nrest\r\n", "file:///project/crlf.py")
-    neovim.texts[uri] = "a = 1\nb = 2\nx = │\nrest\n"  # for counting rows
+    uri = neovim.open("f(1)\r\ng(2)\rx = │\r\nrest\r\n", "file:///project/crlf.py")
+    neovim.texts[uri] = "f(1)\ng(2)\nx = │\nrest\n"  # for counting rows
     assert await neovim.ask(uri) == ["alpha(1)", "beta(2)"]
 
 
