@@ -116,10 +116,11 @@ def test_an_older_server_is_used_and_told_of(bare: Workbench, scratch: Path) -> 
     bare.press("Control+Alt+Enter")
     bare.until(lambda: bare.preview() == "older", "a preview", bare.preview)
     bare.press("Escape")
+    bare.until(lambda: not bare.rows() and bare.preview() == "", "the list to close", bare.preview)
     for _ in "wrong":
         bare.press("Shift+ArrowRight")
     bare.press("Control+Alt+Enter")
-    bare.until(lambda: bare.preview() == "older", "a preview", bare.preview)
+    bare.until(lambda: bool(bare.rows()) and bare.preview() == "older", "a preview", bare.preview)
     bare.press("Enter")
     bare.until(lambda: "older" in bare.text(), "the choice in the text", bare.text)
     assert bare.saved(path) == b"f(older)\n"
