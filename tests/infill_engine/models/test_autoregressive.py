@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
-from toy import PAIRS, answer, learn_to_continue, share_right, sides
+from toy import LANGUAGE, PAIRS, answer, learn_to_continue, share_right, sides
 
 from infill_engine import Deadline, Engine, InfillRequest, Source
 from infill_engine.canvas.canvas import State, lay_out
@@ -203,13 +203,13 @@ def test_the_whole_engine_answers_with_it(name: str, planted: Callable[[str], Pa
     engines = [Engine.load(str(folder), device="cpu", settings=short) for _ in range(2)]
 
     def first_candidate(before: str, behind: str) -> str | None:
-        found = engines[0].infill(InfillRequest(before, behind, drafts=()), Deadline.after_ms(60_000))
+        found = engines[0].infill(InfillRequest(before, behind, LANGUAGE, drafts=()), Deadline.after_ms(60_000))
         return found[0].text if found else None
 
     assert share_right(first_candidate, SOME_PAIRS) >= 0.95
     left, right = SOME_PAIRS[1]
     drafts = (Draft(answer(left, right), 5), Draft("zz", 4))
-    request = InfillRequest(*sides(left, right), drafts=drafts)
+    request = InfillRequest(*sides(left, right), LANGUAGE, drafts=drafts)
     answers = [each.infill(request, Deadline.after_ms(60_000)) for each in engines]
     assert [candidate.text for candidate in answers[0]] == [candidate.text for candidate in answers[1]]
     assert answers[0][0].text == answer(left, right)

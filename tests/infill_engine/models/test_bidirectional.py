@@ -11,7 +11,7 @@ import pytest
 import torch
 from conftest import Publish, trained
 from torch import Tensor, nn
-from toy import PAIRS, answer, share_right, sides
+from toy import LANGUAGE, PAIRS, answer, share_right, sides
 
 from infill_engine import Deadline, Engine, InfillRequest
 from infill_engine.canvas.canvas import State, lay_out
@@ -173,7 +173,7 @@ def engine(folder: Path, settings: ModelSettings = EXACT) -> Engine:
 
 
 def first_candidate(engine: Engine, before: str, behind: str) -> str | None:
-    found = engine.infill(InfillRequest(before, behind, drafts=()), Deadline.after_ms(60_000))
+    found = engine.infill(InfillRequest(before, behind, LANGUAGE, drafts=()), Deadline.after_ms(60_000))
     return found[0].text if found else None
 
 
@@ -181,7 +181,7 @@ def first_candidate(engine: Engine, before: str, behind: str) -> str | None:
 def test_the_whole_engine_answers_with_it(name: str, planted: Callable[[str], Path]) -> None:
     engines = [engine(planted(name)) for _ in range(2)]
     assert share_right(partial(first_candidate, engines[0]), SOME_PAIRS) >= 0.95
-    requests = [InfillRequest(*sides(*pair), drafts=(Draft("kx", 5),)) for pair in SOME_PAIRS[:4]]
+    requests = [InfillRequest(*sides(*pair), LANGUAGE, drafts=(Draft("kx", 5),)) for pair in SOME_PAIRS[:4]]
     answers = [[each.infill(request, Deadline.after_ms(60_000)) for request in requests] for each in engines]
     assert answers[0] == answers[1]
 

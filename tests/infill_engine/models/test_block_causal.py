@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
-from toy import PAIRS, answer, share_right, sides
+from toy import LANGUAGE, PAIRS, answer, share_right, sides
 
 from infill_engine import Deadline, Engine, InfillRequest
 from infill_engine.canvas.canvas import State, lay_out
@@ -166,7 +166,7 @@ def test_the_planted_task_is_solved_and_only_with_the_right_blocks_and_shift(
 def test_the_whole_engine_answers_with_it(planted: Path) -> None:
     settings = EngineSettings(model=ModelSettings(dtype="float32", prefix_tokens=64, suffix_tokens=64))
     engines = [Engine.load(str(planted), device="cpu", settings=settings) for _ in range(2)]
-    requests = [InfillRequest(*sides(*pair), drafts=(Draft("kx", 5),)) for pair in SOME_PAIRS]
+    requests = [InfillRequest(*sides(*pair), LANGUAGE, drafts=(Draft("kx", 5),)) for pair in SOME_PAIRS]
     answers = [[each.infill(request, Deadline.after_ms(60_000)) for request in requests] for each in engines]
     assert answers[0] == answers[1]
     texts = [{candidate.text for candidate in found} for found in answers[0]]

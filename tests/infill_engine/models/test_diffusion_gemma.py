@@ -13,7 +13,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
-from toy import PAIRS, answer, share_right, sides
+from toy import LANGUAGE, PAIRS, answer, share_right, sides
 from transformers import DynamicCache
 
 from infill_engine import Deadline, Engine, InfillRequest
@@ -282,12 +282,12 @@ def engine(folder: Path) -> Engine:
 
 def test_the_whole_engine_answers_with_it(planted: Path) -> None:
     engines = [engine(planted) for _ in range(2)]
-    requests = [InfillRequest(*sides(*pair), drafts=(Draft("kx", 5),)) for pair in SOME_PAIRS[:3]]
+    requests = [InfillRequest(*sides(*pair), LANGUAGE, drafts=(Draft("kx", 5),)) for pair in SOME_PAIRS[:3]]
     answers = [[each.infill(request, Deadline.after_ms(60_000)) for request in requests] for each in engines]
     assert answers[0] == answers[1]
 
     def first(before: str, behind: str) -> str | None:
-        request = InfillRequest(before, behind, drafts=(), hole=Hole(HoleKind.EXPRESSION))
+        request = InfillRequest(before, behind, LANGUAGE, drafts=(), hole=Hole(HoleKind.EXPRESSION))
         found = engines[0].infill(request, Deadline.after_ms(60_000))
         return found[0].text if found else None
 

@@ -18,6 +18,7 @@ from torch.nn import functional as F  # noqa: N812
 
 from infill_engine.verify.tiny import backwards_only, everything, ids_of
 
+LANGUAGE = "toy"  # of no grammar: what is no fault here would be one in another language
 LEFT, RIGHT = "abcdefgh", "stuvwxyz"
 PAIRS = list(itertools.product(range(8), range(8)))
 LENGTHS = (1, 2, 4)  # of the holes in training
