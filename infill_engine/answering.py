@@ -75,7 +75,7 @@ class Answering:
         if deadline.cancelled():
             return replace(answer, reason=Reason.CANCELLED), False
         began = monotonic()
-        candidates = rank(_cleaned(found.guesses or [], request, hole), request, hole, self._calibration)
+        candidates = rank(cleaned(found.guesses or [], request, hole), request, hole, self._calibration)
         self._reserve.observe(since(began))
         reason = None if candidates else Reason.DEADLINE if found.guesses is None else Reason.BLANK
         return replace(answer, candidates=candidates, reason=reason), found.final
@@ -97,6 +97,7 @@ def _drafts(request: InfillRequest, hole: Hole) -> tuple[Draft, ...]:
     return find_drafts(request.prefix, request.suffix, (request.prefix, request.suffix), hole)
 
 
-def _cleaned(guesses: list[Guess], request: InfillRequest, hole: Hole) -> list[Guess]:
+def cleaned(guesses: list[Guess], request: InfillRequest, hole: Hole) -> list[Guess]:
+    """The guesses as they would be inserted; those of which nothing is left are left out."""
     texts = ((guess, clean(guess.text, request, hole)) for guess in guesses)
     return [replace(guess, text=text) for guess, text in texts if text is not None]

@@ -19,7 +19,12 @@ def first_line(text: str) -> str:
 
 def last_line(text: str) -> str:
     """What stands after the last line end."""
-    return text[max(text.rfind("\n"), text.rfind("\r")) + 1 :]
+    return text[start_of(text, len(text)) :]
+
+
+def start_of(text: str, at: int) -> int:
+    """Where the line begins that `text[:at]` ends in."""
+    return max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1
 
 
 def indent_of(line: str) -> str:

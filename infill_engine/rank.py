@@ -7,7 +7,7 @@ from collections.abc import Sequence, Set
 from dataclasses import asdict, dataclass, fields
 
 from infill_engine import syntax
-from infill_engine.context.outline import is_name
+from infill_engine.context.outline import WORD, names_in
 from infill_engine.errors import ModelDamagedError
 from infill_engine.types import Candidate, Guess, Hole, HoleKind, InfillRequest, Source
 
@@ -16,7 +16,6 @@ MOST_FAULTS = 3.0  # more new faults than this make no difference
 BREAKS = 1.0  # new faults, for each one that is there anyway and one more, from which on a text counts as broken
 
 _SPACES = re.compile(r"\s+")
-_WORD = re.compile(r"\w+")
 _HEADER = re.compile(r"^[ \t]*(?:async def|def|class|@|from|import|func|fn|function)\b.*", re.MULTILINE)
 
 
@@ -152,7 +151,7 @@ def evidence(guesses: Sequence[Guess], request: InfillRequest, hole: Hole) -> li
     """Each distinct text of `guesses`, cleaned ones, by its best guess, with what its confidence is computed from."""
     groups = _same_texts(guesses)
     faults = _new_faults([group[0].text for group in groups], request)
-    around = frozenset(_WORD.findall(request.prefix)) | frozenset(_WORD.findall(request.suffix))
+    around = frozenset(WORD.findall(request.prefix)) | frozenset(WORD.findall(request.suffix))
     return [(group[0], _features(group, new, hole, around)) for group, new in zip(groups, faults, strict=True)]
 
 
@@ -164,7 +163,7 @@ def _features(group: Sequence[Guess], new_faults: float, hole: Hole, around: Set
     copied = max((draft.copied for draft in drafts), default=0)
     analogous = max((draft.analogous for draft in drafts), default=0)
     fluencies = [guess.fluency for guess in group if guess.fluency is not None]
-    names = [word for word in _WORD.findall(best.text) if is_name(word)]
+    names = names_in(best.text)
     return Features(
         mean_logprob=max(best.mean_logprob, -20.0),
         min_logprob=max(best.min_logprob, -20.0),

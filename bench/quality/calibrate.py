@@ -54,14 +54,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         shared = {outcome.cluster for outcome in fitting} & {outcome.cluster for outcome in reporting}
         if shared:
             raise InputError(f"fitted and judged on the same packages, {', '.join(sorted(shared))}: take others")
-        fitted = fit(guesses_of(fitting))
-        threshold = gate(fitted, guesses_of(fitting), options.precision)
+        fitted_on, reported_on = guesses_of(fitting), guesses_of(reporting)
+        fitted = fit(fitted_on)
+        threshold = gate(fitted, fitted_on, options.precision)
         result = {
             "fitted_on": len(fitting),
             "reported_on": len(reporting),
-            "built_in": worth(Calibration(), guesses_of(reporting)),
-            "fitted": worth(fitted, guesses_of(reporting)),
-            "gate": {"threshold": threshold, **shown(fitted, guesses_of(reporting), threshold)},
+            "built_in": worth(Calibration(), reported_on),
+            "fitted": worth(fitted, reported_on),
+            "gate": {"threshold": threshold, **shown(fitted, reported_on, threshold)},
         }
         fitted = replace(fitted, show_from=threshold)
     except InfillError as fault:

@@ -14,6 +14,7 @@ from bench.quality.decode import Generated, generate
 from bench.quality.holes import Task
 from bench.quality.ngram import ORDER, NgramModel, NgramTable, count
 from bench.quality.prefix import PrefixReader
+from infill_engine.answering import cleaned
 from infill_engine.cache.answers import AnswerCache
 from infill_engine.deadline import Deadline
 from infill_engine.engine import Engine
@@ -166,13 +167,11 @@ class EngineSystem:
         )
 
 
-def _weighed(guesses: Sequence[Guess], request: InfillRequest) -> tuple[dict[str, Any], ...]:
+def _weighed(guesses: list[Guess], request: InfillRequest) -> tuple[dict[str, Any], ...]:
     """Every distinct cleaned text with its features."""
     hole = request.hole
     assert hole is not None
-    cleaned = ((guess, clean(guess.text, request, hole)) for guess in guesses)
-    kept = [replace(guess, text=text) for guess, text in cleaned if text is not None]
-    weighed = evidence(kept, request, hole)
+    weighed = evidence(cleaned(guesses, request, hole), request, hole)
     return tuple({"text": guess.text, "features": asdict(features)} for guess, features in weighed)
 
 

@@ -13,8 +13,8 @@ from itertools import islice
 
 from infill_engine import lines
 from infill_engine.context.ballot import Ballot
-from infill_engine.context.continuation import TOKEN, continuation, lines_above, most_looked_at, next_line
-from infill_engine.context.outline import Outline, is_name, outline, shape_of
+from infill_engine.context.continuation import TOKEN, Surroundings, continuation, most_looked_at
+from infill_engine.context.outline import WORD, Outline, is_name, names_in, outline, shape_of
 from infill_engine.types import Draft, Hole
 
 ABOVE_CHARS = 60_000  # searched of the text that ends at the cursor,
@@ -30,7 +30,6 @@ FURTHER_PLACE = 0.8  # for each place that is nearer,
 FURTHER_SOURCE = 0.7  # and for each source that is nearer
 LEAST_PART = 3  # letters of a part of a name that is exchanged by itself
 
-_WORD = re.compile(r"\w+")
 _HUMP = re.compile(r"[A-Z]*[a-z0-9]+|[A-Z]+|.")
 
 
@@ -45,24 +44,21 @@ class _Like:
     weight: float
 
 
-def find_analogies(prefix: str, suffix: str, sources: Sequence[str], hole: Hole, limit: int) -> list[Draft]:
-    """At most `limit` different drafts for the hole between `prefix` and `suffix`, best first; see `find_drafts`."""
-    left = lines.last_line(prefix).lstrip()
-    if len(left) > MOST_LEFT:
+def find_analogies(around: Surroundings, sources: Sequence[str], hole: Hole, limit: int) -> list[Draft]:
+    """At most `limit` different drafts for the hole with these surroundings, best first; see `find_drafts`."""
+    if len(around.left) > MOST_LEFT:
         return []
-    base, partial_word = _without_partial_word(left)
-    above = lines_above(prefix)
-    right, below = lines.first_line(suffix).strip(), next_line(suffix, len(lines.first_line(suffix)))
+    base, partial_word = _without_partial_word(around.left)
     outlines = _outlines(sources)
     ballot = Ballot()
     seen: set[tuple[int, int]] = set()
-    for count in range(len(above), -1, -1):
-        here = [*reversed(above[:count]), base]
+    for count in range(len(around.above), -1, -1):
+        here = [*reversed(around.above[:count]), base]
         for like in _likes(here, outlines):
             if (like.source, like.line) in seen:
                 continue
             seen.add((like.source, like.line))
-            text, renamed, agrees = _carried_over(outlines[like.source], like, right, below, hole)
+            text, renamed, agrees = _carried_over(outlines[like.source], like, around, hole)
             if text.startswith(partial_word):
                 weight = like.weight * LINE**count * (RENAMED if renamed else 1.0) * (AGREEING if agrees else 1.0)
                 ballot.vote(text[len(partial_word) :], sum(map(len, here)), weight)
@@ -91,7 +87,7 @@ def outline_of_other(source: str) -> Outline:
 
 def _likes(here: list[str], outlines: Sequence[Outline]) -> Iterator[_Like]:
     """The places whose lines have the shape of those `here`, of which the last one is cut off at the hole."""
-    if not any(is_name(word) for line in here for word in _WORD.findall(line)):
+    if not any(map(names_in, here)):
         return  # nothing that could stand for anything
     tokens = [TOKEN.findall(line) for line in here]
     blanks = len(here[-1]) - len(here[-1].rstrip())
@@ -126,13 +122,13 @@ def _names(theirs: Sequence[Sequence[re.Match[str]]], ours: Sequence[Sequence[st
     return names
 
 
-def _carried_over(near: Outline, like: _Like, right: str, below: str, hole: Hole) -> tuple[str, bool, bool]:
+def _carried_over(near: Outline, like: _Like, around: Surroundings, hole: Hole) -> tuple[str, bool, bool]:
     """What would follow here, whether it differs from what follows there, and whether the text then goes on as here."""
-    start = max(near.text.rfind("\n", 0, like.at), near.text.rfind("\r", 0, like.at)) + 1
-    lead, rest = near.text[start : like.at], near.text[like.at : like.at + most_looked_at(hole)]
+    lead = near.text[lines.start_of(near.text, like.at) : like.at]
+    rest = near.text[like.at : like.at + most_looked_at(hole)]
     exchanged = _exchanged(like.names)
-    carried = _WORD.sub(lambda found: _renamed(found.group(), exchanged), rest)
-    text, agrees = continuation(lead + carried, len(lead), right, below, hole)
+    carried = WORD.sub(lambda found: _renamed(found.group(), exchanged), rest)
+    text, agrees = continuation(lead + carried, len(lead), around, hole)
     return text, not rest.startswith(text), agrees
 
 

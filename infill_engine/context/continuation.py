@@ -1,6 +1,7 @@
 """What stands around a hole, and how much of what follows a place elsewhere would fit into it."""
 
 import re
+from dataclasses import dataclass
 
 from infill_engine import lines
 from infill_engine.types import Hole, HoleKind
@@ -13,11 +14,30 @@ LINE_CHARS = 200  # taken for each line that a hole may have
 TOKEN = re.compile(r"\w+|[^\w\s]")
 
 
-def lines_above(prefix: str) -> list[str]:
-    """The last lines above the hole that are not blank, stripped, nearest first."""
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What stands next to a hole, indentation and blank lines aside.
+
+    `left` and `right` are the parts of its own line; `above` are the lines above it, nearest first, `below` the next.
+    """
+
+    left: str
+    right: str
+    above: tuple[str, ...]
+    below: str
+
+
+def surroundings(prefix: str, suffix: str) -> Surroundings:
+    """What stands next to the hole between two texts; `left` keeps the blanks at its end, which are the hole's edge."""
+    right = lines.first_line(suffix)
+    above = _lines_above(prefix)
+    return Surroundings(lines.last_line(prefix).lstrip(), right.strip(), above, next_line(suffix, len(right)))
+
+
+def _lines_above(prefix: str) -> tuple[str, ...]:
     whole = prefix[: len(prefix) - len(lines.last_line(prefix))]
     stripped = (line.strip() for line in reversed(lines.split(whole[-LOOKED_ABOVE:])))
-    return [line for line in stripped if line][:LINES_ABOVE]
+    return tuple(line for line in stripped if line)[:LINES_ABOVE]
 
 
 def next_line(text: str, start: int) -> str:
@@ -28,19 +48,16 @@ def next_line(text: str, start: int) -> str:
     return ""
 
 
-def continuation(source: str, at: int, right: str, below: str, hole: Hole) -> tuple[str, bool]:
-    """What follows `source[at]` as far as it fits into the hole, and whether the text then goes on as it does there.
-
-    `right` is the rest of the hole's line, `below` the next line that is not blank, both stripped.
-    """
+def continuation(source: str, at: int, around: Surroundings, hole: Hole) -> tuple[str, bool]:
+    """What follows `source[at]` as far as it fits into the hole, and whether the text then goes on as around that."""
     end = lines.LINE_END.search(source, at)
     line_end = len(source) if end is None else end.start()
     rest = source[at:line_end].rstrip()
-    if right and (hole.kind is not HoleKind.LINE or hole.closers):
-        stop, agrees = _stop(rest, right)
+    if around.right and (hole.kind is not HoleKind.LINE or hole.closers):
+        stop, agrees = _stop(rest, around.right)
         return (rest[:stop].rstrip() if stop > 0 else ""), agrees
     if hole.max_lines == 1:
-        return rest, bool(below) and next_line(source, line_end) == below
+        return rest, bool(around.below) and next_line(source, line_end) == around.below
     return _block(source, at, hole), False
 
 
@@ -72,8 +89,7 @@ def _stop(rest: str, right: str) -> tuple[int, bool]:
 
 def _block(source: str, at: int, hole: Hole) -> str:
     """The lines from `source[at]` on that are no less indented than its own, with the hole's indentation instead."""
-    start = max(source.rfind("\n", 0, at), source.rfind("\r", 0, at)) + 1
-    indent = lines.indent_of(source[start:at])
+    indent = lines.indent_of(source[lines.start_of(source, at) : at])
     taken: list[str] = []
     for line in lines.split(source[at : at + LINE_CHARS * hole.max_lines])[: hole.max_lines]:
         if taken and line.strip() and not line.startswith(indent):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from infill_engine import lines
 from infill_engine.context.ballot import Ballot
-from infill_engine.context.continuation import TOKEN, continuation, lines_above, next_line
+from infill_engine.context.continuation import TOKEN, Surroundings, continuation
 from infill_engine.types import Draft, Hole
 
 SEARCHED_CHARS = 1_000_000  # of all sources together, nearest first; about 0.1 ms for each key that does not occur
@@ -33,27 +33,23 @@ class _Section:
     ends_at_cursor: bool
 
 
-def find_copies(prefix: str, suffix: str, sources: Sequence[str], hole: Hole, limit: int) -> list[Draft]:
-    """At most `limit` different drafts for the hole between `prefix` and `suffix`, best first; see `find_drafts`."""
+def find_copies(around: Surroundings, sources: Sequence[str], hole: Hole, limit: int) -> list[Draft]:
+    """At most `limit` different drafts for the hole with these surroundings, best first; see `find_drafts`."""
     sections = _sections(sources)
     ballot = Ballot()
-    above = lines_above(prefix)
-    left = lines.last_line(prefix).lstrip()
-    right = lines.first_line(suffix).strip()
-    below = next_line(suffix, len(lines.first_line(suffix)))
     seen: set[tuple[int, int]] = set()
-    for key, whole_line in _keys(left, above, sections):
+    for key, whole_line in _keys(around, sections):
         if len(ballot) >= limit:
             break
-        for index, at in _occurrences(key, whole_line, left, sections):
+        for index, at in _occurrences(key, whole_line, around.left, sections):
             if (index, at) in seen:
                 continue
             seen.add((index, at))
             source = sections[index].text
-            matched = _matched(source, at, left, above)
+            matched = _matched(source, at, around)
             if matched < LEAST_CHARS:
                 continue
-            text, agrees = continuation(source, at, right, below, hole)
+            text, agrees = continuation(source, at, around, hole)
             weight = VOTE_PER_CHAR ** min(matched, MOST_MATCHED) * FURTHER_SOURCE**index
             ballot.vote(text, matched, weight * (AGREEING if agrees else 1.0))
     return [Draft(text, copied=matched, share=share) for text, matched, share in ballot.best(limit)]
@@ -70,8 +66,9 @@ def _sections(sources: Sequence[str]) -> list[_Section]:
     return found
 
 
-def _keys(left: str, above: list[str], sections: list[_Section]) -> Iterator[tuple[str, bool]]:
+def _keys(around: Surroundings, sections: list[_Section]) -> Iterator[tuple[str, bool]]:
     """What to search for, most telling first; True for a key that is the whole line above the hole's."""
+    left, above = around.left, around.above
     if above and len(above[0]) >= LEAST_CHARS:
         yield above[0], True
     starts = [token.start() for token in TOKEN.finditer(left)][-MOST_TOKENS:]
@@ -132,8 +129,7 @@ def _occurrences(key: str, whole_line: bool, left: str, sections: list[_Section]
 
 def _below(text: str, at: int, length: int) -> int:
     """Where the next line's text begins if `text[at : at + length]` is a whole line, else -1."""
-    line_start = max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1
-    if text[line_start:at].strip():
+    if text[lines.start_of(text, at) : at].strip():
         return -1
     end = lines.LINE_END.search(text, at + length)
     if end is None or text[at + length : end.start()].strip():
@@ -144,17 +140,17 @@ def _below(text: str, at: int, length: int) -> int:
     return place
 
 
-def _matched(source: str, at: int, left: str, above: list[str]) -> int:
+def _matched(source: str, at: int, around: Surroundings) -> int:
     """How many characters before `source[at]` agree with those before the hole, indentation and blank lines aside."""
-    start = max(source.rfind("\n", 0, at), source.rfind("\r", 0, at)) + 1
-    matched = _common_end(source[start:at].lstrip(), left)
-    if matched < len(left) or source[start:at].strip() != left.strip():
+    start = lines.start_of(source, at)
+    matched = _common_end(source[start:at].lstrip(), around.left)
+    if matched < len(around.left) or source[start:at].strip() != around.left.strip():
         return matched
-    for line in above:
+    for line in around.above:
         end = start - 1
         while end > 0 and source[end].isspace():
             end -= 1
-        start = max(source.rfind("\n", 0, end), source.rfind("\r", 0, end)) + 1
+        start = lines.start_of(source, end)
         other = source[start : end + 1].strip()
         if other != line:
             return matched + _common_end(other, line)

@@ -19,8 +19,8 @@ KEYWORDS = frozenset(
     var void where while with yield
     """.split()
 )
+WORD = re.compile(r"\w+")
 _BLANKS = re.compile(r"\s*[\n\r]\s*|\A\s+")
-_WORD = re.compile(r"\w+")
 _LINE = re.compile(r"\S[^\n\r]*")
 
 
@@ -61,12 +61,17 @@ def outline(text: str) -> Outline:
 
 def shape_of(text: str) -> str:
     """`text` without indentation and blank lines, each name an `n` and each number a `0`; a blank at its end stays."""
-    return _WORD.sub(_class_of, _BLANKS.sub(_break, text))
+    return WORD.sub(_class_of, _BLANKS.sub(_break, text))
 
 
 def is_name(word: str) -> bool:
     """Whether a word is one that may stand for another: no number and no keyword."""
     return not word[0].isdigit() and word not in KEYWORDS
+
+
+def names_in(text: str) -> list[str]:
+    """The words of a text that may stand for others."""
+    return [word for word in WORD.findall(text) if is_name(word)]
 
 
 def _class_of(found: re.Match[str]) -> str:
