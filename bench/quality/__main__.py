@@ -27,21 +27,22 @@ from bench.quality.report import draw_exact_matches, draw_reliability, print_tab
 from bench.quality.systems import (
     EngineSystem,
     NgramSystem,
-    PrefixSystem,
     System,
+    TwinSystem,
     WatchedEngine,
     ask,
     copy,
     drafts,
     nothing,
 )
+from bench.quality.twin import Twin
 from bench.sources import read_packages
 from bench.threads import use_product_threads
 from infill_engine.errors import InfillError, InputError
-from infill_engine.models.duostream.family import DuostreamFamily
 from infill_engine.models.duostream.vocabulary import BytesVocabulary
+from infill_engine.models.load import fastest_dtype
 
-SYSTEMS = ("nothing", "copy", "drafts", "ngram", "prefix", "engine", "model-only")
+SYSTEMS = ("nothing", "copy", "drafts", "ngram", "twin", "engine", "model-only")
 PRODUCT = "engine"
 
 
@@ -88,10 +89,9 @@ def systems_of(options: argparse.Namespace) -> tuple[dict[str, System], WatchedE
     use_product_threads()
     engine = WatchedEngine.load(options.model, device=options.device)
     assert isinstance(engine, WatchedEngine)  # `load` makes one of the class it is called on
-    family = engine.family
     product = EngineSystem(engine, options.budget_ms, cold=options.cold)
     if options.lengths != "predicted":
-        given = GivenLengths(family, slots or 1)
+        given = GivenLengths(engine.family, slots or 1)
         engine.family = given
         product.before = (lambda _question: None) if slots else given.take_from
     makers: dict[str, Callable[[], System]] = {
@@ -99,7 +99,7 @@ def systems_of(options: argparse.Namespace) -> tuple[dict[str, System], WatchedE
         "copy": lambda: copy,
         "drafts": lambda: drafts,
         "ngram": partial(_ngram, options),
-        "prefix": partial(_prefix, family),
+        "twin": partial(_twin, options),
         "engine": lambda: product,
         "model-only": lambda: replace(product, with_drafts=False),
     }
@@ -175,10 +175,10 @@ def _ngram(options: argparse.Namespace) -> System:
     return NgramSystem(table, BytesVocabulary(options.tokenizer))
 
 
-def _prefix(family: object) -> System:
-    if not isinstance(family, DuostreamFamily):
-        raise InputError("only duostream models have a prefix stream")
-    return PrefixSystem(family)
+def _twin(options: argparse.Namespace) -> System:
+    if not options.twin.is_dir():
+        raise InputError(f"no twin in {options.twin}: run `python -m bench.quality.train_twin` first")
+    return TwinSystem(Twin.load(options.twin, fastest_dtype("cpu")), options.budget_ms)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -201,6 +201,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--ngram-parts", type=int, default=1, help="how many parts to count, about seven million tokens each")
     add("--ngram-table", type=Path, default=Path("training/ngram.npz"), help="where the counts are kept")
     add("--tokenizer", type=Path, default=Path("training/tokenizer.json"), help="the tokenizer of the parts")
+    add("--twin", type=Path, default=Path("training/twin"), help="the trained autoregressive twin")
     add("--out", type=Path, help="where the raw results go; the charts and the summary go beside it")
     return parser
 

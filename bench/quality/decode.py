@@ -1,8 +1,11 @@
-"""Left-to-right generation for the baselines: greedy, and greedy again from each of the next best first tokens."""
+"""Left-to-right generation for the baselines: greedy, and greedy again from each of the next best first tokens.
+
+All rows go forward together, one token at a time, so that a network can compute them as one batch.
+"""
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from infill_engine.models.base import Vocabulary
 
@@ -10,7 +13,8 @@ MOST_TOKENS = 24
 MOST_TOKENS_BLOCK = 64
 FEW = 64  # tokens looked at when the text must continue a word's beginning
 
-Scores = Callable[[Sequence[int]], dict[int, float]]  # tokens generated so far -> log-probabilities of the next
+Scores = Callable[[Sequence[Sequence[int]]], Sequence[dict[int, float]]]
+"""Tokens generated so far of every row, equally many -> log-probabilities of the next token, for every row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,56 +25,104 @@ class Generated:
     mean_logprob: float
 
 
+def most_tokens(max_lines: int) -> int:
+    """How many tokens a row may have."""
+    return MOST_TOKENS if max_lines == 1 else MOST_TOKENS_BLOCK
+
+
 def generate(
-    scores: Scores, vocabulary: Vocabulary, partial_word: str, candidates: int, max_lines: int, indent: str
+    scores: Scores,
+    vocabulary: Vocabulary,
+    partial_word: str,
+    candidates: int,
+    max_lines: int,
+    indent: str,
+    *,
+    end: int | None = None,
+    go_on: Callable[[], bool] = lambda: True,
 ) -> list[Generated]:
     """At most `candidates` texts that continue `partial_word`, the greedy one first, each without that word.
 
-    A text ends before the line break that leaves the hole: the first where `max_lines` is 1, else the one after which
-    the indentation is less than `indent`.
+    A text ends at the token `end`, or before the line break that leaves the hole: the first where `max_lines` is 1,
+    else the one after which the indentation is less than `indent`. `go_on` is asked before every step; what has not
+    ended by then is left out.
     """
     start = partial_word.encode()
-    first = _fitting(scores(()), vocabulary, start)
-    branches = sorted(first, key=lambda token: -first[token])[:candidates]
-    found = []
-    for branch in branches:
-        generated = _greedy(scores, vocabulary, start, branch, first[branch], max_lines, indent)
-        if generated is not None:
-            found.append(generated)
+    first = _fitting(scores([()])[0], vocabulary, start)
+    rows = []
+    for token in sorted(first, key=lambda token: -first[token])[:candidates]:
+        rows.append(_Row(start, max_lines, indent, end))
+        rows[-1].take(token, first[token], vocabulary)
+    most = most_tokens(max_lines)
+    while any(row.text is None for row in rows) and len(rows[0].ids) < most:
+        if not go_on():
+            break
+        for row, options in zip(rows, scores([row.ids for row in rows]), strict=True):
+            row.step(options, vocabulary)
+    else:
+        for row in rows:
+            row.finish()
+    found = [Generated(row.text, row.logprob / row.counted) for row in rows if row.text]
     return found[:1] + sorted(found[1:], key=lambda text: -text.mean_logprob)
 
 
-def _greedy(
-    scores: Scores, vocabulary: Vocabulary, start: bytes, token: int, logprob: float, max_lines: int, indent: str
-) -> Generated | None:
-    ids: list[int] = []
-    data, total = b"", 0.0
-    most = MOST_TOKENS if max_lines == 1 else MOST_TOKENS_BLOCK
-    while True:
-        ids.append(token)
-        data += vocabulary.bytes_of(token)
-        total += logprob
-        end = _end(data[len(start) :].decode("utf-8", "ignore"), max_lines, indent)
-        if end is not None or len(ids) >= most:
-            break
-        options = _fitting(scores(ids), vocabulary, start[len(data) :])
-        if not options:
-            break
-        token = max(options, key=lambda option: (options[option], -option))
-        logprob = options[token]
-    if len(data) <= len(start):
-        return None
-    text = data[len(start) :].decode("utf-8", "ignore")
-    return Generated(text if end is None else text[:end], total / len(ids))
+@dataclass(slots=True)
+class _Row:
+    """One text being written. `text` is known once it has ended; then tokens only keep the rows equally long."""
+
+    start: bytes
+    max_lines: int
+    indent: str
+    end: int | None
+    ids: list[int] = field(default_factory=list)
+    data: bytes = b""
+    logprob: float = 0.0
+    counted: int = 0
+    text: str | None = None
+
+    def step(self, options: dict[int, float], vocabulary: Vocabulary) -> None:
+        """Takes the most probable of the tokens that fit, or ends where none does."""
+        fitting = {} if self.text is not None else _fitting(options, vocabulary, self.start[len(self.data) :], self.end)
+        if fitting:
+            token = max(fitting, key=lambda option: (fitting[option], -option))
+            self.take(token, fitting[token], vocabulary)
+        else:
+            self.finish()
+            self.ids.append(self.ids[-1])
+
+    def take(self, token: int, logprob: float, vocabulary: Vocabulary) -> None:
+        """Writes one token."""
+        self.ids.append(token)
+        self.logprob += logprob
+        self.counted += 1
+        if token == self.end:
+            self.finish()
+            return
+        self.data += vocabulary.bytes_of(token)
+        written = self._written()
+        cut = _end(written, self.max_lines, self.indent)
+        if cut is not None:
+            self.text = written[:cut]
+
+    def finish(self) -> None:
+        """What has been written is the text."""
+        if self.text is None:
+            self.text = self._written()
+
+    def _written(self) -> str:
+        return self.data[len(self.start) :].decode("utf-8", "ignore")
 
 
-def _fitting(options: dict[int, float], vocabulary: Vocabulary, start: bytes) -> dict[int, float]:
-    """The tokens that stand for text and continue `start`, or are themselves a beginning of it."""
+def _fitting(
+    options: dict[int, float], vocabulary: Vocabulary, start: bytes, end: int | None = None
+) -> dict[int, float]:
+    """The tokens that stand for text and continue `start`, or are themselves a beginning of it; and `end`."""
     never = set(vocabulary.never())
     found = {}
     for token, logprob in options.items():
         data = vocabulary.bytes_of(token)
-        if data and token not in never and (data.startswith(start) or start.startswith(data)):
+        fits = data and token not in never and (data.startswith(start) or start.startswith(data))
+        if fits or (token == end and not start):
             found[token] = logprob
     if not found and start:
         # Nothing that was ever seen here begins like this: any token that does will do.

@@ -10,16 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from bench.quality.decode import Generated, generate
+from bench.quality.decode import generate
 from bench.quality.holes import Task
 from bench.quality.ngram import ORDER, NgramModel, NgramTable, count
-from bench.quality.prefix import PrefixReader
+from bench.quality.twin import Twin
 from infill_engine.answering import cleaned
 from infill_engine.cache.answers import AnswerCache
 from infill_engine.deadline import Deadline
 from infill_engine.engine import Engine
 from infill_engine.models.base import Vocabulary
-from infill_engine.models.duostream.family import DuostreamFamily
 from infill_engine.postprocess import clean
 from infill_engine.rank import evidence
 from infill_engine.types import Guess, Hole, InfillRequest
@@ -113,23 +112,32 @@ class NgramSystem:
         model = NgramModel(self.corpus, file)
         prefix, partial_word = self.vocabulary.split_partial_word(question.request.prefix)
         context = self.vocabulary.encode(prefix)[-ORDER:]
-        texts = _generate(lambda ids: model.scores([*context, *ids]), self.vocabulary, partial_word, question)
+        hole = question.hole
+        texts = generate(
+            lambda rows: [model.scores([*context, *ids]) for ids in rows],
+            self.vocabulary,
+            partial_word,
+            question.request.candidates,
+            hole.max_lines,
+            hole.indent,
+        )
         return _reply(question, [(text.text, text.mean_logprob) for text in texts], started)
 
 
 @dataclass(slots=True)
-class PrefixSystem:
-    """The model's own prefix stream, decoded left to right; no deadline."""
+class TwinSystem:
+    """The autoregressive twin, within the budget."""
 
-    family: DuostreamFamily
+    twin: Twin
+    budget_ms: float
 
     def __call__(self, question: Question) -> Reply:
-        started = perf_counter()
-        vocabulary = self.family.vocabulary
-        prefix, partial_word = vocabulary.split_partial_word(question.request.prefix)
-        reader = PrefixReader(self.family, prefix)
-        texts = _generate(reader.scores, vocabulary, partial_word, question)
-        return _reply(question, [(text.text, text.mean_logprob) for text in texts], started)
+        request, started = question.request, perf_counter()
+        texts, elapsed_ms = self.twin.texts(
+            request.prefix, request.suffix, question.hole, request.candidates, self.budget_ms
+        )
+        reply = _reply(question, [(text.text, text.mean_logprob) for text in texts], started)
+        return replace(reply, elapsed_ms=elapsed_ms)
 
 
 @dataclass(slots=True)
@@ -173,13 +181,6 @@ def _weighed(guesses: list[Guess], request: InfillRequest) -> tuple[dict[str, An
     assert hole is not None
     weighed = evidence(cleaned(guesses, request, hole), request, hole)
     return tuple({"text": guess.text, "features": asdict(features)} for guess, features in weighed)
-
-
-def _generate(
-    scores: Callable[[Sequence[int]], dict[int, float]], vocabulary: Vocabulary, partial_word: str, question: Question
-) -> list[Generated]:
-    hole = question.hole
-    return generate(scores, vocabulary, partial_word, question.request.candidates, hole.max_lines, hole.indent)
 
 
 def _reply(question: Question, texts: Sequence[tuple[str, float]], started: float) -> Reply:

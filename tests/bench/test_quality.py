@@ -1,6 +1,7 @@
 """Holes, systems and figures, with real text and a scripted model; the whole bench from the command line once."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -155,9 +156,8 @@ def test_ngram_counts_and_backs_off(tmp_path: Path) -> None:
 def test_generation_ends_where_the_hole_does(
     text: str, partial: str, max_lines: int, indent: str, expected: str
 ) -> None:
-    def scores(ids: object) -> dict[int, float]:
-        at = len(list(ids))  # type: ignore[call-overload]
-        return {ord(text[at]): -0.1, ord("#"): -3.0} if at < len(text) else {}
+    def scores(rows: Sequence[Sequence[int]]) -> list[dict[int, float]]:
+        return [{ord(text[len(ids)]): -0.1, ord("#"): -3.0} if len(ids) < len(text) else {} for ids in rows]
 
     first = generate(scores, ByteVocabulary(), partial, 2, max_lines, indent)[0]
     assert first.text == expected

@@ -119,7 +119,7 @@ class _Choice:
 
 
 class StreamWriter:
-    """Implements `Writer` for `rows` rows.
+    """Implements `Writer` for `rows` rows of at most `most` tokens.
 
     `encoder` holds the prefix's keys and values [1, H, P, hd] per layer, `last_state` [1, 1, D] is its last state,
     `last_tokens` its last two tokens.
@@ -132,6 +132,7 @@ class StreamWriter:
         last_state: Tensor,
         last_tokens: Sequence[int],
         rows: int,
+        most: int = MOST_TOKENS,
     ) -> None:
         self._network = network
         self._last_state = last_state
@@ -139,7 +140,7 @@ class StreamWriter:
         self._rows = rows
         self._length = encoder[0][0].shape[2]
         self._step = 0
-        size = self._length + rows * MOST_TOKENS
+        size = self._length + rows * most
         size += -size % ROUNDED
         self._encoder = [(_roomy(keys, size), _roomy(values, size)) for keys, values in encoder]
         self._hidden = self._encoder[0][0].new_full((1, 1, rows, size), FORBIDDEN)

@@ -1,0 +1,108 @@
+"""The autoregressive twin: the default model's own prefix stream, taught to fill in the middle, written left to right.
+
+It has the same size, tokenizer and data as the default, and reads
+
+    <suffix> text right <prefix> text left ──▶ the middle, one token after the other, <eos>
+
+(suffix first: "SPM", arXiv 2207.14255). What the canvas is worth is what the default does better in the same time.
+`bench.quality.train_twin` trains it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bench.quality.decode import Generated, generate, most_tokens
+from infill_engine.deadline import Deadline
+from infill_engine.models.duostream.continuation import StreamWriter
+from infill_engine.models.duostream.net import EOS, MASK, PAD, PREFIX, Duostream, KeysValues
+from infill_engine.models.duostream.vocabulary import BytesVocabulary
+from infill_engine.models.duostream.weights import load_network
+from infill_engine.types import Hole
+
+SUFFIX_FOLLOWS, PREFIX_FOLLOWS = MASK, PAD  # which stand in no text
+MOST_PREFIX, MOST_SUFFIX = 352, 128  # tokens
+TOP = 64  # tokens whose log-probability is handed on
+
+
+def joined(suffix: Sequence[int], prefix: Sequence[int]) -> list[int]:
+    """The tokens before the middle."""
+    return [SUFFIX_FOLLOWS, *suffix, PREFIX_FOLLOWS, *prefix]
+
+
+def read(network: Duostream, ids: Tensor, past: Sequence[KeysValues] | None = None) -> tuple[Tensor, list[KeysValues]]:
+    """The prefix stream over ids [B, T], of which `past` knows the first P.
+
+    Normed states [B, T-P, D], and the keys and values of all T, for each layer.
+    """
+    known = past[0][0].shape[2] if past else 0
+    x = network.embed(ids, ids.new_full((len(ids),), PREFIX))[:, known:]
+    tables = network.rotary(torch.arange(known, ids.shape[1], device=ids.device))
+    layers = []
+    for number, layer in enumerate(network.encoder):
+        x, keys_values = layer(x, tables, past[number] if past else None)
+        layers.append(keys_values)
+    return network.encoder_norm(x), layers
+
+
+@dataclass(frozen=True, slots=True)
+class Twin:
+    """A trained twin, ready to write."""
+
+    network: Duostream
+    vocabulary: BytesVocabulary
+
+    @classmethod
+    def load(cls, folder: Path, dtype: torch.dtype) -> "Twin":
+        """Loads what `train_twin` wrote. Raises ModelDamagedError."""
+        network = load_network(folder, dtype)
+        network.join()
+        return cls(network, BytesVocabulary(folder / "tokenizer.json"))
+
+    @torch.inference_mode()
+    def texts(
+        self, prefix: str, suffix: str, hole: Hole, candidates: int, budget_ms: float
+    ) -> tuple[list[Generated], float]:
+        """At most so many middles, most likely first, and the milliseconds they took.
+
+        The suffix and the lines above the cursor's are read before the clock starts, as in an editor.
+        """
+        head, partial_word = self.vocabulary.split_partial_word(prefix)
+        above = self.vocabulary.encode(prefix[: prefix.rfind("\n") + 1])
+        whole = self.vocabulary.encode(head)
+        after = self.vocabulary.encode(suffix)
+        ids = torch.tensor([joined(after[:MOST_SUFFIX], whole[-MOST_PREFIX:])])
+        left_over = max(1, len(whole) - len(above) if whole[: len(above)] == above else len(whole))
+        past = read(self.network, ids[:, :-left_over])[1] if left_over < ids.shape[1] - 1 else None
+        started = perf_counter()
+        deadline = Deadline.after_ms(budget_ms)
+        states, layers = read(self.network, ids, past)
+        writer = StreamWriter(
+            self.network, layers, states[:, -1:], ids[0, -2:].tolist(), candidates, most_tokens(hole.max_lines)
+        )
+        slowest = 0.0
+
+        def scores(rows: Sequence[Sequence[int]]) -> list[dict[int, float]]:
+            nonlocal slowest
+            began = perf_counter()
+            top = (writer.after(rows) if rows[0] else writer.first()).topk(TOP)
+            slowest = max(slowest, 1000 * (perf_counter() - began))
+            tokens, logprobs = np.asarray(top.indices).tolist(), np.asarray(top.values).tolist()
+            return [dict(zip(*row, strict=True)) for row in zip(tokens, logprobs, strict=True)]
+
+        found = generate(
+            scores,
+            self.vocabulary,
+            partial_word,
+            candidates,
+            hole.max_lines,
+            hole.indent,
+            end=EOS,
+            go_on=lambda: deadline.allows(slowest),
+        )
+        return found, 1000 * (perf_counter() - started)
