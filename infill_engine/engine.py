@@ -11,7 +11,6 @@ from time import monotonic
 
 from infill_engine.answering import Answering, Guessed, since, unread_guess
 from infill_engine.deadline import CostModel, Deadline, Reading, Reserve
-from infill_engine.errors import ModelTooLargeError
 from infill_engine.models.base import Context, ContextUnread, Continuation, ModelFamily, ReadsOn
 from infill_engine.models.load import folder_of, load_family
 from infill_engine.models.memory import give_back, is_out_of_memory
@@ -20,7 +19,7 @@ from infill_engine.sampler.denoise import Step, denoise
 from infill_engine.sampler.guesses import guesses_of, originals_of
 from infill_engine.sampler.plan import affordable, canvas_of, plan_rows
 from infill_engine.sampler.rules import rules_for
-from infill_engine.settings import EngineSettings
+from infill_engine.settings import EngineSettings, WindowSettings
 from infill_engine.types import Answer, Candidate, Draft, Guess, Hole, HoleKind, InfillRequest, Source
 
 Progress = Callable[[str, float], None]  # what is being done, and the share of it that is done
@@ -71,25 +70,23 @@ class Engine:
     ) -> "Engine":
         """Loads a model by name or folder and warms it up, so that the first keystroke pays for neither.
 
-        `progress` hears of it, and of fetching a published model. Where the model does not fit, the default one is
-        loaded and the first answer says so. Raises ModelNotFoundError, ModelDamagedError,
-        ModelError, or InputError for a device or a precision that there is not.
+        `progress` hears of it, and of fetching a published model. Raises ModelNotFoundError, ModelDamagedError,
+        ModelTooLargeError, ModelError, or InputError for a device or a precision that there is not.
         """
         report = progress or (lambda _detail, _fraction: None)
         report("reading the model", 0.1)
         settings = settings or EngineSettings()
-        trouble = ""
-        try:
-            family = load_family(name, device, settings.model, report)
-        except ModelTooLargeError as error:
-            trouble, name = f"{error}. The default model is used instead.", DEFAULT
-            family = load_family(name, device)
+        family = load_family(name, device, settings.model, report)
         engine = cls(family, name, _calibration_of(name), settings)
-        engine._trouble = trouble
         report("warming up", 0.6)
         engine._warm_up()
         report("ready", 1.0)
         return engine
+
+    @property
+    def window(self) -> WindowSettings:
+        """The text around a hole that the model has a use for."""
+        return self.family.spec.window
 
     def infill(self, request: InfillRequest, deadline: Deadline) -> tuple[Candidate, ...]:
         """Candidates for the request's hole, best first; empty when there is nothing to say in time."""
@@ -192,8 +189,9 @@ class Engine:
         settings = replace(self.settings.sampler, reserve_ms=self._reserve.predict_ms())
         lengths = self.family.propose_lengths(context, hole.kind, request.candidates)
         written = self._written(context, partial_word, request, hole, deadline)
-        rows = plan_rows(self.family, lengths, drafts, written, partial_word, request.candidates, self._max_slots)
-        rows = rows[: THRIFT[self._thrift][0]]
+        most_rows, most_slots = THRIFT[self._thrift]
+        rows = plan_rows(self.family, lengths, drafts, written, partial_word, request.candidates, most_slots)
+        rows = rows[:most_rows]
         rows = affordable(self.family, context, rows, self._costs.step, deadline.remaining_ms() - settings.reserve_ms)
         if not rows:
             return []
@@ -213,17 +211,13 @@ class Engine:
             *(unread_guess(draft) for draft in drafts if draft.text not in read),
         ]
 
-    @property
-    def _max_slots(self) -> int:
-        return min(self.settings.max_slots, THRIFT[self._thrift][1])
-
     def _written(
         self, context: Context, partial_word: str, request: InfillRequest, hole: Hole, deadline: Deadline
     ) -> list[Continuation]:
         """Drafts of the family's own, where the hole is the end of a line and there is time to look at them too."""
         if hole.kind not in (HoleKind.LINE, HoleKind.STATEMENT) or not isinstance(self.family, ReadsOn):
             return []
-        afterwards = self._reserve.predict_ms() + LOOKS * self._costs.step.predict_ms(self.settings.max_slots * 2)
+        afterwards = self._reserve.predict_ms() + LOOKS * self._costs.step.predict_ms(self.family.spec.max_slots * 2)
         if not deadline.allows(afterwards + USUAL_TOKENS * self._costs.writing.predict_ms(OWN_DRAFTS)):
             return []
         writing = Reading(deadline, self._costs.writing, afterwards)

@@ -2,13 +2,18 @@
 
 from dataclasses import dataclass, field
 
+CHARACTERS = 13  # of four tokens of code, about
+
 
 @dataclass(frozen=True, slots=True)
 class WindowSettings:
-    """How much text around the cursor a request carries, in characters (about 3.5 to a token)."""
+    """How much text around the cursor a request carries, in characters."""
 
     prefix_chars: int = 1100
     suffix_chars: int = 450
+
+
+USUAL_WINDOW = WindowSettings()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +59,11 @@ class ModelSettings:
         """How matrices are kept in memory: `int8`, `int4`, or "" for the precision that is computed in."""
         return self.dtype if self.dtype in ("int8", "int4") else ""
 
+    @property
+    def window(self) -> WindowSettings:
+        """Text that fills so many tokens."""
+        return WindowSettings(self.prefix_tokens * CHARACTERS // 4, self.suffix_tokens * CHARACTERS // 4)
+
 
 @dataclass(frozen=True, slots=True)
 class EngineSettings:
@@ -61,5 +71,4 @@ class EngineSettings:
 
     sampler: SamplerSettings = field(default_factory=SamplerSettings)
     model: ModelSettings = field(default_factory=ModelSettings)
-    max_slots: int = 24  # longest canvas, in tokens
     cached_answers: int = 512

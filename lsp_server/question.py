@@ -91,9 +91,9 @@ def at(session: Session, snapshot: Snapshot, place: Place, settings: ServerSetti
     """The question at a place."""
     from lsp_server.request import build_request
 
-    request = build_request(
-        snapshot, place, settings or session.settings, session.neighbours(), session.project_near(snapshot)
-    )
+    settings = settings or session.settings
+    near = session.project_near(snapshot)
+    request = build_request(snapshot, place, settings, session.neighbours(), near, session.window)
     return Question(request, place, place)
 
 
@@ -109,9 +109,8 @@ def instead_of(
     from lsp_server.request import build_request_with
 
     settings = settings or session.settings
-    request = build_request_with(
-        snapshot, start, end, selected, settings, session.neighbours(), session.project_near(snapshot)
-    )
+    near = session.project_near(snapshot)
+    request = build_request_with(snapshot, start, end, selected, settings, session.neighbours(), near, session.window)
     return Question(request, start, end, selected)
 
 

@@ -5,13 +5,12 @@ from collections.abc import Iterable, Iterator
 from infill_engine.canvas.hole import hole_at
 from infill_engine.context.drafts import find_drafts
 from infill_engine.context.window import window_at
-from infill_engine.settings import WindowSettings
+from infill_engine.settings import USUAL_WINDOW, WindowSettings
 from infill_engine.types import InfillRequest
 from lsp_server.convert import Place
 from lsp_server.documents import Change, Snapshot, edited_lines
 from lsp_server.settings import ServerSettings
 
-WINDOW = WindowSettings()
 BEFORE_CHARS = 100_000  # of this file, left of the cursor, searched for drafts
 AFTER_CHARS = 50_000
 OTHER_CHARS = 40_000  # of each other open file
@@ -20,25 +19,30 @@ LINES_AT_ONCE = 512  # joined, until there are enough characters
 
 
 def build_request(
-    snapshot: Snapshot, place: Place, settings: ServerSettings, others: Iterable[Snapshot] = (), project: str = ""
+    snapshot: Snapshot,
+    place: Place,
+    settings: ServerSettings,
+    others: Iterable[Snapshot] = (),
+    project: str = "",
+    window: WindowSettings = USUAL_WINDOW,
 ) -> InfillRequest:
     """The request for the hole at `place`. `others` are open documents, nearest first; those of its language count.
 
-    `project` is text of files that are not open.
+    `project` is text of files that are not open, `window` how much text around the place the engine wants.
 
     Equal text around equal places gives equal requests, so that one can join another that is under way.
     """
     lines, (row, column) = snapshot.lines, place
-    prefix, suffix = window_at(lines, row, column, WINDOW)
+    prefix, suffix = window_at(lines, row, column, window)
     tree, byte_offset = snapshot.syntax.at(lines, place) or (None, None)
     hole = hole_at(prefix, suffix, snapshot.language, tree, byte_offset)
     drafts = find_drafts(prefix, suffix, list(_sources(snapshot, place, others, project)), hole)
     return InfillRequest(prefix, suffix, snapshot.language, hole, drafts, settings.candidates)
 
 
-def build_context(snapshot: Snapshot, place: Place) -> InfillRequest:
+def build_context(snapshot: Snapshot, place: Place, window: WindowSettings = USUAL_WINDOW) -> InfillRequest:
     """What the engine needs to read the text around `place` ahead of time; the hole does not matter yet."""
-    return InfillRequest(*window_at(snapshot.lines, *place, WINDOW), snapshot.language)
+    return InfillRequest(*window_at(snapshot.lines, *place, window), snapshot.language)
 
 
 def build_request_with(
@@ -49,10 +53,11 @@ def build_request_with(
     settings: ServerSettings,
     others: Iterable[Snapshot] = (),
     project: str = "",
+    window: WindowSettings = USUAL_WINDOW,
 ) -> InfillRequest:
     """The request for the hole right of `selected`, once that has replaced what is between two places."""
     edited = edited_lines(snapshot, Change(selected, start, end))
-    return build_request(edited, edited.cursor, settings, others, project)
+    return build_request(edited, edited.cursor, settings, others, project, window)
 
 
 def _sources(snapshot: Snapshot, place: Place, others: Iterable[Snapshot], project: str) -> Iterator[str]:

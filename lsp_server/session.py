@@ -10,6 +10,7 @@ from typing import Any
 
 from infill_engine.errors import InputError
 from infill_engine.remote.address import disclosure, is_remote, read_address
+from infill_engine.settings import WindowSettings
 from infill_engine.types import Reason
 from infill_engine.worker.protocol import State, Status
 from lsp_server import adapted
@@ -91,6 +92,11 @@ class Session:
             self._timer.cancel()
             self._timer = None
 
+    @property
+    def window(self) -> WindowSettings:
+        """How much text around a hole the engine wants."""
+        return self.engine.status.window
+
     def neighbours(self) -> list[Snapshot]:
         """The open documents whose text may be shown in another one, the most recently changed first."""
         return [other for other in self.documents.snapshots() if self.refusal(other, invoked=True) is None]
@@ -116,7 +122,7 @@ class Session:
         if self.engine.running and self.refusal(snapshot, invoked=True) is None:
             from lsp_server.request import build_context
 
-            self.engine.warm(snapshot.uri, build_context(snapshot, _likely_place(snapshot)))
+            self.engine.warm(snapshot.uri, build_context(snapshot, _likely_place(snapshot), self.window))
 
     def resolve(self, choice: EngineChoice) -> EngineChoice:
         """The choice as the worker can use it: the default model's copy for this project, or an absolute path.
@@ -169,25 +175,32 @@ class Session:
         from lsp_server.request import build_request
 
         near = self.project_near(snapshot)
-        request = build_request(snapshot, snapshot.cursor, self.settings, self.neighbours(), near)
+        request = build_request(snapshot, snapshot.cursor, self.settings, self.neighbours(), near, self.window)
         self.engine.speculate(snapshot.uri, request, due)
 
     def _on_trouble(self, sentence: str) -> None:
-        """Tell the user; but where it is an adapted model that failed, there is the default."""
+        """Tell the user; and where it is the engine of their choice that failed, go on with the default model."""
         choice = self.engine.choice
-        if self.engine.status.state is State.FAILED and adapted.is_adapted(choice.model):
+        if self.engine.status.state is not State.FAILED or (choice.model, choice.device) == _ALWAYS_THERE:
+            self.reporter.trouble(sentence)
+        elif adapted.is_adapted(choice.model):
             self.warn_once(adapted.passed_over(sentence))
             self.in_background(self.engine.start(replace(choice, model=adapted.DEFAULT)))
         else:
-            self.reporter.trouble(sentence)
+            self.reporter.trouble(f"{sentence.rstrip('.')}. Meanwhile the default model is used.")
+            self.in_background(self.engine.start(EngineChoice()))
 
     def _on_status(self, status: Status) -> None:
+        wanted = self.settings.engine.model
+        if status.model == adapted.DEFAULT != wanted:
+            status = replace(status, model=f"{status.model}, in place of {wanted}")
         self.reporter.engine(status)
         if status.state is State.READY and not self.engine.deaths:  # the text may be what killed the last one
             for snapshot in self.documents.snapshots()[:1]:
                 self.warm(snapshot)
 
 
+_ALWAYS_THERE = (EngineChoice().model, EngineChoice().device)
 _WITHOUT_BEING_ASKED = {EditKind.DELETION: Reason.DELETION, EditKind.UNDO: Reason.UNDO}
 
 

@@ -85,10 +85,10 @@ def systems_of(options: argparse.Namespace) -> tuple[dict[str, System], WatchedE
     unknown = set(options.systems) - set(SYSTEMS)
     if unknown:
         raise InputError(f"unknown systems {', '.join(sorted(unknown))}; there are {', '.join(SYSTEMS)}")
-    slots = fixed_slots(options.lengths)
     use_product_threads()
     engine = WatchedEngine.load(options.model, device=options.device)
     assert isinstance(engine, WatchedEngine)  # `load` makes one of the class it is called on
+    slots = fixed_slots(options.lengths, engine.family.spec.max_slots)
     product = EngineSystem(engine, options.budget_ms, cold=options.cold)
     if options.lengths != "predicted":
         given = GivenLengths(engine.family, slots or 1)

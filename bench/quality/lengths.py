@@ -13,7 +13,6 @@ from infill_engine.canvas.canvas import Canvas
 from infill_engine.errors import InputError
 from infill_engine.models.base import Context, GoOn, Ints, ModelFamily, ProposedLength, unhurried
 from infill_engine.models.duostream.net import LENGTH_BUCKETS
-from infill_engine.settings import EngineSettings
 from infill_engine.types import HoleKind
 
 
@@ -42,15 +41,14 @@ class GivenLengths:
         tokens = len(self.vocabulary.encode(partial_word + question.task.gold))
         if self.spec.name == "duostream":
             tokens = next((bucket for bucket in LENGTH_BUCKETS if bucket >= tokens), LENGTH_BUCKETS[-1])
-        self.slots = max(1, min(tokens, EngineSettings().max_slots, self.spec.max_slots))
+        self.slots = max(1, min(tokens, self.spec.max_slots))
 
 
-def fixed_slots(choice: str) -> int | None:
-    """The N of `fixed:N`; None for the other two. Raises InputError for anything else."""
+def fixed_slots(choice: str, most: int) -> int | None:
+    """The N of `fixed:N`, at most `most`; None for the other two. Raises InputError for anything else."""
     if choice in ("predicted", "oracle"):
         return None
     name, _, number = choice.partition(":")
-    most = EngineSettings().max_slots
     if name == "fixed" and number.isdecimal() and 1 <= int(number) <= most:
         return int(number)
     raise InputError(f"--lengths is {choice!r}; give predicted, oracle, or fixed:N with N from 1 to {most}")

@@ -13,6 +13,7 @@ from infill_engine.models.backbone import Stock
 from infill_engine.models.base import ModelFamily
 from infill_engine.models.bidirectional import BidirectionalFamily, Description, Shift
 from infill_engine.models.checkpoint import open_checkpoint
+from infill_engine.models.folder import name_of
 from infill_engine.models.vocabulary import TokenizerVocabulary
 from infill_engine.settings import ModelSettings
 
@@ -28,7 +29,7 @@ ENDS = ("<|endoftext|>", "<|end_of_text|>")  # Qwen's and Llama's
 def load(folder: Path, device: str, dtype: torch.dtype, settings: ModelSettings) -> ModelFamily:
     """Loads a checkpoint with one of the model types of `STOCKS`. Raises ModelError."""
     checkpoint = open_checkpoint(folder)
-    if "bd3lm" in f"{folder.name} {checkpoint.config.get('_name_or_path', '')}".lower():
+    if "bd3lm" in f"{name_of(folder)} {checkpoint.config.get('_name_or_path', '')}".lower():
         raise blockwise.refusal(folder)
     vocabulary = TokenizerVocabulary(folder / "tokenizer.json", width=checkpoint.width)
     model_type = checkpoint.config["model_type"]

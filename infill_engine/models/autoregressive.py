@@ -1,6 +1,6 @@
 """Autoregressive fill-in-the-middle models on a stock backbone: the prompt is read once, rows are written in order.
 
-    <prefix> text left <suffix> text right <middle> ──▶ first slot ──▶ second slot ──▶ … ──▶ end, or the line's end
+    <prefix> lines above <suffix> text right <middle> line so far ──▶ first slot ──▶ second slot ──▶ … ──▶ end
 
 The same loop runs them as every other family: their order is `LEFT_TO_RIGHT`, so it asks for the first open slot of
 each row, and a copied text is read, and checked, in one step. A row has no length of its own: it ends where the model
@@ -8,8 +8,8 @@ says so. Candidates are rows of one batch that differ by their branch or by samp
 computed once for all of them.
 
 Across keystrokes the keys and values of the part of the prompt that has not changed stay. Where the suffix comes first
-(SPM) that is all but the last tokens; where the prefix does (PSM) the suffix is read again. A family is a `Recipe`, all
-of them are in `infill_engine.models.fim`.
+(SPM) that is all but the last tokens; where the prefix does (PSM) the middle begins with the cursor's line, and it is
+as long as one types on that line. A family is a `Recipe`, all of them are in `infill_engine.models.fim`.
 """
 
 from collections.abc import Sequence
@@ -96,6 +96,7 @@ class AutoregressiveFamily:
             vocabulary.end,
             MOST_SLOTS,
             order=Order.LEFT_TO_RIGHT,
+            window=settings.window,
         )
         self._prompts = PromptReader(self._read, cached_prompts)
 

@@ -17,6 +17,7 @@ from torch import Tensor
 from infill_engine.errors import ModelDamagedError, ModelError
 from infill_engine.models import checkpoint as files
 from infill_engine.models.checkpoint import Checkpoint
+from infill_engine.models.folder import name_of
 
 LayerMemory = tuple[Tensor, Tensor]  # keys and values of one layer, [B, H, T, hd] each
 
@@ -166,7 +167,7 @@ def explained(checkpoint: Checkpoint, name: str) -> Iterator[None]:
         yield
     except ImportError as error:
         raise ModelError(
-            f"{checkpoint.folder.name} needs the transformers library ({error}); install it with "
+            f"{name_of(checkpoint.folder)} needs the transformers library ({error}); install it with "
             "`pip install 'infill-ls[models]'`, or use the default model"
         ) from error
     except Exception as error:  # the library's own checks raise plain ones

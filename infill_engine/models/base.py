@@ -15,6 +15,7 @@ from torch import Tensor
 
 from infill_engine.canvas.blanks import Blanks
 from infill_engine.canvas.canvas import Canvas
+from infill_engine.settings import USUAL_WINDOW, WindowSettings
 from infill_engine.types import HoleKind
 
 Ints = NDArray[np.int64]
@@ -51,7 +52,8 @@ class Spec:
     A row that is longer than its text ends in `eos_id`; where `copies_end` is false, a copied text is not given one,
     because the model reads on behind it. Logits are divided by a temperature that goes from the first to the second of
     `temperatures` while a canvas is denoised. A slot that comes out as `delete_id` vanishes, one that comes out as
-    `expand_id` becomes two open ones: between two steps such rows change their length.
+    `expand_id` becomes two open ones: between two steps such rows change their length. `window` is the text around a
+    hole that the model has a use for.
     """
 
     name: str
@@ -66,6 +68,7 @@ class Spec:
     temperatures: tuple[float, float] = (1.0, 1.0)
     expand_id: int | None = None
     delete_id: int | None = None
+    window: WindowSettings = USUAL_WINDOW
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ from infill_engine.models.base import Context, ContextUnread, Corruption, GoOn, 
 from infill_engine.models.checkpoint import REMEDY, Checkpoint
 from infill_engine.models.lengths import Floats, confidence_of_rows, lengths_up_to, rank_lengths, usual_confidence
 from infill_engine.models.vocabulary import TokenizerVocabulary
-from infill_engine.settings import ModelSettings
+from infill_engine.settings import USUAL_WINDOW, ModelSettings
 from infill_engine.types import HoleKind
 
 COLUMN_BLOCK = 32  # context columns are rounded up to this, the tail's slots to SLOT_BLOCK: few shapes, few kernels
@@ -122,6 +122,8 @@ class BidirectionalFamily:
             copies_end=False,
             expand_id=vocabulary.need(description.expand)[0] if description.expand else None,
             delete_id=vocabulary.end if description.deletes else None,
+            # Every step computes the whole context: on a CPU no more of it can be had in time.
+            window=USUAL_WINDOW if backbone.device == "cpu" else settings.window,
         )
         self._last: Sides | None = None
 

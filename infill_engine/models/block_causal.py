@@ -67,6 +67,7 @@ class BlockCausalFamily:
             vocabulary.end,
             MOST_SLOTS,
             order=Order.LEFT_TO_RIGHT,
+            window=settings.window,
         )
         self._ends = other_ends(fim, vocabulary)
         self._prompts = PromptReader(self._read, cached_prompts, block)

@@ -9,6 +9,7 @@ reports speaks of fill-in-the-middle, and a block does not see what comes after 
 from pathlib import Path
 
 from infill_engine.errors import ModelDamagedError
+from infill_engine.models.folder import name_of
 
 MODEL_TYPES = ("sdar", "sdar_moe", "Fast_dLLM_Qwen", "llada2_moe")
 INSTEAD = (
@@ -20,5 +21,5 @@ INSTEAD = (
 def refusal(folder: Path) -> ModelDamagedError:
     """Why a checkpoint of such a family is not taken, and what to use."""
     return ModelDamagedError(
-        f"{folder.name} was trained to write block after block and cannot see what stands behind a hole; {INSTEAD}"
+        f"{name_of(folder)} was trained to write block after block and cannot see what stands behind a hole; {INSTEAD}"
     )

@@ -59,7 +59,7 @@ class Known:
 
 SIDE_BY_SIDE = "in one batch"
 READ_AGAIN = "the context is computed with every canvas; from the second step on kept, if asked for (approximate)"
-READ_ONCE = "kept across keystrokes as far as the prompt agrees; the suffix, which comes last, is read again"
+READ_ONCE = "kept across keystrokes: as long as one types on a line, only what was typed is read"
 QWEN_7B = 0.545  # billions, of 152,064 embeddings of 3,584
 
 CATALOGUE = (
@@ -131,6 +131,14 @@ CATALOGUE = (
         SIDE_BY_SIDE,
         READ_AGAIN,
         (Published("GSAI-ML/LLaDA-8B-Base", "MIT", 8.02, 0.518, 48.3, OPEN_DLLM),),
+    ),
+    Known(
+        "stable-diffcoder",
+        ("llama",),
+        Sight.PROMPT,
+        SIDE_BY_SIDE,
+        "kept across keystrokes: the suffix comes first, so only what was typed and the block it stands in are read",
+        (Published("ByteDance-Seed/Stable-DiffCoder-8B-Base", "MIT", 8.25, 0.635),),
     ),
     Known(
         "qwen2.5-coder",

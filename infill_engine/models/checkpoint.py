@@ -13,8 +13,8 @@ import json
 import math
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from infill_engine.errors import ModelDamagedError, ModelNotFoundError, ModelTooLargeError
-from infill_engine.models.folder import INDEX, WEIGHTS
+from infill_engine.models.folder import INDEX, WEIGHTS, name_of
 from infill_engine.models.memory import is_out_of_memory
 from infill_engine.models.quantise import INT4, INT8, Packed, bytes_of, is_packed, pack, replace_parameter, takes_packed
 
@@ -143,7 +143,7 @@ def require_memory(
     needed = int(checkpoint.bytes_in(dtype, stored) * OVERHEAD)
     if needed > available:
         raise ModelTooLargeError(
-            f"{checkpoint.folder.name} needs about {needed / 1e9:.1f} GB and {device} has {available / 1e9:.1f} GB "
+            f"{name_of(checkpoint.folder)} needs about {needed / 1e9:.1f} GB and {device} has {available / 1e9:.1f} GB "
             f"free. {remedy_for(checkpoint, available, needed)}"
         )
 
@@ -194,7 +194,7 @@ def load_weights(
     packed: dict[str, Packed] = {}
     sources = {source for source, _ in wanted.values()}
     small = _packable(network, wanted) if stored else {}
-    try:
+    with _explained(checkpoint, device):
         for path in sorted({checkpoint.tensors[source].file for source in sources}):
             with safe_open(path, framework="pt") as file:
                 for source in sorted(sources.intersection(file.keys())):
@@ -203,22 +203,29 @@ def load_weights(
                         packed[small[source]] = pack(tensor, stored)
                     else:
                         weights[source] = tensor
+        network.load_state_dict(
+            {name: weights[source] for name, (source, _) in wanted.items() if name not in packed},
+            assign=True,
+            strict=not packed,
+        )
+        while packed:  # each in its turn: a kernel may want another layout, and both of all would be too much
+            replace_parameter(network, *packed.popitem())
+        return network.to(device).eval().requires_grad_(False)
+
+
+@contextmanager
+def _explained(checkpoint: Checkpoint, device: str) -> Iterator[None]:
+    """While it lasts, a file that cannot be read and memory that runs out become a ModelError that says what to do."""
+    try:
+        yield
     except (SafetensorError, OSError) as error:
         raise ModelDamagedError(f"{checkpoint.folder} cannot be read ({error}); {REMEDY}") from error
     except (RuntimeError, MemoryError) as error:
         if not is_out_of_memory(error):
             raise
         raise ModelTooLargeError(
-            f"{checkpoint.folder.name} does not fit {device}; use a smaller model, or the precision int8 or int4"
+            f"{name_of(checkpoint.folder)} does not fit {device}; use a smaller model, or the precision int8 or int4"
         ) from error
-    network.load_state_dict(
-        {name: weights[source] for name, (source, _) in wanted.items() if name not in packed},
-        assign=True,
-        strict=not packed,
-    )
-    while packed:  # each in its turn: a kernel may want another layout, and both of all would be too much
-        replace_parameter(network, *packed.popitem())
-    return network.to(device).eval().requires_grad_(False)
 
 
 def uninitialised() -> AbstractContextManager[object]:

@@ -202,6 +202,7 @@ class DiffusionGemmaFamily:
             most_slots,
             copies_end=False,
             temperatures=temperatures,
+            window=settings.window,
         )
         self._prompts = PromptReader(self._read, cached_prompts)
         self._probed: tuple[Ints, Floats] | None = None

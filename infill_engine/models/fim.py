@@ -12,6 +12,7 @@ from infill_engine.models.backbone import Stock
 from infill_engine.models.base import ModelFamily
 from infill_engine.models.checkpoint import open_checkpoint
 from infill_engine.models.fim_tokens import CODEGEMMA, DEEPSEEK_CODER, MELLUM, QWEN_CODER, STARCODER
+from infill_engine.models.folder import name_of
 from infill_engine.models.vocabulary import TokenizerVocabulary
 from infill_engine.settings import ModelSettings
 
@@ -49,5 +50,5 @@ def load(folder: Path, device: str, dtype: torch.dtype, settings: ModelSettings)
         for recipe in possible
     )
     raise ModelDamagedError(
-        f"{folder.name} cannot fill in: its tokenizer has no {lacking}. Use a base model that was trained to fill in"
+        f"{name_of(folder)} cannot fill in: its tokenizer has no {lacking}. Use a base model trained to fill in"
     )

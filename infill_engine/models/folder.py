@@ -16,6 +16,12 @@ CHECKSUMS = (
 REMEDY = "install the model again"
 
 
+def name_of(folder: Path) -> str:
+    """What a model is called: OWNER/NAME of a published one, whose folder is named for a commit; else as the folder."""
+    kind, *name = folder.parent.parent.name.split("--")
+    return "/".join(name) if kind == "models" and folder.parent.name == "snapshots" else folder.name
+
+
 def write_checksum(folder: Path) -> None:
     """Writes checksums.json: the SHA-256 of the weights beside it."""
     (folder / CHECKSUMS).write_text(json.dumps({WEIGHTS: _sha256(folder / WEIGHTS)}) + "\n", encoding="ascii")

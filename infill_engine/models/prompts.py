@@ -20,6 +20,7 @@ Ints = NDArray[np.int64]
 # The keys and values of every layer for tokens that are already read, and for new ones behind them.
 Read = Callable[[list[LayerMemory], Ints], list[LayerMemory]]
 
+LONGEST_LINE = 128  # tokens of the cursor's line that the middle may begin with
 PART = 128  # tokens read at once: between two parts a deadline or the next keystroke can end the reading
 
 
@@ -58,12 +59,23 @@ class PromptReader:
 def prompt_of(
     fim: FimTokens, vocabulary: TokenizerVocabulary, settings: ModelSettings, prefix: str, suffix: str
 ) -> Ints:
-    """The tokens of a whole prompt for the hole between two texts."""
-    before = cut_in_blocks(vocabulary.encode(prefix.replace("\r\n", "\n")), settings.prefix_tokens)
+    """The tokens of a whole prompt for the hole between two texts.
+
+    Where the prefix stands before the suffix, the middle begins with the cursor's line, as it may in training, too.
+    What is typed there comes last, and a suffix that was read need not be read again until the next line.
+    """
+    above, line = prefix.replace("\r\n", "\n"), ""
+    if fim.prompt.index(PREFIX) < fim.prompt.index(SUFFIX):
+        start = above.rfind("\n") + 1
+        above, line = above[:start], above[start:]
+    begun = vocabulary.encode(line)
+    if len(begun) > LONGEST_LINE:
+        above, begun = above + line, []
+    before = cut_in_blocks(vocabulary.encode(above), settings.prefix_tokens)
     behind = vocabulary.encode(suffix.replace("\r\n", "\n"))[: settings.suffix_tokens]
-    sides = {PREFIX: before, SUFFIX: np.array(behind, np.int64)}
-    parts = (sides[part] if part in sides else vocabulary.need(part) for part in fim.whole)
-    return np.concatenate([np.asarray(part, np.int64) for part in parts])
+    sides = {PREFIX: before, SUFFIX: behind}
+    parts = [sides[part] if part in sides else vocabulary.need(part) for part in fim.whole]
+    return np.concatenate([np.asarray(part, np.int64) for part in (*parts, begun)])
 
 
 def other_ends(fim: FimTokens, vocabulary: TokenizerVocabulary) -> list[int]:

@@ -6,7 +6,7 @@ from infill_engine.rank import DEFAULT
 from infill_engine.remote.address import KEY_VARIABLE, read_address
 from infill_engine.remote.dialects import Question
 from infill_engine.remote.server import Server, Text
-from infill_engine.settings import EngineSettings
+from infill_engine.settings import USUAL_WINDOW, EngineSettings
 from infill_engine.types import Answer, Draft, Guess, Hole, InfillRequest
 
 MOST_TOKENS, MOST_TOKENS_OF_LINES = 48, 160
@@ -20,6 +20,7 @@ class RemoteEngine:
     def __init__(self, name: str, server: Server, settings: EngineSettings | None = None) -> None:
         self.name = name
         self.device = server.address.place
+        self.window = USUAL_WINDOW  # README says how much is sent
         settings = settings or EngineSettings()
         self._server = server
         self._temperature = settings.sampler.temperature

@@ -47,8 +47,8 @@ def plan_rows(
         for which, how in pattern[: max(2, candidates + 1 - len(written))]
         if which < len(usable) and (length := usable[which])
     ]
-    copies = [row for draft in drafts[:DRAFT_ROWS] if (row := _draft_row(family, draft, partial_word, max_slots))]
-    own = [row for one in written if (row := _written_row(family, one, max_slots))]
+    copies = [row for draft in drafts[:DRAFT_ROWS] if (row := _draft_row(family, draft, partial_word, most))]
+    own = [row for one in written if (row := _written_row(family, one, most))]
     return [*fresh[:1], *copies, *own, *fresh[1:]]
 
 

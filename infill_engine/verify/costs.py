@@ -22,7 +22,8 @@ T = TypeVar("T")
 
 ROWS = (1, 2, 4)
 SLOTS = (8, 16, 32)
-LINES = (30, 100)  # of the prefix that is read; about 16 tokens each
+CONTEXTS = ((24, 6), (104, 24))  # lines left and right; about 16 tokens each, so 480 and 2,048 in all
+LONGEST = (1664, 384)  # tokens left and right of the second; a family may read less
 RUNS = 3
 LINE = "value_{number} = compute(first, second, {number})\n"
 
@@ -40,8 +41,8 @@ class Cost:
 
 def measure(family: ModelFamily) -> Iterator[Cost]:
     """Each cost as it is known."""
-    for lines in LINES:
-        yield from _reading(family, lines)
+    for above, below in CONTEXTS:
+        yield from _reading(family, above, below)
     for rows in ROWS:
         for slots in SLOTS:
             if slots <= family.spec.max_slots:
@@ -64,11 +65,11 @@ def memory_bytes(device: str) -> int:
     return peak if sys.platform == "darwin" else peak * 1024
 
 
-def _reading(family: ModelFamily, lines: int) -> Iterator[Cost]:
+def _reading(family: ModelFamily, above: int, below: int) -> Iterator[Cost]:
     cold, typed, tokens = [], [], 0
     for run in range(RUNS + 1):
-        prefix = "".join(LINE.format(number=run * 1000 + line) for line in range(lines)) + "result = "
-        suffix = f"\nprint(result, {run})\n"
+        first = run * 1000
+        prefix, suffix = _lines(first, above) + "result = ", "\n" + _lines(first + above, below)
         took, context = _timed(family.device, partial(family.encode, prefix, suffix))
         cold.append(took)
         typed.append(_timed(family.device, partial(family.encode, prefix + "v", suffix))[0])
@@ -78,7 +79,7 @@ def _reading(family: ModelFamily, lines: int) -> Iterator[Cost]:
 
 
 def _step(family: ModelFamily, rows: int, slots: int) -> Cost:
-    prefix = "".join(LINE.format(number=line) for line in range(LINES[0])) + "result = "
+    prefix = _lines(0, CONTEXTS[0][0]) + "result = "
     canvas = lay_out([slots] * rows, family.spec.mask_id)
     wanted = np.arange(canvas.slots)
     took = []
@@ -86,6 +87,10 @@ def _step(family: ModelFamily, rows: int, slots: int) -> Cost:
         context = family.encode(prefix, "\nprint(result)\n")
         took.append(_timed(family.device, partial(family.denoise, context, HoleKind.LINE, canvas, wanted))[0])
     return Cost("step", statistics.median(took[1:]), rows=rows, slots=slots)
+
+
+def _lines(first: int, number: int) -> str:
+    return "".join(LINE.format(number=line) for line in range(first, first + number))
 
 
 def _timed(device: str, work: Callable[[], T]) -> tuple[float, T]:

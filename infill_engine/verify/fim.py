@@ -26,7 +26,9 @@ ACTIVATIONS = {"gemma": "gelu", "starcoder2": "gelu_pytorch_tanh"}
 
 @dataclass(frozen=True)
 class Published:
-    """How a family is published, in miniature; `prompt` writes out the order of its tokens, P and S for the sides.
+    """How a family is published, in miniature; `prompt` writes out the order of its tokens.
+
+    S is the text right. P is all text left, or the lines above where L, the cursor's line so far, comes later.
 
     `names` are its special tokens, `unmarked` those of them that its files do not call special; `ends` end a text.
     """
@@ -52,7 +54,8 @@ class Published:
 
     def ids(self, tokenizer: Tokenizer, before: str, behind: str) -> list[int]:
         """The prompt's tokens."""
-        sides = {"P": before, "S": behind}
+        start = before.rfind("\n") + 1 if "L" in self.prompt else len(before)
+        sides = {"P": before[:start], "S": behind, "L": before[start:]}
         found: list[int] = []
         for part in self.prompt:
             found += ids_of(tokenizer, sides[part]) if part in sides else special_ids(tokenizer, [part])
@@ -67,7 +70,7 @@ PUBLISHED = {
         "qwen2",
         ["<|endoftext|>", "<|im_end|>"],
         ["<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>", "<|fim_pad|>", "<|file_sep|>"],
-        ("<|fim_prefix|>", "P", "<|fim_suffix|>", "S", "<|fim_middle|>"),
+        ("<|fim_prefix|>", "P", "<|fim_suffix|>", "S", "<|fim_middle|>", "L"),
         "<|endoftext|>",
         {"tie_word_embeddings": True},
     ),
@@ -77,7 +80,7 @@ PUBLISHED = {
         "starcoder2",
         ["<|endoftext|>", "<fim_prefix>", "<fim_middle>", "<fim_suffix>", "<file_sep>"],
         [],
-        ("<fim_prefix>", "P", "<fim_suffix>", "S", "<fim_middle>"),
+        ("<fim_prefix>", "P", "<fim_suffix>", "S", "<fim_middle>", "L"),
         "<|endoftext|>",
         {"sliding_window": 4096, "tie_word_embeddings": True},
     ),
@@ -87,7 +90,7 @@ PUBLISHED = {
         "llama",
         ["<｜begin▁of▁sentence｜>", "<｜end▁of▁sentence｜>", "<|EOT|>"],
         ["<｜fim▁hole｜>", "<｜fim▁begin｜>", "<｜fim▁end｜>"],
-        ("<｜begin▁of▁sentence｜>", "<｜fim▁begin｜>", "P", "<｜fim▁hole｜>", "S", "<｜fim▁end｜>"),
+        ("<｜begin▁of▁sentence｜>", "<｜fim▁begin｜>", "P", "<｜fim▁hole｜>", "S", "<｜fim▁end｜>", "L"),
         "<｜end▁of▁sentence｜>",
         {"rope_scaling": {"type": "linear", "factor": 4.0}},
     ),
@@ -97,7 +100,7 @@ PUBLISHED = {
         "gemma",
         ["<pad>", "<eos>", "<bos>"],
         ["<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>", "<|file_separator|>", "<table>"],
-        ("<bos>", "<|fim_prefix|>", "P", "<|fim_suffix|>", "S", "<|fim_middle|>"),
+        ("<bos>", "<|fim_prefix|>", "P", "<|fim_suffix|>", "S", "<|fim_middle|>", "L"),
         "<eos>",
         {"vocab_size": 400, "head_dim": 16, "tie_word_embeddings": True},
     ),

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from infill_engine.deadline import Clock, Deadline
 from infill_engine.errors import InfillError
+from infill_engine.settings import WindowSettings
 from infill_engine.types import Answer, InfillRequest, Reason
 from infill_engine.worker.memory import release_freed
 from infill_engine.worker.protocol import (
@@ -48,6 +49,9 @@ class EngineLike(Protocol):
 
     name: str
     device: str
+
+    @property
+    def window(self) -> WindowSettings: ...
 
     def answer(self, request: InfillRequest, deadline: Deadline, watch: "WatchSteps | None" = None) -> Answer: ...
 
@@ -127,7 +131,7 @@ class Dispatch:
             return None
         with self._changed:
             self._state = State.READY
-        self.send(Status(State.READY, "", 1.0, engine.name, engine.device))
+        self.send(Status(State.READY, "", 1.0, engine.name, engine.device, engine.window))
         return engine
 
     def _next(self) -> _Work | None:

@@ -20,6 +20,7 @@ from typing import Any, BinaryIO
 import msgpack  # type: ignore[import-untyped, unused-ignore]
 
 from infill_engine.errors import WorkerError
+from infill_engine.settings import USUAL_WINDOW, WindowSettings
 from infill_engine.types import Answer, Candidate, Draft, Hole, HoleKind, InfillRequest, Reason, Source
 
 MAX_FRAME_BYTES = 8 * 1024 * 1024
@@ -73,13 +74,17 @@ class Shutdown:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """`fraction` of the load that is done, 0 to 1; `model` and `device` are the engine's own names once it is ready."""
+    """`fraction` of the load that is done, 0 to 1.
+
+    Once it is ready, `model` and `device` are the engine's own names, and `window` is the text it wants to be given.
+    """
 
     state: State
     detail: str = ""
     fraction: float = 0.0
     model: str = ""
     device: str = ""
+    window: WindowSettings = USUAL_WINDOW
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +223,9 @@ _READERS: dict[str, Callable[[dict[str, Any]], Message]] = {
     "warm": lambda fields: Warm(request=_request(fields.pop("request")), **fields),
     "cancel": lambda fields: Cancel(**fields),
     "shutdown": lambda fields: Shutdown(**fields),
-    "status": lambda fields: Status(state=State(fields.pop("state")), **fields),
+    "status": lambda fields: Status(
+        state=State(fields.pop("state")), window=WindowSettings(**fields.pop("window")), **fields
+    ),
     "sketch": lambda fields: Sketch(rows=tuple(map(_sketch_row, fields.pop("rows"))), **fields),
     "answer": lambda fields: Answered(answer=_answer(fields.pop("answer")), **fields),
     "failure": lambda fields: Failure(**fields),

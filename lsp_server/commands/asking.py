@@ -74,7 +74,7 @@ def ask(engine: EngineLike, opened: Opened, candidates: int, budget_ms: int, wat
     settings = ServerSettings(budget_ms=budget_ms, candidates=candidates)
     project = _project_near(opened.snapshot, settings)  # a running server has read that too
     began = monotonic()
-    request = build_request(opened.snapshot, opened.place, settings, project=project)
+    request = build_request(opened.snapshot, opened.place, settings, project=project, window=engine.window)
     answer = engine.answer(request, Deadline(began + budget_ms / 1000), watch)
     elapsed_ms = (monotonic() - began) * 1000
     return Asked(answer, budget_ms, elapsed_ms, adapted.shown_name(engine.name), engine.device)

@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
     with say(f"loading the model {options.model}"):
         engine = load_engine_for(named.path, options)
         loaded = monotonic()
-        engine.warm(build_context(opened.snapshot, opened.place), Deadline.after_ms(MOST_READING_MS))
+        engine.warm(build_context(opened.snapshot, opened.place, engine.window), Deadline.after_ms(MOST_READING_MS))
         read = monotonic()
     film = Film()
     asked = ask(engine, opened, CANDIDATES, options.budget_ms, film.record)

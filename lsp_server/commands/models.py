@@ -135,9 +135,9 @@ def _bench(options: argparse.Namespace) -> int:
     with say(f"loading {options.name}"):
         set_threads()  # has to come before torch
         from infill_engine.models.load import load_family
-        from infill_engine.verify.costs import measure, memory_bytes
+        from infill_engine.verify.costs import LONGEST, measure, memory_bytes
 
-        family = load_family(options.name, options.device, ModelSettings(dtype=options.precision))
+        family = load_family(options.name, options.device, ModelSettings(options.precision, *LONGEST))
     with say("measuring"):
         costs = list(measure(family))
     memory = memory_bytes(family.device)

@@ -120,13 +120,13 @@ def test_an_equal_request_is_computed_again() -> None:
 
 @pytest.mark.parametrize(("choice", "slots"), [("predicted", None), ("oracle", None), ("fixed:8", 8)])
 def test_length_choices(choice: str, slots: int | None) -> None:
-    assert fixed_slots(choice) == slots
+    assert fixed_slots(choice, 24) == slots
 
 
 @pytest.mark.parametrize("choice", ["fixed", "fixed:0", "fixed:999", "fixed:x", "gold"])
 def test_other_length_choices_are_refused(choice: str) -> None:
     with pytest.raises(InputError, match="fixed:N"):
-        fixed_slots(choice)
+        fixed_slots(choice, 24)
 
 
 def test_ngram_counts_and_backs_off(tmp_path: Path) -> None:

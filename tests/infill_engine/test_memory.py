@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from infill_engine import Deadline, Engine, InfillRequest
+from infill_engine.errors import ModelTooLargeError
 from infill_engine.models import checkpoint
 from infill_engine.models.load import load_family
 from infill_engine.models.memory import is_out_of_memory
@@ -88,12 +89,23 @@ def test_other_faults_are_not_hidden() -> None:
         asked(Engine(Cramped(0, 0, RuntimeError("shapes do not match")), "large", Calibration()), "x = ")
 
 
-def test_a_model_that_does_not_fit_leaves_the_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_that_does_not_fit_is_refused_before_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = masked.publish("dream", masked.stock_network("qwen2"), tmp_path / "dream")
     monkeypatch.setattr(checkpoint, "free_memory", lambda _device: 1000)
-    engine = Engine.load(str(folder), device="cpu")
-    assert engine.name == "default"
-    answer = asked(engine, "import os\n\nfor number in range(")
-    assert "dream needs about" in answer.trouble
-    assert "default model is used instead" in answer.trouble
-    assert answer.candidates
+    with pytest.raises(ModelTooLargeError, match="dream needs about"):
+        Engine.load(str(folder), device="cpu")
+
+
+@pytest.mark.parametrize("where", ["pack", "replace_parameter"])
+def test_memory_that_runs_out_while_weights_are_packed(
+    where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise ON_CPU
+
+    folder = masked.publish("dream", masked.stock_network("qwen2"), tmp_path / "dream")
+    monkeypatch.setattr(checkpoint, where, full)
+    with pytest.raises(ModelTooLargeError, match="dream does not fit cpu"):
+        load_family(str(folder), "cpu", ModelSettings(dtype="int8"))

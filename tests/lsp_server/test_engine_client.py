@@ -17,11 +17,12 @@ from lsp_server.settings import EngineChoice
 WAIT = 30  # seconds after which a test has failed
 COUNTING = """
 import time
+from infill_engine.settings import USUAL_WINDOW
 from infill_engine.types import Answer, Candidate
 from infill_engine.worker.__main__ import serve
 
 class Counting:
-    name, device = "counting", "cpu"
+    name, device, window = "counting", "cpu", USUAL_WINDOW
     calls = 0
     def answer(self, request, deadline, watch):
         self.calls += 1

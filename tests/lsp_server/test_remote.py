@@ -32,8 +32,8 @@ async def test_the_user_is_told_once_where_the_text_goes_and_once_that_nobody_an
 
 async def test_an_unencrypted_address_is_refused_before_anything_is_sent() -> None:
     async with editor(BARE, options={"model": "llama:http://gpu.example.com"}) as refused:
-        await refused.until(lambda: refused.statuses and refused.statuses[-1].state == "failed")
-        await refused.until(lambda: refused.messages)
+        await refused.ready()
+        assert refused.statuses[-1].model == "default, in place of llama:http://gpu.example.com"
         (message,) = refused.messages
         assert "llama+unencrypted:http://gpu.example.com" in message
 

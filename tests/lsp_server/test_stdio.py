@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import sys
 from collections.abc import AsyncIterator, Iterator
 
 import psutil
@@ -13,6 +14,7 @@ from lsprotocol import types
 from pytest_lsp import make_test_lsp_client
 
 INVOKED = types.InlineCompletionTriggerKind.Invoked
+ABSENT = {"device": "cuda" if sys.platform == "darwin" else "mps"}
 SCRIPT = {
     "rules": [
         {"before": "x = ", "candidates": ["alpha(1)", "beta(2)"]},
@@ -271,16 +273,25 @@ async def test_typing_while_the_model_loads() -> None:
         assert (kinds[0], kinds[-1]) == ("begin", "end")
 
 
-async def test_a_model_that_is_not_there_and_then_another() -> None:
-    async with editor(BARE, options={"model": "no/such/model"}, root="file:///project") as lost:
-        await lost.until(lambda: any(status.state == "failed" for status in lost.statuses))
-        uri = lost.open("x = │")
-        assert await lost.ask(uri) is None
-        (message,) = lost.messages
-        assert "/project/no/such/model" in message
-        lost.configure({"model": "scripted"})
+@pytest.mark.parametrize(
+    ("chosen", "told"), [({"model": "no/such/model"}, "/project/no/such/model"), (ABSENT, "is not available here")]
+)
+async def test_an_engine_that_cannot_be_had_and_then_another(chosen: dict[str, str], told: str) -> None:
+    async with editor(BARE, options={**chosen, "showThreshold": 0}, root="file:///project") as lost:
         await lost.ready()
-        assert len(await lost.ask(uri)) > 1
+        assert [status.state for status in lost.statuses].count("failed") == 1
+        in_place_of = f", in place of {chosen['model']}" if "model" in chosen else ""
+        assert (lost.statuses[-1].model, lost.statuses[-1].device) == (f"default{in_place_of}", "cpu")
+        (message,) = lost.messages
+        assert told in message
+        assert message.endswith(". Meanwhile the default model is used.")
+        assert await lost.ask(lost.open("import os\n\nfor number in range(│", "file:///project/meanwhile.py"))
+        lost.configure({"budgetMs": 5000})
+        lost.configure({**chosen, "model": "scripted", "device": "cpu"})
+        await lost.until(lambda: lost.statuses[-1].model == "scripted")
+        await lost.ready()
+        assert len(await lost.ask(lost.open("x = │"))) > 1
+        assert len(lost.messages) == 1
         assert not lost.client.progress_reports
 
 

@@ -60,11 +60,12 @@ def test_a_lid_that_was_closed(slept_at: int) -> None:
 
 STUCK = """
 import time
+from infill_engine.settings import USUAL_WINDOW
 from infill_engine.types import Answer, Candidate
 from infill_engine.worker.__main__ import serve
 
 class Stuck:
-    name, device = "stuck", "cpu"
+    name, device, window = "stuck", "cpu", USUAL_WINDOW
     def answer(self, request, deadline, watch):
         if request.prefix == "hang":
             time.sleep(1000)

@@ -40,6 +40,7 @@ from infill_engine.models.duostream.weights import load_network
 from infill_engine.types import HoleKind
 
 MOST_TOKENS = 448  # of one stream
+MOST_SLOTS = 24  # of a canvas: longer ones are seldom right, and take the time of others
 PART = 128  # tokens encoded at once: between two parts a deadline or the next keystroke can end the reading
 FORBIDDEN = -1e9
 # Shapes are rounded up to blocks: a CPU's matrix library compiles and keeps a kernel for every shape it meets, which
@@ -92,7 +93,7 @@ class DuostreamFamily:
         self.network = network
         self.vocabulary = vocabulary
         self.device = device
-        self.spec = Spec("duostream", Corruption.MASK, network.config.vocab, MASK, EOS, MAX_SLOTS)
+        self.spec = Spec("duostream", Corruption.MASK, network.config.vocab, MASK, EOS, MOST_SLOTS)
         self._caches = {direction: StreamCache[Stream](cached_streams) for direction in (PREFIX, SUFFIX)}
 
     @classmethod

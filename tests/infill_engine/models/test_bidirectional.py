@@ -16,6 +16,7 @@ from toy import LANGUAGE, PAIRS, answer, share_right, sides
 from infill_engine import Deadline, Engine, InfillRequest
 from infill_engine.canvas.canvas import State, lay_out
 from infill_engine.deadline import CostModel
+from infill_engine.errors import ModelDamagedError
 from infill_engine.models.base import ContextUnread
 from infill_engine.models.bidirectional import BidirectionalFamily, Shift
 from infill_engine.models.load import load_family
@@ -23,6 +24,7 @@ from infill_engine.sampler.denoise import Row, denoise
 from infill_engine.sampler.rules import rules_for
 from infill_engine.settings import EngineSettings, ModelSettings, SamplerSettings
 from infill_engine.types import Draft, Hole, HoleKind
+from infill_engine.verify import masked
 from infill_engine.verify.masked import MASK, PUBLISHED, reference, stock_network
 
 EXACT = ModelSettings(dtype="float32")
@@ -132,6 +134,24 @@ def test_given_slots_never_change(name: str, families: Callable[[str], Any]) -> 
     )
     for step in steps:
         assert step.canvas.ids[step.canvas.state == State.FIXED].tolist() == [70, 71]
+
+
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [
+        ("some/qwen3-bd3lm", "models--some--qwen3-bd3lm/snapshots/0f1e2d"),
+        ("qwen3-BD3LM-v0.1", "qwen3-BD3LM-v0.1"),
+    ],
+)
+def test_one_that_writes_block_by_block_is_known_by_its_name(name: str, path: str, tmp_path: Path) -> None:
+    folder = tmp_path / path
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    masked.publish("a2d-qwen3", stock_network("qwen3"), folder)
+    with pytest.raises(ModelDamagedError, match=f"{name} was trained to write block after block.*an mdlm"):
+        load_family(str(folder), "cpu", EXACT)
+    other = folder.rename(tmp_path / "bd3lm-and-mdlm-side-by-side")
+    (tmp_path / "bd3lm").mkdir()
+    assert loaded(other.rename(tmp_path / "bd3lm" / "mdlm")).spec.name == "a2d-qwen3"
 
 
 def test_a_probe_is_asked_for_and_remembered(families: Callable[[str], Any]) -> None:

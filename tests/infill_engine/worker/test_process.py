@@ -13,11 +13,12 @@ FAR = 1e12
 
 NOISY = """
 import os, sys, threading
+from infill_engine.settings import WindowSettings
 from infill_engine.types import Answer, Candidate
 from infill_engine.worker.__main__ import serve
 
 class Noisy:
-    name, device = "noisy", "cpu"
+    name, device, window = "noisy", "cpu", WindowSettings(70, 30)
     def answer(self, request, deadline, watch):
         print("a stray print")
         os.write(1, b"and one from C")

@@ -7,6 +7,7 @@ import msgpack
 import pytest
 
 from infill_engine.errors import WorkerError
+from infill_engine.settings import WindowSettings
 from infill_engine.types import Answer, Candidate, Draft, Hole, HoleKind, InfillRequest, Reason, Source
 from infill_engine.worker import protocol
 from infill_engine.worker.protocol import (
@@ -46,7 +47,7 @@ MESSAGES: list[Message] = [
         (SketchRow(("😀", ""), ("draft", "open"), (0.5, 0.0), Source.RETRIEVAL), SketchRow((), (), (), Source.MODEL)),
     ),
     Status(State.LOADING, "reading weights", 0.5),
-    Status(State.READY, "", 1.0, "default", "cpu"),
+    Status(State.READY, "", 1.0, "default", "cpu", WindowSettings(70, 30)),
     Answered(
         7, Answer((Candidate("y)", 0.5, True, 3, Source.RETRIEVAL), Candidate("", 0.0)), None, 1.5, 2.5, 4.0, True)
     ),

@@ -9,6 +9,7 @@ import pytest
 from infill_engine.models.catalogue import CATALOGUE
 from infill_engine.models.load import FAMILIES
 from infill_engine.verify import masked
+from infill_engine.verify.checks import MINIATURES
 from lsp_server.__main__ import main
 
 Said = pytest.CaptureFixture[str]
@@ -28,6 +29,8 @@ def test_the_list_has_every_family_that_can_be_loaded(capsys: Said) -> None:
     found = as_json(capsys, "list")
     listed = {model_type for family in found["families"] for model_type in family["model_types"]}
     assert set(FAMILIES) <= listed
+    names = {family["name"] for family in found["families"]}
+    assert {"a2d" if name.startswith("a2d-") else name for name in MINIATURES} <= names | {"default"}
     assert "not measured here" in found["score"]
     for family in found["families"]:
         for example in family["examples"]:
