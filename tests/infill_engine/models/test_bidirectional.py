@@ -33,7 +33,6 @@ SOME_PAIRS = PAIRS[::5]
 BEFORE, BEHIND = "x = [1:", ":2]\nfor i in range(10):\n"
 
 every_family = pytest.mark.parametrize("name", PUBLISHED)
-PLANTED = ["dream", "dreamon", "open-dcoder", "a2d-qwen3", "llada"]
 
 
 def loaded(folder: Path, settings: ModelSettings = EXACT) -> BidirectionalFamily:
@@ -167,7 +166,7 @@ def at_once(family: BidirectionalFamily, before: str, behind: str) -> str | None
     return family.vocabulary.decode(predictions(family, [2], (before, behind)).argmax(-1).tolist())
 
 
-@pytest.mark.parametrize("name", PLANTED)
+@every_family
 def test_the_planted_task_is_solved_and_only_with_the_right_shift_and_mask(
     name: str, planted: Callable[[str], Path]
 ) -> None:
@@ -197,7 +196,7 @@ def first_candidate(engine: Engine, before: str, behind: str) -> str | None:
     return found[0].text if found else None
 
 
-@pytest.mark.parametrize("name", PLANTED)
+@every_family
 def test_the_whole_engine_answers_with_it(name: str, planted: Callable[[str], Path]) -> None:
     engines = [engine(planted(name)) for _ in range(2)]
     assert share_right(partial(first_candidate, engines[0]), SOME_PAIRS) >= 0.95
