@@ -11,6 +11,7 @@ from time import monotonic
 
 from infill_engine.answering import Answering, Guessed, since, unread_guess
 from infill_engine.deadline import CostModel, Deadline, Reading, Reserve
+from infill_engine.lines import first_line
 from infill_engine.models.base import Context, ContextUnread, Continuation, ModelFamily, ReadsOn
 from infill_engine.models.load import folder_of, load_family
 from infill_engine.models.memory import give_back, is_out_of_memory
@@ -20,13 +21,13 @@ from infill_engine.sampler.guesses import guesses_of, originals_of
 from infill_engine.sampler.plan import affordable, canvas_of, plan_rows
 from infill_engine.sampler.rules import rules_for
 from infill_engine.settings import EngineSettings, WindowSettings
-from infill_engine.types import Answer, Candidate, Draft, Guess, Hole, HoleKind, InfillRequest, Source
+from infill_engine.types import Answer, Candidate, Draft, Guess, Hole, InfillRequest, Source
 
 Progress = Callable[[str, float], None]  # what is being done, and the share of it that is done
 Watch = Callable[[ModelFamily, Step], None]
 
 WARM_UP_ROUNDS = 4
-OWN_DRAFTS = 2  # lines that the family writes itself before the canvas is laid out
+OWN_DRAFTS = 4  # texts that the family writes itself before the canvas is laid out
 USUAL_TOKENS = 8  # of such a line; where there is no time for so many, none is begun
 LOOKS = 2  # steps that must still be possible afterwards
 # Rows and slots of each at most, one after another, as memory runs out; then the default model.
@@ -214,14 +215,15 @@ class Engine:
     def _written(
         self, context: Context, partial_word: str, request: InfillRequest, hole: Hole, deadline: Deadline
     ) -> list[Continuation]:
-        """Drafts of the family's own, where the hole is the end of a line and there is time to look at them too."""
-        if hole.kind not in (HoleKind.LINE, HoleKind.STATEMENT) or not isinstance(self.family, ReadsOn):
+        """Drafts of the family's own, where the hole is of one line and there is time to look at them too."""
+        if hole.max_lines > 1 or not isinstance(self.family, ReadsOn):
             return []
         afterwards = self._reserve.predict_ms() + LOOKS * self._costs.step.predict_ms(self.family.spec.max_slots * 2)
         if not deadline.allows(afterwards + USUAL_TOKENS * self._costs.writing.predict_ms(OWN_DRAFTS)):
             return []
         writing = Reading(deadline, self._costs.writing, afterwards)
-        written = self.family.read_on(context, partial_word, min(OWN_DRAFTS, request.candidates), writing.go_on)
+        right = first_line(request.suffix)
+        written = self.family.read_on(context, partial_word, right, min(OWN_DRAFTS, request.candidates), writing.go_on)
         writing.pause()
         return written
 

@@ -90,9 +90,9 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Continuation:
-    """How a line goes on by the text left of it alone.
+    """How a text goes on by what stands left of it alone.
 
-    `logprobs` are the natural log-probabilities of `tokens` and, behind them, of the line's end.
+    `logprobs` are the natural log-probabilities of `tokens` and, behind them, of the text's end.
     """
 
     tokens: tuple[int, ...]
@@ -160,8 +160,10 @@ class ModelFamily(Protocol):
 class ReadsOn(Protocol):
     """What a family may offer besides: drafts of its own, from a stream that is a language model by itself."""
 
-    def read_on(self, context: Context, partial_word: str, limit: int, go_on: GoOn) -> list[Continuation]:
-        """At most `limit` ends of the cursor's line, each beginning with `partial_word`, the likeliest start first.
+    def read_on(self, context: Context, partial_word: str, right: str, limit: int, go_on: GoOn) -> list[Continuation]:
+        """At most `limit` texts from the cursor to `right`, the likeliest first, each beginning with `partial_word`.
+
+        `right` is what stands right of the cursor on its line; where that is blank they are ends of the line.
 
         Asks `go_on` before every token; what is not finished when it says no is left out.
         """

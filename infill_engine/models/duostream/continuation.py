@@ -1,4 +1,4 @@
-"""Reads the prefix stream on, one token after the other: how the line left of the hole would go on by itself.
+"""Reads the prefix stream on, one token after the other: how the text left of the hole would go on by itself.
 
 The stream is a language model that sees nothing of the suffix. What it writes is a draft for the canvas decoder, which
 does. All rows are queries at one position, side by side, so the keys of the prefix are read once for all of them.
@@ -8,10 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, cast
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812
 
+from infill_engine.delimiters import QUOTES, Scan, scan
 from infill_engine.models.base import Continuation, GoOn, Vocabulary
 from infill_engine.models.duostream.net import (
     PREFIX,
@@ -24,20 +26,24 @@ from infill_engine.models.duostream.net import (
 )
 
 MOST_TOKENS = 16
-LEAST_LOGPROB = -9.0  # of a whole row: it will hardly be what the user wants, and its steps are better spent
+LEAST_LOGPROB = -9.0  # of a whole line: a less probable one will hardly be what the user wants
+LOOKED_AT = 4  # times the beam's width: some of the most probable ways on are none
 FORBIDDEN = -1e9
 ROUNDED = 64  # positions to which the keys are padded, so that few shapes occur
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Row:
     """What one row has written. `start` are the bytes that its next tokens must begin with."""
 
     start: bytes
-    tokens: list[int]
-    logprobs: list[float]
-    ended: bool = False
-    hopeless: bool = False
+    tokens: tuple[int, ...] = ()
+    logprobs: tuple[float, ...] = ()
+
+    @property
+    def logprob(self) -> float:
+        """Of all that it has written."""
+        return sum(self.logprobs)
 
 
 class Writer(Protocol):
@@ -47,75 +53,97 @@ class Writer(Protocol):
         """Log-probabilities [1, V] of what follows the prefix."""
         ...
 
-    def after(self, rows: Sequence[Sequence[int]]) -> Tensor:
-        """Log-probabilities [R, V] of what follows the tokens of each row, which are one more than the last time."""
+    def after(self, rows: Sequence[Sequence[int]], parents: Sequence[int] = ()) -> Tensor:
+        """Log-probabilities [R, V] of what follows the tokens of each row, which are one more than the last time.
+
+        Row r goes on from what was row `parents[r]` then; without `parents` each from itself.
+        """
         ...
 
 
-def read_on(writer: Writer, vocabulary: Vocabulary, start: bytes, rows: int, go_on: GoOn) -> list[Continuation]:
-    """At most `rows` ways to end the line, each from another first token, the most probable of those first.
+def read_on(
+    writer: Writer, vocabulary: Vocabulary, start: bytes, right: str, rows: int, go_on: GoOn
+) -> list[Continuation]:
+    """At most `rows` ways to get from the cursor to `right`, the most probable first, by a beam search of that width.
 
-    `start` is the beginning of the word that is to be completed. `go_on` is asked before every step; rows that have not
-    reached the line's end by then are left out.
+    `right` is what stands right of the cursor on its line, blank at the line's end. `start` is the beginning of the
+    word that is to be completed. `go_on` is asked before every step; what has not come to its end by then is left out.
     """
     first = writer.first()
-    choose = _Choice(vocabulary, first.shape[1], first.device)
-    written = [_Row(start, [], []) for _ in range(rows)]
-    choose.first(first, written)
-    while any(not row.ended for row in written) and len(written[0].tokens) < MOST_TOKENS and go_on(rows):
-        choose.next(writer.after([row.tokens for row in written]), written)
-    return [
-        Continuation(tuple(row.tokens[: len(row.logprobs) - 1]), tuple(row.logprobs))
-        for row in written
-        if row.ended and not row.hopeless
-    ]
+    search = _Search(vocabulary, right, first.shape[1], first.device)
+    beam, parents, ended = search.widen([_Row(start)], first, rows)
+    found: list[Continuation] = []
+    while beam and len(beam[0].tokens) < MOST_TOKENS and go_on(rows):
+        spare = rows - len(beam)  # rows that have nothing to write keep the shapes few
+        logprobs = writer.after([row.tokens for row in (*beam, *beam[:1] * spare)], [*parents, *parents[:1] * spare])
+        beam, parents, ended = search.widen(beam, logprobs[: len(beam)], rows)
+        found = sorted((*found, *ended), key=lambda one: -sum(one.logprobs))[:rows]
+        if len(found) == rows and beam and beam[0].logprob < sum(found[-1].logprobs):
+            break  # a row only becomes less probable
+    return found
 
 
-class _Choice:
-    """Which token each row takes."""
+class _Search:
+    """Which tokens the rows take, and where a text may end.
 
-    def __init__(self, vocabulary: Vocabulary, size: int, device: torch.device) -> None:
+    At a line's end any line break ends it. Inside a line that do the tokens that `right` begins with, where every
+    bracket of the text is closed; and the text closes none, and no quotation, that it has not opened.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, right: str, size: int, device: torch.device) -> None:
         self._vocabulary = vocabulary
-        self._breaks = frozenset(vocabulary.breaks_line())
+        inside = bool(right.strip())
+        quoted = inside and right[0] in QUOTES
+        self._has_brackets = inside and not quoted
+        breaks = vocabulary.breaks_line()
+        ends = np.concatenate(vocabulary.completions_of(f"{right}\n".encode(errors="ignore"))) if inside else breaks
+        self._ends = torch.tensor([int(token) for token in ends], device=device)
         self._never = torch.zeros(size, device=device)
         self._never[list(vocabulary.never())] = FORBIDDEN
-        self._never_at_first = self._never.clone()
-        self._never_at_first[list(self._breaks)] = FORBIDDEN  # an empty text is no continuation
+        self._no_text = self._never.clone()
+        self._no_text[[int(token) for token in (*breaks, *(ends if quoted else ()))]] = FORBIDDEN
 
-    def first(self, logprobs: Tensor, rows: list[_Row]) -> None:
-        """Another token for each row, from log-probabilities [1, V]."""
-        allowed = self._continuing(logprobs[0] + self._never_at_first, rows[0].start)
-        best = allowed.topk(len(rows))
-        for row, token, logprob in zip(rows, best.indices.tolist(), best.values.tolist(), strict=True):
-            self._take(row, token, logprob)
+    def widen(
+        self, rows: Sequence[_Row], logprobs: Tensor, width: int
+    ) -> tuple[list[_Row], list[int], list[Continuation]]:
+        """The `width` most probable ways on from `rows` by log-probabilities [R, V], and the rows they come from.
 
-    def next(self, logprobs: Tensor, rows: list[_Row]) -> None:
-        """The best token for each row, from log-probabilities [R, V]."""
-        allowed = logprobs + self._never
+        And the texts that end on the way. An empty text is none.
+        """
+        allowed = logprobs + self._no_text
         for number, row in enumerate(rows):
             if row.start:
                 allowed[number] = self._continuing(allowed[number], row.start)
-        best = allowed.max(-1)
-        for row, token, logprob in zip(rows, best.indices.tolist(), best.values.tolist(), strict=True):
-            self._take(row, token, logprob)
+        ending = (logprobs + self._never)[:, self._ends].logsumexp(-1, keepdim=True)
+        size = allowed.shape[1]
+        totals = torch.cat([allowed, ending], -1) + torch.tensor([[row.logprob] for row in rows], device=allowed.device)
+        best = totals.flatten().topk(LOOKED_AT * width)
+        beam: list[_Row] = []
+        parents: list[int] = []
+        ended: list[Continuation] = []
+        for total, place in zip(best.values.tolist(), best.indices.tolist(), strict=True):
+            parent, token = divmod(place, size + 1)
+            row, logprob = rows[parent], total - rows[parent].logprob
+            if total < LEAST_LOGPROB:
+                break
+            if token == size:
+                if row.tokens and not row.start and not self._brackets(row.tokens).opened:
+                    ended.append(Continuation(row.tokens, (*row.logprobs, logprob)))
+            elif len(beam) < width and not self._brackets(tokens := (*row.tokens, token)).closed:
+                left = row.start[len(self._vocabulary.bytes_of(token)) :]
+                beam.append(_Row(left, tokens, (*row.logprobs, logprob)))
+                parents.append(parent)
+        return beam, parents, ended
+
+    def _brackets(self, tokens: Sequence[int]) -> Scan:
+        return scan(self._vocabulary.decode(tokens) or "", "") if self._has_brackets else Scan()
 
     def _continuing(self, logprobs: Tensor, start: bytes) -> Tensor:
-        if not start:
-            return logprobs
         longer, shorter = self._vocabulary.completions_of(start)
         allowed = [*longer, *shorter]
         kept = torch.full_like(logprobs, FORBIDDEN)
         kept[allowed] = logprobs[allowed]
         return kept
-
-    def _take(self, row: _Row, token: int, logprob: float) -> None:
-        row.tokens.append(token)  # of a row that has ended too: rows stay equally long
-        if row.ended:
-            return
-        row.logprobs.append(logprob)
-        row.start = row.start[len(self._vocabulary.bytes_of(token)) :]
-        row.hopeless = sum(row.logprobs) < LEAST_LOGPROB
-        row.ended = row.hopeless or token in self._breaks
 
 
 class StreamWriter:
@@ -150,8 +178,10 @@ class StreamWriter:
     def first(self) -> Tensor:
         return self._logprobs(self._last_state[0])
 
-    def after(self, rows: Sequence[Sequence[int]]) -> Tensor:
+    def after(self, rows: Sequence[Sequence[int]], parents: Sequence[int] = ()) -> Tensor:
         network = self._network
+        if parents and self._step:
+            self._hidden = self._hidden[:, :, parents]
         history = torch.tensor([[*self._last_tokens, *row][-3:] for row in rows], device=self._hidden.device)
         start = self._length + self._step * self._rows
         here = slice(start, start + self._rows)

@@ -123,10 +123,10 @@ class DuostreamFamily:
         return [ProposedLength(slots, logprob) for slots, logprob in ranked[:limit]]
 
     @torch.inference_mode()
-    def read_on(self, context: Context, partial_word: str, limit: int, go_on: GoOn) -> list[Continuation]:
+    def read_on(self, context: Context, partial_word: str, right: str, limit: int, go_on: GoOn) -> list[Continuation]:
         sides: Sides = context.state
         writer = StreamWriter(self.network, sides.stream.encoder, sides.prefix.edge, sides.last, limit)
-        return read_on(writer, self.vocabulary, partial_word.encode(), limit, go_on)
+        return read_on(writer, self.vocabulary, partial_word.encode(), right, limit, go_on)
 
     @torch.inference_mode()
     def denoise(self, context: Context, kind: HoleKind, canvas: Canvas, wanted: NDArray[np.int64]) -> Tensor:

@@ -46,9 +46,9 @@ class MlxFamily(DuostreamFamily):
         ranked = sorted(zip(LENGTH_BUCKETS, logprobs, strict=True), key=lambda pair: -pair[1])
         return [ProposedLength(slots, logprob) for slots, logprob in ranked[:limit]]
 
-    def read_on(self, context: Context, partial_word: str, limit: int, go_on: GoOn) -> list[Continuation]:
+    def read_on(self, context: Context, partial_word: str, right: str, limit: int, go_on: GoOn) -> list[Continuation]:
         writer = MlxWriter(self._mlx, context.state)
-        return read_on(writer, self.vocabulary, partial_word.encode(), limit, go_on)
+        return read_on(writer, self.vocabulary, partial_word.encode(), right, limit, go_on)
 
     def denoise(self, context: Context, kind: HoleKind, canvas: Canvas, wanted: NDArray[np.int64]) -> Tensor:
         sides: Sides = context.state
@@ -110,7 +110,10 @@ class MlxWriter:
     def first(self) -> Tensor:
         return self._logprobs(_array(self._sides.prefix.edge)[0])
 
-    def after(self, rows: Sequence[Sequence[int]]) -> Tensor:
+    def after(self, rows: Sequence[Sequence[int]], parents: Sequence[int] = ()) -> Tensor:
+        if parents and self._own:
+            order = mx.array(list(parents))
+            self._own = [(keys[order], values[order]) for keys, values in self._own]
         history = np.array([[*self._sides.last, *row][-3:] for row in rows])
         x = self._network.embed(history, PREFIX)[:, -1:]
         tables = self._network.rotary(np.array([self._length]))

@@ -1,5 +1,8 @@
 """The prefix stream read on, against the same network over the whole text."""
 
+from collections.abc import Sequence
+from pathlib import Path
+
 import pytest
 import torch
 from torch import Tensor
@@ -8,8 +11,14 @@ from infill_engine.models.base import ReadsOn, unhurried
 from infill_engine.models.duostream import continuation
 from infill_engine.models.duostream.continuation import read_on
 from infill_engine.models.duostream.family import DuostreamFamily
+from infill_engine.models.duostream.vocabulary import BytesVocabulary
 
 PREFIX = "def area(radius):\n    pi = 3.14\n    return "
+
+
+@pytest.fixture(scope="module")
+def vocabulary() -> BytesVocabulary:
+    return BytesVocabulary(Path("infill_engine/weights/default/tokenizer.json"))
 
 
 @pytest.fixture
@@ -31,29 +40,39 @@ def ends_after_four(family: DuostreamFamily, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_rows_are_what_the_network_says_one_token_at_a_time(ends_after_four: DuostreamFamily) -> None:
     family = ends_after_four
-    breaks = [int(token) for token in family.vocabulary.breaks_line()]
+    hidden = [int(token) for token in family.vocabulary.breaks_line()]
     never = [int(token) for token in family.vocabulary.never()]
-    context = family.encode(PREFIX, "\n")
-    written = family.read_on(context, "", 3, unhurried)
-    assert len({row.tokens[0] for row in written}) == len(written) == 3
+
+    def after(ids: list[int]) -> Tensor:
+        forward, _ = family.network.streams(torch.tensor([ids]))
+        scores = forward[0, -1] @ family.network.tokens.weight.T
+        scores[hidden] = -1e3
+        return torch.log_softmax(scores, -1)
+
+    written = family.read_on(family.encode(PREFIX, "\n"), "", "", 3, unhurried)
+    ids, greedy = family.vocabulary.encode(PREFIX), 0.0
+    for _ in range(4):
+        logprobs = after(ids)
+        logprobs[never] = -1e9
+        ids.append(int(logprobs.argmax()))
+        greedy += logprobs.max().item()
+    totals = [sum(row.logprobs) for row in written]
+    assert totals == sorted(totals, reverse=True)
+    assert totals[0] >= greedy - 1e-3
+    assert len({row.tokens for row in written}) == 3
+    assert len({row.tokens[0] for row in written}) < 3  # so rows have gone on from others than themselves
     for row in written:
         ids = family.vocabulary.encode(PREFIX)
         assert len(row.tokens) == 4
         assert len(row.logprobs) == 5
         for number, token in enumerate(row.tokens):
-            forward, _ = family.network.streams(torch.tensor([ids]))
-            scores = forward[0, -1] @ family.network.tokens.weight.T
-            scores[breaks] = -1e3
-            logprobs = torch.log_softmax(scores, -1)
-            assert logprobs[token].item() == pytest.approx(row.logprobs[number], abs=1e-3)
-            logprobs[never] = -1e9
-            assert number == 0 or token == logprobs.argmax().item()
+            assert after(ids)[token].item() == pytest.approx(row.logprobs[number], abs=1e-3)
             ids.append(token)
 
 
 def test_a_cut_word_is_completed(ends_after_four: DuostreamFamily) -> None:
     family = ends_after_four
-    written = family.read_on(family.encode(PREFIX, "\n"), "ra", 2, unhurried)
+    written = family.read_on(family.encode(PREFIX, "\n"), "ra", "", 2, unhurried)
     assert written
     for row in written:
         assert b"".join(family.vocabulary.bytes_of(token) for token in row.tokens).startswith(b"ra")
@@ -63,7 +82,7 @@ def test_nothing_is_said_of_lines_that_there_was_no_time_to_end(ends_after_four:
     family = ends_after_four
     asked: list[int] = []
     written = family.read_on(
-        family.encode(PREFIX, "\n"), "", 2, lambda rows: bool(asked.append(rows)) or len(asked) < 3
+        family.encode(PREFIX, "\n"), "", "", 2, lambda rows: bool(asked.append(rows)) or len(asked) < 3
     )
     assert written == []
     assert asked == [2, 2, 2]
@@ -71,9 +90,51 @@ def test_nothing_is_said_of_lines_that_there_was_no_time_to_end(ends_after_four:
 
 def test_improbable_lines_are_left_out(ends_after_four: DuostreamFamily, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(continuation, "LEAST_LOGPROB", -0.01)
-    assert ends_after_four.read_on(ends_after_four.encode(PREFIX, "\n"), "", 2, unhurried) == []
+    assert ends_after_four.read_on(ends_after_four.encode(PREFIX, "\n"), "", "", 2, unhurried) == []
 
 
 def test_the_default_family_offers_it(family: DuostreamFamily) -> None:
     assert isinstance(family, ReadsOn)
     assert read_on.__module__ == continuation.__name__
+
+
+class Telling:
+    """A `Writer` of a language that consists of a few texts, each with a weight; behind each stands `right`."""
+
+    def __init__(self, vocabulary: BytesVocabulary, texts: dict[str, float], right: str) -> None:
+        end = vocabulary.encode(right)
+        self._texts = [([*vocabulary.encode(text), *end], weight) for text, weight in texts.items()]
+
+    def first(self) -> Tensor:
+        return self._next([()])
+
+    def after(self, rows: Sequence[Sequence[int]], parents: Sequence[int] = ()) -> Tensor:
+        return self._next(rows)
+
+    def _next(self, rows: Sequence[Sequence[int]]) -> Tensor:
+        found = torch.full((len(rows), 8192), 1e-12)
+        for number, row in enumerate(rows):
+            for tokens, weight in self._texts:
+                if tokens[: len(row)] == list(row) and len(tokens) > len(row):
+                    found[number, tokens[len(row)]] += weight
+        return (found / found.sum(-1, keepdim=True)).log()
+
+
+@pytest.mark.parametrize(
+    ("texts", "right", "start", "expected"),
+    [
+        ({"one(two)": 3.0, "three": 2.0}, ")", "", ["one(two)", "three"]),  # not at the bracket of its own
+        ({"one, two": 2.0, "one": 1.0}, ", three)", "", ["one", "one, two"]),  # either may be meant
+        ({"one) + (two": 3.0, "one": 1.0}, ")", "", ["one"]),  # closes what it has not opened
+        ({"one\ntwo": 3.0, "one": 1.0}, ")", "", ["one"]),
+        ({"one": 3.0, "two": 1.0}, ")", "tw", ["two"]),
+        ({"a (one": 1.0}, '")', "", ["a (one"]),  # brackets in a string mean nothing
+        ({"one(": 3.0, "one(two)": 1.0}, "\n", "", ["one(", "one(two)"]),  # a line may leave one open
+    ],
+)
+def test_a_text_ends_where_what_stands_right_can_follow(
+    texts: dict[str, float], right: str, start: str, expected: list[str], vocabulary: BytesVocabulary
+) -> None:
+    telling = Telling(vocabulary, texts, right)
+    found = read_on(telling, vocabulary, start.encode(), right.strip("\n"), 3, unhurried)
+    assert [vocabulary.decode(one.tokens) for one in found] == expected

@@ -81,13 +81,15 @@ def test_lines_that_it_writes_itself_are_those_of_torch(ours: DuostreamFamily, t
     for tokens in ((70, 71), (80, 81), (90, 91), (100, 101)):
         rows = [[*row, token] for row, token in zip(rows, tokens, strict=True)]
         torch.testing.assert_close(found.after(rows), expected.after(rows), **CLOSE)
+    rows = [[*rows[1], 110], [*rows[1], 111]]
+    torch.testing.assert_close(found.after(rows, [1, 1]), expected.after(rows, [1, 1]), **CLOSE)
 
 
 def test_it_offers_such_lines(ours: DuostreamFamily, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(continuation, "LEAST_LOGPROB", -1e3)
     going_on = [100, 101, 102]
     monkeypatch.setattr(ours.vocabulary, "breaks_line", lambda: np.setdiff1d(np.arange(2, 700), going_on))
-    written = ours.read_on(ours.encode(PREFIX, SUFFIX), "", 3, unhurried)
+    written = ours.read_on(ours.encode(PREFIX, SUFFIX), "", "", 3, unhurried)
     assert sorted(line.tokens[0] for line in written) == going_on
 
 
