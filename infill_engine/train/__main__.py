@@ -25,7 +25,16 @@ from torch.utils.data import DataLoader
 from infill_engine.errors import InfillError
 from infill_engine.models.duostream.net import Duostream, DuostreamConfig
 from infill_engine.models.duostream.weights import load_network
-from infill_engine.train.checkpoint import Progress, append_log, load_state, model_from, progress_of, save
+from infill_engine.train.checkpoint import (
+    LOG,
+    Progress,
+    append_log,
+    load_state,
+    model_from,
+    progress_of,
+    save,
+    take_log,
+)
 from infill_engine.train.data import BatchShape, HoleSettings, WindowBatches
 from infill_engine.train.objective import LossSettings, losses
 from infill_engine.train.optimiser import optimisers_of, set_rate, take_step
@@ -114,6 +123,8 @@ def open_run(folder: Path, device: torch.device, config: DuostreamConfig, init: 
         for optimiser, saved in zip(run.optimisers, state["optimisers"], strict=True):
             optimiser.load_state_dict(saved)
         return run
+    if init:
+        take_log(folder, init)
     model, progress = (
         (load_network(init).requires_grad_(), progress_of(init)) if init else (Duostream(config), Progress())
     )
@@ -186,7 +197,7 @@ def _report(run: Run, sums: Counter[str], since: float, ends: float, tokens: int
     steps = sums.pop("steps")
     rate = steps * tokens / (now - since)
     means = {name: round(value / steps, 4) for name, value in sums.items()}
-    append_log(run.folder / "log.jsonl", {"step": run.progress.steps, "tokens": run.progress.tokens, **means})
+    append_log(run.folder / LOG, {"step": run.progress.steps, "tokens": run.progress.tokens, **means})
     left = max(0.0, ends - now) / 60
     print(
         f"step {run.progress.steps} · {run.progress.tokens / 1e6:.2f} M tokens · {rate:,.0f} tokens/s · "

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,9 @@ from torch.optim import Optimizer
 
 from infill_engine.errors import InputError
 from infill_engine.models.duostream.net import Duostream, DuostreamConfig
+
+
+LOG = "log.jsonl"  # in the folder of a run, and of a model that came of it
 
 
 @dataclass(slots=True)
@@ -65,6 +69,12 @@ def progress_of(folder: Path) -> Progress:
         return Progress(**json.loads((folder / "training.json").read_text()))
     except (OSError, ValueError, TypeError) as error:
         raise InputError(f"{folder}/training.json does not say how far the model was trained ({error})") from error
+
+
+def take_log(folder: Path, other: Path) -> None:
+    """Begins the log in `folder` with that of the run or model in `other`, if it has one: a curve has one beginning."""
+    if (other / LOG).exists() and not (folder / LOG).exists():
+        shutil.copyfile(other / LOG, folder / LOG)
 
 
 def append_log(path: Path, entry: dict[str, Any]) -> None:

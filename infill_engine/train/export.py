@@ -1,4 +1,4 @@
-"""Turns a training checkpoint into the folder that ships: int8 weights, config, tokenizer.
+"""Turns a training checkpoint into the folder that ships: int8 weights, config, tokenizer, and the log of losses.
 
     python -m infill_engine.train.export --checkpoint training/base/decayed.pt --out infill_engine/weights/default
 
@@ -11,7 +11,7 @@ import shutil
 from pathlib import Path
 
 from infill_engine.models.duostream.weights import save_network
-from infill_engine.train.checkpoint import load_state, model_from
+from infill_engine.train.checkpoint import LOG, load_state, model_from, take_log
 
 
 def main() -> None:
@@ -24,6 +24,8 @@ def main() -> None:
     save_network(model_from(state), options.out)
     shutil.copyfile(options.tokenizer, options.out / "tokenizer.json")
     (options.out / "training.json").write_text(json.dumps(state["progress"], indent=1) + "\n")
+    (options.out / LOG).unlink(missing_ok=True)
+    take_log(options.out, options.checkpoint.parent)
     size = sum(path.stat().st_size for path in options.out.iterdir()) / 2**20
     print(f"{options.out}: {size:.1f} MiB, trained on {state['progress']['tokens'] / 1e6:.1f} M tokens")
 

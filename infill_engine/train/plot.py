@@ -7,6 +7,8 @@ import argparse
 import json
 from pathlib import Path
 
+from infill_engine.train.checkpoint import LOG
+
 LOSSES = ("prefix", "suffix", "canvas", "length")
 
 
@@ -15,7 +17,7 @@ def main() -> None:
     parser.add_argument("--run", type=Path, default=Path("training/base"))
     parser.add_argument("--out", type=Path, default=None, help="a PNG; the default lies beside the log")
     options = parser.parse_args()
-    entries = [json.loads(line) for line in (options.run / "log.jsonl").read_text().splitlines()]
+    entries = [json.loads(line) for line in (options.run / LOG).read_text().splitlines()]
     draw(entries, options.out or options.run / "losses.png")
 
 

@@ -19,6 +19,7 @@ from infill_engine.train.objective import LossSettings, losses
 from infill_engine.train.pack import pack_text
 
 SOURCE = Path(__file__).parents[3] / "infill_engine"
+TOKENIZER = SOURCE / "weights" / "default" / "tokenizer.json"
 
 
 @pytest.fixture(scope="module")
@@ -74,6 +75,14 @@ def test_a_run_learns_and_goes_on(parts: Path, tmp_path: Path) -> None:
     assert [entry["step"] for entry in logged] == [25, 50, 75, 100]
     assert all(logged[-1][loss] < 0.8 * logged[0][loss] for loss in ("prefix", "suffix", "canvas"))
     assert all(math.isfinite(entry["length"]) for entry in logged)  # in so few steps it hardly falls
+    export = ["--checkpoint", str(tmp_path / "run" / "decayed.pt"), "--tokenizer", str(TOKENIZER)]
+    model = str(tmp_path / "model")
+    subprocess.run([sys.executable, "-m", "infill_engine.train.export", *export, "--out", model], check=True)
+    again = [*command[:-1], str(tmp_path / "again"), *options, "--init", model, "--steps", "25"]
+    subprocess.run(again, check=True, capture_output=True)
+    assert load_state(tmp_path / "again" / "trunk.pt")["progress"]["steps"] == 125
+    steps = [json.loads(line)["step"] for line in (tmp_path / "again" / "log.jsonl").read_text().splitlines()]
+    assert steps == [25, 50, 75, 100, 125]
 
 
 def test_a_damaged_checkpoint_is_said(tmp_path: Path) -> None:
