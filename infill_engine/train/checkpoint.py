@@ -13,7 +13,6 @@ from torch.optim import Optimizer
 from infill_engine.errors import InputError
 from infill_engine.models.duostream.net import Duostream, DuostreamConfig
 
-
 LOG = "log.jsonl"  # in the folder of a run, and of a model that came of it
 
 
