@@ -98,6 +98,11 @@ class Continuation:
     tokens: tuple[int, ...]
     logprobs: tuple[float, ...]
 
+    @property
+    def logprob(self) -> float:
+        """Of all of it."""
+        return sum(self.logprobs)
+
 
 class Vocabulary(Protocol):
     """Text to tokens and back. Token bytes concatenate to the text's UTF-8."""

@@ -26,7 +26,8 @@ from infill_engine.models.duostream.net import (
 )
 
 MOST_TOKENS = 16
-LEAST_LOGPROB = -9.0  # of a whole line: a less probable one will hardly be what the user wants
+LEAST_LOGPROB = -9.0  # of a whole text: a less probable one will hardly be what the user wants
+FAR_BEHIND = 4.0  # nats: a text so much less probable than the best is not worth the time of writing it
 LOOKED_AT = 4  # times the beam's width: some of the most probable ways on are none
 FORBIDDEN = -1e9
 ROUNDED = 64  # positions to which the keys are padded, so that few shapes occur
@@ -77,9 +78,11 @@ def read_on(
         spare = rows - len(beam)  # rows that have nothing to write keep the shapes few
         logprobs = writer.after([row.tokens for row in (*beam, *beam[:1] * spare)], [*parents, *parents[:1] * spare])
         beam, parents, ended = search.widen(beam, logprobs[: len(beam)], rows)
-        found = sorted((*found, *ended), key=lambda one: -sum(one.logprobs))[:rows]
-        if len(found) == rows and beam and beam[0].logprob < sum(found[-1].logprobs):
-            break  # a row only becomes less probable
+        found = sorted((*found, *ended), key=lambda one: -one.logprob)[:rows]
+        if found:  # a row only becomes less probable
+            least = max(found[0].logprob - FAR_BEHIND, found[-1].logprob if len(found) == rows else LEAST_LOGPROB)
+            worthwhile = sum(row.logprob > least for row in beam)
+            beam, parents = beam[:worthwhile], parents[:worthwhile]
     return found
 
 
