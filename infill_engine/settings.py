@@ -44,8 +44,9 @@ class ModelSettings:
     """How a published model is run; the default model has nothing to set.
 
     `probe_lengths` asks a diffusion model in one pass how long the hole is, instead of trying usual lengths.
-    `reuse_context` keeps what a bidirectional model computed for the context in the first step of a request: faster,
-    and approximate, since the context then does not see what the later steps decide.
+    `reuse_context` keeps what a bidirectional model computed for the context, for all rows and steps and across
+    keystrokes: much faster, and approximate, since what was read does not see what is decided or typed later. An
+    answer then rests a little on how its text came about. Without it, every step computes the whole context: exact.
     """
 
     dtype: str = "auto"  # or fp32, bf16, fp16 (torch's own names will do), int8, int4

@@ -21,6 +21,9 @@ from infill_engine.models.folder import name_of
 
 LayerMemory = tuple[Tensor, Tensor]  # keys and values of one layer, [B, H, T, hd] each
 
+COLUMN_BLOCK = 32  # columns of a context are rounded up to this, slots to SLOT_BLOCK: few shapes, few kernels
+SLOT_BLOCK = 8
+
 SIZES = ("vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads")
 COMPUTES = {"quantization_config": (None,), "final_logit_softcapping": (None,)}
 BOOKKEEPING = ("auto_map", "architectures", "model_type", "dtype", "torch_dtype", "transformers_version")
@@ -108,6 +111,20 @@ class Backbone:
         logits: Tensor = self._network.lm_head(states)
         return logits.float()
 
+    def moved(self, keys: Tensor, by: int) -> Tensor:
+        """Keys [B, H, T, hd] as if their tokens stood `by` places further on: by RoPE, whose rotations add up.
+
+        As long as a text is no longer than those the network was trained on, also where its rotations would depend
+        on the text's length beyond that.
+        """
+        rotary, exact = self._network.model.rotary_emb, keys.float()
+        cos, sin = rotary(exact, torch.tensor([[by]], device=keys.device))
+        half = keys.shape[-1] // 2
+        turned = torch.cat([-exact[..., half:], exact[..., :half]], -1)
+        # Some kinds scale what they rotate; these keys have been.
+        moved: Tensor = (exact * cos + turned * sin) / rotary.attention_scaling
+        return moved.to(keys.dtype)
+
     def empty_memory(self, rows: int, columns: int) -> list[LayerMemory]:
         """Keys and values of zero for every layer, [rows, H, columns, hd]."""
         config = self._network.config
@@ -121,6 +138,10 @@ class Backbone:
             )
             for _ in range(config.num_hidden_layers)
         ]
+
+
+def rounded_up(number: int, block: int) -> int:
+    return -(-number // block) * block
 
 
 def joined_ends(logits: Tensor, end: int, others: Sequence[int]) -> Tensor:

@@ -8,10 +8,10 @@ those of the context are the same for every row, and the tail, a row's slots wit
 and can be computed alone. Rows of different length are padded, the padding is hidden, and a suffix stands right behind
 its own row's last slot.
 
-Exactly, every step computes context and tail. With `ModelSettings.reuse_context` only the first step of a request does;
-later ones take the context's keys and values from it, which ignores what the context would have made of the slots
-decided meanwhile ("dual cache", Fast-dLLM, arXiv 2505.22618). The left neighbour is computed anew in every step, since
-models with a right shift read the first slot off it.
+That is exact: every step computes context and tail, and so does the probe of lengths at every keystroke. With
+`ModelSettings.reuse_context` the context is read once instead, shared by all rows and kept across keystrokes, and steps
+compute little more than their slots: approximate, see `infill_engine.models.dual_cache`. What is answered then rests
+a little on what was typed since the context was last read as a whole.
 
 A family is a `Description`: its file holds facts and nothing else. Logits for a slot are read at its own column, or
 with `Shift.RIGHT` at the one before; a wrong shift raises no error, so every family's test shows that the other fails.
@@ -27,18 +27,25 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from infill_engine.cache.streams import cut_in_blocks
 from infill_engine.canvas.canvas import Canvas, lay_out
 from infill_engine.errors import ModelDamagedError
-from infill_engine.models.backbone import Backbone, Placed, Stock, joined_ends, load_backbone
+from infill_engine.models.backbone import (
+    COLUMN_BLOCK,
+    SLOT_BLOCK,
+    Backbone,
+    Stock,
+    joined_ends,
+    load_backbone,
+    rounded_up,
+)
 from infill_engine.models.base import Context, ContextUnread, Corruption, GoOn, Ints, ProposedLength, Spec, unhurried
 from infill_engine.models.checkpoint import REMEDY, Checkpoint
+from infill_engine.models.dual_cache import DualCache, Kept
 from infill_engine.models.lengths import Floats, confidence_of_rows, lengths_up_to, rank_lengths, usual_confidence
 from infill_engine.models.vocabulary import TokenizerVocabulary
 from infill_engine.settings import USUAL_WINDOW, ModelSettings
 from infill_engine.types import HoleKind
-
-COLUMN_BLOCK = 32  # context columns are rounded up to this, the tail's slots to SLOT_BLOCK: few shapes, few kernels
-SLOT_BLOCK = 8
 
 
 class Shift(StrEnum):
@@ -70,19 +77,18 @@ class Description:
     max_slots: int = 64
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Sides:
     """What `Context.state` holds here: the tokens of both sides, and what was found out about them.
 
-    `confidence` [len(LENGTHS)] is how sure the model was at each length, or None; `memory` holds the context's keys and
-    values once a step over rows of `lengths` has computed them.
+    `confidence` [len(LENGTHS)] is how sure the model was at each length, or None; `kept` what was computed of the
+    sides, or None where every step computes them.
     """
 
     prefix: Ints
     suffix: Ints
     confidence: Floats | None = None
-    memory: Placed | None = None
-    lengths: tuple[int, ...] = ()
+    kept: Kept | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,10 +128,11 @@ class BidirectionalFamily:
             copies_end=False,
             expand_id=vocabulary.need(description.expand)[0] if description.expand else None,
             delete_id=vocabulary.end if description.deletes else None,
-            # Every step computes the whole context: on a CPU no more of it can be had in time.
-            window=USUAL_WINDOW if backbone.device == "cpu" else settings.window,
+            # Where every step computes the whole context, no more of it can be had in time on a CPU.
+            window=USUAL_WINDOW if backbone.device == "cpu" and not settings.reuse_context else settings.window,
         )
         self._last: Sides | None = None
+        self._dual = DualCache(backbone, mask, int(self._anchored))
 
     @classmethod
     def load(
@@ -149,38 +156,41 @@ class BidirectionalFamily:
 
     @torch.inference_mode()
     def encode(self, prefix: str, suffix: str, go_on: GoOn = unhurried) -> Context:
-        """Tokenises both sides and, where lengths are probed, asks the model about them in one pass."""
+        """Tokenises both sides; reads them where they are kept, and asks about lengths where those are probed.
+
+        Each in one pass, that is one part for `go_on`.
+        """
         sides = self._sides(prefix, suffix)
-        tokens = len(sides.prefix) + len(sides.suffix)
-        if not self._settings.probe_lengths:
-            return Context(sides, 0, tokens)
-        last = self._last
+        tokens, last, computed = len(sides.prefix) + len(sides.suffix), self._last, 0
         if last and np.array_equal(last.prefix, sides.prefix) and np.array_equal(last.suffix, sides.suffix):
-            sides.confidence = last.confidence
-            return Context(sides, 0, tokens)
-        if not go_on(self._columns(sides, self._lengths)):
-            raise ContextUnread
-        sides.confidence = self._confidence(sides)
-        self._last = replace(sides)
-        return Context(sides, tokens, tokens)
+            return Context(last, 0, tokens)
+        if self._settings.reuse_context:
+            sides, computed = self._read(sides, go_on)
+        if self._settings.probe_lengths:
+            positions = self._positions(sides, self._lengths)
+            if not go_on(positions):
+                raise ContextUnread
+            sides = replace(sides, confidence=self._confidence(sides))
+            computed += positions if sides.kept else tokens
+        self._last = sides
+        return Context(sides, computed, tokens)
 
     def propose_lengths(self, context: Context, kind: HoleKind, limit: int) -> list[ProposedLength]:
         confidence = context.state.confidence
         gain = None if confidence is None else confidence - self._usual_confidence
         return rank_lengths(self._lengths, kind, gain, limit)
 
-    def step_size(self, context: Context, lengths: Sequence[int], number: int) -> int:
-        tail = len(lengths) * self._tail(max(lengths, default=1))
-        return tail if self._settings.reuse_context and number else self._columns(context.state, lengths)
+    def step_size(self, context: Context, lengths: Sequence[int], number: int) -> int:  # noqa: ARG002
+        return self._positions(context.state, lengths)
 
     @torch.inference_mode()
     def denoise(self, context: Context, kind: HoleKind, canvas: Canvas, wanted: Ints) -> Tensor:  # noqa: ARG002
         sides: Sides = context.state
-        layout = self._layout(sides, canvas)
-        states = self._tail_states(sides, layout, tuple(canvas.lengths.tolist()))
+        if sides.kept:
+            return self._logits(self._dual.rows(sides.kept, canvas)[self._tensor(wanted)])
+        states = self._tail_states(self._layout(sides, canvas))
         # The column of slot i is the i-th of the tail without a left neighbour; with one, it is what slot i is read at.
-        chosen = states[self._tensor(canvas.row[wanted]), self._tensor(canvas.index[wanted])]
-        return joined_ends(self._backbone.logits(chosen), self.spec.eos_id, self._ends)
+        return self._logits(states[self._tensor(canvas.row[wanted]), self._tensor(canvas.index[wanted])])
 
     @cached_property
     def _lengths(self) -> tuple[int, ...]:
@@ -188,17 +198,30 @@ class BidirectionalFamily:
 
     @cached_property
     def _usual_confidence(self) -> Floats:
-        return usual_confidence(lambda prefix, suffix: self._confidence(self._sides(prefix, suffix)))
+        def confidence(prefix: str, suffix: str) -> Floats:
+            sides = self._sides(prefix, suffix)
+            return self._confidence(self._read(sides, unhurried)[0] if self._settings.reuse_context else sides)
+
+        return usual_confidence(confidence)
 
     @torch.inference_mode()
     def _confidence(self, sides: Sides) -> Floats:
         """The mean log-probability of the best token of an all-open row, for each length."""
         canvas = lay_out(self._lengths, self.spec.mask_id)
-        logits = self.denoise(Context(replace(sides), 0, 0), HoleKind.LINE, canvas, np.arange(canvas.slots))
+        logits = self.denoise(Context(sides, 0, 0), HoleKind.LINE, canvas, np.arange(canvas.slots))
         return confidence_of_rows(canvas, logits)
 
+    @torch.inference_mode()
+    def _read(self, sides: Sides, go_on: GoOn) -> tuple[Sides, int]:
+        kept, computed = self._dual.read(sides.prefix, sides.suffix, go_on)
+        return replace(sides, kept=kept), computed
+
+    def _logits(self, states: Tensor) -> Tensor:
+        return joined_ends(self._backbone.logits(states), self.spec.eos_id, self._ends)
+
     def _sides(self, prefix: str, suffix: str) -> Sides:
-        before = self.vocabulary.encode(prefix.replace("\r\n", "\n"))[-self._settings.prefix_tokens :]
+        before, most = self.vocabulary.encode(prefix.replace("\r\n", "\n")), self._settings.prefix_tokens
+        before = cut_in_blocks(before, most).tolist() if self._settings.reuse_context else before[-most:]
         behind = self.vocabulary.encode(suffix.replace("\r\n", "\n"))[: self._settings.suffix_tokens]
         before = [*self._before, *before]
         if self._anchored and not before:
@@ -206,17 +229,19 @@ class BidirectionalFamily:
         return Sides(np.array(before, np.int64), np.array([*behind, *self._behind], np.int64))
 
     def _tail(self, slots: int) -> int:
-        return -(-slots // SLOT_BLOCK) * SLOT_BLOCK + self._anchored
+        return rounded_up(slots, SLOT_BLOCK) + self._anchored
 
-    def _columns(self, sides: Sides, lengths: Sequence[int]) -> int:
-        """How many positions a whole step computes."""
+    def _positions(self, sides: Sides, lengths: Sequence[int]) -> int:
+        """How many positions a step computes."""
+        if sides.kept:
+            return self._dual.positions(sides.kept, lengths)
         context = len(sides.prefix) - self._anchored + len(sides.suffix)
-        return len(lengths) * (-(-context // COLUMN_BLOCK) * COLUMN_BLOCK + self._tail(max(lengths, default=1)))
+        return len(lengths) * (rounded_up(context, COLUMN_BLOCK) + self._tail(max(lengths, default=1)))
 
     def _layout(self, sides: Sides, canvas: Canvas) -> Layout:
         rows, anchor = canvas.rows, int(self._anchored)
         own, left, right = len(sides.prefix) - anchor, len(sides.prefix), len(sides.suffix)
-        fixed = -(-(own + right) // COLUMN_BLOCK) * COLUMN_BLOCK
+        fixed = rounded_up(own + right, COLUMN_BLOCK)
         width = fixed + self._tail(int(canvas.lengths.max()))
         ids = np.full((rows, width), self.spec.mask_id, np.int64)
         places = np.zeros((rows, width), np.int64)
@@ -232,19 +257,10 @@ class BidirectionalFamily:
         seen[canvas.row, column] = True
         return Layout(self._tensor(ids), self._tensor(places), self._tensor(seen), fixed)
 
-    def _tail_states(self, sides: Sides, layout: Layout, lengths: tuple[int, ...]) -> Tensor:
+    def _tail_states(self, layout: Layout) -> Tensor:
         """States [N, T, D] of the tail's columns."""
-        rows, width = layout.ids.shape
-        start = 0
-        if self._settings.reuse_context:
-            if sides.memory is not None and sides.lengths == lengths:
-                start = layout.fixed
-            else:
-                sides.memory, sides.lengths = Placed(self._backbone.empty_memory(rows, width)), lengths
-            sides.memory.columns = torch.arange(start, width, device=self.device).expand(rows, -1)
-        visible = layout.seen[:, None, None, :].expand(-1, 1, width - start, -1)
-        states = self._backbone.states(layout.ids[:, start:], layout.places[:, start:], visible, sides.memory)
-        return states[:, layout.fixed - start :]
+        visible = layout.seen[:, None, None, :].expand(-1, 1, layout.ids.shape[1], -1)
+        return self._backbone.states(layout.ids, layout.places, visible)[:, layout.fixed :]
 
     def _tensor(self, values: NDArray[np.generic]) -> Tensor:
         return torch.from_numpy(np.ascontiguousarray(values)).to(self.device)

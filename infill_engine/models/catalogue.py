@@ -58,7 +58,7 @@ class Known:
 
 
 SIDE_BY_SIDE = "in one batch"
-READ_AGAIN = "the context is computed with every canvas; from the second step on kept, if asked for (approximate)"
+READ_AGAIN = "the context is computed in every step (exact); if asked for, kept across keystrokes (approximate)"
 READ_ONCE = "kept across keystrokes: as long as one types on a line, only what was typed is read"
 QWEN_7B = 0.545  # billions, of 152,064 embeddings of 3,584
 
