@@ -90,7 +90,9 @@ class Twin:
         def scores(rows: Sequence[Sequence[int]]) -> list[dict[int, float]]:
             nonlocal slowest
             began = perf_counter()
-            top = (writer.after(rows) if rows[0] else writer.first()).topk(TOP)
+            spare = candidates - len(rows)  # a cut word may leave fewer to choose from
+            following = writer.after([*rows, *[rows[0]] * spare])[: len(rows)] if rows[0] else writer.first()
+            top = following.topk(TOP)
             slowest = max(slowest, 1000 * (perf_counter() - began))
             tokens, logprobs = np.asarray(top.indices).tolist(), np.asarray(top.values).tolist()
             return [dict(zip(*row, strict=True)) for row in zip(tokens, logprobs, strict=True)]
