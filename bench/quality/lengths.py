@@ -11,7 +11,16 @@ from torch import Tensor
 from bench.quality.systems import Question
 from infill_engine.canvas.canvas import Canvas
 from infill_engine.errors import InputError
-from infill_engine.models.base import Context, GoOn, Ints, ModelFamily, ProposedLength, unhurried
+from infill_engine.models.base import (
+    Context,
+    Continuation,
+    GoOn,
+    Ints,
+    ModelFamily,
+    ProposedLength,
+    ReadsOn,
+    unhurried,
+)
 from infill_engine.models.duostream.net import LENGTH_BUCKETS
 from infill_engine.types import HoleKind
 
@@ -34,6 +43,14 @@ class GivenLengths:
 
     def denoise(self, context: Context, kind: HoleKind, canvas: Canvas, wanted: Ints) -> Tensor:
         return self._family.denoise(context, kind, canvas, wanted)
+
+    def read_on(
+        self, context: Context, partial_word: str, right: str, limit: int, go_on: GoOn
+    ) -> list[Continuation]:
+        """The family's own drafts, if it has any: they find their length by themselves."""
+        if not isinstance(self._family, ReadsOn):
+            return []
+        return self._family.read_on(context, partial_word, right, limit, go_on)
 
     def take_from(self, question: Question) -> None:
         """Proposes the length of the question's gold text from now on."""
