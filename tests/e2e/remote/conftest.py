@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from infill_engine.verify import fim
+
 HERE = Path(__file__).parent
 TOY = HERE.parents[1] / "infill_engine" / "models"
 sys.path.append(str(TOY))
@@ -41,7 +43,7 @@ def llama_server() -> str:
 @pytest.fixture(scope="session")
 def address(llama_server: str) -> Iterator[str]:
     """Host and port of a server whose model has learnt the toy language."""
-    sources = [HERE / "llama_model.py", TOY / "toy.py"]
+    sources = [HERE / "llama_model.py", TOY / "toy.py", Path(fim.__file__)]
     digest = sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:16]
     model = HOME / f"toy-{digest}.gguf"
     if not model.is_file():

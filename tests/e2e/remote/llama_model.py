@@ -2,6 +2,8 @@
 
 import json
 import sys
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -36,12 +38,10 @@ def write_model(path: Path) -> None:
     sys.path.append(str(HOME / "python"))
     import gguf
 
-    about, network = PUBLISHED[NAME], new_network(NAME)
+    about, network = PUBLISHED[NAME], new_network(NAME).requires_grad_(True)
+    about = replace(about, prompt=tuple(part for part in about.prompt if part != "L"))  # as a server is asked
     tokenizer = about.tokenizer
-    end = tokenizer.token_to_id(about.end)
-    learn_to_continue(
-        network.requires_grad_(True), tokenizer, lambda left, right: about.ids(tokenizer, left, right), end
-    )
+    learn_to_continue(network, tokenizer, partial(about.ids, tokenizer), tokenizer.token_to_id(about.end))
     writer = gguf.GGUFWriter(path, "qwen2")
     config = new_network(NAME).config
     writer.add_context_length(config.max_position_embeddings)
@@ -63,7 +63,7 @@ def write_model(path: Path) -> None:
     writer.add_token_merges(
         [merge if isinstance(merge, str) else " ".join(merge) for merge in definition["model"]["merges"]]
     )
-    writer.add_eos_token_id(end)
+    writer.add_eos_token_id(tokenizer.token_to_id(about.end))
     writer.add_add_bos_token(False)
     for which, name in FIM.items():
         writer.add_uint32(f"tokenizer.ggml.fim_{which}_token_id", tokenizer.token_to_id(name))
