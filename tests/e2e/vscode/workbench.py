@@ -18,6 +18,7 @@ from browser import CACHE, Browser
 REPOSITORY = Path(__file__).parents[3]
 IMAGES = REPOSITORY / "editors" / "vscode" / "images"
 CURSOR = "│"
+PRESSES = 4
 WAIT = 40  # seconds after which a test has failed
 STEADY_LOOKS = 3  # that see the same, 50 ms apart
 
@@ -293,6 +294,18 @@ class Workbench:
         """Wait for a message that holds this; the whole of it."""
         self.until(lambda: any(part in message for message in self.messages()), f"a message {part!r}", self.messages)
         return next(message for message in self.messages() if part in message)
+
+    def press_for_message(self, keys: str, part: str) -> str:
+        """Press keys until a message holds this, as a user does whose keys got lost; the whole of the message."""
+        for _ in range(PRESSES):
+            self.press(keys)
+            end = time.monotonic() + WAIT / PRESSES
+            while time.monotonic() < end:
+                told = next((message for message in self.messages() if part in message), None)
+                if told is not None:
+                    return told
+                time.sleep(0.05)
+        return self.wait_for_message(part)
 
     def saved(self, path: Path) -> bytes:
         """Save the open file and read it."""
