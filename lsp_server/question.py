@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from infill_engine.types import Answer, InfillRequest, Reason
 from lsp_server.convert import Place
-from lsp_server.documents import Snapshot
+from lsp_server.documents import Change, Snapshot, edited_lines
 from lsp_server.flight import OnSketch
 from lsp_server.session import Session
 from lsp_server.settings import ServerSettings
@@ -106,11 +106,8 @@ def instead_of(
     settings: ServerSettings | None = None,
 ) -> Question:
     """The question right of `selected`, once that has replaced what is between two places."""
-    from lsp_server.request import build_request_with
-
-    settings = settings or session.settings
-    near = session.project_near(snapshot)
-    request = build_request_with(snapshot, start, end, selected, settings, session.neighbours(), near, session.window)
+    edited = edited_lines(snapshot, Change(selected, start, end))
+    request = at(session, edited, edited.cursor, settings).request
     return Question(request, start, end, selected)
 
 

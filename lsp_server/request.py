@@ -8,7 +8,7 @@ from infill_engine.context.window import window_at
 from infill_engine.settings import USUAL_WINDOW, WindowSettings
 from infill_engine.types import InfillRequest
 from lsp_server.convert import Place
-from lsp_server.documents import Change, Snapshot, edited_lines
+from lsp_server.documents import Snapshot
 from lsp_server.settings import ServerSettings
 
 BEFORE_CHARS = 100_000  # of this file, left of the cursor, searched for drafts
@@ -43,21 +43,6 @@ def build_request(
 def build_context(snapshot: Snapshot, place: Place, window: WindowSettings = USUAL_WINDOW) -> InfillRequest:
     """What the engine needs to read the text around `place` ahead of time; the hole does not matter yet."""
     return InfillRequest(*window_at(snapshot.lines, *place, window), snapshot.language)
-
-
-def build_request_with(
-    snapshot: Snapshot,
-    start: Place,
-    end: Place,
-    selected: str,
-    settings: ServerSettings,
-    others: Iterable[Snapshot] = (),
-    project: str = "",
-    window: WindowSettings = USUAL_WINDOW,
-) -> InfillRequest:
-    """The request for the hole right of `selected`, once that has replaced what is between two places."""
-    edited = edited_lines(snapshot, Change(selected, start, end))
-    return build_request(edited, edited.cursor, settings, others, project, window)
 
 
 def _sources(snapshot: Snapshot, place: Place, others: Iterable[Snapshot], project: str) -> Iterator[str]:

@@ -2,9 +2,9 @@
 
 import pytest
 
-from lsp_server.documents import Documents
+from lsp_server.documents import Change, Documents, edited_lines
 from lsp_server.excludes import bad_patterns, is_excluded
-from lsp_server.request import BEFORE_CHARS, build_request, build_request_with
+from lsp_server.request import BEFORE_CHARS, build_request
 from lsp_server.server import create_server
 from lsp_server.settings import DEFAULT_EXCLUDES, KEYS, EngineChoice, Fallback, Precision, ServerSettings, read_settings
 
@@ -186,6 +186,7 @@ def test_only_so_much_is_searched() -> None:
 
 def test_a_selected_completion_goes_before_the_hole() -> None:
     snapshot = Documents().open("file:///w/a.py", "python", "x = [pri]\n")
-    request = build_request_with(snapshot, (0, 5), (0, 8), "print", DEFAULTS)
+    edited = edited_lines(snapshot, Change("print", (0, 5), (0, 8)))
+    request = build_request(edited, edited.cursor, DEFAULTS)
     assert (request.prefix, request.suffix) == ("x = [print", "]\n")
     assert snapshot.lines == ("x = [pri]\n", "")
