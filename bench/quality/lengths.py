@@ -44,9 +44,7 @@ class GivenLengths:
     def denoise(self, context: Context, kind: HoleKind, canvas: Canvas, wanted: Ints) -> Tensor:
         return self._family.denoise(context, kind, canvas, wanted)
 
-    def read_on(
-        self, context: Context, partial_word: str, right: str, limit: int, go_on: GoOn
-    ) -> list[Continuation]:
+    def read_on(self, context: Context, partial_word: str, right: str, limit: int, go_on: GoOn) -> list[Continuation]:
         """The family's own drafts, if it has any: they find their length by themselves."""
         if not isinstance(self._family, ReadsOn):
             return []

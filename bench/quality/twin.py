@@ -20,12 +20,12 @@ from torch import Tensor
 from bench.quality.decode import Generated, generate, most_tokens
 from infill_engine.deadline import Deadline
 from infill_engine.models.duostream.continuation import StreamWriter
-from infill_engine.models.duostream.net import EOS, MASK, PAD, PREFIX, Duostream, KeysValues
+from infill_engine.models.duostream.net import EOS, MIDDLE_FOLLOWS, PREFIX, SUFFIX_FOLLOWS, Duostream, KeysValues
 from infill_engine.models.duostream.vocabulary import BytesVocabulary
 from infill_engine.models.duostream.weights import load_network
 from infill_engine.types import Hole
 
-SUFFIX_FOLLOWS, PREFIX_FOLLOWS = MASK, PAD  # which stand in no text
+PREFIX_FOLLOWS = MIDDLE_FOLLOWS  # and then the middle
 MOST_PREFIX, MOST_SUFFIX = 352, 128  # tokens
 TOP = 64  # tokens whose log-probability is handed on
 
@@ -42,12 +42,7 @@ def read(network: Duostream, ids: Tensor, past: Sequence[KeysValues] | None = No
     """
     known = past[0][0].shape[2] if past else 0
     x = network.embed(ids, ids.new_full((len(ids),), PREFIX))[:, known:]
-    tables = network.rotary(torch.arange(known, ids.shape[1], device=ids.device))
-    layers = []
-    for number, layer in enumerate(network.encoder):
-        x, keys_values = layer(x, tables, past[number] if past else None)
-        layers.append(keys_values)
-    return network.encoder_norm(x), layers
+    return network.encode(x, network.rotary(torch.arange(known, ids.shape[1], device=ids.device)), past or ())
 
 
 @dataclass(frozen=True, slots=True)

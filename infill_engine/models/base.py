@@ -90,7 +90,7 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Continuation:
-    """How a text goes on by what stands left of it alone.
+    """A text written from left to right.
 
     `logprobs` are the natural log-probabilities of `tokens` and, behind them, of the text's end.
     """

@@ -175,7 +175,7 @@ def _batches(part: Part, settings: AdaptSettings, vocab: int, place: torch.devic
 def _held_out_loss(network: Duostream, judged: list[Batch], precision: Precision) -> float:
     """The mean canvas loss over batches, in nats a token."""
     with precision():
-        found = [canvas_loss(network, *network.streams(batch["tokens"]), batch).item() for batch in judged]
+        found = [canvas_loss(network, network.streams(batch["tokens"]), batch).item() for batch in judged]
     return sum(found) / len(found)
 
 

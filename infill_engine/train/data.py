@@ -1,7 +1,8 @@
 """Batches of windows with many holes each, drawn from the packed parts.
 
 A window's context is encoded once for all its holes: a hole at tokens [a, b) sees prefix states up to a and suffix
-states from b on. The holes of a window share one flat axis of slots, so canvases of any length lie side by side.
+states from b on. The holes of a window share one flat axis of slots, so canvases of any length lie side by side. A few
+of them are asked of the prefix stream as well, as prompts.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,21 +17,34 @@ from torch import Tensor
 from torch.utils.data import IterableDataset
 
 from infill_engine.errors import InputError
-from infill_engine.models.duostream.net import EOS, LENGTH_BUCKETS, MASK, MAX_SLOTS
+from infill_engine.models.duostream.net import (
+    EOS,
+    LENGTH_BUCKETS,
+    MASK,
+    MAX_SLOTS,
+    MIDDLE_FOLLOWS,
+    PAD,
+    PROMPT_LINE,
+    PROMPT_SUFFIX,
+    SUFFIX_FOLLOWS,
+)
 
 Ints = NDArray[np.int64]
 MARGIN = 4  # tokens that a hole keeps from either end of its window
+HISTORY = 2  # tokens before a prompt that its embedding looks back at
+PROMPT_SIZE = 2 + PROMPT_SUFFIX + PROMPT_LINE
 _BUCKETS = np.array(LENGTH_BUCKETS)
 
 
 @dataclass(frozen=True, slots=True)
 class BatchShape:
-    """Fixed sizes of a batch: windows, tokens a window, canvas slots a window, holes a window."""
+    """Fixed sizes of a batch: windows, tokens a window, canvas slots a window, holes a window, prompts a window."""
 
     windows: int = 16
     tokens: int = 384
     slots: int = 160
     holes: int = 24
+    prompts: int = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +124,9 @@ def draw_window(
 
     `tokens` [L]. Per slot [M]: `ids`, `target`, `weight`; `start` and `end` of its hole, `seen` (where the visible part
     of its suffix ends), `index` and `left` (slots before and after it in its canvas), `kind`, `hole` (-1 where the slot
-    is unused). Per hole [K]: `length_start`, `length_end`, `length_kind`, `length_bucket` (-1 where unused).
+    is unused). Per hole [K]: `length_start`, `length_end`, `length_kind`, `length_bucket` (-1 where unused). Per prompt
+    [Q]: `prompt` [HISTORY + PROMPT_SIZE] begins with the HISTORY tokens before it; it stands at `prompt_start`, and
+    behind its places `prompt_scored` [PROMPT_LINE + 1] come the tokens `prompt_target` (-1 where unused).
     """
     origin = int(rng.integers(0, len(part.tokens) - shape.tokens))
     drawn = _blank_window(part.tokens[origin : origin + shape.tokens].astype(np.int64), shape)
@@ -121,13 +137,16 @@ def draw_window(
     for number, row in enumerate(rng.permutation(len(inside))[: shape.holes]):
         start, end, kind = (int(value) for value in inside[row])
         bucket = int(np.searchsorted(_BUCKETS, end - start))
+        hole = Hole(number, start, end, kind)
         for name, value in zip(_HOLE_FIELDS, (start, end, kind, bucket), strict=True):
             drawn[name][number] = value
+        if number < shape.prompts:
+            _write_prompt(drawn, hole, settings, rng)
         if rng.random() >= settings.exact_bucket:
             bucket = min(bucket + int(rng.integers(1, 3)), len(_BUCKETS) - 1)
         size = int(_BUCKETS[bucket])
         if used + size <= shape.slots:
-            _fill_slots(drawn, slice(used, used + size), Hole(number, start, end, kind), settings, rng)
+            _fill_slots(drawn, slice(used, used + size), hole, settings, rng)
             used += size
     return dict(drawn)
 
@@ -142,7 +161,13 @@ def _blank_window(tokens: Ints, shape: BatchShape) -> dict[str, NDArray[Any]]:
     holes["length_start"][:] = 1
     holes["length_end"][:] = shape.tokens - 1
     holes["length_bucket"][:] = -1
-    return {"tokens": tokens, **slots, "weight": np.zeros(shape.slots, dtype=np.float32), **holes}
+    prompts = {
+        "prompt": np.full((shape.prompts, HISTORY + PROMPT_SIZE), PAD, dtype=np.int64),
+        "prompt_start": np.full(shape.prompts, HISTORY, dtype=np.int64),
+        "prompt_scored": np.zeros((shape.prompts, PROMPT_LINE + 1), dtype=np.int64),
+        "prompt_target": np.full((shape.prompts, PROMPT_LINE + 1), -1, dtype=np.int64),
+    }
+    return {"tokens": tokens, **slots, "weight": np.zeros(shape.slots, dtype=np.float32), **holes, **prompts}
 
 
 def _fill_slots(
@@ -162,6 +187,25 @@ def _fill_slots(
     drawn["seen"][at] = hole.end + _visible_suffix(len(tokens) - hole.end, settings, rng)
     masked = np.where(ids == MASK, 1.0, settings.visible_weight)
     drawn["weight"][at] = np.where(order > length, settings.later_eos_weight, 1.0) * masked
+
+
+def _write_prompt(drawn: dict[str, NDArray[Any]], hole: Hole, settings: HoleSettings, rng: np.random.Generator) -> None:
+    """The hole as a prompt, with some tokens of what stands left of it in the place of the cursor's line."""
+    tokens = drawn["tokens"]
+    length = hole.end - hole.start
+    line = int(rng.integers(0, min(PROMPT_LINE - length, hole.start - HISTORY) + 1))
+    right = min(PROMPT_SUFFIX, _visible_suffix(len(tokens) - hole.end, settings, rng))
+    start, behind = hole.start - line, 2 + right
+    written = [
+        *tokens[start - HISTORY : start],
+        *(SUFFIX_FOLLOWS, *tokens[hole.end : hole.end + right]),
+        *(MIDDLE_FOLLOWS, *tokens[start : hole.end]),
+    ]
+    scored = slice(0, line + length + 1)
+    drawn["prompt"][hole.number, : len(written)] = written
+    drawn["prompt_start"][hole.number] = start
+    drawn["prompt_scored"][hole.number, scored] = np.arange(behind - 1, behind + line + length)
+    drawn["prompt_target"][hole.number, scored] = [*tokens[start : hole.end], EOS]
 
 
 _SLOT_FIELDS = ("ids", "target", "start", "end", "seen", "index", "left", "kind", "hole")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from infill_engine.train.checkpoint import LOG
 
-LOSSES = ("prefix", "suffix", "canvas", "length")
+LOSSES = ("prefix", "suffix", "canvas", "prompt", "length")
 
 
 def main() -> None:

@@ -36,7 +36,7 @@ def trained_logits(network: Duostream, vocabulary: BytesVocabulary, row: list[in
     before, after = (vocabulary.encode(side) for side in text)
     window = torch.tensor([[*before, *([5] * 3), *after]])  # what stood in the hole does not matter
     length, start, end, total = len(row), len(before), len(before) + 3, window.shape[1]
-    forward, backward = network.streams(window)
+    streams = network.streams(window)
     index = torch.arange(length)[None]
     starts, ends = torch.full((1, length), start), torch.full((1, length), end)
     frames = Frames(
@@ -47,11 +47,10 @@ def trained_logits(network: Duostream, vocabulary: BytesVocabulary, row: list[in
         prefix=torch.where(positions < start, 0.0, -1e9).expand(1, 1, length, -1),
         suffix=torch.where(total - 1 - positions >= end, 0.0, -1e9).expand(1, 1, length, -1),
     )
-    edge = edge_states(forward, backward, starts, ends, None)
+    edge = edge_states(streams.prefix, streams.suffix, starts, ends, None)
     kind = torch.zeros((1, length), dtype=torch.long)
     x = network.canvas_input(torch.tensor([row]), length - 1 - index, kind, edge)
     tables = network.rotary(positions)
-    states = network.decode(
-        x, frames, network.context_kv(forward, tables), network.context_kv(backward, tables), visible
-    )
+    prefix, suffix = (network.context_kv(states, tables) for states in (streams.prefix, streams.suffix))
+    states = network.decode(x, frames, prefix, suffix, visible)
     return network.logits(states)[0]

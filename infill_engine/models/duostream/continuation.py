@@ -1,7 +1,7 @@
-"""Reads the prefix stream on, one token after the other: how the text left of the hole would go on by itself.
+"""Reads a prompted prefix stream on, one token after the other: drafts of the hole, written from left to right.
 
-The stream is a language model that sees nothing of the suffix. What it writes is a draft for the canvas decoder, which
-does. All rows are queries at one position, side by side, so the keys of the prefix are read once for all of them.
+The canvas decoder revises and judges them. All rows are queries at one position, side by side, so the prompt's keys are
+read once for all of them.
 """
 
 from collections.abc import Sequence
@@ -16,6 +16,7 @@ from torch.nn import functional as F  # noqa: N812
 from infill_engine.delimiters import QUOTES, Scan, scan
 from infill_engine.models.base import Continuation, GoOn, Vocabulary
 from infill_engine.models.duostream.net import (
+    EOS,
     PREFIX,
     Duostream,
     EncoderLayer,
@@ -48,10 +49,10 @@ class _Row:
 
 
 class Writer(Protocol):
-    """Runs the encoder over one more token for each row. A row sees the prefix and what it has written itself."""
+    """Runs the encoder over one more token for each row. A row sees the prompt and what it has written itself."""
 
     def first(self) -> Tensor:
-        """Log-probabilities [1, V] of what follows the prefix."""
+        """Log-probabilities [1, V] of what follows the prompt."""
         ...
 
     def after(self, rows: Sequence[Sequence[int]], parents: Sequence[int] = ()) -> Tensor:
@@ -89,8 +90,8 @@ def read_on(
 class _Search:
     """Which tokens the rows take, and where a text may end.
 
-    At a line's end any line break ends it. Inside a line that do the tokens that `right` begins with, where every
-    bracket of the text is closed; and the text closes none, and no quotation, that it has not opened.
+    <eos> ends it; at a line's end so does any line break, and inside a line the tokens that `right` begins with. There
+    every bracket of the text must be closed, and the text closes none, and no quotation, that it has not opened.
     """
 
     def __init__(self, vocabulary: Vocabulary, right: str, size: int, device: torch.device) -> None:
@@ -100,11 +101,11 @@ class _Search:
         self._has_brackets = inside and not quoted
         breaks = vocabulary.breaks_line()
         ends = np.concatenate(vocabulary.completions_of(f"{right}\n".encode(errors="ignore"))) if inside else breaks
-        self._ends = torch.tensor([int(token) for token in ends], device=device)
+        self._ends = torch.tensor([EOS, *(int(token) for token in ends)], device=device)
         self._never = torch.zeros(size, device=device)
         self._never[list(vocabulary.never())] = FORBIDDEN
         self._no_text = self._never.clone()
-        self._no_text[[int(token) for token in (*breaks, *(ends if quoted else ()))]] = FORBIDDEN
+        self._no_text[[EOS, *(int(token) for token in (*breaks, *(ends if quoted else ())))]] = FORBIDDEN
 
     def widen(
         self, rows: Sequence[_Row], logprobs: Tensor, width: int
@@ -152,7 +153,7 @@ class _Search:
 class StreamWriter:
     """Implements `Writer` for `rows` rows of at most `most` tokens.
 
-    `encoder` holds the prefix's keys and values [1, H, P, hd] per layer, `last_state` [1, 1, D] is its last state,
+    `encoder` holds the prompt's keys and values [1, H, P, hd] per layer, `last_state` [1, 1, D] is its last state,
     `last_tokens` its last two tokens.
     """
 

@@ -1,5 +1,6 @@
 """Serves a `Duostream` network: keeps its streams' keys and values across keystrokes, denoises canvases over them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,8 +29,11 @@ from infill_engine.models.duostream.net import (
     LENGTH_BUCKETS,
     MASK,
     MAX_SLOTS,
+    MIDDLE_FOLLOWS,
     PREFIX,
+    PROMPT_SUFFIX,
     SUFFIX,
+    SUFFIX_FOLLOWS,
     Duostream,
     Frames,
     KeysValues,
@@ -41,6 +45,8 @@ from infill_engine.types import HoleKind
 
 MOST_TOKENS = 448  # of one stream
 MOST_SLOTS = 24  # of a canvas: longer ones are seldom right, and take the time of others
+MOST_OF_LINE = 32  # tokens of the cursor's line that a prompt repeats
+LINE_BLOCK = 16  # a longer line is cut by so many at a time, so that a typed character seldom moves the cut
 PART = 128  # tokens encoded at once: between two parts a deadline or the next keystroke can end the reading
 FORBIDDEN = -1e9
 # Shapes are rounded up to blocks: a CPU's matrix library compiles and keeps a kernel for every shape it meets, which
@@ -78,10 +84,17 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """What `Context.state` holds here. `stream` is the prefix's, and `last` its last two tokens."""
+    """What `Context.state` holds here. `prompt` is None where there was no time to read it."""
 
     prefix: Side
     suffix: Side
+    prompt: "Prompt | None"
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """The prefix stream asked to fill in, and its last two tokens."""
+
     stream: Stream
     last: tuple[int, ...]
 
@@ -94,7 +107,8 @@ class DuostreamFamily:
         self.vocabulary = vocabulary
         self.device = device
         self.spec = Spec("duostream", Corruption.MASK, network.config.vocab, MASK, EOS, MOST_SLOTS)
-        self._caches = {direction: StreamCache[Stream](cached_streams) for direction in (PREFIX, SUFFIX)}
+        self._prefixes, self._suffixes, self._prompts = (StreamCache[Stream](cached_streams) for _ in range(3))
+        self._breaks = vocabulary.breaks_line()
 
     @classmethod
     def load(cls, folder: Path, device: str, dtype: torch.dtype) -> "DuostreamFamily":
@@ -107,12 +121,15 @@ class DuostreamFamily:
     def encode(self, prefix: str, suffix: str, go_on: GoOn = unhurried) -> Context:
         before = self.vocabulary.encode(prefix.replace("\r\n", "\n")) or [BOS]
         after = self.vocabulary.encode(suffix.replace("\r\n", "\n"))[::-1]
-        left, left_new = self._encode_stream(cut_in_blocks(before, MOST_TOKENS), PREFIX, go_on)
-        right, right_new = (
-            self._encode_stream(cut_in_blocks(after, MOST_TOKENS), SUFFIX, go_on) if after else (self._no_stream(), 0)
+        kept = cut_in_blocks(before, MOST_TOKENS)
+        left, left_new = self._encode_stream(kept, PREFIX, go_on, self._prefixes)
+        right, right_new = self._no_stream(), 0
+        if after:
+            right, right_new = self._encode_stream(cut_in_blocks(after, MOST_TOKENS), SUFFIX, go_on, self._suffixes)
+        prompt = self._encode_prompt(kept, after[: -PROMPT_SUFFIX - 1 : -1], go_on)
+        return Context(
+            Sides(self._side(left), self._side(right), prompt), left_new + right_new, len(before) + len(after)
         )
-        sides = Sides(self._side(left), self._side(right), left, tuple(before[-2:]))
-        return Context(sides, left_new + right_new, len(before) + len(after))
 
     @torch.inference_mode()
     def propose_lengths(self, context: Context, kind: HoleKind, limit: int) -> list[ProposedLength]:
@@ -124,8 +141,10 @@ class DuostreamFamily:
 
     @torch.inference_mode()
     def read_on(self, context: Context, partial_word: str, right: str, limit: int, go_on: GoOn) -> list[Continuation]:
-        sides: Sides = context.state
-        writer = StreamWriter(self.network, sides.stream.encoder, sides.prefix.edge, sides.last, limit)
+        prompt: Prompt | None = context.state.prompt
+        if prompt is None:
+            return []
+        writer = StreamWriter(self.network, prompt.stream.encoder, prompt.stream.states[:, -1:], prompt.last, limit)
         return read_on(writer, self.vocabulary, partial_word.encode(), right, limit, go_on)
 
     @torch.inference_mode()
@@ -147,9 +166,31 @@ class DuostreamFamily:
         chosen = np.pad(wanted, (0, -len(wanted) % SLOT_BLOCK), mode="edge")
         return self.network.logits(states[0, self._tensor(chosen)[0]])[: len(wanted)].float()
 
-    def _encode_stream(self, ids: NDArray[np.int64], direction: int, go_on: GoOn) -> tuple[Stream, int]:
-        """The stream of `ids` [T] in stream order, and how many of its tokens had to be computed."""
-        cached, shared = self._caches[direction].nearest(ids)
+    def _encode_prompt(self, before: NDArray[np.int64], after: Sequence[int], go_on: GoOn) -> Prompt | None:
+        """The prompt for a hole between these tokens, both in text order; None where there is no time for it."""
+        breaks = np.flatnonzero(np.isin(before, self._breaks))
+        line = int(breaks[-1]) + 1 if len(breaks) else 0
+        line += -(-max(0, len(before) - line - MOST_OF_LINE) // LINE_BLOCK) * LINE_BLOCK
+        ids = np.array([*before[:line], SUFFIX_FOLLOWS, *after, MIDDLE_FOLLOWS, *before[line:]], dtype=np.int64)
+        try:
+            stream, _ = self._encode_stream(ids, PREFIX, go_on, self._prompts, self._prefixes)
+        except ContextUnread:
+            return None
+        return Prompt(stream, tuple(ids[-2:].tolist()))
+
+    def _encode_stream(
+        self,
+        ids: NDArray[np.int64],
+        direction: int,
+        go_on: GoOn,
+        cache: StreamCache[Stream],
+        *others: StreamCache[Stream],
+    ) -> tuple[Stream, int]:
+        """The stream of `ids` [T] in stream order, and how many of its tokens had to be computed.
+
+        It is kept in `cache`; what it has in common with a stream there or in the others is not computed again.
+        """
+        cached, shared = max((kept.nearest(ids) for kept in (cache, *others)), key=lambda found: found[1])
         if cached is not None and shared == len(ids):
             return _cut(cached, shared), 0
         stream = _cut(cached, shared) if cached is not None and shared else None
@@ -158,12 +199,12 @@ class DuostreamFamily:
             part = min(PART, len(ids) - read)
             if not go_on(part):
                 if stream is not None and read > shared:
-                    self._caches[direction].put(ids[:read], stream)
+                    cache.put(ids[:read], stream)
                 raise ContextUnread
             stream = self._extended(stream, ids, read, read + part, direction)
             read += part
         assert stream is not None
-        self._caches[direction].put(ids, stream)
+        cache.put(ids, stream)
         return stream, len(ids) - shared
 
     def _extended(self, past: Stream | None, ids: NDArray[np.int64], start: int, end: int, direction: int) -> Stream:
@@ -173,13 +214,11 @@ class DuostreamFamily:
         # The n-gram embedding looks two tokens back. Padding comes last, where a causal stream cannot see it.
         tail = self._tensor(np.pad(ids[max(0, start - 2) : end], (0, padding)))
         embedded = self.network.embed(tail, torch.tensor([direction], device=self.device))
-        x = embedded[:, tail.shape[1] - new - padding :]
         tables = self.network.rotary(torch.arange(start, end + padding, device=self.device))
-        encoder = []
-        for number, layer in enumerate(self.network.encoder):
-            x, keys_values = layer(x, tables, past.encoder[number] if past else None)
-            encoder.append(_first(keys_values, end))
-        states = self.network.encoder_norm(x)
+        states, layers = self.network.encode(
+            embedded[:, tail.shape[1] - new - padding :], tables, past.encoder if past else ()
+        )
+        encoder = [_first(keys_values, end) for keys_values in layers]
         decoder = [_first(keys_values, new) for keys_values in self.network.context_kv(states, tables)]
         states = states[:, :new]
         if past:

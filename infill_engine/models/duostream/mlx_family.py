@@ -17,7 +17,7 @@ from infill_engine.canvas.canvas import Canvas
 from infill_engine.models.base import Context, Continuation, GoOn, ProposedLength
 from infill_engine.models.devices import MLX
 from infill_engine.models.duostream.continuation import read_on
-from infill_engine.models.duostream.family import FORBIDDEN, KINDS, DuostreamFamily, Side, Sides, Stream
+from infill_engine.models.duostream.family import FORBIDDEN, KINDS, DuostreamFamily, Prompt, Side, Sides, Stream
 from infill_engine.models.duostream.mlx_net import KeysValues, MlxDuostream
 from infill_engine.models.duostream.net import LENGTH_BUCKETS, MAX_SLOTS, PREFIX, Duostream
 from infill_engine.models.duostream.vocabulary import BytesVocabulary
@@ -47,7 +47,10 @@ class MlxFamily(DuostreamFamily):
         return [ProposedLength(slots, logprob) for slots, logprob in ranked[:limit]]
 
     def read_on(self, context: Context, partial_word: str, right: str, limit: int, go_on: GoOn) -> list[Continuation]:
-        writer = MlxWriter(self._mlx, context.state)
+        prompt: Prompt | None = context.state.prompt
+        if prompt is None:
+            return []
+        writer = MlxWriter(self._mlx, prompt)
         return read_on(writer, self.vocabulary, partial_word.encode(), right, limit, go_on)
 
     def denoise(self, context: Context, kind: HoleKind, canvas: Canvas, wanted: NDArray[np.int64]) -> Tensor:
@@ -99,25 +102,25 @@ class MlxFamily(DuostreamFamily):
 
 
 class MlxWriter:
-    """Implements `continuation.Writer`: rows share the prefix's keys and values and have their own behind them."""
+    """Implements `continuation.Writer`: rows share the prompt's keys and values and have their own behind them."""
 
-    def __init__(self, network: MlxDuostream, sides: Sides) -> None:
+    def __init__(self, network: MlxDuostream, prompt: Prompt) -> None:
         self._network = network
-        self._sides = sides
+        self._prompt = prompt
         self._own: list[KeysValues] = []
-        self._length = sides.prefix.length
+        self._length = prompt.stream.states.shape[1]
 
     def first(self) -> Tensor:
-        return self._logprobs(_array(self._sides.prefix.edge)[0])
+        return self._logprobs(_array(self._prompt.stream.states)[0, -1:])
 
     def after(self, rows: Sequence[Sequence[int]], parents: Sequence[int] = ()) -> Tensor:
         if parents and self._own:
             order = mx.array(list(parents))
             self._own = [(keys[order], values[order]) for keys, values in self._own]
-        history = np.array([[*self._sides.last, *row][-3:] for row in rows])
+        history = np.array([[*self._prompt.last, *row][-3:] for row in rows])
         x = self._network.embed(history, PREFIX)[:, -1:]
         tables = self._network.rotary(np.array([self._length]))
-        past = _arrays(self._sides.stream.encoder)
+        past = _arrays(self._prompt.stream.encoder)
         states, self._own = self._network.write(x, tables, past, self._own)
         self._length += 1
         return self._logprobs(states[:, 0])

@@ -12,6 +12,11 @@ Slot i of a canvas stands at index `prefix_length + i` of the prefix frame and a
 the suffix frame: the suffix always begins MAX_SLOTS after the hole does, and another hole length rotates nothing.
 
 The split of a shared context encoder and a small iterated decoder follows E2D2 (arXiv 2510.22852).
+
+The prefix stream is a language model too, and fills in by itself where it is given a prompt. That is the same stream up
+to the cursor's line, and there says what comes afterwards before it goes on (fill-in-the-middle, arXiv 2207.14255):
+
+    … lines above <suffix> text right of the hole <middle> the cursor's line ──▶ the hole, token by token, <eos>
 """
 
 from collections.abc import Sequence
@@ -25,7 +30,10 @@ from torch.nn import functional as F  # noqa: N812
 from infill_engine.errors import ModelDamagedError
 
 PAD, MASK, EOS, BOS = 0, 1, 2, 3
+SUFFIX_FOLLOWS, MIDDLE_FOLLOWS = MASK, PAD  # in a prompt: these two stand in no text
 MAX_SLOTS = 32
+PROMPT_SUFFIX = 64  # tokens right of the hole that a prompt gives at most
+PROMPT_LINE = 46  # tokens of the cursor's line and the hole together
 LENGTH_BUCKETS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 PREFIX, SUFFIX = 0, 1  # directions of a stream
 MAX_POSITIONS = 2048
@@ -161,13 +169,18 @@ class EncoderLayer(nn.Module):
         self.output = nn.Linear(config.dim, config.dim, bias=False)
         self.feed_forward = FeedForward(config)
 
-    def forward(self, x: Tensor, tables: Tables, past: KeysValues | None = None) -> tuple[Tensor, KeysValues]:
-        """x [B, T, D] after `past` [B, H, P, hd] -> x, and the keys and values of all P+T positions."""
+    def forward(
+        self, x: Tensor, tables: Tables, past: KeysValues | None = None, visible: Tensor | None = None
+    ) -> tuple[Tensor, KeysValues]:
+        """x [B, T, D] after `past` [B, H, P, hd] -> x, and the keys and values of all P+T positions.
+
+        `visible` [B, 1, T, P+T] says what sees what, where that is not simply everything before.
+        """
         query, key, value = self.projection(x)
         query, key = rotate(query, tables), rotate(key, tables)
         if past is not None:
             key, value = torch.cat([past[0], key], 2), torch.cat([past[1], value], 2)
-        mask = causal_mask(query, key)
+        mask = causal_mask(query, key) if visible is None else visible
         attended = F.scaled_dot_product_attention(query, key, value, attn_mask=mask, is_causal=past is None)
         return self.feed_forward(x + self.output(merge_heads(attended))), (key, value)
 
@@ -250,6 +263,19 @@ class DecoderLayer(nn.Module):
         return scores if mask is None else scores + mask
 
 
+@dataclass(frozen=True, slots=True)
+class Streams:
+    """Both streams over whole windows of L tokens.
+
+    States [B, L, D]: those of the prefix stream in text order, those of the suffix stream reversed (index r is token
+    L-1-r). `encoder` holds the prefix stream's keys and values of each layer.
+    """
+
+    prefix: Tensor
+    suffix: Tensor
+    encoder: Sequence[KeysValues]
+
+
 class Duostream(nn.Module):
     """The whole network. Training calls `streams`, `decode` and the heads; serving adds the caches around them."""
 
@@ -297,19 +323,27 @@ class Duostream(nn.Module):
         embedded: Tensor = tokens + self.bigrams(bigram) + self.trigrams(trigram) + self.directions(direction)[:, None]
         return embedded
 
-    def streams(self, ids: Tensor) -> tuple[Tensor, Tensor]:
-        """Both streams over whole windows of ids [B, L].
+    def encode(
+        self, x: Tensor, tables: Tables, past: Sequence[KeysValues] = (), visible: Tensor | None = None
+    ) -> tuple[Tensor, list[KeysValues]]:
+        """Stream states of embedded tokens x [B, T, D] after `past`, normed; and every layer's keys and values.
 
-        States [B, L, D] of the prefix stream in text order, and of the suffix stream reversed: index r is token L-1-r.
+        For `visible` see `EncoderLayer.forward`.
         """
+        layers = []
+        for number, layer in enumerate(self.encoder):
+            x, keys_values = layer(x, tables, past[number] if past else None, visible)
+            layers.append(keys_values)
+        return self.encoder_norm(x), layers
+
+    def streams(self, ids: Tensor) -> Streams:
+        """Both streams over windows of ids [B, L]."""
         both = torch.cat([ids, ids.flip(1)])
         direction = torch.arange(2, device=ids.device).repeat_interleave(len(ids))
-        x = self.embed(both, direction)
         tables = self.rotary(torch.arange(ids.shape[1], device=ids.device))
-        for layer in self.encoder:
-            x, _ = layer(x, tables)
-        forward, backward = self.encoder_norm(x).chunk(2)
-        return forward, backward
+        states, layers = self.encode(self.embed(both, direction), tables)
+        prefix, suffix = states.chunk(2)
+        return Streams(prefix, suffix, [(keys[: len(ids)], values[: len(ids)]) for keys, values in layers])
 
     def context_kv(self, states: Tensor, tables: Tables) -> list[KeysValues]:
         """What each decoder layer reads of a stream with final `states` [B, T, D]."""

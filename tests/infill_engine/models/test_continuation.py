@@ -1,8 +1,9 @@
-"""The prefix stream read on, against the same network over the whole text."""
+"""The prompted prefix stream read on, against the same network over the whole prompt."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
@@ -10,10 +11,12 @@ from torch import Tensor
 from infill_engine.models.base import ReadsOn, unhurried
 from infill_engine.models.duostream import continuation
 from infill_engine.models.duostream.continuation import read_on
-from infill_engine.models.duostream.family import DuostreamFamily
+from infill_engine.models.duostream.family import LINE_BLOCK, MOST_OF_LINE, DuostreamFamily
+from infill_engine.models.duostream.net import EOS, MIDDLE_FOLLOWS, SUFFIX_FOLLOWS
 from infill_engine.models.duostream.vocabulary import BytesVocabulary
 
 PREFIX = "def area(radius):\n    pi = 3.14\n    return "
+SUFFIX = "\n\nprint(area(2))\n"
 
 
 @pytest.fixture(scope="module")
@@ -21,11 +24,18 @@ def vocabulary() -> BytesVocabulary:
     return BytesVocabulary(Path("infill_engine/weights/default/tokenizer.json"))
 
 
+def prompt(vocabulary: BytesVocabulary, prefix: str = PREFIX) -> list[int]:
+    """What the network is asked: the lines above, what stands right, and the cursor's line."""
+    above, line = prefix[: prefix.rfind("    ") + 4], prefix[prefix.rfind("    ") + 4 :]
+    pieces = [vocabulary.encode(text) for text in (above, SUFFIX, line)]
+    return [*pieces[0], SUFFIX_FOLLOWS, *pieces[1], MIDDLE_FOLLOWS, *pieces[2]]
+
+
 @pytest.fixture
 def ends_after_four(family: DuostreamFamily, monkeypatch: pytest.MonkeyPatch) -> DuostreamFamily:
-    """The family with a network that is certain of a line break from the fifth token on, and never before."""
+    """The family with a network that is certain of a text's end from the fifth token on, and never before."""
     plain, calls = family.network.logits, []
-    breaks = [int(token) for token in family.vocabulary.breaks_line()]
+    breaks = [EOS, *(int(token) for token in family.vocabulary.breaks_line())]
 
     def logits(states: Tensor) -> Tensor:
         found = plain(states).clone()
@@ -40,17 +50,16 @@ def ends_after_four(family: DuostreamFamily, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_rows_are_what_the_network_says_one_token_at_a_time(ends_after_four: DuostreamFamily) -> None:
     family = ends_after_four
-    hidden = [int(token) for token in family.vocabulary.breaks_line()]
+    hidden = [EOS, *(int(token) for token in family.vocabulary.breaks_line())]
     never = [int(token) for token in family.vocabulary.never()]
 
     def after(ids: list[int]) -> Tensor:
-        forward, _ = family.network.streams(torch.tensor([ids]))
-        scores = forward[0, -1] @ family.network.tokens.weight.T
+        scores = family.network.streams(torch.tensor([ids])).prefix[0, -1] @ family.network.tokens.weight.T
         scores[hidden] = -1e3
         return torch.log_softmax(scores, -1)
 
-    written = family.read_on(family.encode(PREFIX, "\n"), "", "", 3, unhurried)
-    ids, greedy = family.vocabulary.encode(PREFIX), 0.0
+    written = family.read_on(family.encode(PREFIX, SUFFIX), "", "", 3, unhurried)
+    ids, greedy = prompt(family.vocabulary), 0.0
     for _ in range(4):
         logprobs = after(ids)
         logprobs[never] = -1e9
@@ -62,7 +71,7 @@ def test_rows_are_what_the_network_says_one_token_at_a_time(ends_after_four: Duo
     assert len({row.tokens for row in written}) == 3
     assert len({row.tokens[0] for row in written}) < 3  # so rows have gone on from others than themselves
     for row in written:
-        ids = family.vocabulary.encode(PREFIX)
+        ids = prompt(family.vocabulary)
         assert len(row.tokens) == 4
         assert len(row.logprobs) == 5
         for number, token in enumerate(row.tokens):
@@ -70,9 +79,38 @@ def test_rows_are_what_the_network_says_one_token_at_a_time(ends_after_four: Duo
             ids.append(token)
 
 
+def test_typing_goes_on_with_the_prompt(ends_after_four: DuostreamFamily) -> None:
+    """What was read of it is not read again, and the answer is that of the whole prompt."""
+    family, asked = ends_after_four, []
+    family.encode(PREFIX + "pi", SUFFIX)
+    context = family.encode(PREFIX + "pi *", SUFFIX, lambda tokens: bool(asked.append(tokens)) or True)
+    assert asked == [1, 1]
+    whole = prompt(family.vocabulary, PREFIX + "pi *")
+    states = family.network.streams(torch.tensor([whole])).prefix
+    torch.testing.assert_close(context.state.prompt.stream.states, states, atol=1e-4, rtol=1e-4)
+
+
+def test_without_time_for_the_prompt_nothing_is_written(family: DuostreamFamily) -> None:
+    asked: list[int] = []
+    context = family.encode(PREFIX, SUFFIX, lambda tokens: bool(asked.append(tokens)) or len(asked) < 3)
+    assert context.encoded == context.tokens
+    assert family.read_on(context, "", "", 2, unhurried) == []
+
+
+@pytest.mark.parametrize("typed", [0, 7, 40])
+def test_of_a_long_line_the_prompt_repeats_the_end(family: DuostreamFamily, typed: int) -> None:
+    before = np.array(family.vocabulary.encode("x = 1\n" + "a + " * 60))[: 60 + typed]
+    found = family._encode_prompt(before, [5], unhurried)
+    assert found is not None
+    [(written, _)] = family._prompts._entries[-1:]
+    repeated = len(written) - 1 - written.tolist().index(MIDDLE_FOLLOWS)
+    assert MOST_OF_LINE - LINE_BLOCK < repeated <= MOST_OF_LINE
+    assert [*written[: -repeated - 3], *written[-repeated:]] == before.tolist()
+
+
 def test_a_cut_word_is_completed(ends_after_four: DuostreamFamily) -> None:
     family = ends_after_four
-    written = family.read_on(family.encode(PREFIX, "\n"), "ra", "", 2, unhurried)
+    written = family.read_on(family.encode(PREFIX, SUFFIX), "ra", "", 2, unhurried)
     assert written
     for row in written:
         assert b"".join(family.vocabulary.bytes_of(token) for token in row.tokens).startswith(b"ra")
@@ -82,7 +120,7 @@ def test_nothing_is_said_of_lines_that_there_was_no_time_to_end(ends_after_four:
     family = ends_after_four
     asked: list[int] = []
     written = family.read_on(
-        family.encode(PREFIX, "\n"), "", "", 2, lambda rows: bool(asked.append(rows)) or len(asked) < 3
+        family.encode(PREFIX, SUFFIX), "", "", 2, lambda rows: bool(asked.append(rows)) or len(asked) < 3
     )
     assert written == []
     assert asked == [2, 2, 2]
@@ -90,7 +128,7 @@ def test_nothing_is_said_of_lines_that_there_was_no_time_to_end(ends_after_four:
 
 def test_improbable_lines_are_left_out(ends_after_four: DuostreamFamily, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(continuation, "LEAST_LOGPROB", -0.01)
-    assert ends_after_four.read_on(ends_after_four.encode(PREFIX, "\n"), "", "", 2, unhurried) == []
+    assert ends_after_four.read_on(ends_after_four.encode(PREFIX, SUFFIX), "", "", 2, unhurried) == []
 
 
 def test_the_default_family_offers_it(family: DuostreamFamily) -> None:
@@ -102,7 +140,7 @@ class Telling:
     """A `Writer` of a language that consists of a few texts, each with a weight; behind each stands `right`."""
 
     def __init__(self, vocabulary: BytesVocabulary, texts: dict[str, float], right: str) -> None:
-        end = vocabulary.encode(right)
+        end = vocabulary.encode(right) or [EOS]
         self._texts = [([*vocabulary.encode(text), *end], weight) for text, weight in texts.items()]
 
     def first(self) -> Tensor:
@@ -130,6 +168,7 @@ class Telling:
         ({"one": 3.0, "two": 1.0}, ")", "tw", ["two"]),
         ({"a (one": 1.0}, '")', "", ["a (one"]),  # brackets in a string mean nothing
         ({"one(": 3.0, "one(two)": 1.0}, "\n", "", ["one(", "one(two)"]),  # a line may leave one open
+        ({"one": 3.0, "two": 1.0}, "", "", ["one", "two"]),  # or the text says that it ends
     ],
 )
 def test_a_text_ends_where_what_stands_right_can_follow(

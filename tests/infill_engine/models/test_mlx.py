@@ -74,8 +74,9 @@ def test_lengths_are_those_of_torch(ours: DuostreamFamily, theirs: DuostreamFami
 
 def test_lines_that_it_writes_itself_are_those_of_torch(ours: DuostreamFamily, theirs: DuostreamFamily) -> None:
     one, other = ours.encode(PREFIX, SUFFIX).state, theirs.encode(PREFIX, SUFFIX).state
-    expected = StreamWriter(theirs.network, other.stream.encoder, other.prefix.edge, other.last, 2)
-    found = MlxWriter(MlxDuostream(theirs.network, torch.float32), one)
+    asked = other.prompt.stream
+    expected = StreamWriter(theirs.network, asked.encoder, asked.states[:, -1:], other.prompt.last, 2)
+    found = MlxWriter(MlxDuostream(theirs.network, torch.float32), one.prompt)
     torch.testing.assert_close(found.first(), expected.first(), **CLOSE)
     rows: list[list[int]] = [[], []]
     for tokens in ((70, 71), (80, 81), (90, 91), (100, 101)):

@@ -9,13 +9,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from tokenizers import Tokenizer
+from torch.nn.functional import cross_entropy
 
 from infill_engine.errors import InputError
-from infill_engine.models.duostream.net import EOS, LENGTH_BUCKETS, MASK, Duostream
+from infill_engine.models.duostream.net import EOS, LENGTH_BUCKETS, MASK, MIDDLE_FOLLOWS, SUFFIX_FOLLOWS, Duostream
 from infill_engine.train.checkpoint import load_state
-from infill_engine.train.data import BatchShape, HoleSettings, Part, draw_window, load_part, stacked
-from infill_engine.train.objective import LossSettings, losses
+from infill_engine.train.data import HISTORY, BatchShape, HoleSettings, Part, draw_window, load_part, stacked
+from infill_engine.train.objective import LossSettings, losses, prompt_loss
 from infill_engine.train.pack import pack_text
 
 SOURCE = Path(__file__).parents[3] / "infill_engine"
@@ -53,13 +55,37 @@ def test_windows_hold_their_holes(parts: Path) -> None:
         assert (window["weight"][window["hole"] < 0] == 0).all()
 
 
+def test_prompts_are_learned_as_they_are_read(parts: Path, network: Duostream) -> None:
+    """All prompts of a batch at once, and each by itself as one text from left to right."""
+    part, rng = load_part(parts / "part-000.npz"), np.random.default_rng(0)
+    batch = stacked([draw_window(part, BatchShape(), HoleSettings(), rng) for _ in range(3)])
+    entropies = []
+    for window, prompts in enumerate(batch["prompt_target"]):
+        for number, target in enumerate(prompts):
+            target = target[target >= 0]
+            tokens = batch["tokens"][window].tolist()
+            start = int(batch["prompt_start"][window, number])
+            hole_start, hole_end = (int(batch[f"length_{name}"][window, number]) for name in ("start", "end"))
+            prompt = batch["prompt"][window, number, HISTORY:].tolist()
+            middle = prompt.index(MIDDLE_FOLLOWS)
+            assert prompt[:middle] == [SUFFIX_FOLLOWS, *tokens[hole_end : hole_end + middle - 1]]
+            assert target.tolist() == [*tokens[start:hole_end], EOS]
+            assert start <= hole_start
+            text = torch.tensor([[*tokens[:start], *prompt[: middle + len(target)]]])
+            states = network.streams(text).prefix[0, -len(target) :]
+            entropies.append(cross_entropy(network.logits(states), target, reduction="none"))
+    expected = torch.cat(entropies)
+    found = prompt_loss(network, network.streams(batch["tokens"]), batch)
+    torch.testing.assert_close(found, expected.mean(), atol=1e-4, rtol=1e-4)
+
+
 def test_windows_without_holes_have_finite_losses(parts: Path, network: Duostream) -> None:
     part = load_part(parts / "part-000.npz")
     part = Part(part.tokens, part.holes[:0])
     windows = [draw_window(part, BatchShape(), HoleSettings(), np.random.default_rng(seed)) for seed in range(2)]
     found = losses(network, stacked(windows), LossSettings(), canvases=True)
     assert all(math.isfinite(value.item()) for value in found.values())
-    assert found["canvas"] == found["length"] == 0
+    assert found["canvas"] == found["prompt"] == found["length"] == 0
 
 
 def test_a_run_learns_and_goes_on(parts: Path, tmp_path: Path) -> None:
@@ -73,7 +99,7 @@ def test_a_run_learns_and_goes_on(parts: Path, tmp_path: Path) -> None:
     assert decayed["minutes"]["cpu"] > trunk["minutes"]["cpu"] > 0
     logged = [json.loads(line) for line in (tmp_path / "run" / "log.jsonl").read_text().splitlines()]
     assert [entry["step"] for entry in logged] == [25, 50, 75, 100]
-    assert all(logged[-1][loss] < 0.8 * logged[0][loss] for loss in ("prefix", "suffix", "canvas"))
+    assert all(logged[-1][loss] < 0.8 * logged[0][loss] for loss in ("prefix", "suffix", "canvas", "prompt"))
     assert all(math.isfinite(entry["length"]) for entry in logged)  # in so few steps it hardly falls
     export = ["--checkpoint", str(tmp_path / "run" / "decayed.pt"), "--tokenizer", str(TOKENIZER)]
     model = str(tmp_path / "model")
