@@ -73,6 +73,5 @@ def code(fresh: Workbench, offer: str, settings: dict[str, Any]) -> Iterator[Wor
     fresh.close()
     fresh.wait_for_model("example.json")
     yield fresh
-    if fresh.messages():
-        fresh.close_messages()
+    fresh.close_messages()
     fresh.configure(settings)
