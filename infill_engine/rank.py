@@ -43,7 +43,7 @@ class Features:
     unknown: float  # the share of its names that do not stand around the hole
     partial: float
     written: float  # 1 where the text began as the family's own draft
-    fluency: float  # the mean log-probability of that draft by the prefix alone; 0 elsewhere
+    fluency: float  # the mean log-probability of that draft as it was written; 0 elsewhere
     line: float  # 1 where the hole is of this kind
     expression: float
     statement: float

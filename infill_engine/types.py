@@ -105,7 +105,9 @@ class Guess:
     partial: bool = False
     steps: int = 0
     source: Source = Source.MODEL
-    fluency: float | None = None  # mean log-probability by the prefix alone, where that is how the text began
+    fluency: float | None = (
+        None  # mean log-probability as a draft of the family's own, where that is how the text began
+    )
 
 
 @dataclass(frozen=True, slots=True)

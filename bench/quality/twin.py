@@ -20,12 +20,12 @@ from torch import Tensor
 from bench.quality.decode import Generated, generate, most_tokens
 from infill_engine.deadline import Deadline
 from infill_engine.models.duostream.continuation import StreamWriter
-from infill_engine.models.duostream.net import EOS, MIDDLE_FOLLOWS, PREFIX, SUFFIX_FOLLOWS, Duostream, KeysValues
+from infill_engine.models.duostream.net import EOS, MASK, PAD, PREFIX, Duostream, KeysValues
 from infill_engine.models.duostream.vocabulary import BytesVocabulary
 from infill_engine.models.duostream.weights import load_network
 from infill_engine.types import Hole
 
-PREFIX_FOLLOWS = MIDDLE_FOLLOWS  # and then the middle
+SUFFIX_FOLLOWS, PREFIX_FOLLOWS = MASK, PAD  # which stand in no text
 MOST_PREFIX, MOST_SUFFIX = 352, 128  # tokens
 TOP = 64  # tokens whose log-probability is handed on
 
@@ -78,7 +78,7 @@ class Twin:
         deadline = Deadline.after_ms(budget_ms)
         states, layers = read(self.network, ids, past)
         writer = StreamWriter(
-            self.network, layers, states[:, -1:], ids[0, -2:].tolist(), candidates, most_tokens(hole.max_lines)
+            self.network, layers, states[:, -1:], ids[0].numpy(), candidates, most_tokens(hole.max_lines)
         )
         slowest = 0.0
 

@@ -22,17 +22,14 @@ from infill_engine.models.duostream.net import (
     LENGTH_BUCKETS,
     MASK,
     MAX_SLOTS,
-    MIDDLE_FOLLOWS,
     PAD,
+    PROMPT_ASIDE,
     PROMPT_LINE,
-    PROMPT_SUFFIX,
-    SUFFIX_FOLLOWS,
 )
 
 Ints = NDArray[np.int64]
 MARGIN = 4  # tokens that a hole keeps from either end of its window
-HISTORY = 2  # tokens before a prompt that its embedding looks back at
-PROMPT_SIZE = 2 + PROMPT_SUFFIX + PROMPT_LINE
+HISTORY = 2  # tokens before a prompt's line that its embedding looks back at
 _BUCKETS = np.array(LENGTH_BUCKETS)
 
 
@@ -44,7 +41,7 @@ class BatchShape:
     tokens: int = 384
     slots: int = 160
     holes: int = 24
-    prompts: int = 2
+    prompts: int = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +122,8 @@ def draw_window(
     `tokens` [L]. Per slot [M]: `ids`, `target`, `weight`; `start` and `end` of its hole, `seen` (where the visible part
     of its suffix ends), `index` and `left` (slots before and after it in its canvas), `kind`, `hole` (-1 where the slot
     is unused). Per hole [K]: `length_start`, `length_end`, `length_kind`, `length_bucket` (-1 where unused). Per prompt
-    [Q]: `prompt` [HISTORY + PROMPT_SIZE] begins with the HISTORY tokens before it; it stands at `prompt_start`, and
-    behind its places `prompt_scored` [PROMPT_LINE + 1] come the tokens `prompt_target` (-1 where unused).
+    [Q]: `prompt_aside` [1 + PROMPT_ASIDE], of which so many as `prompt_shown` are real; `prompt_line` [HISTORY +
+    PROMPT_LINE], whose real tokens stand from `prompt_start` on and are followed by `prompt_target` (-1 where unused).
     """
     origin = int(rng.integers(0, len(part.tokens) - shape.tokens))
     drawn = _blank_window(part.tokens[origin : origin + shape.tokens].astype(np.int64), shape)
@@ -162,10 +159,11 @@ def _blank_window(tokens: Ints, shape: BatchShape) -> dict[str, NDArray[Any]]:
     holes["length_end"][:] = shape.tokens - 1
     holes["length_bucket"][:] = -1
     prompts = {
-        "prompt": np.full((shape.prompts, HISTORY + PROMPT_SIZE), PAD, dtype=np.int64),
+        "prompt_aside": np.full((shape.prompts, 1 + PROMPT_ASIDE), PAD, dtype=np.int64),
+        "prompt_shown": np.ones(shape.prompts, dtype=np.int64),
+        "prompt_line": np.full((shape.prompts, HISTORY + PROMPT_LINE), PAD, dtype=np.int64),
         "prompt_start": np.full(shape.prompts, HISTORY, dtype=np.int64),
-        "prompt_scored": np.zeros((shape.prompts, PROMPT_LINE + 1), dtype=np.int64),
-        "prompt_target": np.full((shape.prompts, PROMPT_LINE + 1), -1, dtype=np.int64),
+        "prompt_target": np.full((shape.prompts, PROMPT_LINE), -1, dtype=np.int64),
     }
     return {"tokens": tokens, **slots, "weight": np.zeros(shape.slots, dtype=np.float32), **holes, **prompts}
 
@@ -192,20 +190,14 @@ def _fill_slots(
 def _write_prompt(drawn: dict[str, NDArray[Any]], hole: Hole, settings: HoleSettings, rng: np.random.Generator) -> None:
     """The hole as a prompt, with some tokens of what stands left of it in the place of the cursor's line."""
     tokens = drawn["tokens"]
-    length = hole.end - hole.start
-    line = int(rng.integers(0, min(PROMPT_LINE - length, hole.start - HISTORY) + 1))
-    right = min(PROMPT_SUFFIX, _visible_suffix(len(tokens) - hole.end, settings, rng))
-    start, behind = hole.start - line, 2 + right
-    written = [
-        *tokens[start - HISTORY : start],
-        *(SUFFIX_FOLLOWS, *tokens[hole.end : hole.end + right]),
-        *(MIDDLE_FOLLOWS, *tokens[start : hole.end]),
-    ]
-    scored = slice(0, line + length + 1)
-    drawn["prompt"][hole.number, : len(written)] = written
+    line = int(rng.integers(1, min(PROMPT_LINE - (hole.end - hole.start), hole.start - HISTORY) + 1))
+    right = min(PROMPT_ASIDE, _visible_suffix(len(tokens) - hole.end, settings, rng))
+    start = hole.start - line
+    drawn["prompt_aside"][hole.number, : 1 + right] = [MASK, *tokens[hole.end : hole.end + right]]
+    drawn["prompt_shown"][hole.number] = 1 + right
+    drawn["prompt_line"][hole.number, : HISTORY + hole.end - start] = tokens[start - HISTORY : hole.end]
     drawn["prompt_start"][hole.number] = start
-    drawn["prompt_scored"][hole.number, scored] = np.arange(behind - 1, behind + line + length)
-    drawn["prompt_target"][hole.number, scored] = [*tokens[start : hole.end], EOS]
+    drawn["prompt_target"][hole.number, : hole.end - start] = [*tokens[start + 1 : hole.end], EOS]
 
 
 _SLOT_FIELDS = ("ids", "target", "start", "end", "seen", "index", "left", "kind", "hole")

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812
 
-from infill_engine.models.duostream.net import MAX_SLOTS, PREFIX, Duostream, Frames, Streams, Visible
+from infill_engine.models.duostream.net import MAX_SLOTS, PREFIX, PROMPT_LINE, Duostream, Frames, Streams, Visible
 from infill_engine.train.data import HISTORY
 
 FORBIDDEN = -1e9  # finite, so that a slot that sees nothing but itself still has a softmax
@@ -18,7 +18,7 @@ class LossSettings:
 
     canvas: float = 1.0
     streams: float = 0.5
-    prompt: float = 0.5
+    prompt: float = 1.0
     length: float = 0.1
     stream_positions: int = 192
 
@@ -73,29 +73,45 @@ def canvas_loss(model: Duostream, streams: Streams, batch: dict[str, Tensor]) ->
 
 
 def prompt_loss(model: Duostream, streams: Streams, batch: dict[str, Tensor]) -> Tensor:
-    """Mean cross-entropy of what follows a prompt's <middle>; 0 where a batch has no prompt.
+    """Mean cross-entropy of what follows the tokens of a prompt's line; 0 where a batch has no prompt.
 
-    All prompts of a window lie side by side behind its prefix stream, of which each sees what stands above its line.
+    All prompts of a window lie side by side behind its prefix stream: first what each sees aside, then its line.
     """
-    ids, start = batch["prompt"], batch["prompt_start"]
+    aside, line, start = batch["prompt_aside"], batch["prompt_line"], batch["prompt_start"]
     windows, prompts = start.shape
-    size = ids.shape[2] - HISTORY
-    embedded = model.embed(ids.flatten(0, 1), ids.new_full((windows * prompts,), PREFIX))[:, HISTORY:]
-    x = embedded.reshape(windows, prompts * size, -1)
-    places = torch.arange(size, device=ids.device)
+    asides, lines = aside.shape[2], line.shape[2] - HISTORY
+    size = asides + lines
+    embedded = [
+        model.embed(ids.flatten(0, 1), ids.new_full((windows * prompts,), PREFIX))[:, back:]
+        for ids, back in ((aside, 0), (line, HISTORY))
+    ]
+    x = torch.cat(embedded, 1).reshape(windows, prompts * size, -1)
+    places = torch.cat([PROMPT_LINE + torch.arange(asides), torch.arange(lines)]).to(start.device)
     tables = model.rotary((start[..., None] + places).flatten(1))
-    above = torch.arange(streams.prefix.shape[1], device=ids.device) < start[..., None]
-    above = above[:, :, None].expand(-1, -1, size, -1).flatten(1, 2)
-    prompt, place = torch.arange(prompts, device=ids.device).repeat_interleave(size), places.repeat(prompts)
-    own = (prompt[:, None] == prompt) & (place[:, None] >= place)
-    visible = torch.cat([above, own.expand(windows, -1, -1)], -1).unsqueeze(1)
-    states, _ = model.encode(x, tables, streams.encoder, visible)
-    scored = batch["prompt_scored"] + size * torch.arange(prompts, device=ids.device)[:, None]
-    states = states.gather(1, scored.flatten(1)[..., None].expand(-1, -1, states.shape[-1]))
+    states, _ = model.encode(x, tables, streams.encoder, _seen_by_prompts(batch, streams.prefix.shape[1]))
+    states = states.view(windows, prompts, size, -1)[:, :, asides:]
     target = batch["prompt_target"].flatten()
-    logits = model.logits(states).flatten(0, 1).float()
+    logits = model.logits(states).flatten(0, 2).float()
     entropy = F.cross_entropy(logits, target, ignore_index=-1, reduction="sum")
     return entropy / (target >= 0).sum().clamp(min=1)
+
+
+def _seen_by_prompts(batch: dict[str, Tensor], length: int) -> Tensor:
+    """What prompts of asides and lines, side by side behind `length` tokens of the window, see [B, 1, Q*T, L + Q*T].
+
+    An aside sees itself; a line sees the window before it, its aside and itself.
+    """
+    start, shown = batch["prompt_start"], batch["prompt_shown"]
+    windows, prompts = start.shape
+    asides, lines = batch["prompt_aside"].shape[2], batch["prompt_line"].shape[2] - HISTORY
+    places = torch.arange(asides + lines, device=start.device)
+    in_line = places >= asides
+    above = torch.arange(length, device=start.device) < start[..., None]
+    above = (above[:, :, None] & in_line[:, None]).flatten(1, 2)
+    own = (places[:, None] >= places) & (in_line | (places < shown[..., None]))[:, :, None]
+    same = torch.eye(prompts, dtype=torch.bool, device=start.device)
+    own = (own[:, :, :, None] & same[:, None, :, None]).expand(windows, prompts, len(places), prompts, len(places))
+    return torch.cat([above, own.flatten(3).flatten(1, 2)], -1).unsqueeze(1)
 
 
 def length_loss(model: Duostream, streams: Streams, batch: dict[str, Tensor]) -> Tensor:

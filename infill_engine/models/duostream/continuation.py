@@ -10,6 +10,7 @@ from typing import Protocol, cast
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812
 
@@ -153,8 +154,8 @@ class _Search:
 class StreamWriter:
     """Implements `Writer` for `rows` rows of at most `most` tokens.
 
-    `encoder` holds the prompt's keys and values [1, H, P, hd] per layer, `last_state` [1, 1, D] is its last state,
-    `last_tokens` its last two tokens.
+    `encoder` holds the prompt's keys and values [1, H, P, hd] per layer, `last_state` [1, 1, D] is its last state, and
+    `ids` are the tokens before the hole, which the rows go on from.
     """
 
     def __init__(
@@ -162,13 +163,14 @@ class StreamWriter:
         network: Duostream,
         encoder: Sequence[KeysValues],
         last_state: Tensor,
-        last_tokens: Sequence[int],
+        ids: NDArray[np.int64],
         rows: int,
         most: int = MOST_TOKENS,
     ) -> None:
         self._network = network
         self._last_state = last_state
-        self._last_tokens = last_tokens
+        self._position = len(ids)
+        self._last_tokens = ids[-2:].tolist()
         self._rows = rows
         self._length = encoder[0][0].shape[2]
         self._step = 0
@@ -191,7 +193,7 @@ class StreamWriter:
         here = slice(start, start + self._rows)
         self._hidden[0, 0, :, here].fill_diagonal_(0)
         x = network.embed(history, self._direction)[:, -1].unsqueeze(0)
-        position = torch.tensor([self._length + self._step], device=x.device)
+        position = torch.tensor([self._position + self._step], device=x.device)
         tables = network.rotary(position)
         for number, layer in enumerate(network.encoder):
             x = self._through(cast(EncoderLayer, layer), x, tables, self._encoder[number], here)

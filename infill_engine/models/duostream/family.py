@@ -6,11 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from cachetools import LRUCache
 from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import pad
 
-from infill_engine.cache.streams import StreamCache, cut_in_blocks
+from infill_engine.cache.streams import StreamCache, cut_in_blocks, shared_length
 from infill_engine.canvas.canvas import Canvas
 from infill_engine.models.base import (
     Context,
@@ -29,11 +30,10 @@ from infill_engine.models.duostream.net import (
     LENGTH_BUCKETS,
     MASK,
     MAX_SLOTS,
-    MIDDLE_FOLLOWS,
     PREFIX,
-    PROMPT_SUFFIX,
+    PROMPT_ASIDE,
+    PROMPT_LINE,
     SUFFIX,
-    SUFFIX_FOLLOWS,
     Duostream,
     Frames,
     KeysValues,
@@ -45,8 +45,8 @@ from infill_engine.types import HoleKind
 
 MOST_TOKENS = 448  # of one stream
 MOST_SLOTS = 24  # of a canvas: longer ones are seldom right, and take the time of others
-MOST_OF_LINE = 32  # tokens of the cursor's line that a prompt repeats
-LINE_BLOCK = 16  # a longer line is cut by so many at a time, so that a typed character seldom moves the cut
+MOST_OF_LINE = 32  # tokens before the cursor that a prompt reads once more
+LINE_BLOCK = 16  # more are cut by so many at a time, so that a typed character seldom moves the cut
 PART = 128  # tokens encoded at once: between two parts a deadline or the next keystroke can end the reading
 FORBIDDEN = -1e9
 # Shapes are rounded up to blocks: a CPU's matrix library compiles and keeps a kernel for every shape it meets, which
@@ -93,10 +93,14 @@ class Sides:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """The prefix stream asked to fill in, and its last two tokens."""
+    """A prompted stream of T tokens: keys and values [1, H, A + T, hd] per encoder layer, behind A shown aside.
 
-    stream: Stream
-    last: tuple[int, ...]
+    `states` [1, n, D] are those of the tokens read once more; `ids` [T].
+    """
+
+    encoder: tuple[KeysValues, ...]
+    states: Tensor
+    ids: NDArray[np.int64]
 
 
 class DuostreamFamily:
@@ -107,7 +111,8 @@ class DuostreamFamily:
         self.vocabulary = vocabulary
         self.device = device
         self.spec = Spec("duostream", Corruption.MASK, network.config.vocab, MASK, EOS, MOST_SLOTS)
-        self._prefixes, self._suffixes, self._prompts = (StreamCache[Stream](cached_streams) for _ in range(3))
+        self._caches = {direction: StreamCache[Stream](cached_streams) for direction in (PREFIX, SUFFIX)}
+        self._prompts: LRUCache[tuple[int, tuple[int, ...]], Prompt] = LRUCache(cached_streams)
         self._breaks = vocabulary.breaks_line()
 
     @classmethod
@@ -122,11 +127,11 @@ class DuostreamFamily:
         before = self.vocabulary.encode(prefix.replace("\r\n", "\n")) or [BOS]
         after = self.vocabulary.encode(suffix.replace("\r\n", "\n"))[::-1]
         kept = cut_in_blocks(before, MOST_TOKENS)
-        left, left_new = self._encode_stream(kept, PREFIX, go_on, self._prefixes)
+        left, left_new = self._encode_stream(kept, PREFIX, go_on)
         right, right_new = self._no_stream(), 0
         if after:
-            right, right_new = self._encode_stream(cut_in_blocks(after, MOST_TOKENS), SUFFIX, go_on, self._suffixes)
-        prompt = self._encode_prompt(kept, after[: -PROMPT_SUFFIX - 1 : -1], go_on)
+            right, right_new = self._encode_stream(cut_in_blocks(after, MOST_TOKENS), SUFFIX, go_on)
+        prompt = self._encode_prompt(left, kept, after[: -PROMPT_ASIDE - 1 : -1], go_on)
         return Context(
             Sides(self._side(left), self._side(right), prompt), left_new + right_new, len(before) + len(after)
         )
@@ -144,7 +149,7 @@ class DuostreamFamily:
         prompt: Prompt | None = context.state.prompt
         if prompt is None:
             return []
-        writer = StreamWriter(self.network, prompt.stream.encoder, prompt.stream.states[:, -1:], prompt.last, limit)
+        writer = StreamWriter(self.network, prompt.encoder, prompt.states[:, -1:], prompt.ids, limit)
         return read_on(writer, self.vocabulary, partial_word.encode(), right, limit, go_on)
 
     @torch.inference_mode()
@@ -166,31 +171,48 @@ class DuostreamFamily:
         chosen = np.pad(wanted, (0, -len(wanted) % SLOT_BLOCK), mode="edge")
         return self.network.logits(states[0, self._tensor(chosen)[0]])[: len(wanted)].float()
 
-    def _encode_prompt(self, before: NDArray[np.int64], after: Sequence[int], go_on: GoOn) -> Prompt | None:
-        """The prompt for a hole between these tokens, both in text order; None where there is no time for it."""
-        breaks = np.flatnonzero(np.isin(before, self._breaks))
-        line = int(breaks[-1]) + 1 if len(breaks) else 0
-        line += -(-max(0, len(before) - line - MOST_OF_LINE) // LINE_BLOCK) * LINE_BLOCK
-        ids = np.array([*before[:line], SUFFIX_FOLLOWS, *after, MIDDLE_FOLLOWS, *before[line:]], dtype=np.int64)
-        try:
-            stream, _ = self._encode_stream(ids, PREFIX, go_on, self._prompts, self._prefixes)
-        except ContextUnread:
-            return None
-        return Prompt(stream, tuple(ids[-2:].tolist()))
+    def _encode_prompt(
+        self, stream: Stream, before: NDArray[np.int64], after: Sequence[int], go_on: GoOn
+    ) -> Prompt | None:
+        """The prompt for a hole between these tokens, both in text order; None where there is no time for it.
 
-    def _encode_stream(
-        self,
-        ids: NDArray[np.int64],
-        direction: int,
-        go_on: GoOn,
-        cache: StreamCache[Stream],
-        *others: StreamCache[Stream],
-    ) -> tuple[Stream, int]:
-        """The stream of `ids` [T] in stream order, and how many of its tokens had to be computed.
-
-        It is kept in `cache`; what it has in common with a stream there or in the others is not computed again.
+        `stream` is that of `before`.
         """
-        cached, shared = max((kept.nearest(ids) for kept in (cache, *others)), key=lambda found: found[1])
+        breaks = np.flatnonzero(np.isin(before, self._breaks))
+        line = int(breaks[-1]) if len(breaks) else 0
+        line += -(-max(0, len(before) - line - MOST_OF_LINE) // LINE_BLOCK) * LINE_BLOCK
+        place = line, tuple(after)
+        known = self._prompts.get(place)
+        shared = shared_length(known.ids, before) if known else 0
+        known = _cut_prompt(known, line, shared) if known and shared > line else None
+        new = len(before) - len(known.ids) if known else 1 + len(after) + len(before) - line
+        if new and not go_on(new):
+            return None
+        self._prompts[place] = prompt = (
+            self._prompted(stream, before, line, after, known) if new or not known else known
+        )
+        return prompt
+
+    def _prompted(
+        self, stream: Stream, ids: NDArray[np.int64], line: int, after: Sequence[int], known: Prompt | None = None
+    ) -> Prompt:
+        """`stream`, that of `ids`, read once more from token `line` on, with the tokens `after` shown aside.
+
+        `known` is what was read of it before.
+        """
+        if known is None:
+            _, aside = self._read(np.array([MASK, *after]), 0, PREFIX, offset=line + PROMPT_LINE)
+            past = [
+                self._joined(_first(above, line), shown) for above, shown in zip(stream.encoder, aside, strict=True)
+            ]
+            states, encoder = self._read(ids, line, PREFIX, past)
+            return Prompt(tuple(encoder), states[:, : len(ids) - line], ids)
+        new, encoder = self._read(ids, len(known.ids), PREFIX, known.encoder)
+        return Prompt(tuple(encoder), self._cat([known.states, new[:, : len(ids) - len(known.ids)]], 1), ids)
+
+    def _encode_stream(self, ids: NDArray[np.int64], direction: int, go_on: GoOn) -> tuple[Stream, int]:
+        """The stream of `ids` [T] in stream order, and how many of its tokens had to be computed."""
+        cached, shared = self._caches[direction].nearest(ids)
         if cached is not None and shared == len(ids):
             return _cut(cached, shared), 0
         stream = _cut(cached, shared) if cached is not None and shared else None
@@ -199,32 +221,47 @@ class DuostreamFamily:
             part = min(PART, len(ids) - read)
             if not go_on(part):
                 if stream is not None and read > shared:
-                    cache.put(ids[:read], stream)
+                    self._caches[direction].put(ids[:read], stream)
                 raise ContextUnread
             stream = self._extended(stream, ids, read, read + part, direction)
             read += part
         assert stream is not None
-        cache.put(ids, stream)
+        self._caches[direction].put(ids, stream)
         return stream, len(ids) - shared
 
     def _extended(self, past: Stream | None, ids: NDArray[np.int64], start: int, end: int, direction: int) -> Stream:
         """The stream of `ids[:end]` from `past`, that of `ids[:start]`."""
-        new = end - start
+        states, encoder = self._read(ids[:end], start, direction, past.encoder if past else ())
+        tables = self.network.rotary(torch.arange(start, start + states.shape[1], device=self.device))
+        decoder = [_first(keys_values, end - start) for keys_values in self.network.context_kv(states, tables)]
+        states = states[:, : end - start]
+        if past:
+            decoder = [self._joined(old, added) for old, added in zip(past.decoder, decoder, strict=True)]
+            states = self._cat([past.states, states], 1)
+        return Stream(tuple(encoder), tuple(decoder), states)
+
+    def _read(
+        self, ids: NDArray[np.int64], start: int, direction: int, past: Sequence[KeysValues] = (), offset: int = 0
+    ) -> tuple[Tensor, list[KeysValues]]:
+        """The encoder over `ids[start:]` after `past`, standing `offset` further on than their numbers say.
+
+        States [1, n, D], behind which there may be some of padding, and the keys and values of all, `past` included.
+        """
+        new = len(ids) - start
         padding = _rounded_up(new) - new
         # The n-gram embedding looks two tokens back. Padding comes last, where a causal stream cannot see it.
-        tail = self._tensor(np.pad(ids[max(0, start - 2) : end], (0, padding)))
-        embedded = self.network.embed(tail, torch.tensor([direction], device=self.device))
-        tables = self.network.rotary(torch.arange(start, end + padding, device=self.device))
-        states, layers = self.network.encode(
-            embedded[:, tail.shape[1] - new - padding :], tables, past.encoder if past else ()
-        )
-        encoder = [_first(keys_values, end) for keys_values in layers]
-        decoder = [_first(keys_values, new) for keys_values in self.network.context_kv(states, tables)]
-        states = states[:, :new]
-        if past:
-            decoder = [_joined(old, added) for old, added in zip(past.decoder, decoder, strict=True)]
-            states = torch.cat([past.states, states], 1)
-        return Stream(tuple(encoder), tuple(decoder), states)
+        tail = self._tensor(np.pad(ids[max(0, start - 2) :], (0, padding)))
+        x = self.network.embed(tail, torch.tensor([direction], device=self.device))[:, -(new + padding) :]
+        first = offset + start
+        tables = self.network.rotary(torch.arange(first, first + new + padding, device=self.device))
+        states, layers = self.network.encode(x, tables, past)
+        return states, [_first(keys_values, keys_values[0].shape[2] - padding) for keys_values in layers]
+
+    def _joined(self, old: KeysValues, new: KeysValues) -> KeysValues:
+        return self._cat([old[0], new[0]], 2), self._cat([old[1], new[1]], 2)
+
+    def _cat(self, parts: list[Tensor], dim: int) -> Tensor:
+        return torch.cat(parts, dim)
 
     def _edge(self, sides: Sides) -> Tensor:
         return torch.cat([sides.prefix.edge, sides.suffix.edge], -1)
@@ -279,9 +316,13 @@ def _cut(stream: Stream, length: int) -> Stream:
     )
 
 
+def _cut_prompt(prompt: Prompt, line: int, length: int) -> Prompt:
+    """The first `length` tokens of a prompt that reads from token `line` on once more."""
+    excess = len(prompt.ids) - length
+    kept = prompt.encoder[0][0].shape[2] - excess
+    encoder = tuple(_first(keys_values, kept) for keys_values in prompt.encoder)
+    return Prompt(encoder, prompt.states[:, : length - line], prompt.ids[:length])
+
+
 def _first(keys_values: KeysValues, length: int) -> KeysValues:
     return keys_values[0][:, :, :length], keys_values[1][:, :, :length]
-
-
-def _joined(old: KeysValues, new: KeysValues) -> KeysValues:
-    return torch.cat([old[0], new[0]], 2), torch.cat([old[1], new[1]], 2)

@@ -70,20 +70,26 @@ class MlxFamily(DuostreamFamily):
         return _as_torch(self._mlx.logits(states[0][mx.array(wanted)]))
 
     def _extended(self, past: Stream | None, ids: NDArray[np.int64], start: int, end: int, direction: int) -> Stream:
-        # The n-gram embedding looks two tokens back.
-        tail = ids[max(0, start - 2) : end][None]
-        x = self._mlx.embed(tail, direction)[:, tail.shape[1] - (end - start) :]
-        tables = self._mlx.rotary(np.arange(start, end))
-        states, encoder = self._mlx.encode(x, tables, _arrays(past.encoder) if past else ())
-        decoder = self._mlx.context_kv(states, tables)
+        states, encoder = self._read(ids[:end], start, direction, past.encoder if past else ())
+        decoder: Any = self._mlx.context_kv(_array(states), self._mlx.rotary(np.arange(start, end)))
         if past:
-            decoder = [
-                (mx.concatenate([old[0], new[0]], 2), mx.concatenate([old[1], new[1]], 2))
-                for old, new in zip(_arrays(past.decoder), decoder, strict=True)
-            ]
-            states = mx.concatenate([_array(past.states), states], 1)
+            decoder = [self._joined(old, added) for old, added in zip(past.decoder, decoder, strict=True)]
+            states = self._cat([past.states, states], 1)
         mx.eval(states, encoder, decoder)  # what is not computed now would count as the next step's time
         return _stream(encoder, decoder, states)
+
+    def _read(
+        self, ids: NDArray[np.int64], start: int, direction: int, past: Sequence[Any] = (), offset: int = 0
+    ) -> tuple[Any, list[Any]]:
+        # The n-gram embedding looks two tokens back.
+        tail = ids[max(0, start - 2) :][None]
+        x = self._mlx.embed(tail, direction)[:, start - len(ids) :]
+        states, layers = self._mlx.encode(x, self._mlx.rotary(np.arange(offset + start, offset + len(ids))), past)
+        mx.eval(states, layers)
+        return states, layers
+
+    def _cat(self, parts: list[Any], dim: int) -> Any:
+        return mx.concatenate(parts, dim)
 
     def _side(self, stream: Stream) -> Side:
         states: Any = stream.states
@@ -108,19 +114,19 @@ class MlxWriter:
         self._network = network
         self._prompt = prompt
         self._own: list[KeysValues] = []
-        self._length = prompt.stream.states.shape[1]
+        self._length = len(prompt.ids)
 
     def first(self) -> Tensor:
-        return self._logprobs(_array(self._prompt.stream.states)[0, -1:])
+        return self._logprobs(_array(self._prompt.states)[0, -1:])
 
     def after(self, rows: Sequence[Sequence[int]], parents: Sequence[int] = ()) -> Tensor:
         if parents and self._own:
             order = mx.array(list(parents))
             self._own = [(keys[order], values[order]) for keys, values in self._own]
-        history = np.array([[*self._prompt.last, *row][-3:] for row in rows])
+        history = np.array([[*self._prompt.ids[-2:], *row][-3:] for row in rows])
         x = self._network.embed(history, PREFIX)[:, -1:]
         tables = self._network.rotary(np.array([self._length]))
-        past = _arrays(self._prompt.stream.encoder)
+        past = _arrays(self._prompt.encoder)
         states, self._own = self._network.write(x, tables, past, self._own)
         self._length += 1
         return self._logprobs(states[:, 0])

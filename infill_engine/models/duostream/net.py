@@ -13,10 +13,12 @@ the suffix frame: the suffix always begins MAX_SLOTS after the hole does, and an
 
 The split of a shared context encoder and a small iterated decoder follows E2D2 (arXiv 2510.22852).
 
-The prefix stream is a language model too, and fills in by itself where it is given a prompt. That is the same stream up
-to the cursor's line, and there says what comes afterwards before it goes on (fill-in-the-middle, arXiv 2207.14255):
+The prefix stream is a language model too, and fills in by itself where it is prompted: from the cursor's line on it is
+read once more, and sees besides what stands before also some of what stands behind the hole ("aside"), which was read
+by itself, from left to right, and lies PROMPT_LINE tokens further on in its frame. It then writes the hole and <eos>.
 
-    … lines above <suffix> text right of the hole <middle> the cursor's line ──▶ the hole, token by token, <eos>
+    … lines above, the cursor's line ──▶ the hole, token by token, <eos>
+                    └ sees ─ <mask> text right of the hole
 """
 
 from collections.abc import Sequence
@@ -30,10 +32,9 @@ from torch.nn import functional as F  # noqa: N812
 from infill_engine.errors import ModelDamagedError
 
 PAD, MASK, EOS, BOS = 0, 1, 2, 3
-SUFFIX_FOLLOWS, MIDDLE_FOLLOWS = MASK, PAD  # in a prompt: these two stand in no text
 MAX_SLOTS = 32
-PROMPT_SUFFIX = 64  # tokens right of the hole that a prompt gives at most
-PROMPT_LINE = 46  # tokens of the cursor's line and the hole together
+PROMPT_ASIDE = 64  # tokens right of the hole that a prompt shows at most
+PROMPT_LINE = 48  # tokens of the cursor's line and of the hole together that it may have
 LENGTH_BUCKETS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 PREFIX, SUFFIX = 0, 1  # directions of a stream
 MAX_POSITIONS = 2048

@@ -12,7 +12,8 @@ from infill_engine.models.base import ReadsOn, unhurried
 from infill_engine.models.duostream import continuation
 from infill_engine.models.duostream.continuation import read_on
 from infill_engine.models.duostream.family import LINE_BLOCK, MOST_OF_LINE, DuostreamFamily
-from infill_engine.models.duostream.net import EOS, MIDDLE_FOLLOWS, SUFFIX_FOLLOWS
+from infill_engine.models.duostream.net import EOS
+from infill_engine.models.duostream.net import PREFIX as PREFIX_STREAM
 from infill_engine.models.duostream.vocabulary import BytesVocabulary
 
 PREFIX = "def area(radius):\n    pi = 3.14\n    return "
@@ -24,11 +25,12 @@ def vocabulary() -> BytesVocabulary:
     return BytesVocabulary(Path("infill_engine/weights/default/tokenizer.json"))
 
 
-def prompt(vocabulary: BytesVocabulary, prefix: str = PREFIX) -> list[int]:
-    """What the network is asked: the lines above, what stands right, and the cursor's line."""
-    above, line = prefix[: prefix.rfind("    ") + 4], prefix[prefix.rfind("    ") + 4 :]
-    pieces = [vocabulary.encode(text) for text in (above, SUFFIX, line)]
-    return [*pieces[0], SUFFIX_FOLLOWS, *pieces[1], MIDDLE_FOLLOWS, *pieces[2]]
+def state_after(family: DuostreamFamily, ids: list[int]) -> Tensor:
+    """The last state [D] where `ids` go on from PREFIX's last line, by a prompt read at once."""
+    before, after = np.array(ids), family.vocabulary.encode(SUFFIX)
+    line = len(family.vocabulary.encode(PREFIX[: PREFIX.rfind("return")])) - 1
+    above, _ = family._encode_stream(before, PREFIX_STREAM, unhurried)
+    return family._prompted(above, before, line, after).states[0, -1]
 
 
 @pytest.fixture
@@ -54,12 +56,12 @@ def test_rows_are_what_the_network_says_one_token_at_a_time(ends_after_four: Duo
     never = [int(token) for token in family.vocabulary.never()]
 
     def after(ids: list[int]) -> Tensor:
-        scores = family.network.streams(torch.tensor([ids])).prefix[0, -1] @ family.network.tokens.weight.T
+        scores = state_after(family, ids) @ family.network.tokens.weight.T
         scores[hidden] = -1e3
         return torch.log_softmax(scores, -1)
 
     written = family.read_on(family.encode(PREFIX, SUFFIX), "", "", 3, unhurried)
-    ids, greedy = prompt(family.vocabulary), 0.0
+    ids, greedy = family.vocabulary.encode(PREFIX), 0.0
     for _ in range(4):
         logprobs = after(ids)
         logprobs[never] = -1e9
@@ -71,7 +73,7 @@ def test_rows_are_what_the_network_says_one_token_at_a_time(ends_after_four: Duo
     assert len({row.tokens for row in written}) == 3
     assert len({row.tokens[0] for row in written}) < 3  # so rows have gone on from others than themselves
     for row in written:
-        ids = prompt(family.vocabulary)
+        ids = family.vocabulary.encode(PREFIX)
         assert len(row.tokens) == 4
         assert len(row.logprobs) == 5
         for number, token in enumerate(row.tokens):
@@ -85,9 +87,21 @@ def test_typing_goes_on_with_the_prompt(ends_after_four: DuostreamFamily) -> Non
     family.encode(PREFIX + "pi", SUFFIX)
     context = family.encode(PREFIX + "pi *", SUFFIX, lambda tokens: bool(asked.append(tokens)) or True)
     assert asked == [1, 1]
-    whole = prompt(family.vocabulary, PREFIX + "pi *")
-    states = family.network.streams(torch.tensor([whole])).prefix
-    torch.testing.assert_close(context.state.prompt.stream.states, states, atol=1e-4, rtol=1e-4)
+    expected = state_after(family, family.vocabulary.encode(PREFIX + "pi *"))
+    torch.testing.assert_close(context.state.prompt.states[0, -1], expected, atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize("then", ["pi", "pi * 2 * rad", "radius", ""])
+def test_other_words_in_the_line_are_another_prompt(family: DuostreamFamily, then: str) -> None:
+    family.encode(PREFIX + "pi * 2 *", SUFFIX)
+    context = family.encode(PREFIX + then, SUFFIX)
+    expected = state_after(family, family.vocabulary.encode(PREFIX + then))
+    torch.testing.assert_close(context.state.prompt.states[0, -1], expected, atol=1e-4, rtol=1e-4)
+
+
+def test_what_stands_right_of_the_hole_matters(family: DuostreamFamily) -> None:
+    one, other = (family.encode(PREFIX, suffix).state.prompt.states[0, -1] for suffix in (SUFFIX, "\n\nx = 1\n"))
+    assert not torch.allclose(one, other, atol=1e-3)
 
 
 def test_without_time_for_the_prompt_nothing_is_written(family: DuostreamFamily) -> None:
@@ -100,12 +114,10 @@ def test_without_time_for_the_prompt_nothing_is_written(family: DuostreamFamily)
 @pytest.mark.parametrize("typed", [0, 7, 40])
 def test_of_a_long_line_the_prompt_repeats_the_end(family: DuostreamFamily, typed: int) -> None:
     before = np.array(family.vocabulary.encode("x = 1\n" + "a + " * 60))[: 60 + typed]
-    found = family._encode_prompt(before, [5], unhurried)
-    assert found is not None
-    [(written, _)] = family._prompts._entries[-1:]
-    repeated = len(written) - 1 - written.tolist().index(MIDDLE_FOLLOWS)
-    assert MOST_OF_LINE - LINE_BLOCK < repeated <= MOST_OF_LINE
-    assert [*written[: -repeated - 3], *written[-repeated:]] == before.tolist()
+    stream, _ = family._encode_stream(before, PREFIX_STREAM, unhurried)
+    prompt = family._encode_prompt(stream, before, [5], unhurried)
+    assert prompt is not None
+    assert MOST_OF_LINE - LINE_BLOCK < prompt.states.shape[1] <= MOST_OF_LINE
 
 
 def test_a_cut_word_is_completed(ends_after_four: DuostreamFamily) -> None:

@@ -74,8 +74,8 @@ def test_lengths_are_those_of_torch(ours: DuostreamFamily, theirs: DuostreamFami
 
 def test_lines_that_it_writes_itself_are_those_of_torch(ours: DuostreamFamily, theirs: DuostreamFamily) -> None:
     one, other = ours.encode(PREFIX, SUFFIX).state, theirs.encode(PREFIX, SUFFIX).state
-    asked = other.prompt.stream
-    expected = StreamWriter(theirs.network, asked.encoder, asked.states[:, -1:], other.prompt.last, 2)
+    asked = other.prompt
+    expected = StreamWriter(theirs.network, asked.encoder, asked.states[:, -1:], asked.ids, 2)
     found = MlxWriter(MlxDuostream(theirs.network, torch.float32), one.prompt)
     torch.testing.assert_close(found.first(), expected.first(), **CLOSE)
     rows: list[list[int]] = [[], []]

@@ -14,9 +14,12 @@ from tokenizers import Tokenizer
 from torch.nn.functional import cross_entropy
 
 from infill_engine.errors import InputError
-from infill_engine.models.duostream.net import EOS, LENGTH_BUCKETS, MASK, MIDDLE_FOLLOWS, SUFFIX_FOLLOWS, Duostream
+from infill_engine.models.base import unhurried
+from infill_engine.models.duostream.family import DuostreamFamily
+from infill_engine.models.duostream.net import EOS, LENGTH_BUCKETS, MASK, PREFIX, Duostream
+from infill_engine.models.duostream.vocabulary import BytesVocabulary
 from infill_engine.train.checkpoint import load_state
-from infill_engine.train.data import HISTORY, BatchShape, HoleSettings, Part, draw_window, load_part, stacked
+from infill_engine.train.data import BatchShape, HoleSettings, Part, draw_window, load_part, stacked
 from infill_engine.train.objective import LossSettings, losses, prompt_loss
 from infill_engine.train.pack import pack_text
 
@@ -56,25 +59,27 @@ def test_windows_hold_their_holes(parts: Path) -> None:
 
 
 def test_prompts_are_learned_as_they_are_read(parts: Path, network: Duostream) -> None:
-    """All prompts of a batch at once, and each by itself as one text from left to right."""
+    """All prompts of a batch at once, and each as the default family reads it."""
     part, rng = load_part(parts / "part-000.npz"), np.random.default_rng(0)
     batch = stacked([draw_window(part, BatchShape(), HoleSettings(), rng) for _ in range(3)])
+    family = DuostreamFamily(network, BytesVocabulary(TOKENIZER), "cpu")
     entropies = []
-    for window, prompts in enumerate(batch["prompt_target"]):
-        for number, target in enumerate(prompts):
+    for window, tokens in enumerate(batch["tokens"].numpy()):
+        for number, target in enumerate(batch["prompt_target"][window]):
             target = target[target >= 0]
-            tokens = batch["tokens"][window].tolist()
-            start = int(batch["prompt_start"][window, number])
+            if not len(target):
+                continue  # the window has fewer holes
+            start, shown = (int(batch[f"prompt_{name}"][window, number]) for name in ("start", "shown"))
             hole_start, hole_end = (int(batch[f"length_{name}"][window, number]) for name in ("start", "end"))
-            prompt = batch["prompt"][window, number, HISTORY:].tolist()
-            middle = prompt.index(MIDDLE_FOLLOWS)
-            assert prompt[:middle] == [SUFFIX_FOLLOWS, *tokens[hole_end : hole_end + middle - 1]]
-            assert target.tolist() == [*tokens[start:hole_end], EOS]
-            assert start <= hole_start
-            text = torch.tensor([[*tokens[:start], *prompt[: middle + len(target)]]])
-            states = network.streams(text).prefix[0, -len(target) :]
-            entropies.append(cross_entropy(network.logits(states), target, reduction="none"))
+            assert start < hole_start
+            assert target.tolist() == [*tokens[start + 1 : hole_end], EOS]
+            after = tokens[hole_end : hole_end + shown - 1].tolist()
+            assert batch["prompt_aside"][window, number, :shown].tolist() == [MASK, *after]
+            above, _ = family._encode_stream(tokens[:hole_end].astype(np.int64), PREFIX, unhurried)
+            prompt = family._prompted(above, tokens[:hole_end].astype(np.int64), start, after)
+            entropies.append(cross_entropy(network.logits(prompt.states)[0], target, reduction="none"))
     expected = torch.cat(entropies)
+    assert len(entropies) > 5
     found = prompt_loss(network, network.streams(batch["tokens"]), batch)
     torch.testing.assert_close(found, expected.mean(), atol=1e-4, rtol=1e-4)
 
