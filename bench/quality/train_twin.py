@@ -2,8 +2,8 @@
 
     python -m bench.quality.train_twin --init infill_engine/weights/default --minutes 25 --out training/twin
 
-Windows, holes and optimisers are the default's own. A window has one hole, and every token after the prompt's first is
-a target: all of the last ones, where the middle is, and as many others as the default's streams score.
+Windows, holes and optimisers are the default's own. A window has one hole. Its middle is scored, and as many other
+tokens as the default's streams score. Sequences differ in length, or a text's end would be learned by its position.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from torch.nn.functional import cross_entropy
 
 from bench.quality.twin import MOST_PREFIX, MOST_SUFFIX, joined, read
 from infill_engine.errors import InfillError, InputError
-from infill_engine.models.duostream.net import EOS, MAX_SLOTS, Duostream
+from infill_engine.models.duostream.net import EOS, MAX_SLOTS, PAD, Duostream
 from infill_engine.models.duostream.weights import load_network, save_network
 from infill_engine.train.checkpoint import progress_of
 from infill_engine.train.data import Part, load_part
@@ -29,7 +29,8 @@ from infill_engine.train.optimiser import optimisers_of, set_rate, take_step
 
 LONGEST = 2 + MOST_PREFIX + MOST_SUFFIX + MAX_SLOTS + 1
 WINDOWS = 16
-SCORED = 192  # positions of a batch's windows besides the last ones
+SCORED = 192  # positions of a batch's sequences besides the middles
+SHORTEST_PREFIX = 64
 WARMUP_STEPS = 40
 REPORT_EVERY = 25  # steps
 FEW_RIGHT = 0.15  # share of holes with less than 32 tokens to their right
@@ -65,13 +66,14 @@ def train(options: argparse.Namespace) -> None:
             break
         set_rate(optimisers, min(1.0, step / WARMUP_STEPS, max(0.02, left / options.decay)))
         with torch.autocast("cpu", dtype=torch.bfloat16):
-            found = compute(network, batch)
+            found = compute(network, *batch)
         take_step(network, optimisers, found)
         losses.append(found.item())
         progress.steps += 1
-        progress.tokens += batch.numel()
+        real = int((batch[0] != PAD).sum())
+        progress.tokens += real
         if step % REPORT_EVERY == 0:
-            rate, last = REPORT_EVERY * batch.numel() / (time.monotonic() - last), time.monotonic()
+            rate, last = REPORT_EVERY * real / (time.monotonic() - last), time.monotonic()
             mean = sum(losses[-REPORT_EVERY:]) / REPORT_EVERY
             print(f"step {step} · {progress.tokens / 1e6:.2f} M tokens · {rate:,.0f} tokens/s · {mean:.3f}", flush=True)
     progress.minutes["cpu"] = progress.minutes.get("cpu", 0.0) + (time.monotonic() - began) / 60
@@ -81,39 +83,41 @@ def train(options: argparse.Namespace) -> None:
     (options.out / "training.json").write_text(json.dumps(stored, indent=1) + "\n")
 
 
-def loss(network: Duostream, ids: Tensor) -> Tensor:
-    """Mean cross-entropy in nats of sequences [B, LONGEST], which end with their middle and <eos>."""
+def loss(network: Duostream, ids: Tensor, middle: Tensor) -> Tensor:
+    """Mean cross-entropy in nats of sequences [B, LONGEST] with their middles from `middle` [B] on, padded behind."""
     states, _ = read(network, ids[:, :-1])
-    late = torch.arange(states.shape[1] - MAX_SLOTS, states.shape[1])
-    early = torch.randperm(states.shape[1] - MAX_SLOTS)[:SCORED]
-    scored = torch.cat([early, late])
-    logits = network.logits(states[:, scored]).flatten(0, 1).float()
-    return cross_entropy(logits, ids[:, scored + 1].flatten())
+    others = torch.randperm(states.shape[1])[:SCORED].expand(len(ids), -1)
+    middles = (middle[:, None] - 1 + torch.arange(MAX_SLOTS + 1)).clamp(max=states.shape[1] - 1)
+    scored = torch.cat([others, middles], 1)
+    logits = network.logits(states.gather(1, scored[..., None].expand(-1, -1, states.shape[-1]))).flatten(0, 1)
+    return cross_entropy(logits.float(), ids.gather(1, scored + 1).flatten(), ignore_index=PAD)
 
 
-def batches(folder: Path, rng: np.random.Generator) -> Iterator[Tensor]:
-    """Batches of sequences [WINDOWS, LONGEST]. Raises InputError where there are no packed parts."""
+def batches(folder: Path, rng: np.random.Generator) -> Iterator[tuple[Tensor, Tensor]]:
+    """Batches of WINDOWS sequences, as `loss` takes them. Raises InputError where there are no packed parts."""
     parts = [load_part(path) for path in sorted(folder.glob("part-*.npz"))]
     if not parts:
         raise InputError(f"no packed parts in {folder}: run `python -m infill_engine.train.pack` first")
     while True:
-        chosen = rng.integers(0, len(parts), WINDOWS)
-        yield torch.tensor([sequence(parts[part], rng) for part in chosen])
+        drawn = [sequence(parts[part], rng) for part in rng.integers(0, len(parts), WINDOWS)]
+        yield torch.tensor([ids for ids, _ in drawn]), torch.tensor([middle for _, middle in drawn])
 
 
-def sequence(part: Part, rng: np.random.Generator) -> list[int]:
-    """A hole at random with what stands around it, LONGEST tokens; now and then with little to its right."""
+def sequence(part: Part, rng: np.random.Generator) -> tuple[list[int], int]:
+    """A hole at random with what stands around it, padded to LONGEST tokens, and where its middle begins.
+
+    Now and then there is little to its right.
+    """
     while True:
         start, end, _ = part.holes[rng.integers(len(part.holes))].tolist()
-        right = MOST_SUFFIX + MAX_SLOTS - (end - start)
-        if rng.random() < FEW_RIGHT:
-            right = int(rng.integers(0, 32))
-        left = LONGEST - 3 - right - (end - start)
+        right = int(rng.integers(0, 32)) if rng.random() < FEW_RIGHT else MOST_SUFFIX
+        left = int(rng.integers(SHORTEST_PREFIX, MOST_PREFIX + 1))
         if end - start <= MAX_SLOTS and left <= start and end + right <= len(part.tokens):
             break
     pieces = part.tokens[end : end + right], part.tokens[start - left : start], part.tokens[start:end]
     suffix, prefix, middle = (piece.tolist() for piece in pieces)
-    return [*joined(suffix, prefix), *middle, EOS]
+    ids = [*joined(suffix, prefix), *middle, EOS]
+    return [*ids, *[PAD] * (LONGEST - len(ids))], len(ids) - 1 - len(middle)
 
 
 if __name__ == "__main__":

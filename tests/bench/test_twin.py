@@ -8,7 +8,7 @@ import torch
 
 from bench.quality.train_twin import LONGEST, loss, sequence
 from bench.quality.twin import PREFIX_FOLLOWS, SUFFIX_FOLLOWS, Twin, joined
-from infill_engine.models.duostream.net import EOS, Duostream, DuostreamConfig
+from infill_engine.models.duostream.net import EOS, PAD, Duostream, DuostreamConfig
 from infill_engine.models.duostream.vocabulary import BytesVocabulary
 from infill_engine.train.data import Part
 from infill_engine.types import Hole, HoleKind
@@ -30,14 +30,19 @@ def tiny() -> Duostream:
 def test_a_sequence_holds_the_sides_the_middle_and_the_end() -> None:
     tokens = np.arange(10, 4010, dtype=np.uint16)
     part = Part(tokens, np.array([[2000, 2005, 0]], dtype=np.int32))
+    lengths = set()
     for seed in range(20):
-        ids = sequence(part, np.random.default_rng(seed))
+        padded, middle = sequence(part, np.random.default_rng(seed))
+        ids = padded[: middle + 6]
+        assert len(padded) == LONGEST
+        assert set(padded[middle + 6 :]) <= {PAD}
         border = ids.index(PREFIX_FOLLOWS)
-        assert len(ids) == LONGEST
         assert (ids[0], ids[-1]) == (SUFFIX_FOLLOWS, EOS)
         assert ids[1:border] == list(range(2015, 2015 + border - 1))
-        assert ids[-6:-1] == [2010, 2011, 2012, 2013, 2014]
-        assert ids[border + 1 : -6] == list(range(2010 - (LONGEST - 7 - border), 2010))
+        assert ids[middle:-1] == [2010, 2011, 2012, 2013, 2014]
+        assert ids[border + 1 : middle] == list(range(2010 - (middle - border - 1), 2010))
+        lengths.add(len(ids))
+    assert len(lengths) > 10
 
 
 def test_a_twin_learns_what_only_the_right_side_tells(vocabulary: BytesVocabulary) -> None:
@@ -48,10 +53,11 @@ def test_a_twin_learns_what_only_the_right_side_tells(vocabulary: BytesVocabular
         [*joined(vocabulary.encode(right.format(word)), vocabulary.encode(left)), *vocabulary.encode(f" {word}"), EOS]
         for word in ("one", "two")
     ]
-    ids = torch.tensor(rows)
+    ids = torch.tensor([[*row, PAD] for row in rows])
+    middle = torch.tensor([row.index(EOS) - 1 for row in rows])
     optimiser = torch.optim.AdamW(network.parameters(), lr=1e-2)
     for _ in range(150):
-        found = loss(network, ids)
+        found = loss(network, ids, middle)
         found.backward()
         optimiser.step()
         optimiser.zero_grad()
