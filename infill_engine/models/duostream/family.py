@@ -46,6 +46,7 @@ from infill_engine.types import HoleKind
 MOST_TOKENS = 448  # of one stream
 MOST_SLOTS = 24  # of a canvas: longer ones are seldom right, and take the time of others
 MOST_OF_LINE = 32  # tokens before the cursor that a prompt reads once more
+CACHED_PROMPTS = 2
 LINE_BLOCK = 16  # more are cut by so many at a time, so that a typed character seldom moves the cut
 PART = 128  # tokens encoded at once: between two parts a deadline or the next keystroke can end the reading
 FORBIDDEN = -1e9
@@ -112,7 +113,7 @@ class DuostreamFamily:
         self.device = device
         self.spec = Spec("duostream", Corruption.MASK, network.config.vocab, MASK, EOS, MOST_SLOTS)
         self._caches = {direction: StreamCache[Stream](cached_streams) for direction in (PREFIX, SUFFIX)}
-        self._prompts: LRUCache[tuple[int, tuple[int, ...]], Prompt] = LRUCache(cached_streams)
+        self._prompts: LRUCache[tuple[int, tuple[int, ...]], Prompt] = LRUCache(CACHED_PROMPTS)
         self._breaks = vocabulary.breaks_line()
 
     @classmethod
@@ -188,10 +189,10 @@ class DuostreamFamily:
         new = len(before) - len(known.ids) if known else 1 + len(after) + len(before) - line
         if new and not go_on(new):
             return None
-        self._prompts[place] = prompt = (
-            self._prompted(stream, before, line, after, known) if new or not known else known
-        )
-        return prompt
+        if new or known is None:
+            known = self._prompted(stream, before, line, after, known)
+        self._prompts[place] = known
+        return known
 
     def _prompted(
         self, stream: Stream, ids: NDArray[np.int64], line: int, after: Sequence[int], known: Prompt | None = None
