@@ -219,11 +219,18 @@ class Engine:
         if hole.max_lines > 1 or not isinstance(self.family, ReadsOn):
             return []
         afterwards = self._reserve.predict_ms() + LOOKS * self._costs.step.predict_ms(self.family.spec.max_slots * 2)
-        if not deadline.allows(afterwards + USUAL_TOKENS * self._costs.writing.predict_ms(OWN_DRAFTS)):
+        writing_ms = USUAL_TOKENS * self._costs.writing.predict_ms(OWN_DRAFTS)
+        if not deadline.allows(afterwards + writing_ms):
             return []
+        reading = Reading(deadline, self._costs.reading, afterwards + writing_ms)
+        try:
+            prompt = self.family.prompt(context, reading.go_on)
+        except ContextUnread:
+            return []
+        reading.pause()
         writing = Reading(deadline, self._costs.writing, afterwards)
         right = first_line(request.suffix)
-        written = self.family.read_on(context, partial_word, right, min(OWN_DRAFTS, request.candidates), writing.go_on)
+        written = self.family.read_on(prompt, partial_word, right, min(OWN_DRAFTS, request.candidates), writing.go_on)
         writing.pause()
         return written
 

@@ -6,6 +6,8 @@ oracle      the length a perfect length head would give: for duostream models th
             gold text's tokens, for others their number; never more than the engine allows
 """
 
+from typing import Any
+
 from torch import Tensor
 
 from bench.quality.systems import Question
@@ -44,11 +46,14 @@ class GivenLengths:
     def denoise(self, context: Context, kind: HoleKind, canvas: Canvas, wanted: Ints) -> Tensor:
         return self._family.denoise(context, kind, canvas, wanted)
 
-    def read_on(self, context: Context, partial_word: str, right: str, limit: int, go_on: GoOn) -> list[Continuation]:
+    def prompt(self, context: Context, go_on: GoOn) -> Any:
+        return self._family.prompt(context, go_on) if isinstance(self._family, ReadsOn) else None
+
+    def read_on(self, prompt: Any, partial_word: str, right: str, limit: int, go_on: GoOn) -> list[Continuation]:
         """The family's own drafts, if it has any: they find their length by themselves."""
         if not isinstance(self._family, ReadsOn):
             return []
-        return self._family.read_on(context, partial_word, right, limit, go_on)
+        return self._family.read_on(prompt, partial_word, right, limit, go_on)
 
     def take_from(self, question: Question) -> None:
         """Proposes the length of the question's gold text from now on."""

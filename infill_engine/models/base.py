@@ -165,7 +165,11 @@ class ModelFamily(Protocol):
 class ReadsOn(Protocol):
     """What a family may offer besides: drafts of its own, from a stream that is a language model by itself."""
 
-    def read_on(self, context: Context, partial_word: str, right: str, limit: int, go_on: GoOn) -> list[Continuation]:
+    def prompt(self, context: Context, go_on: GoOn) -> Any:
+        """What `read_on` goes on from. Asks `go_on` before it reads, and raises ContextUnread where it says no."""
+        ...
+
+    def read_on(self, prompt: Any, partial_word: str, right: str, limit: int, go_on: GoOn) -> list[Continuation]:
         """At most `limit` texts from the cursor to `right`, the likeliest first, each beginning with `partial_word`.
 
         `right` is what stands right of the cursor on its line; where that is blank they are ends of the line.

@@ -85,11 +85,16 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """What `Context.state` holds here. `prompt` is None where there was no time to read it."""
+    """What `Context.state` holds here. A prompt is made of the prefix's `stream`, that of `before`, and of `after`.
+
+    `after` are the first tokens right of the hole; both are in text order.
+    """
 
     prefix: Side
     suffix: Side
-    prompt: "Prompt | None"
+    stream: Stream
+    before: NDArray[np.int64]
+    after: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,10 +137,9 @@ class DuostreamFamily:
         right, right_new = self._no_stream(), 0
         if after:
             right, right_new = self._encode_stream(cut_in_blocks(after, MOST_TOKENS), SUFFIX, go_on)
-        prompt = self._encode_prompt(left, kept, after[: -PROMPT_ASIDE - 1 : -1], go_on)
-        return Context(
-            Sides(self._side(left), self._side(right), prompt), left_new + right_new, len(before) + len(after)
-        )
+        shown = tuple(after[: -PROMPT_ASIDE - 1 : -1])
+        sides = Sides(self._side(left), self._side(right), left, kept, shown)
+        return Context(sides, left_new + right_new, len(before) + len(after))
 
     @torch.inference_mode()
     def propose_lengths(self, context: Context, kind: HoleKind, limit: int) -> list[ProposedLength]:
@@ -146,10 +150,25 @@ class DuostreamFamily:
         return [ProposedLength(slots, logprob) for slots, logprob in ranked[:limit]]
 
     @torch.inference_mode()
-    def read_on(self, context: Context, partial_word: str, right: str, limit: int, go_on: GoOn) -> list[Continuation]:
-        prompt: Prompt | None = context.state.prompt
-        if prompt is None:
-            return []
+    def prompt(self, context: Context, go_on: GoOn) -> Prompt:
+        sides: Sides = context.state
+        breaks = np.flatnonzero(np.isin(sides.before, self._breaks))
+        line = int(breaks[-1]) if len(breaks) else 0
+        line += -(-max(0, len(sides.before) - line - MOST_OF_LINE) // LINE_BLOCK) * LINE_BLOCK
+        known = self._prompts.get((line, sides.after))
+        shared = shared_length(known.ids, sides.before) if known else 0
+        known = _cut_prompt(known, line, shared) if known and shared > line else None
+        new = len(sides.before) - len(known.ids) if known else len(sides.before) - line + 1 + len(sides.after)
+        if new:
+            if not go_on(new):
+                raise ContextUnread
+            known = self._prompted(sides, line, known)
+        assert known is not None
+        self._prompts[line, sides.after] = known
+        return known
+
+    @torch.inference_mode()
+    def read_on(self, prompt: Prompt, partial_word: str, right: str, limit: int, go_on: GoOn) -> list[Continuation]:
         writer = StreamWriter(self.network, prompt.encoder, prompt.states[:, -1:], prompt.ids, limit)
         return read_on(writer, self.vocabulary, partial_word.encode(), right, limit, go_on)
 
@@ -172,40 +191,16 @@ class DuostreamFamily:
         chosen = np.pad(wanted, (0, -len(wanted) % SLOT_BLOCK), mode="edge")
         return self.network.logits(states[0, self._tensor(chosen)[0]])[: len(wanted)].float()
 
-    def _encode_prompt(
-        self, stream: Stream, before: NDArray[np.int64], after: Sequence[int], go_on: GoOn
-    ) -> Prompt | None:
-        """The prompt for a hole between these tokens, both in text order; None where there is no time for it.
-
-        `stream` is that of `before`.
-        """
-        breaks = np.flatnonzero(np.isin(before, self._breaks))
-        line = int(breaks[-1]) if len(breaks) else 0
-        line += -(-max(0, len(before) - line - MOST_OF_LINE) // LINE_BLOCK) * LINE_BLOCK
-        place = line, tuple(after)
-        known = self._prompts.get(place)
-        shared = shared_length(known.ids, before) if known else 0
-        known = _cut_prompt(known, line, shared) if known and shared > line else None
-        new = len(before) - len(known.ids) if known else 1 + len(after) + len(before) - line
-        if new and not go_on(new):
-            return None
-        if new or known is None:
-            known = self._prompted(stream, before, line, after, known)
-        self._prompts[place] = known
-        return known
-
-    def _prompted(
-        self, stream: Stream, ids: NDArray[np.int64], line: int, after: Sequence[int], known: Prompt | None = None
-    ) -> Prompt:
-        """`stream`, that of `ids`, read once more from token `line` on, with the tokens `after` shown aside.
+    def _prompted(self, sides: Sides, line: int, known: Prompt | None = None) -> Prompt:
+        """The prefix's stream read once more from token `line` on, with what is right of the hole shown aside.
 
         `known` is what was read of it before.
         """
+        ids = sides.before
         if known is None:
-            _, aside = self._read(np.array([MASK, *after]), 0, PREFIX, offset=line + PROMPT_LINE)
-            past = [
-                self._joined(_first(above, line), shown) for above, shown in zip(stream.encoder, aside, strict=True)
-            ]
+            _, aside = self._read(np.array([MASK, *sides.after]), 0, PREFIX, offset=line + PROMPT_LINE)
+            above = (_first(keys_values, line) for keys_values in sides.stream.encoder)
+            past = [self._joined(old, shown) for old, shown in zip(above, aside, strict=True)]
             states, encoder = self._read(ids, line, PREFIX, past)
             return Prompt(tuple(encoder), states[:, : len(ids) - line], ids)
         new, encoder = self._read(ids, len(known.ids), PREFIX, known.encoder)

@@ -46,10 +46,7 @@ class MlxFamily(DuostreamFamily):
         ranked = sorted(zip(LENGTH_BUCKETS, logprobs, strict=True), key=lambda pair: -pair[1])
         return [ProposedLength(slots, logprob) for slots, logprob in ranked[:limit]]
 
-    def read_on(self, context: Context, partial_word: str, right: str, limit: int, go_on: GoOn) -> list[Continuation]:
-        prompt: Prompt | None = context.state.prompt
-        if prompt is None:
-            return []
+    def read_on(self, prompt: Prompt, partial_word: str, right: str, limit: int, go_on: GoOn) -> list[Continuation]:
         writer = MlxWriter(self._mlx, prompt)
         return read_on(writer, self.vocabulary, partial_word.encode(), right, limit, go_on)
 

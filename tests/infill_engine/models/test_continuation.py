@@ -1,6 +1,7 @@
 """The prompted prefix stream read on, against the same network over the whole prompt."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,10 +9,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from infill_engine.models.base import ReadsOn, unhurried
+from infill_engine.models.base import ContextUnread, ReadsOn, unhurried
 from infill_engine.models.duostream import continuation
 from infill_engine.models.duostream.continuation import read_on
-from infill_engine.models.duostream.family import LINE_BLOCK, MOST_OF_LINE, DuostreamFamily
+from infill_engine.models.duostream.family import LINE_BLOCK, MOST_OF_LINE, DuostreamFamily, Prompt
 from infill_engine.models.duostream.net import EOS
 from infill_engine.models.duostream.net import PREFIX as PREFIX_STREAM
 from infill_engine.models.duostream.vocabulary import BytesVocabulary
@@ -25,12 +26,17 @@ def vocabulary() -> BytesVocabulary:
     return BytesVocabulary(Path("infill_engine/weights/default/tokenizer.json"))
 
 
+def asked(family: DuostreamFamily, prefix: str = PREFIX, suffix: str = SUFFIX) -> Prompt:
+    """The prompt for a hole between two texts."""
+    return family.prompt(family.encode(prefix, suffix), unhurried)
+
+
 def state_after(family: DuostreamFamily, ids: list[int]) -> Tensor:
     """The last state [D] where `ids` go on from PREFIX's last line, by a prompt read at once."""
-    before, after = np.array(ids), family.vocabulary.encode(SUFFIX)
+    sides = family.encode(PREFIX, SUFFIX).state
+    stream, _ = family._encode_stream(np.array(ids), PREFIX_STREAM, unhurried)
     line = len(family.vocabulary.encode(PREFIX[: PREFIX.rfind("return")])) - 1
-    above, _ = family._encode_stream(before, PREFIX_STREAM, unhurried)
-    return family._prompted(above, before, line, after).states[0, -1]
+    return family._prompted(replace(sides, stream=stream, before=np.array(ids)), line).states[0, -1]
 
 
 @pytest.fixture
@@ -60,7 +66,7 @@ def test_rows_are_what_the_network_says_one_token_at_a_time(ends_after_four: Duo
         scores[hidden] = -1e3
         return torch.log_softmax(scores, -1)
 
-    written = family.read_on(family.encode(PREFIX, SUFFIX), "", "", 3, unhurried)
+    written = family.read_on(asked(family), "", "", 3, unhurried)
     ids, greedy = family.vocabulary.encode(PREFIX), 0.0
     for _ in range(4):
         logprobs = after(ids)
@@ -81,48 +87,45 @@ def test_rows_are_what_the_network_says_one_token_at_a_time(ends_after_four: Duo
             ids.append(token)
 
 
-def test_typing_goes_on_with_the_prompt(ends_after_four: DuostreamFamily) -> None:
+def test_typing_goes_on_with_the_prompt(family: DuostreamFamily) -> None:
     """What was read of it is not read again, and the answer is that of the whole prompt."""
-    family, asked = ends_after_four, []
-    family.encode(PREFIX + "pi", SUFFIX)
-    context = family.encode(PREFIX + "pi *", SUFFIX, lambda tokens: bool(asked.append(tokens)) or True)
-    assert asked == [1, 1]
+    read: list[int] = []
+    asked(family, PREFIX + "pi")
+    context = family.encode(PREFIX + "pi *", SUFFIX)
+    prompt = family.prompt(context, lambda tokens: bool(read.append(tokens)) or True)
+    assert family.prompt(context, lambda tokens: bool(read.append(tokens))) is not None
+    assert read == [1]
     expected = state_after(family, family.vocabulary.encode(PREFIX + "pi *"))
-    torch.testing.assert_close(context.state.prompt.states[0, -1], expected, atol=1e-4, rtol=1e-4)
+    torch.testing.assert_close(prompt.states[0, -1], expected, atol=1e-4, rtol=1e-4)
 
 
 @pytest.mark.parametrize("then", ["pi", "pi * 2 * rad", "radius", ""])
 def test_other_words_in_the_line_are_another_prompt(family: DuostreamFamily, then: str) -> None:
-    family.encode(PREFIX + "pi * 2 *", SUFFIX)
-    context = family.encode(PREFIX + then, SUFFIX)
+    asked(family, PREFIX + "pi * 2 *")
+    found = asked(family, PREFIX + then).states[0, -1]
     expected = state_after(family, family.vocabulary.encode(PREFIX + then))
-    torch.testing.assert_close(context.state.prompt.states[0, -1], expected, atol=1e-4, rtol=1e-4)
+    torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
 
 
 def test_what_stands_right_of_the_hole_matters(family: DuostreamFamily) -> None:
-    one, other = (family.encode(PREFIX, suffix).state.prompt.states[0, -1] for suffix in (SUFFIX, "\n\nx = 1\n"))
+    one, other = (asked(family, PREFIX, suffix).states[0, -1] for suffix in (SUFFIX, "\n\nx = 1\n"))
     assert not torch.allclose(one, other, atol=1e-3)
 
 
-def test_without_time_for_the_prompt_nothing_is_written(family: DuostreamFamily) -> None:
-    asked: list[int] = []
-    context = family.encode(PREFIX, SUFFIX, lambda tokens: bool(asked.append(tokens)) or len(asked) < 3)
-    assert context.encoded == context.tokens
-    assert family.read_on(context, "", "", 2, unhurried) == []
+def test_without_time_the_prompt_is_not_read(family: DuostreamFamily) -> None:
+    with pytest.raises(ContextUnread):
+        family.prompt(family.encode(PREFIX, SUFFIX), lambda _tokens: False)
 
 
 @pytest.mark.parametrize("typed", [0, 7, 40])
 def test_of_a_long_line_the_prompt_repeats_the_end(family: DuostreamFamily, typed: int) -> None:
-    before = np.array(family.vocabulary.encode("x = 1\n" + "a + " * 60))[: 60 + typed]
-    stream, _ = family._encode_stream(before, PREFIX_STREAM, unhurried)
-    prompt = family._encode_prompt(stream, before, [5], unhurried)
-    assert prompt is not None
+    prompt = asked(family, "x = 1\n" + ("a + " * 60)[: 120 + 2 * typed])
     assert MOST_OF_LINE - LINE_BLOCK < prompt.states.shape[1] <= MOST_OF_LINE
 
 
 def test_a_cut_word_is_completed(ends_after_four: DuostreamFamily) -> None:
     family = ends_after_four
-    written = family.read_on(family.encode(PREFIX, SUFFIX), "ra", "", 2, unhurried)
+    written = family.read_on(asked(family), "ra", "", 2, unhurried)
     assert written
     for row in written:
         assert b"".join(family.vocabulary.bytes_of(token) for token in row.tokens).startswith(b"ra")
@@ -130,17 +133,15 @@ def test_a_cut_word_is_completed(ends_after_four: DuostreamFamily) -> None:
 
 def test_nothing_is_said_of_lines_that_there_was_no_time_to_end(ends_after_four: DuostreamFamily) -> None:
     family = ends_after_four
-    asked: list[int] = []
-    written = family.read_on(
-        family.encode(PREFIX, SUFFIX), "", "", 2, lambda rows: bool(asked.append(rows)) or len(asked) < 3
-    )
+    rows: list[int] = []
+    written = family.read_on(asked(family), "", "", 2, lambda more: bool(rows.append(more)) or len(rows) < 3)
     assert written == []
-    assert asked == [2, 2, 2]
+    assert rows == [2, 2, 2]
 
 
 def test_improbable_lines_are_left_out(ends_after_four: DuostreamFamily, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(continuation, "LEAST_LOGPROB", -0.01)
-    assert ends_after_four.read_on(ends_after_four.encode(PREFIX, SUFFIX), "", "", 2, unhurried) == []
+    assert ends_after_four.read_on(asked(ends_after_four), "", "", 2, unhurried) == []
 
 
 def test_the_default_family_offers_it(family: DuostreamFamily) -> None:

@@ -73,10 +73,9 @@ def test_lengths_are_those_of_torch(ours: DuostreamFamily, theirs: DuostreamFami
 
 
 def test_lines_that_it_writes_itself_are_those_of_torch(ours: DuostreamFamily, theirs: DuostreamFamily) -> None:
-    one, other = ours.encode(PREFIX, SUFFIX).state, theirs.encode(PREFIX, SUFFIX).state
-    asked = other.prompt
-    expected = StreamWriter(theirs.network, asked.encoder, asked.states[:, -1:], asked.ids, 2)
-    found = MlxWriter(MlxDuostream(theirs.network, torch.float32), one.prompt)
+    one, other = (family.prompt(family.encode(PREFIX, SUFFIX), unhurried) for family in (ours, theirs))
+    expected = StreamWriter(theirs.network, other.encoder, other.states[:, -1:], other.ids, 2)
+    found = MlxWriter(MlxDuostream(theirs.network, torch.float32), one)
     torch.testing.assert_close(found.first(), expected.first(), **CLOSE)
     rows: list[list[int]] = [[], []]
     for tokens in ((70, 71), (80, 81), (90, 91), (100, 101)):
@@ -90,7 +89,7 @@ def test_it_offers_such_lines(ours: DuostreamFamily, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(continuation, "LEAST_LOGPROB", -1e3)
     going_on = [100, 101, 102]
     monkeypatch.setattr(ours.vocabulary, "breaks_line", lambda: np.setdiff1d(np.arange(2, 700), going_on))
-    written = ours.read_on(ours.encode(PREFIX, SUFFIX), "", "", 3, unhurried)
+    written = ours.read_on(ours.prompt(ours.encode(PREFIX, SUFFIX), unhurried), "", "", 3, unhurried)
     assert sorted(line.tokens[0] for line in written) == going_on
 
 

@@ -5,6 +5,7 @@ import math
 import random
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -63,7 +64,7 @@ def test_prompts_are_learned_as_they_are_read(parts: Path, network: Duostream) -
     part, rng = load_part(parts / "part-000.npz"), np.random.default_rng(0)
     batch = stacked([draw_window(part, BatchShape(), HoleSettings(), rng) for _ in range(3)])
     family = DuostreamFamily(network, BytesVocabulary(TOKENIZER), "cpu")
-    entropies = []
+    anywhere, entropies = family.encode("x = 1", "").state, []
     for window, tokens in enumerate(batch["tokens"].numpy()):
         for number, target in enumerate(batch["prompt_target"][window]):
             target = target[target >= 0]
@@ -75,8 +76,10 @@ def test_prompts_are_learned_as_they_are_read(parts: Path, network: Duostream) -
             assert target.tolist() == [*tokens[start + 1 : hole_end], EOS]
             after = tokens[hole_end : hole_end + shown - 1].tolist()
             assert batch["prompt_aside"][window, number, :shown].tolist() == [MASK, *after]
-            above, _ = family._encode_stream(tokens[:hole_end].astype(np.int64), PREFIX, unhurried)
-            prompt = family._prompted(above, tokens[:hole_end].astype(np.int64), start, after)
+            before = tokens[:hole_end].astype(np.int64)
+            above, _ = family._encode_stream(before, PREFIX, unhurried)
+            sides = replace(anywhere, stream=above, before=before, after=tuple(after))
+            prompt = family._prompted(sides, start)
             entropies.append(cross_entropy(network.logits(prompt.states)[0], target, reduction="none"))
     expected = torch.cat(entropies)
     assert len(entropies) > 5
