@@ -105,9 +105,7 @@ class Guess:
     partial: bool = False
     steps: int = 0
     source: Source = Source.MODEL
-    fluency: float | None = (
-        None  # mean log-probability as a draft of the family's own, where that is how the text began
-    )
+    fluency: float | None = None  # mean log-probability of the family's own draft that the text began as
 
 
 @dataclass(frozen=True, slots=True)

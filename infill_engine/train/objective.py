@@ -90,10 +90,7 @@ def prompt_loss(model: Duostream, streams: Streams, batch: dict[str, Tensor]) ->
     tables = model.rotary((start[..., None] + places).flatten(1))
     states, _ = model.encode(x, tables, streams.encoder, _seen_by_prompts(batch, streams.prefix.shape[1]))
     states = states.view(windows, prompts, size, -1)[:, :, asides:]
-    target = batch["prompt_target"].flatten()
-    logits = model.logits(states).flatten(0, 2).float()
-    entropy = F.cross_entropy(logits, target, ignore_index=-1, reduction="sum")
-    return entropy / (target >= 0).sum().clamp(min=1)
+    return _mean_of_used(model.logits(states), batch["prompt_target"])
 
 
 def _seen_by_prompts(batch: dict[str, Tensor], length: int) -> Tensor:
@@ -117,10 +114,7 @@ def _seen_by_prompts(batch: dict[str, Tensor], length: int) -> Tensor:
 def length_loss(model: Duostream, streams: Streams, batch: dict[str, Tensor]) -> Tensor:
     """Mean cross-entropy of the holes' length buckets; 0 where a batch has no hole at all."""
     edge = edge_states(streams.prefix, streams.suffix, batch["length_start"], batch["length_end"], None)
-    logits = model.length_logits(edge, batch["length_kind"]).flatten(0, 1).float()
-    buckets = batch["length_bucket"].flatten()
-    entropy = F.cross_entropy(logits, buckets, ignore_index=-1, reduction="sum")
-    return entropy / (buckets >= 0).sum().clamp(min=1)
+    return _mean_of_used(model.length_logits(edge, batch["length_kind"]), batch["length_bucket"])
 
 
 def edge_states(forward: Tensor, backward: Tensor, start: Tensor, end: Tensor, has_suffix: Tensor | None) -> Tensor:
@@ -130,6 +124,12 @@ def edge_states(forward: Tensor, backward: Tensor, start: Tensor, end: Tensor, h
     if has_suffix is not None:
         right = right * has_suffix[..., None].to(right.dtype)
     return torch.cat([left, right], -1)
+
+
+def _mean_of_used(logits: Tensor, target: Tensor) -> Tensor:
+    """Mean cross-entropy of logits [..., n] where `target` [...] is not -1; 0 where it is so everywhere."""
+    entropy = F.cross_entropy(logits.flatten(0, -2).float(), target.flatten(), ignore_index=-1, reduction="sum")
+    return entropy / (target >= 0).sum().clamp(min=1)
 
 
 def _next_token(model: Duostream, states: Tensor, tokens: Tensor, scored: Tensor) -> Tensor:

@@ -46,8 +46,8 @@ from infill_engine.types import HoleKind
 MOST_TOKENS = 448  # of one stream
 MOST_SLOTS = 24  # of a canvas: longer ones are seldom right, and take the time of others
 MOST_OF_LINE = 32  # tokens before the cursor that a prompt reads once more
-CACHED_PROMPTS = 2
 LINE_BLOCK = 16  # more are cut by so many at a time, so that a typed character seldom moves the cut
+CACHED_PROMPTS = 2
 PART = 128  # tokens encoded at once: between two parts a deadline or the next keystroke can end the reading
 FORBIDDEN = -1e9
 # Shapes are rounded up to blocks: a CPU's matrix library compiles and keeps a kernel for every shape it meets, which
@@ -228,8 +228,7 @@ class DuostreamFamily:
     def _extended(self, past: Stream | None, ids: NDArray[np.int64], start: int, end: int, direction: int) -> Stream:
         """The stream of `ids[:end]` from `past`, that of `ids[:start]`."""
         states, encoder = self._read(ids[:end], start, direction, past.encoder if past else ())
-        tables = self.network.rotary(torch.arange(start, start + states.shape[1], device=self.device))
-        decoder = [_first(keys_values, end - start) for keys_values in self.network.context_kv(states, tables)]
+        decoder = [_first(keys_values, end - start) for keys_values in self._context_kv(states, start)]
         states = states[:, : end - start]
         if past:
             decoder = [self._joined(old, added) for old, added in zip(past.decoder, decoder, strict=True)]
@@ -252,6 +251,11 @@ class DuostreamFamily:
         tables = self.network.rotary(torch.arange(first, first + new + padding, device=self.device))
         states, layers = self.network.encode(x, tables, past)
         return states, [_first(keys_values, keys_values[0].shape[2] - padding) for keys_values in layers]
+
+    def _context_kv(self, states: Tensor, start: int) -> list[KeysValues]:
+        """What each decoder layer reads of states [1, n, D] from number `start` on."""
+        positions = torch.arange(start, start + states.shape[1], device=self.device)
+        return self.network.context_kv(states, self.network.rotary(positions))
 
     def _joined(self, old: KeysValues, new: KeysValues) -> KeysValues:
         return self._cat([old[0], new[0]], 2), self._cat([old[1], new[1]], 2)

@@ -67,13 +67,9 @@ class MlxFamily(DuostreamFamily):
         return _as_torch(self._mlx.logits(states[0][mx.array(wanted)]))
 
     def _extended(self, past: Stream | None, ids: NDArray[np.int64], start: int, end: int, direction: int) -> Stream:
-        states, encoder = self._read(ids[:end], start, direction, past.encoder if past else ())
-        decoder: Any = self._mlx.context_kv(_array(states), self._mlx.rotary(np.arange(start, end)))
-        if past:
-            decoder = [self._joined(old, added) for old, added in zip(past.decoder, decoder, strict=True)]
-            states = self._cat([past.states, states], 1)
-        mx.eval(states, encoder, decoder)  # what is not computed now would count as the next step's time
-        return _stream(encoder, decoder, states)
+        stream = super()._extended(past, ids, start, end, direction)
+        mx.eval(_array(stream.states), _arrays(stream.decoder))
+        return stream
 
     def _read(
         self, ids: NDArray[np.int64], start: int, direction: int, past: Sequence[Any] = (), offset: int = 0
@@ -82,8 +78,12 @@ class MlxFamily(DuostreamFamily):
         tail = ids[max(0, start - 2) :][None]
         x = self._mlx.embed(tail, direction)[:, start - len(ids) :]
         states, layers = self._mlx.encode(x, self._mlx.rotary(np.arange(offset + start, offset + len(ids))), past)
-        mx.eval(states, layers)
+        mx.eval(states, layers)  # what is not computed now would count as the next step's time
         return states, layers
+
+    def _context_kv(self, states: Any, start: int) -> list[Any]:
+        found: list[Any] = self._mlx.context_kv(states, self._mlx.rotary(np.arange(start, start + states.shape[1])))
+        return found
 
     def _cat(self, parts: list[Any], dim: int) -> Any:
         return mx.concatenate(parts, dim)
