@@ -26,6 +26,7 @@ from infill_engine.models.duostream.weights import load_network, save_network
 from infill_engine.train.checkpoint import progress_of
 from infill_engine.train.data import Part, load_part
 from infill_engine.train.optimiser import optimisers_of, set_rate, take_step
+from infill_engine.train.precision import precision_of
 
 LONGEST = 2 + MOST_PREFIX + MOST_SUFFIX + MAX_SLOTS + 1
 WINDOWS = 16
@@ -56,7 +57,7 @@ def train(options: argparse.Namespace) -> None:
     network = load_network(options.init).requires_grad_().train()
     progress = progress_of(options.init)
     optimisers = optimisers_of(network)
-    compute = torch.compile(loss)
+    compute, precision = torch.compile(loss), precision_of(torch.device("cpu"))
     began = last = time.monotonic()
     ends = began + 60 * options.minutes
     losses = []
@@ -65,7 +66,7 @@ def train(options: argparse.Namespace) -> None:
         if left <= 0:
             break
         set_rate(optimisers, min(1.0, step / WARMUP_STEPS, max(0.02, left / options.decay)))
-        with torch.autocast("cpu", dtype=torch.bfloat16):
+        with precision():
             found = compute(network, *batch)
         take_step(network, optimisers, found)
         losses.append(found.item())

@@ -38,6 +38,7 @@ from infill_engine.train.checkpoint import (
 from infill_engine.train.data import BatchShape, HoleSettings, WindowBatches
 from infill_engine.train.objective import LossSettings, losses
 from infill_engine.train.optimiser import optimisers_of, set_rate, take_step
+from infill_engine.train.precision import precision_of
 
 SIZES = {
     "base": DuostreamConfig(),
@@ -183,10 +184,10 @@ def step(
 
 
 def _compiled_losses(run: Run, *, eager: bool) -> Callable[[dict[str, Tensor], bool], dict[str, Tensor]]:
-    settings = LossSettings()
+    settings, precision = LossSettings(), precision_of(run.device)
 
     def compute(batch: dict[str, Tensor], canvases: bool) -> dict[str, Tensor]:
-        with torch.autocast(run.device.type, dtype=torch.bfloat16):
+        with precision():
             return losses(run.model, batch, settings, canvases=canvases)
 
     return compute if eager else torch.compile(compute)

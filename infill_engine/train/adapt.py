@@ -22,18 +22,18 @@ from torch import Tensor
 from infill_engine.errors import InputError
 from infill_engine.models.duostream.net import Duostream
 from infill_engine.models.duostream.weights import load_network, save_network
-from infill_engine.models.load import choose_device, fastest_dtype
+from infill_engine.models.load import choose_device
 from infill_engine.train.data import BatchShape, HoleSettings, Part, draw_window, stacked
 from infill_engine.train.objective import LossSettings, canvas_loss, losses
 from infill_engine.train.optimiser import optimisers_of, set_rate, take_step
 from infill_engine.train.pack import joined, open_tokenizer, pack_text
+from infill_engine.train.precision import Precision, precision_of
 
 LEAST_TOKENS = 2_000  # learned from; below, there is nothing to learn that copying would not find
 LEAST_HELD_OUT = 200  # tokens
 LAST_SHARE = 0.02  # of the peak rate, in the last step
 
 Batch = dict[str, Tensor]
-Precision = Callable[[], torch.autocast]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ def adapt(
     check_size(learned, held_out)
     settings = settings or AdaptSettings()
     place = torch.device(choose_device(device))
-    precision = _precision(place)
+    precision = precision_of(place)
     warnings.filterwarnings("ignore", message="Mismatch dtype between input and weight")  # of mixed precision
     torch.manual_seed(0)
     network = load_network(base).requires_grad_().train().to(place)
@@ -177,9 +177,3 @@ def _held_out_loss(network: Duostream, judged: list[Batch], precision: Precision
     with precision():
         found = [canvas_loss(network, network.streams(batch["tokens"]), batch).item() for batch in judged]
     return sum(found) / len(found)
-
-
-def _precision(place: torch.device) -> Precision:
-    """bfloat16 where it is the faster type, decided once; float16 would need its gradients scaled."""
-    enabled = fastest_dtype(place.type) is torch.bfloat16
-    return lambda: torch.autocast(place.type, torch.bfloat16, enabled=enabled)
