@@ -13,6 +13,7 @@ from infill_engine.answering import Answering, Guessed, since, unread_guess
 from infill_engine.deadline import CostModel, Deadline, Reading, Reserve
 from infill_engine.lines import first_line
 from infill_engine.models.base import Context, ContextUnread, Continuation, ModelFamily, ReadsOn
+from infill_engine.models.compiled import compile_steps
 from infill_engine.models.load import folder_of, load_family
 from infill_engine.models.memory import give_back, is_out_of_memory
 from infill_engine.rank import Calibration
@@ -79,10 +80,14 @@ class Engine:
         settings = settings or EngineSettings()
         family = load_family(name, device, settings.model, report)
         engine = cls(family, name, _calibration_of(name), settings)
+        compile_steps(family, family.device, lambda what, share: report(what, 0.2 + 0.4 * share), engine._tell)
         report("warming up", 0.6)
         engine._warm_up()
         report("ready", 1.0)
         return engine
+
+    def _tell(self, trouble: str) -> None:
+        self._trouble = f"{self.name}: {trouble}"
 
     @property
     def window(self) -> WindowSettings:

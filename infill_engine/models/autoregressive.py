@@ -33,6 +33,7 @@ from infill_engine.models.base import (
     unhurried,
 )
 from infill_engine.models.checkpoint import Checkpoint, require_no_code
+from infill_engine.models.compiled import Compiler, Report, Tell, shapes_of
 from infill_engine.models.fim_tokens import FimTokens
 from infill_engine.models.prompts import PromptReader, other_ends, prompt_of, seen_left
 from infill_engine.models.vocabulary import TokenizerVocabulary
@@ -41,6 +42,8 @@ from infill_engine.types import HoleKind
 
 COLUMN_BLOCK = 32  # columns of keys and values are rounded up to this
 MOST_SLOTS = 128
+# Steps are compiled for so many rows, tokens of each and columns of prompt and row at most. A keystroke is one row.
+STEP_ROWS, STEP_TOKENS, STEP_COLUMNS = (1, 8), (16,), (512, 2048)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +157,10 @@ class AutoregressiveFamily:
         ]
         return joined_ends(self._backbone.logits(chosen), self.spec.eos_id, self._ends)
 
+    def compile_steps(self, compiler: Compiler, report: Report, tell: Tell) -> None:
+        shapes = shapes_of(rows=STEP_ROWS, tokens=STEP_TOKENS, columns=STEP_COLUMNS)
+        self._backbone.compile_steps(compiler, [], shapes, report, tell)
+
     def _read(self, layers: list[LayerMemory], ids: Ints) -> list[LayerMemory]:
         memory, past = Remembered(layers), layers[0][0].shape[2] if layers else 0
         places = torch.arange(past, past + len(ids), device=self.device)
@@ -176,11 +183,12 @@ class AutoregressiveFamily:
             prompt.counts = np.minimum(prompt.counts, same)
             return prompt.rows
         rows, width = tokens.shape
-        layers = self._backbone.empty_memory(rows, -(-(prompt.length + width + 1) // COLUMN_BLOCK) * COLUMN_BLOCK)
-        for (keys, values), (own_keys, own_values) in zip(prompt.layers, layers, strict=True):
+        columns = -(-(prompt.length + width + 1) // COLUMN_BLOCK) * COLUMN_BLOCK
+        memory = Placed(self._backbone.empty_memory(rows, columns))
+        for (keys, values), (own_keys, own_values) in zip(prompt.layers, memory.layers, strict=True):
             own_keys[:, :, : prompt.length], own_values[:, :, : prompt.length] = keys, values
-        prompt.rows, prompt.counts = Placed(layers), np.zeros(rows, np.int64)
-        return prompt.rows
+        prompt.rows, prompt.counts = memory, np.zeros(rows, np.int64)
+        return memory
 
     def _tensor(self, values: NDArray[np.generic]) -> Tensor:
         return torch.from_numpy(np.ascontiguousarray(values)).to(self.device)

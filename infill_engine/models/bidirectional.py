@@ -41,11 +41,17 @@ from infill_engine.models.backbone import (
 )
 from infill_engine.models.base import Context, ContextUnread, Corruption, GoOn, Ints, ProposedLength, Spec, unhurried
 from infill_engine.models.checkpoint import REMEDY, Checkpoint
+from infill_engine.models.compiled import Compiler, Report, Tell, positions, shapes_of
 from infill_engine.models.dual_cache import DualCache, Kept
 from infill_engine.models.lengths import Floats, confidence_of_rows, lengths_up_to, rank_lengths, usual_confidence
 from infill_engine.models.vocabulary import TokenizerVocabulary
 from infill_engine.settings import USUAL_WINDOW, ModelSettings
 from infill_engine.types import HoleKind
+
+# Shapes that steps are compiled for: rows and all columns of each, where a step computes the context, too; the slots of
+# all rows with their edges, and the columns of a context that is kept. Larger ones are bound by computing.
+WHOLE_ROWS, WHOLE_TOKENS, WHOLE_MOST = (1, 4, 7), (256, 512), 2048
+STEP_TOKENS, STEP_COLUMNS = (128, 256), (512, 2048)
 
 
 class Shift(StrEnum):
@@ -191,6 +197,12 @@ class BidirectionalFamily:
         states = self._tail_states(self._layout(sides, canvas))
         # The column of slot i is the i-th of the tail without a left neighbour; with one, it is what slot i is read at.
         return self._logits(states[self._tensor(canvas.row[wanted]), self._tensor(canvas.index[wanted])])
+
+    def compile_steps(self, compiler: Compiler, report: Report, tell: Tell) -> None:
+        whole = [shape for shape in shapes_of(rows=WHOLE_ROWS, tokens=WHOLE_TOKENS) if positions(shape) <= WHOLE_MOST]
+        behind = shapes_of(rows=(1,), tokens=STEP_TOKENS, columns=STEP_COLUMNS)
+        kept = self._settings.reuse_context
+        self._backbone.compile_steps(compiler, [] if kept else whole, behind if kept else [], report, tell)
 
     @cached_property
     def _lengths(self) -> tuple[int, ...]:

@@ -22,11 +22,15 @@ from infill_engine.canvas.canvas import Canvas
 from infill_engine.models.autoregressive import MOST_SLOTS
 from infill_engine.models.backbone import Backbone, LayerMemory, Remembered, joined_ends
 from infill_engine.models.base import Context, Corruption, GoOn, Ints, Order, ProposedLength, Spec, unhurried
+from infill_engine.models.compiled import Compiler, Report, Tell, shapes_of
 from infill_engine.models.fim_tokens import FimTokens
 from infill_engine.models.prompts import PromptReader, other_ends, prompt_of
 from infill_engine.models.vocabulary import TokenizerVocabulary
 from infill_engine.settings import ModelSettings
 from infill_engine.types import HoleKind
+
+# Steps are compiled for so many columns of all rows, and so many of the prompt at most.
+STEP_TOKENS, STEP_COLUMNS = (128, 256), (512, 2048)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +119,10 @@ class BlockCausalFamily:
         )[0]
         chosen = states[self._tensor(starts[canvas.row[wanted]] + canvas.index[wanted])]
         return joined_ends(self._backbone.logits(chosen), self.spec.eos_id, self._ends)
+
+    def compile_steps(self, compiler: Compiler, report: Report, tell: Tell) -> None:
+        shapes = shapes_of(rows=(1,), tokens=STEP_TOKENS, columns=STEP_COLUMNS)
+        self._backbone.compile_steps(compiler, [], shapes, report, tell)
 
     def _read(self, layers: list[LayerMemory], ids: Ints) -> list[LayerMemory]:
         memory, past = Remembered(layers), layers[0][0].shape[2] if layers else 0

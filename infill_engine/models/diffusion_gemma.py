@@ -23,17 +23,16 @@ is told as itself. The layers are the library's own, `transformers.models.diffus
 
 import importlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.functional import pad
 
 from infill_engine.cache.streams import cut_in_blocks
@@ -53,6 +52,8 @@ from infill_engine.models.base import (
     unhurried,
 )
 from infill_engine.models.checkpoint import Checkpoint, open_checkpoint
+from infill_engine.models.compiled import Compiler, Report, Tell
+from infill_engine.models.diffusion_gemma_network import Network
 from infill_engine.models.lengths import Floats, confidence_of_rows, lengths_up_to, rank_lengths, usual_confidence
 from infill_engine.models.prompts import PromptReader, seen_left
 from infill_engine.models.vocabulary import TokenizerVocabulary
@@ -67,6 +68,8 @@ ASK = (
 FENCE = "\n```"
 CLAMPED = 8  # tokens of the right side that stand on the canvas behind each row
 MOST_SLOTS = 64
+# Steps are compiled for so many slots, with what is given behind them, and so many columns of the prompt at most.
+STEP_TOKENS, STEP_COLUMNS = (128, 512), (512, 2048)
 COLUMN_BLOCK = 32  # the prompt's keys are rounded up to this, the slots to SLOT_BLOCK: few shapes, few kernels
 SLOT_BLOCK = 16
 TEMPERATURES = (0.8, 0.4)  # of the first and the last step, where generation_config.json says nothing else
@@ -125,47 +128,8 @@ class Layout:
     slots: Ints
 
 
-class Network(nn.Module):
-    """The text encoder and the decoder of the library, which are one set of weights but for a number a layer.
-
-    The parameters are the decoder's and those numbers. Once they are loaded, `share` gives the encoder the decoder's
-    own modules, whatever became of them.
-    """
-
-    def __init__(self, config: Any, modeling: Any) -> None:
-        super().__init__()
-        self.text = config.text_config
-        self.encoder = modeling.DiffusionGemmaEncoderTextModel(config.text_config)
-        self.decoder = modeling.DiffusionGemmaDecoderModel(config)
-        self._shared = list(_common_modules(self.encoder, self.decoder))
-        for borrower, _, name in self._shared:
-            borrower._modules[name] = None
-
-    def share(self) -> None:
-        for borrower, owner, name in self._shared:
-            borrower._modules[name] = owner._modules[name]
-
-    @property
-    def dtype(self) -> torch.dtype:
-        weight: Tensor = self.decoder.embed_tokens.weight
-        return weight.dtype
-
-    @property
-    def windows(self) -> dict[str, int | None]:
-        """How many tokens, itself included, a token sees in each kind of layer; None for all."""
-        kinds = dict.fromkeys(self.text.layer_types)
-        return {kind: self.text.sliding_window if kind == "sliding_attention" else None for kind in kinds}
-
-    def logits(self, states: Tensor) -> Tensor:
-        """Logits [..., V] in float32 of states [..., D]."""
-        cap = self.text.final_logit_softcapping
-        logits: Tensor = nn.functional.linear(states, self.decoder.embed_tokens.weight).float()
-        capped: Tensor = torch.tanh(logits / cap) * cap
-        return capped
-
-
 class DiffusionGemmaFamily:
-    """Implements `infill_engine.models.base.ModelFamily`, and of its extras CountsWork and ConditionsItself."""
+    """Implements `infill_engine.models.base.ModelFamily`, and CountsWork, ConditionsItself and CompilesSteps."""
 
     def __init__(
         self,
@@ -236,17 +200,8 @@ class DiffusionGemmaFamily:
         prompt: Prompt = context.state
         layout = self._layout(prompt, canvas)
         row = self._tensor(layout.row)
-        own = row[:, None] == row
-        visible = {
-            kind: torch.cat([seen.expand(len(row), -1), own], 1)[None, None] for kind, seen in prompt.seen.items()
-        }
-        states = self._network.decoder(
-            decoder_input_ids=self._tensor(layout.ids)[None],
-            decoder_position_ids=self._tensor(layout.places)[None],
-            decoder_attention_mask=visible,
-            self_conditioning_logits=None if prompt.conditioning is None else prompt.conditioning[None],
-            past_key_values=_as_cache(prompt.layers),
-        ).last_hidden_state[0]
+        ids, places, own = self._tensor(layout.ids), self._tensor(layout.places), row[:, None] == row
+        states = self._network.states(ids, places, own, prompt.seen, prompt.layers, prompt.conditioning)
         logits = self._network.logits(states[self._tensor(layout.slots[wanted])])
         return joined_ends(logits, self.spec.eos_id, self._ends)
 
@@ -259,6 +214,10 @@ class DiffusionGemmaFamily:
         told.scatter_(1, self._tensor(layout.ids)[:, None], 0.0)
         told[self._tensor(layout.slots[wanted])] = logits.to(told.dtype)
         prompt.conditioning = told
+
+    def compile_steps(self, compiler: Compiler, report: Report, tell: Tell) -> None:
+        shapes = [(tokens, columns) for columns in STEP_COLUMNS for tokens in STEP_TOKENS]
+        self._network.compile_steps(compiler, shapes, report, tell)
 
     @cached_property
     def _lengths(self) -> tuple[int, ...]:
@@ -329,18 +288,6 @@ class DiffusionGemmaFamily:
         return torch.from_numpy(np.ascontiguousarray(values)).to(self.device)
 
 
-def _common_modules(one: nn.Module, other: nn.Module) -> Iterator[tuple[nn.Module, nn.Module, str]]:
-    """The modules of the same kind at the same place in both, each as the two that have it and its name there."""
-    for name, module in other._modules.items():
-        own = one._modules.get(name)
-        if own is None or module is None:
-            continue
-        if type(own) is type(module) and not isinstance(own, nn.ModuleList):
-            yield one, other, name
-        else:
-            yield from _common_modules(own, module)
-
-
 def load(folder: Path, device: str, dtype: torch.dtype, settings: ModelSettings) -> ModelFamily:
     """Loads a checkpoint with the model type `diffusion_gemma`, without its tower for images. Raises ModelError."""
     found = open_checkpoint(folder)
@@ -409,10 +356,3 @@ def _temperatures(folder: Path) -> tuple[float, float]:
 def _columns(values: Tensor, kept: int, columns: int) -> Tensor:
     """The last `kept` of [1, H, T, hd], padded to `columns`."""
     return pad(values[:, :, values.shape[2] - kept :], (0, 0, 0, columns - kept))
-
-
-def _as_cache(layers: Sequence[LayerMemory]) -> Any:
-    """What the decoder's layers ask of a cache: they read it, and never write."""
-    return SimpleNamespace(
-        layers=[SimpleNamespace(keys=keys, values=values) for keys, values in layers], is_compileable=False
-    )

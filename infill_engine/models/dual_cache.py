@@ -26,7 +26,15 @@ from torch import Tensor
 
 from infill_engine.cache.streams import StreamCache, shared_length
 from infill_engine.canvas.canvas import Canvas, lay_out
-from infill_engine.models.backbone import COLUMN_BLOCK, SLOT_BLOCK, Backbone, LayerMemory, Remembered, rounded_up
+from infill_engine.models.backbone import (
+    COLUMN_BLOCK,
+    SLOT_BLOCK,
+    Backbone,
+    LayerMemory,
+    Remembered,
+    layers_of,
+    rounded_up,
+)
 from infill_engine.models.base import ContextUnread, GoOn, Ints
 
 REFERENCE = 8  # open slots between the sides while they are read: a usual hole
@@ -125,10 +133,11 @@ class DualCache:
             left, right = _between(near.left, 0, start), _between(near.right, end, len(suffix))
             columns = self._arranged(left, right, {REFERENCE: place - near.place})
         reference = lay_out([REFERENCE], self._mask)
-        layers, _ = self._pass(columns, len(prefix), prefix[start:], reference, suffix[:end])
+        memory, _ = self._pass(columns, len(prefix), prefix[start:], reference, suffix[:end])
         first = len(columns.seen_by)
         hole = first + len(prefix) - start
-        before, behind = _between(layers, first, hole), _between(layers, hole + REFERENCE, hole + REFERENCE + end)
+        before = _between(memory.layers, first, hole)
+        behind = _between(memory.layers, hole + REFERENCE, hole + REFERENCE + end)
         if near is None:
             return Kept(prefix, suffix, before, behind, place, prefix)
         behind = self._moved(behind, near.place - place)  # and not the rest: no key is rotated again and again
@@ -141,14 +150,14 @@ class DualCache:
         spare = rounded_up(used, COLUMN_BLOCK) - used
         moved = [self._moved(right, places) for places in by.values()]
         seen_by = [np.full(before, EVERYBODY), np.repeat(list(by), behind), np.full(spare, NOBODY)]
-        return Columns(_joined([left, *moved, self._backbone.empty_memory(1, spare)]), np.concatenate(seen_by))
+        return Columns(
+            _joined([left, *moved, layers_of(self._backbone.empty_memory(1, spare))]), np.concatenate(seen_by)
+        )
 
     def _moved(self, layers: list[LayerMemory], by: int) -> list[LayerMemory]:
         return [(self._backbone.moved(keys, by), values) for keys, values in layers]
 
-    def _pass(
-        self, columns: Columns, hole: int, left: Ints, canvas: Canvas, right: Ints
-    ) -> tuple[list[LayerMemory], Tensor]:
+    def _pass(self, columns: Columns, hole: int, left: Ints, canvas: Canvas, right: Ints) -> tuple[Remembered, Tensor]:
         """Computes each row of `canvas`, standing at place `hole`, between the tokens `left` and `right` of it.
 
         The keys and values of all columns, the rows' behind the kept, and the states that the slots are read at.
@@ -171,7 +180,7 @@ class DualCache:
         visible = self._tensor(np.concatenate([of_kept, row == row[:, None]], 1))[None, None]
         memory = Remembered(columns.layers)
         states = self._backbone.states(self._tensor(ids)[None], self._tensor(places)[None], visible, memory)
-        return memory.layers, states[0, self._tensor(slots - self._shift)]
+        return memory, states[0, self._tensor(slots - self._shift)]
 
     def _tensor(self, values: NDArray[np.generic]) -> Tensor:
         return torch.from_numpy(np.ascontiguousarray(values)).to(self._backbone.device)

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from infill_engine.canvas.canvas import lay_out
-from infill_engine.models.base import ModelFamily
+from infill_engine.models.base import ConditionsItself, ModelFamily
 from infill_engine.types import HoleKind
 
 T = TypeVar("T")
@@ -30,7 +30,7 @@ LINE = "value_{number} = compute(first, second, {number})\n"
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """A median in milliseconds: of one step over `rows` of `slots`, or of reading `tokens` of a context."""
+    """A median in milliseconds: of one step over `rows` of `slots`, or of reading; with `tokens` of a context."""
 
     what: str
     ms: float
@@ -42,11 +42,12 @@ class Cost:
 def measure(family: ModelFamily) -> Iterator[Cost]:
     """Each cost as it is known."""
     for above, below in CONTEXTS:
-        yield from _reading(family, above, below)
+        yield from reading(family, above, below)
+    sides = lines(0, CONTEXTS[0][0]) + "result = ", "\nprint(result)\n"
     for rows in ROWS:
         for slots in SLOTS:
             if slots <= family.spec.max_slots:
-                yield _step(family, rows, slots)
+                yield step(family, sides, rows, slots)
 
 
 def memory_bytes(device: str) -> int:
@@ -65,39 +66,52 @@ def memory_bytes(device: str) -> int:
     return peak if sys.platform == "darwin" else peak * 1024
 
 
-def _reading(family: ModelFamily, above: int, below: int) -> Iterator[Cost]:
+def reading(family: ModelFamily, above: int, below: int, runs: int = RUNS) -> Iterator[Cost]:
+    """Of a context of so many lines on both sides: read cold, and once more with one character typed."""
     cold, typed, tokens = [], [], 0
-    for run in range(RUNS + 1):
+    for run in range(runs + 1):
         first = run * 1000
-        prefix, suffix = _lines(first, above) + "result = ", "\n" + _lines(first + above, below)
-        took, context = _timed(family.device, partial(family.encode, prefix, suffix))
+        prefix, suffix = lines(first, above) + "result = ", "\n" + lines(first + above, below)
+        took, context = timed(family.device, partial(family.encode, prefix, suffix))
         cold.append(took)
-        typed.append(_timed(family.device, partial(family.encode, prefix + "v", suffix))[0])
+        typed.append(timed(family.device, partial(family.encode, prefix + "v", suffix))[0])
         tokens = context.tokens
     yield Cost("read cold", statistics.median(cold[1:]), tokens=tokens)
     yield Cost("read after a keystroke", statistics.median(typed[1:]), tokens=tokens)
 
 
-def _step(family: ModelFamily, rows: int, slots: int) -> Cost:
-    prefix = _lines(0, CONTEXTS[0][0]) + "result = "
+def step(family: ModelFamily, sides: tuple[str, str], rows: int, slots: int, runs: int = RUNS) -> Cost:
+    """Of one step over open rows between two texts, and not the first where a model is told of the one before."""
     canvas = lay_out([slots] * rows, family.spec.mask_id)
     wanted = np.arange(canvas.slots)
-    took = []
-    for _ in range(RUNS + 1):
-        context = family.encode(prefix, "\nprint(result)\n")
-        took.append(_timed(family.device, partial(family.denoise, context, HoleKind.LINE, canvas, wanted))[0])
-    return Cost("step", statistics.median(took[1:]), rows=rows, slots=slots)
+    took, tokens = [], 0
+    for _ in range(runs + 1):
+        context = family.encode(*sides)
+        denoise = partial(family.denoise, context, HoleKind.LINE, canvas, wanted)
+        if isinstance(family, ConditionsItself):
+            family.condition(context, canvas, wanted, denoise())
+        took.append(timed(family.device, denoise)[0])
+        tokens = context.tokens
+    return Cost("step", statistics.median(took[1:]), rows=rows, slots=slots, tokens=tokens)
 
 
-def _lines(first: int, number: int) -> str:
+def lines(first: int, number: int) -> str:
+    """So many lines of code, numbered."""
     return "".join(LINE.format(number=line) for line in range(first, first + number))
 
 
-def _timed(device: str, work: Callable[[], T]) -> tuple[float, T]:
+def timed(device: str, work: Callable[[], T]) -> tuple[float, T]:
+    """What `work` took in milliseconds, until its result was on the device, and the result."""
+    synchronise(device)
     began = perf_counter()
     result = work()
+    synchronise(device)
+    return (perf_counter() - began) * 1000, result
+
+
+def synchronise(device: str) -> None:
+    """Waits until a device has done what it was asked to."""
     if device.startswith("cuda"):
         torch.cuda.synchronize()
     elif device.startswith("mps"):
         torch.mps.synchronize()
-    return (perf_counter() - began) * 1000, result

@@ -134,10 +134,13 @@ def _verify(options: argparse.Namespace) -> int:
 def _bench(options: argparse.Namespace) -> int:
     with say(f"loading {options.name}"):
         set_threads()  # has to come before torch
+        from infill_engine.models.compiled import compile_steps
         from infill_engine.models.load import load_family
         from infill_engine.verify.costs import LONGEST, measure, memory_bytes
 
         family = load_family(options.name, options.device, ModelSettings(options.precision, *LONGEST))
+        troubles: list[str] = []
+        compiled = compile_steps(family, family.device, lambda _what, _share: None, troubles.append)
     with say("measuring"):
         costs = list(measure(family))
     memory = memory_bytes(family.device)
@@ -149,6 +152,8 @@ def _bench(options: argparse.Namespace) -> int:
         "device": family.device,
         "precision": options.precision,
         "memory_bytes": memory,
+        "compiled": compiled and not troubles,
+        "troubles": troubles,
         "costs": [asdict(cost) for cost in costs],
     }
     print(json.dumps(report))
@@ -157,7 +162,7 @@ def _bench(options: argparse.Namespace) -> int:
 
 def _tell_costs(costs: "list[Cost]", console: Console) -> None:
     for cost in costs:
-        if cost.tokens:
+        if not cost.rows:
             console.print(f"{cost.what}, {cost.tokens} tokens: {cost.ms:.1f} ms")
     steps = {(cost.rows, cost.slots): cost.ms for cost in costs if cost.rows}
     table = Table(box=None, pad_edge=False, header_style="dim", title="ms a step", title_justify="left")

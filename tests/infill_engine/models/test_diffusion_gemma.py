@@ -20,7 +20,6 @@ from infill_engine import Deadline, Engine, InfillRequest
 from infill_engine.canvas.canvas import Canvas, State, lay_out
 from infill_engine.deadline import CostModel
 from infill_engine.errors import ModelDamagedError
-from infill_engine.models import diffusion_gemma
 from infill_engine.models.base import Context, ContextUnread, blanks_of
 from infill_engine.models.diffusion_gemma import DiffusionGemmaFamily
 from infill_engine.models.load import load_family
@@ -230,12 +229,12 @@ def test_the_planted_task_is_solved_and_only_with_the_right_mask_and_place(
     family = loaded(planted)
     assert share_right(partial(at_once, family)) >= 0.95
     assert share_right(partial(at_once, family, shift=1), SOME_PAIRS) < 0.2
-    as_cache = diffusion_gemma._as_cache
+    states = family._network.states
 
-    def other_prompt(layers: Any) -> Any:
-        return as_cache([(keys.flip(2), values) for keys, values in layers])
+    def other_prompt(ids: Any, places: Any, own: Any, seen: Any, layers: Any, told: Any) -> Tensor:
+        return states(ids, places, own, seen, [(keys.flip(2), values) for keys, values in layers], told)
 
-    monkeypatch.setattr(diffusion_gemma, "_as_cache", other_prompt)
+    monkeypatch.setattr(family._network, "states", other_prompt)
     assert share_right(partial(at_once, family)) < 0.3  # what stands right of the hole is on the canvas too
 
 
