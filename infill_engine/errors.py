@@ -36,3 +36,7 @@ class ModelTooLargeError(ModelError):
 
 class WorkerError(InfillError):
     """The worker process could not start, or died while it was needed."""
+
+
+class TrainingError(InfillError):
+    """Training cannot go on; the checkpoint is what it was."""

@@ -22,7 +22,7 @@ from torch import Tensor
 from torch.optim import Optimizer
 from torch.utils.data import DataLoader
 
-from infill_engine.errors import InfillError
+from infill_engine.errors import InfillError, TrainingError
 from infill_engine.models.duostream.net import Duostream, DuostreamConfig
 from infill_engine.models.duostream.weights import load_network
 from infill_engine.train.checkpoint import (
@@ -47,6 +47,7 @@ SIZES = {
 WARMUP_STEPS = 40
 REPORT_EVERY = 25  # steps
 SAVE_EVERY = 55  # seconds, so that an interruption loses less than a minute
+MOST_SKIPPED = 8  # steps in a row without a finite gradient, after which more of them would not help
 
 
 @dataclass(slots=True)
@@ -60,6 +61,7 @@ class Run:
     device: torch.device
     first_step: int = 0  # of the optimisers: those that come without a past warm up
     stopping: bool = False
+    skipped: int = 0  # the last so many steps
 
 
 def main() -> None:
@@ -138,7 +140,7 @@ def _with_optimisers(model: Duostream) -> tuple[Duostream, list[Optimizer]]:
 
 def train(run: Run, batches: DataLoader[dict[str, Tensor]], options: argparse.Namespace) -> None:
     """Trains until the minutes are over or the process is told to stop, then saves the trunk or its decayed branch."""
-    compute = _compiled_losses(run, eager=options.eager)
+    compute = compiled_losses(run, eager=options.eager)
     started = last_saved = last_reported = time.monotonic()
     ends = started + options.minutes * 60
     decays = ends - options.decay_minutes * 60
@@ -155,6 +157,8 @@ def train(run: Run, batches: DataLoader[dict[str, Tensor]], options: argparse.Na
         share = max(0.02, (ends - now) / (ends - decays)) if decaying else 1.0
         set_rate(run.optimisers, share * min(1.0, (run.progress.steps - run.first_step + 1) / WARMUP_STEPS))
         found = step(run, compute, batch, canvases=run.progress.tokens >= options.streams_first)
+        if run.skipped:
+            continue
         sums.update({name: value.item() for name, value in found.items()} | {"steps": 1})
         if run.progress.steps % REPORT_EVERY == 0:
             last_reported = _report(run, sums, last_reported, ends, batch["tokens"].numel())
@@ -172,18 +176,30 @@ def step(
     *,
     canvases: bool,
 ) -> dict[str, Tensor]:
-    """One optimiser step; returns the losses, detached."""
+    """One optimiser step; returns the losses, detached.
+
+    A step without a finite gradient is skipped. Raises TrainingError after MOST_SKIPPED of them in a row.
+    """
     before = time.monotonic()
     found = compute({name: tensor.to(run.device, non_blocking=True) for name, tensor in batch.items()}, canvases)
-    take_step(run.model, run.optimisers, found["total"])
-    run.progress.steps += 1
-    run.progress.tokens += batch["tokens"].numel()
+    if take_step(run.model, run.optimisers, found["total"]):
+        run.skipped = 0
+        run.progress.steps += 1
+        run.progress.tokens += batch["tokens"].numel()
+    else:
+        run.skipped += 1
+        if run.skipped == MOST_SKIPPED:
+            raise TrainingError(
+                f"{MOST_SKIPPED} steps in a row had no finite gradient; the checkpoint holds what was learned before "
+                "them. Go on with --eager, in case it is the compiled loss that cannot be trusted here"
+            )
     minutes = run.progress.minutes
     minutes[run.device.type] = minutes.get(run.device.type, 0.0) + (time.monotonic() - before) / 60
     return {name: value.detach() for name, value in found.items()}
 
 
-def _compiled_losses(run: Run, *, eager: bool) -> Callable[[dict[str, Tensor], bool], dict[str, Tensor]]:
+def compiled_losses(run: Run, *, eager: bool) -> Callable[[dict[str, Tensor], bool], dict[str, Tensor]]:
+    """The losses of a batch, with canvases or without."""
     settings, precision = LossSettings(), precision_of(run.device)
 
     def compute(batch: dict[str, Tensor], canvases: bool) -> dict[str, Tensor]:

@@ -35,13 +35,15 @@ def set_rate(optimisers: list[Optimizer], share: float) -> None:
             group["lr"] = peak * share
 
 
-def take_step(model: Duostream, optimisers: list[Optimizer], loss: Tensor) -> None:
-    """One step down the gradient of `loss`, clipped."""
+def take_step(model: Duostream, optimisers: list[Optimizer], loss: Tensor) -> bool:
+    """One step down the gradient of `loss`, clipped. Where it is not finite, False, and no weight is touched."""
     loss.backward()
-    torch.nn.utils.clip_grad_norm_(model.parameters(), MOST_GRADIENT)
+    finite = bool(torch.nn.utils.clip_grad_norm_(model.parameters(), MOST_GRADIENT).isfinite())
     for optimiser in optimisers:
-        optimiser.step()
+        if finite:
+            optimiser.step()
         optimiser.zero_grad(set_to_none=True)
+    return finite
 
 
 def _trained(model: Duostream) -> Iterator[tuple[str, Tensor]]:

@@ -14,11 +14,12 @@ import torch
 from tokenizers import Tokenizer
 from torch.nn.functional import cross_entropy
 
-from infill_engine.errors import InputError
+from infill_engine.errors import InputError, TrainingError
 from infill_engine.models.base import unhurried
 from infill_engine.models.duostream.family import DuostreamFamily
 from infill_engine.models.duostream.net import EOS, LENGTH_BUCKETS, MASK, PREFIX, Duostream
 from infill_engine.models.duostream.vocabulary import BytesVocabulary
+from infill_engine.train.__main__ import MOST_SKIPPED, SIZES, compiled_losses, open_run, step
 from infill_engine.train.checkpoint import load_state
 from infill_engine.train.data import BatchShape, HoleSettings, Part, draw_window, load_part, stacked
 from infill_engine.train.objective import LossSettings, losses, prompt_loss
@@ -94,6 +95,23 @@ def test_windows_without_holes_have_finite_losses(parts: Path, network: Duostrea
     found = losses(network, stacked(windows), LossSettings(), canvases=True)
     assert all(math.isfinite(value.item()) for value in found.values())
     assert found["canvas"] == found["prompt"] == found["length"] == 0
+
+
+def test_steps_without_a_finite_gradient_are_skipped_until_they_are_too_many(parts: Path, tmp_path: Path) -> None:
+    part = load_part(parts / "part-000.npz")
+    good = stacked([draw_window(part, BatchShape(), HoleSettings(), np.random.default_rng(0))])
+    bad = good | {"weight": good["weight"] * math.nan}
+    run = open_run(tmp_path, torch.device("cpu"), SIZES["tiny"])
+    compute = compiled_losses(run, eager=True)
+    before = {name: tensor.clone() for name, tensor in run.model.state_dict().items()}
+    for _ in range(MOST_SKIPPED - 1):
+        step(run, compute, bad, canvases=True)
+    torch.testing.assert_close(run.model.state_dict(), before)
+    assert (run.progress.steps, run.skipped) == (0, MOST_SKIPPED - 1)
+    with pytest.raises(TrainingError, match="--eager"):
+        step(run, compute, bad, canvases=True)
+    step(run, compute, good, canvases=True)
+    assert (run.progress.steps, run.skipped) == (1, 0)
 
 
 def test_a_run_learns_and_goes_on(parts: Path, tmp_path: Path) -> None:
