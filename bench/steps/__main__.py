@@ -82,6 +82,7 @@ def figures(models: Sequence[str], device: str, sizes: Sizes, *, tiny: bool) -> 
             yield {"model": model, **result}
         yield {"model": model, "what": "memory", "bytes": memory_bytes(device)}
         del made
+        torch.compiler.reset()  # compiled code holds on to what it was compiled for
         give_back(device)
 
 

@@ -43,7 +43,7 @@ class Sizes:
     runs: int = 10
 
 
-TINY = Sizes((1, 2), (4, 16), (320,), (2, 4), 3, 1)
+TINY = Sizes((1, 2), (4,), (320,), (2, 4), 3, 1)
 
 
 def measured(made: Made, sizes: Sizes, settings: ModelSettings) -> Iterator[Result]:

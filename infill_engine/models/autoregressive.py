@@ -43,7 +43,7 @@ from infill_engine.types import HoleKind
 COLUMN_BLOCK = 32  # columns of keys and values are rounded up to this
 MOST_SLOTS = 128
 # Steps are compiled for so many rows, tokens of each and columns of prompt and row at most. A keystroke is one row.
-STEP_ROWS, STEP_TOKENS, STEP_COLUMNS = (1, 8), (16,), (512, 2048)
+STEP_ROWS, STEP_TOKENS, STEP_COLUMNS = (1, 8), (16,), (512, 1536)
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,7 @@ from infill_engine.types import HoleKind
 # Shapes that steps are compiled for: rows and all columns of each, where a step computes the context, too; the slots of
 # all rows with their edges, and the columns of a context that is kept. Larger ones are bound by computing.
 WHOLE_ROWS, WHOLE_TOKENS, WHOLE_MOST = (1, 4, 7), (256, 512), 2048
-STEP_TOKENS, STEP_COLUMNS = (128, 256), (512, 2048)
+STEP_TOKENS, STEP_COLUMNS = (128, 256, 512), (512, 2048)
 
 
 class Shift(StrEnum):

@@ -30,7 +30,7 @@ from infill_engine.settings import ModelSettings
 from infill_engine.types import HoleKind
 
 # Steps are compiled for so many columns of all rows, and so many of the prompt at most.
-STEP_TOKENS, STEP_COLUMNS = (128, 256), (512, 2048)
+STEP_TOKENS, STEP_COLUMNS = (128, 256), (512, 1536)
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,7 @@ FENCE = "\n```"
 CLAMPED = 8  # tokens of the right side that stand on the canvas behind each row
 MOST_SLOTS = 64
 # Steps are compiled for so many slots, with what is given behind them, and so many columns of the prompt at most.
-STEP_TOKENS, STEP_COLUMNS = (128, 512), (512, 2048)
+STEP_TOKENS, STEP_COLUMNS = (128, 256, 512), (512, 2048)
 COLUMN_BLOCK = 32  # the prompt's keys are rounded up to this, the slots to SLOT_BLOCK: few shapes, few kernels
 SLOT_BLOCK = 16
 TEMPERATURES = (0.8, 0.4)  # of the first and the last step, where generation_config.json says nothing else

@@ -43,13 +43,12 @@ def test_every_figure_is_there_or_said_to_be_missing(tmp_path: Path, capsys: pyt
 
 def test_compiled_figures_stand_beside_eager_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiled, "compiler_for", lambda _device: lambda function: function)
-    results = list(figures(["gemma", "dream-kept"], "cpu", TINY, tiny=True))
-    for model in ("gemma", "dream-kept"):
-        eager, after = (of(results, model, what="step", mode=mode) for mode in ("eager", "compiled"))
-        assert len(eager) == len(after) == 4
-        assert {each["computed"] for each in eager} == {"eager"}
-        assert {each["computed"] for each in after} == {"compiled"}
-        assert of(results, model, what="compiling")[0]["seconds"] > 0
+    results = list(figures(["dream-kept"], "cpu", TINY, tiny=True))
+    eager, after = (of(results, "dream-kept", what="step", mode=mode) for mode in ("eager", "compiled"))
+    assert len(eager) == len(after) == len(TINY.candidates) * len(TINY.slots)
+    assert {each["computed"] for each in eager} == {"eager"}
+    assert {each["computed"] for each in after} == {"compiled"}
+    assert "seconds" in of(results, "dream-kept", what="compiling")[0]
 
 
 def test_what_does_not_compile_or_fit_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ Compiled for real where that says something, with torch's compiler for CPUs (wit
 which is told). Elsewhere `Graphs` stands for it, which treats its results as CUDA graphs do.
 """
 
+import json
 import shutil
 import warnings
 from collections.abc import Callable, Sequence
@@ -155,7 +156,7 @@ def test_the_whole_loop_gives_the_same_candidates(load: Callable[..., Any], name
     def candidates(family: Any) -> list[list[str]]:
         engine = Engine(family, name, Calibration())
         before = "def f(x):\n    return x\n" * 8 + "y = "
-        asked = [InfillRequest(before + typed, TEXTS[0][1]) for typed in ("", "a", "ab", "")]
+        asked = [InfillRequest(before + typed, TEXTS[0][1]) for typed in ("", "ab")]
         answers = [engine.answer(request, Deadline.after_ms(60_000)) for request in asked]
         return [[candidate.text for candidate in answer.candidates] for answer in answers]
 
@@ -165,15 +166,30 @@ def test_the_whole_loop_gives_the_same_candidates(load: Callable[..., Any], name
     assert runs(family) > 4
 
 
+@pytest.mark.parametrize(
+    ("name", "settings"), [("dream", KEPT), ("stable-diffcoder", EXACT), ("diffusion-gemma", EXACT)]
+)
+def test_four_rows_of_32_slots_find_their_shape(load: Callable[..., Any], name: str, settings: ModelSettings) -> None:
+    family = load(name, settings)
+    prepared(family, lambda function: function)
+    before = runs(family)
+    predictions(family, TEXTS[1], [32] * 4)
+    assert runs(family) - before >= 3
+
+
+@pytest.mark.parametrize(("backend", "tokens"), [(best_backend(), (64,)), ("aot_eager", (16, 64))])
 def test_a_compiled_step_is_the_same_and_nothing_is_compiled_later(
-    load: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    backend: str, tokens: tuple[int, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bidirectional, "STEP_TOKENS", (16, 64))
+    folder = publish("dream", stock_network("qwen2", num_hidden_layers=1), tmp_path / "dream")
+    config = folder / "config.json"
+    config.write_text(json.dumps(json.loads(config.read_text()) | {"num_hidden_layers": 1}))
+    monkeypatch.setattr(bidirectional, "STEP_TOKENS", tokens)
     monkeypatch.setattr(bidirectional, "STEP_COLUMNS", (128,))
-    family, plain = load("dream", KEPT), load("dream", KEPT)
-    counting = Counting(best_backend())
+    family, plain = (load_family(str(folder), "cpu", KEPT) for _ in range(2))
+    counting = Counting(backend)
     assert not prepared(family, counting)
-    assert counting.compiled == 2
+    assert counting.compiled == len(tokens)
     ran = counting.ran
     for lengths in ([3], [8], [3, 7, 4], [16, 16]):  # within the first shape, and the second
         check_equal(family, plain, TEXTS[0], lengths)
@@ -182,7 +198,7 @@ def test_a_compiled_step_is_the_same_and_nothing_is_compiled_later(
         ran = counting.ran
         check_equal(family, plain, text, lengths)
         assert counting.ran == ran
-    assert counting.compiled == 2
+    assert counting.compiled == len(tokens)
 
 
 @pytest.mark.parametrize(("name", "module"), [("qwen2.5-coder", autoregressive), ("diffusion-gemma", diffusion_gemma)])
