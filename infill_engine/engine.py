@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from time import monotonic
+from typing import Any
 
 from infill_engine.answering import Answering, Guessed, since, unread_guess
 from infill_engine.deadline import CostModel, Deadline, Reading, Reserve
@@ -166,8 +167,7 @@ class Engine:
             return Guessed([unread_guess(draft) for draft in drafts] or None, since(began), unread=True)
         encode_ms = since(began)
         began = monotonic()
-        aimed = deadline.sooner(self.settings.sampler.aim)
-        guesses = self._denoise(context, partial_word, request, hole, drafts, aimed, watch)
+        guesses = self._denoise(context, partial_word, request, hole, drafts, deadline, watch)
         return Guessed(guesses, encode_ms, since(began))
 
     def _encode(self, request: InfillRequest, deadline: Deadline) -> tuple[Context, str]:
@@ -193,51 +193,73 @@ class Engine:
     ) -> list[Guess] | None:
         """The guesses of the canvas, or None when not even one step could be afforded and nothing was retrieved."""
         settings = replace(self.settings.sampler, reserve_ms=self._reserve.predict_ms())
+        aimed = deadline.sooner(settings.aim)
         lengths = self.family.propose_lengths(context, hole.kind, request.candidates)
-        written = self._written(context, partial_word, request, hole, deadline)
+        prompt, written = self._written(context, partial_word, request, hole, aimed)
         most_rows, most_slots = THRIFT[self._thrift]
         rows = plan_rows(self.family, lengths, drafts, written, partial_word, request.candidates, most_slots)
         rows = rows[:most_rows]
-        rows = affordable(self.family, context, rows, self._costs.step, deadline.remaining_ms() - settings.reserve_ms)
+        rows = affordable(self.family, context, rows, self._costs.step, aimed.remaining_ms() - settings.reserve_ms)
         if not rows:
             return []
         canvas = canvas_of(rows, self.family.spec.mask_id)
         rules = rules_for(self.family, hole, canvas, partial_word)
         step: Step | None = None
-        for step in denoise(self.family, context, hole.kind, canvas, rows, rules, settings, deadline, self._costs.step):
+        for step in denoise(self.family, context, hole.kind, canvas, rows, rules, settings, aimed, self._costs.step):
             if watch is not None:
                 watch(self.family, step)
         if step is None:
             return [unread_guess(draft) for draft in drafts] or None
         originals = originals_of(self.family, step, rows, partial_word)
         read = {original.text for original in originals if original.source is Source.RETRIEVAL}
-        return [
+        guesses = [
             *guesses_of(self.family, step, rows, partial_word, settings),
             *originals,
             *(unread_guess(draft) for draft in drafts if draft.text not in read),
         ]
+        return guesses if prompt is None else self._judged(guesses, prompt, partial_word, request, deadline)
 
     def _written(
         self, context: Context, partial_word: str, request: InfillRequest, hole: Hole, deadline: Deadline
-    ) -> list[Continuation]:
-        """Drafts of the family's own, where the hole is of one line and there is time to look at them too."""
+    ) -> tuple[Any, list[Continuation]]:
+        """Drafts of the family's own, where the hole is of one line and there is time to look at them too.
+
+        And the prompt that they were written by, None where there is none.
+        """
         if hole.max_lines > 1 or not isinstance(self.family, ReadsOn):
-            return []
+            return None, []
         afterwards = self._reserve.predict_ms() + LOOKS * self._costs.step.predict_ms(self.family.spec.max_slots * 2)
         writing_ms = USUAL_TOKENS * self._costs.writing.predict_ms(OWN_DRAFTS)
         if not deadline.allows(afterwards + writing_ms):
-            return []
+            return None, []
         reading = Reading(deadline, self._costs.reading, afterwards + writing_ms)
         try:
             prompt = self.family.prompt(context, reading.go_on)
         except ContextUnread:
-            return []
+            return None, []
         reading.pause()
         writing = Reading(deadline, self._costs.writing, afterwards)
         right = first_line(request.suffix)
         written = self.family.read_on(prompt, partial_word, right, min(OWN_DRAFTS, request.candidates), writing.go_on)
         writing.pause()
-        return written
+        return prompt, written
+
+    def _judged(
+        self, guesses: list[Guess], prompt: Any, partial_word: str, request: InfillRequest, deadline: Deadline
+    ) -> list[Guess]:
+        """The guesses, each with the likelihood of its text, where there is still time to ask for it."""
+        assert isinstance(self.family, ReadsOn)
+        texts = list(dict.fromkeys(guess.text for guess in guesses if not guess.partial))
+        left, right = request.beyond
+        left += request.prefix[: len(request.prefix) - len(partial_word)]
+        reading = Reading(deadline, self._costs.reading, self._reserve.predict_ms())
+        try:
+            found = self.family.judge(prompt, partial_word, (left, request.suffix + right), texts, reading.go_on)
+        except ContextUnread:
+            return guesses
+        reading.pause()
+        likelihoods = dict(zip(texts, found, strict=True))
+        return [replace(guess, likelihood=likelihoods.get(guess.text)) for guess in guesses]
 
     def _warm_up(self) -> None:
         """Runs a few requests of a usual size: libraries set themselves up, and the cost of a step becomes known."""

@@ -44,6 +44,8 @@ class Features:
     partial: float
     written: float  # 1 where the text began as the family's own draft
     fluency: float  # the mean log-probability of that draft as it was written; 0 elsewhere
+    judged: float  # 1 where the family's prompt was asked how likely the text is
+    likelihood: float  # its share of the likelihood of all texts that were judged; 0 elsewhere
     line: float  # 1 where the hole is of this kind
     expression: float
     statement: float
@@ -76,6 +78,8 @@ class Calibration:
     partial: float = -0.6
     written: float = 0.3
     fluency: float = 0.4
+    judged: float = -0.5
+    likelihood: float = 1.5
     line: float = 0.0
     expression: float = 0.0
     statement: float = 0.0
@@ -152,11 +156,32 @@ def evidence(guesses: Sequence[Guess], request: InfillRequest, hole: Hole) -> li
     groups = _same_texts(guesses)
     faults = _new_faults([group[0].text for group in groups], request)
     around = frozenset(WORD.findall(request.prefix)) | frozenset(WORD.findall(request.suffix))
-    return [(group[0], _features(group, new, hole, around)) for group, new in zip(groups, faults, strict=True)]
+    shares = _shares([_likelihood(group) for group in groups])
+    return [
+        (group[0], _features(group, new, share, hole, around))
+        for group, new, share in zip(groups, faults, shares, strict=True)
+    ]
 
 
-def _features(group: Sequence[Guess], new_faults: float, hole: Hole, around: Set[str]) -> Features:
-    """The features of guesses that came to the same text, the most probable first; `around` are the words near it."""
+def _likelihood(group: Sequence[Guess]) -> float | None:
+    return max((guess.likelihood for guess in group if guess.likelihood is not None), default=None)
+
+
+def _shares(likelihoods: Sequence[float | None]) -> list[float | None]:
+    """Shares of a whole from their logarithms; None stays None."""
+    most = max((one for one in likelihoods if one is not None), default=0.0)
+    parts = [None if one is None else math.exp(one - most) for one in likelihoods]
+    whole = sum(part for part in parts if part is not None)
+    return [None if part is None else part / whole for part in parts]
+
+
+def _features(
+    group: Sequence[Guess], new_faults: float, share: float | None, hole: Hole, around: Set[str]
+) -> Features:
+    """The features of guesses that came to the same text, the most probable first; `around` are the words near it.
+
+    `share` is the text's part of the likelihood of all.
+    """
     best = group[0]
     sources = {guess.source for guess in group}
     drafts = [guess.draft for guess in group if guess.draft is not None]
@@ -182,6 +207,8 @@ def _features(group: Sequence[Guess], new_faults: float, hole: Hole, around: Set
         partial=float(best.partial),
         written=float(bool(fluencies)),
         fluency=max(fluencies, default=0.0),
+        judged=float(share is not None),
+        likelihood=share or 0.0,
         line=float(hole.kind is HoleKind.LINE),
         expression=float(hole.kind is HoleKind.EXPRESSION),
         statement=float(hole.kind is HoleKind.STATEMENT),

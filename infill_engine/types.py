@@ -3,7 +3,7 @@
 Offsets are in characters (Unicode code points) unless a name says otherwise; times are in milliseconds.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 
@@ -77,6 +77,8 @@ class InfillRequest:
     `prefix` ends at the cursor and `suffix` begins there; both are windows, cut to what the model is to see.
     `language` is an LSP language identifier. A `hole` or `drafts` of None means: let the engine work them out
     from the two windows. Equal requests have equal answers, so the request itself is the cache key.
+    `beyond` is more of the text left of the prefix and right of the suffix, in which words are counted and nothing is
+    read; it is not part of what makes requests equal.
     """
 
     prefix: str
@@ -85,6 +87,7 @@ class InfillRequest:
     hole: Hole | None = None
     drafts: tuple[Draft, ...] | None = None
     candidates: int = 4
+    beyond: tuple[str, str] = field(default=("", ""), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +109,7 @@ class Guess:
     steps: int = 0
     source: Source = Source.MODEL
     fluency: float | None = None  # mean log-probability of the family's own draft that the text began as
+    likelihood: float | None = None  # log-probability that the family's prompt gives the whole text, where it was asked
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ BEFORE_CHARS = 100_000  # of this file, left of the cursor, searched for drafts
 AFTER_CHARS = 50_000
 OTHER_CHARS = 40_000  # of each other open file
 OTHER_FILES = 4
+BEYOND_CHARS = 20_000  # of this file on either side, sent to the engine to count words in
 LINES_AT_ONCE = 512  # joined, until there are enough characters
 
 
@@ -36,8 +37,11 @@ def build_request(
     prefix, suffix = window_at(lines, row, column, window)
     tree, byte_offset = snapshot.syntax.at(lines, place) or (None, None)
     hole = hole_at(prefix, suffix, snapshot.language, tree, byte_offset)
-    drafts = find_drafts(prefix, suffix, list(_sources(snapshot, place, others, project)), hole)
-    return InfillRequest(prefix, suffix, snapshot.language, hole, drafts, settings.candidates)
+    sources = list(_sources(snapshot, place, others, project))
+    drafts = find_drafts(prefix, suffix, sources, hole)
+    before, after = sources[:2]
+    beyond = before[: len(before) - len(prefix)][-BEYOND_CHARS:], after[len(suffix) :][:BEYOND_CHARS]
+    return InfillRequest(prefix, suffix, snapshot.language, hole, drafts, settings.candidates, beyond)
 
 
 def build_context(snapshot: Snapshot, place: Place, window: WindowSettings = USUAL_WINDOW) -> InfillRequest:

@@ -155,7 +155,7 @@ class EngineSystem:
     before: Callable[[Question], None] = lambda _question: None
 
     def __call__(self, question: Question) -> Reply:
-        request = question.request if self.with_drafts else replace(question.request, drafts=())
+        request = question.request if self.with_drafts else replace(question.request, drafts=(), beyond=("", ""))
         self.before(question)
         self.engine.forget()
         if not self.cold:

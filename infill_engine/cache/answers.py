@@ -23,11 +23,11 @@ class AnswerCache:
         continued = self._typed_through(request)
         if continued is not None:
             # Kept under the new request too: the same position must go on giving the same candidates.
-            self._answers[request] = continued
+            self._answers[_key(request)] = continued
         return continued
 
     def put(self, request: InfillRequest, answer: Answer) -> None:
-        self._answers[request] = answer
+        self._answers[_key(request)] = answer
 
     def _typed_through(self, request: InfillRequest) -> Answer | None:
         for earlier, answer in reversed(list(self._answers.items())[-16:]):
@@ -42,6 +42,11 @@ class AnswerCache:
             if kept:
                 return Answer(candidates=kept, cached=True)
         return None
+
+
+def _key(request: InfillRequest) -> InfillRequest:
+    """An equal request that holds on to little memory."""
+    return replace(request, beyond=("", ""))
 
 
 def _typed_between(earlier: InfillRequest, now: InfillRequest) -> str | None:

@@ -157,9 +157,9 @@ class AutoregressiveFamily:
         ]
         return joined_ends(self._backbone.logits(chosen), self.spec.eos_id, self._ends)
 
-    def compile_steps(self, compiler: Compiler, report: Report, tell: Tell) -> None:
+    def compile_steps(self, compiler: Compiler, report: Report, tell: Tell) -> bool:
         shapes = shapes_of(rows=STEP_ROWS, tokens=STEP_TOKENS, columns=STEP_COLUMNS)
-        self._backbone.compile_steps(compiler, [], shapes, report, tell)
+        return self._backbone.compile_steps(compiler, [], shapes, report, tell)
 
     def _read(self, layers: list[LayerMemory], ids: Ints) -> list[LayerMemory]:
         memory, past = Remembered(layers), layers[0][0].shape[2] if layers else 0

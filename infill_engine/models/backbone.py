@@ -171,7 +171,7 @@ class Backbone:
 
     def compile_steps(
         self, compiler: Compiler, alone: Sequence[Sizes], behind: Sequence[Sizes], report: Report, tell: Tell
-    ) -> None:
+    ) -> bool:
         """Prepares passes without a memory in the shapes `alone`, and such with one in the shapes `behind`.
 
         The axes are "rows", "tokens" and, of a memory, "columns". See `CompilesSteps`.
@@ -188,6 +188,7 @@ class Backbone:
 
         self._alone.prepare(compiler, alone, example, report, tell)
         self._behind.prepare(compiler, behind, example, report, tell)
+        return self._alone.ready or self._behind.ready
 
     def _computed(self, ids: Tensor, places: Tensor, visible: Tensor, memory: Remembered | Placed | None) -> Tensor:
         states: Tensor = self._network.model(

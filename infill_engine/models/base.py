@@ -178,6 +178,16 @@ class ReadsOn(Protocol):
         """
         ...
 
+    def judge(
+        self, prompt: Any, partial_word: str, around: tuple[str, str], texts: Sequence[str], go_on: GoOn
+    ) -> list[float]:
+        """The log-probability of each text and of its end, beginning with `partial_word`, which none of them holds.
+
+        `around` is what stands left of that word and right of the hole, more than was encoded: how it goes on after
+        the same tokens counts, too. Asks `go_on` before it reads, and raises ContextUnread where it says no.
+        """
+        ...
+
 
 @runtime_checkable
 class CountsWork(Protocol):

@@ -198,11 +198,11 @@ class BidirectionalFamily:
         # The column of slot i is the i-th of the tail without a left neighbour; with one, it is what slot i is read at.
         return self._logits(states[self._tensor(canvas.row[wanted]), self._tensor(canvas.index[wanted])])
 
-    def compile_steps(self, compiler: Compiler, report: Report, tell: Tell) -> None:
+    def compile_steps(self, compiler: Compiler, report: Report, tell: Tell) -> bool:
         whole = [shape for shape in shapes_of(rows=WHOLE_ROWS, tokens=WHOLE_TOKENS) if positions(shape) <= WHOLE_MOST]
         behind = shapes_of(rows=(1,), tokens=STEP_TOKENS, columns=STEP_COLUMNS)
         kept = self._settings.reuse_context
-        self._backbone.compile_steps(compiler, [] if kept else whole, behind if kept else [], report, tell)
+        return self._backbone.compile_steps(compiler, [] if kept else whole, behind if kept else [], report, tell)
 
     @cached_property
     def _lengths(self) -> tuple[int, ...]:

@@ -120,9 +120,9 @@ class BlockCausalFamily:
         chosen = states[self._tensor(starts[canvas.row[wanted]] + canvas.index[wanted])]
         return joined_ends(self._backbone.logits(chosen), self.spec.eos_id, self._ends)
 
-    def compile_steps(self, compiler: Compiler, report: Report, tell: Tell) -> None:
+    def compile_steps(self, compiler: Compiler, report: Report, tell: Tell) -> bool:
         shapes = shapes_of(rows=(1,), tokens=STEP_TOKENS, columns=STEP_COLUMNS)
-        self._backbone.compile_steps(compiler, [], shapes, report, tell)
+        return self._backbone.compile_steps(compiler, [], shapes, report, tell)
 
     def _read(self, layers: list[LayerMemory], ids: Ints) -> list[LayerMemory]:
         memory, past = Remembered(layers), layers[0][0].shape[2] if layers else 0

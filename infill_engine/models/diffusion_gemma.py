@@ -215,9 +215,9 @@ class DiffusionGemmaFamily:
         told[self._tensor(layout.slots[wanted])] = logits.to(told.dtype)
         prompt.conditioning = told
 
-    def compile_steps(self, compiler: Compiler, report: Report, tell: Tell) -> None:
+    def compile_steps(self, compiler: Compiler, report: Report, tell: Tell) -> bool:
         shapes = [(tokens, columns) for columns in STEP_COLUMNS for tokens in STEP_TOKENS]
-        self._network.compile_steps(compiler, shapes, report, tell)
+        return self._network.compile_steps(compiler, shapes, report, tell)
 
     @cached_property
     def _lengths(self) -> tuple[int, ...]:

@@ -92,13 +92,13 @@ class Network(nn.Module):
         """How many steps were computed by what was compiled."""
         return self._step.runs
 
-    def compile_steps(self, compiler: Compiler, shapes: Sequence[tuple[int, int]], report: Report, tell: Tell) -> None:
+    def compile_steps(self, compiler: Compiler, shapes: Sequence[tuple[int, int]], report: Report, tell: Tell) -> bool:
         """Prepares steps over so many tokens of a canvas, and columns of a prompt. See `CompilesSteps`.
 
         Experts whose weights are packed are asked one after another, as the tokens choose them: no graph can do that.
         """
         if self.decoder.config._experts_implementation == "eager":
-            return
+            return False
 
         def example(sizes: Sizes) -> list[Tensor]:
             on = self.decoder.embed_tokens.weight.device
@@ -122,6 +122,7 @@ class Network(nn.Module):
 
         every = [{"tokens": tokens, **columns(most)} for tokens, most in shapes]
         self._step.prepare(compiler, every, example, report, tell)
+        return self._step.ready
 
     def logits(self, states: Tensor) -> Tensor:
         """Logits [..., V] in float32 of states [..., D]."""

@@ -189,10 +189,11 @@ def _skip(stream: BinaryIO, length: int) -> bool:
 
 
 def _request(fields: dict[str, Any]) -> InfillRequest:
-    hole, drafts = fields.pop("hole"), fields.pop("drafts")
+    hole, drafts, beyond = fields.pop("hole"), fields.pop("drafts"), fields.pop("beyond")
     return InfillRequest(
         hole=None if hole is None else Hole(**{**hole, "kind": HoleKind(hole["kind"])}),
         drafts=None if drafts is None else tuple(Draft(**draft) for draft in drafts),
+        beyond=tuple(beyond),
         **fields,
     )
 

@@ -152,7 +152,7 @@ def _bench(options: argparse.Namespace) -> int:
         "device": family.device,
         "precision": options.precision,
         "memory_bytes": memory,
-        "compiled": compiled and not troubles,
+        "compiled": compiled,
         "troubles": troubles,
         "costs": [asdict(cost) for cost in costs],
     }

@@ -4,12 +4,13 @@ import json
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 
-from infill_engine import Deadline, Engine, InfillRequest, Reason, Source
+from infill_engine import Deadline, Draft, Engine, InfillRequest, Reason, Source
 from infill_engine.errors import InputError
 from infill_engine.models.duostream.family import DuostreamFamily
 from infill_engine.rank import Calibration
@@ -149,6 +150,16 @@ def test_the_same_request_gives_the_same_answer_whatever_came_before(model_folde
     warm.infill(InfillRequest("import os\n", ""), soon())
     warm.infill(InfillRequest("def f(a):\n    retur", "\n\nprint(f(2))\n"), soon())
     assert [candidate.text for candidate in warm.infill(request, soon())] == [candidate.text for candidate in cold]
+
+
+def test_texts_are_judged_by_what_lies_beyond_the_windows_too(model_folder: Path) -> None:
+    drafts = (Draft("alpha(1)", 12), Draft("beta(2)", 12))
+    request = InfillRequest("result = ", "\n", "no-such-language", None, drafts, candidates=12)
+    alone, told = (
+        {one.text: one.confidence for one in _exact(model_folder).infill(replace(request, beyond=beyond), soon())}
+        for beyond in (("", ""), ("result = beta(2)\n" * 200, ""))
+    )
+    assert told["beta(2)"] / told["alpha(1)"] > 2 * alone["beta(2)"] / alone["alpha(1)"]
 
 
 def test_a_copied_continuation_is_among_the_candidates(model_folder: Path) -> None:

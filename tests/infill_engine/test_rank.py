@@ -70,6 +70,17 @@ def test_model_and_copy_agreeing_is_worth_something() -> None:
     assert both[0].source is Source.MODEL
 
 
+def test_what_is_likelier_than_the_others_is_worth_more() -> None:
+    marked = "x = |\n"
+    first, second = ranked(marked, guess("a", likelihood=-9.0), guess("b", likelihood=-7.0))
+    assert first.text == "b"
+    assert ranked(marked, guess("b", likelihood=-7.0))[0].confidence > first.confidence > second.confidence
+    shifted = ranked(marked, guess("a", likelihood=-1009.0), guess("b", likelihood=-1007.0))
+    assert [one.confidence for one in shifted] == pytest.approx([first.confidence, second.confidence])
+    unasked, asked = ranked(marked, guess("a"), guess("b", likelihood=-50.0))[::-1]
+    assert (unasked.text, asked.text) == ("a", "b")
+
+
 @pytest.mark.parametrize(
     ("better", "worse"),
     [

@@ -4,7 +4,7 @@ import pytest
 
 from lsp_server.documents import Change, Documents, edited_lines
 from lsp_server.excludes import bad_patterns, is_excluded
-from lsp_server.request import BEFORE_CHARS, build_request
+from lsp_server.request import BEFORE_CHARS, BEYOND_CHARS, build_request
 from lsp_server.server import create_server
 from lsp_server.settings import DEFAULT_EXCLUDES, KEYS, EngineChoice, Fallback, Precision, ServerSettings, read_settings
 
@@ -182,6 +182,16 @@ def test_what_is_excluded_is_not_shown_in_other_files_either() -> None:
 def test_only_so_much_is_searched() -> None:
     far = "needle = thread_through(eye)\n" + "pass\n" * BEFORE_CHARS
     assert request_at(far + "needle = thread_through(│").drafts == ()
+
+
+def test_a_request_holds_what_lies_beyond_its_windows() -> None:
+    above, below = ("".join(f"{side}_{number} = 1\r\n" for number in range(9000)) for side in ("above", "below"))
+    request = request_at(f"{above}here = │\r\n{below}")
+    before, after = request.beyond
+    assert len(before) == len(after) == BEYOND_CHARS
+    assert f"{above}here = ".endswith(before + request.prefix)
+    assert f"\r\n{below}".startswith(request.suffix + after)
+    assert request_at("x = │\n").beyond == ("", "")
 
 
 def test_a_selected_completion_goes_before_the_hole() -> None:

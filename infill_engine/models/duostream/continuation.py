@@ -101,12 +101,12 @@ class _Search:
         quoted = inside and right[0] in QUOTES
         self._has_brackets = inside and not quoted
         breaks = vocabulary.breaks_line()
-        ends = np.concatenate(vocabulary.completions_of(f"{right}\n".encode(errors="ignore"))) if inside else breaks
-        self._ends = torch.tensor([EOS, *(int(token) for token in ends)], device=device)
+        ends = ends_at(vocabulary, right)
+        self._ends = torch.from_numpy(ends).to(device)
         self._never = torch.zeros(size, device=device)
         self._never[list(vocabulary.never())] = FORBIDDEN
         self._no_text = self._never.clone()
-        self._no_text[[EOS, *(int(token) for token in (*breaks, *(ends if quoted else ())))]] = FORBIDDEN
+        self._no_text[[EOS, *breaks, *(ends if quoted else ())]] = FORBIDDEN
 
     def widen(
         self, rows: Sequence[_Row], logprobs: Tensor, width: int
@@ -149,6 +149,15 @@ class _Search:
         kept = torch.full_like(logprobs, FORBIDDEN)
         kept[allowed] = logprobs[allowed]
         return kept
+
+
+def ends_at(vocabulary: Vocabulary, right: str) -> NDArray[np.int64]:
+    """What ends a text: <eos>; at a line's end any line break, inside a line the tokens that `right` begins with."""
+    if right.strip():
+        ends = np.concatenate(vocabulary.completions_of(f"{right}\n".encode(errors="ignore")))
+    else:
+        ends = vocabulary.breaks_line()
+    return np.array([EOS, *ends], dtype=np.int64)
 
 
 class StreamWriter:

@@ -1,5 +1,6 @@
 """Serves a `Duostream` network: keeps its streams' keys and values across keystrokes, denoises canvases over them."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,8 @@ from torch.nn.functional import pad
 
 from infill_engine.cache.streams import StreamCache, cut_in_blocks, shared_length
 from infill_engine.canvas.canvas import Canvas
+from infill_engine.context.ngrams import Ints, Ngrams
+from infill_engine.lines import first_line
 from infill_engine.models.base import (
     Context,
     ContextUnread,
@@ -23,13 +26,15 @@ from infill_engine.models.base import (
     Spec,
     unhurried,
 )
-from infill_engine.models.duostream.continuation import StreamWriter, read_on
+from infill_engine.models.duostream.continuation import StreamWriter, ends_at, read_on
+from infill_engine.models.duostream.judging import Tree, logprobs_of
 from infill_engine.models.duostream.net import (
     BOS,
     EOS,
     LENGTH_BUCKETS,
     MASK,
     MAX_SLOTS,
+    PAD,
     PREFIX,
     PROMPT_ASIDE,
     PROMPT_LINE,
@@ -48,6 +53,7 @@ MOST_SLOTS = 24  # of a canvas: longer ones are seldom right, and take the time 
 MOST_OF_LINE = 32  # tokens before the cursor that a prompt reads once more
 LINE_BLOCK = 16  # more are cut by so many at a time, so that a typed character seldom moves the cut
 CACHED_PROMPTS = 2
+CACHED_LINES = 4096  # and their tokens
 PART = 128  # tokens encoded at once: between two parts a deadline or the next keystroke can end the reading
 FORBIDDEN = -1e9
 # Shapes are rounded up to blocks: a CPU's matrix library compiles and keeps a kernel for every shape it meets, which
@@ -56,6 +62,7 @@ KEY_BLOCK = 64
 SLOT_BLOCK = 16
 TOKEN_BLOCK = 32
 KINDS = tuple(HoleKind)
+_LINE_STARTS = re.compile(r"(?<!\n)(?=\n)")  # line breaks and the indentation behind them are one token
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +126,7 @@ class DuostreamFamily:
         self.spec = Spec("duostream", Corruption.MASK, network.config.vocab, MASK, EOS, MOST_SLOTS)
         self._caches = {direction: StreamCache[Stream](cached_streams) for direction in (PREFIX, SUFFIX)}
         self._prompts: LRUCache[tuple[int, tuple[int, ...]], Prompt] = LRUCache(CACHED_PROMPTS)
+        self._lines: LRUCache[str, Ints] = LRUCache(CACHED_LINES)
         self._breaks = vocabulary.breaks_line()
 
     @classmethod
@@ -173,6 +181,18 @@ class DuostreamFamily:
         return read_on(writer, self.vocabulary, partial_word.encode(), right, limit, go_on)
 
     @torch.inference_mode()
+    def judge(
+        self, prompt: Prompt, partial_word: str, around: tuple[str, str], texts: Sequence[str], go_on: GoOn
+    ) -> list[float]:
+        tree = Tree.of([self.vocabulary.encode(partial_word + text) for text in texts])
+        if not go_on(len(tree.tokens)):
+            raise ContextUnread
+        left, right = (text.replace("\r\n", "\n") for text in around)
+        counts = Ngrams([self._tokens_of(left), self._tokens_of(right)])
+        ends = ends_at(self.vocabulary, first_line(right))
+        return logprobs_of(tree, self._branched(prompt, tree), ends, prompt.ids.tolist(), counts)
+
+    @torch.inference_mode()
     def denoise(self, context: Context, kind: HoleKind, canvas: Canvas, wanted: NDArray[np.int64]) -> Tensor:
         sides: Sides = context.state
         padded = _padded(canvas)
@@ -205,6 +225,30 @@ class DuostreamFamily:
             return Prompt(tuple(encoder), states[:, : len(ids) - line], ids)
         new, encoder = self._read(ids, len(known.ids), PREFIX, known.encoder)
         return Prompt(tuple(encoder), self._cat([known.states, new[:, : len(ids) - len(known.ids)]], 1), ids)
+
+    def _branched(self, prompt: Prompt, tree: Tree) -> NDArray[np.float32]:
+        """Log-probabilities [1 + n, V] of what follows the prompt, and each token of a tree."""
+        new, known = len(tree.tokens), prompt.encoder[0][0].shape[2]
+        padding = _rounded_up(new) - new
+        visible = np.zeros((new + padding, known + new + padding), dtype=bool)
+        visible[:, :known] = True  # padding sees something, too
+        visible[:new, known : known + new] = tree.seen()
+        histories = np.array([*tree.histories(last_two(prompt.ids), 3), *[[PAD] * 3] * padding])
+        direction = torch.full((new + padding,), PREFIX, device=self.device)
+        x = self.network.embed(self._tensor(histories)[0], direction)[:, -1].unsqueeze(0)
+        tables = self.network.rotary(self._tensor(np.pad(len(prompt.ids) + tree.depths, (0, padding)))[0])
+        states, _ = self.network.encode(x, tables, prompt.encoder, self._tensor(visible)[0][None, None])
+        states = torch.cat([prompt.states[0, -1:], states[0, :new]])
+        return np.asarray(torch.log_softmax(self.network.logits(states).float(), -1).cpu())
+
+    def _tokens_of(self, text: str) -> Ints:
+        """The tokens of a long text, most of whose lines were asked for before."""
+        found = []
+        for line in _LINE_STARTS.split(text):
+            if line not in self._lines:
+                self._lines[line] = np.array(self.vocabulary.encode(line), dtype=np.int64)
+            found.append(self._lines[line])
+        return np.concatenate(found)
 
     def _encode_stream(self, ids: NDArray[np.int64], direction: int, go_on: GoOn) -> tuple[Stream, int]:
         """The stream of `ids` [T] in stream order, and how many of its tokens had to be computed."""
@@ -282,9 +326,14 @@ class DuostreamFamily:
         nothing = weight.new_empty(1, config.heads, 0, config.head_dim)
         return Stream((), ((nothing, nothing),) * config.decoder_layers, weight.new_empty(1, 0, config.dim))
 
-    def _tensor(self, values: NDArray[np.int64]) -> Tensor:
+    def _tensor(self, values: NDArray[np.generic]) -> Tensor:
         """[n] -> [1, n] on the device."""
         return torch.from_numpy(np.ascontiguousarray(values)).to(self.device).unsqueeze(0)
+
+
+def last_two(ids: Ints) -> list[int]:
+    """What the embedding of the next token looks back at."""
+    return [PAD, PAD, *ids[-2:].tolist()][-2:]
 
 
 def _padded(canvas: Canvas) -> Canvas:

@@ -17,7 +17,17 @@ from infill_engine.canvas.canvas import Canvas
 from infill_engine.models.base import Context, Continuation, GoOn, ProposedLength
 from infill_engine.models.devices import MLX
 from infill_engine.models.duostream.continuation import read_on
-from infill_engine.models.duostream.family import FORBIDDEN, KINDS, DuostreamFamily, Prompt, Side, Sides, Stream
+from infill_engine.models.duostream.family import (
+    FORBIDDEN,
+    KINDS,
+    DuostreamFamily,
+    Prompt,
+    Side,
+    Sides,
+    Stream,
+    last_two,
+)
+from infill_engine.models.duostream.judging import Tree
 from infill_engine.models.duostream.mlx_net import KeysValues, MlxDuostream
 from infill_engine.models.duostream.net import LENGTH_BUCKETS, MAX_SLOTS, PREFIX, Duostream
 from infill_engine.models.duostream.vocabulary import BytesVocabulary
@@ -65,6 +75,15 @@ class MlxFamily(DuostreamFamily):
             mx.array(apart),
         )
         return _as_torch(self._mlx.logits(states[0][mx.array(wanted)]))
+
+    def _branched(self, prompt: Prompt, tree: Tree) -> NDArray[np.float32]:
+        known = _arrays(prompt.encoder)[0][0].shape[2]
+        x = self._mlx.embed(np.array(tree.histories(last_two(prompt.ids), 3)), PREFIX)[:, -1][None]
+        visible = np.pad(tree.seen(), ((0, 0), (known, 0)), constant_values=True)
+        tables = self._mlx.rotary(len(prompt.ids) + tree.depths)
+        states, _ = self._mlx.encode(x, tables, _arrays(prompt.encoder), mx.array(visible))
+        states = mx.concatenate([_array(prompt.states)[0, -1:], states[0]])
+        return np.asarray(torch.log_softmax(_as_torch(self._mlx.logits(states)), -1))
 
     def _extended(self, past: Stream | None, ids: NDArray[np.int64], start: int, end: int, direction: int) -> Stream:
         stream = super()._extended(past, ids, start, end, direction)

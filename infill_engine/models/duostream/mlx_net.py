@@ -47,8 +47,14 @@ class MlxDuostream:
         grams = self._look_up("bigrams", bigram) + self._look_up("trigrams", trigram)
         return tokens + grams + self._weights["directions.weight"][direction]
 
-    def encode(self, x: mx.array, tables: Tables, past: Sequence[KeysValues]) -> tuple[mx.array, list[KeysValues]]:
-        """Stream states of x [1, T, D] after `past`, and every layer's keys and values of all positions."""
+    def encode(
+        self, x: mx.array, tables: Tables, past: Sequence[KeysValues], visible: mx.array | None = None
+    ) -> tuple[mx.array, list[KeysValues]]:
+        """Stream states of x [1, T, D] after `past` of P, and every layer's keys and values of all positions.
+
+        `visible` [T, P+T] says what sees what, where that is not simply everything before.
+        """
+        mask: mx.array | str = "causal" if visible is None else visible
         kept = []
         for number in range(self.config.encoder_layers):
             layer = f"encoder.{number}"
@@ -58,7 +64,7 @@ class MlxDuostream:
                 key, value = mx.concatenate([past[number][0], key], 2), mx.concatenate([past[number][1], value], 2)
             kept.append((key, value))
             scale = float(self.config.head_dim**-0.5)
-            attended = mx.fast.scaled_dot_product_attention(query, key, value, scale=scale, mask="causal")
+            attended = mx.fast.scaled_dot_product_attention(query, key, value, scale=scale, mask=mask)
             x = self._finish(layer, x, attended)
         return self._norm("encoder_norm", x), kept
 

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -28,6 +30,14 @@ def test_what_is_left_of_an_answer(request_: InfillRequest, expected: list[str] 
     cache.put(ANSWERED, ANSWER)
     found = cache.get(request_)
     assert (found and [candidate.text for candidate in found.candidates]) == expected
+
+
+def test_what_lies_beyond_the_windows_is_not_kept() -> None:
+    cache = AnswerCache(8)
+    cache.put(replace(ANSWERED, beyond=("a" * 1000, "")), ANSWER)
+    assert cache.get(replace(ANSWERED, beyond=("b", "c"))) == replace(ANSWER, cached=True)
+    assert cache.get(InfillRequest("x = al", "\n", beyond=("b", "c"))) is not None
+    assert [request.beyond for request in cache._answers] == [("", "")] * 2
 
 
 def test_the_rest_stays_the_same_when_asked_again() -> None:

@@ -85,6 +85,15 @@ def test_lines_that_it_writes_itself_are_those_of_torch(ours: DuostreamFamily, t
     torch.testing.assert_close(found.after(rows, [1, 1]), expected.after(rows, [1, 1]), **CLOSE)
 
 
+def test_it_judges_texts_like_torch(ours: DuostreamFamily, theirs: DuostreamFamily) -> None:
+    texts = ["pi * radius", "pi", "radius ** 2"]
+    found, expected = (
+        family.judge(family.prompt(family.encode(PREFIX, SUFFIX), unhurried), "", (PREFIX, SUFFIX), texts, unhurried)
+        for family in (ours, theirs)
+    )
+    assert found == pytest.approx(expected, abs=1e-3)
+
+
 def test_it_offers_such_lines(ours: DuostreamFamily, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(continuation, "LEAST_LOGPROB", -1e3)
     going_on = [100, 101, 102]

@@ -2,6 +2,7 @@
 
 import asyncio
 import io
+from dataclasses import replace
 
 import msgpack
 import pytest
@@ -62,6 +63,15 @@ def test_every_message_survives(message: Message) -> None:
     payload = read_frame(io.BytesIO(frame))
     assert payload is not None
     assert decode(payload) == message
+
+
+def test_what_lies_beyond_the_windows_survives_too() -> None:
+    """It is no part of what makes two requests equal."""
+    request = replace(FULL, beyond=("before\r\n", "😀 after"))
+    for message in (Infill(7, "d", request, 1.0), Warm("d", request)):
+        payload = read_frame(io.BytesIO(encode(message)))
+        assert payload is not None
+        assert decode(payload).request.beyond == request.beyond  # type: ignore[union-attr]
 
 
 STRANGE = [

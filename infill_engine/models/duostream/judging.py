@@ -1,0 +1,82 @@
+"""How likely texts are that others have found, as the prompted prefix stream and the text around the hole see it.
+
+All texts are read at once, as one tree of tokens: what several of them begin with is in it once, and a token sees the
+prompt and what it goes on from.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from infill_engine.context.ngrams import LONGEST, Ints, Ngrams
+
+MOST_TOKENS = 24  # of a text; what follows them is not looked at, nor is its end
+ROOT = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """Token n goes on from token `parents[n]`, or from the prompt (ROOT), and stands `depths[n]` behind its end.
+
+    `paths` are the tokens of each text by their numbers.
+    """
+
+    tokens: Ints
+    parents: tuple[int, ...]
+    depths: Ints
+    paths: tuple[tuple[int, ...], ...]
+
+    @classmethod
+    def of(cls, texts: Sequence[Sequence[int]]) -> "Tree":
+        """The tree of some texts, by their tokens."""
+        numbers: dict[tuple[int, int], int] = {}
+        paths = []
+        for text in texts:
+            path = [ROOT]
+            for token in text[:MOST_TOKENS]:
+                path.append(numbers.setdefault((path[-1], token), len(numbers)))
+            paths.append(tuple(path[1:]))
+        parents = tuple(parent for parent, _ in numbers)
+        depths: list[int] = []
+        for parent in parents:
+            depths.append(0 if parent == ROOT else depths[parent] + 1)
+        tokens = np.array([token for _, token in numbers], dtype=np.int64)
+        return cls(tokens, parents, np.array(depths, dtype=np.int64), tuple(paths))
+
+    def seen(self) -> NDArray[np.bool_]:
+        """Which tokens [n, n] of the tree a token sees: itself, and those it goes on from."""
+        found = np.eye(len(self.tokens), dtype=bool)
+        for number, parent in enumerate(self.parents):
+            if parent != ROOT:
+                found[number] |= found[parent]
+        return found
+
+    def histories(self, before: Sequence[int], length: int) -> list[list[int]]:
+        """Each token behind those it follows, `before` being the prompt's; the last so many of them."""
+        found: list[list[int]] = []
+        for token, parent in zip(self.tokens.tolist(), self.parents, strict=True):
+            found.append([*(before if parent == ROOT else found[parent]), token][-length:])
+        return found
+
+
+def logprobs_of(
+    tree: Tree, logprobs: NDArray[np.float32], ends: Ints, before: Sequence[int], around: Ngrams
+) -> list[float]:
+    """The log-probability of each text of a tree and of its end, which is one of the tokens `ends`.
+
+    `logprobs` [1 + n, V] are the network's, of what follows the prompt and each token; `before` are the tokens that the
+    prompt ends in.
+    """
+    histories = [list(before[-LONGEST:]), *tree.histories(before[-LONGEST:], LONGEST)]
+
+    def follows(number: int, tokens: Ints) -> float:
+        expected = float(np.logaddexp.reduce(logprobs[1 + number, tokens]))
+        return around.logprob(histories[1 + number], tokens, expected)
+
+    taken = [follows(parent, tree.tokens[n : n + 1]) for n, parent in enumerate(tree.parents)]
+    return [
+        sum(taken[number] for number in path) + (follows((ROOT, *path)[-1], ends) if len(path) < MOST_TOKENS else 0.0)
+        for path in tree.paths
+    ]

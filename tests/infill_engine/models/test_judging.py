@@ -1,0 +1,111 @@
+"""Texts judged all at once, as a tree, against the same network reading them one token at a time."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from infill_engine.models.base import ContextUnread, unhurried
+from infill_engine.models.duostream.continuation import StreamWriter, ends_at
+from infill_engine.models.duostream.family import DuostreamFamily, Prompt
+from infill_engine.models.duostream.judging import MOST_TOKENS, ROOT, Tree
+
+PREFIX = "def area(radius):\n    pi = 3.14\n    return "
+SUFFIX = "\n\nprint(area(2))\n"
+NOWHERE = ("", "")  # a text in which nothing can be counted
+TEXTS = ["pi * radius", "pi * radius ** 2", "pi", "radius", "3.14 * radius * radius", "(pi)"]
+
+
+def asked(family: DuostreamFamily, prefix: str = PREFIX, suffix: str = SUFFIX) -> Prompt:
+    return family.prompt(family.encode(prefix, suffix), unhurried)
+
+
+@torch.inference_mode()
+def one_by_one(family: DuostreamFamily, prompt: Prompt, text: str, right: str) -> float:
+    """The log-probability of a text and its end, each token asked for by itself."""
+    ids = family.vocabulary.encode(text)
+    writer = StreamWriter(family.network, prompt.encoder, prompt.states[:, -1:], prompt.ids, 1, len(ids))
+    following = [writer.first()[0], *(writer.after([ids[: n + 1]])[0] for n in range(len(ids)))]
+    end = following[-1][torch.from_numpy(ends_at(family.vocabulary, right))].logsumexp(-1)
+    return float(sum(logprobs[token] for logprobs, token in zip(following, ids, strict=False)) + end)
+
+
+@pytest.mark.parametrize("right", ["", ")"])
+def test_a_tree_is_read_as_its_texts_one_by_one(family: DuostreamFamily, right: str) -> None:
+    prompt = asked(family)
+    found = family.judge(prompt, "", ("", right), TEXTS, unhurried)
+    assert found == pytest.approx([one_by_one(family, prompt, text, right) for text in TEXTS], abs=1e-3)
+
+
+def test_at_the_start_of_a_file_too(family: DuostreamFamily) -> None:
+    prompt = asked(family, "", "x = 1\n")
+    expected = [one_by_one(family, prompt, text, "x = 1") for text in TEXTS]
+    assert family.judge(prompt, "", ("", "x = 1\n"), TEXTS, unhurried) == pytest.approx(expected, abs=1e-3)
+
+
+def test_texts_begin_with_the_cut_word(family: DuostreamFamily) -> None:
+    prompt = asked(family)
+    assert family.judge(prompt, "rad", NOWHERE, ["ius", "ii"], unhurried) == pytest.approx(
+        [one_by_one(family, prompt, text, "") for text in ("radius", "radii")], abs=1e-3
+    )
+
+
+def test_what_stands_around_counts(family: DuostreamFamily) -> None:
+    prompt = asked(family)
+    before, (after, other) = (
+        family.judge(prompt, "", around, ["pi * radius", "pi * tau"], unhurried)
+        for around in (NOWHERE, ("    return pi * radius\n" * 3 + PREFIX, SUFFIX))
+    )
+    assert after > before[0] + 1
+    assert after - other > before[0] - before[1] + 1
+
+
+def test_windows_and_unix_line_ends_are_the_same(family: DuostreamFamily) -> None:
+    prompt = asked(family)
+    unix, windows = (
+        family.judge(prompt, "", (text.replace("\n", end), f"{end}{end}x"), TEXTS, unhurried)
+        for text in ["    return pi * radius\n" * 3 + PREFIX]
+        for end in ("\n", "\r\n")
+    )
+    assert unix == windows
+
+
+def test_lines_are_tokenised_as_the_text_they_are_of(family: DuostreamFamily) -> None:
+    text = Path(__file__).read_text() + "\n\n  \n\tx\n\n\n"
+    assert family._tokens_of(text).tolist() == family.vocabulary.encode(text)
+    assert family._tokens_of("").tolist() == []
+
+
+def test_what_texts_have_in_common_is_in_the_tree_once() -> None:
+    tree = Tree.of([[5, 6, 7], [5, 6], [5, 8], [9], []])
+    assert tree.tokens.tolist() == [5, 6, 7, 8, 9]
+    assert tree.parents == (ROOT, 0, 1, 0, ROOT)
+    assert tree.depths.tolist() == [0, 1, 2, 1, 0]
+    assert tree.paths == ((0, 1, 2), (0, 1), (0, 3), (4,), ())
+    assert [np.flatnonzero(row).tolist() for row in tree.seen()] == [[0], [0, 1], [0, 1, 2], [0, 3], [4]]
+    assert tree.histories([1, 2], 3) == [[1, 2, 5], [2, 5, 6], [5, 6, 7], [2, 5, 8], [1, 2, 9]]
+
+
+def test_a_long_text_is_judged_by_its_beginning(family: DuostreamFamily) -> None:
+    asked_for: list[int] = []
+    text = "radius + " * 40
+    family.judge(asked(family), "", NOWHERE, [text], lambda tokens: bool(asked_for.append(tokens)) or True)
+    assert asked_for == [MOST_TOKENS]
+
+
+def test_nothing_to_judge_is_no_error(family: DuostreamFamily) -> None:
+    assert family.judge(asked(family), "", NOWHERE, [], unhurried) == []
+
+
+def test_without_time_nothing_is_judged(family: DuostreamFamily) -> None:
+    with pytest.raises(ContextUnread):
+        family.judge(asked(family), "", NOWHERE, TEXTS, lambda _tokens: False)
+
+
+def test_judging_leaves_the_prompt_as_it_was(family: DuostreamFamily) -> None:
+    prompt = asked(family)
+    before = replace(prompt, encoder=tuple((keys.clone(), values.clone()) for keys, values in prompt.encoder))
+    family.judge(prompt, "", NOWHERE, TEXTS, unhurried)
+    torch.testing.assert_close(prompt.encoder, before.encoder)
