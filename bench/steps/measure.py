@@ -52,12 +52,12 @@ def measured(made: Made, sizes: Sizes, settings: ModelSettings) -> Iterator[Resu
     yield from _figures(made, families, sizes, EAGER)
     troubles: list[str] = []
     some = families[sizes.prompts[0]]
-    took, asked = timed(made.device, partial(compile_steps, some, made.device, _quietly, troubles.append))
-    if not asked:
-        troubles.append(f"nothing is compiled on {made.device}")
+    took, is_compiled = timed(made.device, partial(compile_steps, some, made.device, _quietly, troubles.append))
     about: Result = {"what": "compiling", "mode": COMPILED}
-    yield about | ({"skipped": troubles[0]} if troubles else {"seconds": round(took / 1000, 1)})
-    if not troubles:
+    if not is_compiled:
+        yield about | {"skipped": troubles[0] if troubles else f"nothing is compiled on {made.device}"}
+    else:
+        yield about | {"seconds": round(took / 1000, 1)}
         yield from _figures(made, families, sizes, COMPILED)
     yield from _beside_the_library(made, sizes)
 

@@ -41,8 +41,8 @@ MOST_VARIANTS = 256  # of a function that torch compiles; it would stop at 8
 class CompilesSteps(Protocol):
     """What a family offers whose steps can be compiled."""
 
-    def compile_steps(self, compiler: Compiler, report: Report, tell: Tell) -> None:
-        """Prepares the shapes that steps usually have. Raises nothing; `tell` hears what went wrong, then or later."""
+    def compile_steps(self, compiler: Compiler, report: Report, tell: Tell) -> bool:
+        """Prepares the shapes that steps usually have; whether any is. `tell` hears what goes wrong, then or later."""
         ...
 
 
@@ -54,12 +54,9 @@ def compiler_for(device: str) -> Compiler | None:
 
 
 def compile_steps(family: object, device: str, report: Report, tell: Tell) -> bool:
-    """Prepares the steps of a loaded family, where it has any to prepare on this device; whether it was asked to."""
+    """Prepares the steps of a loaded family, where there are any to prepare on this device; whether that was done."""
     compiler = compiler_for(device)
-    if compiler is None or not isinstance(family, CompilesSteps):
-        return False
-    family.compile_steps(compiler, report, tell)
-    return True
+    return compiler is not None and isinstance(family, CompilesSteps) and family.compile_steps(compiler, report, tell)
 
 
 def shapes_of(**axes: Sequence[int]) -> list[Sizes]:
