@@ -44,7 +44,7 @@ UNPROBED = replace(EXACT, probe_lengths=False)
 SOME_PAIRS = PAIRS[::5]
 TEXT = ("x = [1:", ":2]\nfor i in range(10):\n")
 LINE = Hole(HoleKind.LINE)
-STEPS, BATCH = 170, len(PAIRS)
+STEPS, BATCH = 120, len(PAIRS)
 
 
 def loaded(folder: Path, settings: ModelSettings = UNPROBED) -> DiffusionGemmaFamily:
@@ -90,9 +90,17 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ids, behind, told_answers = torch.tensor(prompts), torch.tensor(given), torch.tensor(answers)
     common = int((ids == ids[0]).all(0).long().cumprod(0).sum())
     random = torch.Generator().manual_seed(0)
-    weights = [value for name, value in network.named_parameters() if "vision" not in name]
-    optimiser = torch.optim.Adam(weights, lr=8e-3, fused=True)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, 8e-3, total_steps=STEPS)
+    weights = {name: value for name, value in network.named_parameters() if "vision" not in name}
+    matrices = [name for name, value in weights.items() if value.ndim == 2 and "embed" not in name]
+    # By Adam alone every other seed, and every other processor's way of rounding, learns two thirds of the language.
+    optimisers = [
+        torch.optim.Muon([weights.pop(name) for name in matrices], 1.5e-2, 0.0, 0.9, adjust_lr_fn="match_rms_adamw"),
+        torch.optim.Adam(weights.values(), 8e-3, fused=True),
+    ]
+    schedules = [
+        torch.optim.lr_scheduler.LambdaLR(each, lambda step: min(1, (step + 1) / 10, 2 - 2 * step / STEPS))
+        for each in optimisers
+    ]
     network.train()
     for step in range(STEPS):
         slots = (2, 4)[step % 2]
@@ -114,10 +122,11 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
             self_conditioning_mask=told,
         ).logits[:, :slots]
         loss = F.cross_entropy(logits.flatten(0, 1), target.flatten())
-        optimiser.zero_grad()
         loss.backward()
-        optimiser.step()
-        schedule.step()
+        for optimiser, schedule in zip(optimisers, schedules, strict=True):
+            optimiser.step()
+            optimiser.zero_grad()
+            schedule.step()
     return publish(network.eval().requires_grad_(False), tmp_path_factory.mktemp("planted"))
 
 
