@@ -104,9 +104,16 @@ class Engine:
         return self._answering.answer(request, deadline, partial(self._guess, watch))
 
     def warm(self, request: InfillRequest, deadline: Deadline) -> None:
-        """Encodes the request's two sides, so that a later request nearby finds them cached; as far as time allows."""
+        """Encodes the request's two sides, so that a later request nearby finds them cached; as far as time allows.
+
+        And what its prompt would show, where the family has one.
+        """
         with suppress(ContextUnread), self._stepping_down():
-            self._encode(request, deadline)
+            context, _ = self._encode(request, deadline)
+            if isinstance(self.family, ReadsOn):
+                reading = Reading(deadline, self._costs.reading, self._reserve.predict_ms())
+                self.family.prompt(context, reading.go_on)
+                reading.pause()
 
     def _guess(
         self, watch: Watch | None, request: InfillRequest, hole: Hole, drafts: tuple[Draft, ...], deadline: Deadline

@@ -152,6 +152,16 @@ def test_the_same_request_gives_the_same_answer_whatever_came_before(model_folde
     assert [candidate.text for candidate in warm.infill(request, soon())] == [candidate.text for candidate in cold]
 
 
+def test_warming_reads_the_prompt_too(model_folder: Path) -> None:
+    engine, request = _exact(model_folder), InfillRequest("def f(a):\n    return ", "\n\nprint(f(1))\n")
+    engine.warm(request, soon())
+    read: list[int] = []
+    prefix, _ = engine.family.vocabulary.split_partial_word(request.prefix)
+    assert isinstance(engine.family, DuostreamFamily)
+    engine.family.prompt(engine.family.encode(prefix, request.suffix), lambda tokens: bool(read.append(tokens)))
+    assert read == []
+
+
 def test_texts_are_judged_by_what_lies_beyond_the_windows_too(model_folder: Path) -> None:
     drafts = (Draft("alpha(1)", 12), Draft("beta(2)", 12))
     request = InfillRequest("result = ", "\n", "no-such-language", None, drafts, candidates=12)

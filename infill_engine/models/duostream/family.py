@@ -43,6 +43,7 @@ from infill_engine.models.duostream.net import (
     Frames,
     KeysValues,
     Visible,
+    rotate,
 )
 from infill_engine.models.duostream.vocabulary import BytesVocabulary
 from infill_engine.models.duostream.weights import load_network
@@ -126,6 +127,7 @@ class DuostreamFamily:
         self.spec = Spec("duostream", Corruption.MASK, network.config.vocab, MASK, EOS, MOST_SLOTS)
         self._caches = {direction: StreamCache[Stream](cached_streams) for direction in (PREFIX, SUFFIX)}
         self._prompts: LRUCache[tuple[int, tuple[int, ...]], Prompt] = LRUCache(CACHED_PROMPTS)
+        self._asides: LRUCache[tuple[int, ...], list[KeysValues]] = LRUCache(CACHED_PROMPTS)
         self._lines: LRUCache[str, Ints] = LRUCache(CACHED_LINES)
         self._breaks = vocabulary.breaks_line()
 
@@ -166,7 +168,9 @@ class DuostreamFamily:
         known = self._prompts.get((line, sides.after))
         shared = shared_length(known.ids, sides.before) if known else 0
         known = _cut_prompt(known, line, shared) if known and shared > line else None
-        new = len(sides.before) - len(known.ids) if known else len(sides.before) - line + 1 + len(sides.after)
+        new = len(sides.before) - (len(known.ids) if known else line)
+        if known is None and sides.after not in self._asides:
+            new += 1 + len(sides.after)
         if new:
             if not go_on(new):
                 raise ContextUnread
@@ -218,13 +222,24 @@ class DuostreamFamily:
         """
         ids = sides.before
         if known is None:
-            _, aside = self._read(np.array([MASK, *sides.after]), 0, PREFIX, offset=line + PROMPT_LINE)
             above = (_first(keys_values, line) for keys_values in sides.stream.encoder)
+            aside = self._aside(sides.after, line + PROMPT_LINE)
             past = [self._joined(old, shown) for old, shown in zip(above, aside, strict=True)]
             states, encoder = self._read(ids, line, PREFIX, past)
             return Prompt(tuple(encoder), states[:, : len(ids) - line], ids)
         new, encoder = self._read(ids, len(known.ids), PREFIX, known.encoder)
         return Prompt(tuple(encoder), self._cat([known.states, new[:, : len(ids) - len(known.ids)]], 1), ids)
+
+    def _aside(self, after: tuple[int, ...], offset: int) -> list[KeysValues]:
+        """Keys and values of what a prompt shows aside, from place `offset` on.
+
+        It sees nothing but itself, so it is read once, and elsewhere only its keys are rotated on.
+        """
+        known = self._asides.get(after)
+        if known is None:
+            _, known = self._read(np.array([MASK, *after]), 0, PREFIX)
+            self._asides[after] = known
+        return [(self._moved(keys, offset), values) for keys, values in known]
 
     def _branched(self, prompt: Prompt, tree: Tree) -> NDArray[np.float32]:
         """Log-probabilities [1 + n, V] of what follows the prompt, and each token of a tree."""
@@ -280,9 +295,9 @@ class DuostreamFamily:
         return Stream(tuple(encoder), tuple(decoder), states)
 
     def _read(
-        self, ids: NDArray[np.int64], start: int, direction: int, past: Sequence[KeysValues] = (), offset: int = 0
+        self, ids: NDArray[np.int64], start: int, direction: int, past: Sequence[KeysValues] = ()
     ) -> tuple[Tensor, list[KeysValues]]:
-        """The encoder over `ids[start:]` after `past`, standing `offset` further on than their numbers say.
+        """The encoder over `ids[start:]` after `past`.
 
         States [1, n, D], behind which there may be some of padding, and the keys and values of all, `past` included.
         """
@@ -291,10 +306,13 @@ class DuostreamFamily:
         # The n-gram embedding looks two tokens back. Padding comes last, where a causal stream cannot see it.
         tail = self._tensor(np.pad(ids[max(0, start - 2) :], (0, padding)))
         x = self.network.embed(tail, torch.tensor([direction], device=self.device))[:, -(new + padding) :]
-        first = offset + start
-        tables = self.network.rotary(torch.arange(first, first + new + padding, device=self.device))
+        tables = self.network.rotary(torch.arange(start, start + new + padding, device=self.device))
         states, layers = self.network.encode(x, tables, past)
         return states, [_first(keys_values, keys_values[0].shape[2] - padding) for keys_values in layers]
+
+    def _moved(self, keys: Tensor, by: int) -> Tensor:
+        """Keys [1, H, T, hd] that stand `by` places further on."""
+        return rotate(keys, self.network.rotary(torch.tensor([by], device=self.device)))
 
     def _context_kv(self, states: Tensor, start: int) -> list[KeysValues]:
         """What each decoder layer reads of states [1, n, D] from number `start` on."""

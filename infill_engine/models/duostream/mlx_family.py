@@ -28,7 +28,7 @@ from infill_engine.models.duostream.family import (
     last_two,
 )
 from infill_engine.models.duostream.judging import Tree
-from infill_engine.models.duostream.mlx_net import KeysValues, MlxDuostream
+from infill_engine.models.duostream.mlx_net import KeysValues, MlxDuostream, rotate
 from infill_engine.models.duostream.net import LENGTH_BUCKETS, MAX_SLOTS, PREFIX, Duostream
 from infill_engine.models.duostream.vocabulary import BytesVocabulary
 from infill_engine.models.duostream.weights import load_network
@@ -91,14 +91,17 @@ class MlxFamily(DuostreamFamily):
         return stream
 
     def _read(
-        self, ids: NDArray[np.int64], start: int, direction: int, past: Sequence[Any] = (), offset: int = 0
+        self, ids: NDArray[np.int64], start: int, direction: int, past: Sequence[Any] = ()
     ) -> tuple[Any, list[Any]]:
         # The n-gram embedding looks two tokens back.
         tail = ids[max(0, start - 2) :][None]
         x = self._mlx.embed(tail, direction)[:, start - len(ids) :]
-        states, layers = self._mlx.encode(x, self._mlx.rotary(np.arange(offset + start, offset + len(ids))), past)
+        states, layers = self._mlx.encode(x, self._mlx.rotary(np.arange(start, len(ids))), past)
         mx.eval(states, layers)  # what is not computed now would count as the next step's time
         return states, layers
+
+    def _moved(self, keys: Any, by: int) -> Any:
+        return rotate(keys, self._mlx.rotary(np.array([by])))
 
     def _context_kv(self, states: Any, start: int) -> list[Any]:
         found: list[Any] = self._mlx.context_kv(states, self._mlx.rotary(np.arange(start, start + states.shape[1])))

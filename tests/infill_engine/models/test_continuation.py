@@ -99,6 +99,19 @@ def test_typing_goes_on_with_the_prompt(family: DuostreamFamily) -> None:
     torch.testing.assert_close(prompt.states[0, -1], expected, atol=1e-4, rtol=1e-4)
 
 
+def test_a_new_line_reads_nothing_aside_again(family: DuostreamFamily) -> None:
+    """What stands right of the hole is known from the line above, at another place."""
+    read: list[int] = []
+    asked(family, PREFIX + "pi * radius")
+    longer = PREFIX + "pi * radius\n    x = "
+    found = family.prompt(family.encode(longer, SUFFIX), lambda tokens: bool(read.append(tokens)) or True)
+    assert read == [found.states.shape[1]]
+    fresh = DuostreamFamily(family.network, family.vocabulary, "cpu")
+    fresh.prompt(fresh.encode(longer, SUFFIX), lambda tokens: bool(read.append(tokens)) or True)
+    assert read[1] == read[0] + 1 + len(family.vocabulary.encode(SUFFIX))
+    torch.testing.assert_close(found.states, asked(fresh, longer).states, atol=1e-4, rtol=1e-4)
+
+
 @pytest.mark.parametrize("then", ["pi", "pi * 2 * rad", "radius", ""])
 def test_other_words_in_the_line_are_another_prompt(family: DuostreamFamily, then: str) -> None:
     asked(family, PREFIX + "pi * 2 *")
