@@ -44,7 +44,7 @@ UNPROBED = replace(EXACT, probe_lengths=False)
 SOME_PAIRS = PAIRS[::5]
 TEXT = ("x = [1:", ":2]\nfor i in range(10):\n")
 LINE = Hole(HoleKind.LINE)
-STEPS, BATCH = 120, len(PAIRS)
+STEPS, BATCH = 150, len(PAIRS)
 
 
 def loaded(folder: Path, settings: ModelSettings = UNPROBED) -> DiffusionGemmaFamily:
@@ -103,8 +103,8 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]
     network.train()
     for step in range(STEPS):
-        slots = (2, 4)[step % 2]
-        target = told_answers[:, :slots]
+        slots = (2, 4, 1)[step % 3]
+        target = told_answers[:, :slots] if slots > 1 else told_answers[:, -1:]  # one is too few: nothing is said
         told = torch.randperm(BATCH, generator=random) < BATCH // 8
         target = torch.where(told[:, None], target[torch.randperm(BATCH, generator=random)], target)
         canvas = torch.cat([torch.randint(VOCABULARY, target.shape, generator=random), behind], 1)
