@@ -18,6 +18,7 @@ from infill_engine.delimiters import QUOTES, Scan, scan
 from infill_engine.models.base import Continuation, GoOn, Vocabulary
 from infill_engine.models.duostream.net import (
     EOS,
+    PAD,
     PREFIX,
     Duostream,
     EncoderLayer,
@@ -160,6 +161,11 @@ def ends_at(vocabulary: Vocabulary, right: str) -> NDArray[np.int64]:
     return np.array([EOS, *ends], dtype=np.int64)
 
 
+def last_two(ids: NDArray[np.int64]) -> list[int]:
+    """What the embedding of the token after `ids` looks back at."""
+    return [PAD, PAD, *ids[-2:].tolist()][-2:]
+
+
 class StreamWriter:
     """Implements `Writer` for `rows` rows of at most `most` tokens.
 
@@ -179,7 +185,7 @@ class StreamWriter:
         self._network = network
         self._last_state = last_state
         self._position = len(ids)
-        self._last_tokens = ids[-2:].tolist()
+        self._last_tokens = last_two(ids)
         self._rows = rows
         self._length = encoder[0][0].shape[2]
         self._step = 0

@@ -14,7 +14,7 @@ from torch.nn.functional import pad
 
 from infill_engine.cache.streams import StreamCache, cut_in_blocks, shared_length
 from infill_engine.canvas.canvas import Canvas
-from infill_engine.context.ngrams import Ints, Ngrams
+from infill_engine.context.ngrams import Ngrams
 from infill_engine.lines import first_line
 from infill_engine.models.base import (
     Context,
@@ -22,11 +22,12 @@ from infill_engine.models.base import (
     Continuation,
     Corruption,
     GoOn,
+    Ints,
     ProposedLength,
     Spec,
     unhurried,
 )
-from infill_engine.models.duostream.continuation import StreamWriter, ends_at, read_on
+from infill_engine.models.duostream.continuation import StreamWriter, ends_at, last_two, read_on
 from infill_engine.models.duostream.judging import Tree, logprobs_of
 from infill_engine.models.duostream.net import (
     BOS,
@@ -188,11 +189,11 @@ class DuostreamFamily:
     def judge(
         self, prompt: Prompt, partial_word: str, around: tuple[str, str], texts: Sequence[str], go_on: GoOn
     ) -> list[float]:
-        tree = Tree.of([self.vocabulary.encode(partial_word + text) for text in texts])
-        if not go_on(len(tree.tokens)):
-            raise ContextUnread
         left, right = (text.replace("\r\n", "\n") for text in around)
         counts = Ngrams([self._tokens_of(left), self._tokens_of(right)])
+        tree = Tree.of([self.vocabulary.encode(partial_word + text) for text in texts])
+        if not go_on(len(tree.tokens)):  # asked last: what counting takes is not what reading costs
+            raise ContextUnread
         ends = ends_at(self.vocabulary, first_line(right))
         return logprobs_of(tree, self._branched(prompt, tree), ends, prompt.ids.tolist(), counts)
 
@@ -347,11 +348,6 @@ class DuostreamFamily:
     def _tensor(self, values: NDArray[np.generic]) -> Tensor:
         """[n] -> [1, n] on the device."""
         return torch.from_numpy(np.ascontiguousarray(values)).to(self.device).unsqueeze(0)
-
-
-def last_two(ids: Ints) -> list[int]:
-    """What the embedding of the next token looks back at."""
-    return [PAD, PAD, *ids[-2:].tolist()][-2:]
 
 
 def _padded(canvas: Canvas) -> Canvas:

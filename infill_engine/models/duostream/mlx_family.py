@@ -16,7 +16,7 @@ from torch import Tensor
 from infill_engine.canvas.canvas import Canvas
 from infill_engine.models.base import Context, Continuation, GoOn, ProposedLength
 from infill_engine.models.devices import MLX
-from infill_engine.models.duostream.continuation import read_on
+from infill_engine.models.duostream.continuation import last_two, read_on
 from infill_engine.models.duostream.family import (
     FORBIDDEN,
     KINDS,
@@ -25,7 +25,6 @@ from infill_engine.models.duostream.family import (
     Side,
     Sides,
     Stream,
-    last_two,
 )
 from infill_engine.models.duostream.judging import Tree
 from infill_engine.models.duostream.mlx_net import KeysValues, MlxDuostream, rotate
@@ -142,7 +141,7 @@ class MlxWriter:
         if parents and self._own:
             order = mx.array(list(parents))
             self._own = [(keys[order], values[order]) for keys, values in self._own]
-        history = np.array([[*self._prompt.ids[-2:], *row][-3:] for row in rows])
+        history = np.array([[*last_two(self._prompt.ids), *row][-3:] for row in rows])
         x = self._network.embed(history, PREFIX)[:, -1:]
         tables = self._network.rotary(np.array([self._length]))
         past = _arrays(self._prompt.encoder)
