@@ -39,6 +39,7 @@ from bench.quality.twin import Twin
 from bench.sources import read_packages
 from bench.threads import use_product_threads
 from infill_engine.errors import InfillError, InputError
+from infill_engine.models.duostream.int8 import is_faster_than
 from infill_engine.models.duostream.vocabulary import BytesVocabulary
 from infill_engine.models.load import fastest_dtype
 
@@ -178,7 +179,8 @@ def _ngram(options: argparse.Namespace) -> System:
 def _twin(options: argparse.Namespace) -> System:
     if not options.twin.is_dir():
         raise InputError(f"no twin in {options.twin}: run `python -m bench.quality.train_twin` first")
-    return TwinSystem(Twin.load(options.twin, fastest_dtype("cpu")), options.budget_ms)
+    dtype = fastest_dtype("cpu")  # as the engine chooses for the default
+    return TwinSystem(Twin.load(options.twin, dtype, in_int8=is_faster_than(dtype)), options.budget_ms)
 
 
 def _parser() -> argparse.ArgumentParser:

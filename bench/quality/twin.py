@@ -53,10 +53,10 @@ class Twin:
     vocabulary: BytesVocabulary
 
     @classmethod
-    def load(cls, folder: Path, dtype: torch.dtype) -> "Twin":
+    def load(cls, folder: Path, dtype: torch.dtype, *, in_int8: bool = False) -> "Twin":
         """Loads what `train_twin` wrote. Raises ModelDamagedError."""
         network = load_network(folder, dtype)
-        network.join()
+        network.join(in_int8=in_int8)
         return cls(network, BytesVocabulary(folder / "tokenizer.json"))
 
     @torch.inference_mode()

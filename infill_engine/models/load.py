@@ -1,14 +1,12 @@
 """From a model's name to a loaded family. Safetensors only; nothing from a checkpoint is ever executed."""
 
-import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from infill_engine.errors import InputError, ModelDamagedError
 from infill_engine.models import a2d, blockwise, diffusion_gemma, dream, fim, hub, llada, llama, qwen2
@@ -16,23 +14,34 @@ from infill_engine.models.base import ModelFamily
 from infill_engine.models.checkpoint import read_config, require_no_code
 from infill_engine.models.devices import MLX, on_apple_silicon
 from infill_engine.models.duostream.family import DuostreamFamily
+from infill_engine.models.duostream.int8 import is_faster_than
+from infill_engine.models.duostream.vocabulary import BytesVocabulary
+from infill_engine.models.duostream.weights import load_network
 from infill_engine.models.folder import DEFAULT_FOLDER, verify
 from infill_engine.models.quantise import INT4, INT8
 from infill_engine.models.scripted import ScriptedFamily
+from infill_engine.models.timing import quickest
 from infill_engine.settings import ModelSettings
 
-PROBE_ROUNDS = 8
 MLX_TYPE = "duostream"  # the only family that is written for it
+AUTO = "auto"
 Load = Callable[[Path, str, torch.dtype, ModelSettings], ModelFamily]
 
 
-def load_duostream(folder: Path, device: str, dtype: torch.dtype, settings: ModelSettings) -> ModelFamily:  # noqa: ARG001
-    """Loads the embedded default's family, which has nothing to set. Raises ModelDamagedError."""
+def load_duostream(folder: Path, device: str, dtype: torch.dtype, settings: ModelSettings) -> ModelFamily:
+    """Loads the embedded default's family. Raises ModelDamagedError.
+
+    On a CPU its matrices are multiplied in int8 where that is wanted, or is the fastest and nothing else is wanted.
+    """
+    vocabulary = BytesVocabulary(folder / "tokenizer.json")
     if device == MLX:
         from infill_engine.models.duostream.mlx_family import MlxFamily
 
-        return MlxFamily.load(folder, device, dtype)
-    return DuostreamFamily.load(folder, device, dtype)
+        return MlxFamily(load_network(folder), vocabulary, dtype)
+    network = load_network(folder, dtype).to(device)
+    wanted = settings.stored == INT8 or (settings.dtype == AUTO and is_faster_than(dtype))
+    network.join(in_int8=device == "cpu" and wanted)
+    return DuostreamFamily(network, vocabulary, device)
 
 
 # By the model_type of config.json. What else tells two families apart, such as a token, is for the function to look at.
@@ -65,7 +74,7 @@ def quietly(_doing: str, _share: float) -> None:
 
 
 def load_family(
-    name: str, device: str = "auto", settings: ModelSettings | None = None, report: hub.Report = quietly
+    name: str, device: str = AUTO, settings: ModelSettings | None = None, report: hub.Report = quietly
 ) -> ModelFamily:
     """Loads `default`, `scripted`, `scripted:FILE.json`, a folder with config.json and model.safetensors, or a
     published model by its name `OWNER/NAME`, which is fetched where it is not on this machine yet.
@@ -108,7 +117,7 @@ def folder_of(name: str) -> Path | None:
 
 def dtype_of(settings: ModelSettings, device: str) -> torch.dtype:
     """The precision that is computed in. Raises InputError for one that is not known."""
-    if settings.dtype == "auto":
+    if settings.dtype == AUTO:
         return fastest_dtype(device)
     if settings.stored:
         return torch.float16 if device.startswith("mps") else torch.bfloat16
@@ -123,7 +132,7 @@ def device_for(model_type: str, wanted: str) -> str:
     that is installed. Raises InputError.
     """
     if model_type == MLX_TYPE:
-        return MLX if wanted == "auto" and on_apple_silicon() and find_spec("mlx") else choose_device(wanted)
+        return MLX if wanted == AUTO and on_apple_silicon() and find_spec("mlx") else choose_device(wanted)
     if wanted == MLX:
         raise InputError(f"device `{MLX}` runs only the default model; use `auto`")
     return choose_device(wanted)
@@ -137,7 +146,7 @@ def choose_device(wanted: str) -> str:
         "mps": torch.backends.mps.is_available(),
         MLX: find_spec("mlx") is not None,
     }
-    if wanted == "auto":
+    if wanted == AUTO:
         return next(device for device in ("cuda", "mps", "cpu") if available[device])
     if not available.get(wanted.partition(":")[0], False):
         there = ", ".join(device for device, is_there in available.items() if is_there)
@@ -154,16 +163,8 @@ def fastest_dtype(device: str, rows: int = 96) -> torch.dtype:
         return torch.float32
     if device != "cpu":
         return torch.bfloat16 if device.startswith("cuda") else torch.float16
-    types = torch.float32, torch.bfloat16
-    sides = {dtype: (torch.ones(rows, 384, dtype=dtype), torch.ones(384, 1024, dtype=dtype)) for dtype in types}
-    best = dict.fromkeys(types, math.inf)
-    for _ in range(PROBE_ROUNDS):  # in turn, so that whatever else the machine does meets both
-        for dtype in types:
-            best[dtype] = min(best[dtype], _matmul_seconds(*sides[dtype]))
-    return min(types, key=best.__getitem__)
-
-
-def _matmul_seconds(left: Tensor, right: Tensor) -> float:
-    started = perf_counter()
-    left @ right
-    return perf_counter() - started
+    sides = {
+        dtype: (torch.ones(rows, 384, dtype=dtype), torch.ones(384, 1024, dtype=dtype))
+        for dtype in (torch.float32, torch.bfloat16)
+    }
+    return quickest({dtype: partial(torch.matmul, *pair) for dtype, pair in sides.items()})

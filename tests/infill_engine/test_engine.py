@@ -8,13 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import torch
 
 from infill_engine import Deadline, Draft, Engine, InfillRequest, Reason, Source
 from infill_engine.errors import InputError
 from infill_engine.models.duostream.family import DuostreamFamily
+from infill_engine.models.load import load_family
 from infill_engine.rank import Calibration
 from infill_engine.sampler.denoise import Step
+from infill_engine.settings import ModelSettings
 
 
 def scripted(tmp_path: Path, **script: object) -> Engine:
@@ -181,7 +182,8 @@ def test_a_copied_continuation_is_among_the_candidates(model_folder: Path) -> No
 
 def _exact(folder: Path) -> Engine:
     """In float32: in bfloat16 a matrix product rounds differently for one row than for many."""
-    return Engine(DuostreamFamily.load(folder, "cpu", torch.float32), str(folder), Calibration())
+    family = load_family(str(folder), "cpu", ModelSettings(dtype="fp32"))
+    return Engine(family, str(folder), Calibration())
 
 
 _engines: dict[Path, Engine] = {}

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -47,7 +46,6 @@ from infill_engine.models.duostream.net import (
     rotate,
 )
 from infill_engine.models.duostream.vocabulary import BytesVocabulary
-from infill_engine.models.duostream.weights import load_network
 from infill_engine.types import HoleKind
 
 MOST_TOKENS = 448  # of one stream
@@ -131,13 +129,6 @@ class DuostreamFamily:
         self._asides: LRUCache[tuple[int, ...], list[KeysValues]] = LRUCache(CACHED_PROMPTS)
         self._lines: LRUCache[str, Ints] = LRUCache(CACHED_LINES)
         self._breaks = vocabulary.breaks_line()
-
-    @classmethod
-    def load(cls, folder: Path, device: str, dtype: torch.dtype) -> "DuostreamFamily":
-        """Loads config.json, model.safetensors and tokenizer.json. Raises ModelDamagedError if they do not fit."""
-        network = load_network(folder, dtype).to(device)
-        network.join()
-        return cls(network, BytesVocabulary(folder / "tokenizer.json"), device)
 
     @torch.inference_mode()
     def encode(self, prefix: str, suffix: str, go_on: GoOn = unhurried) -> Context:

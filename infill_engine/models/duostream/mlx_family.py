@@ -4,7 +4,6 @@ What the sampling loop reads comes back as torch tensors on the CPU. Stream and 
 """
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import mlx.core as mx
@@ -30,7 +29,6 @@ from infill_engine.models.duostream.judging import Tree
 from infill_engine.models.duostream.mlx_net import KeysValues, MlxDuostream, rotate
 from infill_engine.models.duostream.net import LENGTH_BUCKETS, MAX_SLOTS, PREFIX, Duostream
 from infill_engine.models.duostream.vocabulary import BytesVocabulary
-from infill_engine.models.duostream.weights import load_network
 from infill_engine.types import HoleKind
 
 
@@ -43,11 +41,6 @@ class MlxFamily(DuostreamFamily):
         super().__init__(network, vocabulary, MLX, cached_streams)
         self._mlx = MlxDuostream(network, dtype)
         del self.network  # its weights are kept once
-
-    @classmethod
-    def load(cls, folder: Path, device: str, dtype: torch.dtype) -> "MlxFamily":  # noqa: ARG003  (there is but one)
-        """Loads config.json, model.safetensors and tokenizer.json. Raises ModelDamagedError if they do not fit."""
-        return cls(load_network(folder), BytesVocabulary(folder / "tokenizer.json"), dtype)
 
     def propose_lengths(self, context: Context, kind: HoleKind, limit: int) -> list[ProposedLength]:
         logits = _as_torch(self._mlx.length_logits(self._edges(context.state), KINDS.index(kind)))

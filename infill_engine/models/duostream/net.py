@@ -21,8 +21,9 @@ by itself, from left to right, and lies PROMPT_LINE tokens further on in its fra
                     └ sees ─ <mask> text right of the hole
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields
+from functools import partial
 from typing import Any, cast
 
 import torch
@@ -30,6 +31,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
 from infill_engine.errors import ModelDamagedError
+from infill_engine.models.duostream.attention import Looked, attend
+from infill_engine.models.duostream.int8 import Int8Linear
 
 PAD, MASK, EOS, BOS = 0, 1, 2, 3
 MAX_SLOTS = 32
@@ -106,21 +109,21 @@ class Joined:
 
     def __init__(self, *linears: nn.Linear) -> None:
         self._linears = linears
-        self._weight: Tensor | None = None
+        self._joined: Callable[[Tensor], Tensor] | None = None
 
     def __call__(self, x: Tensor) -> Sequence[Tensor]:
         """x [..., D] -> one output [..., D_i] for each linear map."""
-        if self._weight is None:
+        if self._joined is None:
             return [linear(x) for linear in self._linears]
-        parts: Sequence[Tensor] = F.linear(x, self._weight).split([each.out_features for each in self._linears], -1)
+        parts: Sequence[Tensor] = self._joined(x).split([each.out_features for each in self._linears], -1)
         return parts
 
-    def join(self) -> None:
-        """For serving, once weights have their final type and device. The maps' own weights become views."""
-        self._weight = torch.cat([linear.weight.detach() for linear in self._linears])
-        rows = self._weight.split([linear.out_features for linear in self._linears])
-        for linear, part in zip(self._linears, rows, strict=True):
-            linear.weight = nn.Parameter(part, requires_grad=False)
+    def join(self, *, in_int8: bool) -> None:
+        """For serving, once weights have their final type and device. The maps give theirs away."""
+        weight = torch.cat([linear.weight.detach() for linear in self._linears])
+        self._joined = Int8Linear(weight) if in_int8 else partial(F.linear, weight=weight)
+        for linear in self._linears:
+            del linear.weight
 
 
 class FeedForward(nn.Module):
@@ -233,7 +236,6 @@ class DecoderLayer(nn.Module):
         self.context = ContextKV(config)
         self.output = nn.Linear(config.dim, config.dim, bias=False)
         self.feed_forward = FeedForward(config)
-        self.scale = config.head_dim**-0.5
 
     def forward(
         self,
@@ -245,23 +247,15 @@ class DecoderLayer(nn.Module):
     ) -> Tensor:
         """x [B, M, D]; `prefix` and `suffix` keys and values [B or 1, H, P or S, hd] -> [B, M, D]."""
         query, key, value = self.projection(x)
-        scores = torch.cat(
+        attended = attend(
             [
-                self._scores(rotate(query, frames.prefix), prefix[0], visible.prefix),
-                self._scores(rotate(query, frames.canvas), rotate(key, frames.canvas), visible.canvas),
-                self._scores(rotate(query, frames.suffix), suffix[0], visible.suffix),
-            ],
-            -1,
+                Looked(rotate(query, frames.prefix), *prefix, visible.prefix),
+                Looked(rotate(query, frames.canvas), rotate(key, frames.canvas), value, visible.canvas),
+                Looked(rotate(query, frames.suffix), *suffix, visible.suffix),
+            ]
         )
-        weights = torch.softmax(scores, -1, dtype=torch.float32).to(value.dtype)
-        to_prefix, to_canvas, to_suffix = weights.split([prefix[0].shape[2], key.shape[2], suffix[0].shape[2]], -1)
-        attended = to_prefix @ prefix[1] + to_canvas @ value + to_suffix @ suffix[1]
         fed: Tensor = self.feed_forward(x + self.output(merge_heads(attended)))
         return fed
-
-    def _scores(self, query: Tensor, key: Tensor, mask: Tensor | None) -> Tensor:
-        scores: Tensor = (query @ key.transpose(-1, -2)) * self.scale
-        return scores if mask is None else scores + mask
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,6 +278,7 @@ class Duostream(nn.Module):
         super().__init__()
         self.config = config
         self.tokens = nn.Embedding(config.vocab, config.dim)
+        self._head: Int8Linear | None = None  # the same matrix, where it is multiplied with in int8
         self.bigrams = nn.Embedding(config.ngram_slots, config.dim)
         self.trigrams = nn.Embedding(config.ngram_slots, config.dim)
         self.directions = nn.Embedding(2, config.dim)
@@ -303,11 +298,17 @@ class Duostream(nn.Module):
             nn.init.zeros_(layer.output.weight)
             nn.init.zeros_(layer.feed_forward.down.weight)
 
-    def join(self) -> None:
-        """Makes the network ready to serve; see `Joined.join`."""
+    def join(self, *, in_int8: bool = False) -> None:
+        """Makes the network ready to serve, and only that; on a CPU also with its matrices in int8 (`Int8Linear`)."""
         for module in self.modules():
             if isinstance(module, FeedForward | Projection | ContextKV):
-                module.joined.join()
+                module.joined.join(in_int8=in_int8)
+        if in_int8:
+            self._head = Int8Linear(self.tokens.weight)
+            for module in list(self.modules()):
+                for name, child in module.named_children():
+                    if isinstance(child, nn.Linear) and "weight" in child._parameters:
+                        setattr(module, name, Int8Linear(child.weight))
 
     def embed(self, ids: Tensor, direction: Tensor) -> Tensor:
         """Stream embedding of ids [B, T] (in stream order), direction [B] -> [B, T, D].
@@ -371,7 +372,8 @@ class Duostream(nn.Module):
 
     def logits(self, states: Tensor) -> Tensor:
         """Token logits [..., V] of states [..., D]; the embedding is the output matrix too."""
-        return F.linear(states, self.tokens.weight)
+        logits: Tensor = F.linear(states, self.tokens.weight) if self._head is None else self._head(states)
+        return logits
 
     def length_logits(self, edge: Tensor, kind: Tensor) -> Tensor:
         """Logits [..., buckets] over LENGTH_BUCKETS from edge states [..., 2D] and kind [...]."""

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from infill_engine.errors import ModelDamagedError
 from infill_engine.models.checkpoint import uninitialised
+from infill_engine.models.duostream.int8 import dequantise, quantise
 from infill_engine.models.duostream.net import Duostream, DuostreamConfig
 from infill_engine.models.folder import WEIGHTS, write_checksum
 
@@ -55,14 +56,3 @@ def load_network(folder: Path, dtype: torch.dtype = torch.float32) -> Duostream:
             f"the weights in {folder} do not fit its config.json; install the model again"
         ) from error
     return network.to(dtype).eval().requires_grad_(False)
-
-
-def quantise(matrix: Tensor) -> tuple[Tensor, Tensor]:
-    """Symmetric int8 with one scale a row: matrix [R, C] -> int8 [R, C], float32 scales [R]."""
-    scale = matrix.abs().amax(1).clamp(min=1e-12) / 127
-    return (matrix / scale[:, None]).round().to(torch.int8), scale
-
-
-def dequantise(quantised: Tensor, scale: Tensor) -> Tensor:
-    """The inverse of `quantise`, in float32."""
-    return quantised.float() * scale[:, None]

@@ -15,6 +15,7 @@ from infill_engine.models.duostream import continuation
 from infill_engine.models.duostream.continuation import StreamWriter
 from infill_engine.models.duostream.family import PART, DuostreamFamily
 from infill_engine.models.duostream.net import MASK
+from infill_engine.models.duostream.weights import load_network
 from infill_engine.models.load import choose_device, device_for, load_family
 from infill_engine.settings import EngineSettings, ModelSettings
 from infill_engine.types import HoleKind
@@ -72,10 +73,12 @@ def test_lengths_are_those_of_torch(ours: DuostreamFamily, theirs: DuostreamFami
     assert found == pytest.approx(expected, abs=1e-4)
 
 
-def test_lines_that_it_writes_itself_are_those_of_torch(ours: DuostreamFamily, theirs: DuostreamFamily) -> None:
+def test_lines_that_it_writes_itself_are_those_of_torch(
+    ours: DuostreamFamily, theirs: DuostreamFamily, model_folder: Path
+) -> None:
     one, other = (family.prompt(family.encode(PREFIX, SUFFIX), unhurried) for family in (ours, theirs))
     expected = StreamWriter(theirs.network, other.encoder, other.states[:, -1:], other.ids, 2)
-    found = MlxWriter(MlxDuostream(theirs.network, torch.float32), one)
+    found = MlxWriter(MlxDuostream(load_network(model_folder), torch.float32), one)
     torch.testing.assert_close(found.first(), expected.first(), **CLOSE)
     rows: list[list[int]] = [[], []]
     for tokens in ((70, 71), (80, 81), (90, 91), (100, 101)):

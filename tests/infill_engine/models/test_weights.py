@@ -7,8 +7,9 @@ import pytest
 import torch
 
 from infill_engine.errors import InputError, ModelDamagedError, ModelNotFoundError
+from infill_engine.models.duostream.int8 import dequantise, quantise
 from infill_engine.models.duostream.net import Duostream
-from infill_engine.models.duostream.weights import dequantise, load_network, quantise
+from infill_engine.models.duostream.weights import load_network
 from infill_engine.models.load import load_family
 
 
