@@ -1,12 +1,12 @@
-"""How a text goes on after the same tokens elsewhere in it: counts that correct what a network expects.
+"""How text goes on after the same tokens elsewhere: counts that correct what a network expects.
 
-A small network knows its language better than the file it stands in. Behind k tokens that were seen n times, with u
-different ones following, c times this one, its probability is taken for (c + DOUBT·u·p) / (n + DOUBT·u), p being what
-k - 1 tokens say, and where even LEAST tokens were never seen, what the network says (Witten and Bell's interpolation,
-doi 10.1109/18.87000, with a network at its bottom).
+A small network knows its language better than the file it stands in, or the project. Behind k tokens that were seen n
+times, with u different ones following, c times this one, its probability is taken for (c + d·u·p) / (n + d·u): d is the
+doubt, p what k - 1 tokens say, and where even LEAST tokens were never seen, what the network says (Witten and Bell's
+interpolation, doi 10.1109/18.87000, with a network at its bottom).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import exp, log
 
 import numpy as np
@@ -14,37 +14,53 @@ from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
 
-LEAST, LONGEST = 2, 8  # tokens to the left that have to be the same
-DOUBT = 3.0  # in the counts: how many different ways on count as one that was not seen
+LEAST, LONGEST = 2, 8  # tokens to the left that have to be the same; places are looked up by the least
+DOUBT = 3.0  # in the counts of a file: how many different ways on count as one that was not seen
 SEPARATOR = -1  # between two texts
+BASE = 1 << 32  # of a number that stands for two tokens
 FLOOR = 1e-12  # of a probability
 
 
 class Ngrams:
-    """The places of every token in some texts, given as tokens [T] each."""
+    """The places of every two tokens in some texts, given as tokens [T] each."""
 
-    def __init__(self, texts: Sequence[Ints]) -> None:
+    def __init__(self, texts: Sequence[Ints], doubt: float = DOUBT) -> None:
+        self._doubt = doubt
         self._tokens = np.concatenate([part for text in texts for part in (text, [SEPARATOR])]).astype(np.int64)
-        self._order = np.argsort(self._tokens[:-1], kind="stable")
-        self._sorted = self._tokens[self._order]
+        pairs = self._tokens[:-2] * BASE + self._tokens[1:-1]
+        order = np.argsort(pairs, kind="stable")
+        self._sorted, self._seconds = pairs[order], order + 1
 
     def logprob(self, context: Sequence[int], tokens: Ints, expected: float) -> float:
         """The log-probability that one of `tokens` follows `context`, where a network gives them `expected`."""
-        if not context:
-            return expected
-        first, last = np.searchsorted(self._sorted, (context[-1], context[-1] + 1))
-        places, probability = self._order[first:last], exp(expected)
-        for length in range(1, min(LONGEST, len(context)) + 1):
-            if length > 1:
+        probability = exp(expected)
+        for following in self._following(context):
+            doubt = self._doubt * len(np.unique(following))
+            seen = int(np.isin(following, tokens).sum())
+            probability = (seen + doubt * probability) / (len(following) + doubt)
+        return log(max(probability, FLOOR))
+
+    def correct(self, context: Sequence[int], probabilities: NDArray[np.float32]) -> None:
+        """The same for the probabilities [V] of all tokens, in their place."""
+        for following in self._following(context):
+            ways, counts = np.unique(following, return_counts=True)
+            doubt = self._doubt * len(ways)
+            probabilities *= doubt / (len(following) + doubt)
+            probabilities[ways] += counts / (len(following) + doubt)
+
+    def _following(self, context: Sequence[int]) -> Iterator[Ints]:
+        """What stands behind the last two tokens of `context`, the last three and so on, as often as it does."""
+        if len(context) < LEAST:
+            return
+        pair = context[-2] * BASE + context[-1]
+        first, last = np.searchsorted(self._sorted, (pair, pair + 1))
+        places = self._seconds[first:last]
+        for length in range(LEAST, min(LONGEST, len(context)) + 1):
+            if length > LEAST:
                 places = places[places >= length - 1]
                 places = places[self._tokens[places - length + 1] == context[-length]]
-            if not len(places):
-                break
-            if length >= LEAST:
-                following = self._tokens[places + 1]
-                following = following[following != SEPARATOR]
-                doubt = DOUBT * len(np.unique(following))
-                if doubt:
-                    seen = int(np.isin(following, tokens).sum())
-                    probability = (seen + doubt * probability) / (len(following) + doubt)
-        return log(max(probability, FLOOR))
+            following = self._tokens[places + 1]
+            following = following[following != SEPARATOR]
+            if not len(following):
+                return
+            yield following

@@ -16,7 +16,7 @@ from infill_engine.models.devices import MLX, on_apple_silicon
 from infill_engine.models.duostream.family import DuostreamFamily
 from infill_engine.models.duostream.int8 import is_faster_than
 from infill_engine.models.duostream.vocabulary import BytesVocabulary
-from infill_engine.models.duostream.weights import load_network
+from infill_engine.models.duostream.weights import load_network, load_project
 from infill_engine.models.folder import DEFAULT_FOLDER, verify
 from infill_engine.models.quantise import INT4, INT8
 from infill_engine.models.scripted import ScriptedFamily
@@ -33,15 +33,15 @@ def load_duostream(folder: Path, device: str, dtype: torch.dtype, settings: Mode
 
     On a CPU its matrices are multiplied in int8 where that is wanted, or is the fastest and nothing else is wanted.
     """
-    vocabulary = BytesVocabulary(folder / "tokenizer.json")
+    vocabulary, project = BytesVocabulary(folder / "tokenizer.json"), load_project(folder)
     if device == MLX:
         from infill_engine.models.duostream.mlx_family import MlxFamily
 
-        return MlxFamily(load_network(folder), vocabulary, dtype)
+        return MlxFamily(load_network(folder), vocabulary, dtype, project)
     network = load_network(folder, dtype).to(device)
     wanted = settings.stored == INT8 or (settings.dtype == AUTO and is_faster_than(dtype))
     network.join(in_int8=device == "cpu" and wanted)
-    return DuostreamFamily(network, vocabulary, device)
+    return DuostreamFamily(network, vocabulary, device, project)
 
 
 # By the model_type of config.json. What else tells two families apart, such as a token, is for the function to look at.

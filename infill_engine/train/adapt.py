@@ -21,7 +21,7 @@ from torch import Tensor
 
 from infill_engine.errors import InputError
 from infill_engine.models.duostream.net import Duostream
-from infill_engine.models.duostream.weights import load_network, save_network
+from infill_engine.models.duostream.weights import load_network, save_network, save_project
 from infill_engine.models.load import choose_device
 from infill_engine.train.data import BatchShape, HoleSettings, Part, draw_window, stacked
 from infill_engine.train.objective import LossSettings, canvas_loss, losses
@@ -83,10 +83,14 @@ def pack(texts: Iterable[tuple[str, str]], base: Path) -> Part:
     return Part(*joined(packed))
 
 
-def save(adapted: Adapted, base: Path, folder: Path) -> None:
-    """Writes a model folder: the trained weights as int8, the rest as in `base`. Raises OSError."""
+def save(adapted: Adapted, learned: Part, base: Path, folder: Path) -> None:
+    """Writes a model folder: the trained weights as int8, what they learned to count in, the rest as in `base`.
+
+    Raises OSError.
+    """
     try:
         save_network(adapted.network, folder)
+        save_project(learned.tokens, folder)
     except SafetensorError as error:  # what it makes of a full disk
         raise OSError(str(error)) from error
     for name in ("tokenizer.json", "calibration.json"):

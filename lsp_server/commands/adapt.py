@@ -91,7 +91,7 @@ def adapt(root: Path, minutes: float, excludes: tuple[str, ...], console: Consol
     with _progress(console) as report:
         trained = train(base, to_learn, to_judge, max(LEAST_TRAINING_SECONDS, left), report)
     with _staged(root) as staged:
-        save(trained, base, staged)
+        save(trained, to_learn, base, staged)
         after, _ = _asked(str(staged), holes, 60 * minutes)
         was, now = Measured(before, trained.loss_before), Measured(after, trained.loss_after)
         _compare(console, was, now, len(held_out))

@@ -13,7 +13,7 @@ from torch.nn.functional import pad
 
 from infill_engine.cache.streams import StreamCache, cut_in_blocks, shared_length
 from infill_engine.canvas.canvas import Canvas
-from infill_engine.context.ngrams import Ngrams
+from infill_engine.context.ngrams import LONGEST, Ngrams
 from infill_engine.lines import first_line
 from infill_engine.models.base import (
     Context,
@@ -26,7 +26,7 @@ from infill_engine.models.base import (
     Spec,
     unhurried,
 )
-from infill_engine.models.duostream.continuation import StreamWriter, ends_at, last_two, read_on
+from infill_engine.models.duostream.continuation import Counted, StreamWriter, Writer, ends_at, last_two, read_on
 from infill_engine.models.duostream.judging import Tree, logprobs_of
 from infill_engine.models.duostream.net import (
     BOS,
@@ -52,6 +52,7 @@ MOST_TOKENS = 448  # of one stream
 MOST_SLOTS = 24  # of a canvas: longer ones are seldom right, and take the time of others
 MOST_OF_LINE = 32  # tokens before the cursor that a prompt reads once more
 LINE_BLOCK = 16  # more are cut by so many at a time, so that a typed character seldom moves the cut
+CACHED_STREAMS = 4  # of each direction
 CACHED_PROMPTS = 2
 CACHED_LINES = 4096  # and their tokens
 PART = 128  # tokens encoded at once: between two parts a deadline or the next keystroke can end the reading
@@ -117,14 +118,20 @@ class Prompt:
 
 
 class DuostreamFamily:
-    """Implements `infill_engine.models.base.ModelFamily` for the embedded default."""
+    """Implements `infill_engine.models.base.ModelFamily` for the embedded default.
 
-    def __init__(self, network: Duostream, vocabulary: BytesVocabulary, device: str, cached_streams: int = 4) -> None:
+    `project` counts the text of the project that it was adapted to, if it was.
+    """
+
+    def __init__(
+        self, network: Duostream, vocabulary: BytesVocabulary, device: str, project: Ngrams | None = None
+    ) -> None:
         self.network = network
         self.vocabulary = vocabulary
         self.device = device
+        self._project = project
         self.spec = Spec("duostream", Corruption.MASK, network.config.vocab, MASK, EOS, MOST_SLOTS)
-        self._caches = {direction: StreamCache[Stream](cached_streams) for direction in (PREFIX, SUFFIX)}
+        self._caches = {direction: StreamCache[Stream](CACHED_STREAMS) for direction in (PREFIX, SUFFIX)}
         self._prompts: LRUCache[tuple[int, tuple[int, ...]], Prompt] = LRUCache(CACHED_PROMPTS)
         self._asides: LRUCache[tuple[int, ...], list[KeysValues]] = LRUCache(CACHED_PROMPTS)
         self._lines: LRUCache[str, Ints] = LRUCache(CACHED_LINES)
@@ -173,7 +180,7 @@ class DuostreamFamily:
 
     @torch.inference_mode()
     def read_on(self, prompt: Prompt, partial_word: str, right: str, limit: int, go_on: GoOn) -> list[Continuation]:
-        writer = StreamWriter(self.network, prompt.encoder, prompt.states[:, -1:], prompt.ids, limit)
+        writer = self._counted(self._writer(prompt, limit), prompt)
         return read_on(writer, self.vocabulary, partial_word.encode(), right, limit, go_on)
 
     @torch.inference_mode()
@@ -181,11 +188,12 @@ class DuostreamFamily:
         self, prompt: Prompt, partial_word: str, around: tuple[str, str], texts: Sequence[str], go_on: GoOn
     ) -> list[float]:
         left, right = (text.replace("\r\n", "\n") for text in around)
-        counts = Ngrams([self._tokens_of(left), self._tokens_of(right)])
+        near = Ngrams([self._tokens_of(left), self._tokens_of(right)])
         tree = Tree.of([self.vocabulary.encode(partial_word + text) for text in texts])
         if not go_on(len(tree.tokens)):  # asked last: what counting takes is not what reading costs
             raise ContextUnread
         ends = ends_at(self.vocabulary, first_line(right))
+        counts = [near] if self._project is None else [self._project, near]
         return logprobs_of(tree, self._branched(prompt, tree), ends, prompt.ids.tolist(), counts)
 
     @torch.inference_mode()
@@ -206,6 +214,12 @@ class DuostreamFamily:
         states = self.network.decode(x, frames, sides.prefix.keys_values, sides.suffix.keys_values, visible)
         chosen = np.pad(wanted, (0, -len(wanted) % SLOT_BLOCK), mode="edge")
         return self.network.logits(states[0, self._tensor(chosen)[0]])[: len(wanted)].float()
+
+    def _writer(self, prompt: Prompt, rows: int) -> Writer:
+        return StreamWriter(self.network, prompt.encoder, prompt.states[:, -1:], prompt.ids, rows)
+
+    def _counted(self, writer: Writer, prompt: Prompt) -> Writer:
+        return writer if self._project is None else Counted(writer, self._project, prompt.ids[-LONGEST:].tolist())
 
     def _prompted(self, sides: Sides, line: int, known: Prompt | None = None) -> Prompt:
         """The prefix's stream read once more from token `line` on, with what is right of the hole shown aside.

@@ -62,18 +62,20 @@ class Tree:
 
 
 def logprobs_of(
-    tree: Tree, logprobs: NDArray[np.float32], ends: Ints, before: Sequence[int], around: Ngrams
+    tree: Tree, logprobs: NDArray[np.float32], ends: Ints, before: Sequence[int], counts: Sequence[Ngrams]
 ) -> list[float]:
     """The log-probability of each text of a tree and of its end, which is one of the tokens `ends`.
 
     `logprobs` [1 + n, V] are the network's, of what follows the prompt and each token; `before` are the tokens that the
-    prompt ends in.
+    prompt ends in. What each of `counts` says corrects what those before it do.
     """
     histories = [list(before[-LONGEST:]), *tree.histories(before[-LONGEST:], LONGEST)]
 
     def follows(number: int, tokens: Ints) -> float:
         expected = float(np.logaddexp.reduce(logprobs[1 + number, tokens]))
-        return around.logprob(histories[1 + number], tokens, expected)
+        for counted in counts:
+            expected = counted.logprob(histories[1 + number], tokens, expected)
+        return expected
 
     taken = [follows(parent, tree.tokens[n : n + 1]) for n, parent in enumerate(tree.parents)]
     return [

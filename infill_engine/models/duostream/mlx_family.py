@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from infill_engine.canvas.canvas import Canvas
-from infill_engine.models.base import Context, Continuation, GoOn, ProposedLength
+from infill_engine.context.ngrams import Ngrams
+from infill_engine.models.base import Context, ProposedLength
 from infill_engine.models.devices import MLX
-from infill_engine.models.duostream.continuation import last_two, read_on
+from infill_engine.models.duostream.continuation import Writer, last_two
 from infill_engine.models.duostream.family import (
     FORBIDDEN,
     KINDS,
@@ -36,9 +37,9 @@ class MlxFamily(DuostreamFamily):
     """Implements `infill_engine.models.base.ModelFamily` for the embedded default on MLX's default device."""
 
     def __init__(
-        self, network: Duostream, vocabulary: BytesVocabulary, dtype: torch.dtype, cached_streams: int = 4
+        self, network: Duostream, vocabulary: BytesVocabulary, dtype: torch.dtype, project: Ngrams | None = None
     ) -> None:
-        super().__init__(network, vocabulary, MLX, cached_streams)
+        super().__init__(network, vocabulary, MLX, project)
         self._mlx = MlxDuostream(network, dtype)
         del self.network  # its weights are kept once
 
@@ -47,10 +48,6 @@ class MlxFamily(DuostreamFamily):
         logprobs = torch.log_softmax(logits[0, 0], -1).tolist()
         ranked = sorted(zip(LENGTH_BUCKETS, logprobs, strict=True), key=lambda pair: -pair[1])
         return [ProposedLength(slots, logprob) for slots, logprob in ranked[:limit]]
-
-    def read_on(self, prompt: Prompt, partial_word: str, right: str, limit: int, go_on: GoOn) -> list[Continuation]:
-        writer = MlxWriter(self._mlx, prompt)
-        return read_on(writer, self.vocabulary, partial_word.encode(), right, limit, go_on)
 
     def denoise(self, context: Context, kind: HoleKind, canvas: Canvas, wanted: NDArray[np.int64]) -> Tensor:
         sides: Sides = context.state
@@ -67,6 +64,9 @@ class MlxFamily(DuostreamFamily):
             mx.array(apart),
         )
         return _as_torch(self._mlx.logits(states[0][mx.array(wanted)]))
+
+    def _writer(self, prompt: Prompt, rows: int) -> Writer:  # noqa: ARG002  (they need no room beforehand)
+        return MlxWriter(self._mlx, prompt)
 
     def _branched(self, prompt: Prompt, tree: Tree) -> NDArray[np.float32]:
         known = _arrays(prompt.encoder)[0][0].shape[2]

@@ -1,19 +1,24 @@
-"""A network's files: config.json and model.safetensors, matrices as int8 with one scale a row."""
+"""A network's files: config.json and model.safetensors, matrices as int8 with one scale a row; a project's tokens."""
 
 import json
 from pathlib import Path
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from infill_engine.context.ngrams import Ngrams
 from infill_engine.errors import ModelDamagedError
 from infill_engine.models.checkpoint import uninitialised
 from infill_engine.models.duostream.int8 import dequantise, quantise
 from infill_engine.models.duostream.net import Duostream, DuostreamConfig
 from infill_engine.models.folder import WEIGHTS, write_checksum
 
+PROJECT = "project.safetensors"  # the tokens of the project that a copy was adapted to
+PROJECT_DOUBT = 20.0  # in its counts: other files say less than the one at hand
 SCALE = ".scale"  # suffix of the tensor that holds the row scales of an int8 matrix
 
 
@@ -56,3 +61,18 @@ def load_network(folder: Path, dtype: torch.dtype = torch.float32) -> Duostream:
             f"the weights in {folder} do not fit its config.json; install the model again"
         ) from error
     return network.to(dtype).eval().requires_grad_(False)
+
+
+def save_project(tokens: NDArray[np.integer], folder: Path) -> None:
+    """Writes what a copy of the model in `folder` is to count in: the tokens [T] of a project."""
+    save_file({"tokens": torch.from_numpy(tokens.astype(np.int32))}, folder / PROJECT)
+
+
+def load_project(folder: Path) -> Ngrams | None:
+    """The counts of what `save_project` wrote, None if nothing was. Raises ModelDamagedError."""
+    if not (folder / PROJECT).exists():
+        return None
+    try:
+        return Ngrams([load_file(folder / PROJECT)["tokens"].numpy().astype(np.int64)], PROJECT_DOUBT)
+    except (OSError, ValueError, KeyError, SafetensorError) as error:
+        raise ModelDamagedError(f"{folder / PROJECT} cannot be read ({error}); adapt the model again") from error

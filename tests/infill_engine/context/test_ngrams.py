@@ -60,3 +60,19 @@ def test_the_probabilities_of_all_tokens_stay_one(texts: list[list[int]], contex
     counts = Ngrams([tokens(*text) for text in texts])
     whole = sum(exp(counts.logprob(context, tokens(token), log(0.2))) for token in range(5))
     assert whole == pytest.approx(1.0)
+
+
+@given(texts=st.lists(IDS, min_size=1, max_size=3), context=IDS)
+def test_all_tokens_at_once_are_as_each_by_itself(texts: list[list[int]], context: list[int]) -> None:
+    counts = Ngrams([tokens(*text) for text in texts], doubt=7.0)
+    probabilities = np.full(5, 0.2, dtype=np.float32)
+    expected = [exp(counts.logprob(context, tokens(token), log(0.2))) for token in range(5)]
+    counts.correct(context, probabilities)
+    assert probabilities.tolist() == pytest.approx(expected, rel=1e-5)
+
+
+def test_the_more_it_is_doubted_the_less_it_says() -> None:
+    believed, doubted = (
+        exp(Ngrams([tokens(1, 2, 3)], doubt).logprob([1, 2], tokens(3), EXPECTED)) for doubt in (DOUBT, 20.0)
+    )
+    assert 0.1 < doubted < believed

@@ -9,9 +9,10 @@ import pytest
 import torch
 from torch import Tensor
 
+from infill_engine.context.ngrams import Ngrams
 from infill_engine.models.base import ContextUnread, ReadsOn, unhurried
 from infill_engine.models.duostream import continuation
-from infill_engine.models.duostream.continuation import read_on
+from infill_engine.models.duostream.continuation import Counted, read_on
 from infill_engine.models.duostream.family import LINE_BLOCK, MOST_OF_LINE, DuostreamFamily, Prompt
 from infill_engine.models.duostream.net import EOS
 from infill_engine.models.duostream.net import PREFIX as PREFIX_STREAM
@@ -203,3 +204,12 @@ def test_a_text_ends_where_what_stands_right_can_follow(
     telling = Telling(vocabulary, texts, right)
     found = read_on(telling, vocabulary, start.encode(), right.strip("\n"), 3, unhurried)
     assert [vocabulary.decode(one.tokens) for one in found] == expected
+
+
+def test_what_a_project_often_says_is_written_first(vocabulary: BytesVocabulary) -> None:
+    telling = Telling(vocabulary, {"one": 3.0, "two": 2.0}, "\n")
+    before = vocabulary.encode("x.y(")
+    project = Ngrams([np.array(vocabulary.encode("x.y(two\n" * 9))])
+    writers = telling, Counted(telling, project, before)
+    found = [read_on(writer, vocabulary, b"", "", 3, unhurried)[0] for writer in writers]
+    assert [vocabulary.decode(one.tokens) for one in found] == ["one", "two"]

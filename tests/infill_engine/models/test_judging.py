@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+from infill_engine.context.ngrams import Ngrams
 from infill_engine.models.base import ContextUnread, unhurried
 from infill_engine.models.duostream.continuation import StreamWriter, ends_at
 from infill_engine.models.duostream.family import DuostreamFamily, Prompt
@@ -60,6 +61,14 @@ def test_what_stands_around_counts(family: DuostreamFamily) -> None:
     )
     assert after > before[0] + 1
     assert after - other > before[0] - before[1] + 1
+
+
+def test_what_the_project_says_counts(family: DuostreamFamily) -> None:
+    project = Ngrams([np.array(family.vocabulary.encode("    return pi * radius\n" * 9))])
+    adapted = DuostreamFamily(family.network, family.vocabulary, "cpu", project)
+    texts = ["pi * radius", "pi * tau"]
+    one, other = (each.judge(asked(each), "", NOWHERE, texts, unhurried) for each in (family, adapted))
+    assert other[0] - other[1] > one[0] - one[1] + 1
 
 
 def test_windows_and_unix_line_ends_are_the_same(family: DuostreamFamily) -> None:

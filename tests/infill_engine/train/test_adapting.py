@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from infill_engine.errors import InputError
-from infill_engine.models.duostream.weights import load_network
+from infill_engine.models.duostream.weights import load_network, load_project
 from infill_engine.models.folder import verify
 from infill_engine.train.adapt import AdaptSettings, Moment, adapt, pack, save
 from infill_engine.train.data import Part
@@ -39,9 +39,13 @@ def test_it_learns(model_folder: Path, parts: tuple[Part, Part], tmp_path: Path)
     assert done.steps == len(moments) > 20
     assert done.tokens == moments[-1].tokens
     assert len({moment.held_out for moment in moments}) == SETTINGS.looks + 1
-    save(done, model_folder, tmp_path)
+    save(done, parts[0], model_folder, tmp_path)
     verify(tmp_path)
     assert (tmp_path / "tokenizer.json").read_bytes() == (model_folder / "tokenizer.json").read_bytes()
+    counts = load_project(tmp_path)
+    context, token = parts[0].tokens[:2].tolist(), parts[0].tokens[2:3]
+    assert counts is not None
+    assert counts.logprob(context, token, -5.0) > -5.0
     saved = load_network(tmp_path)
     for name, tensor in done.network.state_dict().items():
         torch.testing.assert_close(saved.state_dict()[name], tensor, rtol=0, atol=0.02 * float(tensor.abs().max()))
