@@ -5,6 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 MOST_SLOWDOWN = 4.0  # a single step slower than this many times its best was interrupted, and says no more than this
+LEAST_SLOWDOWN = 0.25
+RELENTING = 0.98  # a cost that is a quarter too high is believed in for a dozen keystrokes more
 SPARE = 1.5  # times what finishing an answer took; the rest is for the way back to the editor
 FORGETTING = 0.95  # of the worst, with every answer
 Clock = Callable[[], float]  # seconds, monotonic
@@ -67,9 +69,13 @@ class CostModel:
         """Learn what a step took."""
         expected = self._at_best(slots) if self._least else took_ms
         ratio = took_ms / max(expected, 0.01)
-        self._slowdown += self.smoothing * (min(max(ratio, 0.25), MOST_SLOWDOWN) - self._slowdown)
+        self._slowdown += self.smoothing * (min(max(ratio, LEAST_SLOWDOWN), MOST_SLOWDOWN) - self._slowdown)
         size = _rounded(slots)
         self._least[size] = min(took_ms, self._least.get(size, took_ms))
+
+    def relent(self) -> None:
+        """Expect a little less: what is not tried for its cost is not measured either, and the last time misleads."""
+        self._slowdown = max(LEAST_SLOWDOWN, RELENTING * self._slowdown)
 
     def _at_best(self, slots: int) -> float:
         if not self._least:

@@ -238,6 +238,7 @@ class Engine:
         afterwards = self._reserve.predict_ms() + LOOKS * self._costs.step.predict_ms(self.family.spec.max_slots * 2)
         writing_ms = USUAL_TOKENS * self._costs.writing.predict_ms(OWN_DRAFTS)
         if not deadline.allows(afterwards + writing_ms):
+            self._costs.writing.relent()
             return None, []
         reading = Reading(deadline, self._costs.reading, afterwards + writing_ms)
         try:

@@ -63,3 +63,18 @@ def test_the_reserve_grows_with_a_slow_end_and_is_slowly_given_back() -> None:
     assert 10 < reserve(20.0, *[1.0] * 5) < 30
     assert reserve(20.0, *[1.0] * 60) == 10
     assert reserve(4000.0) == reserve(40.0), "one interruption takes no more than this"
+
+
+def test_what_was_thought_too_dear_is_tried_again() -> None:
+    costs = CostModel()
+    costs.observe(4, 20.0)
+    declined = 0
+    while costs.predict_ms(4) > 15.0:
+        costs.relent()
+        declined += 1
+    assert 5 < declined < 50
+    costs.observe(4, 5.0)  # it was an accident
+    assert costs.predict_ms(4) < 5.0
+    for _ in range(1000):
+        costs.relent()
+    assert costs.predict_ms(4) > 1.0

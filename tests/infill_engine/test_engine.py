@@ -180,6 +180,20 @@ def test_a_copied_continuation_is_among_the_candidates(model_folder: Path) -> No
     assert "open_connection(host, port)" in [candidate.text for candidate in found]
 
 
+def test_drafts_of_its_own_are_tried_again_after_they_once_took_long(
+    model_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = _exact(model_folder)
+    engine._costs.writing.observe(4, 2_000)  # a token: a whole line of them is beyond any deadline
+    asked: list[str] = []
+    monkeypatch.setattr(engine.family, "read_on", lambda *_: asked.append("") or [])
+    for number in range(100):
+        engine.answer(InfillRequest(f"value_{number} = ", "\n"), Deadline.after_ms(10_000))
+        if number == 0:
+            assert not asked
+    assert asked
+
+
 def _exact(folder: Path) -> Engine:
     """In float32: in bfloat16 a matrix product rounds differently for one row than for many."""
     family = load_family(str(folder), "cpu", ModelSettings(dtype="fp32"))
