@@ -55,8 +55,8 @@ class Twin:
     @classmethod
     def load(cls, folder: Path, dtype: torch.dtype, *, in_int8: bool = False) -> "Twin":
         """Loads what `train_twin` wrote. Raises ModelDamagedError."""
-        network = load_network(folder, dtype)
-        network.join(in_int8=in_int8)
+        network = load_network(folder, dtype, in_int8=in_int8)
+        network.join()
         return cls(network, BytesVocabulary(folder / "tokenizer.json"))
 
     @torch.inference_mode()

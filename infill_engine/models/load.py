@@ -38,9 +38,9 @@ def load_duostream(folder: Path, device: str, dtype: torch.dtype, settings: Mode
         from infill_engine.models.duostream.mlx_family import MlxFamily
 
         return MlxFamily(load_network(folder), vocabulary, dtype, project)
-    network = load_network(folder, dtype).to(device)
     wanted = settings.stored == INT8 or (settings.dtype == AUTO and is_faster_than(dtype))
-    network.join(in_int8=device == "cpu" and wanted)
+    network = load_network(folder, dtype, in_int8=device == "cpu" and wanted).to(device)
+    network.join()
     return DuostreamFamily(network, vocabulary, device, project)
 
 

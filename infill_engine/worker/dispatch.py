@@ -129,6 +129,7 @@ class Dispatch:
                 self._state = State.FAILED
             self.send(Status(State.FAILED, _describe(fault)))
             return None
+        release_freed()  # of files that were read, and of a warm-up's sizes
         with self._changed:
             self._state = State.READY
         self.send(Status(State.READY, "", 1.0, engine.name, engine.device, engine.window))

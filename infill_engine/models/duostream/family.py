@@ -346,7 +346,7 @@ class DuostreamFamily:
         return Side(keys_values, hidden, edge, length)
 
     def _no_stream(self) -> Stream:
-        config, weight = self.network.config, self.network.tokens.weight
+        config, weight = self.network.config, self.network.smear
         nothing = weight.new_empty(1, config.heads, 0, config.head_dim)
         return Stream((), ((nothing, nothing),) * config.decoder_layers, weight.new_empty(1, 0, config.dim))
 

@@ -1,8 +1,10 @@
-"""Matrices as int8 with a scale for each row: so they are stored, and so a CPU may multiply with them.
+"""Matrices as int8 with a scale for each row: so they are stored, and so a CPU may keep them and multiply with them.
 
-There activations are quantised, too, each token with a scale of its own ("token-wise", ZeroQuant, arXiv 2206.01861).
+Then activations are quantised, too, each token with a scale of its own ("token-wise", ZeroQuant, arXiv 2206.01861).
 Sums of products of integers are exact: what a token becomes does not depend on the tokens beside it.
 """
+
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
@@ -28,19 +30,55 @@ def dequantise(quantised: Tensor, scale: Tensor) -> Tensor:
 
 
 class Int8Linear(nn.Module):
-    """Takes the place of an `nn.Linear` without bias of weights [N, K], for serving on a CPU."""
+    """Takes the place of an `nn.Linear` without bias, for serving on a CPU: `weight` int8 [N, K], `scale` [N]."""
 
-    def __init__(self, weight: Tensor) -> None:
+    weight: Tensor
+    scale: Tensor
+
+    def __init__(self, weight: Tensor, scale: Tensor) -> None:
         super().__init__()
-        codes, scale = quantise(weight.float())
-        self._codes, self._scale = codes.t(), scale
+        self.out_features = len(weight)
+        self.register_buffer("weight", weight)
+        self.register_buffer("scale", scale)
 
     def forward(self, x: Tensor) -> Tensor:
         """x [..., K] -> [..., N]"""
+        return self.product(x)
+
+    def product(self, x: Tensor) -> Tensor:
+        """x [..., K] by the matrix -> [..., N]"""
         tokens = x.flatten(0, -2).float()  # in bfloat16 the largest number of a token could become 128
         scale = tokens.abs().amax(-1, keepdim=True).clamp_(min=LEAST).mul_(1 / LEVELS)
-        product = torch._int_mm((tokens / scale).round_().to(torch.int8), self._codes)
-        return product.float().mul_(scale).mul_(self._scale).to(x.dtype).view(*x.shape[:-1], -1)
+        product = torch._int_mm((tokens / scale).round_().to(torch.int8), self.weight.t())
+        return product.float().mul_(scale).mul_(self.scale).to(x.dtype).view(*x.shape[:-1], -1)
+
+    @staticmethod
+    def joined(linears: Sequence["Int8Linear"]) -> "Int8Linear":
+        """One for all of these, of the same input: what they put out stands side by side."""
+        return Int8Linear(torch.cat([each.weight for each in linears]), torch.cat([each.scale for each in linears]))
+
+
+class Int8Embedding(Int8Linear):
+    """Takes the place of an `nn.Embedding` of `weight` [V, D], which may be multiplied with, too."""
+
+    def __init__(self, weight: Tensor, scale: Tensor, dtype: torch.dtype) -> None:
+        super().__init__(weight, scale)
+        self._dtype = dtype
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """ids [...] -> [..., D]"""
+        return (self.weight[ids] * self.scale[ids].unsqueeze(-1)).to(self._dtype)
+
+
+def make_room(network: nn.Module, dtype: torch.dtype) -> None:
+    """Replaces what holds a matrix in a network without biases by what holds it in int8, and computes in `dtype`."""
+    for module in list(network.modules()):
+        for name, child in list(module.named_children()):
+            if isinstance(child, nn.Linear | nn.Embedding):
+                weight, scale = torch.empty(child.weight.shape, dtype=torch.int8), torch.empty(len(child.weight))
+                embeds = isinstance(child, nn.Embedding)
+                held = Int8Embedding(weight, scale, dtype) if embeds else Int8Linear(weight, scale)
+                setattr(module, name, held)
 
 
 def is_faster_than(dtype: torch.dtype) -> bool:
@@ -53,5 +91,5 @@ def is_faster_than(dtype: torch.dtype) -> bool:
     if not bool((sums == LEVELS * LEVELS * PROBED[1]).all()):
         return False
     x, weight = torch.ones(ROWS, PROBED[1], dtype=dtype), torch.ones(PROBED, dtype=dtype)
-    linear = Int8Linear(weight)
+    linear = Int8Linear(*quantise(weight.float()))
     return quickest({True: lambda: linear(x), False: lambda: F.linear(x, weight)})

@@ -32,7 +32,7 @@ from torch.nn import functional as F  # noqa: N812
 
 from infill_engine.errors import ModelDamagedError
 from infill_engine.models.duostream.attention import Looked, attend
-from infill_engine.models.duostream.int8 import Int8Linear
+from infill_engine.models.duostream.int8 import Int8Embedding, Int8Linear
 
 PAD, MASK, EOS, BOS = 0, 1, 2, 3
 MAX_SLOTS = 32
@@ -105,25 +105,36 @@ def rotate(x: Tensor, tables: Tables) -> Tensor:
 
 
 class Joined:
-    """Linear maps of one input. Once joined, one product serves them all: for single tokens overhead is the cost."""
+    """Linear maps of one input, by their names. Once joined, one product serves them all: for single tokens overhead is
+    the cost.
+    """
 
-    def __init__(self, *linears: nn.Linear) -> None:
-        self._linears = linears
+    def __init__(self, owner: nn.Module, *names: str) -> None:
+        self._owner, self._names = owner, names
         self._joined: Callable[[Tensor], Tensor] | None = None
+        self._sizes: list[int] = []
 
     def __call__(self, x: Tensor) -> Sequence[Tensor]:
         """x [..., D] -> one output [..., D_i] for each linear map."""
         if self._joined is None:
-            return [linear(x) for linear in self._linears]
-        parts: Sequence[Tensor] = self._joined(x).split([each.out_features for each in self._linears], -1)
+            return [linear(x) for linear in self._linears()]
+        parts: Sequence[Tensor] = self._joined(x).split(self._sizes, -1)
         return parts
 
-    def join(self, *, in_int8: bool) -> None:
-        """For serving, once weights have their final type and device. The maps give theirs away."""
-        weight = torch.cat([linear.weight.detach() for linear in self._linears])
-        self._joined = Int8Linear(weight) if in_int8 else partial(F.linear, weight=weight)
-        for linear in self._linears:
-            del linear.weight
+    def join(self) -> None:
+        """For serving, once weights have their final type and device. The maps are gone afterwards."""
+        linears = self._linears()
+        self._sizes = [linear.out_features for linear in linears]
+        rounded = [linear for linear in linears if isinstance(linear, Int8Linear)]
+        if rounded:
+            self._joined = Int8Linear.joined(rounded)
+        else:
+            self._joined = partial(F.linear, weight=torch.cat([linear.weight.detach() for linear in linears]))
+        for name in self._names:
+            delattr(self._owner, name)
+
+    def _linears(self) -> list[nn.Linear | Int8Linear]:
+        return [getattr(self._owner, name) for name in self._names]
 
 
 class FeedForward(nn.Module):
@@ -135,7 +146,7 @@ class FeedForward(nn.Module):
         self.gate = nn.Linear(config.dim, config.hidden, bias=False)
         self.up = nn.Linear(config.dim, config.hidden, bias=False)
         self.down = nn.Linear(config.hidden, config.dim, bias=False)
-        self.joined = Joined(self.gate, self.up)
+        self.joined = Joined(self, "gate", "up")
 
     def forward(self, x: Tensor) -> Tensor:
         normed = self.norm(x)
@@ -154,7 +165,7 @@ class Projection(nn.Module):
         self.query = nn.Linear(config.dim, config.dim, bias=False)
         self.key = nn.Linear(config.dim, config.dim, bias=False)
         self.value = nn.Linear(config.dim, config.dim, bias=False)
-        self.joined = Joined(self.query, self.key, self.value)
+        self.joined = Joined(self, "query", "key", "value")
         self.query_norm = nn.RMSNorm(config.head_dim)
         self.key_norm = nn.RMSNorm(config.head_dim)
 
@@ -197,7 +208,7 @@ class ContextKV(nn.Module):
         self.heads = config.heads
         self.key = nn.Linear(config.dim, config.dim, bias=False)
         self.value = nn.Linear(config.dim, config.dim, bias=False)
-        self.joined = Joined(self.key, self.value)
+        self.joined = Joined(self, "key", "value")
         self.key_norm = nn.RMSNorm(config.head_dim)
 
     def forward(self, states: Tensor, tables: Tables) -> KeysValues:
@@ -278,7 +289,6 @@ class Duostream(nn.Module):
         super().__init__()
         self.config = config
         self.tokens = nn.Embedding(config.vocab, config.dim)
-        self._head: Int8Linear | None = None  # the same matrix, where it is multiplied with in int8
         self.bigrams = nn.Embedding(config.ngram_slots, config.dim)
         self.trigrams = nn.Embedding(config.ngram_slots, config.dim)
         self.directions = nn.Embedding(2, config.dim)
@@ -298,17 +308,11 @@ class Duostream(nn.Module):
             nn.init.zeros_(layer.output.weight)
             nn.init.zeros_(layer.feed_forward.down.weight)
 
-    def join(self, *, in_int8: bool = False) -> None:
-        """Makes the network ready to serve, and only that; on a CPU also with its matrices in int8 (`Int8Linear`)."""
-        for module in self.modules():
+    def join(self) -> None:
+        """Makes the network ready to serve, and only that; see `Joined.join`."""
+        for module in list(self.modules()):
             if isinstance(module, FeedForward | Projection | ContextKV):
-                module.joined.join(in_int8=in_int8)
-        if in_int8:
-            self._head = Int8Linear(self.tokens.weight)
-            for module in list(self.modules()):
-                for name, child in module.named_children():
-                    if isinstance(child, nn.Linear) and "weight" in child._parameters:
-                        setattr(module, name, Int8Linear(child.weight))
+                module.joined.join()
 
     def embed(self, ids: Tensor, direction: Tensor) -> Tensor:
         """Stream embedding of ids [B, T] (in stream order), direction [B] -> [B, T, D].
@@ -372,8 +376,8 @@ class Duostream(nn.Module):
 
     def logits(self, states: Tensor) -> Tensor:
         """Token logits [..., V] of states [..., D]; the embedding is the output matrix too."""
-        logits: Tensor = F.linear(states, self.tokens.weight) if self._head is None else self._head(states)
-        return logits
+        tokens: nn.Embedding | Int8Embedding = self.tokens
+        return tokens.product(states) if isinstance(tokens, Int8Embedding) else F.linear(states, tokens.weight)
 
     def length_logits(self, edge: Tensor, kind: Tensor) -> Tensor:
         """Logits [..., buckets] over LENGTH_BUCKETS from edge states [..., 2D] and kind [...]."""

@@ -13,12 +13,13 @@ from torch import Tensor
 from infill_engine.context.ngrams import Ngrams
 from infill_engine.errors import ModelDamagedError
 from infill_engine.models.checkpoint import uninitialised
-from infill_engine.models.duostream.int8 import dequantise, quantise
+from infill_engine.models.duostream.int8 import dequantise, make_room, quantise
 from infill_engine.models.duostream.net import Duostream, DuostreamConfig
 from infill_engine.models.folder import WEIGHTS, write_checksum
 
 PROJECT = "project.safetensors"  # the tokens of the project that a copy was adapted to
 PROJECT_DOUBT = 20.0  # in its counts: other files say less than the one at hand
+MATRIX = ".weight"
 SCALE = ".scale"  # suffix of the tensor that holds the row scales of an int8 matrix
 
 
@@ -37,10 +38,11 @@ def save_network(network: Duostream, folder: Path) -> None:
     write_checksum(folder)
 
 
-def load_network(folder: Path, dtype: torch.dtype = torch.float32) -> Duostream:
-    """The network in `folder`, ready to serve. Raises ModelDamagedError if its files do not fit.
+def load_network(folder: Path, dtype: torch.dtype = torch.float32, *, in_int8: bool = False) -> Duostream:
+    """The network in `folder`, ready to be joined. Raises ModelDamagedError if its files do not fit.
 
-    Every tensor is brought to `dtype` by itself: a whole network in float32 beside it would double the worker's memory.
+    `in_int8` leaves its matrices as they are stored, to be multiplied with on a CPU. Every other tensor is brought to
+    `dtype` by itself: a whole network in float32 beside it would double the worker's memory.
     """
     try:
         config = DuostreamConfig.from_dict(json.loads((folder / "config.json").read_text()))
@@ -48,19 +50,26 @@ def load_network(folder: Path, dtype: torch.dtype = torch.float32) -> Duostream:
     except (OSError, ValueError, TypeError, SafetensorError) as error:
         raise ModelDamagedError(f"the model in {folder} cannot be read ({error}); install it again") from error
     with uninitialised():
-        network = Duostream(config)
-    restored = {
-        name: (dequantise(tensor, stored[name + SCALE]) if name + SCALE in stored else tensor).to(dtype)
-        for name, tensor in stored.items()
-        if not name.endswith(SCALE)
-    }
+        network = Duostream(config).requires_grad_(requires_grad=False)
+        if in_int8:
+            make_room(network, dtype)
+    restored = {}
+    for name, tensor in stored.items():
+        if name.endswith(SCALE):
+            if in_int8:
+                restored[name.removesuffix(MATRIX + SCALE) + SCALE] = tensor
+        elif name + SCALE in stored:
+            restored[name] = tensor if in_int8 else dequantise(tensor, stored[name + SCALE]).to(dtype)
+        else:
+            restored[name] = tensor.to(dtype)
     try:
         network.load_state_dict(restored, assign=True)
     except RuntimeError as error:
         raise ModelDamagedError(
             f"the weights in {folder} do not fit its config.json; install the model again"
         ) from error
-    return network.to(dtype).eval().requires_grad_(False)
+    network.rotary.to(dtype)
+    return network.eval()
 
 
 def save_project(tokens: NDArray[np.integer], folder: Path) -> None:

@@ -9,7 +9,7 @@ from torch.nn import functional as F  # noqa: N812
 
 from infill_engine.models.duostream import int8
 from infill_engine.models.duostream.family import DuostreamFamily
-from infill_engine.models.duostream.int8 import Int8Linear, is_faster_than
+from infill_engine.models.duostream.int8 import Int8Linear, is_faster_than, quantise
 from infill_engine.models.load import load_family
 from infill_engine.settings import ModelSettings
 
@@ -21,7 +21,7 @@ TEXT = Path(int8.__file__).read_text()
 def test_a_product_is_near_the_exact_one(dtype: torch.dtype, rows: int) -> None:
     torch.manual_seed(rows)
     x, weight = torch.randn(2, rows, 96).to(dtype), torch.randn(40, 96).to(dtype)
-    product, exact = Int8Linear(weight)(x), F.linear(x.float(), weight.float())
+    product, exact = Int8Linear(*quantise(weight.float()))(x), F.linear(x.float(), weight.float())
     assert product.dtype is dtype
     assert product.shape == exact.shape
     assert (product.float() - exact).norm() < 0.02 * exact.norm()
@@ -29,13 +29,13 @@ def test_a_product_is_near_the_exact_one(dtype: torch.dtype, rows: int) -> None:
 
 def test_a_token_does_not_depend_on_those_beside_it() -> None:
     torch.manual_seed(0)
-    x, linear = torch.randn(19, 96) * torch.logspace(-3, 3, 19)[:, None], Int8Linear(torch.randn(40, 96))
+    x, linear = torch.randn(19, 96) * torch.logspace(-3, 3, 19)[:, None], Int8Linear(*quantise(torch.randn(40, 96)))
     alone = torch.cat([linear(token[None]) for token in x])
     assert torch.equal(linear(x), alone)
 
 
 def test_nothing_but_zeros_is_zero() -> None:
-    assert torch.equal(Int8Linear(torch.zeros(8, 32))(torch.zeros(3, 32)), torch.zeros(3, 8))
+    assert torch.equal(Int8Linear(*quantise(torch.zeros(8, 32)))(torch.zeros(3, 32)), torch.zeros(3, 8))
 
 
 def test_a_processor_that_overflows_is_not_trusted(monkeypatch: pytest.MonkeyPatch) -> None:
