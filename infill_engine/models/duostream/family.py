@@ -51,6 +51,7 @@ from infill_engine.types import HoleKind
 MOST_TOKENS = 448  # of one stream
 MOST_SLOTS = 24  # of a canvas: longer ones are seldom right, and take the time of others
 MOST_OF_LINE = 32  # tokens before the cursor that a prompt reads once more
+MOST_ABOVE = 192  # tokens above that line which it sees: the keys of all rows' past are as much to read as the weights
 LINE_BLOCK = 16  # more are cut by so many at a time, so that a typed character seldom moves the cut
 CACHED_STREAMS = 4  # of each direction
 CACHED_PROMPTS = 2
@@ -228,7 +229,7 @@ class DuostreamFamily:
         """
         ids = sides.before
         if known is None:
-            above = (_first(keys_values, line) for keys_values in sides.stream.encoder)
+            above = (_last(_first(keys_values, line), MOST_ABOVE) for keys_values in sides.stream.encoder)
             aside = self._aside(sides.after, line + PROMPT_LINE)
             past = [self._joined(old, shown) for old, shown in zip(above, aside, strict=True)]
             states, encoder = self._read(ids, line, PREFIX, past)
@@ -394,3 +395,7 @@ def _cut_prompt(prompt: Prompt, line: int, length: int) -> Prompt:
 
 def _first(keys_values: KeysValues, length: int) -> KeysValues:
     return keys_values[0][:, :, :length], keys_values[1][:, :, :length]
+
+
+def _last(keys_values: KeysValues, length: int) -> KeysValues:
+    return keys_values[0][:, :, -length:], keys_values[1][:, :, -length:]
