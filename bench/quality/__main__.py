@@ -39,7 +39,7 @@ from bench.quality.twin import Twin
 from bench.sources import read_packages
 from bench.threads import use_product_threads
 from infill_engine.errors import InfillError, InputError
-from infill_engine.models.duostream.int8 import is_faster_than
+from infill_engine.models.duostream.int8 import settle
 from infill_engine.models.duostream.vocabulary import BytesVocabulary
 from infill_engine.models.load import fastest_dtype
 
@@ -180,7 +180,7 @@ def _twin(options: argparse.Namespace) -> System:
     if not options.twin.is_dir():
         raise InputError(f"no twin in {options.twin}: run `python -m bench.quality.train_twin` first")
     dtype = fastest_dtype("cpu")  # as the engine chooses for the default
-    return TwinSystem(Twin.load(options.twin, dtype, in_int8=is_faster_than(dtype)), options.budget_ms)
+    return TwinSystem(Twin.load(options.twin, dtype, in_int8=settle(dtype)), options.budget_ms)
 
 
 def _parser() -> argparse.ArgumentParser:

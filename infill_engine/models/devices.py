@@ -1,7 +1,9 @@
 """Where a model computes, as a user names it: torch's `cpu`, `cuda` and `mps`, and `mlx`, which is Apple's library."""
 
+import os
 import platform
 import sys
+from pathlib import Path
 
 MLX = "mlx"
 
@@ -13,3 +15,17 @@ def torch_device(device: str) -> str:
 
 def on_apple_silicon() -> bool:
     return sys.platform == "darwin" and platform.machine() == "arm64"
+
+
+def physical_cores() -> int:
+    """Physical cores among the CPUs this process may use, as far as the system tells; at least 1."""
+    if not hasattr(os, "sched_getaffinity"):
+        return max(1, os.cpu_count() or 1)
+    cores: set[str] = set()
+    for cpu in os.sched_getaffinity(0):
+        siblings = Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")
+        try:
+            cores.add(siblings.read_text(encoding="ascii"))
+        except OSError:
+            cores.add(str(cpu))
+    return max(1, len(cores))

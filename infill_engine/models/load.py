@@ -14,7 +14,7 @@ from infill_engine.models.base import ModelFamily
 from infill_engine.models.checkpoint import read_config, require_no_code
 from infill_engine.models.devices import MLX, on_apple_silicon
 from infill_engine.models.duostream.family import DuostreamFamily
-from infill_engine.models.duostream.int8 import is_faster_than
+from infill_engine.models.duostream.int8 import settle
 from infill_engine.models.duostream.vocabulary import BytesVocabulary
 from infill_engine.models.duostream.weights import load_network, load_project
 from infill_engine.models.folder import DEFAULT_FOLDER, verify
@@ -38,8 +38,8 @@ def load_duostream(folder: Path, device: str, dtype: torch.dtype, settings: Mode
         from infill_engine.models.duostream.mlx_family import MlxFamily
 
         return MlxFamily(load_network(folder), vocabulary, dtype, project)
-    wanted = settings.stored == INT8 or (settings.dtype == AUTO and is_faster_than(dtype))
-    network = load_network(folder, dtype, in_int8=device == "cpu" and wanted).to(device)
+    kinds = (False, True) if settings.dtype == AUTO else (settings.stored == INT8,)
+    network = load_network(folder, dtype, in_int8=device == "cpu" and settle(dtype, kinds)).to(device)
     network.join()
     return DuostreamFamily(network, vocabulary, device, project)
 

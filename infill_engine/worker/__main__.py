@@ -9,9 +9,9 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import BinaryIO
 
+from infill_engine.models.devices import physical_cores
 from infill_engine.remote.address import KEY_VARIABLE, is_remote
 from infill_engine.settings import EngineSettings, ModelSettings
 from infill_engine.worker.dispatch import Dispatch, EngineLike, Load
@@ -93,20 +93,6 @@ def set_threads() -> None:
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     # Compiled matrix kernels are kept by shape, a thousand of them by default: far more than one types with.
     os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "96")
-
-
-def physical_cores() -> int:
-    """Physical cores among the CPUs this process may use, as far as the system tells; at least 1."""
-    if not hasattr(os, "sched_getaffinity"):
-        return max(1, os.cpu_count() or 1)
-    cores: set[str] = set()
-    for cpu in os.sched_getaffinity(0):
-        siblings = Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")
-        try:
-            cores.add(siblings.read_text(encoding="ascii"))
-        except OSError:
-            cores.add(str(cpu))
-    return max(1, len(cores))
 
 
 def _sender(stream: BinaryIO) -> Callable[[Message], None]:

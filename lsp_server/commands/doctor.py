@@ -14,13 +14,13 @@ from rich.console import Console
 from rich.text import Text
 
 from infill_engine.errors import InfillError, InputError, ModelDamagedError
+from infill_engine.models.devices import physical_cores
 from infill_engine.models.folder import INDEX, WEIGHTS, verify
 from infill_engine.models.hub import is_hub_name
 from infill_engine.remote.address import Api, disclosure, is_remote, read_address
 from infill_engine.remote.server import Server
 from infill_engine.syntax import GRAMMARS, parse
 from infill_engine.types import Reason
-from infill_engine.worker.__main__ import physical_cores
 from lsp_server import adapted
 from lsp_server.commands.listing import console_of, say
 from lsp_server.commands.worker_trial import Trial, absolute_model, try_worker

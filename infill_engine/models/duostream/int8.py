@@ -4,13 +4,15 @@ Then activations are quantised, too, each token with a scale of its own ("token-
 Sums of products of integers are exact: what a token becomes does not depend on the tokens beside it.
 """
 
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
-from infill_engine.models.timing import quickest
+from infill_engine.models.timing import best_seconds
 
 LEVELS = 127
 LEAST = 1e-12  # of a scale: a row of nothing but zeros has one, too
@@ -81,15 +83,29 @@ def make_room(network: nn.Module, dtype: torch.dtype) -> None:
                 setattr(module, name, held)
 
 
-def is_faster_than(dtype: torch.dtype) -> bool:
-    """Whether this CPU multiplies faster in int8 than in `dtype`, measured now, and without a fault.
+def settle(dtype: torch.dtype, kinds: Sequence[bool] = (False, True)) -> bool:
+    """Has torch use as many threads as multiply fastest here, all or one; whether that is in int8 (or in `dtype`).
 
-    Processors without instructions for it add neighbouring products in 16 bits, which the largest numbers overflow.
+    Measured now. `kinds` are what may be chosen from. Matrices are small: what threads cost to wake is more than they
+    save on some machines, and less in one precision than in the other. INFILL_THREADS overrides.
     """
-    largest = torch.full(PROBED, LEVELS, dtype=torch.int8)
-    sums = torch._int_mm(largest[:ROWS], largest.t())
-    if not bool((sums == LEVELS * LEVELS * PROBED[1]).all()):
-        return False
     x, weight = torch.ones(ROWS, PROBED[1], dtype=dtype), torch.ones(PROBED, dtype=dtype)
-    linear = Int8Linear(*quantise(weight.float()))
-    return quickest({True: lambda: linear(x), False: lambda: F.linear(x, weight)})
+    ways: dict[bool, Callable[[], Tensor]] = {}
+    if False in kinds or not _is_exact():
+        ways[False] = partial(F.linear, x, weight)
+    if True in kinds and _is_exact():
+        ways[True] = partial(Int8Linear(*quantise(weight.float())), x)
+    most = torch.get_num_threads()
+    seconds: dict[tuple[int, bool], float] = {}
+    for threads in {most} if os.environ.get("INFILL_THREADS") else {1, most}:
+        torch.set_num_threads(threads)
+        seconds |= {(threads, in_int8): took for in_int8, took in best_seconds(ways).items()}
+    threads, in_int8 = min(seconds, key=seconds.__getitem__)
+    torch.set_num_threads(threads)
+    return in_int8
+
+
+def _is_exact() -> bool:
+    """Whether products are: without instructions for them a processor adds neighbours in 16 bits, which overflow."""
+    largest = torch.full(PROBED, LEVELS, dtype=torch.int8)
+    return bool((torch._int_mm(largest[:ROWS], largest.t()) == LEVELS * LEVELS * PROBED[1]).all())

@@ -4,8 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from infill_engine.models.devices import physical_cores
 from infill_engine.types import InfillRequest
-from infill_engine.worker.__main__ import physical_cores
 from infill_engine.worker.protocol import Answered, Infill, Status, decode, encode, read_frame
 
 REPOSITORY = Path(__file__).parents[3]
