@@ -13,7 +13,7 @@ from infill_engine.context.ngrams import Ngrams
 from infill_engine.models.base import ContextUnread, ReadsOn, unhurried
 from infill_engine.models.duostream import continuation
 from infill_engine.models.duostream.continuation import Counted, read_on
-from infill_engine.models.duostream.family import LINE_BLOCK, MOST_OF_LINE, DuostreamFamily, Prompt
+from infill_engine.models.duostream.family import LINE_BLOCK, MOST_ABOVE, MOST_OF_LINE, DuostreamFamily, Prompt
 from infill_engine.models.duostream.net import EOS
 from infill_engine.models.duostream.net import PREFIX as PREFIX_STREAM
 from infill_engine.models.duostream.vocabulary import BytesVocabulary
@@ -135,6 +135,16 @@ def test_without_time_the_prompt_is_not_read(family: DuostreamFamily) -> None:
 def test_of_a_long_line_the_prompt_repeats_the_end(family: DuostreamFamily, typed: int) -> None:
     prompt = asked(family, "x = 1\n" + ("a + " * 60)[: 120 + 2 * typed])
     assert MOST_OF_LINE - LINE_BLOCK < prompt.states.shape[1] <= MOST_OF_LINE
+
+
+def test_a_prompt_sees_only_so_much_above_its_line(family: DuostreamFamily) -> None:
+    above = "".join(f"value_{number} = {number}\n" for number in range(60))
+    near, far = asked(family, above[-100:] + PREFIX), asked(family, above + PREFIX)
+    lengths = [each.encoder[0][0].shape[2] - each.states.shape[1] for each in (near, far)]
+    assert lengths[0] < lengths[1]
+    assert len(far.ids) > MOST_ABOVE + far.states.shape[1]
+    aside = 1 + len(family.encode(PREFIX, SUFFIX).state.after)
+    assert lengths[1] == MOST_ABOVE + aside
 
 
 def test_a_cut_word_is_completed(ends_after_four: DuostreamFamily) -> None:

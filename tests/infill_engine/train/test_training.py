@@ -16,6 +16,7 @@ from torch.nn.functional import cross_entropy
 
 from infill_engine.errors import InputError, TrainingError
 from infill_engine.models.base import unhurried
+from infill_engine.models.duostream import family as serving
 from infill_engine.models.duostream.family import DuostreamFamily
 from infill_engine.models.duostream.net import EOS, LENGTH_BUCKETS, MASK, PREFIX, Duostream
 from infill_engine.models.duostream.vocabulary import BytesVocabulary
@@ -60,8 +61,9 @@ def test_windows_hold_their_holes(parts: Path) -> None:
         assert (window["weight"][window["hole"] < 0] == 0).all()
 
 
-def test_prompts_are_learned_as_they_are_read(parts: Path, network: Duostream) -> None:
-    """All prompts of a batch at once, and each as the default family reads it."""
+def test_prompts_are_learned_as_they_are_read(parts: Path, network: Duostream, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All prompts of a batch at once, and each as the default family reads it where it lets a prompt see all above."""
+    monkeypatch.setattr(serving, "MOST_ABOVE", BatchShape().tokens)
     part, rng = load_part(parts / "part-000.npz"), np.random.default_rng(0)
     batch = stacked([draw_window(part, BatchShape(), HoleSettings(), rng) for _ in range(3)])
     family = DuostreamFamily(network, BytesVocabulary(TOKENIZER), "cpu")
