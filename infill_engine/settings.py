@@ -41,7 +41,7 @@ class SamplerSettings:
 
 @dataclass(frozen=True, slots=True)
 class ModelSettings:
-    """How a published model is run; the default model has nothing to set.
+    """How a published model is run; the default model heeds only `dtype`.
 
     `probe_lengths` asks a diffusion model in one pass how long the hole is, instead of trying usual lengths.
     `reuse_context` keeps what a bidirectional model computed for the context, for all rows and steps and across

@@ -3,6 +3,7 @@
     STATE/adapted/NAME-HASH/    one for each project root, for its owner alone: weights tell what they learned
         adapted.json            the project, the model it was made from, what was measured
         config.json model.safetensors checksums.json tokenizer.json calibration.json
+        project.safetensors     the tokens of the project's text, to count in
 
 This is the one place that decides between such a copy and the default. Whoever runs a model gets a folder's path and
 knows no difference; whoever names a model to the user asks `shown_name`.

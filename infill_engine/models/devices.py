@@ -1,4 +1,7 @@
-"""Where a model computes, as a user names it: torch's `cpu`, `cuda` and `mps`, and `mlx`, which is Apple's library."""
+"""Where a model computes, as a user names it: torch's `cpu`, `cuda` and `mps`, and `mlx`, which is Apple's library.
+
+And with how many of a CPU's cores.
+"""
 
 import os
 import platform
@@ -15,6 +18,12 @@ def torch_device(device: str) -> str:
 
 def on_apple_silicon() -> bool:
     return sys.platform == "darwin" and platform.machine() == "arm64"
+
+
+def wanted_threads() -> int | None:
+    """The number of threads that the environment's INFILL_THREADS asks for, None where it asks for none."""
+    wanted = os.environ.get("INFILL_THREADS", "")
+    return int(wanted) if wanted.isdecimal() and int(wanted) > 0 else None
 
 
 def physical_cores() -> int:

@@ -20,7 +20,7 @@ from safetensors import SafetensorError
 from torch import Tensor
 
 from infill_engine.errors import InputError
-from infill_engine.models.devices import physical_cores
+from infill_engine.models.devices import physical_cores, wanted_threads
 from infill_engine.models.duostream.net import Duostream
 from infill_engine.models.duostream.weights import load_network, save_network, save_project
 from infill_engine.models.load import choose_device
@@ -125,7 +125,8 @@ def adapt(
     """
     check_size(learned, held_out)
     settings = settings or AdaptSettings()
-    torch.set_num_threads(physical_cores())  # whoever served a model here before may have settled for fewer
+    # Whoever served a model here before may have settled for fewer.
+    torch.set_num_threads(wanted_threads() or physical_cores())
     place = torch.device(choose_device(device))
     precision = precision_of(place)
     warnings.filterwarnings("ignore", message="Mismatch dtype between input and weight")  # of mixed precision

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import BinaryIO
 
-from infill_engine.models.devices import physical_cores
+from infill_engine.models.devices import physical_cores, wanted_threads
 from infill_engine.remote.address import KEY_VARIABLE, is_remote
 from infill_engine.settings import EngineSettings, ModelSettings
 from infill_engine.worker.dispatch import Dispatch, EngineLike, Load
@@ -81,8 +81,8 @@ def set_threads() -> None:
 
     By environment variable, since the worker imports no such library itself. Hyper-threads slow small matrices down.
     """
-    wanted = os.environ.get("INFILL_THREADS", "")
-    threads = int(wanted) if wanted.isdecimal() and int(wanted) > 0 else physical_cores()
+    wanted = wanted_threads()
+    threads = wanted or physical_cores()
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         if wanted:
             os.environ[name] = str(threads)

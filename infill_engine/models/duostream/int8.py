@@ -4,7 +4,6 @@ Then activations are quantised, too, each token with a scale of its own ("token-
 Sums of products of integers are exact: what a token becomes does not depend on the tokens beside it.
 """
 
-import os
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -12,6 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
+from infill_engine.models.devices import wanted_threads
 from infill_engine.models.timing import best_seconds
 
 LEVELS = 127
@@ -91,13 +91,13 @@ def settle(dtype: torch.dtype, kinds: Sequence[bool] = (False, True)) -> bool:
     """
     x, weight = torch.ones(ROWS, PROBED[1], dtype=dtype), torch.ones(PROBED, dtype=dtype)
     ways: dict[bool, Callable[[], Tensor]] = {}
-    if False in kinds or not _is_exact():
-        ways[False] = partial(F.linear, x, weight)
     if True in kinds and _is_exact():
         ways[True] = partial(Int8Linear(*quantise(weight.float())), x)
+    if False in kinds or not ways:
+        ways[False] = partial(F.linear, x, weight)
     most = torch.get_num_threads()
     seconds: dict[tuple[int, bool], float] = {}
-    for threads in {most} if os.environ.get("INFILL_THREADS") else {1, most}:
+    for threads in {most} if wanted_threads() else {1, most}:
         torch.set_num_threads(threads)
         seconds |= {(threads, in_int8): took for in_int8, took in best_seconds(ways).items()}
     threads, in_int8 = min(seconds, key=seconds.__getitem__)
