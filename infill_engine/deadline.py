@@ -51,9 +51,9 @@ class CostModel:
     """Predicts the milliseconds of one denoising step from what earlier steps took.
 
     A step cannot be pre-empted, so one is never started that this prediction says cannot finish. The prediction is the
-    least that a canvas of that many slots has ever cost, between known sizes by interpolation, times how much slower
-    the machine has lately been than at its best: so one step that the system interrupted does not frighten the next
-    ones, and a machine that stays busy is soon believed.
+    least that a canvas of that many slots has ever cost, or must have by what others did, times how much slower the
+    machine has lately been than at its best: so one step that the system interrupted does not frighten the next ones,
+    and a machine that stays busy is soon believed.
     """
 
     smoothing: float = 0.25
@@ -78,18 +78,14 @@ class CostModel:
         self._slowdown = max(LEAST_SLOWDOWN, RELENTING * self._slowdown)
 
     def _at_best(self, slots: int) -> float:
+        """The least that any size allows for: a smaller canvas takes no longer, and of a larger one half of it grows.
+
+        So a size that was only met once, and paid for being the first, is not thought dear.
+        """
         if not self._least:
             return self.default_ms
         size = _rounded(slots)
-        below = max((known for known in self._least if known <= size), default=None)
-        above = min((known for known in self._least if known >= size), default=None)
-        if below is None or above is None or below == above:
-            nearest = below if below is not None else above
-            assert nearest is not None
-            # Half of a step does not grow with the canvas.
-            return self._least[nearest] * max(1.0, 0.5 + 0.5 * size / nearest)
-        share = (size - below) / (above - below)
-        return self._least[below] + share * (self._least[above] - self._least[below])
+        return min(took * max(1.0, 0.5 + 0.5 * size / known) for known, took in self._least.items())
 
 
 class Reading:

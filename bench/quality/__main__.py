@@ -39,7 +39,7 @@ from bench.quality.twin import Twin
 from bench.sources import read_packages
 from bench.threads import use_product_threads
 from infill_engine.errors import InfillError, InputError
-from infill_engine.models.duostream.int8 import settle
+from infill_engine.models.duostream.pace import settle
 from infill_engine.models.duostream.vocabulary import BytesVocabulary
 from infill_engine.models.load import fastest_dtype
 
@@ -153,6 +153,7 @@ def last_line(outcomes: Sequence[Outcome], options: argparse.Namespace, engine: 
         "system": leading,
         "model": options.model,
         "device": engine.device,
+        "pace": engine.pace,
         "lengths": options.lengths,
         "candidates": options.candidates,
         "budget_ms": options.budget_ms,

@@ -20,7 +20,8 @@ from torch import Tensor
 from bench.quality.decode import Generated, generate, most_tokens
 from infill_engine.deadline import Deadline
 from infill_engine.models.duostream.continuation import StreamWriter
-from infill_engine.models.duostream.net import EOS, MASK, PAD, PREFIX, Duostream, KeysValues
+from infill_engine.models.duostream.narrow import narrow_encoder
+from infill_engine.models.duostream.net import EOS, MASK, PAD, PREFIX, Duostream, KeysValues, Write
 from infill_engine.models.duostream.vocabulary import BytesVocabulary
 from infill_engine.models.duostream.weights import load_network
 from infill_engine.types import Hole
@@ -51,13 +52,15 @@ class Twin:
 
     network: Duostream
     vocabulary: BytesVocabulary
+    write: Write
 
     @classmethod
     def load(cls, folder: Path, dtype: torch.dtype, *, in_int8: bool = False) -> "Twin":
         """Loads what `train_twin` wrote. Raises ModelDamagedError."""
         network = load_network(folder, dtype, in_int8=in_int8)
         network.join()
-        return cls(network, BytesVocabulary(folder / "tokenizer.json"))
+        narrow = narrow_encoder(network)
+        return cls(network, BytesVocabulary(folder / "tokenizer.json"), narrow.write if narrow else network.write)
 
     @torch.inference_mode()
     def texts(
@@ -78,7 +81,13 @@ class Twin:
         deadline = Deadline.after_ms(budget_ms)
         states, layers = read(self.network, ids, past)
         writer = StreamWriter(
-            self.network, layers, states[:, -1:], ids[0].numpy(), candidates, most_tokens(hole.max_lines)
+            self.network,
+            self.write,
+            layers,
+            states[:, -1:],
+            ids[0].numpy(),
+            candidates,
+            most_tokens(hole.max_lines),
         )
         slowest = 0.0
 

@@ -14,7 +14,7 @@ from infill_engine.models.base import ModelFamily
 from infill_engine.models.checkpoint import read_config, require_no_code
 from infill_engine.models.devices import MLX, on_apple_silicon
 from infill_engine.models.duostream.family import DuostreamFamily
-from infill_engine.models.duostream.int8 import settle
+from infill_engine.models.duostream.pace import settle
 from infill_engine.models.duostream.vocabulary import BytesVocabulary
 from infill_engine.models.duostream.weights import load_network, load_project
 from infill_engine.models.folder import DEFAULT_FOLDER, verify

@@ -21,6 +21,7 @@ class RemoteEngine:
         self.name = name
         self.device = server.address.place
         self.window = USUAL_WINDOW  # README says how much is sent
+        self.pace = ""  # nothing is computed here
         settings = settings or EngineSettings()
         self._server = server
         self._temperature = settings.sampler.temperature

@@ -53,6 +53,9 @@ class EngineLike(Protocol):
     @property
     def window(self) -> WindowSettings: ...
 
+    @property
+    def pace(self) -> str: ...
+
     def answer(self, request: InfillRequest, deadline: Deadline, watch: "WatchSteps | None" = None) -> Answer: ...
 
     def warm(self, request: InfillRequest, deadline: Deadline) -> None: ...
@@ -132,7 +135,7 @@ class Dispatch:
         release_freed()  # of files that were read, and of a warm-up's sizes
         with self._changed:
             self._state = State.READY
-        self.send(Status(State.READY, "", 1.0, engine.name, engine.device, engine.window))
+        self.send(Status(State.READY, engine.pace, 1.0, engine.name, engine.device, engine.window))
         return engine
 
     def _next(self) -> _Work | None:

@@ -63,7 +63,7 @@ def test_a_twin_learns_what_only_the_right_side_tells(vocabulary: BytesVocabular
         optimiser.zero_grad()
     network.eval().requires_grad_(False)
     network.join()
-    twin = Twin(network, vocabulary)
+    twin = Twin(network, vocabulary, network.write)
     for word in ("one", "two"):
         texts, _ = twin.texts(left, right.format(word), HOLE, 2, 10_000)
         assert texts[0].text == f" {word}"
@@ -72,6 +72,6 @@ def test_a_twin_learns_what_only_the_right_side_tells(vocabulary: BytesVocabular
 def test_the_budget_ends_it(vocabulary: BytesVocabulary) -> None:
     network = tiny().eval().requires_grad_(False)
     above = "import os\n\n\ndef f(path):\n    return os."
-    twin = Twin(network, vocabulary)
+    twin = Twin(network, vocabulary, network.write)
     assert len(twin.texts(above, "\n\nf(1)\n", HOLE, 3, 10_000)[0]) == 3
     assert twin.texts(above, "\n\nf(1)\n", HOLE, 3, 0.0)[0] == []

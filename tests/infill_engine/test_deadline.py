@@ -35,8 +35,10 @@ def costs(*observed: tuple[int, float]) -> CostModel:
 CASES = [
     ("nothing known", (), 32, 20, 20),
     ("the same again", ((32, 8.0),) * 20, 32, 8, 8.1),
-    ("between two sizes", ((16, 6.0),) * 20 + ((64, 12.0),) * 20, 40, 8.9, 9.2),
+    ("between two sizes", ((16, 6.0),) * 20 + ((64, 12.0),) * 20, 40, 10.4, 10.6),
     ("beyond the largest, half of it grows", ((32, 8.0),) * 20, 64, 12, 12.2),
+    ("one that was slow for being the first", ((64, 90.0),) + ((72, 12.0),) * 20, 64, 11.9, 12.1),
+    ("and before a larger one was met", ((32, 8.0), (64, 90.0)) + ((32, 8.0),) * 20, 64, 12, 12.1),
     ("below the smallest, not cheaper", ((32, 8.0),) * 20, 8, 8, 8.1),
     ("one interrupted step does not frighten", ((32, 8.0),) * 20 + ((32, 400.0),), 32, 8, 15),
     ("a machine that stays busy is believed", ((32, 8.0),) * 20 + ((32, 24.0),) * 20, 32, 22, 25),

@@ -6,13 +6,12 @@ read once for all of them.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, cast
+from typing import Protocol
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.nn import functional as F  # noqa: N812
 
 from infill_engine.context.ngrams import FLOOR, Ngrams
 from infill_engine.delimiters import QUOTES, Scan, scan
@@ -22,11 +21,8 @@ from infill_engine.models.duostream.net import (
     PAD,
     PREFIX,
     Duostream,
-    EncoderLayer,
     KeysValues,
-    Tables,
-    merge_heads,
-    rotate,
+    Write,
 )
 
 MOST_TOKENS = 16
@@ -192,12 +188,13 @@ class StreamWriter:
     """Implements `Writer` for `rows` rows of at most `most` tokens.
 
     `encoder` holds the prompt's keys and values [1, H, P, hd] per layer, `last_state` [1, 1, D] is its last state, and
-    `ids` are the tokens before the hole, which the rows go on from.
+    `ids` are the tokens before the hole, which the rows go on from. `write` computes what `Duostream.write` does.
     """
 
     def __init__(
         self,
         network: Duostream,
+        write: Write,
         encoder: Sequence[KeysValues],
         last_state: Tensor,
         ids: NDArray[np.int64],
@@ -205,6 +202,7 @@ class StreamWriter:
         most: int = MOST_TOKENS,
     ) -> None:
         self._network = network
+        self._write = write
         self._last_state = last_state
         self._position = len(ids)
         self._last_tokens = last_two(ids)
@@ -213,7 +211,7 @@ class StreamWriter:
         self._step = 0
         size = self._length + rows * most
         size += -size % ROUNDED
-        self._encoder = [(_roomy(keys, size), _roomy(values, size)) for keys, values in encoder]
+        self._encoder = [(roomy(keys, size), roomy(values, size)) for keys, values in encoder]
         self._hidden = self._encoder[0][0].new_full((1, 1, rows, size), FORBIDDEN)
         self._hidden[..., : self._length] = 0
         self._direction = torch.full((rows,), PREFIX, device=self._hidden.device)
@@ -227,31 +225,21 @@ class StreamWriter:
             self._hidden = self._hidden[:, :, parents]
         history = torch.tensor([[*self._last_tokens, *row][-3:] for row in rows], device=self._hidden.device)
         start = self._length + self._step * self._rows
-        here = slice(start, start + self._rows)
-        self._hidden[0, 0, :, here].fill_diagonal_(0)
+        self._hidden[0, 0, :, start : start + self._rows].fill_diagonal_(0)
         x = network.embed(history, self._direction)[:, -1].unsqueeze(0)
         position = torch.tensor([self._position + self._step], device=x.device)
-        tables = network.rotary(position)
-        for number, layer in enumerate(network.encoder):
-            x = self._through(cast(EncoderLayer, layer), x, tables, self._encoder[number], here)
+        states = self._write(x, network.rotary(position), self._encoder, start, self._hidden)
         self._step += 1
-        return self._logprobs(network.encoder_norm(x)[0])
+        return self._logprobs(states[0])
 
     def _logprobs(self, states: Tensor) -> Tensor:
         """States [R, D] -> log-probabilities [R, V]."""
         return torch.log_softmax(self._network.logits(states).float(), -1)
 
-    def _through(self, layer: EncoderLayer, x: Tensor, tables: Tables, held: KeysValues, here: slice) -> Tensor:
-        query, key, value = layer.projection(x)
-        held[0][:, :, here] = rotate(key, tables)
-        held[1][:, :, here] = value
-        attended = F.scaled_dot_product_attention(rotate(query, tables), *held, attn_mask=self._hidden)
-        fed: Tensor = layer.feed_forward(x + layer.output(merge_heads(attended)))
-        return fed
 
-
-def _roomy(held: Tensor, size: int) -> Tensor:
+def roomy(held: Tensor, size: int) -> Tensor:
     """A copy of keys or values [1, H, P, hd] with room for `size` positions."""
-    room = held.new_zeros(*held.shape[:2], size, held.shape[3])
+    room = held.new_empty(*held.shape[:2], size, held.shape[3])
     room[:, :, : held.shape[2]] = held
+    room[:, :, held.shape[2] :] = 0
     return room

@@ -26,8 +26,9 @@ from infill_engine.models.base import (
     Spec,
     unhurried,
 )
-from infill_engine.models.duostream.continuation import Counted, StreamWriter, Writer, ends_at, last_two, read_on
+from infill_engine.models.duostream.continuation import Counted, StreamWriter, Writer, ends_at, last_two, read_on, roomy
 from infill_engine.models.duostream.judging import Tree, logprobs_of
+from infill_engine.models.duostream.narrow import narrow_encoder
 from infill_engine.models.duostream.net import (
     BOS,
     EOS,
@@ -43,6 +44,7 @@ from infill_engine.models.duostream.net import (
     Frames,
     KeysValues,
     Visible,
+    Write,
     rotate,
 )
 from infill_engine.models.duostream.vocabulary import BytesVocabulary
@@ -63,6 +65,7 @@ FORBIDDEN = -1e9
 KEY_BLOCK = 64
 SLOT_BLOCK = 16
 TOKEN_BLOCK = 32
+FEW = 16  # tokens that a narrow encoder reads faster than a network, if there is one
 KINDS = tuple(HoleKind)
 _LINE_STARTS = re.compile(r"(?<!\n)(?=\n)")  # line breaks and the indentation behind them are one token
 
@@ -131,7 +134,12 @@ class DuostreamFamily:
         self.vocabulary = vocabulary
         self.device = device
         self._project = project
-        self.spec = Spec("duostream", Corruption.MASK, network.config.vocab, MASK, EOS, MOST_SLOTS)
+        narrow = narrow_encoder(network)
+        self._write: Write = narrow.write if narrow else network.write
+        self._few = FEW if narrow else 0  # tokens, at most, that are written rather than encoded
+        self.spec = Spec(
+            "duostream", Corruption.MASK, network.config.vocab, MASK, EOS, MOST_SLOTS, precision=network.precision
+        )
         self._caches = {direction: StreamCache[Stream](CACHED_STREAMS) for direction in (PREFIX, SUFFIX)}
         self._prompts: LRUCache[tuple[int, tuple[int, ...]], Prompt] = LRUCache(CACHED_PROMPTS)
         self._asides: LRUCache[tuple[int, ...], list[KeysValues]] = LRUCache(CACHED_PROMPTS)
@@ -217,7 +225,7 @@ class DuostreamFamily:
         return self.network.logits(states[0, self._tensor(chosen)[0]])[: len(wanted)].float()
 
     def _writer(self, prompt: Prompt, rows: int) -> Writer:
-        return StreamWriter(self.network, prompt.encoder, prompt.states[:, -1:], prompt.ids, rows)
+        return StreamWriter(self.network, self._write, prompt.encoder, prompt.states[:, -1:], prompt.ids, rows)
 
     def _counted(self, writer: Writer, prompt: Prompt) -> Writer:
         return writer if self._project is None else Counted(writer, self._project, prompt.ids[-LONGEST:].tolist())
@@ -250,16 +258,14 @@ class DuostreamFamily:
 
     def _branched(self, prompt: Prompt, tree: Tree) -> NDArray[np.float32]:
         """Log-probabilities [1 + n, V] of what follows the prompt, and each token of a tree."""
-        new, known = len(tree.tokens), prompt.encoder[0][0].shape[2]
+        new = len(tree.tokens)
         padding = _rounded_up(new) - new
-        visible = np.zeros((new + padding, known + new + padding), dtype=bool)
-        visible[:, :known] = True  # padding sees something, too
-        visible[:new, known : known + new] = tree.seen()
+        seen = np.pad(tree.seen(), (0, padding))
         histories = np.array([*tree.histories(last_two(prompt.ids), 3), *[[PAD] * 3] * padding])
         direction = torch.full((new + padding,), PREFIX, device=self.device)
         x = self.network.embed(self._tensor(histories)[0], direction)[:, -1].unsqueeze(0)
-        tables = self.network.rotary(self._tensor(np.pad(len(prompt.ids) + tree.depths, (0, padding)))[0])
-        states, _ = self.network.encode(x, tables, prompt.encoder, self._tensor(visible)[0][None, None])
+        positions = np.pad(len(prompt.ids) + tree.depths, (0, padding))
+        states, _ = self._written(x, positions, seen, prompt.encoder)
         states = torch.cat([prompt.states[0, -1:], states[0, :new]])
         return np.asarray(torch.log_softmax(self.network.logits(states).float(), -1).cpu())
 
@@ -313,9 +319,27 @@ class DuostreamFamily:
         # The n-gram embedding looks two tokens back. Padding comes last, where a causal stream cannot see it.
         tail = self._tensor(np.pad(ids[max(0, start - 2) :], (0, padding)))
         x = self.network.embed(tail, torch.tensor([direction], device=self.device))[:, -(new + padding) :]
-        tables = self.network.rotary(torch.arange(start, start + new + padding, device=self.device))
-        states, layers = self.network.encode(x, tables, past)
+        positions = np.arange(start, start + new + padding)
+        if new <= self._few:
+            states, layers = self._written(x, positions, np.tri(new + padding, dtype=bool), past)
+        else:
+            states, layers = self.network.encode(x, self.network.rotary(self._tensor(positions)[0]), past)
         return states, [_first(keys_values, keys_values[0].shape[2] - padding) for keys_values in layers]
+
+    def _written(
+        self, x: Tensor, positions: Ints, seen: NDArray[np.bool_], past: Sequence[KeysValues]
+    ) -> tuple[Tensor, list[KeysValues]]:
+        """Stream states of embedded tokens x [1, T, D], and the keys and values of all, `past` included.
+
+        A token sees `past`, and of these tokens those that `seen` [T, T] says.
+        """
+        nothing = x.new_empty(1, self.network.config.heads, 0, self.network.config.head_dim)
+        past = past or [(nothing, nothing)] * self.network.config.encoder_layers
+        new, known = len(seen), past[0][0].shape[2]
+        room = [(roomy(keys, known + new), roomy(values, known + new)) for keys, values in past]
+        visible = self._tensor(np.pad(seen, ((0, 0), (known, 0)), constant_values=True))
+        hidden = torch.where(visible, 0.0, FORBIDDEN).to(x.dtype)[None]
+        return self._write(x, self.network.rotary(self._tensor(positions)[0]), room, known, hidden), room
 
     def _moved(self, keys: Tensor, by: int) -> Tensor:
         """Keys [1, H, T, hd] that stand `by` places further on."""

@@ -4,15 +4,12 @@ Then activations are quantised, too, each token with a scale of its own ("token-
 Sums of products of integers are exact: what a token becomes does not depend on the tokens beside it.
 """
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
-from torch.nn import functional as F  # noqa: N812
-
-from infill_engine.models.devices import wanted_threads
-from infill_engine.models.timing import best_seconds
 
 LEVELS = 127
 LEAST = 1e-12  # of a scale: a row of nothing but zeros has one, too
@@ -54,6 +51,17 @@ class Int8Linear(nn.Module):
         product = torch._int_mm((tokens / scale).round_().to(torch.int8), self.weight.t())
         return product.float().mul_(scale).mul_(self.scale).to(x.dtype).view(*x.shape[:-1], -1)
 
+    def product_of_rows(self, x: NDArray[np.float32]) -> NDArray[np.float32]:
+        """The same in numpy, which has less to do around each operation: x [T, K] -> [T, N]."""
+        scale = np.maximum(np.abs(x).max(-1, keepdims=True), np.float32(LEAST)) * np.float32(1 / LEVELS)
+        levels = x / scale
+        np.rint(levels, levels)
+        whole = torch._int_mm(torch.from_numpy(levels.astype(np.int8)), self.weight.t())
+        product = whole.numpy().astype(np.float32)
+        product *= scale
+        product *= self.scale.numpy()
+        return product
+
     @staticmethod
     def joined(linears: Sequence["Int8Linear"]) -> "Int8Linear":
         """One for all of these, of the same input: what they put out stands side by side."""
@@ -83,29 +91,7 @@ def make_room(network: nn.Module, dtype: torch.dtype) -> None:
                 setattr(module, name, held)
 
 
-def settle(dtype: torch.dtype, kinds: Sequence[bool] = (False, True)) -> bool:
-    """Has torch use as many threads as multiply fastest here, all or one; whether that is in int8 (or in `dtype`).
-
-    Measured now. `kinds` are what may be chosen from. Matrices are small: what threads cost to wake is more than they
-    save on some machines, and less in one precision than in the other. INFILL_THREADS overrides.
-    """
-    x, weight = torch.ones(ROWS, PROBED[1], dtype=dtype), torch.ones(PROBED, dtype=dtype)
-    ways: dict[bool, Callable[[], Tensor]] = {}
-    if True in kinds and _is_exact():
-        ways[True] = partial(Int8Linear(*quantise(weight.float())), x)
-    if False in kinds or not ways:
-        ways[False] = partial(F.linear, x, weight)
-    most = torch.get_num_threads()
-    seconds: dict[tuple[int, bool], float] = {}
-    for threads in {most} if wanted_threads() else {1, most}:
-        torch.set_num_threads(threads)
-        seconds |= {(threads, in_int8): took for in_int8, took in best_seconds(ways).items()}
-    threads, in_int8 = min(seconds, key=seconds.__getitem__)
-    torch.set_num_threads(threads)
-    return in_int8
-
-
-def _is_exact() -> bool:
+def is_exact() -> bool:
     """Whether products are: without instructions for them a processor adds neighbours in 16 bits, which overflow."""
     largest = torch.full(PROBED, LEVELS, dtype=torch.int8)
     return bool((torch._int_mm(largest[:ROWS], largest.t()) == LEVELS * LEVELS * PROBED[1]).all())

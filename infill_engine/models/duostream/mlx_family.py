@@ -41,7 +41,7 @@ class MlxFamily(DuostreamFamily):
     ) -> None:
         super().__init__(network, vocabulary, MLX, project)
         self._mlx = MlxDuostream(network, dtype)
-        del self.network  # its weights are kept once
+        del self.network, self._write  # its weights are kept once
 
     def propose_lengths(self, context: Context, kind: HoleKind, limit: int) -> list[ProposedLength]:
         logits = _as_torch(self._mlx.length_logits(self._edges(context.state), KINDS.index(kind)))

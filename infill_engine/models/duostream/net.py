@@ -78,6 +78,7 @@ class DuostreamConfig:
 
 KeysValues = tuple[Tensor, Tensor]  # [B, H, T, hd] each, keys already rotated
 Tables = tuple[Tensor, Tensor]  # cosines and sines of some positions, ready to broadcast over [B, H, T, hd]
+Write = Callable[[Tensor, Tables, Sequence[KeysValues], int, Tensor], Tensor]  # see `Duostream.write`
 
 
 class Rotary(nn.Module):
@@ -111,14 +112,14 @@ class Joined:
 
     def __init__(self, owner: nn.Module, *names: str) -> None:
         self._owner, self._names = owner, names
-        self._joined: Callable[[Tensor], Tensor] | None = None
+        self.product: Callable[[Tensor], Tensor] | None = None  # once joined: their outputs side by side
         self._sizes: list[int] = []
 
     def __call__(self, x: Tensor) -> Sequence[Tensor]:
         """x [..., D] -> one output [..., D_i] for each linear map."""
-        if self._joined is None:
+        if self.product is None:
             return [linear(x) for linear in self._linears()]
-        parts: Sequence[Tensor] = self._joined(x).split(self._sizes, -1)
+        parts: Sequence[Tensor] = self.product(x).split(self._sizes, -1)
         return parts
 
     def join(self) -> None:
@@ -127,9 +128,9 @@ class Joined:
         self._sizes = [linear.out_features for linear in linears]
         rounded = [linear for linear in linears if isinstance(linear, Int8Linear)]
         if rounded:
-            self._joined = Int8Linear.joined(rounded)
+            self.product = Int8Linear.joined(rounded)
         else:
-            self._joined = partial(F.linear, weight=torch.cat([linear.weight.detach() for linear in linears]))
+            self.product = partial(F.linear, weight=torch.cat([linear.weight.detach() for linear in linears]))
         for name in self._names:
             delattr(self._owner, name)
 
@@ -314,6 +315,11 @@ class Duostream(nn.Module):
             if isinstance(module, FeedForward | Projection | ContextKV):
                 module.joined.join()
 
+    @property
+    def precision(self) -> str:
+        """What its matrices are multiplied in, such as `float32` or `int8`."""
+        return "int8" if isinstance(self.edges, Int8Linear) else str(self.smear.dtype).removeprefix("torch.")
+
     def embed(self, ids: Tensor, direction: Tensor) -> Tensor:
         """Stream embedding of ids [B, T] (in stream order), direction [B] -> [B, T, D].
 
@@ -341,6 +347,23 @@ class Duostream(nn.Module):
             x, keys_values = layer(x, tables, past[number] if past else None, visible)
             layers.append(keys_values)
         return self.encoder_norm(x), layers
+
+    def write(self, x: Tensor, tables: Tables, room: Sequence[KeysValues], at: int, hidden: Tensor) -> Tensor:
+        """Stream states [1, T, D], normed, of embedded tokens x that go on from what `room` holds before place `at`.
+
+        Their own keys and values are written into it from there on: [1, H, S, hd] for each layer. `hidden` is an
+        additive mask [1, 1, T, S], in which what has not been written yet is hidden, too.
+        """
+        here = slice(at, at + x.shape[1])
+        for module, (keys, values) in zip(self.encoder, room, strict=True):
+            layer = cast(EncoderLayer, module)
+            query, key, value = layer.projection(x)
+            keys[:, :, here] = rotate(key, tables)
+            values[:, :, here] = value
+            attended = F.scaled_dot_product_attention(rotate(query, tables), keys, values, attn_mask=hidden)
+            x = layer.feed_forward(x + layer.output(merge_heads(attended)))
+        states: Tensor = self.encoder_norm(x)
+        return states
 
     def streams(self, ids: Tensor) -> Streams:
         """Both streams over windows of ids [B, L]."""

@@ -1,6 +1,5 @@
 """Matrix products in int8: as near as they must be, and each token by itself."""
 
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -9,7 +8,7 @@ from torch.nn import functional as F  # noqa: N812
 
 from infill_engine.models.duostream import int8
 from infill_engine.models.duostream.family import DuostreamFamily
-from infill_engine.models.duostream.int8 import Int8Linear, quantise, settle
+from infill_engine.models.duostream.int8 import Int8Linear, quantise
 from infill_engine.models.load import load_family
 from infill_engine.settings import ModelSettings
 
@@ -36,41 +35,6 @@ def test_a_token_does_not_depend_on_those_beside_it() -> None:
 
 def test_nothing_but_zeros_is_zero() -> None:
     assert torch.equal(Int8Linear(*quantise(torch.zeros(8, 32)))(torch.zeros(3, 32)), torch.zeros(3, 8))
-
-
-def test_a_processor_that_overflows_is_not_trusted(monkeypatch: pytest.MonkeyPatch) -> None:
-    exact: Callable[..., torch.Tensor] = torch._int_mm
-    assert settle(torch.float32, [True])
-    monkeypatch.setattr(torch, "_int_mm", lambda a, b: exact(a, b).clamp(max=2**15 - 1))
-    assert not settle(torch.float32, [True])
-
-
-@pytest.mark.parametrize("fastest", [(1, False), (1, True), (2, False), (2, True)])
-def test_the_fastest_of_threads_and_precisions_is_taken(
-    fastest: tuple[int, bool], monkeypatch: pytest.MonkeyPatch, threads: None
-) -> None:
-    torch.set_num_threads(2)
-    monkeypatch.setattr(
-        int8,
-        "best_seconds",
-        lambda ways: {way: 1.0 if (torch.get_num_threads(), way) == fastest else 2.0 for way in ways},
-    )
-    assert (settle(torch.float32), torch.get_num_threads())[::-1] == fastest
-
-
-def test_a_number_of_threads_that_is_wanted_is_kept(monkeypatch: pytest.MonkeyPatch, threads: None) -> None:
-    monkeypatch.setenv("INFILL_THREADS", "2")
-    torch.set_num_threads(2)
-    settle(torch.float32)
-    assert torch.get_num_threads() == 2
-
-
-@pytest.fixture
-def threads() -> Iterator[None]:
-    """Puts the number of threads back."""
-    before = torch.get_num_threads()
-    yield
-    torch.set_num_threads(before)
 
 
 def test_the_shipped_model_reads_as_well() -> None:

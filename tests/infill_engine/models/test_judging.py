@@ -27,7 +27,8 @@ def asked(family: DuostreamFamily, prefix: str = PREFIX, suffix: str = SUFFIX) -
 def one_by_one(family: DuostreamFamily, prompt: Prompt, text: str, right: str) -> float:
     """The log-probability of a text and its end, each token asked for by itself."""
     ids = family.vocabulary.encode(text)
-    writer = StreamWriter(family.network, prompt.encoder, prompt.states[:, -1:], prompt.ids, 1, len(ids))
+    network, encoder = family.network, prompt.encoder
+    writer = StreamWriter(network, network.write, encoder, prompt.states[:, -1:], prompt.ids, 1, len(ids))
     following = [writer.first()[0], *(writer.after([ids[: n + 1]])[0] for n in range(len(ids)))]
     end = following[-1][torch.from_numpy(ends_at(family.vocabulary, right))].logsumexp(-1)
     return float(sum(logprobs[token] for logprobs, token in zip(following, ids, strict=False)) + end)

@@ -77,7 +77,7 @@ def test_lines_that_it_writes_itself_are_those_of_torch(
     ours: DuostreamFamily, theirs: DuostreamFamily, model_folder: Path
 ) -> None:
     one, other = (family.prompt(family.encode(PREFIX, SUFFIX), unhurried) for family in (ours, theirs))
-    expected = StreamWriter(theirs.network, other.encoder, other.states[:, -1:], other.ids, 2)
+    expected = StreamWriter(theirs.network, theirs.network.write, other.encoder, other.states[:, -1:], other.ids, 2)
     found = MlxWriter(MlxDuostream(load_network(model_folder), torch.float32), one)
     torch.testing.assert_close(found.first(), expected.first(), **CLOSE)
     rows: list[list[int]] = [[], []]

@@ -32,7 +32,7 @@ SECRET = "some of the user's code"
 class HeldEngine:
     """Every call is put on `calls` and ends when told to, or when it is cancelled."""
 
-    name, device, window = "held", "cpu", WindowSettings(70, 30)
+    name, device, window, pace = "held", "cpu", WindowSettings(70, 30), "slowly"
 
     def __init__(self) -> None:
         self.calls: queue.Queue[tuple[str, str]] = queue.Queue()
@@ -238,7 +238,7 @@ def test_while_loading_infills_are_answered_and_the_load_goes_on() -> None:
         assert bench.next_answer() == (number, Reason.LOADING)
     bench.warm("w")
     loaded.set()
-    assert bench.sent.get(timeout=WAIT) == Status(State.READY, "", 1.0, "held", "cpu", WindowSettings(70, 30))
+    assert bench.sent.get(timeout=WAIT) == Status(State.READY, "slowly", 1.0, "held", "cpu", WindowSettings(70, 30))
     assert engine.calls.get(timeout=WAIT) == ("warm", "w")
     bench.dispatch.close()
 
