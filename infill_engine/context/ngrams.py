@@ -6,7 +6,7 @@ doubt, p what k - 1 tokens say, and where even LEAST tokens were never seen, wha
 interpolation, doi 10.1109/18.87000, with a network at its bottom).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from math import exp, log
 
 import numpy as np
@@ -31,13 +31,14 @@ class Ngrams:
         order = np.argsort(pairs, kind="stable")
         self._sorted, self._seconds = pairs[order], order + 1
 
-    def logprob(self, context: Sequence[int], tokens: Ints, expected: float) -> float:
+    def logprob(self, context: Sequence[int], tokens: Set[int], expected: float) -> float:
         """The log-probability that one of `tokens` follows `context`, where a network gives them `expected`."""
         probability = exp(expected)
         for following in self._following(context):
-            doubt = self._doubt * len(np.unique(following))
-            seen = int(np.isin(following, tokens).sum())
-            probability = (seen + doubt * probability) / (len(following) + doubt)
+            found = following.tolist()  # mostly few
+            doubt = self._doubt * len(set(found))
+            seen = sum(token in tokens for token in found)
+            probability = (seen + doubt * probability) / (len(found) + doubt)
         return log(max(probability, FLOOR))
 
     def correct(self, context: Sequence[int], probabilities: NDArray[np.float32]) -> None:

@@ -60,7 +60,7 @@ CACHED_PROMPTS = 2
 CACHED_LINES = 4096  # and their tokens
 PART = 128  # tokens encoded at once: between two parts a deadline or the next keystroke can end the reading
 FORBIDDEN = -1e9
-# Shapes are rounded up to blocks: a CPU's matrix library compiles and keeps a kernel for every shape it meets, which
+# Shapes are rounded up to blocks where a matrix library compiles and keeps a kernel for every shape it meets, which
 # with every length as its own shape costs a gigabyte within minutes of typing, and time at every new one.
 KEY_BLOCK = 64
 SLOT_BLOCK = 16
@@ -84,13 +84,14 @@ class Stream:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """A stream as the decoder reads it: keys and values padded to whole blocks, and what hides the padding.
+    """A stream as the decoder reads it: its keys and values, perhaps padded to blocks, and what hides the padding.
 
-    `hidden` [1, 1, 1, P] is an additive mask; `edge` [1, 1, D] the state next to the hole; `length` counts real tokens.
+    `hidden` [1, 1, 1, P] is an additive mask, None where there is no padding; `edge` [1, 1, D] the state next to the
+    hole; `length` counts real tokens.
     """
 
     keys_values: tuple[KeysValues, ...]
-    hidden: Tensor
+    hidden: Tensor | None
     edge: Tensor
     length: int
 
@@ -137,6 +138,7 @@ class DuostreamFamily:
         narrow = narrow_encoder(network)
         self._write: Write = narrow.write if narrow else network.write
         self._few = FEW if narrow else 0  # tokens, at most, that are written rather than encoded
+        self._in_blocks = narrow is None  # kernels for float32 and int8 on a CPU serve every shape
         self.spec = Spec(
             "duostream", Corruption.MASK, network.config.vocab, MASK, EOS, MOST_SLOTS, precision=network.precision
         )
@@ -208,20 +210,19 @@ class DuostreamFamily:
     @torch.inference_mode()
     def denoise(self, context: Context, kind: HoleKind, canvas: Canvas, wanted: NDArray[np.int64]) -> Tensor:
         sides: Sides = context.state
-        padded = _padded(canvas)
+        padded = _padded(canvas) if self._in_blocks else canvas
         index = self._tensor(padded.index)
         rotary = self.network.rotary
         # Where nothing stands to the right, the frame is that of a suffix of one token: training had one to hide.
         suffix_end = max(sides.suffix.length, 1) - 1 + MAX_SLOTS
         frames = Frames(rotary(index), rotary(sides.prefix.length + index), rotary(suffix_end - index))
         kinds = torch.full((1, padded.slots), KINDS.index(kind), device=self.device)
-        edge = self._edge(sides).expand(1, padded.slots, -1)
-        x = self.network.canvas_input(self._tensor(padded.ids), self._tensor(padded.left), kinds, edge)
+        x = self.network.canvas_input(self._tensor(padded.ids), self._tensor(padded.left), kinds, self._edge(sides))
         row = self._tensor(padded.row)[0]
         apart = torch.where(row[:, None] == row, 0.0, FORBIDDEN).to(x.dtype)[None, None]
         visible = Visible(sides.prefix.hidden, sides.suffix.hidden, apart)
         states = self.network.decode(x, frames, sides.prefix.keys_values, sides.suffix.keys_values, visible)
-        chosen = np.pad(wanted, (0, -len(wanted) % SLOT_BLOCK), mode="edge")
+        chosen = np.pad(wanted, (0, -len(wanted) % SLOT_BLOCK if self._in_blocks else 0), mode="edge")
         return self.network.logits(states[0, self._tensor(chosen)[0]])[: len(wanted)].float()
 
     def _writer(self, prompt: Prompt, rows: int) -> Writer:
@@ -259,14 +260,20 @@ class DuostreamFamily:
     def _branched(self, prompt: Prompt, tree: Tree) -> NDArray[np.float32]:
         """Log-probabilities [1 + n, V] of what follows the prompt, and each token of a tree."""
         new = len(tree.tokens)
-        padding = _rounded_up(new) - new
+        last = prompt.states[0, -1:]
+        if not new:
+            return self._logprobs(last)
+        padding = self._padding(new)
         seen = np.pad(tree.seen(), (0, padding))
         histories = np.array([*tree.histories(last_two(prompt.ids), 3), *[[PAD] * 3] * padding])
         direction = torch.full((new + padding,), PREFIX, device=self.device)
         x = self.network.embed(self._tensor(histories)[0], direction)[:, -1].unsqueeze(0)
         positions = np.pad(len(prompt.ids) + tree.depths, (0, padding))
         states, _ = self._written(x, positions, seen, prompt.encoder)
-        states = torch.cat([prompt.states[0, -1:], states[0, :new]])
+        return self._logprobs(torch.cat([last, states[0, :new]]))
+
+    def _logprobs(self, states: Tensor) -> NDArray[np.float32]:
+        """Of every token [n, V], by stream states [n, D]."""
         return np.asarray(torch.log_softmax(self.network.logits(states).float(), -1).cpu())
 
     def _tokens_of(self, text: str) -> Ints:
@@ -315,7 +322,7 @@ class DuostreamFamily:
         States [1, n, D], behind which there may be some of padding, and the keys and values of all, `past` included.
         """
         new = len(ids) - start
-        padding = _rounded_up(new) - new
+        padding = self._padding(new)
         # The n-gram embedding looks two tokens back. Padding comes last, where a causal stream cannot see it.
         tail = self._tensor(np.pad(ids[max(0, start - 2) :], (0, padding)))
         x = self.network.embed(tail, torch.tensor([direction], device=self.device))[:, -(new + padding) :]
@@ -359,11 +366,21 @@ class DuostreamFamily:
     def _edge(self, sides: Sides) -> Tensor:
         return torch.cat([sides.prefix.edge, sides.suffix.edge], -1)
 
+    def _padding(self, tokens: int) -> int:
+        """How many more tokens a stream is extended by: few different numbers come of it, little above `tokens`."""
+        if not self._in_blocks:
+            return 0
+        block = 1 << (tokens - 1).bit_length() if tokens <= TOKEN_BLOCK else TOKEN_BLOCK
+        return -tokens % block
+
     def _side(self, stream: Stream) -> Side:
         length = stream.states.shape[1]
-        padding = -length % KEY_BLOCK if length else KEY_BLOCK
-        hidden = torch.zeros(1, 1, 1, length + padding, dtype=stream.states.dtype, device=self.device)
-        hidden[..., length:] = FORBIDDEN
+        shown = max(length, 1)  # a softmax over nothing has no sum
+        padding = shown - length + (-shown % KEY_BLOCK if self._in_blocks else 0)
+        hidden = None
+        if padding:
+            hidden = torch.zeros(1, 1, 1, length + padding, dtype=stream.states.dtype, device=self.device)
+            hidden[..., length:] = FORBIDDEN
         keys_values = tuple(
             (pad(key, (0, 0, 0, padding)), pad(value, (0, 0, 0, padding))) for key, value in stream.decoder
         )
@@ -391,11 +408,6 @@ def _padded(canvas: Canvas) -> Canvas:
         index=np.pad(canvas.index, (0, padding)),
         lengths=np.append(canvas.lengths, 1),
     )
-
-
-def _rounded_up(tokens: int) -> int:
-    """The number of tokens a stream is extended by: few different ones, and little more than asked for."""
-    return 1 << (tokens - 1).bit_length() if tokens <= TOKEN_BLOCK else -(-tokens // TOKEN_BLOCK) * TOKEN_BLOCK
 
 
 def _cut(stream: Stream, length: int) -> Stream:

@@ -4,7 +4,7 @@ All texts are read at once, as one tree of tokens: what several of them begin wi
 prompt and what it goes on from.
 """
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -71,14 +71,23 @@ def logprobs_of(
     """
     histories = [list(before[-LONGEST:]), *tree.histories(before[-LONGEST:], LONGEST)]
 
-    def follows(number: int, tokens: Ints) -> float:
-        expected = float(np.logaddexp.reduce(logprobs[1 + number, tokens]))
+    ending = frozenset(ends.tolist())
+    ended = np.logaddexp.reduce(logprobs[:, ends], 1)
+
+    def follows(number: int, tokens: Set[int], logprob: float) -> float:
+        expected = float(logprob)
         for counted in counts:
             expected = counted.logprob(histories[1 + number], tokens, expected)
         return expected
 
-    taken = [follows(parent, tree.tokens[n : n + 1]) for n, parent in enumerate(tree.parents)]
+    def ends_behind(number: int) -> float:
+        return follows(number, ending, ended[1 + number])
+
+    taken = [
+        follows(parent, {token}, logprobs[1 + parent, token])
+        for token, parent in zip(tree.tokens.tolist(), tree.parents, strict=True)
+    ]
     return [
-        sum(taken[number] for number in path) + (follows((ROOT, *path)[-1], ends) if len(path) < MOST_TOKENS else 0.0)
+        sum(taken[number] for number in path) + (ends_behind((ROOT, *path)[-1]) if len(path) < MOST_TOKENS else 0.0)
         for path in tree.paths
     ]

@@ -106,7 +106,7 @@ class MlxFamily(DuostreamFamily):
         states: Any = stream.states
         length = states.shape[1]
         edge: Any = states[:, -1:] if length else mx.zeros((1, 1, states.shape[-1]), self._mlx.dtype)
-        return Side(stream.decoder, edge, edge, length)  # nothing is padded, so nothing is to be hidden
+        return Side(stream.decoder, None, edge, length)  # nothing is padded
 
     def _no_stream(self) -> Stream:
         config = self._mlx.config

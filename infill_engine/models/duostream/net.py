@@ -379,7 +379,7 @@ class Duostream(nn.Module):
         return [cast(DecoderLayer, layer).context(states, tables) for layer in self.decoder]
 
     def canvas_input(self, ids: Tensor, slots_left: Tensor, kind: Tensor, edge: Tensor) -> Tensor:
-        """Embeds canvas ids, slots still to come and the hole's kind, all [B, M], and its edge states [B, M, 2D]."""
+        """Embeds canvas ids, slots still to come, the hole's kind, all [B, M], and its edge states [B, M or 1, 2D]."""
         embedded: Tensor = self.tokens(ids) + self.slots_left(slots_left) + self.kinds(kind) + self.edges(edge)
         return embedded
 

@@ -17,7 +17,7 @@ def tokens(*ids: int) -> np.ndarray:
 
 
 def probability(texts: list[list[int]], context: list[int], *wanted: int, expected: float = 0.1) -> float:
-    return exp(Ngrams([tokens(*text) for text in texts]).logprob(context, tokens(*wanted), log(expected)))
+    return exp(Ngrams([tokens(*text) for text in texts]).logprob(context, {*wanted}, log(expected)))
 
 
 @pytest.mark.parametrize("context", [[], [9], [1, 9], [9, 9, 9]])
@@ -58,7 +58,7 @@ IDS = st.lists(st.integers(0, 4), max_size=30)
 @given(texts=st.lists(IDS, min_size=1, max_size=3), context=IDS)
 def test_the_probabilities_of_all_tokens_stay_one(texts: list[list[int]], context: list[int]) -> None:
     counts = Ngrams([tokens(*text) for text in texts])
-    whole = sum(exp(counts.logprob(context, tokens(token), log(0.2))) for token in range(5))
+    whole = sum(exp(counts.logprob(context, {token}, log(0.2))) for token in range(5))
     assert whole == pytest.approx(1.0)
 
 
@@ -66,13 +66,13 @@ def test_the_probabilities_of_all_tokens_stay_one(texts: list[list[int]], contex
 def test_all_tokens_at_once_are_as_each_by_itself(texts: list[list[int]], context: list[int]) -> None:
     counts = Ngrams([tokens(*text) for text in texts], doubt=7.0)
     probabilities = np.full(5, 0.2, dtype=np.float32)
-    expected = [exp(counts.logprob(context, tokens(token), log(0.2))) for token in range(5)]
+    expected = [exp(counts.logprob(context, {token}, log(0.2))) for token in range(5)]
     counts.correct(context, probabilities)
     assert probabilities.tolist() == pytest.approx(expected, rel=1e-5)
 
 
 def test_the_more_it_is_doubted_the_less_it_says() -> None:
     believed, doubted = (
-        exp(Ngrams([tokens(1, 2, 3)], doubt).logprob([1, 2], tokens(3), EXPECTED)) for doubt in (DOUBT, 20.0)
+        exp(Ngrams([tokens(1, 2, 3)], doubt).logprob([1, 2], {3}, EXPECTED)) for doubt in (DOUBT, 20.0)
     )
     assert 0.1 < doubted < believed
