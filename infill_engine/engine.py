@@ -10,8 +10,6 @@ from functools import partial
 from time import monotonic
 from typing import Any
 
-import torch
-
 from infill_engine.answering import Answering, Guessed, since, unread_guess
 from infill_engine.deadline import CostModel, Deadline, Reading, Reserve
 from infill_engine.lines import first_line
@@ -94,11 +92,8 @@ class Engine:
 
     @property
     def pace(self) -> str:
-        """How a CPU computes, such as `int8, 1 thread`, where that was measured; empty elsewhere."""
-        precision, threads = self.family.spec.precision, torch.get_num_threads()
-        if not precision or self.device != "cpu":
-            return ""
-        return f"{precision}, {threads} thread" + "s" * (threads > 1)
+        """How it computes, where that was chosen for it."""
+        return self.family.spec.pace
 
     @property
     def window(self) -> WindowSettings:

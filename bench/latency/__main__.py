@@ -61,6 +61,7 @@ def run_server(options: argparse.Namespace, replays: dict[int, Replay]) -> tuple
             "initialize_ms": round(client.initialize(_settings(options)), 1),
             "ready_ms": round(client.until_ready(), 1),
         }
+        server["pace"] = client.pace
         server["memory_after_load"] = memory_mb(client.process.pid)
         samples: list[Sample] = []
         for lines, replay in replays.items():
@@ -139,15 +140,13 @@ def _settings(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _model_costs(options: argparse.Namespace, replay: Replay) -> dict[str, Any]:
-    from bench.threads import use_product_threads
     from infill_engine.engine import Engine
 
-    threads = use_product_threads()
     engine = Engine.load(options.model)
     windows = windows_of(Replay(replay.text, replay.keystrokes[:200]))
     return {
-        "threads": threads,
         "device": engine.device,
+        "pace_here": engine.pace,
         "encode": encode_costs(engine.family, replay),
         "step_ms": step_costs(engine.family, windows[-1]),
     }

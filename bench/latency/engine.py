@@ -18,7 +18,6 @@ from time import perf_counter
 from bench.latency.keystrokes import Keystroke, Replay, make_replay
 from bench.percentiles import spread
 from bench.sources import SourceFile, read_packages, standard_library
-from bench.threads import use_product_threads
 from infill_engine.deadline import Deadline
 from infill_engine.engine import Engine
 from infill_engine.errors import InfillError
@@ -56,13 +55,12 @@ def main() -> int:
     try:
         files = sources_of(options.source)
         replay = make_replay(files, options.lines, options.keystrokes, options.seed)
-        threads = use_product_threads()
         started = perf_counter()
         engine = Engine.load(options.model, device=options.device)
     except InfillError as fault:
         print(fault, file=sys.stderr)
         return 2
-    print(f"model {options.model} on {engine.device}, {threads} threads, loaded in {perf_counter() - started:.1f} s")
+    print(f"model {options.model} on {engine.device} ({engine.pace}), loaded in {perf_counter() - started:.1f} s")
     timings = list(replay_through(engine, replay, options.budget_ms, options.candidates))
     if options.out:
         options.out.parent.mkdir(parents=True, exist_ok=True)

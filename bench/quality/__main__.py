@@ -37,7 +37,6 @@ from bench.quality.systems import (
 )
 from bench.quality.twin import Twin
 from bench.sources import read_packages
-from bench.threads import use_product_threads
 from infill_engine.errors import InfillError, InputError
 from infill_engine.models.duostream.pace import settle
 from infill_engine.models.duostream.vocabulary import BytesVocabulary
@@ -86,7 +85,6 @@ def systems_of(options: argparse.Namespace) -> tuple[dict[str, System], WatchedE
     unknown = set(options.systems) - set(SYSTEMS)
     if unknown:
         raise InputError(f"unknown systems {', '.join(sorted(unknown))}; there are {', '.join(SYSTEMS)}")
-    use_product_threads()
     engine = WatchedEngine.load(options.model, device=options.device)
     assert isinstance(engine, WatchedEngine)  # `load` makes one of the class it is called on
     slots = fixed_slots(options.lengths, engine.family.spec.max_slots)

@@ -20,7 +20,6 @@ import transformers
 from bench.json_lines import write_lines
 from bench.steps.measure import COMPILED, EAGER, TINY, Result, Sizes, measured
 from bench.steps.networks import Made, diffusion_gemma_like, dream_like
-from bench.threads import use_product_threads
 from infill_engine.errors import InfillError, InputError, ModelTooLargeError
 from infill_engine.models.load import choose_device, fastest_dtype
 from infill_engine.models.memory import give_back
@@ -46,7 +45,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except InfillError as fault:
         print(fault, file=sys.stderr)
         return 2
-    use_product_threads()
     sizes = TINY if options.tiny else replace(Sizes(), runs=options.runs)
     results = []
     for result in figures(options.models, device, sizes, tiny=options.tiny):

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int64]
 
 LEAST, LONGEST = 2, 8  # tokens to the left that have to be the same; places are looked up by the least
-DOUBT = 3.0  # in the counts of a file: how many different ways on count as one that was not seen
+DOUBT = 5.0  # in the counts of a file: how many different ways on count as one that was not seen
 SEPARATOR = -1  # between two texts
 BASE = 1 << 32  # of a number that stands for two tokens
 FLOOR = 1e-12  # of a probability

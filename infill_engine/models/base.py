@@ -53,7 +53,7 @@ class Spec:
     because the model reads on behind it. Logits are divided by a temperature that goes from the first to the second of
     `temperatures` while a canvas is denoised. A slot that comes out as `delete_id` vanishes, one that comes out as
     `expand_id` becomes two open ones: between two steps such rows change their length. `window` is the text around a
-    hole that the model has a use for, and `precision` names the numbers it computes with, where that was chosen for it.
+    hole that the model has a use for. `pace` tells how it computes, such as `int8, 1 thread`, where that was chosen.
     """
 
     name: str
@@ -69,7 +69,7 @@ class Spec:
     expand_id: int | None = None
     delete_id: int | None = None
     window: WindowSettings = USUAL_WINDOW
-    precision: str = ""
+    pace: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,6 +47,7 @@ from infill_engine.models.duostream.net import (
     Write,
     rotate,
 )
+from infill_engine.models.duostream.pace import pace_of
 from infill_engine.models.duostream.vocabulary import BytesVocabulary
 from infill_engine.types import HoleKind
 
@@ -139,9 +140,8 @@ class DuostreamFamily:
         self._write: Write = narrow.write if narrow else network.write
         self._few = FEW if narrow else 0  # tokens, at most, that are written rather than encoded
         self._in_blocks = narrow is None  # kernels for float32 and int8 on a CPU serve every shape
-        self.spec = Spec(
-            "duostream", Corruption.MASK, network.config.vocab, MASK, EOS, MOST_SLOTS, precision=network.precision
-        )
+        pace = pace_of(network.precision) if device == "cpu" else ""
+        self.spec = Spec("duostream", Corruption.MASK, network.config.vocab, MASK, EOS, MOST_SLOTS, pace=pace)
         self._caches = {direction: StreamCache[Stream](CACHED_STREAMS) for direction in (PREFIX, SUFFIX)}
         self._prompts: LRUCache[tuple[int, tuple[int, ...]], Prompt] = LRUCache(CACHED_PROMPTS)
         self._asides: LRUCache[tuple[int, ...], list[KeysValues]] = LRUCache(CACHED_PROMPTS)

@@ -37,6 +37,12 @@ def settle(dtype: torch.dtype, kinds: Sequence[bool] = (False, True)) -> bool:
     return pace.in_int8
 
 
+def pace_of(precision: str) -> str:
+    """In words, with the threads that torch uses now."""
+    threads = torch.get_num_threads()
+    return f"{precision}, {threads} thread" + "s" * (threads > 1)
+
+
 def _layer(dtype: torch.dtype, *, in_int8: bool) -> EncoderLayer:
     """One of the default's, with weights that mean nothing."""
     layer = EncoderLayer(DuostreamConfig()).requires_grad_(requires_grad=False)
