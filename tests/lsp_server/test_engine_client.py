@@ -22,7 +22,7 @@ from infill_engine.types import Answer, Candidate
 from infill_engine.worker.__main__ import serve
 
 class Counting:
-    name, device, window = "counting", "cpu", USUAL_WINDOW
+    name, device, window, pace = "counting", "cpu", USUAL_WINDOW, ""
     calls = 0
     def answer(self, request, deadline, watch):
         self.calls += 1

@@ -65,7 +65,7 @@ from infill_engine.types import Answer, Candidate
 from infill_engine.worker.__main__ import serve
 
 class Stuck:
-    name, device, window = "stuck", "cpu", USUAL_WINDOW
+    name, device, window, pace = "stuck", "cpu", USUAL_WINDOW, ""
     def answer(self, request, deadline, watch):
         if request.prefix == "hang":
             time.sleep(1000)
