@@ -11,27 +11,29 @@ from time import monotonic
 from typing import Any
 
 from infill_engine.answering import Answering, Guessed, since, unread_guess
+from infill_engine.context.surroundings import CountedSurroundings
 from infill_engine.deadline import CostModel, Deadline, Reading, Reserve
 from infill_engine.lines import first_line
-from infill_engine.models.base import Context, ContextUnread, Continuation, ModelFamily, ReadsOn
+from infill_engine.models.base import Context, ContextUnread, Continuation, ModelFamily, ReadsOn, unhurried
 from infill_engine.models.compiled import compile_steps
 from infill_engine.models.load import folder_of, load_family
 from infill_engine.models.memory import give_back, is_out_of_memory
 from infill_engine.rank import Calibration
 from infill_engine.sampler.denoise import Step, denoise
-from infill_engine.sampler.guesses import guesses_of, originals_of
-from infill_engine.sampler.plan import affordable, canvas_of, plan_rows
+from infill_engine.sampler.guesses import guesses_of, originals_of, unread_own
+from infill_engine.sampler.plan import WORTHWHILE_STEPS, affordable, canvas_of, plan_rows
 from infill_engine.sampler.rules import rules_for
 from infill_engine.settings import EngineSettings, WindowSettings
-from infill_engine.types import Answer, Candidate, Draft, Guess, Hole, InfillRequest, Source
+from infill_engine.types import Answer, Candidate, Draft, Guess, Hole, InfillRequest, Source, Surroundings
 
 Progress = Callable[[str, float], None]  # what is being done, and the share of it that is done
 Watch = Callable[[ModelFamily, Step], None]
 
 WARM_UP_ROUNDS = 4
-OWN_DRAFTS = 4  # texts that the family writes itself before the canvas is laid out
+OWN_DRAFTS = 6  # texts that the family writes itself before the canvas is laid out
 USUAL_TOKENS = 8  # of such a line; where there is no time for so many, none is begun
-LOOKS = 2  # steps that must still be possible afterwards
+LOOKS = 1  # steps that must still be possible afterwards
+STEPS_BESIDE_OWN = 2  # where there are such drafts, further steps change nothing for the better
 # Rows and slots of each at most, one after another, as memory runs out; then the default model.
 THRIFT = ((64, 512), (2, 16), (1, 8))
 DEFAULT = "default"
@@ -59,6 +61,7 @@ class Engine:
         self._thrift = 0
         self._trouble = ""  # of which the next answer tells
         self._costs = _Costs()
+        self._surroundings = CountedSurroundings(family.vocabulary.encode)
         self._reserve = Reserve(self.settings.sampler.reserve_ms)
         self._answering = Answering(calibration, self.settings.cached_answers, self._reserve)
 
@@ -111,14 +114,19 @@ class Engine:
     def warm(self, request: InfillRequest, deadline: Deadline) -> None:
         """Encodes the request's two sides, so that a later request nearby finds them cached; as far as time allows.
 
-        And what its prompt would show, where the family has one.
+        And what its prompt would show, where the family has one, and the words that texts are judged by.
         """
         with suppress(ContextUnread), self._stepping_down():
-            context, _ = self._encode(request, deadline)
+            context, partial_word = self._encode(request, deadline)
             if isinstance(self.family, ReadsOn):
                 reading = Reading(deadline, self._costs.reading, self._reserve.predict_ms())
-                self.family.prompt(context, reading.go_on)
+                prompt = self.family.prompt(context, reading.go_on)
                 reading.pause()
+                self.family.judge(prompt, partial_word, _around(request, partial_word), (), unhurried)
+
+    def surround(self, surroundings: Surroundings) -> Iterator[None]:
+        """Counts the text around a document, of use to requests that name it; yields after every 2 ms or so."""
+        return self._surroundings.count(surroundings)
 
     def _guess(
         self, watch: Watch | None, request: InfillRequest, hole: Hole, drafts: tuple[Draft, ...], deadline: Deadline
@@ -167,6 +175,7 @@ class Engine:
         self.family = load_family(DEFAULT, "cpu")
         self.name, self.device, self._thrift = DEFAULT, self.family.device, 0
         self._costs = _Costs()
+        self._surroundings = CountedSurroundings(self.family.vocabulary.encode)
         self._answering = Answering(_calibration_of(DEFAULT), self.settings.cached_answers, self._reserve)
 
     def _guess_once(
@@ -203,15 +212,18 @@ class Engine:
         deadline: Deadline,
         watch: Watch | None,
     ) -> list[Guess] | None:
-        """The guesses of the canvas, or None when not even one step could be afforded and nothing was retrieved."""
+        """All guesses, or None when not even one step could be afforded and nothing was retrieved or written."""
         settings = replace(self.settings.sampler, reserve_ms=self._reserve.predict_ms())
         aimed = deadline.sooner(settings.aim)
         lengths = self.family.propose_lengths(context, hole.kind, request.candidates)
         prompt, written = self._written(context, partial_word, request, hole, aimed)
+        if written:
+            settings = replace(settings, max_steps=min(settings.max_steps, STEPS_BESIDE_OWN))
         most_rows, most_slots = THRIFT[self._thrift]
         rows = plan_rows(self.family, lengths, drafts, written, partial_word, request.candidates, most_slots)
         rows = rows[:most_rows]
-        rows = affordable(self.family, context, rows, self._costs.step, aimed.remaining_ms() - settings.reserve_ms)
+        time_ms = aimed.remaining_ms() - settings.reserve_ms
+        rows = affordable(self.family, context, rows, self._costs.step, time_ms, LOOKS if written else WORTHWHILE_STEPS)
         if not rows:
             return []
         canvas = canvas_of(rows, self.family.spec.mask_id)
@@ -220,16 +232,18 @@ class Engine:
         for step in denoise(self.family, context, hole.kind, canvas, rows, rules, settings, aimed, self._costs.step):
             if watch is not None:
                 watch(self.family, step)
-        if step is None:
-            return [unread_guess(draft) for draft in drafts] or None
-        originals = originals_of(self.family, step, rows, partial_word)
-        read = {original.text for original in originals if original.source is Source.RETRIEVAL}
+        read = [] if step is None else originals_of(self.family, step, rows, partial_word)
+        copies = {guess.text for guess in read if guess.source is Source.RETRIEVAL}
+        own = {guess.text for guess in read if guess.source is Source.MODEL}
         guesses = [
-            *guesses_of(self.family, step, rows, partial_word, settings),
-            *originals,
-            *(unread_guess(draft) for draft in drafts if draft.text not in read),
+            *([] if step is None else guesses_of(self.family, step, rows, partial_word, settings)),
+            *read,
+            *(unread_guess(draft) for draft in drafts if draft.text not in copies),
+            *(guess for guess in unread_own(self.family, written, partial_word) if guess.text not in own),
         ]
-        return guesses if prompt is None else self._judged(guesses, prompt, partial_word, request, deadline)
+        if prompt is not None:
+            guesses = self._judged(guesses, prompt, partial_word, request, deadline)
+        return guesses or (None if step is None else [])
 
     def _written(
         self, context: Context, partial_word: str, request: InfillRequest, hole: Hole, deadline: Deadline
@@ -253,7 +267,7 @@ class Engine:
         reading.pause()
         writing = Reading(deadline, self._costs.writing, afterwards)
         right = first_line(request.suffix)
-        written = self.family.read_on(prompt, partial_word, right, min(OWN_DRAFTS, request.candidates), writing.go_on)
+        written = self.family.read_on(prompt, partial_word, right, OWN_DRAFTS, writing.go_on)
         writing.pause()
         return prompt, written
 
@@ -263,11 +277,11 @@ class Engine:
         """The guesses, each with the likelihood of its text, where there is still time to ask for it."""
         assert isinstance(self.family, ReadsOn)
         texts = list(dict.fromkeys(guess.text for guess in guesses if not guess.partial))
-        left, right = request.beyond
-        left += request.prefix[: len(request.prefix) - len(partial_word)]
+        project = self._surroundings.get(request.surroundings)
         reading = Reading(deadline, self._costs.reading, self._reserve.predict_ms())
+        around = _around(request, partial_word)
         try:
-            found = self.family.judge(prompt, partial_word, (left, request.suffix + right), texts, reading.go_on)
+            found = self.family.judge(prompt, partial_word, around, texts, reading.go_on, project)
         except ContextUnread:
             return guesses
         reading.pause()
@@ -283,6 +297,12 @@ class Engine:
             before = "".join(f"value_{line} = compute({line}, {number})\n" for line in range(30))
             request = InfillRequest(f"{before}result = ", f"\n{before[:400]}")
             self._answering.fresh(request, Deadline.after_ms(5_000), partial(self._guess_thriftily, None))
+
+
+def _around(request: InfillRequest, partial_word: str) -> tuple[str, str]:
+    """All the text left of the cursor's word and right of the hole that the request has."""
+    left, right = request.beyond
+    return left + request.prefix[: len(request.prefix) - len(partial_word)], request.suffix + right
 
 
 def _calibration_of(name: str) -> Calibration:

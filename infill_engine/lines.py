@@ -1,9 +1,11 @@
 """Lines as LSP counts them: ended by LF, CRLF or a lone CR and by nothing else (no form feed, no U+2028)."""
 
 import re
+from collections.abc import Iterator
 
 LINE_END = re.compile(r"\r\n|\n|\r")
 _INDENT = re.compile(r"[^\S\r\n]*")
+_BREAKS = re.compile(r"(?<!\n)(?=\n)")
 
 
 def split(text: str) -> list[str]:
@@ -40,3 +42,21 @@ def line_end_of(*texts: str) -> str:
         if end is not None:
             return end.group()
     return "\n"
+
+
+def with_breaks_first(text: str) -> list[str]:
+    """The lines of a text with LF line ends, each with the line breaks before it, as tokenisers join them."""
+    return _BREAKS.split(text)
+
+
+def in_pieces(text: str, chars: int) -> Iterator[str]:
+    """A text in pieces of less than twice so many characters, cut as `with_breaks_first` does wherever lines allow."""
+    piece = ""
+    for line in with_breaks_first(text):
+        for start in range(0, len(line), chars):
+            piece += line[start : start + chars]
+            if len(piece) >= chars:
+                yield piece
+                piece = ""
+    if piece:
+        yield piece

@@ -7,10 +7,14 @@ CHARACTERS = 13  # of four tokens of code, about
 
 @dataclass(frozen=True, slots=True)
 class WindowSettings:
-    """How much text around the cursor a request carries, in characters."""
+    """How much text around the cursor a request carries, in characters.
+
+    `surroundings`: whether the text of the project's other files is wanted besides, apart from requests.
+    """
 
     prefix_chars: int = 1100
     suffix_chars: int = 450
+    surroundings: bool = False
 
 
 USUAL_WINDOW = WindowSettings()

@@ -5,6 +5,7 @@ Offsets are in characters (Unicode code points) unless a name says otherwise; ti
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from hashlib import blake2b
 
 
 class HoleKind(StrEnum):
@@ -71,12 +72,26 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
+class Surroundings:
+    """The text of a project's files around a document, nearest first. The same text has the same name."""
+
+    text: str = ""
+    name: str = ""
+
+    @classmethod
+    def of(cls, text: str) -> "Surroundings":
+        """A text with its name."""
+        return cls(text, blake2b(text.encode(errors="replace"), digest_size=8).hexdigest() if text else "")
+
+
+@dataclass(frozen=True, slots=True)
 class InfillRequest:
     """One hole with what stands on both sides of it.
 
     `prefix` ends at the cursor and `suffix` begins there; both are windows, cut to what the model is to see.
     `language` is an LSP language identifier. A `hole` or `drafts` of None means: let the engine work them out
     from the two windows. Equal requests have equal answers, so the request itself is the cache key.
+    `surroundings` names the `Surroundings` of the document, "" if there are none.
     `beyond` is more of the text left of the prefix and right of the suffix, in which words are counted and nothing is
     read; it is not part of what makes requests equal.
     """
@@ -87,6 +102,7 @@ class InfillRequest:
     hole: Hole | None = None
     drafts: tuple[Draft, ...] | None = None
     candidates: int = 4
+    surroundings: str = ""
     beyond: tuple[str, str] = field(default=("", ""), compare=False)
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import infill_engine
 from infill_engine.errors import WorkerError
-from infill_engine.types import Answer, InfillRequest, Reason
+from infill_engine.types import Answer, InfillRequest, Reason, Surroundings
 from infill_engine.worker.protocol import (
     Alive,
     Answered,
@@ -30,6 +30,7 @@ from infill_engine.worker.protocol import (
     Sketch,
     State,
     Status,
+    Surround,
     Warm,
     Watch,
     decode,
@@ -155,6 +156,11 @@ class EngineClient:
     def warm(self, document: str, request: InfillRequest) -> None:
         """Have the worker read a context ahead of time. Allowed while the model is loading."""
         self._send(Warm(document, request))
+
+    def surround(self, surroundings: Surroundings) -> None:
+        """Have the worker count a text that requests will name, if it has a use for it; again for every new worker."""
+        if surroundings.text and self.status.state is State.READY and self.status.window.surroundings:
+            self._send(Surround(surroundings))
 
     async def _stop(self) -> None:
         task, self._supervision = self._supervision, None

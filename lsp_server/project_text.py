@@ -17,6 +17,7 @@ from cachetools import LRUCache
 from infill_engine.context.analogies import outline_of_other
 from infill_engine.errors import InputError
 from infill_engine.syntax import language_of
+from infill_engine.types import Surroundings
 from lsp_server.excludes import is_excluded, path_of
 from lsp_server.project_files import MOST_LISTED, listed, read_source
 
@@ -26,10 +27,10 @@ DOCUMENTS = 6  # whose surroundings are remembered
 
 
 @dataclass(slots=True)
-class _Surroundings:
-    """`text` is empty while it is being read for the first time."""
+class _Read:
+    """What was read, which is nothing while it is for the first time, and when that was begun or done."""
 
-    text: str
+    surroundings: Surroundings
     since: float
 
 
@@ -38,13 +39,13 @@ class ProjectText:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._known: LRUCache[str, _Surroundings] = LRUCache(DOCUMENTS)
+        self._known: LRUCache[str, _Read] = LRUCache(DOCUMENTS)
         self._one_at_a_time = asyncio.Lock()  # an editor may open a window full of documents at once
 
-    def near(self, uri: str) -> str:
-        """The text of the files around a document, nearest first; empty if it was not read yet."""
+    def near(self, uri: str) -> Surroundings:
+        """The files around a document; without text if they were not read yet."""
         known = self._known.get(uri)
-        return "" if known is None else known.text
+        return Surroundings() if known is None else known.surroundings
 
     def is_due(self, uri: str) -> bool:
         """Whether `read` is to be called."""
@@ -54,18 +55,18 @@ class ProjectText:
     async def read(self, uri: str, language: str, roots: Iterable[str], excludes: tuple[str, ...]) -> None:
         """Read what is around a document. One that lies in no folder of the workspace has no surroundings."""
         before = self.near(uri)
-        self._known[uri] = _Surroundings(before, self._clock())
+        self._known[uri] = _Read(before, self._clock())
         path = _local(path_of(uri))
         root = next((folder for folder in map(_local, roots) if path.is_relative_to(folder)), None)
         if root is not None:
             async with self._one_at_a_time:
-                text = await asyncio.to_thread(read_around, path, language, root, excludes)
-                await asyncio.to_thread(outline_of_other, text)  # what a search needs of it, kept
-            self._known[uri] = _Surroundings(text, self._clock())
+                found = await asyncio.to_thread(read_around, path, language, root, excludes)
+                await asyncio.to_thread(outline_of_other, found.text)  # what a search needs of it, kept
+            self._known[uri] = _Read(found, self._clock())
 
 
-def read_around(document: Path, language: str, root: Path, excludes: tuple[str, ...]) -> str:
-    """The files of `language` under `root` that lie nearest to `document`, as one text; without that file itself.
+def read_around(document: Path, language: str, root: Path, excludes: tuple[str, ...]) -> Surroundings:
+    """The files of `language` under `root` that lie nearest to `document`; without that file itself.
 
     Folders that cannot be read have no text.
     """
@@ -74,10 +75,10 @@ def read_around(document: Path, language: str, root: Path, excludes: tuple[str, 
     try:
         paths = [path for path, _ in zip(listed(root, skipped), range(MOST_LISTED), strict=False)]
     except InputError:
-        return ""
+        return Surroundings()
     near = nearest_first(own, (path for path in paths if path != own and language_of(path.name) == language))
     allowed = (root / path for path in near if not is_excluded((root / path).as_uri(), excludes, (str(root),)))
-    return joined(text for path in allowed if (text := read_source(path, skipped)) is not None)
+    return Surroundings.of(joined(text for path in allowed if (text := read_source(path, skipped)) is not None))
 
 
 def nearest_first(own: PurePosixPath, others: Iterable[PurePosixPath]) -> list[PurePosixPath]:

@@ -6,7 +6,7 @@ from infill_engine.canvas.hole import hole_at
 from infill_engine.context.drafts import find_drafts
 from infill_engine.context.window import window_at
 from infill_engine.settings import USUAL_WINDOW, WindowSettings
-from infill_engine.types import InfillRequest
+from infill_engine.types import InfillRequest, Surroundings
 from lsp_server.convert import Place
 from lsp_server.documents import Snapshot
 from lsp_server.settings import ServerSettings
@@ -16,6 +16,7 @@ AFTER_CHARS = 50_000
 OTHER_CHARS = 40_000  # of each other open file
 OTHER_FILES = 4
 BEYOND_CHARS = 20_000  # of this file on either side, sent to the engine to count words in
+NO_SURROUNDINGS = Surroundings()
 LINES_AT_ONCE = 512  # joined, until there are enough characters
 
 
@@ -24,7 +25,7 @@ def build_request(
     place: Place,
     settings: ServerSettings,
     others: Iterable[Snapshot] = (),
-    project: str = "",
+    project: Surroundings = NO_SURROUNDINGS,
     window: WindowSettings = USUAL_WINDOW,
 ) -> InfillRequest:
     """The request for the hole at `place`. `others` are open documents, nearest first; those of its language count.
@@ -37,26 +38,35 @@ def build_request(
     prefix, suffix = window_at(lines, row, column, window)
     tree, byte_offset = snapshot.syntax.at(lines, place) or (None, None)
     hole = hole_at(prefix, suffix, snapshot.language, tree, byte_offset)
-    sources = list(_sources(snapshot, place, others, project))
-    drafts = find_drafts(prefix, suffix, sources, hole)
-    before, after = sources[:2]
-    beyond = before[: len(before) - len(prefix)][-BEYOND_CHARS:], after[len(suffix) :][:BEYOND_CHARS]
-    return InfillRequest(prefix, suffix, snapshot.language, hole, drafts, settings.candidates, beyond)
+    before, after = _sides(lines, place)
+    drafts = find_drafts(prefix, suffix, [before, after, *_other_files(snapshot, others), project.text], hole)
+    beyond = _beyond(before, after, prefix, suffix)
+    return InfillRequest(prefix, suffix, snapshot.language, hole, drafts, settings.candidates, project.name, beyond)
 
 
 def build_context(snapshot: Snapshot, place: Place, window: WindowSettings = USUAL_WINDOW) -> InfillRequest:
     """What the engine needs to read the text around `place` ahead of time; the hole does not matter yet."""
-    return InfillRequest(*window_at(snapshot.lines, *place, window), snapshot.language)
-
-
-def _sources(snapshot: Snapshot, place: Place, others: Iterable[Snapshot], project: str) -> Iterator[str]:
     lines, (row, column) = snapshot.lines, place
-    yield _up_to(lines, row, lines[row][:column])
-    yield _from(lines, row + 1, lines[row][column:], AFTER_CHARS)
+    prefix, suffix = window_at(lines, row, column, window)
+    beyond = _beyond(*_sides(lines, place), prefix, suffix)
+    return InfillRequest(prefix, suffix, snapshot.language, beyond=beyond)
+
+
+def _beyond(before: str, after: str, prefix: str, suffix: str) -> tuple[str, str]:
+    """What stands on both sides of the cursor outside of the windows, as much as is sent."""
+    return before[: len(before) - len(prefix)][-BEYOND_CHARS:], after[len(suffix) :][:BEYOND_CHARS]
+
+
+def _sides(lines: tuple[str, ...], place: Place) -> tuple[str, str]:
+    """What stands left and right of the cursor, as much as is searched."""
+    row, column = place
+    return _up_to(lines, row, lines[row][:column]), _from(lines, row + 1, lines[row][column:], AFTER_CHARS)
+
+
+def _other_files(snapshot: Snapshot, others: Iterable[Snapshot]) -> Iterator[str]:
     near = (other for other in others if other.language == snapshot.language and other.uri != snapshot.uri)
     for other, _ in zip(near, range(OTHER_FILES), strict=False):
         yield _from(other.lines, 0, "", OTHER_CHARS)
-    yield project
 
 
 def _up_to(lines: tuple[str, ...], row: int, left: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from infill_engine.errors import InputError
 from infill_engine.remote.address import disclosure, is_remote, read_address
 from infill_engine.settings import WindowSettings
-from infill_engine.types import Reason
+from infill_engine.types import Reason, Surroundings
 from infill_engine.worker.protocol import State, Status
 from lsp_server import adapted
 from lsp_server.acceptance import Acceptance
@@ -101,14 +101,13 @@ class Session:
         """The open documents whose text may be shown in another one, the most recently changed first."""
         return [other for other in self.documents.snapshots() if self.refusal(other, invoked=True) is None]
 
-    def project_near(self, snapshot: Snapshot) -> str:
+    def project_near(self, snapshot: Snapshot) -> Surroundings:
         """Text of files around a document that need not be open. What is old is read again, for later."""
         if not self.settings.search_project:
-            return ""
-        uri = snapshot.uri
-        if self.project.is_due(uri):
-            self.in_background(self.project.read(uri, snapshot.language, self.roots, self.settings.excludes))
-        return self.project.near(uri)
+            return Surroundings()
+        if self.project.is_due(snapshot.uri):
+            self.in_background(self._read_project(snapshot))
+        return self.project.near(snapshot.uri)
 
     def read_ahead(self, snapshot: Snapshot) -> None:
         """Pay for a document's first parse when it is opened, not at the first keystroke; then have the engine read."""
@@ -168,6 +167,10 @@ class Session:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
+    async def _read_project(self, snapshot: Snapshot) -> None:
+        await self.project.read(snapshot.uri, snapshot.language, self.roots, self.settings.excludes)
+        self.engine.surround(self.project.near(snapshot.uri))
+
     def _speculate(self, snapshot: Snapshot, due: float) -> None:
         self._timer = None
         if self.documents.get(snapshot.uri) is not snapshot:
@@ -198,6 +201,9 @@ class Session:
         if status.state is State.READY and not self.engine.deaths:  # the text may be what killed the last one
             for snapshot in self.documents.snapshots()[:1]:
                 self.warm(snapshot)
+        if status.state is State.READY:
+            for snapshot in self.documents.snapshots():
+                self.engine.surround(self.project.near(snapshot.uri))
 
 
 _ALWAYS_THERE = (EngineChoice().model, EngineChoice().device)

@@ -87,9 +87,9 @@ def draw_tasks(files: Sequence[SourceFile], per_kind: int, seed: int, *, with_pr
         read = [_read(file) for file in files if file.package == package]
         usable = [file for file in read if file.code_rows]
         share = per_kind // len(packages) + (number < per_kind % len(packages))
-        for kind in KINDS:
-            if usable:
-                tasks += _drawn(usable, kind, share, rng, with_project=with_project)
+        if usable:
+            drawn = [task for kind in KINDS for task in _drawn(usable, kind, share, rng, with_project=with_project)]
+            tasks += sorted(drawn, key=lambda task: task.id)  # by file, so that what is around it is counted once
     if not tasks:
         raise InputError("the sources hold no code to make holes in; give a folder of Python packages")
     return tasks

@@ -3,6 +3,7 @@
 Every system sees the request that the product builds for the hole, and every text goes through the product's cleaning.
 """
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from time import perf_counter
@@ -21,7 +22,7 @@ from infill_engine.engine import Engine
 from infill_engine.models.base import Vocabulary
 from infill_engine.postprocess import clean
 from infill_engine.rank import evidence
-from infill_engine.types import Guess, Hole, InfillRequest
+from infill_engine.types import Guess, Hole, InfillRequest, Surroundings
 from lsp_server.documents import Documents
 from lsp_server.request import build_request
 from lsp_server.settings import ServerSettings
@@ -36,6 +37,7 @@ class Question:
     task: Task
     request: InfillRequest
     hole: Hole
+    surroundings: Surroundings
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +75,10 @@ class WatchedEngine(Engine):
 def ask(task: Task, candidates: int) -> Question:
     """The request exactly as the server builds it, for the task's document in its project."""
     snapshot = Documents().open("file:///bench/hole.py", task.language, task.text)
-    place = (task.row, task.column)
-    request = build_request(snapshot, place, ServerSettings(candidates=candidates), project=task.project)
+    place, project = (task.row, task.column), Surroundings.of(task.project)
+    request = build_request(snapshot, place, ServerSettings(candidates=candidates), project=project)
     assert request.hole is not None
-    return Question(task, request, request.hole)
+    return Question(task, request, request.hole, project)
 
 
 def nothing(_question: Question) -> Reply:
@@ -144,8 +146,9 @@ class TwinSystem:
 class EngineSystem:
     """The product; without drafts it is the model alone.
 
-    Before the clock starts the text up to the cursor's line is encoded, as it is in an editor when its user arrives
-    there by typing; `cold` leaves that out. `before` is told the question first (the true length needs that).
+    Before the clock starts the project's other files are counted and the text up to the cursor's line is encoded, as in
+    an editor when its user arrives there by typing; `cold` leaves the latter out. `before` is told the question first
+    (the true length needs that).
     """
 
     engine: WatchedEngine
@@ -155,7 +158,11 @@ class EngineSystem:
     before: Callable[[Question], None] = lambda _question: None
 
     def __call__(self, question: Question) -> Reply:
-        request = question.request if self.with_drafts else replace(question.request, drafts=(), beyond=("", ""))
+        request = question.request
+        if self.with_drafts:
+            deque(self.engine.surround(question.surroundings), maxlen=0)
+        else:
+            request = replace(request, drafts=(), surroundings="", beyond=("", ""))
         self.before(question)
         self.engine.forget()
         if not self.cold:

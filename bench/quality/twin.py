@@ -20,7 +20,7 @@ from torch import Tensor
 from bench.quality.decode import Generated, generate, most_tokens
 from infill_engine.deadline import Deadline
 from infill_engine.models.duostream.continuation import StreamWriter
-from infill_engine.models.duostream.narrow import narrow_encoder
+from infill_engine.models.duostream.narrow import fastest_write
 from infill_engine.models.duostream.net import EOS, MASK, PAD, PREFIX, Duostream, KeysValues, Write
 from infill_engine.models.duostream.vocabulary import BytesVocabulary
 from infill_engine.models.duostream.weights import load_network
@@ -59,8 +59,7 @@ class Twin:
         """Loads what `train_twin` wrote. Raises ModelDamagedError."""
         network = load_network(folder, dtype, in_int8=in_int8)
         network.join()
-        narrow = narrow_encoder(network)
-        return cls(network, BytesVocabulary(folder / "tokenizer.json"), narrow.write if narrow else network.write)
+        return cls(network, BytesVocabulary(folder / "tokenizer.json"), fastest_write(network))
 
     @torch.inference_mode()
     def texts(

@@ -26,10 +26,10 @@ class Ngrams:
 
     def __init__(self, texts: Sequence[Ints], doubt: float = DOUBT) -> None:
         self._doubt = doubt
-        self._tokens = np.concatenate([part for text in texts for part in (text, [SEPARATOR])]).astype(np.int64)
-        pairs = self._tokens[:-2] * BASE + self._tokens[1:-1]
+        self._tokens = np.concatenate([part for text in texts for part in (text, [SEPARATOR])]).astype(np.int32)
+        pairs = self._tokens[:-2] * np.int64(BASE) + self._tokens[1:-1]
         order = np.argsort(pairs, kind="stable")
-        self._sorted, self._seconds = pairs[order], order + 1
+        self._sorted, self._seconds = pairs[order], (order + 1).astype(np.int32)
 
     def logprob(self, context: Sequence[int], tokens: Set[int], expected: float) -> float:
         """The log-probability that one of `tokens` follows `context`, where a network gives them `expected`."""

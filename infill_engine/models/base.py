@@ -15,6 +15,7 @@ from torch import Tensor
 
 from infill_engine.canvas.blanks import Blanks
 from infill_engine.canvas.canvas import Canvas
+from infill_engine.context.ngrams import Ngrams
 from infill_engine.settings import USUAL_WINDOW, WindowSettings
 from infill_engine.types import HoleKind
 
@@ -180,12 +181,19 @@ class ReadsOn(Protocol):
         ...
 
     def judge(
-        self, prompt: Any, partial_word: str, around: tuple[str, str], texts: Sequence[str], go_on: GoOn
+        self,
+        prompt: Any,
+        partial_word: str,
+        around: tuple[str, str],
+        texts: Sequence[str],
+        go_on: GoOn,
+        project: Ngrams | None = None,
     ) -> list[float]:
         """The log-probability of each text and of its end, beginning with `partial_word`, which none of them holds.
 
         `around` is what stands left of that word and right of the hole, more than was encoded: how it goes on after
-        the same tokens counts, too. Asks `go_on` before it reads, and raises ContextUnread where it says no.
+        the same tokens counts, too, and so does what `project` has counted elsewhere. Asks `go_on` before it reads, and
+        raises ContextUnread where it says no.
         """
         ...
 

@@ -10,17 +10,11 @@ ROUNDS = 8
 
 
 def quickest(ways: Mapping[Way, Callable[[], object]]) -> Way:
-    """The way whose best of a few rounds is the shortest."""
-    best = best_seconds(ways)
-    return min(best, key=best.__getitem__)
-
-
-def best_seconds(ways: Mapping[Way, Callable[[], object]]) -> dict[Way, float]:
-    """What each takes at best. They take turns: whatever else the machine does meets all."""
+    """The way whose best of a few rounds is the shortest. They take turns: whatever else the machine does meets all."""
     best = dict.fromkeys(ways, math.inf)
     for _ in range(ROUNDS):
         for way, run in ways.items():
             started = perf_counter()
             run()
             best[way] = min(best[way], perf_counter() - started)
-    return best
+    return min(best, key=best.__getitem__)

@@ -1,5 +1,7 @@
 """What a worker runs instead of a local model: the server guesses, all else is as for every engine."""
 
+from collections.abc import Iterator
+
 from infill_engine.answering import Answering, Guessed, unread_guess
 from infill_engine.deadline import Deadline, Reserve
 from infill_engine.rank import DEFAULT
@@ -7,7 +9,7 @@ from infill_engine.remote.address import KEY_VARIABLE, read_address
 from infill_engine.remote.dialects import Question
 from infill_engine.remote.server import Server, Text
 from infill_engine.settings import USUAL_WINDOW, EngineSettings
-from infill_engine.types import Answer, Draft, Guess, Hole, InfillRequest
+from infill_engine.types import Answer, Draft, Guess, Hole, InfillRequest, Surroundings
 
 MOST_TOKENS, MOST_TOKENS_OF_LINES = 48, 160
 UNTOLD_LOGPROB = -0.5  # a token's, where the server does not tell; set by hand
@@ -39,6 +41,10 @@ class RemoteEngine:
 
     def warm(self, request: InfillRequest, deadline: Deadline) -> None:
         """Does nothing: no text leaves this machine before an answer is wanted."""
+
+    def surround(self, surroundings: Surroundings) -> Iterator[None]:  # noqa: ARG002
+        """Does nothing, either."""
+        return iter(())
 
     def _guess(self, request: InfillRequest, hole: Hole, drafts: tuple[Draft, ...], deadline: Deadline) -> Guessed:
         began = deadline.clock()

@@ -1,11 +1,11 @@
 """Reads the texts off a canvas, finished or not."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from infill_engine.canvas.canvas import State
-from infill_engine.models.base import ModelFamily
+from infill_engine.models.base import Continuation, ModelFamily
 from infill_engine.sampler.denoise import Row, Step
 from infill_engine.settings import SamplerSettings
 from infill_engine.types import Guess, Source
@@ -82,12 +82,35 @@ def originals_of(family: ModelFamily, step: Step, rows: Sequence[Row], partial_w
     return originals
 
 
+def unread_own(family: ModelFamily, written: Sequence[Continuation], partial_word: str) -> Iterator[Guess]:
+    """The family's own drafts as it wrote them, whether or not a canvas has shown them to it again."""
+    for one in written:
+        text = _own_text(family, one, partial_word)
+        if text is not None:
+            yield Guess(
+                text,
+                mean_logprob=_mean(one.logprobs),
+                min_logprob=min(one.logprobs),
+                length_logprob=one.logprobs[-1],
+                tokens=len(one.tokens),
+                fluency=_mean(one.logprobs),
+            )
+
+
 def _original_text(family: ModelFamily, row: Row, partial_word: str) -> str | None:
     if row.draft is not None:
         return row.draft.text
-    text = family.vocabulary.decode(row.written.tokens) if row.written else None
+    return _own_text(family, row.written, partial_word) if row.written else None
+
+
+def _own_text(family: ModelFamily, written: Continuation, partial_word: str) -> str | None:
+    text = family.vocabulary.decode(written.tokens)
     return text[len(partial_word) :] if text is not None and text.startswith(partial_word) else None
 
 
 def _fluency(row: Row) -> float | None:
-    return sum(row.written.logprobs) / len(row.written.logprobs) if row.written else None
+    return _mean(row.written.logprobs) if row.written else None
+
+
+def _mean(logprobs: Sequence[float]) -> float:
+    return sum(logprobs) / len(logprobs)

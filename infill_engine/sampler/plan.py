@@ -10,6 +10,7 @@ from infill_engine.sampler.denoise import Row
 from infill_engine.types import Draft
 
 DRAFT_ROWS = 2
+OWN_ROWS = 4  # further drafts of the family's own are judged, but lie on no canvas
 DRAFT_LENGTH_LOGPROB = -0.7  # a copy brings its own length: no head is asked, about every other one is right
 WORTHWHILE_STEPS = 3  # a canvas so wide that fewer fit the budget is narrowed
 
@@ -48,19 +49,24 @@ def plan_rows(
         if which < len(usable) and (length := usable[which])
     ]
     copies = [row for draft in drafts[:DRAFT_ROWS] if (row := _draft_row(family, draft, partial_word, most))]
-    own = [row for one in written if (row := _written_row(family, one, most))]
+    own = [row for one in written[:OWN_ROWS] if (row := _written_row(family, one, most))]
     return [*fresh[:1], *copies, *own, *fresh[1:]]
 
 
 def affordable(
-    family: ModelFamily, context: Context, rows: Sequence[Row], costs: CostModel, budget_ms: float
+    family: ModelFamily,
+    context: Context,
+    rows: Sequence[Row],
+    costs: CostModel,
+    budget_ms: float,
+    steps: int = WORTHWHILE_STEPS,
 ) -> list[Row]:
-    """The leading rows whose canvas leaves time for a worthwhile number of steps; at least one."""
+    """The leading rows whose canvas leaves time for so many steps; at least one."""
 
     def cost_ms(rows: Sequence[Row]) -> float:
         lengths = [row.slots for row in rows]
         first, later = (costs.predict_ms(step_size(family, context, lengths, number)) for number in (0, 1))
-        return first + (WORTHWHILE_STEPS - 1) * later
+        return first + (steps - 1) * later
 
     kept = list(rows)
     while len(kept) > 1 and cost_ms(kept) > budget_ms:

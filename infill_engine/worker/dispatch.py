@@ -1,7 +1,8 @@
 """Which request the one compute slot works on, and who is told what meanwhile.
 
     reader thread   receive()   files a message; answers at once whatever need not wait for the model
-    compute thread  run()       loads the engine, then works: infills in the order of arrival, warming when idle
+    compute thread  run()       loads the engine, then works: infills in the order of arrival, warming when idle, and
+                                counting, a piece at a time, when there is nothing else
 
 Invariants: every infill is answered exactly once; at most one infill of a document waits or runs; the engine is only
 ever touched by the compute thread; a load is never interrupted by requests.
@@ -11,14 +12,14 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from infill_engine.deadline import Clock, Deadline
 from infill_engine.errors import InfillError
 from infill_engine.settings import WindowSettings
-from infill_engine.types import Answer, InfillRequest, Reason
+from infill_engine.types import Answer, InfillRequest, Reason, Surroundings
 from infill_engine.worker.memory import release_freed
 from infill_engine.worker.protocol import (
     Alive,
@@ -31,6 +32,7 @@ from infill_engine.worker.protocol import (
     Sketch,
     State,
     Status,
+    Surround,
     Warm,
     Watch,
 )
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
 
 WARM_SECONDS = 20.0  # the longest that encoding a context ahead of time may take
 RELEASE_EVERY = 64  # pieces of work; then, if nobody waits, freed memory goes back to the system
+COUNTED_TEXTS = 6  # that may wait; an engine keeps no more
 WARM_DOCUMENTS = 4  # contexts that may wait to be encoded; more would push each other out of the engine's cache
 
 
@@ -60,17 +63,23 @@ class EngineLike(Protocol):
 
     def warm(self, request: InfillRequest, deadline: Deadline) -> None: ...
 
+    def surround(self, surroundings: Surroundings) -> Iterator[None]: ...
+
 
 Load = Callable[[Callable[[str, float], None]], EngineLike]
 
 
 @dataclass(slots=True)
 class _Work:
-    """An infill or a context to warm, and whether it has been answered or withdrawn, and is being watched."""
+    """An infill, a context to warm or a text to count, whether it has been answered or withdrawn, and is being watched.
 
-    message: Infill | Warm
+    `pieces` is what is left to count, once it was begun.
+    """
+
+    message: Infill | Warm | Surround
     withdrawn: bool = False
     watched: bool = False
+    pieces: Iterator[None] | None = None
 
 
 @dataclass
@@ -83,6 +92,7 @@ class Dispatch:
     _state: State = State.LOADING
     _waiting: dict[str, _Work] = field(default_factory=dict)  # by document, in the order of arrival
     _warming: dict[str, _Work] = field(default_factory=dict)
+    _counting: dict[str, _Work] = field(default_factory=dict)  # by the name of the text
     _running: _Work | None = None
     _closed: bool = False
     _changed: threading.Condition = field(default_factory=threading.Condition)
@@ -95,9 +105,10 @@ class Dispatch:
                     self._file(message)
                 case Warm() if self._state is not State.FAILED and not self._closed:
                     self._warming.pop(message.document, None)
-                    self._warming[message.document] = _Work(message)
-                    if len(self._warming) > WARM_DOCUMENTS:
-                        del self._warming[next(iter(self._warming))]
+                    _put(self._warming, message.document, _Work(message), WARM_DOCUMENTS)
+                case Surround() if self._state is not State.FAILED and not self._closed:
+                    if message.surroundings.name not in self._counting:
+                        _put(self._counting, message.surroundings.name, _Work(message), COUNTED_TEXTS)
                 case Cancel():
                     self._cancel(message.id)
                 case Watch():
@@ -142,7 +153,7 @@ class Dispatch:
         with self._changed:
             self._running = None
             while not self._closed:
-                for queue in (self._waiting, self._warming):
+                for queue in (self._waiting, self._warming, self._counting):
                     if queue:
                         self._running = queue.pop(next(iter(queue)))
                         return self._running
@@ -153,6 +164,9 @@ class Dispatch:
         message = work.message
         if isinstance(message, Warm):
             self._warm(engine, work, message)
+            return
+        if isinstance(message, Surround):
+            self._count(engine, work, message)
             return
         deadline = Deadline(message.expires_at, self.clock, lambda: work.withdrawn)
         outcome: Message
@@ -184,6 +198,20 @@ class Dispatch:
             _describe(fault)
         self.send(Alive())
 
+    def _count(self, engine: EngineLike, work: _Work, message: Surround) -> None:
+        """One piece of a text. What is left of it waits until there is nothing else again."""
+        try:
+            work.pieces = work.pieces or engine.surround(message.surroundings)
+            next(work.pieces)
+        except StopIteration:
+            return
+        except Exception as fault:
+            _describe(fault)
+            return
+        with self._changed:
+            if not self._closed:
+                self._counting[message.surroundings.name] = work
+
     def _file(self, message: Infill) -> None:
         if self._closed or self._state is not State.READY:
             # Loading is not waited for: the editor would show an answer to a question asked long ago.
@@ -192,16 +220,14 @@ class Dispatch:
             return
         if (older := self._waiting.pop(message.document, None)) is not None:
             self._withdraw(older, Reason.SUPERSEDED)
-        running = self._running
-        if running is not None and (isinstance(running.message, Warm) or running.message.document == message.document):
-            self._withdraw(running, Reason.SUPERSEDED)
+        if self._running is not None and _gives_way(self._running.message, message):
+            self._withdraw(self._running, Reason.SUPERSEDED)
         self._waiting[message.document] = _Work(message)
 
     def _cancel(self, request_id: int) -> None:
         work = self._infill(request_id)
         if work is not None:
-            if self._waiting.get(work.message.document) is work:
-                del self._waiting[work.message.document]
+            self._waiting = {document: other for document, other in self._waiting.items() if other is not work}
             self._withdraw(work, Reason.CANCELLED)
 
     def _watch(self, request_id: int) -> None:
@@ -221,6 +247,7 @@ class Dispatch:
             self._withdraw(work, Reason.CANCELLED)
         self._waiting.clear()
         self._warming.clear()
+        self._counting.clear()
 
     def _withdraw(self, work: _Work, reason: Reason) -> None:
         if work.withdrawn:
@@ -231,6 +258,18 @@ class Dispatch:
 
     def _answer(self, request_id: int, reason: Reason) -> None:
         self.send(Answered(request_id, Answer(reason=reason)))
+
+
+def _put(queue: dict[str, _Work], name: str, work: _Work, most: int) -> None:
+    """Files work; of more than so much the oldest is dropped."""
+    queue[name] = work
+    if len(queue) > most:
+        del queue[next(iter(queue))]
+
+
+def _gives_way(running: Infill | Warm | Surround, newer: Infill) -> bool:
+    """Whether what runs is to end for a newer infill: not for another document's, and a piece of counting soon does."""
+    return isinstance(running, Warm) or (isinstance(running, Infill) and running.document == newer.document)
 
 
 def _describe(fault: Exception) -> str:

@@ -3,7 +3,7 @@
 A frame is its length as four big-endian bytes, then a msgpack map whose "type" names the message. A frame that is
 damaged, too large or of an unknown type is skipped by whoever reads it, so that either side may be the newer one.
 
-    server → worker     infill, watch, warm, cancel, shutdown
+    server → worker     infill, watch, warm, surround, cancel, shutdown
     worker → server     status, sketch, answer, failure, alive
 
 Every `Infill` gets exactly one `Answered` or `Failure`, and before it a `Sketch` for each step since it was watched.
@@ -21,7 +21,7 @@ import msgpack  # type: ignore[import-untyped, unused-ignore]
 
 from infill_engine.errors import WorkerError
 from infill_engine.settings import USUAL_WINDOW, WindowSettings
-from infill_engine.types import Answer, Candidate, Draft, Hole, HoleKind, InfillRequest, Reason, Source
+from infill_engine.types import Answer, Candidate, Draft, Hole, HoleKind, InfillRequest, Reason, Source, Surroundings
 
 MAX_FRAME_BYTES = 8 * 1024 * 1024
 _LENGTH = struct.Struct(">I")
@@ -58,6 +58,13 @@ class Warm:
 
     document: str
     request: InfillRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Surround:
+    """Count this text when there is nothing else to do; requests will name it. Gets no answer."""
+
+    surroundings: Surroundings
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +138,7 @@ class Alive:
     """The compute slot has ended work that nobody waits for any more: it was busy, it does not hang."""
 
 
-Message = Infill | Watch | Warm | Cancel | Shutdown | Status | Sketch | Answered | Failure | Alive
+Message = Infill | Watch | Warm | Surround | Cancel | Shutdown | Status | Sketch | Answered | Failure | Alive
 
 
 def encode(message: Message) -> bytes:
@@ -222,6 +229,7 @@ _READERS: dict[str, Callable[[dict[str, Any]], Message]] = {
     "infill": lambda fields: Infill(request=_request(fields.pop("request")), **fields),
     "watch": lambda fields: Watch(**fields),
     "warm": lambda fields: Warm(request=_request(fields.pop("request")), **fields),
+    "surround": lambda fields: Surround(Surroundings(**fields.pop("surroundings"))),
     "cancel": lambda fields: Cancel(**fields),
     "shutdown": lambda fields: Shutdown(**fields),
     "status": lambda fields: Status(
@@ -236,6 +244,7 @@ _TYPES: dict[type, str] = {
     Infill: "infill",
     Watch: "watch",
     Warm: "warm",
+    Surround: "surround",
     Cancel: "cancel",
     Shutdown: "shutdown",
     Status: "status",

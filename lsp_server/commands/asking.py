@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
@@ -12,7 +13,7 @@ from infill_engine.errors import ModelError
 from infill_engine.remote.address import disclosure, is_remote, read_address
 from infill_engine.settings import EngineSettings, ModelSettings
 from infill_engine.syntax import parser_for
-from infill_engine.types import Answer
+from infill_engine.types import Answer, Surroundings
 from infill_engine.worker.__main__ import load_remote, set_threads
 from infill_engine.worker.dispatch import EngineLike
 from lsp_server import adapted
@@ -72,7 +73,8 @@ def ask(engine: EngineLike, opened: Opened, candidates: int, budget_ms: int, wat
     """Ask for the hole at a place. Surroundings that are new to the engine are read within the budget."""
     parser_for(opened.snapshot.language)  # a running server has loaded the grammar
     settings = ServerSettings(budget_ms=budget_ms, candidates=candidates)
-    project = _project_near(opened.snapshot, settings)  # a running server has read that too
+    project = _project_near(opened.snapshot, settings)  # a running server has read that too, and its worker counted it
+    deque(engine.surround(project), maxlen=0)
     began = monotonic()
     request = build_request(opened.snapshot, opened.place, settings, project=project, window=engine.window)
     answer = engine.answer(request, Deadline(began + budget_ms / 1000), watch)
@@ -80,7 +82,7 @@ def ask(engine: EngineLike, opened: Opened, candidates: int, budget_ms: int, wat
     return Asked(answer, budget_ms, elapsed_ms, adapted.shown_name(engine.name), engine.device)
 
 
-def _project_near(snapshot: Snapshot, settings: ServerSettings) -> str:
+def _project_near(snapshot: Snapshot, settings: ServerSettings) -> Surroundings:
     path = Path(path_of(snapshot.uri))
     root = project_of(path)
-    return read_around(path, snapshot.language, root, settings.excludes) if root else ""
+    return read_around(path, snapshot.language, root, settings.excludes) if root else Surroundings()

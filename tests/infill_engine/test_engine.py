@@ -4,18 +4,22 @@ import json
 import shutil
 import subprocess
 import sys
+from collections import deque
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from infill_engine import Deadline, Draft, Engine, InfillRequest, Reason, Source
+from infill_engine.engine import OWN_DRAFTS, STEPS_BESIDE_OWN
 from infill_engine.errors import InputError
+from infill_engine.models.base import Continuation
 from infill_engine.models.duostream.family import DuostreamFamily
 from infill_engine.models.load import load_family
 from infill_engine.rank import Calibration
 from infill_engine.sampler.denoise import Step
 from infill_engine.settings import ModelSettings
+from infill_engine.types import Surroundings
 
 
 def scripted(tmp_path: Path, **script: object) -> Engine:
@@ -171,6 +175,52 @@ def test_texts_are_judged_by_what_lies_beyond_the_windows_too(model_folder: Path
         for beyond in (("", ""), ("result = beta(2)\n" * 200, ""))
     )
     assert told["beta(2)"] / told["alpha(1)"] > 2 * alone["beta(2)"] / alone["alpha(1)"]
+
+
+def test_texts_are_judged_by_the_project_once_it_was_counted(model_folder: Path) -> None:
+    drafts = (Draft("alpha(1)", 12), Draft("beta(2)", 12))
+    request = InfillRequest("result = ", "\n", "no-such-language", None, drafts, candidates=12)
+    near = Surroundings.of("result = beta(2)\n" * 200)
+    engine = _exact(model_folder)
+
+    def confidences(surroundings: str) -> dict[str, float]:
+        found = engine.infill(replace(request, surroundings=surroundings), soon())
+        return {one.text: one.confidence for one in found}
+
+    alone = confidences("")
+    assert confidences("not counted") == alone
+    deque(engine.surround(near), maxlen=0)
+    told = confidences(near.name)
+    assert told["beta(2)"] / told["alpha(1)"] > 2 * alone["beta(2)"] / alone["alpha(1)"]
+
+
+def test_warming_reads_the_words_that_texts_are_judged_by(
+    model_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = _exact(model_folder)
+    request = InfillRequest("def f(a):\n    return ", "\n\nprint(f(1))\n", beyond=("import os\n", "x = 1\n"))
+    engine.warm(request, soon())
+    encoded: list[str] = []
+    encode = engine.family.vocabulary.encode
+    monkeypatch.setattr(engine.family.vocabulary, "encode", lambda text: encoded.append(text) or encode(text))
+    engine.infill(request, soon())
+    assert not {"import os", "\nx = 1"} & set(encoded)
+
+
+def test_own_drafts_that_no_canvas_had_room_for_are_candidates_all_the_same(
+    model_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = _exact(model_folder)
+    vocabulary = engine.family.vocabulary
+    _, start = vocabulary.split_partial_word("x = ")
+    texts = [f"value_{number}" for number in range(OWN_DRAFTS)]
+    ids = [tuple(vocabulary.encode(start + text)) for text in texts]
+    written = [Continuation(tokens, (-0.1,) * (len(tokens) + 1)) for tokens in ids]
+    monkeypatch.setattr(engine.family, "read_on", lambda *_: written)
+    steps: list[Step] = []
+    answer = engine.answer(InfillRequest("x = ", "\n", candidates=40), soon(), lambda _family, step: steps.append(step))
+    assert set(texts) <= {candidate.text for candidate in answer.candidates}
+    assert 0 < len(steps) <= STEPS_BESIDE_OWN
 
 
 def test_a_copied_continuation_is_among_the_candidates(model_folder: Path) -> None:

@@ -5,10 +5,12 @@ import contextlib
 import sys
 import time
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest
 
-from infill_engine.types import Answer, InfillRequest, Reason
+from infill_engine.settings import WindowSettings
+from infill_engine.types import Answer, InfillRequest, Reason, Surroundings
 from infill_engine.worker.protocol import State
 from lsp_server import engine_client
 from lsp_server.engine_client import EngineClient
@@ -17,19 +19,25 @@ from lsp_server.settings import EngineChoice
 WAIT = 30  # seconds after which a test has failed
 COUNTING = """
 import time
-from infill_engine.settings import USUAL_WINDOW
+from infill_engine.settings import WindowSettings
 from infill_engine.types import Answer, Candidate
 from infill_engine.worker.__main__ import serve
 
 class Counting:
-    name, device, window, pace = "counting", "cpu", USUAL_WINDOW, ""
+    name, device, window, pace = "counting", "cpu", WindowSettings(surroundings=True), ""
     calls = 0
+    texts = []
+    def surround(self, surroundings):
+        self.texts.append(surroundings.text)
+        return iter(())
     def answer(self, request, deadline, watch):
         self.calls += 1
         while request.prefix.startswith("slow") and not deadline.cancelled():
             time.sleep(0.001)
         if request.prefix == "fault":
             raise RuntimeError("the user's code")
+        if request.prefix == "surroundings":
+            return Answer((Candidate(" ".join(self.texts) or "none", 0.5),))
         return Answer((Candidate(f"{request.prefix} {self.calls}", 0.5, partial=request.prefix == "cut"),))
     def warm(self, request, deadline):
         pass
@@ -119,6 +127,25 @@ async def test_a_fault_is_told_once_and_the_worker_lives() -> None:
         assert len(told) == 1
         assert "user's code" not in told[0]
         assert said(await client.ask("d", ask_for("a"), due())) == "a 3"
+
+
+async def test_the_worker_gets_the_text_around_documents() -> None:
+    async with counting() as (client, _):
+        client.surround(Surroundings.of("some"))
+        client.surround(Surroundings())
+        client.surround(Surroundings.of("more"))
+        async with asyncio.timeout(WAIT):
+            while said(await client.ask("d", ask_for("surroundings"), due())) != "some more":
+                client.forget("d")
+                await asyncio.sleep(0.01)
+
+
+async def test_an_engine_that_has_no_use_for_it_is_not_given_any() -> None:
+    async with counting() as (client, _):
+        client.status = replace(client.status, window=WindowSettings())
+        client.surround(Surroundings.of("some"))
+        await asyncio.sleep(0.05)
+        assert said(await client.ask("d", ask_for("surroundings"), due())) == "none"
 
 
 async def test_before_it_is_ready() -> None:

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from infill_engine.types import Surroundings
+from infill_engine.worker.protocol import State, Status
 from lsp_server import project_text
 from lsp_server.documents import Snapshot
 from lsp_server.project_text import ProjectText, project_of, read_around
@@ -35,8 +37,8 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def words(text: str) -> list[str]:
-    return [line.split()[0] for line in text.splitlines() if line]
+def words(near: Surroundings) -> list[str]:
+    return [line.split()[0] for line in near.text.splitlines() if line]
 
 
 def test_the_nearest_files_of_the_language_come_first(project: Path) -> None:
@@ -57,7 +59,7 @@ def test_only_so_much_is_read(project: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_folder_that_is_gone_has_no_text(tmp_path: Path) -> None:
-    assert read_around(tmp_path / "gone/a.py", "python", tmp_path / "gone", ()) == ""
+    assert read_around(tmp_path / "gone/a.py", "python", tmp_path / "gone", ()) == Surroundings()
 
 
 @pytest.mark.parametrize(("mark", "found"), [(".git", True), ("pyproject.toml", True), ("notes.txt", False)])
@@ -106,3 +108,29 @@ async def test_what_is_old_is_read_again(project: Path) -> None:
     assert await drafts(session, snapshot) == []
     now[0] += project_text.OLD_SECONDS + 1
     assert await drafts(session, snapshot) == ["host, port)"]
+
+
+async def test_the_engine_gets_what_was_read_and_requests_name_it(project: Path) -> None:
+    (project / "app/net.py").write_text(LINE)
+    _, session = create_server()
+    session.roots = (str(project),)
+    got: list[Surroundings] = []
+    session.engine.surround = got.append  # type: ignore[method-assign]
+    snapshot = opened(session, project)
+    assert at(session, snapshot, (0, 0)).request.surroundings == ""
+    await settled(session)
+    (near,) = got
+    assert LINE in near.text
+    assert at(session, snapshot, (0, 0)).request.surroundings == near.name
+
+
+async def test_a_new_worker_gets_it_again(project: Path) -> None:
+    (project / "app/net.py").write_text(LINE)
+    _, session = create_server()
+    session.roots = (str(project),)
+    snapshot = opened(session, project)
+    await drafts(session, snapshot)
+    got: list[Surroundings] = []
+    session.engine.surround = got.append  # type: ignore[method-assign]
+    session._on_status(Status(State.READY))
+    assert got == [session.project_near(snapshot)]

@@ -1,8 +1,7 @@
 """Serves a `Duostream` network: keeps its streams' keys and values across keystrokes, denoises canvases over them."""
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -14,7 +13,7 @@ from torch.nn.functional import pad
 from infill_engine.cache.streams import StreamCache, cut_in_blocks, shared_length
 from infill_engine.canvas.canvas import Canvas
 from infill_engine.context.ngrams import LONGEST, Ngrams
-from infill_engine.lines import first_line
+from infill_engine.lines import first_line, with_breaks_first
 from infill_engine.models.base import (
     Context,
     ContextUnread,
@@ -28,7 +27,7 @@ from infill_engine.models.base import (
 )
 from infill_engine.models.duostream.continuation import Counted, StreamWriter, Writer, ends_at, last_two, read_on, roomy
 from infill_engine.models.duostream.judging import Tree, logprobs_of
-from infill_engine.models.duostream.narrow import narrow_encoder
+from infill_engine.models.duostream.narrow import fastest_write, is_narrow
 from infill_engine.models.duostream.net import (
     BOS,
     EOS,
@@ -44,11 +43,11 @@ from infill_engine.models.duostream.net import (
     Frames,
     KeysValues,
     Visible,
-    Write,
     rotate,
 )
 from infill_engine.models.duostream.pace import pace_of
 from infill_engine.models.duostream.vocabulary import BytesVocabulary
+from infill_engine.settings import USUAL_WINDOW
 from infill_engine.types import HoleKind
 
 MOST_TOKENS = 448  # of one stream
@@ -66,9 +65,8 @@ FORBIDDEN = -1e9
 KEY_BLOCK = 64
 SLOT_BLOCK = 16
 TOKEN_BLOCK = 32
-FEW = 16  # tokens that a narrow encoder reads faster than a network, if there is one
+FEW = 16  # tokens, at most, that are written rather than encoded where that is done in numpy
 KINDS = tuple(HoleKind)
-_LINE_STARTS = re.compile(r"(?<!\n)(?=\n)")  # line breaks and the indentation behind them are one token
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,12 +134,13 @@ class DuostreamFamily:
         self.vocabulary = vocabulary
         self.device = device
         self._project = project
-        narrow = narrow_encoder(network)
-        self._write: Write = narrow.write if narrow else network.write
-        self._few = FEW if narrow else 0  # tokens, at most, that are written rather than encoded
-        self._in_blocks = narrow is None  # kernels for float32 and int8 on a CPU serve every shape
+        self._write = fastest_write(network)
+        self._in_blocks = not is_narrow(network)  # kernels for float32 and int8 on a CPU serve every shape
         pace = pace_of(network.precision) if device == "cpu" else ""
-        self.spec = Spec("duostream", Corruption.MASK, network.config.vocab, MASK, EOS, MOST_SLOTS, pace=pace)
+        window = replace(USUAL_WINDOW, surroundings=True)
+        self.spec = Spec(
+            "duostream", Corruption.MASK, network.config.vocab, MASK, EOS, MOST_SLOTS, window=window, pace=pace
+        )
         self._caches = {direction: StreamCache[Stream](CACHED_STREAMS) for direction in (PREFIX, SUFFIX)}
         self._prompts: LRUCache[tuple[int, tuple[int, ...]], Prompt] = LRUCache(CACHED_PROMPTS)
         self._asides: LRUCache[tuple[int, ...], list[KeysValues]] = LRUCache(CACHED_PROMPTS)
@@ -196,7 +195,13 @@ class DuostreamFamily:
 
     @torch.inference_mode()
     def judge(
-        self, prompt: Prompt, partial_word: str, around: tuple[str, str], texts: Sequence[str], go_on: GoOn
+        self,
+        prompt: Prompt,
+        partial_word: str,
+        around: tuple[str, str],
+        texts: Sequence[str],
+        go_on: GoOn,
+        project: Ngrams | None = None,
     ) -> list[float]:
         left, right = (text.replace("\r\n", "\n") for text in around)
         near = Ngrams([self._tokens_of(left), self._tokens_of(right)])
@@ -204,7 +209,8 @@ class DuostreamFamily:
         if not go_on(len(tree.tokens)):  # asked last: what counting takes is not what reading costs
             raise ContextUnread
         ends = ends_at(self.vocabulary, first_line(right))
-        counts = [near] if self._project is None else [self._project, near]
+        farther = project or self._project
+        counts = [near] if farther is None else [farther, near]
         return logprobs_of(tree, self._branched(prompt, tree), ends, prompt.ids.tolist(), counts)
 
     @torch.inference_mode()
@@ -279,7 +285,7 @@ class DuostreamFamily:
     def _tokens_of(self, text: str) -> Ints:
         """The tokens of a long text, most of whose lines were asked for before."""
         found = []
-        for line in _LINE_STARTS.split(text):
+        for line in with_breaks_first(text):
             if line not in self._lines:
                 self._lines[line] = np.array(self.vocabulary.encode(line), dtype=np.int64)
             found.append(self._lines[line])
@@ -327,7 +333,7 @@ class DuostreamFamily:
         tail = self._tensor(np.pad(ids[max(0, start - 2) :], (0, padding)))
         x = self.network.embed(tail, torch.tensor([direction], device=self.device))[:, -(new + padding) :]
         positions = np.arange(start, start + new + padding)
-        if new <= self._few:
+        if new <= FEW and not self._in_blocks:
             states, layers = self._written(x, positions, np.tri(new + padding, dtype=bool), past)
         else:
             states, layers = self.network.encode(x, self.network.rotary(self._tensor(positions)[0]), past)
@@ -377,13 +383,13 @@ class DuostreamFamily:
         length = stream.states.shape[1]
         shown = max(length, 1)  # a softmax over nothing has no sum
         padding = shown - length + (-shown % KEY_BLOCK if self._in_blocks else 0)
-        hidden = None
+        keys_values, hidden = stream.decoder, None
         if padding:
             hidden = torch.zeros(1, 1, 1, length + padding, dtype=stream.states.dtype, device=self.device)
             hidden[..., length:] = FORBIDDEN
-        keys_values = tuple(
-            (pad(key, (0, 0, 0, padding)), pad(value, (0, 0, 0, padding))) for key, value in stream.decoder
-        )
+            keys_values = tuple(
+                (pad(key, (0, 0, 0, padding)), pad(value, (0, 0, 0, padding))) for key, value in keys_values
+            )
         edge = stream.states[:, -1:] if length else stream.states.new_zeros(1, 1, stream.states.shape[-1])
         return Side(keys_values, hidden, edge, length)
 

@@ -30,9 +30,11 @@ def settle(dtype: torch.dtype, kinds: Sequence[bool] = (False, True)) -> bool:
     """
     allowed = [kind for kind in kinds if not kind or is_exact()] or [False]
     most = torch.get_num_threads()
-    layers = {kind: _layer(dtype, in_int8=kind) for kind in allowed}
     paces = [Pace(threads, kind) for threads in ({most} if wanted_threads() else {1, most}) for kind in allowed]
-    pace = quickest({pace: _run_at(pace, layers[pace.in_int8], dtype) for pace in paces}) if paces[1:] else paces[0]
+    pace = paces[0]
+    if len(paces) > 1:
+        layers = {kind: _layer(dtype, in_int8=kind) for kind in allowed}
+        pace = quickest({pace: _run_at(pace, layers[pace.in_int8], dtype) for pace in paces})
     torch.set_num_threads(pace.threads)
     return pace.in_int8
 

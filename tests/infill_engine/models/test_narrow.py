@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from infill_engine.models.duostream.narrow import narrow_encoder
+from infill_engine.models.duostream.narrow import NarrowEncoder, is_narrow
 from infill_engine.models.duostream.net import Duostream, DuostreamConfig, KeysValues
 from infill_engine.models.duostream.weights import load_network, save_network
 
@@ -31,8 +31,8 @@ def network(tmp_path: Path, request: pytest.FixtureRequest) -> Duostream:
 @pytest.mark.parametrize("together", [True, False], ids=["one position", "one after the other"])
 @torch.inference_mode()
 def test_numpy_computes_what_torch_does(network: Duostream, together: bool) -> None:
-    narrow = narrow_encoder(network)
-    assert narrow
+    assert is_narrow(network)
+    narrow = NarrowEncoder(network)
     positions = torch.tensor([KNOWN]) if together else torch.arange(KNOWN, KNOWN + NEW)
     x, tables, hidden = torch.randn(1, NEW, CONFIG.dim), network.rotary(positions), _hidden(together=together)
     rooms = _room(), _room()
@@ -46,8 +46,8 @@ def test_numpy_computes_what_torch_does(network: Duostream, together: bool) -> N
 @pytest.mark.parametrize("network", [False], indirect=True)
 @torch.inference_mode()
 def test_what_is_hidden_is_not_seen(network: Duostream) -> None:
-    narrow = narrow_encoder(network)
-    assert narrow
+    assert is_narrow(network)
+    narrow = NarrowEncoder(network)
     x, tables = torch.randn(1, NEW, CONFIG.dim), network.rotary(torch.tensor([KNOWN]))
     states = narrow.write(x, tables, _room(), KNOWN, _hidden(together=True))
     alone = narrow.write(x[:, 2:3], tables, _room(), KNOWN, torch.zeros(1, 1, 1, KNOWN + 1))
@@ -57,12 +57,12 @@ def test_what_is_hidden_is_not_seen(network: Duostream) -> None:
 def test_only_a_joined_network_in_float32_has_one(tmp_path: Path) -> None:
     save_network(Duostream(CONFIG), tmp_path)
     network = load_network(tmp_path)
-    assert narrow_encoder(network) is None
+    assert not is_narrow(network)
     network.join()
-    assert narrow_encoder(network)
+    assert is_narrow(network)
     halved = load_network(tmp_path, torch.bfloat16)
     halved.join()
-    assert narrow_encoder(halved) is None
+    assert not is_narrow(halved)
 
 
 def _room() -> list[KeysValues]:

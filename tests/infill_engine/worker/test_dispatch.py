@@ -9,8 +9,8 @@ import pytest
 from infill_engine.deadline import Deadline
 from infill_engine.errors import ModelNotFoundError
 from infill_engine.settings import WindowSettings
-from infill_engine.types import Answer, Candidate, InfillRequest, Reason
-from infill_engine.worker.dispatch import WARM_DOCUMENTS, Dispatch
+from infill_engine.types import Answer, Candidate, InfillRequest, Reason, Surroundings
+from infill_engine.worker.dispatch import COUNTED_TEXTS, WARM_DOCUMENTS, Dispatch
 from infill_engine.worker.protocol import (
     Alive,
     Answered,
@@ -21,6 +21,7 @@ from infill_engine.worker.protocol import (
     Shutdown,
     State,
     Status,
+    Surround,
     Warm,
 )
 
@@ -48,6 +49,14 @@ class HeldEngine:
     def warm(self, request: InfillRequest, deadline: Deadline) -> None:
         self._hold("warm", request, deadline)
 
+    def surround(self, surroundings: Surroundings) -> Iterator[None]:
+        """As many pieces as the text has characters; a fault at an exclamation mark."""
+        for character in surroundings.text:
+            self._hold("count", InfillRequest(character, ""), Deadline.after_ms(1e9))
+            if character == "!":
+                raise KeyError(SECRET)
+            yield
+
     def _hold(self, kind: str, request: InfillRequest, deadline: Deadline) -> None:
         self.calls.put((kind, request.prefix))
         while not self.finish.acquire(timeout=0.005):
@@ -73,6 +82,9 @@ class Bench:
 
     def warm(self, prefix: str, document: str = "d") -> None:
         self.dispatch.receive(Warm(document, InfillRequest(prefix, "")))
+
+    def surround(self, text: str) -> None:
+        self.dispatch.receive(Surround(Surroundings.of(text)))
 
     def next_answer(self) -> tuple[int, object]:
         """The id of the next answer and its reason, or its first candidate's text."""
@@ -185,6 +197,43 @@ def test_warming_runs_when_idle_and_yields(bench: Bench) -> None:
     assert bench.next_answer() == (1, "a!")
     assert bench.next_call() == ("warm", "v")
     bench.engine.finish.release()
+
+
+def test_a_text_is_counted_piece_by_piece_behind_everything_else(bench: Bench) -> None:
+    bench.surround("xyz")
+    assert bench.next_call() == ("count", "x")
+    bench.warm("w")
+    bench.infill(1, "a")
+    bench.engine.finish.release(4)
+    assert bench.next_answer() == (1, "a!")
+    assert [bench.next_call() for _ in range(3)] == [("answer", "a"), ("warm", "w"), ("count", "y")]
+    assert bench.next_call() == ("count", "z")
+    bench.engine.finish.release()
+    bench.infill(2, "b")
+    bench.engine.finish.release()
+    assert bench.next_answer() == (2, "b!")
+
+
+def test_a_fault_in_counting_ends_that_text_alone(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
+    bench.engine.finish.release(9)
+    bench.surround("!x")
+    bench.surround("y")
+    assert [bench.next_call() for _ in range(2)] == [("count", "!"), ("count", "y")]
+    bench.infill(1, "a")
+    assert bench.next_answer() == (1, "a!")
+    assert SECRET not in capsys.readouterr().err
+
+
+def test_a_text_that_waits_is_filed_once_and_only_so_many_wait(bench: Bench) -> None:
+    bench.infill(1, "a")
+    bench.next_call()
+    for number in range(COUNTED_TEXTS + 1):
+        bench.surround(str(number))
+    bench.surround(str(COUNTED_TEXTS))
+    bench.engine.finish.release(COUNTED_TEXTS + 2)
+    assert [bench.next_call()[1] for _ in range(COUNTED_TEXTS)] == [str(n + 1) for n in range(COUNTED_TEXTS)]
+    bench.infill(2, "b")
+    assert bench.next_call() == ("answer", "b")
 
 
 def test_only_the_newest_contexts_are_warmed(bench: Bench) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from infill_engine.errors import WorkerError
 from infill_engine.settings import WindowSettings
-from infill_engine.types import Answer, Candidate, Draft, Hole, HoleKind, InfillRequest, Reason, Source
+from infill_engine.types import Answer, Candidate, Draft, Hole, HoleKind, InfillRequest, Reason, Source, Surroundings
 from infill_engine.worker import protocol
 from infill_engine.worker.protocol import (
     Alive,
@@ -23,6 +23,7 @@ from infill_engine.worker.protocol import (
     SketchRow,
     State,
     Status,
+    Surround,
     Warm,
     Watch,
     decode,
@@ -32,12 +33,13 @@ from infill_engine.worker.protocol import (
 )
 
 HOLE = Hole(HoleKind.BLOCK, 6, "    ", ")]")
-FULL = InfillRequest("x = '😀\u2028", "')\r\n", "python", HOLE, (Draft("foo()\n", 12), Draft("", 0)), 3)
+FULL = InfillRequest("x = '😀\u2028", "')\r\n", "python", HOLE, (Draft("foo()\n", 12), Draft("", 0)), 3, "a name")
 MESSAGES: list[Message] = [
     Infill(7, "file:///a.py", FULL, 12345.678901),
     Infill(0, "", InfillRequest("", ""), 0.0),
     Infill(1, "d", InfillRequest("half \ud83d of a pair", ""), 1.0),
     Warm("untitled:1", FULL),
+    Surround(Surroundings("text = 1\r\n", "a name")),
     Cancel(7),
     Watch(7),
     Shutdown(),
@@ -48,7 +50,7 @@ MESSAGES: list[Message] = [
         (SketchRow(("😀", ""), ("draft", "open"), (0.5, 0.0), Source.RETRIEVAL), SketchRow((), (), (), Source.MODEL)),
     ),
     Status(State.LOADING, "reading weights", 0.5),
-    Status(State.READY, "", 1.0, "default", "cpu", WindowSettings(70, 30)),
+    Status(State.READY, "", 1.0, "default", "cpu", WindowSettings(70, 30, surroundings=True)),
     Answered(
         7, Answer((Candidate("y)", 0.5, True, 3, Source.RETRIEVAL), Candidate("", 0.0)), None, 1.5, 2.5, 4.0, True)
     ),
