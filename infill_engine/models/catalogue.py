@@ -87,7 +87,7 @@ CATALOGUE = (
         READ_AGAIN,
         (
             Published("Dream-org/Dream-Coder-v0-Base-7B", APACHE, 7.62, QWEN_7B, 55.3, OPEN_DLLM),
-            Published("apple/DiffuCoder-7B-Base", "see its card", 7.62, QWEN_7B, 54.8, OPEN_DLLM),
+            Published("apple/DiffuCoder-7B-Base", "apple-amlr", 7.62, QWEN_7B, 54.8, OPEN_DLLM),
         ),
     ),
     Known(
