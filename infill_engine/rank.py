@@ -3,8 +3,8 @@
 import json
 import math
 import re
-from collections.abc import Sequence, Set
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import asdict, dataclass, field, fields
 
 from infill_engine import syntax
 from infill_engine.context.outline import WORD, names_in
@@ -12,7 +12,9 @@ from infill_engine.errors import ModelDamagedError
 from infill_engine.types import Candidate, Guess, Hole, HoleKind, InfillRequest, Source
 
 PLACEHOLDER = "x"  # stands in the hole to learn how broken the surroundings are without it
+PAIRS, TIMES = "pairs", "*"  # in a file of weights
 MOST_FAULTS = 3.0  # more new faults than this make no difference
+LEAST_LIKELIHOOD = -30.0  # a logarithm: what is less likely than this is as good as impossible
 BREAKS = 1.0  # new faults, for each one that is there anyway and one more, from which on a text counts as broken
 
 _SPACES = re.compile(r"\s+")
@@ -46,6 +48,7 @@ class Features:
     fluency: float  # the mean log-probability of that draft as it was written; 0 elsewhere
     judged: float  # 1 where the family's prompt was asked how likely the text is
     likelihood: float  # its share of the likelihood of all texts that were judged; 0 elsewhere
+    log_likelihood: float  # the logarithm of its likelihood itself; 0 elsewhere
     line: float  # 1 where the hole is of this kind
     expression: float
     statement: float
@@ -55,11 +58,13 @@ class Features:
 class Calibration:
     """Weights of the logistic that turns `Features` into a probability. The defaults are set by hand.
 
-    `show_from` is the least such probability at which a first candidate is worth showing to somebody who did not ask.
-    Fitted weights are kept beside the model they were fitted for, as the JSON of `to_json`.
+    `pairs` are those of products of two features, by their names: "copied*tokens". `show_from` is the least such
+    probability at which a first candidate is worth showing to somebody who did not ask. Fitted weights are kept beside
+    the model they were fitted for, as the JSON of `to_json`.
     """
 
     show_from: float = 0.1
+    pairs: Mapping[str, float] = field(default_factory=dict)
     bias: float = 0.6
     mean_logprob: float = 1.5
     min_logprob: float = 0.3
@@ -80,13 +85,18 @@ class Calibration:
     fluency: float = 0.4
     judged: float = -0.5
     likelihood: float = 1.5
+    log_likelihood: float = 0.0
     line: float = 0.0
     expression: float = 0.0
     statement: float = 0.0
 
     def confidence(self, features: Features) -> float:
         """The probability, between 0 and 1, that a guess with these features is what the user wants."""
-        score = self.bias + sum(getattr(self, name) * value for name, value in asdict(features).items())
+        values = asdict(features)
+        score = self.bias + sum(getattr(self, name) * value for name, value in values.items())
+        for pair, weight in self.pairs.items():
+            one, other = pair.split(TIMES)
+            score += weight * values[one] * values[other]
         return 1 / (1 + math.exp(-max(-30.0, min(30.0, score))))
 
     def to_json(self) -> str:
@@ -103,13 +113,18 @@ class Calibration:
             raise ModelDamagedError(f"The model's calibration is not JSON: {error}. {remedy}") from error
         if not isinstance(weights, dict):
             raise ModelDamagedError(f"The model's calibration is not an object of weights. {remedy}")
-        known = {field.name for field in fields(cls)}
-        for name, weight in weights.items():
-            if name not in known:
+        pairs = weights.pop(PAIRS, {})
+        if not isinstance(pairs, dict):
+            raise ModelDamagedError(f"The pairs of the model's calibration are not an object of weights. {remedy}")
+        single = {each.name for each in fields(cls)} - {PAIRS}
+        features = {each.name for each in fields(Features)}
+        for name, weight in (*weights.items(), *pairs.items()):
+            parts = name.split(TIMES)
+            if not (len(parts) == 2 and features.issuperset(parts) if name in pairs else name in single):
                 raise ModelDamagedError(f"The model's calibration names an unknown weight, {name!r}. {remedy}")
             if isinstance(weight, bool) or not isinstance(weight, int | float) or not math.isfinite(weight):
                 raise ModelDamagedError(f"The weight {name!r} of the model's calibration is not a number. {remedy}")
-        return cls(**{name: float(weight) for name, weight in weights.items()})
+        return cls(**weights, pairs=pairs)
 
 
 DEFAULT = Calibration()
@@ -156,10 +171,10 @@ def evidence(guesses: Sequence[Guess], request: InfillRequest, hole: Hole) -> li
     groups = _same_texts(guesses)
     faults = _new_faults([group[0].text for group in groups], request)
     around = frozenset(WORD.findall(request.prefix)) | frozenset(WORD.findall(request.suffix))
-    shares = _shares([_likelihood(group) for group in groups])
+    likelihoods = [_likelihood(group) for group in groups]
     return [
-        (group[0], _features(group, new, share, hole, around))
-        for group, new, share in zip(groups, faults, shares, strict=True)
+        (group[0], _features(group, new, likelihood, share, hole, around))
+        for group, new, likelihood, share in zip(groups, faults, likelihoods, _shares(likelihoods), strict=True)
     ]
 
 
@@ -176,11 +191,16 @@ def _shares(likelihoods: Sequence[float | None]) -> list[float | None]:
 
 
 def _features(
-    group: Sequence[Guess], new_faults: float, share: float | None, hole: Hole, around: Set[str]
+    group: Sequence[Guess],
+    new_faults: float,
+    likelihood: float | None,
+    share: float | None,
+    hole: Hole,
+    around: Set[str],
 ) -> Features:
     """The features of guesses that came to the same text, the most probable first; `around` are the words near it.
 
-    `share` is the text's part of the likelihood of all.
+    `likelihood` is the text's, a logarithm, and `share` its part of the likelihood of all.
     """
     best = group[0]
     sources = {guess.source for guess in group}
@@ -209,6 +229,7 @@ def _features(
         fluency=max(fluencies, default=0.0),
         judged=float(share is not None),
         likelihood=share or 0.0,
+        log_likelihood=max(likelihood or 0.0, LEAST_LIKELIHOOD),
         line=float(hole.kind is HoleKind.LINE),
         expression=float(hole.kind is HoleKind.EXPRESSION),
         statement=float(hole.kind is HoleKind.STATEMENT),

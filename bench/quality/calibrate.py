@@ -3,8 +3,9 @@
     python -m bench.quality.calibrate results-to-fit.jsonl.gz --judge results.jsonl.gz --out calibration.json
 
 A logistic regression, by Newton's method, on everything the engine weighed (not only what it showed): was the guess
-the gold text, or, for a partial one, at least the first half of it? Fitted on the results of some packages, reported
-on those of others. With them comes the least confidence from which on so many of the first candidates are right as
+the gold text, or, for a partial one, at least the first half of it? Its variables are the features and, chosen one
+after the other, the products of two of them that would say most. Fitted on the results of some packages, reported on
+those of others. With them comes the least confidence from which on so many of the first candidates are right as
 --precision asks for: from there on they are shown unasked. Laid beside a model's weights, the file is what the engine
 uses for that model.
 """
@@ -13,7 +14,8 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
+from itertools import combinations_with_replacement
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +25,16 @@ from numpy.typing import NDArray
 from bench.quality import metrics
 from bench.quality.outcomes import Outcome, read_outcomes
 from infill_engine.errors import InfillError, InputError
-from infill_engine.rank import Calibration, Features, brokenness
+from infill_engine.rank import TIMES, Calibration, Features, brokenness
 
 Floats = NDArray[np.float64]
+Pair = tuple[int, int]  # of features, by their numbers
 NAMES = tuple(field.name for field in fields(Features))
+ALL_PAIRS = tuple(combinations_with_replacement(range(len(NAMES)), 2))
 RIDGE = 2.0  # penalty on the weights of standardised features, in observations
 STEPS = 50
+MOST_PAIRS = 12  # of features whose product is looked at, too; further ones add little
+NOTHING = 1e-9
 LEAST = 40  # guesses on either side, below which weights are noise
 
 
@@ -71,7 +77,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.out.parent.mkdir(parents=True, exist_ok=True)
     options.out.write_text(fitted.to_json())
     for name in NAMES:
-        print(f"{name:16} {getattr(Calibration(), name):8.3f} -> {getattr(fitted, name):8.3f}")
+        print(f"{name:32} {getattr(Calibration(), name):8.3f} -> {getattr(fitted, name):8.3f}")
+    for name, weight in fitted.pairs.items():
+        print(f"{name:32} {0:8.3f} -> {weight:8.3f}")
     print(json.dumps(result))
     return 0
 
@@ -95,26 +103,82 @@ def guesses_of(outcomes: Sequence[Outcome]) -> Guesses:
 
 
 def fit(guesses: Guesses) -> Calibration:
-    """The weights that maximise the penalised likelihood."""
-    mean, spread = guesses.features.mean(0), guesses.features.std(0)
-    varies = spread > 1e-9
-    scale = np.where(varies, spread, 1.0)
-    # A feature that never varies keeps no weight.
-    x = np.hstack([np.ones((len(guesses.right), 1)), np.where(varies, (guesses.features - mean) / scale, 0.0)])
-    penalty = np.diag([0.0, *[RIDGE] * len(NAMES)])
+    """The weights that maximise the penalised likelihood, of the features and of the pairs of them that say most."""
+    features, right = guesses.features, guesses.right
+    products = _columns(features, ALL_PAIRS)[:, len(NAMES) :]
+    pairs: list[Pair] = []
+    fitted = _maximised(features, right)
+    while len(pairs) < MOST_PAIRS:
+        gains = _gains(_columns(features, pairs), right, fitted, products)
+        gains[[ALL_PAIRS.index(pair) for pair in pairs]] = 0.0
+        if not gains.any():
+            break
+        pairs.append(ALL_PAIRS[int(gains.argmax())])
+        fitted = _maximised(_columns(features, pairs), right)
+    bias, *weights = (round(float(value), 5) for value in fitted)
+    names = [TIMES.join(NAMES[number] for number in pair) for pair in pairs]
+    of_pairs = dict(zip(names, weights[len(NAMES) :], strict=True))
+    return Calibration(bias=bias, pairs=of_pairs, **dict(zip(NAMES, weights, strict=False)))
+
+
+def _pair(one: str, other: str) -> Pair:
+    return NAMES.index(one), NAMES.index(other)
+
+
+def _columns(features: Floats, pairs: Sequence[Pair]) -> Floats:
+    """The features [G, F], and behind them the products of those pairs."""
+    return np.hstack([features, *(features[:, [one]] * features[:, [other]] for one, other in pairs)])
+
+
+def _maximised(columns: Floats, right: Floats) -> Floats:
+    """The bias and the weights of the columns [1 + C]. One that never varies has none."""
+    scale = _spread(columns)
+    mean = columns.mean(0)
+    x = _with_bias((columns - mean) / scale)
     weights = np.zeros(x.shape[1])
     for _ in range(STEPS):
         probability = _logistic(x @ weights)
-        gradient = x.T @ (guesses.right - probability) - penalty @ weights
-        curvature = (x * (probability * (1 - probability))[:, None]).T @ x + penalty + 1e-9 * np.eye(len(weights))
-        step = np.linalg.solve(curvature, gradient)
+        gradient = x.T @ (right - probability) - _penalty(x) @ weights
+        step = np.linalg.solve(_information(x, probability), gradient)
         weights = weights + step
         if float(np.abs(step).max()) < 1e-8:
             break
-    raw = weights[1:] / scale
-    bias = float(weights[0] - (raw * mean)[varies].sum())
-    rounded = {name: round(float(value), 5) for name, value in zip(NAMES, np.where(varies, raw, 0.0), strict=True)}
-    return Calibration(bias=round(bias, 5), **rounded)
+    raw = np.where(np.isinf(scale), 0.0, weights[1:] / scale)
+    return np.concatenate([[weights[0] - float(raw @ mean)], raw])
+
+
+def _gains(columns: Floats, right: Floats, fitted: Floats, more: Floats) -> Floats:
+    """What each column of `more` would add to a fit: about twice its log-likelihood (Rao's score test)."""
+    probability = _logistic(_with_bias(columns) @ fitted)
+    variance = (probability * (1 - probability))[:, None]
+    x = _with_bias((columns - columns.mean(0)) / _spread(columns))
+    across = (x * variance).T @ more
+    whole = (more**2 * variance).sum(0)
+    unexplained = whole - (across * np.linalg.solve(_information(x, probability), across)).sum(0)
+    says_something = unexplained > NOTHING * np.maximum(whole, 1.0)
+    found: Floats = np.where(
+        says_something, (more.T @ (right - probability)) ** 2 / np.maximum(unexplained, NOTHING), 0.0
+    )
+    return found
+
+
+def _spread(columns: Floats) -> Floats:
+    """Standard deviations; infinite where there is none, so that nothing is left of such a column."""
+    spread = columns.std(0)
+    return np.where(spread > NOTHING, spread, np.inf)
+
+
+def _with_bias(columns: Floats) -> Floats:
+    return np.hstack([np.ones((len(columns), 1)), columns])
+
+
+def _penalty(x: Floats) -> Floats:
+    return np.diag([0.0, *[RIDGE] * (x.shape[1] - 1)])
+
+
+def _information(x: Floats, probability: Floats) -> Floats:
+    found: Floats = (x * (probability * (1 - probability))[:, None]).T @ x + _penalty(x) + NOTHING * np.eye(x.shape[1])
+    return found
 
 
 def worth(calibration: Calibration, guesses: Guesses) -> dict[str, Any]:
@@ -169,8 +233,9 @@ def _firsts(probability: Floats, guesses: Guesses) -> list[int]:
 
 
 def _probability(calibration: Calibration, guesses: Guesses) -> Floats:
-    weights = asdict(calibration)
-    scores = guesses.features @ np.array([weights[name] for name in NAMES]) + calibration.bias
+    pairs = [_pair(*name.split(TIMES)) for name in calibration.pairs]
+    weights = [*(getattr(calibration, name) for name in NAMES), *calibration.pairs.values()]
+    scores = _columns(guesses.features, pairs) @ np.array(weights) + calibration.bias
     clipped: Floats = np.clip(_logistic(scores), 1e-6, 1 - 1e-6)
     return clipped
 

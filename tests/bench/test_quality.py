@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +11,7 @@ import pytest
 from bench.json_lines import COMMITTED_BYTES, write_lines
 from bench.percentiles import percentile, spread
 from bench.quality.__main__ import main, measure
-from bench.quality.calibrate import NAMES, Guesses, fit, gate, shown, worth
+from bench.quality.calibrate import MOST_PAIRS, NAMES, Guesses, fit, gate, shown, worth
 from bench.quality.calibrate import main as calibrate
 from bench.quality.decode import generate
 from bench.quality.holes import KINDS, Task, draw_tasks
@@ -176,6 +176,20 @@ def test_a_calibration_learns_what_matters_and_stays_honest() -> None:
     assert fitted.new_faults == 0  # never seen, so nothing is known of it
     assert worth(fitted, guesses)["ece"] < 0.03 < worth(Calibration(), guesses)["ece"]
     assert Calibration.from_json(fitted.to_json()) == fitted
+
+
+def test_a_calibration_finds_what_two_features_say_together() -> None:
+    rng = np.random.default_rng(1)
+    features = rng.normal(size=(3000, len(NAMES)))
+    features[:, NAMES.index("new_faults")] = 0.0
+    copied, tokens = (features[:, NAMES.index(name)] for name in ("copied", "tokens"))
+    right = (rng.random(3000) < 1 / (1 + np.exp(-3 * copied * tokens))).astype(float)
+    guesses = Guesses(features, right, np.arange(3000) // 3)
+    fitted = fit(guesses)
+    assert next(iter(fitted.pairs)) == "copied*tokens"
+    assert fitted.pairs["copied*tokens"] == pytest.approx(3, abs=0.4)
+    assert len(fitted.pairs) <= MOST_PAIRS
+    assert worth(fitted, guesses)["log_loss"] < 0.8 * worth(replace(fitted, pairs={}), guesses)["log_loss"]
 
 
 def test_the_gate_is_the_least_confidence_that_keeps_what_is_shown_right() -> None:

@@ -16,10 +16,16 @@ def guess(text: str, mean: float = -0.5, **more: object) -> Guess:
     return replace(Guess(text, mean, mean * 2), **more)  # type: ignore[arg-type]
 
 
-def ranked(marked: str, *guesses: Guess, language: str = "python", candidates: int = 4) -> tuple[Candidate, ...]:
+def ranked(
+    marked: str,
+    *guesses: Guess,
+    language: str = "python",
+    candidates: int = 4,
+    calibration: Calibration = DEFAULT,
+) -> tuple[Candidate, ...]:
     prefix, _, suffix = marked.partition("|")
     request = InfillRequest(prefix, suffix, language, candidates=candidates)
-    return rank(guesses, request, hole_at(prefix, suffix, language))
+    return rank(guesses, request, hole_at(prefix, suffix, language), calibration)
 
 
 def check(marked: str, guesses: list[Guess], expected: list[str], language: str = "python") -> None:
@@ -109,15 +115,42 @@ def test_extreme_values_do_not_overflow() -> None:
 
 
 def test_weights_survive_the_way_through_json() -> None:
-    fitted = Calibration(bias=-1.25, agreement=3.0)
+    fitted = Calibration(bias=-1.25, agreement=3.0, pairs={"copied*tokens": 0.5})
     assert Calibration.from_json(fitted.to_json()) == fitted
     assert Calibration.from_json("{}") == DEFAULT
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"colour": 1}', '{"bias": "high"}', '{"bias": true}', '{"bias": NaN}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        '{"colour": 1}',
+        '{"bias": "high"}',
+        '{"bias": true}',
+        '{"bias": NaN}',
+        '{"pairs": 1}',
+        '{"pairs": {"copied": 1}}',
+        '{"pairs": {"copied*colour": 1}}',
+        '{"pairs": {"copied*tokens": "high"}}',
+        '{"copied*tokens": 1}',
+    ],
+)
 def test_damaged_weights_are_refused_with_a_remedy(text: str) -> None:
     with pytest.raises(ModelDamagedError, match="Fetch the model again"):
         Calibration.from_json(text)
+
+
+def test_what_two_features_say_together_counts() -> None:
+    plain, paired = (
+        {
+            candidate.text: candidate.confidence
+            for candidate in ranked("x = |\n", guess("a", draft=COPY), guess("b"), calibration=calibration)
+        }
+        for calibration in (Calibration(), Calibration(pairs={"copied*matched": 0.1}))
+    )
+    assert paired["a"] > plain["a"]
+    assert paired["b"] == plain["b"]
 
 
 def test_a_text_with_a_fault_is_left_out_beside_one_without() -> None:
