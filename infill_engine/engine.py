@@ -14,12 +14,20 @@ from infill_engine.answering import Answering, Guessed, since, unread_guess
 from infill_engine.context.surroundings import CountedSurroundings
 from infill_engine.deadline import CostModel, Deadline, Reading, Reserve
 from infill_engine.lines import first_line
-from infill_engine.models.base import Context, ContextUnread, Continuation, ModelFamily, ReadsOn, unhurried
+from infill_engine.models.base import (
+    Context,
+    ContextUnread,
+    Continuation,
+    ModelFamily,
+    ProposedLength,
+    ReadsOn,
+    unhurried,
+)
 from infill_engine.models.compiled import compile_steps
 from infill_engine.models.load import folder_of, load_family
 from infill_engine.models.memory import give_back, is_out_of_memory
 from infill_engine.rank import Calibration
-from infill_engine.sampler.denoise import Step, denoise
+from infill_engine.sampler.denoise import Row, Step, denoise
 from infill_engine.sampler.guesses import guesses_of, originals_of, unread_own
 from infill_engine.sampler.plan import WORTHWHILE_STEPS, affordable, canvas_of, plan_rows
 from infill_engine.sampler.rules import rules_for
@@ -46,6 +54,17 @@ class _Costs:
     step: CostModel = field(default_factory=CostModel)
     reading: CostModel = field(default_factory=CostModel)
     writing: CostModel = field(default_factory=CostModel)
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A request whose context has been encoded, up to the `partial_word` that the cursor stands in."""
+
+    context: Context
+    partial_word: str
+    request: InfillRequest
+    hole: Hole
+    drafts: tuple[Draft, ...]
 
 
 class Engine:
@@ -183,12 +202,12 @@ class Engine:
     ) -> Guessed:
         began = monotonic()
         try:
-            context, partial_word = self._encode(request, deadline)
+            read = _Read(*self._encode(request, deadline), request, hole, drafts)
         except ContextUnread:
             return Guessed([unread_guess(draft) for draft in drafts] or None, since(began), unread=True)
         encode_ms = since(began)
         began = monotonic()
-        guesses = self._denoise(context, partial_word, request, hole, drafts, deadline, watch)
+        guesses = self._denoise(read, deadline, watch)
         return Guessed(guesses, encode_ms, since(began))
 
     def _encode(self, request: InfillRequest, deadline: Deadline) -> tuple[Context, str]:
@@ -202,57 +221,57 @@ class Engine:
         reading.pause()
         return context, partial_word
 
-    def _denoise(
-        self,
-        context: Context,
-        partial_word: str,
-        request: InfillRequest,
-        hole: Hole,
-        drafts: tuple[Draft, ...],
-        deadline: Deadline,
-        watch: Watch | None,
-    ) -> list[Guess] | None:
+    def _denoise(self, read: _Read, deadline: Deadline, watch: Watch | None) -> list[Guess] | None:
         """All guesses, or None when not even one step could be afforded and nothing was retrieved or written."""
         settings = replace(self.settings.sampler, reserve_ms=self._reserve.predict_ms())
         aimed = deadline.sooner(settings.aim)
-        lengths = self.family.propose_lengths(context, hole.kind, request.candidates)
-        prompt, written = self._written(context, partial_word, request, hole, aimed)
+        lengths = self.family.propose_lengths(read.context, read.hole.kind, read.request.candidates)
+        prompt, written = self._written(read, aimed)
         if written:
             settings = replace(settings, max_steps=min(settings.max_steps, STEPS_BESIDE_OWN))
-        most_rows, most_slots = THRIFT[self._thrift]
-        rows = plan_rows(self.family, lengths, drafts, written, partial_word, request.candidates, most_slots)
-        rows = rows[:most_rows]
-        time_ms = aimed.remaining_ms() - settings.reserve_ms
-        rows = affordable(self.family, context, rows, self._costs.step, time_ms, LOOKS if written else WORTHWHILE_STEPS)
+        rows = self._rows(read, lengths, written, aimed.remaining_ms() - settings.reserve_ms)
         if not rows:
             return []
         canvas = canvas_of(rows, self.family.spec.mask_id)
-        rules = rules_for(self.family, hole, canvas, partial_word)
-        step: Step | None = None
-        for step in denoise(self.family, context, hole.kind, canvas, rows, rules, settings, aimed, self._costs.step):
+        rules = rules_for(self.family, read.hole, canvas, read.partial_word)
+        costs, step = self._costs.step, None
+        for step in denoise(self.family, read.context, read.hole.kind, canvas, rows, rules, settings, aimed, costs):
             if watch is not None:
                 watch(self.family, step)
-        read = [] if step is None else originals_of(self.family, step, rows, partial_word)
-        copies = {guess.text for guess in read if guess.source is Source.RETRIEVAL}
-        own = {guess.text for guess in read if guess.source is Source.MODEL}
         guesses = [
-            *([] if step is None else guesses_of(self.family, step, rows, partial_word, settings)),
-            *read,
-            *(unread_guess(draft) for draft in drafts if draft.text not in copies),
-            *(guess for guess in unread_own(self.family, written, partial_word) if guess.text not in own),
+            *([] if step is None else guesses_of(self.family, step, rows, read.partial_word, settings)),
+            *self._as_found(read, written, rows, step),
         ]
         if prompt is not None:
-            guesses = self._judged(guesses, prompt, partial_word, request, deadline)
+            guesses = self._judged(guesses, prompt, read, deadline)
         return guesses or (None if step is None else [])
 
-    def _written(
-        self, context: Context, partial_word: str, request: InfillRequest, hole: Hole, deadline: Deadline
-    ) -> tuple[Any, list[Continuation]]:
+    def _rows(
+        self, read: _Read, lengths: list[ProposedLength], written: list[Continuation], time_ms: float
+    ) -> list[Row]:
+        """The rows of the canvas, as many as there are memory and time for."""
+        most_rows, most_slots = THRIFT[self._thrift]
+        request, steps = read.request, LOOKS if written else WORTHWHILE_STEPS
+        rows = plan_rows(self.family, lengths, read.drafts, written, read.partial_word, request.candidates, most_slots)
+        return affordable(self.family, read.context, rows[:most_rows], self._costs.step, time_ms, steps)
+
+    def _as_found(
+        self, read: _Read, written: list[Continuation], rows: list[Row], step: Step | None
+    ) -> Iterator[Guess]:
+        """All drafts as they were retrieved or written, those too for which no canvas had room or time."""
+        seen = [] if step is None else originals_of(self.family, step, rows, read.partial_word)
+        yield from seen
+        copies = {guess.text for guess in seen if guess.source is Source.RETRIEVAL}
+        own = {guess.text for guess in seen if guess.source is Source.MODEL}
+        yield from (unread_guess(draft) for draft in read.drafts if draft.text not in copies)
+        yield from (guess for guess in unread_own(self.family, written, read.partial_word) if guess.text not in own)
+
+    def _written(self, read: _Read, deadline: Deadline) -> tuple[Any, list[Continuation]]:
         """Drafts of the family's own, where the hole is of one line and there is time to look at them too.
 
         And the prompt that they were written by, None where there is none.
         """
-        if hole.max_lines > 1 or not isinstance(self.family, ReadsOn):
+        if read.hole.max_lines > 1 or not isinstance(self.family, ReadsOn):
             return None, []
         afterwards = self._reserve.predict_ms() + LOOKS * self._costs.step.predict_ms(self.family.spec.max_slots * 2)
         writing_ms = USUAL_TOKENS * self._costs.writing.predict_ms(OWN_DRAFTS)
@@ -261,27 +280,25 @@ class Engine:
             return None, []
         reading = Reading(deadline, self._costs.reading, afterwards + writing_ms)
         try:
-            prompt = self.family.prompt(context, reading.go_on)
+            prompt = self.family.prompt(read.context, reading.go_on)
         except ContextUnread:
             return None, []
         reading.pause()
         writing = Reading(deadline, self._costs.writing, afterwards)
-        right = first_line(request.suffix)
-        written = self.family.read_on(prompt, partial_word, right, OWN_DRAFTS, writing.go_on)
+        right = first_line(read.request.suffix)
+        written = self.family.read_on(prompt, read.partial_word, right, OWN_DRAFTS, writing.go_on)
         writing.pause()
         return prompt, written
 
-    def _judged(
-        self, guesses: list[Guess], prompt: Any, partial_word: str, request: InfillRequest, deadline: Deadline
-    ) -> list[Guess]:
+    def _judged(self, guesses: list[Guess], prompt: Any, read: _Read, deadline: Deadline) -> list[Guess]:
         """The guesses, each with the likelihood of its text, where there is still time to ask for it."""
         assert isinstance(self.family, ReadsOn)
         texts = list(dict.fromkeys(guess.text for guess in guesses if not guess.partial))
-        project = self._surroundings.get(request.surroundings)
+        around = _around(read.request, read.partial_word)
+        project = self._surroundings.get(read.request.surroundings)
         reading = Reading(deadline, self._costs.reading, self._reserve.predict_ms())
-        around = _around(request, partial_word)
         try:
-            found = self.family.judge(prompt, partial_word, around, texts, reading.go_on, project)
+            found = self.family.judge(prompt, read.partial_word, around, texts, reading.go_on, project)
         except ContextUnread:
             return guesses
         reading.pause()
