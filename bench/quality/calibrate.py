@@ -85,12 +85,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def guesses_of(outcomes: Sequence[Outcome]) -> Guesses:
-    """The guesses of non-trivial holes. Raises InputError when there are too few to learn from or to judge by."""
+    """The guesses of non-trivial holes.
+
+    Raises InputError for too few to learn from or to judge by, and for those of a product with other features.
+    """
     rows: list[list[float]] = []
     right: list[float] = []
     hole: list[int] = []
     for number, outcome in enumerate(outcomes):
         for guess in () if outcome.trivial else outcome.guesses:
+            if guess["features"].keys() != {*NAMES}:
+                raise InputError("the results are of a product that weighed other features: measure again")
             rows.append([float(guess["features"][name]) for name in NAMES])
             right.append(float(guess["right"]))
             hole.append(number)

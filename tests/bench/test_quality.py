@@ -11,7 +11,7 @@ import pytest
 from bench.json_lines import COMMITTED_BYTES, write_lines
 from bench.percentiles import percentile, spread
 from bench.quality.__main__ import main, measure
-from bench.quality.calibrate import MOST_PAIRS, NAMES, Guesses, fit, gate, shown, worth
+from bench.quality.calibrate import MOST_PAIRS, NAMES, Guesses, fit, gate, guesses_of, shown, worth
 from bench.quality.calibrate import main as calibrate
 from bench.quality.decode import generate
 from bench.quality.holes import KINDS, Task, draw_tasks
@@ -233,6 +233,13 @@ def test_judging_on_what_was_fitted_and_fitting_on_little_are_refused(
         assert calibrate([str(tmp_path / "a.jsonl"), *options]) == 2
         assert told in capsys.readouterr().err
     assert not (tmp_path / "c").exists()
+
+
+def test_results_of_a_product_with_other_features_are_refused() -> None:
+    reply = Reply(guesses=({"text": "one", "features": {"partial": 0.0, "mean_logprob": -1.0}},))
+    outcome = judge("engine", ask(task("def f():\n    return │\n", "one + two"), 4), reply, 150)
+    with pytest.raises(InputError, match="measure again"):
+        guesses_of([outcome])
 
 
 def test_large_results_are_gzipped(tmp_path: Path) -> None:
