@@ -163,8 +163,7 @@ class _Search:
         return scan(self._vocabulary.decode(tokens) or "", "") if self._has_brackets else Scan()
 
     def _continuing(self, logprobs: Tensor, start: bytes) -> Tensor:
-        longer, shorter = self._vocabulary.completions_of(start)
-        allowed = [*longer, *shorter]
+        allowed = torch.from_numpy(np.concatenate(self._vocabulary.completions_of(start))).to(logprobs.device)
         kept = torch.full_like(logprobs, FORBIDDEN)
         kept[allowed] = logprobs[allowed]
         return kept
