@@ -6,14 +6,12 @@ oracle      the length a perfect length head would give: for duostream models th
             gold text's tokens, for others their number; never more than the engine allows
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 from torch import Tensor
 
 from bench.quality.systems import Question
 from infill_engine.canvas.canvas import Canvas
-from infill_engine.context.ngrams import Ngrams
 from infill_engine.errors import InputError
 from infill_engine.models.base import (
     Context,
@@ -58,19 +56,11 @@ class GivenLengths:
             return []
         return self._family.read_on(prompt, partial_word, right, limit, go_on)
 
-    def judge(
-        self,
-        prompt: Any,
-        partial_word: str,
-        around: tuple[str, str],
-        texts: Sequence[str],
-        go_on: GoOn,
-        project: Ngrams | None = None,
-    ) -> list[float]:
+    def judge(self, *arguments: Any) -> list[float]:
         """What the family thinks of the texts, if it has an opinion."""
         if not isinstance(self._family, ReadsOn):
             raise ContextUnread
-        return self._family.judge(prompt, partial_word, around, texts, go_on, project)
+        return self._family.judge(*arguments)
 
     def take_from(self, question: Question) -> None:
         """Proposes the length of the question's gold text from now on."""
