@@ -26,6 +26,8 @@ from infill_engine.models.duostream.net import (
     PROMPT_ASIDE,
     PROMPT_LINE,
 )
+from infill_engine.train.holes import KINDS
+from infill_engine.types import HoleKind
 
 Ints = NDArray[np.int64]
 MARGIN = 4  # tokens that a hole keeps from either end of its window
@@ -41,7 +43,7 @@ class BatchShape:
     tokens: int = 384
     slots: int = 160
     holes: int = 24
-    prompts: int = 3
+    prompts: int = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,7 @@ class HoleSettings:
     short_suffix: float = 0.15
     later_eos_weight: float = 0.1
     visible_weight: float = 0.3
+    line_weight: float = 0.3  # of what follows the tokens of a prompt's line before its hole
     vocab: int = 8192  # of the tokenizer the parts were packed with
 
 
@@ -121,24 +124,28 @@ def draw_window(
 
     `tokens` [L]. Per slot [M]: `ids`, `target`, `weight`; `start` and `end` of its hole, `seen` (where the visible part
     of its suffix ends), `index` and `left` (slots before and after it in its canvas), `kind`, `hole` (-1 where the slot
-    is unused). Per hole [K]: `length_start`, `length_end`, `length_kind`, `length_bucket` (-1 where unused). Per prompt
+    is unused). Per hole [K]: `length_start`, `length_end`, `length_kind`, `length_bucket` (-1 where unused),
+    `length_seen` (whether its suffix is visible). Per prompt
     [Q]: `prompt_aside` [1 + PROMPT_ASIDE], of which so many as `prompt_shown` are real; `prompt_line` [HISTORY +
-    PROMPT_LINE], whose real tokens stand from `prompt_start` on and are followed by `prompt_target` (-1 where unused).
+    PROMPT_LINE], whose real tokens stand from `prompt_start` on and are followed by `prompt_target`, each of which
+    counts `prompt_weight`, 0 where unused. Blocks are not prompted for.
     """
     origin = int(rng.integers(0, len(part.tokens) - shape.tokens))
     drawn = _blank_window(part.tokens[origin : origin + shape.tokens].astype(np.int64), shape)
     first, last = np.searchsorted(part.holes[:, 0], (origin + MARGIN, origin + shape.tokens - MARGIN))
     inside = part.holes[first:last] - np.array([origin, origin, 0])
     inside = inside[(inside[:, 1] <= shape.tokens - MARGIN) & (inside[:, 1] - inside[:, 0] <= MAX_SLOTS)]
-    used = 0
+    used = prompts = 0
     for number, row in enumerate(rng.permutation(len(inside))[: shape.holes]):
         start, end, kind = (int(value) for value in inside[row])
         bucket = int(np.searchsorted(_BUCKETS, end - start))
         hole = Hole(number, start, end, kind)
         for name, value in zip(_HOLE_FIELDS, (start, end, kind, bucket), strict=True):
             drawn[name][number] = value
-        if number < shape.prompts:
-            _write_prompt(drawn, hole, settings, rng)
+        drawn["length_seen"][number] = rng.random() >= settings.no_suffix
+        if prompts < shape.prompts and KINDS[kind] is not HoleKind.BLOCK:
+            _write_prompt(drawn, prompts, hole, settings, rng)
+            prompts += 1
         if rng.random() >= settings.exact_bucket:
             bucket = min(bucket + int(rng.integers(1, 3)), len(_BUCKETS) - 1)
         size = int(_BUCKETS[bucket])
@@ -158,14 +165,23 @@ def _blank_window(tokens: Ints, shape: BatchShape) -> dict[str, NDArray[Any]]:
     holes["length_start"][:] = 1
     holes["length_end"][:] = shape.tokens - 1
     holes["length_bucket"][:] = -1
-    prompts = {
+    seen = np.ones(shape.holes, dtype=bool)
+    prompts: dict[str, NDArray[Any]] = {
         "prompt_aside": np.full((shape.prompts, 1 + PROMPT_ASIDE), PAD, dtype=np.int64),
         "prompt_shown": np.ones(shape.prompts, dtype=np.int64),
         "prompt_line": np.full((shape.prompts, HISTORY + PROMPT_LINE), PAD, dtype=np.int64),
         "prompt_start": np.full(shape.prompts, HISTORY, dtype=np.int64),
-        "prompt_target": np.full((shape.prompts, PROMPT_LINE), -1, dtype=np.int64),
+        "prompt_target": np.full((shape.prompts, PROMPT_LINE), PAD, dtype=np.int64),
+        "prompt_weight": np.zeros((shape.prompts, PROMPT_LINE), dtype=np.float32),
     }
-    return {"tokens": tokens, **slots, "weight": np.zeros(shape.slots, dtype=np.float32), **holes, **prompts}
+    return {
+        "tokens": tokens,
+        **slots,
+        "weight": np.zeros(shape.slots, dtype=np.float32),
+        **holes,
+        "length_seen": seen,
+        **prompts,
+    }
 
 
 def _fill_slots(
@@ -187,17 +203,20 @@ def _fill_slots(
     drawn["weight"][at] = np.where(order > length, settings.later_eos_weight, 1.0) * masked
 
 
-def _write_prompt(drawn: dict[str, NDArray[Any]], hole: Hole, settings: HoleSettings, rng: np.random.Generator) -> None:
-    """The hole as a prompt, with some tokens of what stands left of it in the place of the cursor's line."""
+def _write_prompt(
+    drawn: dict[str, NDArray[Any]], number: int, hole: Hole, settings: HoleSettings, rng: np.random.Generator
+) -> None:
+    """The hole as prompt `number`, with some tokens of what stands left of it in the place of the cursor's line."""
     tokens = drawn["tokens"]
     line = int(rng.integers(1, min(PROMPT_LINE - (hole.end - hole.start), hole.start - HISTORY) + 1))
     right = min(PROMPT_ASIDE, _visible_suffix(len(tokens) - hole.end, settings, rng))
-    start = hole.start - line
-    drawn["prompt_aside"][hole.number, : 1 + right] = [MASK, *tokens[hole.end : hole.end + right]]
-    drawn["prompt_shown"][hole.number] = 1 + right
-    drawn["prompt_line"][hole.number, : HISTORY + hole.end - start] = tokens[start - HISTORY : hole.end]
-    drawn["prompt_start"][hole.number] = start
-    drawn["prompt_target"][hole.number, : hole.end - start] = [*tokens[start + 1 : hole.end], EOS]
+    start, length = hole.start - line, hole.end - hole.start
+    drawn["prompt_aside"][number, : 1 + right] = [MASK, *tokens[hole.end : hole.end + right]]
+    drawn["prompt_shown"][number] = 1 + right
+    drawn["prompt_line"][number, : HISTORY + line + length] = tokens[start - HISTORY : hole.end]
+    drawn["prompt_start"][number] = start
+    drawn["prompt_target"][number, : line + length] = [*tokens[start + 1 : hole.end], EOS]
+    drawn["prompt_weight"][number, : line + length] = [settings.line_weight] * (line - 1) + [1.0] * (length + 1)
 
 
 _SLOT_FIELDS = ("ids", "target", "start", "end", "seen", "index", "left", "kind", "hole")

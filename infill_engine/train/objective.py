@@ -18,7 +18,7 @@ class LossSettings:
 
     canvas: float = 1.0
     streams: float = 0.5
-    prompt: float = 1.0
+    prompt: float = 2.0  # most of what is shown was written or judged by a prompt
     length: float = 0.1
     stream_positions: int = 192
 
@@ -73,57 +73,53 @@ def canvas_loss(model: Duostream, streams: Streams, batch: dict[str, Tensor]) ->
 
 
 def prompt_loss(model: Duostream, streams: Streams, batch: dict[str, Tensor]) -> Tensor:
-    """Mean cross-entropy of what follows the tokens of a prompt's line; 0 where a batch has no prompt.
+    """Weighted mean cross-entropy of what follows the tokens of a prompt's line; 0 where a batch has no prompt.
 
-    All prompts of a window lie side by side behind its prefix stream: first what each sees aside, then its line.
+    Each prompt goes on from the prefix stream of its window: first what it sees aside, then its line.
     """
-    aside, line, start = batch["prompt_aside"], batch["prompt_line"], batch["prompt_start"]
-    windows, prompts = start.shape
-    asides, lines = aside.shape[2], line.shape[2] - HISTORY
-    size = asides + lines
-    embedded = [
-        model.embed(ids.flatten(0, 1), ids.new_full((windows * prompts,), PREFIX))[:, back:]
-        for ids, back in ((aside, 0), (line, HISTORY))
-    ]
-    x = torch.cat(embedded, 1).reshape(windows, prompts * size, -1)
+    prompts = batch["prompt_start"].shape[1]
+    drawn = {name: tensor.flatten(0, 1) for name, tensor in batch.items() if name.startswith("prompt_")}
+    aside, line, start = drawn["prompt_aside"], drawn["prompt_line"], drawn["prompt_start"]
+    direction = torch.full_like(start, PREFIX)
+    x = torch.cat([model.embed(aside, direction), model.embed(line, direction)[:, HISTORY:]], 1)
+    asides, lines = aside.shape[1], line.shape[1] - HISTORY
     places = torch.cat([PROMPT_LINE + torch.arange(asides), torch.arange(lines)]).to(start.device)
-    tables = model.rotary((start[..., None] + places).flatten(1))
-    states, _ = model.encode(x, tables, streams.encoder, _seen_by_prompts(batch, streams.prefix.shape[1]))
-    states = states.view(windows, prompts, size, -1)[:, :, asides:]
-    return _mean_of_used(model.logits(states), batch["prompt_target"])
+    past = [
+        (keys.repeat_interleave(prompts, 0), values.repeat_interleave(prompts, 0)) for keys, values in streams.encoder
+    ]
+    seen = _seen_by_prompts(start, drawn["prompt_shown"], streams.prefix.shape[1], asides, lines)
+    states, _ = model.encode(x, model.rotary(start[:, None] + places), past, seen)
+    logits = model.logits(states[:, asides:]).flatten(0, 1).float()
+    entropy = F.cross_entropy(logits, drawn["prompt_target"].flatten(), reduction="none")
+    weight = drawn["prompt_weight"].flatten()
+    return (entropy * weight).sum() / weight.sum().clamp(min=1)
 
 
-def _seen_by_prompts(batch: dict[str, Tensor], length: int) -> Tensor:
-    """What prompts of asides and lines, side by side behind `length` tokens of the window, see [B, 1, Q*T, L + Q*T].
+def _seen_by_prompts(start: Tensor, shown: Tensor, above: int, asides: int, lines: int) -> Tensor:
+    """What prompts of an aside and a line see [P, 1, T, above + T], behind as many tokens of a window.
 
-    An aside sees itself; a line sees the window before it, its aside and itself.
+    An aside sees itself, of which `shown` [P] tokens are real; a line sees the window before `start` [P], its aside and
+    itself.
     """
-    start, shown = batch["prompt_start"], batch["prompt_shown"]
-    windows, prompts = start.shape
-    asides, lines = batch["prompt_aside"].shape[2], batch["prompt_line"].shape[2] - HISTORY
     places = torch.arange(asides + lines, device=start.device)
     in_line = places >= asides
-    above = torch.arange(length, device=start.device) < start[..., None]
-    above = (above[:, :, None] & in_line[:, None]).flatten(1, 2)
-    own = (places[:, None] >= places) & (in_line | (places < shown[..., None]))[:, :, None]
-    same = torch.eye(prompts, dtype=torch.bool, device=start.device)
-    own = (own[:, :, :, None] & same[:, None, :, None]).expand(windows, prompts, len(places), prompts, len(places))
-    return torch.cat([above, own.flatten(3).flatten(1, 2)], -1).unsqueeze(1)
+    before = torch.arange(above, device=start.device) < start[:, None]
+    before = before[:, None] & in_line[:, None]
+    own = (places[:, None] >= places) & (in_line | (places < shown[:, None]))[:, None]
+    return torch.cat([before, own], -1).unsqueeze(1)
 
 
 def length_loss(model: Duostream, streams: Streams, batch: dict[str, Tensor]) -> Tensor:
     """Mean cross-entropy of the holes' length buckets; 0 where a batch has no hole at all."""
-    edge = edge_states(streams.prefix, streams.suffix, batch["length_start"], batch["length_end"], None)
+    edge = edge_states(streams.prefix, streams.suffix, batch["length_start"], batch["length_end"], batch["length_seen"])
     return _mean_of_used(model.length_logits(edge, batch["length_kind"]), batch["length_bucket"])
 
 
-def edge_states(forward: Tensor, backward: Tensor, start: Tensor, end: Tensor, has_suffix: Tensor | None) -> Tensor:
+def edge_states(forward: Tensor, backward: Tensor, start: Tensor, end: Tensor, has_suffix: Tensor) -> Tensor:
     """The states next to the hole, [B, n, 2D]: of the token left of `start`, and of that at `end` (zeros if unseen)."""
     left = forward.gather(1, (start - 1)[..., None].expand(-1, -1, forward.shape[-1]))
     right = backward.gather(1, (forward.shape[1] - 1 - end)[..., None].expand(-1, -1, forward.shape[-1]))
-    if has_suffix is not None:
-        right = right * has_suffix[..., None].to(right.dtype)
-    return torch.cat([left, right], -1)
+    return torch.cat([left, right * has_suffix[..., None].to(right.dtype)], -1)
 
 
 def _mean_of_used(logits: Tensor, target: Tensor) -> Tensor:

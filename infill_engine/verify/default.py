@@ -47,7 +47,7 @@ def trained_logits(network: Duostream, vocabulary: BytesVocabulary, row: list[in
         prefix=torch.where(positions < start, 0.0, -1e9).expand(1, 1, length, -1),
         suffix=torch.where(total - 1 - positions >= end, 0.0, -1e9).expand(1, 1, length, -1),
     )
-    edge = edge_states(streams.prefix, streams.suffix, starts, ends, None)
+    edge = edge_states(streams.prefix, streams.suffix, starts, ends, torch.ones((1, length), dtype=torch.bool))
     kind = torch.zeros((1, length), dtype=torch.long)
     x = network.canvas_input(torch.tensor([row]), length - 1 - index, kind, edge)
     tables = network.rotary(positions)

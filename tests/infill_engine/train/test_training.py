@@ -23,8 +23,10 @@ from infill_engine.models.duostream.vocabulary import BytesVocabulary
 from infill_engine.train.__main__ import MOST_SKIPPED, SIZES, compiled_losses, open_run, step
 from infill_engine.train.checkpoint import load_state
 from infill_engine.train.data import BatchShape, HoleSettings, Part, draw_window, load_part, stacked
-from infill_engine.train.objective import LossSettings, losses, prompt_loss
+from infill_engine.train.holes import KINDS
+from infill_engine.train.objective import LossSettings, edge_states, length_loss, losses, prompt_loss
 from infill_engine.train.pack import pack_text
+from infill_engine.types import HoleKind
 
 SOURCE = Path(__file__).parents[3] / "infill_engine"
 TOKENIZER = SOURCE / "weights" / "default" / "tokenizer.json"
@@ -67,15 +69,18 @@ def test_prompts_are_learned_as_they_are_read(parts: Path, network: Duostream, m
     part, rng = load_part(parts / "part-000.npz"), np.random.default_rng(0)
     batch = stacked([draw_window(part, BatchShape(), HoleSettings(), rng) for _ in range(3)])
     family = DuostreamFamily(network, BytesVocabulary(TOKENIZER), "cpu")
-    anywhere, entropies = family.encode("x = 1", "").state, []
+    anywhere, entropies, weights = family.encode("x = 1", "").state, [], []
     for window, tokens in enumerate(batch["tokens"].numpy()):
-        for number, target in enumerate(batch["prompt_target"][window]):
-            target = target[target >= 0]
-            if not len(target):
+        holes = zip(*(batch[f"length_{name}"][window].tolist() for name in ("start", "end", "kind")), strict=True)
+        prompted = {(start, end) for start, end, kind in holes if KINDS[kind] is not HoleKind.BLOCK}
+        for number, weight in enumerate(batch["prompt_weight"][window]):
+            weight = weight[weight > 0]
+            if not len(weight):
                 continue  # the window has fewer holes
             start, shown = (int(batch[f"prompt_{name}"][window, number]) for name in ("start", "shown"))
-            hole_start, hole_end = (int(batch[f"length_{name}"][window, number]) for name in ("start", "end"))
-            assert start < hole_start
+            hole_start, hole_end = start + 1 + int((weight < 1).sum()), start + len(weight)
+            assert (hole_start, hole_end) in prompted
+            target = batch["prompt_target"][window, number, : len(weight)]
             assert target.tolist() == [*tokens[start + 1 : hole_end], EOS]
             after = tokens[hole_end : hole_end + shown - 1].tolist()
             assert batch["prompt_aside"][window, number, :shown].tolist() == [MASK, *after]
@@ -83,11 +88,26 @@ def test_prompts_are_learned_as_they_are_read(parts: Path, network: Duostream, m
             above, _ = family._encode_stream(before, PREFIX, unhurried)
             sides = replace(anywhere, stream=above, before=before, after=tuple(after))
             prompt = family._prompted(sides, start)
-            entropies.append(cross_entropy(network.logits(prompt.states)[0], target, reduction="none"))
-    expected = torch.cat(entropies)
+            entropies.append(weight * cross_entropy(network.logits(prompt.states)[0], target, reduction="none"))
+            weights.append(weight)
     assert len(entropies) > 5
     found = prompt_loss(network, network.streams(batch["tokens"]), batch)
-    torch.testing.assert_close(found, expected.mean(), atol=1e-4, rtol=1e-4)
+    torch.testing.assert_close(found, torch.cat(entropies).sum() / torch.cat(weights).sum(), atol=1e-4, rtol=1e-4)
+
+
+def test_lengths_are_learned_without_a_suffix_too(parts: Path, network: Duostream) -> None:
+    """The head is then given what serving gives it at a text's end: no state to the right of the hole."""
+    part, rng = load_part(parts / "part-000.npz"), np.random.default_rng(0)
+    batch = stacked([draw_window(part, BatchShape(), HoleSettings(no_suffix=0.5), rng) for _ in range(3)])
+    used, seen = batch["length_bucket"] >= 0, batch["length_seen"]
+    assert 0.2 < seen[used].float().mean() < 0.8
+    streams = network.streams(batch["tokens"])
+    right = edge_states(streams.prefix, streams.suffix, batch["length_start"], batch["length_end"], seen).chunk(2, -1)[
+        1
+    ]
+    assert (right.abs().sum(-1) > 0).equal(seen)
+    hidden = length_loss(network, streams, batch | {"length_seen": torch.zeros_like(seen)})
+    assert not torch.isclose(hidden, length_loss(network, streams, batch))
 
 
 def test_windows_without_holes_have_finite_losses(parts: Path, network: Duostream) -> None:
