@@ -19,6 +19,7 @@ from lsp_server.convert import Place
 from lsp_server.documents import Documents, EditKind, Snapshot
 from lsp_server.engine_client import Command, EngineClient, worker_command
 from lsp_server.excludes import is_excluded
+from lsp_server.model_name import resolved
 from lsp_server.project_text import ProjectText
 from lsp_server.settings import EngineChoice, ServerSettings
 from lsp_server.status import StatusReporter
@@ -124,9 +125,9 @@ class Session:
             self.engine.warm(snapshot.uri, build_context(snapshot, _likely_place(snapshot), self.window))
 
     def resolve(self, choice: EngineChoice) -> EngineChoice:
-        """The choice as the worker can use it: the default model's copy for this project, or an absolute path.
+        """The choice as the worker can use it: the default model's copy for this project, or what the name means here.
 
-        The worker runs elsewhere than in the user's folder. A copy that cannot be used is passed over with a warning.
+        A path counts from the first folder of the workspace. A copy that cannot be used is passed over with a warning.
         Where the choice is an engine elsewhere, the user is told what is sent to it.
         """
         if is_remote(choice.model):
@@ -138,11 +139,7 @@ class Session:
             self.warn_once(chosen.warning)
         if chosen.model != choice.model:
             return replace(choice, model=chosen.model)
-        model = Path(choice.model).expanduser()
-        if choice.model.startswith("~") or (len(model.parts) > 1 and ":" not in model.parts[0]):
-            root = Path(self.roots[0]) if self.roots else Path.cwd()
-            return replace(choice, model=str(root / model))
-        return choice
+        return replace(choice, model=resolved(choice.model, Path(self.roots[0]) if self.roots else Path.cwd()))
 
     def encoding_agreed(self) -> str:
         """The position encoding that pygls has negotiated."""

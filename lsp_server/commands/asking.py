@@ -20,6 +20,7 @@ from lsp_server import adapted
 from lsp_server.commands.place import Opened
 from lsp_server.documents import Snapshot
 from lsp_server.excludes import path_of
+from lsp_server.model_name import resolved
 from lsp_server.project_text import project_of, read_around
 from lsp_server.request import build_request
 from lsp_server.settings import ServerSettings
@@ -53,7 +54,7 @@ def load_engine_for(place: Path, options: argparse.Namespace) -> EngineLike:
     A copy that cannot be used is passed over with a line on stderr, and where text will be sent stands there too.
     Raises what `Engine.load` does.
     """
-    model, device, precision = options.model, options.device, options.precision
+    model, device, precision = resolved(options.model, Path.cwd()), options.device, options.precision
     if is_remote(model):
         print(disclosure(read_address(model)), file=sys.stderr)
         return load_remote(model, options.api_key_variable)

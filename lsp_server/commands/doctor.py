@@ -23,7 +23,8 @@ from infill_engine.syntax import GRAMMARS, parse
 from infill_engine.types import Reason
 from lsp_server import adapted
 from lsp_server.commands.listing import console_of, say
-from lsp_server.commands.worker_trial import Trial, absolute_model, try_worker
+from lsp_server.commands.worker_trial import Trial, try_worker
+from lsp_server.model_name import resolved
 from lsp_server.settings import EngineChoice, Precision
 
 OLDEST_PYTHON = (3, 11)
@@ -55,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
     """Print each check as it ends; 1 if one failed."""
     console = None if options.json else console_of(sys.stdout)
     checks = []
-    model = absolute_model(options.model)
+    model = resolved(options.model, Path.cwd())
     choice = EngineChoice(model, options.device, Precision(options.precision), options.api_key_variable)
     for check in _checks(choice, options.budget_ms):
         checks.append(check)

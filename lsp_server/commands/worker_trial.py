@@ -1,12 +1,9 @@
 """A worker started as the server starts it, asked once, and ended."""
 
 import asyncio
-import os
 import time
 from dataclasses import dataclass
 
-from infill_engine.models.hub import is_hub_name
-from infill_engine.remote.address import is_remote
 from infill_engine.types import Answer
 from infill_engine.worker.protocol import State
 from lsp_server.commands.place import open_text
@@ -40,17 +37,6 @@ class Trial:
 def try_worker(choice: EngineChoice, budget_ms: int) -> Trial:
     """Start a worker, wait for its model, ask it for one hole, and end it."""
     return asyncio.run(_try(choice, budget_ms))
-
-
-def absolute_model(name: str) -> str:
-    """A model's name with its path made absolute, because the worker runs in another folder."""
-    if name.startswith("scripted:"):
-        return "scripted:" + os.path.abspath(name.partition(":")[2])
-    return (
-        name
-        if name in ("default", "scripted") or is_remote(name) or is_hub_name(name)
-        else os.path.abspath(os.path.expanduser(name))
-    )
 
 
 async def _try(choice: EngineChoice, budget_ms: int) -> Trial:

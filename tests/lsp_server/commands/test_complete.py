@@ -30,7 +30,7 @@ def test_json_is_one_object_of_fixed_form(folder: Path) -> None:
         assert (item["partial"], item["source"]) == (False, "model")
         assert item["steps"] >= 1
     assert (answer["reason"], answer["budget_ms"], answer["device"]) == (None, 5000, "cpu")
-    assert answer["model"] == "scripted:script.json"
+    assert answer["model"] == f"scripted:{folder / 'script.json'}"
     assert answer["elapsed_ms"] >= answer["denoise_ms"] > 0
 
 
