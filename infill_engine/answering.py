@@ -26,7 +26,8 @@ UNREAD_LOGPROB = -1.5  # given to a copied token that the model had no time to l
 class Guessed:
     """What a model came to. `guesses` is None where there was no time to begin.
 
-    Where `final` is False, an equal request is worth another try; the rest goes into the answer.
+    Where `final` is False, an equal request is worth another try, as it is where time ran out. The rest goes into the
+    answer.
     """
 
     guesses: list[Guess] | None
@@ -56,8 +57,8 @@ class Answering:
         answer = self.answers.get(request)
         if answer is None:
             answer, final = self._fresh(request, deadline, guess)
-            if final and answer.reason not in (Reason.CANCELLED, Reason.DEADLINE):
-                self.answers.put(request, answer)
+            if answer.reason not in (Reason.CANCELLED, Reason.DEADLINE):
+                self.answers.put(request, answer, final=final)
         return replace(answer, elapsed_ms=since(started), show_from=self._calibration.show_from)
 
     def fresh(self, request: InfillRequest, deadline: Deadline, guess: Guesser) -> Answer:
@@ -65,7 +66,7 @@ class Answering:
         return self._fresh(request, deadline, guess)[0]
 
     def _fresh(self, request: InfillRequest, deadline: Deadline, guess: Guesser) -> tuple[Answer, bool]:
-        """The answer computed now, and whether it is worth keeping."""
+        """The answer computed now, and whether an equal request should get the same."""
         hole = request.hole or hole_at(request.prefix, request.suffix, request.language)
         drafts = _drafts(request, hole)
         if deadline.cancelled():
@@ -78,7 +79,8 @@ class Answering:
         candidates = rank(cleaned(found.guesses or [], request, hole), request, hole, self._calibration)
         self._reserve.observe(since(began))
         reason = None if candidates else Reason.DEADLINE if found.guesses is None else Reason.BLANK
-        return replace(answer, candidates=candidates, reason=reason), found.final
+        cut_short = answer.unread or any(candidate.partial for candidate in candidates)
+        return replace(answer, candidates=candidates, reason=reason), found.final and not cut_short
 
 
 def unread_guess(draft: Draft) -> Guess:

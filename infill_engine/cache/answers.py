@@ -1,5 +1,6 @@
 """Answers by request, and what remains of an answer while its user types it."""
 
+from collections import deque
 from dataclasses import replace
 
 from cachetools import LRUCache
@@ -7,6 +8,7 @@ from cachetools import LRUCache
 from infill_engine.types import Answer, Candidate, InfillRequest, Source
 
 LONGEST_TYPED = 64  # characters typed into a candidate before a fresh look is worth more
+RECENT = 16  # answers whose candidates may be typed into
 
 
 class AnswerCache:
@@ -14,6 +16,7 @@ class AnswerCache:
 
     def __init__(self, size: int) -> None:
         self._answers: LRUCache[InfillRequest, Answer] = LRUCache(size)
+        self._recent: deque[tuple[InfillRequest, Answer]] = deque(maxlen=RECENT)
 
     def get(self, request: InfillRequest) -> Answer | None:
         """The answer to an equal request, or what is left of an answer whose candidate has been typed into."""
@@ -23,14 +26,18 @@ class AnswerCache:
         continued = self._typed_through(request)
         if continued is not None:
             # Kept under the new request too: the same position must go on giving the same candidates.
-            self._answers[_key(request)] = continued
+            self.put(request, continued)
         return continued
 
-    def put(self, request: InfillRequest, answer: Answer) -> None:
-        self._answers[_key(request)] = answer
+    def put(self, request: InfillRequest, answer: Answer, *, final: bool = True) -> None:
+        """Remembers an answer. One that is not final may be typed into, but an equal request is worth another try."""
+        kept = _key(request)
+        self._recent.append((kept, answer))
+        if final:
+            self._answers[kept] = answer
 
     def _typed_through(self, request: InfillRequest) -> Answer | None:
-        for earlier, answer in reversed(list(self._answers.items())[-16:]):
+        for earlier, answer in reversed(self._recent):
             typed = _typed_between(earlier, request)
             if typed is None:
                 continue

@@ -180,8 +180,8 @@ class Dispatch:
         with self._changed:
             if work.withdrawn:  # answered by whoever withdrew it
                 outcome = Alive()
-            elif isinstance(outcome, Answered) and outcome.answer.unread and not self._closed:
-                self._warming[message.document] = _Work(Warm(message.document, message.request))
+            elif isinstance(outcome, Answered) and outcome.answer.unread:
+                self._warm_later(message)
             work.withdrawn = True
         self.send(outcome)
 
@@ -198,6 +198,11 @@ class Dispatch:
             _describe(fault)
         self.send(Alive())
 
+    def _warm_later(self, message: Infill) -> None:
+        """Read what there was no time for. What is waiting to be read in that document is newer."""
+        if not self._closed and message.document not in self._warming:
+            _put(self._warming, message.document, _Work(Warm(message.document, message.request)), WARM_DOCUMENTS)
+
     def _count(self, engine: EngineLike, work: _Work, message: Surround) -> None:
         """One piece of a text. What is left of it waits until there is nothing else again."""
         try:
@@ -210,7 +215,7 @@ class Dispatch:
             return
         with self._changed:
             if not self._closed:
-                self._counting[message.surroundings.name] = work
+                _put(self._counting, message.surroundings.name, work, COUNTED_TEXTS)
 
     def _file(self, message: Infill) -> None:
         if self._closed or self._state is not State.READY:

@@ -52,6 +52,28 @@ def test_the_rest_stays_the_same_when_asked_again() -> None:
     assert first.candidates == again.candidates
 
 
+def test_an_answer_that_is_not_final_may_only_be_typed_into() -> None:
+    cache = AnswerCache(8)
+    cache.put(ANSWERED, ANSWER, final=False)
+    assert cache.get(ANSWERED) is None
+    found = cache.get(InfillRequest("x = al", "\n"))
+    assert found is not None
+    assert [candidate.text for candidate in found.candidates] == ["pha(1)", "ps"]
+
+
+def test_asking_in_vain_does_not_keep_old_answers_alive() -> None:
+    """What was used last is kept longest, and a request that finds nothing uses nothing."""
+    cache = AnswerCache(2)
+    one, other = InfillRequest("one = ", "\n"), InfillRequest("other = ", "\n")
+    cache.put(one, ANSWER)
+    cache.put(other, ANSWER)
+    assert cache.get(one) is not None
+    assert cache.get(InfillRequest("in vain", "\n")) is None
+    cache.put(ANSWERED, ANSWER)
+    assert cache.get(one) is not None
+    assert cache.get(other) is None
+
+
 def test_the_newest_answer_is_typed_through_first() -> None:
     cache = AnswerCache(8)
     cache.put(ANSWERED, ANSWER)

@@ -131,6 +131,27 @@ def test_what_there_was_no_time_to_read_is_read_when_nobody_waits(bench: Bench) 
     assert [bench.next_call() for _ in range(3)] == [("answer", "unread"), ("answer", "b"), ("warm", "unread")]
 
 
+def test_what_waits_to_be_read_is_not_replaced_by_what_is_older(bench: Bench) -> None:
+    bench.infill(1, "unread")
+    assert bench.next_call() == ("answer", "unread")
+    bench.warm("newer")
+    bench.engine.finish.release(2)
+    assert bench.next_answer() == (1, "unread!")
+    assert bench.next_call() == ("warm", "newer")
+    bench.infill(2, "b")
+    assert bench.next_call() == ("answer", "b")
+
+
+def test_no_more_contexts_wait_than_an_engine_remembers(bench: Bench) -> None:
+    bench.infill(1, "unread", "first")
+    assert bench.next_call() == ("answer", "unread")
+    for number in range(WARM_DOCUMENTS):
+        bench.warm(str(number), str(number))
+    bench.engine.finish.release(1 + WARM_DOCUMENTS)
+    found = [bench.next_call()[1] for _ in range(WARM_DOCUMENTS)]
+    assert found == ["1", "2", "3", "unread"]
+
+
 def test_a_newer_one_replaces_those_waiting_and_stops_the_running_one(bench: Bench) -> None:
     bench.infill(1, "a")
     assert bench.next_call() == ("answer", "a")
