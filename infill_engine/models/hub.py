@@ -43,6 +43,7 @@ def is_hub_name(name: str) -> bool:
 def cached(name: str) -> Path | None:
     """The folder of a model that is whole on this machine, found without a request; None if it is not."""
     try:
+        _quieten_library()
         from huggingface_hub import snapshot_download
     except ImportError:
         return None

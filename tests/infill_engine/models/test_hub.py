@@ -132,3 +132,18 @@ def test_what_is_written_like_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert not is_hub_name(path)
     (tmp_path / "a" / "b").mkdir(parents=True)
     assert not is_hub_name("a/b")
+
+
+def test_the_library_is_told_to_send_no_telemetry(tmp_path: Path) -> None:
+    """By whichever function imports it first: it reads the variable once."""
+    code = """
+import sys
+from infill_engine.models import hub
+hub.cached("some/dream")
+from huggingface_hub import constants
+print(constants.HF_HUB_DISABLE_TELEMETRY)
+"""
+    environment = {name: value for name, value in os.environ.items() if name != "HF_HUB_DISABLE_TELEMETRY"}
+    environment["HF_HOME"] = str(tmp_path)
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "True"
