@@ -31,7 +31,7 @@ from infill_engine.sampler.denoise import Row, Step, denoise
 from infill_engine.sampler.guesses import guesses_of, originals_of, unread_own
 from infill_engine.sampler.plan import WORTHWHILE_STEPS, affordable, canvas_of, plan_rows
 from infill_engine.sampler.rules import rules_for
-from infill_engine.settings import EngineSettings, WindowSettings
+from infill_engine.settings import EngineSettings, SamplerSettings, WindowSettings
 from infill_engine.types import Answer, Candidate, Draft, Guess, Hole, InfillRequest, Source, Surroundings
 
 Progress = Callable[[str, float], None]  # what is being done, and the share of it that is done
@@ -49,11 +49,14 @@ DEFAULT = "default"
 
 @dataclass(slots=True)
 class _Costs:
-    """What a denoising step over so many slots, reading so many tokens and writing one in each row have taken."""
+    """What a denoising step over so many slots has taken, reading so many tokens, writing one in each of so many rows,
+    and counting in so many new lines.
+    """
 
     step: CostModel = field(default_factory=CostModel)
     reading: CostModel = field(default_factory=CostModel)
     writing: CostModel = field(default_factory=CostModel)
+    counting: CostModel = field(default_factory=CostModel)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,15 +136,15 @@ class Engine:
     def warm(self, request: InfillRequest, deadline: Deadline) -> None:
         """Encodes the request's two sides, so that a later request nearby finds them cached; as far as time allows.
 
-        And what its prompt would show, where the family has one, and the words that texts are judged by.
+        And what its prompt would show, where the family has one, and counts the text that candidates are judged by.
         """
         with suppress(ContextUnread), self._stepping_down():
             context, partial_word = self._encode(request, deadline)
             if isinstance(self.family, ReadsOn):
                 reading = Reading(deadline, self._costs.reading, self._reserve.predict_ms())
-                prompt = self.family.prompt(context, reading.go_on)
+                self.family.prompt(context, reading.go_on)
                 reading.pause()
-                self.family.judge(prompt, partial_word, _around(request, partial_word), (), unhurried)
+                self.family.count(_around(request, partial_word), unhurried)
 
     def surround(self, surroundings: Surroundings) -> Iterator[None]:
         """Counts the text around a document, of use to requests that name it; yields after every 2 ms or so."""
@@ -230,21 +233,26 @@ class Engine:
         if written:
             settings = replace(settings, max_steps=min(settings.max_steps, STEPS_BESIDE_OWN))
         rows = self._rows(read, lengths, written, aimed.remaining_ms() - settings.reserve_ms)
-        if not rows:
-            return []
-        canvas = canvas_of(rows, self.family.spec.mask_id)
-        rules = rules_for(self.family, read.hole, canvas, read.partial_word)
-        costs, step = self._costs.step, None
-        for step in denoise(self.family, read.context, read.hole.kind, canvas, rows, rules, settings, aimed, costs):
-            if watch is not None:
-                watch(self.family, step)
+        step = self._last_step(read, rows, settings, aimed, watch) if rows else None
         guesses = [
             *([] if step is None else guesses_of(self.family, step, rows, read.partial_word, settings)),
             *self._as_found(read, written, rows, step),
         ]
         if prompt is not None:
             guesses = self._judged(guesses, prompt, read, deadline)
-        return guesses or (None if step is None else [])
+        return guesses or (None if rows and step is None else [])
+
+    def _last_step(
+        self, read: _Read, rows: list[Row], settings: SamplerSettings, deadline: Deadline, watch: Watch | None
+    ) -> Step | None:
+        """The canvas as far as it can be denoised in time; None where there is no time for a single step."""
+        canvas = canvas_of(rows, self.family.spec.mask_id)
+        rules = rules_for(self.family, read.hole, canvas, read.partial_word)
+        costs, step = self._costs.step, None
+        for step in denoise(self.family, read.context, read.hole.kind, canvas, rows, rules, settings, deadline, costs):
+            if watch is not None:
+                watch(self.family, step)
+        return step
 
     def _rows(
         self, read: _Read, lengths: list[ProposedLength], written: list[Continuation], time_ms: float
@@ -294,11 +302,14 @@ class Engine:
         """The guesses, each with the likelihood of its text, where there is still time to ask for it."""
         assert isinstance(self.family, ReadsOn)
         texts = list(dict.fromkeys(guess.text for guess in guesses if not guess.partial))
-        around = _around(read.request, read.partial_word)
-        project = self._surroundings.get(read.request.surroundings)
-        reading = Reading(deadline, self._costs.reading, self._reserve.predict_ms())
+        request, reserve_ms = read.request, self._reserve.predict_ms()
+        right, project = first_line(request.suffix), self._surroundings.get(request.surroundings)
+        counting = Reading(deadline, self._costs.counting, reserve_ms)
+        reading = Reading(deadline, self._costs.reading, reserve_ms)
         try:
-            found = self.family.judge(prompt, read.partial_word, around, texts, reading.go_on, project)
+            near = self.family.count(_around(request, read.partial_word), counting.go_on)
+            counting.pause()
+            found = self.family.judge(prompt, read.partial_word, right, texts, near, project, reading.go_on)
         except ContextUnread:
             return guesses
         reading.pause()

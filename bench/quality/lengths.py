@@ -12,6 +12,7 @@ from torch import Tensor
 
 from bench.quality.systems import Question
 from infill_engine.canvas.canvas import Canvas
+from infill_engine.context.ngrams import Ngrams
 from infill_engine.errors import InputError
 from infill_engine.models.base import (
     Context,
@@ -55,6 +56,12 @@ class GivenLengths:
         if not isinstance(self._family, ReadsOn):
             return []
         return self._family.read_on(prompt, partial_word, right, limit, go_on)
+
+    def count(self, around: tuple[str, str], go_on: GoOn) -> Ngrams:
+        """What the family counts, if it judges at all."""
+        if not isinstance(self._family, ReadsOn):
+            raise ContextUnread
+        return self._family.count(around, go_on)
 
     def judge(self, *arguments: Any) -> list[float]:
         """What the family thinks of the texts, if it has an opinion."""

@@ -180,20 +180,28 @@ class ReadsOn(Protocol):
         """
         ...
 
+    def count(self, around: tuple[str, str], go_on: GoOn) -> Ngrams:
+        """Counts of what stands left of the cursor's word and right of the hole, which is more than was encoded.
+
+        Lines that were counted before are kept. Asks `go_on` with the number of lines that are new, and raises
+        ContextUnread where it says no.
+        """
+        ...
+
     def judge(
         self,
         prompt: Any,
         partial_word: str,
-        around: tuple[str, str],
+        right: str,
         texts: Sequence[str],
+        near: Ngrams,
+        project: Ngrams | None,
         go_on: GoOn,
-        project: Ngrams | None = None,
     ) -> list[float]:
         """The log-probability of each text and of its end, beginning with `partial_word`, which none of them holds.
 
-        `around` is what stands left of that word and right of the hole, more than was encoded: how it goes on after
-        the same tokens counts, too, and so does what `project` has counted elsewhere. Asks `go_on` before it reads, and
-        raises ContextUnread where it says no.
+        `right` is as for `read_on`. How the text goes on after the same tokens counts too: `near` the hole, and
+        elsewhere in the `project`. Asks `go_on` before it reads, and raises ContextUnread where it says no.
         """
         ...
 

@@ -39,6 +39,8 @@ def plan_rows(
         if in_order  # no length is proposed there, only the most there may be
         else [length for length in lengths if length.slots <= most]
     )
+    if lengths and not usable:
+        usable = [replace(lengths[0], slots=most)]
     if not family.spec.branches:
         return [Row(length.slots, length.logprob) for length in lengths[:candidates]]
     pattern = PATTERN_IN_ORDER if in_order else PATTERN

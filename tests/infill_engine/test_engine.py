@@ -9,17 +9,19 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 
 from infill_engine import Deadline, Draft, Engine, InfillRequest, Reason, Source
 from infill_engine.engine import OWN_DRAFTS, STEPS_BESIDE_OWN
 from infill_engine.errors import InputError
-from infill_engine.models.base import Continuation
+from infill_engine.models.base import Context, ContextUnread, Continuation
 from infill_engine.models.duostream.family import DuostreamFamily
+from infill_engine.models.duostream.net import LENGTH_BUCKETS
 from infill_engine.models.load import load_family
 from infill_engine.rank import Calibration
 from infill_engine.sampler.denoise import Step
 from infill_engine.settings import ModelSettings
-from infill_engine.types import Surroundings
+from infill_engine.types import Hole, HoleKind, Surroundings
 
 
 def scripted(tmp_path: Path, **script: object) -> Engine:
@@ -88,6 +90,48 @@ def test_an_equal_request_is_answered_from_memory(tmp_path: Path) -> None:
     first, again = (engine.answer(InfillRequest("x = ", "\n"), soon()) for _ in range(2))
     assert first.candidates == again.candidates
     assert (first.cached, again.cached) == (False, True)
+
+
+def test_an_answer_that_time_cut_short_is_not_kept(model_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = _exact(model_folder)
+    request = InfillRequest("x = ", "\n", drafts=(Draft("alpha(1)", 12),), candidates=40)
+    with monkeypatch.context() as busy:
+        busy.setattr(engine.family, "encode", _unread)
+        hurried = engine.answer(request, soon())
+    assert hurried.unread
+    assert [candidate.steps for candidate in hurried.candidates] == [0]
+    whole = engine.answer(request, soon())
+    assert (whole.unread, whole.cached) == (False, False)
+    assert whole.candidates[0].steps > 0
+    assert engine.answer(request, soon()).cached
+
+
+@pytest.mark.parametrize("wanted", [1, 2])
+def test_a_canvas_is_laid_even_where_the_likeliest_length_is_too_long(
+    model_folder: Path, monkeypatch: pytest.MonkeyPatch, wanted: int
+) -> None:
+    engine = _exact(model_folder)
+    rising = torch.arange(len(LENGTH_BUCKETS), dtype=torch.float32)
+    monkeypatch.setattr(engine.family.network, "length_logits", lambda *_: rising[None, None])
+    lengths = engine.family.propose_lengths(engine.family.encode("x = ", ""), HoleKind.BLOCK, 2)
+    assert [length.slots for length in lengths] == [24, 16]
+    hole = Hole(HoleKind.BLOCK, max_lines=5)
+    steps: list[Step] = []
+    request = InfillRequest("if x:\n    ", "\n", hole=hole, drafts=(), candidates=wanted)
+    engine.answer(request, soon(), lambda _family, step: steps.append(step))
+    assert steps
+
+
+@pytest.mark.parametrize("drafts", [(), (Draft("alpha(1)", 12),)])
+def test_where_no_row_can_be_laid_drafts_remain(
+    model_folder: Path, monkeypatch: pytest.MonkeyPatch, drafts: tuple[Draft, ...]
+) -> None:
+    engine = _exact(model_folder)
+    monkeypatch.setattr(engine, "_rows", lambda *_: [])
+    hole = Hole(HoleKind.BLOCK, max_lines=5)
+    answer = engine.answer(InfillRequest("x = ", "\n", hole=hole, drafts=drafts), soon())
+    assert [candidate.text for candidate in answer.candidates] == [draft.text for draft in drafts]
+    assert answer.reason is (None if drafts else Reason.BLANK)
 
 
 @pytest.mark.parametrize(
@@ -194,9 +238,7 @@ def test_texts_are_judged_by_the_project_once_it_was_counted(model_folder: Path)
     assert told["beta(2)"] / told["alpha(1)"] > 2 * alone["beta(2)"] / alone["alpha(1)"]
 
 
-def test_warming_reads_the_words_that_texts_are_judged_by(
-    model_folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_warming_reads_the_words_that_texts_are_judged_by(model_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     engine = _exact(model_folder)
     request = InfillRequest("def f(a):\n    return ", "\n\nprint(f(1))\n", beyond=("import os\n", "x = 1\n"))
     engine.warm(request, soon())
@@ -242,6 +284,10 @@ def test_drafts_of_its_own_are_tried_again_after_they_once_took_long(
         if number == 0:
             assert not asked
     assert asked
+
+
+def _unread(*_arguments: object) -> Context:
+    raise ContextUnread
 
 
 def _exact(folder: Path) -> Engine:

@@ -13,7 +13,7 @@ from torch.nn.functional import pad
 from infill_engine.cache.streams import StreamCache, cut_in_blocks, shared_length
 from infill_engine.canvas.canvas import Canvas
 from infill_engine.context.ngrams import LONGEST, Ngrams
-from infill_engine.lines import first_line, with_breaks_first
+from infill_engine.lines import with_breaks_first
 from infill_engine.models.base import (
     Context,
     ContextUnread,
@@ -164,9 +164,7 @@ class DuostreamFamily:
     def propose_lengths(self, context: Context, kind: HoleKind, limit: int) -> list[ProposedLength]:
         edge = self._edge(context.state)
         kinds = torch.tensor([[KINDS.index(kind)]], device=self.device)
-        logprobs = torch.log_softmax(self.network.length_logits(edge, kinds)[0, 0].float(), -1).tolist()
-        ranked = sorted(zip(LENGTH_BUCKETS, logprobs, strict=True), key=lambda pair: -pair[1])
-        return [ProposedLength(slots, logprob) for slots, logprob in ranked[:limit]]
+        return likeliest(self.network.length_logits(edge, kinds)[0, 0], limit)
 
     @torch.inference_mode()
     def prompt(self, context: Context, go_on: GoOn) -> Prompt:
@@ -193,24 +191,36 @@ class DuostreamFamily:
         writer = self._counted(self._writer(prompt, limit), prompt)
         return read_on(writer, self.vocabulary, partial_word.encode(), right, limit, go_on)
 
+    def count(self, around: tuple[str, str], go_on: GoOn) -> Ngrams:
+        sides = [with_breaks_first(text.replace("\r\n", "\n")) for text in around]
+        wanted = dict.fromkeys(line for lines in sides for line in lines)
+        known = {line: self._lines[line] for line in wanted if line in self._lines}
+        new = [line for line in wanted if line not in known]
+        if not go_on(len(new)):
+            raise ContextUnread
+        for line in new:
+            known[line] = self._lines[line] = np.array(self.vocabulary.encode(line), dtype=np.int64)
+        return Ngrams([np.concatenate([known[line] for line in lines]) for lines in sides])
+
     @torch.inference_mode()
     def judge(
         self,
         prompt: Prompt,
         partial_word: str,
-        around: tuple[str, str],
+        right: str,
         texts: Sequence[str],
+        near: Ngrams,
+        project: Ngrams | None,
         go_on: GoOn,
-        project: Ngrams | None = None,
     ) -> list[float]:
-        left, right = (text.replace("\r\n", "\n") for text in around)
-        near = Ngrams([self._tokens_of(left), self._tokens_of(right)])
+        if not texts:
+            return []
         tree = Tree.of([self.vocabulary.encode(partial_word + text) for text in texts])
-        if not go_on(len(tree.tokens)):  # asked last: what counting takes is not what reading costs
+        if not go_on(len(tree.tokens)):
             raise ContextUnread
-        ends = ends_at(self.vocabulary, first_line(right))
         farther = project or self._project
         counts = [near] if farther is None else [farther, near]
+        ends = ends_at(self.vocabulary, right)
         return logprobs_of(tree, self._branched(prompt, tree), ends, prompt.ids.tolist(), counts)
 
     @torch.inference_mode()
@@ -265,10 +275,12 @@ class DuostreamFamily:
 
     def _branched(self, prompt: Prompt, tree: Tree) -> NDArray[np.float32]:
         """Log-probabilities [1 + n, V] of what follows the prompt, and each token of a tree."""
-        new = len(tree.tokens)
         last = prompt.states[0, -1:]
-        if not new:
-            return self._logprobs(last)
+        return self._logprobs(self._cat([last, self._states_of(prompt, tree)], 0) if len(tree.tokens) else last)
+
+    def _states_of(self, prompt: Prompt, tree: Tree) -> Tensor:
+        """Stream states [n, D] of the tokens of a tree behind the prompt."""
+        new = len(tree.tokens)
         padding = self._padding(new)
         seen = np.pad(tree.seen(), (0, padding))
         histories = np.array([*tree.histories(last_two(prompt.ids), 3), *[[PAD] * 3] * padding])
@@ -276,20 +288,11 @@ class DuostreamFamily:
         x = self.network.embed(self._tensor(histories)[0], direction)[:, -1].unsqueeze(0)
         positions = np.pad(len(prompt.ids) + tree.depths, (0, padding))
         states, _ = self._written(x, positions, seen, prompt.encoder)
-        return self._logprobs(torch.cat([last, states[0, :new]]))
+        return states[0, :new]
 
     def _logprobs(self, states: Tensor) -> NDArray[np.float32]:
         """Of every token [n, V], by stream states [n, D]."""
         return np.asarray(torch.log_softmax(self.network.logits(states).float(), -1).cpu())
-
-    def _tokens_of(self, text: str) -> Ints:
-        """The tokens of a long text, most of whose lines were asked for before."""
-        found = []
-        for line in with_breaks_first(text):
-            if line not in self._lines:
-                self._lines[line] = np.array(self.vocabulary.encode(line), dtype=np.int64)
-            found.append(self._lines[line])
-        return np.concatenate(found)
 
     def _encode_stream(self, ids: NDArray[np.int64], direction: int, go_on: GoOn) -> tuple[Stream, int]:
         """The stream of `ids` [T] in stream order, and how many of its tokens had to be computed."""
@@ -401,6 +404,13 @@ class DuostreamFamily:
     def _tensor(self, values: NDArray[np.generic]) -> Tensor:
         """[n] -> [1, n] on the device."""
         return torch.from_numpy(np.ascontiguousarray(values)).to(self.device).unsqueeze(0)
+
+
+def likeliest(logits: Tensor, limit: int) -> list[ProposedLength]:
+    """The most probable lengths by their logits [LENGTH_BUCKETS], of those that a canvas has room for."""
+    logprobs = torch.log_softmax(logits.float(), -1).tolist()
+    found = [ProposedLength(*pair) for pair in zip(LENGTH_BUCKETS, logprobs, strict=True) if pair[0] <= MOST_SLOTS]
+    return sorted(found, key=lambda length: -length.logprob)[:limit]
 
 
 def _padded(canvas: Canvas) -> Canvas:

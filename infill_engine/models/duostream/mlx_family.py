@@ -25,10 +25,11 @@ from infill_engine.models.duostream.family import (
     Side,
     Sides,
     Stream,
+    likeliest,
 )
 from infill_engine.models.duostream.judging import Tree
 from infill_engine.models.duostream.mlx_net import KeysValues, MlxDuostream, rotate
-from infill_engine.models.duostream.net import LENGTH_BUCKETS, MAX_SLOTS, PREFIX, Duostream
+from infill_engine.models.duostream.net import MAX_SLOTS, PREFIX, Duostream
 from infill_engine.models.duostream.vocabulary import BytesVocabulary
 from infill_engine.types import HoleKind
 
@@ -44,10 +45,8 @@ class MlxFamily(DuostreamFamily):
         del self.network, self._write  # its weights are kept once
 
     def propose_lengths(self, context: Context, kind: HoleKind, limit: int) -> list[ProposedLength]:
-        logits = _as_torch(self._mlx.length_logits(self._edges(context.state), KINDS.index(kind)))
-        logprobs = torch.log_softmax(logits[0, 0], -1).tolist()
-        ranked = sorted(zip(LENGTH_BUCKETS, logprobs, strict=True), key=lambda pair: -pair[1])
-        return [ProposedLength(slots, logprob) for slots, logprob in ranked[:limit]]
+        logits = self._mlx.length_logits(self._edges(context.state), KINDS.index(kind))
+        return likeliest(_as_torch(logits)[0, 0], limit)
 
     def denoise(self, context: Context, kind: HoleKind, canvas: Canvas, wanted: NDArray[np.int64]) -> Tensor:
         sides: Sides = context.state
@@ -68,13 +67,15 @@ class MlxFamily(DuostreamFamily):
     def _writer(self, prompt: Prompt, rows: int) -> Writer:  # noqa: ARG002  (they need no room beforehand)
         return MlxWriter(self._mlx, prompt)
 
-    def _branched(self, prompt: Prompt, tree: Tree) -> NDArray[np.float32]:
+    def _states_of(self, prompt: Prompt, tree: Tree) -> Any:
         known = _arrays(prompt.encoder)[0][0].shape[2]
         x = self._mlx.embed(np.array(tree.histories(last_two(prompt.ids), 3)), PREFIX)[:, -1][None]
         visible = np.pad(tree.seen(), ((0, 0), (known, 0)), constant_values=True)
         tables = self._mlx.rotary(len(prompt.ids) + tree.depths)
         states, _ = self._mlx.encode(x, tables, _arrays(prompt.encoder), mx.array(visible))
-        states = mx.concatenate([_array(prompt.states)[0, -1:], states[0]])
+        return states[0]
+
+    def _logprobs(self, states: Any) -> NDArray[np.float32]:
         return np.asarray(torch.log_softmax(_as_torch(self._mlx.logits(states)), -1))
 
     def _extended(self, past: Stream | None, ids: NDArray[np.int64], start: int, end: int, direction: int) -> Stream:

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 import torch
 
-from infill_engine.context.ngrams import Ngrams
+from infill_engine.context.ngrams import SEPARATOR, Ngrams
+from infill_engine.lines import first_line
 from infill_engine.models.base import ContextUnread, unhurried
 from infill_engine.models.duostream.continuation import StreamWriter, ends_at
-from infill_engine.models.duostream.family import DuostreamFamily, Prompt
+from infill_engine.models.duostream.family import CACHED_LINES, DuostreamFamily, Prompt
 from infill_engine.models.duostream.judging import MOST_TOKENS, ROOT, Tree
 
 PREFIX = "def area(radius):\n    pi = 3.14\n    return "
@@ -21,6 +22,13 @@ TEXTS = ["pi * radius", "pi * radius ** 2", "pi", "radius", "3.14 * radius * rad
 
 def asked(family: DuostreamFamily, prefix: str = PREFIX, suffix: str = SUFFIX) -> Prompt:
     return family.prompt(family.encode(prefix, suffix), unhurried)
+
+
+def judged(
+    family: DuostreamFamily, prompt: Prompt, partial_word: str, around: tuple[str, str], texts: list[str]
+) -> list[float]:
+    near = family.count(around, unhurried)
+    return family.judge(prompt, partial_word, first_line(around[1]), texts, near, None, unhurried)
 
 
 @torch.inference_mode()
@@ -37,19 +45,19 @@ def one_by_one(family: DuostreamFamily, prompt: Prompt, text: str, right: str) -
 @pytest.mark.parametrize("right", ["", ")"])
 def test_a_tree_is_read_as_its_texts_one_by_one(family: DuostreamFamily, right: str) -> None:
     prompt = asked(family)
-    found = family.judge(prompt, "", ("", right), TEXTS, unhurried)
+    found = judged(family, prompt, "", ("", right), TEXTS)
     assert found == pytest.approx([one_by_one(family, prompt, text, right) for text in TEXTS], abs=1e-3)
 
 
 def test_at_the_start_of_a_file_too(family: DuostreamFamily) -> None:
     prompt = asked(family, "", "x = 1\n")
     expected = [one_by_one(family, prompt, text, "x = 1") for text in TEXTS]
-    assert family.judge(prompt, "", ("", "x = 1\n"), TEXTS, unhurried) == pytest.approx(expected, abs=1e-3)
+    assert judged(family, prompt, "", ("", "x = 1\n"), TEXTS) == pytest.approx(expected, abs=1e-3)
 
 
 def test_texts_begin_with_the_cut_word(family: DuostreamFamily) -> None:
     prompt = asked(family)
-    assert family.judge(prompt, "rad", NOWHERE, ["ius", "ii"], unhurried) == pytest.approx(
+    assert judged(family, prompt, "rad", NOWHERE, ["ius", "ii"]) == pytest.approx(
         [one_by_one(family, prompt, text, "") for text in ("radius", "radii")], abs=1e-3
     )
 
@@ -57,7 +65,7 @@ def test_texts_begin_with_the_cut_word(family: DuostreamFamily) -> None:
 def test_what_stands_around_counts(family: DuostreamFamily) -> None:
     prompt = asked(family)
     before, (after, other) = (
-        family.judge(prompt, "", around, ["pi * radius", "pi * tau"], unhurried)
+        judged(family, prompt, "", around, ["pi * radius", "pi * tau"])
         for around in (NOWHERE, ("    return pi * radius\n" * 3 + PREFIX, SUFFIX))
     )
     assert after > before[0] + 1
@@ -68,14 +76,14 @@ def test_what_the_project_says_counts(family: DuostreamFamily) -> None:
     project = Ngrams([np.array(family.vocabulary.encode("    return pi * radius\n" * 9))])
     adapted = DuostreamFamily(family.network, family.vocabulary, "cpu", project)
     texts = ["pi * radius", "pi * tau"]
-    one, other = (each.judge(asked(each), "", NOWHERE, texts, unhurried) for each in (family, adapted))
+    one, other = (judged(each, asked(each), "", NOWHERE, texts) for each in (family, adapted))
     assert other[0] - other[1] > one[0] - one[1] + 1
 
 
 def test_windows_and_unix_line_ends_are_the_same(family: DuostreamFamily) -> None:
     prompt = asked(family)
     unix, windows = (
-        family.judge(prompt, "", (text.replace("\n", end), f"{end}{end}x"), TEXTS, unhurried)
+        judged(family, prompt, "", (text.replace("\n", end), f"{end}{end}x"), TEXTS)
         for text in ["    return pi * radius\n" * 3 + PREFIX]
         for end in ("\n", "\r\n")
     )
@@ -84,8 +92,25 @@ def test_windows_and_unix_line_ends_are_the_same(family: DuostreamFamily) -> Non
 
 def test_lines_are_tokenised_as_the_text_they_are_of(family: DuostreamFamily) -> None:
     text = Path(__file__).read_text() + "\n\n  \n\tx\n\n\n"
-    assert family._tokens_of(text).tolist() == family.vocabulary.encode(text)
-    assert family._tokens_of("").tolist() == []
+    found = family.count((text, ""), unhurried)
+    assert found._tokens.tolist() == [*family.vocabulary.encode(text), SEPARATOR, SEPARATOR]
+
+
+def test_lines_are_tokenised_once(family: DuostreamFamily) -> None:
+    asked_for: list[int] = []
+    for text in ("a = 1\nb = 2\n", "a = 1\nb = 3\n"):
+        family.count((text, text), lambda lines: bool(asked_for.append(lines)) or True)
+    assert asked_for == [3, 1]
+
+
+def test_without_time_nothing_is_counted(family: DuostreamFamily) -> None:
+    with pytest.raises(ContextUnread):
+        family.count((PREFIX, SUFFIX), lambda _lines: False)
+
+
+def test_more_lines_are_counted_than_are_kept(family: DuostreamFamily) -> None:
+    text = "".join(f"{number}\n" for number in range(CACHED_LINES + 100))
+    assert family.count((text, ""), unhurried)._tokens.tolist()[:-2] == family.vocabulary.encode(text)
 
 
 def test_what_texts_have_in_common_is_in_the_tree_once() -> None:
@@ -101,21 +126,22 @@ def test_what_texts_have_in_common_is_in_the_tree_once() -> None:
 def test_a_long_text_is_judged_by_its_beginning(family: DuostreamFamily) -> None:
     asked_for: list[int] = []
     text = "radius + " * 40
-    family.judge(asked(family), "", NOWHERE, [text], lambda tokens: bool(asked_for.append(tokens)) or True)
+    near = family.count(NOWHERE, unhurried)
+    family.judge(asked(family), "", "", [text], near, None, lambda tokens: bool(asked_for.append(tokens)) or True)
     assert asked_for == [MOST_TOKENS]
 
 
 def test_nothing_to_judge_is_no_error(family: DuostreamFamily) -> None:
-    assert family.judge(asked(family), "", NOWHERE, [], unhurried) == []
+    assert judged(family, asked(family), "", NOWHERE, []) == []
 
 
 def test_without_time_nothing_is_judged(family: DuostreamFamily) -> None:
     with pytest.raises(ContextUnread):
-        family.judge(asked(family), "", NOWHERE, TEXTS, lambda _tokens: False)
+        family.judge(asked(family), "", "", TEXTS, family.count(NOWHERE, unhurried), None, lambda _tokens: False)
 
 
 def test_judging_leaves_the_prompt_as_it_was(family: DuostreamFamily) -> None:
     prompt = asked(family)
     before = replace(prompt, encoder=tuple((keys.clone(), values.clone()) for keys, values in prompt.encoder))
-    family.judge(prompt, "", NOWHERE, TEXTS, unhurried)
+    judged(family, prompt, "", NOWHERE, TEXTS)
     torch.testing.assert_close(prompt.encoder, before.encoder)

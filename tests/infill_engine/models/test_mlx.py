@@ -88,10 +88,18 @@ def test_lines_that_it_writes_itself_are_those_of_torch(
     torch.testing.assert_close(found.after(rows, [1, 1]), expected.after(rows, [1, 1]), **CLOSE)
 
 
-def test_it_judges_texts_like_torch(ours: DuostreamFamily, theirs: DuostreamFamily) -> None:
-    texts = ["pi * radius", "pi", "radius ** 2"]
+@pytest.mark.parametrize("texts", [["pi * radius", "pi", "radius ** 2"], ["", "pi"], [""], []])
+def test_it_judges_texts_like_torch(ours: DuostreamFamily, theirs: DuostreamFamily, texts: list[str]) -> None:
     found, expected = (
-        family.judge(family.prompt(family.encode(PREFIX, SUFFIX), unhurried), "", (PREFIX, SUFFIX), texts, unhurried)
+        family.judge(
+            family.prompt(family.encode(PREFIX, SUFFIX), unhurried),
+            "",
+            "",
+            texts,
+            family.count((PREFIX, SUFFIX), unhurried),
+            None,
+            unhurried,
+        )
         for family in (ours, theirs)
     )
     assert found == pytest.approx(expected, abs=1e-3)
@@ -103,6 +111,13 @@ def test_it_offers_such_lines(ours: DuostreamFamily, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(ours.vocabulary, "breaks_line", lambda: np.setdiff1d(np.arange(2, 700), going_on))
     written = ours.read_on(ours.prompt(ours.encode(PREFIX, SUFFIX), unhurried), "", "", 3, unhurried)
     assert sorted(line.tokens[0] for line in written) == going_on
+
+
+def test_an_engine_reads_ahead_and_answers(model_folder: Path) -> None:
+    engine = Engine.load(str(model_folder), device="mlx", settings=EngineSettings(model=EXACT))
+    request = InfillRequest(PREFIX, SUFFIX)
+    engine.warm(request, Deadline.after_ms(60_000))
+    assert engine.infill(request, Deadline.after_ms(60_000))
 
 
 EDITS = [
