@@ -8,12 +8,11 @@ hole and drafts ──▶ guesses of a model, here or elsewhere ──▶ clean 
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from time import monotonic
 
 from infill_engine.cache.answers import AnswerCache
 from infill_engine.canvas.hole import hole_at
 from infill_engine.context.drafts import find_drafts
-from infill_engine.deadline import Deadline, Reserve
+from infill_engine.deadline import Deadline, Reserve, now
 from infill_engine.errors import InputError
 from infill_engine.postprocess import clean
 from infill_engine.rank import Calibration, rank
@@ -51,7 +50,7 @@ class Answering:
 
     def answer(self, request: InfillRequest, deadline: Deadline, guess: Guesser) -> Answer:
         """The answer kept for the request, or a fresh one; with candidates or the reason why there are none."""
-        started = monotonic()
+        started = now()
         if request.candidates < 1:
             raise InputError("ask for at least one candidate")
         answer = self.answers.get(request)
@@ -75,7 +74,7 @@ class Answering:
         answer = Answer((), None, found.encode_ms, found.denoise_ms, unread=found.unread, trouble=found.trouble)
         if deadline.cancelled():
             return replace(answer, reason=Reason.CANCELLED), False
-        began = monotonic()
+        began = now()
         candidates = rank(cleaned(found.guesses or [], request, hole), request, hole, self._calibration)
         self._reserve.observe(since(began))
         reason = None if candidates else Reason.DEADLINE if found.guesses is None else Reason.BLANK
@@ -89,8 +88,8 @@ def unread_guess(draft: Draft) -> Guess:
 
 
 def since(started: float) -> float:
-    """Milliseconds since a moment of the monotonic clock."""
-    return (monotonic() - started) * 1000
+    """Milliseconds since a moment of the clock."""
+    return (now() - started) * 1000
 
 
 def _drafts(request: InfillRequest, hole: Hole) -> tuple[Draft, ...]:

@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from time import monotonic
 from typing import Any
 
 from infill_engine.answering import Answering, Guessed, since, unread_guess
 from infill_engine.context.surroundings import CountedSurroundings
-from infill_engine.deadline import CostModel, Deadline, Reading, Reserve
+from infill_engine.deadline import CostModel, Deadline, Reading, Reserve, now
 from infill_engine.lines import first_line
 from infill_engine.models.base import (
     Context,
@@ -203,13 +202,13 @@ class Engine:
     def _guess_once(
         self, watch: Watch | None, request: InfillRequest, hole: Hole, drafts: tuple[Draft, ...], deadline: Deadline
     ) -> Guessed:
-        began = monotonic()
+        began = now()
         try:
             read = _Read(*self._encode(request, deadline), request, hole, drafts)
         except ContextUnread:
             return Guessed([unread_guess(draft) for draft in drafts] or None, since(began), unread=True)
         encode_ms = since(began)
-        began = monotonic()
+        began = now()
         guesses = self._denoise(read, deadline, watch)
         return Guessed(guesses, encode_ms, since(began))
 

@@ -5,11 +5,10 @@ import json
 import os
 import re
 import threading
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from infill_engine.deadline import Clock, Deadline
+from infill_engine.deadline import Clock, Deadline, now
 from infill_engine.errors import InputError
 from infill_engine.remote.address import KEY_VARIABLE, Address
 from infill_engine.remote.dialects import Question, dialect_of
@@ -48,7 +47,7 @@ class Server:
 
     address: Address
     key_variable: str = KEY_VARIABLE
-    clock: Clock = time.monotonic
+    clock: Clock = now
     _faults: int = 0  # in a row
     _silences: int = 0
     _rests_until: float = 0.0

@@ -10,13 +10,12 @@ ever touched by the compute thread; a load is never interrupted by requests.
 
 import sys
 import threading
-import time
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from infill_engine.deadline import Clock, Deadline
+from infill_engine.deadline import Clock, Deadline, now
 from infill_engine.errors import InfillError
 from infill_engine.settings import WindowSettings
 from infill_engine.types import Answer, InfillRequest, Reason, Surroundings
@@ -88,7 +87,7 @@ class Dispatch:
 
     load: Load
     send: Callable[[Message], None]
-    clock: Clock = time.monotonic
+    clock: Clock = now
     _state: State = State.LOADING
     _waiting: dict[str, _Work] = field(default_factory=dict)  # by document, in the order of arrival
     _warming: dict[str, _Work] = field(default_factory=dict)
@@ -146,7 +145,7 @@ class Dispatch:
         release_freed()  # of files that were read, and of a warm-up's sizes
         with self._changed:
             self._state = State.READY
-        self.send(Status(State.READY, engine.pace, 1.0, engine.name, engine.device, engine.window))
+        self.send(_ready(engine))
         return engine
 
     def _next(self) -> _Work | None:
@@ -169,6 +168,7 @@ class Dispatch:
             self._count(engine, work, message)
             return
         deadline = Deadline(message.expires_at, self.clock, lambda: work.withdrawn)
+        before = _ready(engine)
         outcome: Message
         try:
             if deadline.remaining_ms() <= 0:
@@ -184,6 +184,8 @@ class Dispatch:
                 self._warm_later(message)
             work.withdrawn = True
         self.send(outcome)
+        if (ready := _ready(engine)) != before:  # it has taken another model, where memory ran out
+            self.send(ready)
 
     def _watcher(self, work: _Work, message: Infill) -> "WatchSteps":
         return sketching(
@@ -263,6 +265,10 @@ class Dispatch:
 
     def _answer(self, request_id: int, reason: Reason) -> None:
         self.send(Answered(request_id, Answer(reason=reason)))
+
+
+def _ready(engine: EngineLike) -> Status:
+    return Status(State.READY, engine.pace, 1.0, engine.name, engine.device, engine.window)
 
 
 def _put(queue: dict[str, _Work], name: str, work: _Work, most: int) -> None:

@@ -7,7 +7,7 @@ damaged, too large or of an unknown type is skipped by whoever reads it, so that
     worker → server     status, sketch, answer, failure, alive
 
 Every `Infill` gets exactly one `Answered` or `Failure`, and before it a `Sketch` for each step since it was watched.
-`expires_at` is in seconds of the monotonic clock, which the processes of one machine share.
+`expires_at` is in seconds of `infill_engine.deadline.now`, a clock that the processes of one machine share.
 """
 
 import asyncio

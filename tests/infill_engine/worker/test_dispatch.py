@@ -44,6 +44,8 @@ class HeldEngine:
         self._hold("answer", request, deadline)
         if request.prefix == "fault":
             raise KeyError(SECRET)
+        if request.prefix == "out of memory":
+            self.name = "smaller"
         return Answer((Candidate(request.prefix + "!", 0.5),), unread=request.prefix == "unread")
 
     def warm(self, request: InfillRequest, deadline: Deadline) -> None:
@@ -198,6 +200,18 @@ def test_cancelling_one_that_waits(bench: Bench) -> None:
     bench.dispatch.receive(Cancel(99))
     bench.engine.finish.release()
     assert bench.next_answer() == (1, "a!")
+    assert bench.sent.empty()
+
+
+def test_an_engine_that_has_taken_another_model_says_so(bench: Bench) -> None:
+    bench.infill(1, "out of memory")
+    bench.infill(2, "b", "e")
+    bench.engine.finish.release(2)
+    assert bench.next_answer() == (1, "out of memory!")
+    told = bench.sent.get(timeout=WAIT)
+    assert isinstance(told, Status)
+    assert (told.state, told.model) == (State.READY, "smaller")
+    assert bench.next_answer() == (2, "b!")
     assert bench.sent.empty()
 
 
