@@ -6,7 +6,8 @@
     │   ├── ModelNotFoundError      no such model or folder
     │   ├── ModelDamagedError       present, but its files do not fit together
     │   └── ModelTooLargeError      sound, but larger than the memory that is free
-    └── WorkerError             the worker process could not start, or died
+    ├── WorkerError             the worker process could not start, or died
+    └── TrainingError           a training that cannot go on
 """
 
 

@@ -36,7 +36,6 @@ _BODY_HEADER = re.compile(
 )
 _VALUE_BRACE = re.compile(r"(?:[=(,:\[?&|]|\breturn|\bimport|\bexport)\s*\{$")
 _BODY_END = re.compile(r"(?:\}|(?:end|fi|done|esac)\b)")
-_QUOTE = re.compile(r"\"\"\"|'''|[\"'`]")
 
 
 def hole_at(

@@ -48,6 +48,9 @@ def test_nothing_held_out_is_trained_on() -> None:
         ("MIT OR GPL-2.0", False),
         ("", False),
         ("see the website", False),
+        ("Apache2.0", True),
+        ("0BSD", True),
+        ("Limited use; no redistribution permitted", False),
     ],
 )
 def test_licences(licence: str, allowed: bool) -> None:
