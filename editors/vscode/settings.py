@@ -36,8 +36,9 @@ SENTENCES = {
     "precision": "In what a published model computes: `auto`, `bf16`, `fp16` or `fp32`. With `int8` and `int4` its "
     "weights take a half or nearly a quarter of the memory.",
 }
-# A workspace must not choose which secret of its user goes to a server.
-OF_THE_USER_ALONE = ("apiKeyVariable",)
+# What is typed, and a key, go to the server that the model names: a workspace's settings, even of one that is trusted,
+# must choose neither where they go nor which of the user's secrets goes along.
+OF_THE_USER_ALONE = ("model", "apiKeyVariable")
 _BOUNDS = re.compile(r"from (\d+) to (\d+)")
 
 

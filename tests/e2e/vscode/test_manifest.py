@@ -58,3 +58,8 @@ def test_every_picture_named_is_there() -> None:
     named = set(re.findall(r'"(images/[\w.]+)"', json.dumps(MANIFEST)))
     named |= set(re.findall(r"\((images/[\w.]+)\)", (EXTENSION / "README.md").read_text(encoding="utf-8")))
     assert {name for name in named if not (EXTENSION / name).is_file()} == set()
+
+
+def test_a_workspace_chooses_neither_where_text_and_key_go_nor_which_key() -> None:
+    of_the_user_alone = {key for key, schema in GENERATED.items() if schema["scope"] == "machine"}
+    assert of_the_user_alone == {"infill.model", "infill.apiKeyVariable"}
