@@ -53,10 +53,9 @@ class Deadline:
 class CostModel:
     """Predicts the milliseconds of one denoising step from what earlier steps took.
 
-    A step cannot be pre-empted, so one is never started that this prediction says cannot finish. The prediction is the
-    least that a canvas of that many slots has ever cost, or must have by what others did, times how much slower the
-    machine has lately been than at its best: so one step that the system interrupted does not frighten the next ones,
-    and a machine that stays busy is soon believed.
+    A step cannot be pre-empted, so one is never started that this prediction says cannot finish. Predicted is the best
+    time seen for this size (or what other sizes imply) times the recent slowdown. One step that the system interrupted
+    barely raises it; sustained load soon does.
     """
 
     smoothing: float = 0.25
@@ -77,7 +76,7 @@ class CostModel:
         self._least[size] = min(took_ms, self._least.get(size, took_ms))
 
     def relent(self) -> None:
-        """Expect a little less: what is not tried for its cost is not measured either, and the last time misleads."""
+        """Expect a little less. A step that is skipped as too dear is not measured, and would be skipped for ever."""
         self._slowdown = max(LEAST_SLOWDOWN, RELENTING * self._slowdown)
 
     def _at_best(self, slots: int) -> float:

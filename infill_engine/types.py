@@ -20,8 +20,8 @@ class HoleKind(StrEnum):
 class Source(StrEnum):
     """Where a candidate's text came from."""
 
-    MODEL = "model"  # denoised from masks
-    RETRIEVAL = "retrieval"  # a continuation found elsewhere, as the model left it after re-masking
+    MODEL = "model"  # denoised from masks, or written from left to right
+    RETRIEVAL = "retrieval"  # a continuation found elsewhere, as it was or as the model left it after re-masking
     TYPED_THROUGH = "typed_through"  # the rest of an earlier candidate that the user has begun to type
 
 

@@ -47,7 +47,7 @@ def losses(model: Duostream, batch: dict[str, Tensor], settings: LossSettings, *
 
 
 def canvas_loss(model: Duostream, streams: Streams, batch: dict[str, Tensor]) -> Tensor:
-    """Weighted mean cross-entropy at the masked and the corrupted slots."""
+    """Weighted mean cross-entropy at the slots: masked, corrupted, and rightly filled ones, which count for less."""
     forward, backward = streams.prefix, streams.suffix
     length = batch["tokens"].shape[1]
     start, end, seen, index = batch["start"], batch["end"], batch["seen"], batch["index"]

@@ -135,7 +135,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Alive:
-    """The compute slot has ended work that nobody waits for any more: it was busy, it does not hang."""
+    """Sent where work has ended that has no answer, so that the watchdog knows the worker was busy and does not hang."""
 
 
 Message = Infill | Watch | Warm | Surround | Cancel | Shutdown | Status | Sketch | Answered | Failure | Alive
