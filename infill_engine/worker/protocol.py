@@ -135,7 +135,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Alive:
-    """Sent where work has ended that has no answer, so that the watchdog knows the worker was busy and does not hang."""
+    """Work has ended that has no answer: the watchdog is to know that the worker was busy and does not hang."""
 
 
 Message = Infill | Watch | Warm | Surround | Cancel | Shutdown | Status | Sketch | Answered | Failure | Alive
