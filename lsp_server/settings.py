@@ -5,7 +5,7 @@ A value that does not fit is reported once in words and replaced by its default;
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import Any
@@ -140,9 +140,7 @@ def _boolean(value: object) -> bool:
 def _fallback(value: object) -> Fallback:
     if isinstance(value, bool):
         return Fallback.ALWAYS if value else Fallback.NEVER
-    if value != Fallback.AUTO.value:
-        raise ValueError
-    return Fallback.AUTO
+    return Fallback(_name(value))
 
 
 def _precision(value: object) -> Precision:
@@ -200,6 +198,10 @@ def _number(value: object) -> float:
     return value
 
 
+def _named(values: Iterable[str]) -> str:
+    return ", ".join(f'"{value}"' for value in values)
+
+
 # camelCase key -> our field, what is expected, how to read it
 _READERS: dict[str, tuple[str, str, Callable[[object], object]]] = {
     "enable": ("enable", "true or false", _boolean),
@@ -213,7 +215,7 @@ _READERS: dict[str, tuple[str, str, Callable[[object], object]]] = {
     "showThreshold": ("show_threshold", "a number from 0 to 1, or null for the model's own", _share),
     "excludes": ("excludes", "a list of patterns in .gitignore syntax", _strings),
     "searchProject": ("search_project", "true or false", _boolean),
-    "completionFallback": ("completion_fallback", '"auto", true or false', _fallback),
+    "completionFallback": ("completion_fallback", f"{_named(Fallback)}, or true or false", _fallback),
     "model": (
         "model",
         'a name such as "default", the path of a model\'s folder, OWNER/NAME, or a server such as '
@@ -222,7 +224,7 @@ _READERS: dict[str, tuple[str, str, Callable[[object], object]]] = {
     ),
     "device": ("device", 'a device such as "auto", "cpu" or "cuda"', _name),
     "apiKeyVariable": ("key_variable", "the name of an environment variable, in capitals", _variable),
-    "precision": ("precision", ", ".join(f'"{each}"' for each in Precision), _precision),
+    "precision": ("precision", _named(Precision), _precision),
 }
 KEYS = frozenset(_READERS)
 

@@ -26,6 +26,8 @@ def test_the_settings_are_those_of_the_server() -> None:
 def test_the_server_takes_what_the_editor_allows(key: str) -> None:
     schema, name = GENERATED[key], key.removeprefix("infill.")
     assert read_settings({name: schema["default"]}) == (ServerSettings(), ())
+    for value in schema.get("enum", ()):
+        assert read_settings({name: value})[1] == ()
     for bound, beyond in (("minimum", -1), ("maximum", 1)):
         if bound in schema:
             assert read_settings({name: schema[bound]})[1] == ()
