@@ -78,9 +78,9 @@ class EngineChoice:
 class ServerSettings:
     """Everything a user can set. All but `engine` applies to the next request.
 
-    `languages` says yes or no by LSP language identifier; "*" is for those not named. `excludes` are patterns in
-    .gitignore syntax, matched against paths inside the workspace. `show_threshold` is the least confidence, 0 to 1, of
-    the best candidate that is shown without being asked for; None stands for the model's own. `search_project` looks
+    `languages` says yes or no by LSP language identifier; "*" is for those not named. `further_excludes` are patterns
+    in .gitignore syntax, matched against paths inside the workspace. `show_threshold` is the least confidence, 0 to 1,
+    of the best candidate that is shown without being asked for; None stands for the model's own. `search_project` looks
     for text like that around the cursor in files of the workspace that are not open, too. `completion_fallback` is
     read when a client introduces itself; later it can only be switched off.
     """
@@ -90,10 +90,15 @@ class ServerSettings:
     budget_ms: int = 150
     candidates: int = 4
     show_threshold: float | None = None
-    excludes: tuple[str, ...] = DEFAULT_EXCLUDES
+    further_excludes: tuple[str, ...] = ()
     search_project: bool = True
     completion_fallback: Fallback = Fallback.AUTO
     engine: EngineChoice = field(default_factory=EngineChoice)
+
+    @property
+    def excludes(self) -> tuple[str, ...]:
+        """All patterns of files to leave alone: the user's come last, so that `!PATTERN` takes one of ours back."""
+        return (*DEFAULT_EXCLUDES, *self.further_excludes)
 
     def allows_language(self, language: str) -> bool:
         """Whether documents of this LSP language identifier are to be filled in."""
@@ -213,7 +218,7 @@ _READERS: dict[str, tuple[str, str, Callable[[object], object]]] = {
     "budgetMs": ("budget_ms", "a whole number of milliseconds from 10 to 60000", _whole(10, 60_000)),
     "candidates": ("candidates", f"a whole number from 1 to {MOST_CANDIDATES}", _whole(1, MOST_CANDIDATES)),
     "showThreshold": ("show_threshold", "a number from 0 to 1, or null for the model's own", _share),
-    "excludes": ("excludes", "a list of patterns in .gitignore syntax", _strings),
+    "excludes": ("further_excludes", "a list of patterns in .gitignore syntax", _strings),
     "searchProject": ("search_project", "true or false", _boolean),
     "completionFallback": ("completion_fallback", f"{_named(Fallback)}, or true or false", _fallback),
     "model": (

@@ -25,7 +25,8 @@ SENTENCES = {
     "showThreshold": "The least confidence that the best candidate must have to be shown unasked, from 0 to 1; "
     "`null` is the model's own. "
     "*Infill: Trigger* and *Infill: Pick Candidate* show less certain ones as well.",
-    "excludes": "Files whose text the model never reads, as patterns in `.gitignore` syntax.",
+    "excludes": "Further files whose text the model never reads, as patterns in `.gitignore` syntax. Files that tend "
+    "to hold secrets (`.env`, `*.pem`, `.ssh/` and more) are always among them; `!PATTERN` takes one of these back.",
     "searchProject": "Look for text like that around the cursor in files of the workspace that are not open, too.",
     "completionFallback": "Whether to offer the candidates as ordinary completions too: `auto` does so for editors "
     "that know no ghost text, of which this is none.",

@@ -49,7 +49,9 @@ def add_commands(commands: "Subparsers[argparse.ArgumentParser]") -> None:
     adapt.add_argument(
         "--minutes", type=_minutes, default=MINUTES, metavar="M", help="how long, measuring included (5)"
     )
-    adapt.add_argument("--exclude", action="append", default=[], metavar="PATTERN", help="further files not to read")
+    adapt.add_argument(
+        "--exclude", action="append", default=[], metavar="PATTERN", help="further files not to read, as in .gitignore"
+    )
     adapt.add_argument("--reset", action="store_true", help="remove the project's copy instead")
     adapt.add_argument("--json", action="store_true", help="print one JSON object")
     adapt.set_defaults(run=lambda options: _run("adapt", options))

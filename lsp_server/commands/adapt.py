@@ -29,7 +29,7 @@ from lsp_server.commands.asking import load_engine
 from lsp_server.commands.line_trial import LineHole, Score, ask_all, draw_holes
 from lsp_server.commands.listing import console_of, say
 from lsp_server.project_files import Project, ProjectFile, characters_of, read_project
-from lsp_server.settings import DEFAULT_EXCLUDES
+from lsp_server.settings import ServerSettings
 
 if TYPE_CHECKING:
     from infill_engine.train.adapt import Adapted, Moment
@@ -56,9 +56,10 @@ def run(options: argparse.Namespace) -> int:
         return _reset(root, as_json=options.json)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     console = console_of(sys.stderr if options.json else sys.stdout)
+    excludes = ServerSettings(further_excludes=tuple(options.exclude)).excludes
     try:
         with _writing(root), adapted.only_run():
-            report = adapt(root, options.minutes, (*DEFAULT_EXCLUDES, *options.exclude), console)
+            report = adapt(root, options.minutes, excludes, console)
     except KeyboardInterrupt:
         print("infill-ls: stopped; everything is as it was before", file=sys.stderr)
         raise

@@ -22,7 +22,8 @@ GOOD = [
     ({"showThreshold": None}, ServerSettings()),
     ({"languages": ["python"]}, ServerSettings(languages={"*": False, "python": True})),
     ({"languages": {"markdown": False}}, ServerSettings(languages={"*": True, "markdown": False})),
-    ({"excludes": []}, ServerSettings(excludes=())),
+    ({"excludes": []}, DEFAULTS),
+    ({"excludes": ["*.sql", "!.npmrc"]}, ServerSettings(further_excludes=("*.sql", "!.npmrc"))),
     ({"model": " ./m ", "device": "cuda:1"}, ServerSettings(engine=EngineChoice("./m", "cuda:1"))),
     ({"precision": "int4"}, ServerSettings(engine=EngineChoice(precision=Precision.INT4))),
     ({"apiKeyVariable": "TEAM_KEY"}, ServerSettings(engine=EngineChoice(key_variable="TEAM_KEY"))),
@@ -134,6 +135,26 @@ EXCLUDED = [
 @pytest.mark.parametrize(("uri", "patterns", "expected"), EXCLUDED)
 def test_excludes(uri: str, patterns: tuple[str, ...], expected: bool) -> None:
     assert is_excluded(uri, patterns, ("/w",)) is expected
+
+
+ADDED = [
+    # what the user excludes, a file, whether it is left alone
+    (["*.sql"], "dump.sql", True),
+    (["*.sql"], ".env", True),
+    (["*.sql"], ".ssh/config", True),
+    (["*.sql"], "a.py", False),
+    ([], "server.pem", True),
+    (["!*.pem"], "server.pem", False),
+    (["!*.pem"], "server.key", True),
+    (["!.ssh/"], ".ssh/config", False),
+    (["!.env.test"], ".env.test", False),
+]
+
+
+@pytest.mark.parametrize(("excludes", "path", "expected"), ADDED)
+def test_excludes_are_added_to_those_of_secrets(excludes: list[str], path: str, expected: bool) -> None:
+    settings, warnings = read_settings({"excludes": excludes})
+    assert (is_excluded(f"file:///w/{path}", settings.excludes, ("/w",)), warnings) == (expected, ())
 
 
 def test_patterns_that_are_none() -> None:
