@@ -1,0 +1,48 @@
+"""The settings' names and defaults, as README and Neovim's help tell them, are the server's."""
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from lsp_server.settings import _READERS, KEYS, _default
+
+REPOSITORY = Path(__file__).parents[2]
+HELP = (REPOSITORY / "editors/nvim/doc/infill.txt").read_text(encoding="utf-8")
+README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+WITHOUT_ONE = {"languages", "showThreshold"}  # whose defaults the help tells in words
+FOR_OTHERS = {"completionFallback"}  # than Neovim, which knows ghost text
+
+
+def default(key: str) -> object:
+    value = _default(_READERS[key][0])
+    return dict(value) if isinstance(value, Mapping) else value
+
+
+def in_the_help() -> dict[str, str]:
+    """What stands in parentheses at the end of each setting's description."""
+    (section,) = re.findall(r"\*infill-settings\*\n\n.*?\n\n(.*?)\n=====", HELP, re.DOTALL)
+    told = re.findall(r"^(\w+)\t(.*(?:\n\t.*)*)", section, re.MULTILINE)
+    found = {key: re.search(r"\(([^()]*)\)\Z", words.strip()) for key, words in told}
+    return {key: at_the_end[1] if at_the_end else "" for key, at_the_end in found.items()}
+
+
+def in_the_readme() -> dict[str, str]:
+    """The table's last column."""
+    (table,) = re.findall(r"^\| setting \| meaning \| default \|\n\|[-|]*\n(.*?)\n\n", README, re.DOTALL | re.MULTILINE)
+    return dict(re.findall(r"^\| `(\w+)` \|.*\| `(.*)` \|$", table, re.MULTILINE))
+
+
+def test_the_help() -> None:
+    told = in_the_help()
+    assert told.keys() == KEYS - FOR_OTHERS
+    for key in KEYS - FOR_OTHERS - WITHOUT_ONE:
+        assert json.loads(told[key].replace("{}", "[]")) == default(key), key
+
+
+def test_the_readme() -> None:
+    told = in_the_readme()
+    assert told.keys() == KEYS
+    for key, value in told.items():
+        meant = value if isinstance(default(key), str) else json.loads(value)
+        assert meant == default(key), key
