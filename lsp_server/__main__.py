@@ -4,10 +4,11 @@ The other sub-commands stand in `lsp_server.commands`; each imports what it need
 """
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
-from lsp_server.commands import add_commands
+from lsp_server.commands import INTERRUPTED, add_commands
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -24,12 +25,16 @@ def serve(_options: argparse.Namespace) -> int:
     import_protocol_types()
     from lsp_server.server import serve_stdio
 
-    return serve_stdio()
+    try:
+        return serve_stdio()
+    except KeyboardInterrupt:
+        os._exit(INTERRUPTED)  # the thread that reads stdin cannot be ended, and would be waited for
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="infill-ls", description="A language server that fills code in.")
     _add_stdio(parser)
+    parser.add_argument("--version", action=_ShowVersion, nargs=0, help="print the version and leave")
     parser.set_defaults(run=serve)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
 
@@ -43,6 +48,16 @@ def _parser() -> argparse.ArgumentParser:
 def _add_stdio(parser: argparse.ArgumentParser) -> None:
     # Some clients append it; there is no other transport.
     parser.add_argument("--stdio", action="store_true", help="accepted and ignored")
+
+
+class _ShowVersion(argparse.Action):
+    """Reading it takes longer than parsing everything else, so it is read when it is asked for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_arguments: object) -> None:
+        from lsp_server.server import NAME, version
+
+        sys.stdout.write(f"{NAME} {version()}\n")
+        parser.exit()
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ def create_server(command: Command = worker_command) -> tuple[InfillServer, Sess
     """A server with everything registered, and its session. `command` starts the worker."""
     server = InfillServer(
         NAME,
-        _version(),
+        version(),
         text_document_sync_kind=types.TextDocumentSyncKind.Incremental,
         protocol_cls=WireProtocol,
     )
@@ -80,15 +80,20 @@ def create_server(command: Command = worker_command) -> tuple[InfillServer, Sess
 
 
 def serve_stdio(command: Command = worker_command) -> int:
-    """Serve one client on stdin and stdout until it leaves; the exit status the protocol asks for."""
+    """Serve one client on stdin and stdout until it leaves; the exit status the protocol asks for.
+
+    Raises KeyboardInterrupt, once the session has ended, while a thread still waits for stdin.
+    """
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(name)s: %(message)s")
     silence_libraries()
+    if sys.stdin.isatty():
+        sys.stderr.write("infill-ls: waiting for an editor on stdin and stdout; see infill-ls --help\n")
     stdin, stdout = _claim_stdio()
     server, session = create_server(command)
     server.protocol.set_writer(StdoutWriter(stdout))
     try:
         asyncio.run(_serve(server, session, stdin))
-    except (BrokenPipeError, KeyboardInterrupt):
+    except BrokenPipeError:
         return 1
     except SystemExit as leave:
         return leave.code if isinstance(leave.code, int) else 1
@@ -112,7 +117,8 @@ def _claim_stdio() -> tuple[BinaryIO, BinaryIO]:
     return sys.stdin.buffer, stdout
 
 
-def _version() -> str:
+def version() -> str:
+    """Of the installed package."""
     try:
         return metadata.version(NAME)
     except metadata.PackageNotFoundError:

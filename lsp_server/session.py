@@ -45,7 +45,6 @@ class Session:
     encoding: str = "utf-16"
     roots: tuple[str, ...] = ()
     first_options: object = None  # the client's initialization options
-    options: dict[str, Any] = field(default_factory=dict)  # all that the user has set, as it came
     can_pull_settings: bool = False
     can_register_settings: bool = False
     offers_completion: bool = False
@@ -191,9 +190,11 @@ class Session:
             self.in_background(self.engine.start(EngineChoice()))
 
     def _on_status(self, status: Status) -> None:
-        wanted = self.settings.engine.model
-        if status.model == adapted.DEFAULT != wanted:
-            status = replace(status, model=f"{status.model}, in place of {wanted}")
+        wanted = self.settings.engine
+        if status.model == adapted.DEFAULT != wanted.model:
+            status = replace(status, model=f"{status.model}, in place of {wanted.model}")
+        if status.device and wanted.device not in (_ALWAYS_THERE[1], status.device) and not is_remote(wanted.model):
+            status = replace(status, device=f"{status.device}, in place of {wanted.device}")
         self.reporter.engine(status)
         if status.state is State.READY and not self.engine.deaths:  # the text may be what killed the last one
             for snapshot in self.documents.snapshots()[:1]:

@@ -1,7 +1,8 @@
 """The protocol layer, hardened: whatever comes in, nothing crashes, every request is answered, no text reaches a log.
 
 pygls decodes strictly while it parses JSON; there a request with `"triggerKind": 0` gets no response at all. Here a
-message that does not decode is mended once (positions clamped, unknown trigger kinds made Automatic) and else refused.
+message that does not decode is mended once (positions clamped, unknown trigger kinds made Automatic, parameters that
+were left out put in) and else refused.
 """
 
 import contextvars
@@ -10,7 +11,12 @@ import time
 from typing import Any
 
 from lsprotocol import types
-from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams, JsonRpcInvalidRequest
+from pygls.exceptions import (
+    JsonRpcException,
+    JsonRpcInvalidParams,
+    JsonRpcInvalidRequest,
+    JsonRpcServerNotInitialized,
+)
 from pygls.protocol import LanguageServerProtocol
 
 from lsp_server import extensions
@@ -48,6 +54,7 @@ class WireProtocol(LanguageServerProtocol):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
+        self._introduced = False  # whether the client has said who it is
         extensions.teach(self._converter)
 
     def _register_builtin_features(self) -> None:
@@ -65,14 +72,26 @@ class WireProtocol(LanguageServerProtocol):
         if not isinstance(message, dict):
             log.warning("ignored a message that is no object")
             return
-        if self._shutdown and "id" in message and "method" in message:
-            self._refuse(message, JsonRpcInvalidRequest("The server is shutting down."))
+        if "id" in message and "method" in message and (refusal := self._untimely(message["method"])):
+            self._refuse(message, refusal)
             return
         try:
             super().handle_message(self._decode(message))
         except Exception as fault:
             log.warning("could not handle a %r message: %s", message.get("method"), type(fault).__name__)
             self._refuse(message, JsonRpcInvalidParams("The parameters do not have the form the protocol asks for."))
+
+    def _untimely(self, method: object) -> JsonRpcException | None:
+        """Why a request of this method comes too early or too late, if it does."""
+        if self._shutdown:
+            return JsonRpcInvalidRequest("The server is shutting down.")
+        introduces = method == types.INITIALIZE
+        if introduces and self._introduced:
+            return JsonRpcInvalidRequest("The server is initialized already.")
+        if not introduces and not self._introduced:
+            return JsonRpcServerNotInitialized("Send initialize first.")
+        self._introduced = True
+        return None
 
     def _decode(self, message: dict[str, Any]) -> Any:
         message.setdefault("jsonrpc", self.VERSION)
@@ -98,8 +117,10 @@ class WireProtocol(LanguageServerProtocol):
 
 
 def mended(message: dict[str, Any]) -> Any:
-    """A copy with its numbers brought into the protocol's range and its trigger kind made a known one."""
+    """A copy with its numbers brought into the protocol's range, its trigger kind made a known one, and parameters."""
     copy = _in_range(message)
+    if "method" in copy:
+        copy.setdefault("params", {})
     params = copy.get("params")
     if copy.get("method") == types.TEXT_DOCUMENT_INLINE_COMPLETION and isinstance(params, dict):
         context = params.get("context")

@@ -116,11 +116,18 @@ def _add_engine(parser: argparse.ArgumentParser) -> None:
 
 def _add_device(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", default="auto", help='"auto", "cpu", "cuda", "mps" or "mlx"')
-    parser.add_argument("--precision", choices=[*Precision], default="auto", help="what a published model computes in")
+    parser.add_argument(
+        "--precision",
+        choices=[each.value for each in Precision],
+        default="auto",
+        help="what a published model computes in",
+    )
 
 
 def _run(name: str, options: argparse.Namespace) -> int:
     """Run a command, with whatever ends it early turned into a line on stderr and an exit status."""
+    if sys.stdout is None:  # closed by whoever started us
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  (for as long as we run)
     try:
         status = int(importlib.import_module(f"{__name__}.{name}").run(options))
         sys.stdout.flush()
@@ -129,8 +136,13 @@ def _run(name: str, options: argparse.Namespace) -> int:
         return 2
     except KeyboardInterrupt:
         return INTERRUPTED
-    except BrokenPipeError:  # the reader of our output has gone; nothing is left to flush at exit either
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        # Of our output: its reader has gone, or its disk is full. Nothing is left to flush at exit either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            print(f"infill-ls: the output cannot be written: {error.strerror}", file=sys.stderr)
         return 1
     return status
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from infill_engine.context.analogies import outline_of_other
 from infill_engine.deadline import Deadline
 from infill_engine.errors import ModelError
 from infill_engine.remote.address import disclosure, is_remote, read_address
@@ -75,6 +76,7 @@ def ask(engine: EngineLike, opened: Opened, candidates: int, budget_ms: int, wat
     parser_for(opened.snapshot.language)  # a running server has loaded the grammar
     settings = ServerSettings(budget_ms=budget_ms, candidates=candidates)
     project = _project_near(opened.snapshot, settings)  # a running server has read that too, and its worker counted it
+    outline_of_other(project.text)
     deque(engine.surround(project), maxlen=0)
     began = monotonic()
     request = build_request(opened.snapshot, opened.place, settings, project=project, window=engine.window)

@@ -18,7 +18,7 @@ PULL_SECONDS = 1.0  # a client that takes longer to tell its settings is not wai
 
 def did_change_configuration(session: Session, params: types.DidChangeConfigurationParams) -> None:
     """Take what was sent; a client that only says that something changed is asked what."""
-    told = _section(params.settings)
+    told = _told(params.settings)
     if told is not None:
         session.in_background(apply_options(session, told))
     elif session.can_pull_settings:
@@ -33,14 +33,16 @@ async def pull_settings(session: Session) -> None:
     done, _ = await asyncio.wait((reply,), timeout=PULL_SECONDS)
     told = reply.result() if done and reply.exception() is None else None
     first = told[0] if isinstance(told, list | tuple) and told else None
-    await apply_options(session, first if isinstance(first, Mapping) else {})
+    await apply_options(session, section_of(first) if isinstance(first, Mapping) else {})
 
 
-async def apply_options(session: Session, options: object) -> None:
-    """Lay the user's options over those known before, say what is wrong with them, and have the engine follow."""
-    if isinstance(options, Mapping):
-        session.options = {**session.options, **options}
-        options = session.options
+async def apply_options(session: Session, told: object) -> None:
+    """Lay what the client tells over its initialization options, say what is wrong with it, and have the engine follow.
+
+    What it told before and does not tell now has been taken out by the user.
+    """
+    first = session.first_options
+    options = {**first, **told} if isinstance(first, Mapping) and isinstance(told, Mapping) else told or first
     settings, warnings = read_settings(options)
     wrong = tuple(
         f"infill-ls: the pattern {pattern!r} in excludes is not .gitignore syntax and is ignored."
@@ -60,11 +62,15 @@ async def apply_options(session: Session, options: object) -> None:
         await session.engine.start(session.resolve(settings.engine))
 
 
-def _section(settings: object) -> Mapping[str, object] | None:
+def section_of(settings: Mapping[str, object]) -> Mapping[str, object]:
+    """The settings that stand under our name, or all where nothing does."""
+    ours = settings.get(SECTION)
+    return ours if isinstance(ours, Mapping) else settings
+
+
+def _told(settings: object) -> Mapping[str, object] | None:
     """Our part of what a client sent; None if it has none. Some send the settings of everything."""
     if not isinstance(settings, Mapping):
         return None
-    ours = settings.get(SECTION)
-    if isinstance(ours, Mapping):
-        return ours
-    return settings if any(key in KEYS for key in settings) else None
+    ours = section_of(settings)
+    return ours if ours is not settings or any(key in KEYS for key in settings) else None

@@ -7,7 +7,7 @@ from pygls.capabilities import get_capability
 
 from lsp_server.excludes import path_of
 from lsp_server.features import completion
-from lsp_server.features.configuration import apply_options, pull_settings
+from lsp_server.features.configuration import apply_options, pull_settings, section_of
 from lsp_server.session import Session
 from lsp_server.settings import SECTION
 
@@ -24,8 +24,8 @@ def initialize(session: Session, params: types.InitializeParams) -> None:
     folders = [folder.uri for folder in params.workspace_folders or []] or [params.root_uri or ""]
     session.roots = tuple(path for path in map(path_of, folders) if path)
     options = params.initialization_options
-    if isinstance(options, Mapping) and isinstance(options.get(SECTION), Mapping):
-        options = options[SECTION]
+    if isinstance(options, Mapping):
+        options = section_of(options)
     session.first_options = options
     session.offers_completion = completion.is_wanted(capabilities, options)
     if session.offers_completion:

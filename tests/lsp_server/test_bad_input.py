@@ -2,8 +2,10 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,10 +17,16 @@ SECRET = "hunter2_in_the_text"
 REPOSITORY = Path(__file__).parents[2]
 
 
+def _params(*params: Any) -> dict[str, Any]:
+    return {"params": params[0]} if params else {}
+
+
 class Wire:
     """Raw messages to and from a server whose engine is switched off or on by `options`."""
 
-    def __init__(self, log: Path, options: object, capabilities: object = None) -> None:
+    def __init__(
+        self, log: Path, options: object, capabilities: object = None, *, greets: bool = True, introduces: bool = True
+    ) -> None:
         self.log = log
         self.process = subprocess.Popen(
             [sys.executable, "-m", "lsp_server", "serve", "--stdio"],
@@ -27,21 +35,26 @@ class Wire:
             stderr=log.open("wb"),
             env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
         )
+        if introduces:
+            self.initialize(options, capabilities)
+        if greets:
+            self.tell("initialized", {})
+
+    def initialize(self, options: object, capabilities: object = None) -> None:
         params = {"processId": None, "rootUri": None, "capabilities": capabilities or {}}
         self.send(1, "initialize", {**params, "initializationOptions": options})
         assert "capabilities" in self.answer(1)["result"]
-        self.tell("initialized", {})
 
     def write(self, body: bytes) -> None:
         self.process.stdin.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
         self.process.stdin.flush()
 
-    def tell(self, method: str, params: Any) -> None:
-        self.write(json.dumps({"jsonrpc": "2.0", "method": method, "params": params}).encode())
+    def tell(self, method: str, *params: Any) -> None:
+        """A notification; without parameters where none are given."""
+        self.write(json.dumps({"jsonrpc": "2.0", "method": method, **_params(*params)}).encode())
 
-    def send(self, request_id: Any, method: str, params: Any) -> None:
-        message = {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
-        self.write(json.dumps(message).encode())
+    def send(self, request_id: Any, method: str, *params: Any) -> None:
+        self.write(json.dumps({"jsonrpc": "2.0", "id": request_id, "method": method, **_params(*params)}).encode())
 
     def answer(self, request_id: Any) -> dict[str, Any]:
         """The answer to that request. Nothing that comes before it may quote the user's text."""
@@ -225,3 +238,40 @@ def test_a_request_before_initialized(tmp_path: Path) -> None:
     wire = Wire(tmp_path / "stderr", {"enable": False})
     wire.alive()
     assert wire.leave() == 1
+
+
+def test_parameters_may_be_left_out(tmp_path: Path) -> None:
+    """Hand-written clients do so where there is nothing to say."""
+    wire = Wire(tmp_path / "stderr", {"enable": False}, greets=False)
+    wire.tell("initialized")
+
+    def state() -> object:
+        wire.send(2, "infill/getStatus")
+        return wire.answer(2)["result"]["state"]
+
+    assert any(state() == "off" or time.sleep(0.05) for _ in range(200))
+    wire.send(3, "no/such/method")
+    assert wire.answer(3)["error"]["code"] == -32601
+    wire.send(4, "textDocument/inlineCompletion")
+    assert wire.answer(4)["error"]["code"] == -32602
+    wire.alive()
+
+
+def test_requests_wait_for_an_introduction(tmp_path: Path) -> None:
+    wire = Wire(tmp_path / "stderr", {"enable": False}, greets=False, introduces=False)
+    wire.send(1, "textDocument/inlineCompletion", inline())
+    assert wire.answer(1)["error"]["code"] == -32002
+    wire.initialize({"enable": False})
+    wire.send(3, "initialize", {"processId": None, "rootUri": None, "capabilities": {}})
+    assert wire.answer(3)["error"]["code"] == -32600
+    wire.tell("initialized", {})
+    wire.alive()
+
+
+def test_interrupted_it_ends_at_once(tmp_path: Path) -> None:
+    """Although stdin is open, and something is always reading it."""
+    wire = Wire(tmp_path / "stderr", {"enable": False})
+    wire.alive()
+    wire.process.send_signal(signal.SIGINT)
+    assert wire.process.wait(10) == 130
+    assert "Traceback" not in (tmp_path / "stderr").read_text()

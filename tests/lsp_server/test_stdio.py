@@ -169,8 +169,9 @@ async def test_settings_change_while_it_runs(vscode: Editor) -> None:
     uri = vscode.open("x = │", "file:///project/settings.py")
     changes = [
         ({"candidates": 1}, ["alpha(1)"]),
-        ({"candidates": 4, "showThreshold": 1.0}, []),
-        ({"showThreshold": 0, "languages": {"python": False}}, []),
+        ({}, ["alpha(1)", "beta(2)"]),  # what is told no more is the default again
+        ({"showThreshold": 1.0}, []),
+        ({"languages": {"python": False}}, []),
         ({"languages": ["python"], "excludes": ["sett*.py"]}, []),
         ({"excludes": []}, ["alpha(1)", "beta(2)"]),
     ]
@@ -280,8 +281,9 @@ async def test_an_engine_that_cannot_be_had_and_then_another(chosen: dict[str, s
     async with editor(BARE, options={**chosen, "showThreshold": 0}, root="file:///project") as lost:
         await lost.ready()
         assert [status.state for status in lost.statuses].count("failed") == 1
-        in_place_of = f", in place of {chosen['model']}" if "model" in chosen else ""
-        assert (lost.statuses[-1].model, lost.statuses[-1].device) == (f"default{in_place_of}", "cpu")
+        got = {"model": lost.statuses[-1].model, "device": lost.statuses[-1].device}
+        in_place = {name: f", in place of {wanted}" for name, wanted in chosen.items()}
+        assert got == {"model": f"default{in_place.get('model', '')}", "device": f"cpu{in_place.get('device', '')}"}
         (message,) = lost.messages
         assert told in message
         assert message.endswith(". Meanwhile the default model is used.")
@@ -300,10 +302,18 @@ async def test_settings_are_pulled_and_off_means_off() -> None:
         await off.until(lambda: any(status.state == "off" for status in off.statuses))
         assert await off.ask(off.open("x = │"), kind=INVOKED) == []
         assert psutil.Process(off.client._server.pid).children() == []
-        off.client.set_configuration({"infill": {"enable": True}})
+        off.client.set_configuration({"infill": {"infill": {"candidates": 1}}})  # some answer with the section itself
         off.configure(None)
         await off.ready()
         assert off.statuses[-1].model.startswith("scripted:")
+        uri = off.open("x = │")
+        assert await off.ask(uri) == ["alpha(1)"]
+        off.client.set_configuration({"infill": {"candidates": 2}})
+        off.configure(None)
+        async with asyncio.timeout(WAIT):
+            while (await off.status()).candidates != 2:
+                await asyncio.sleep(0.02)
+        assert await off.ask(uri) == ["alpha(1)", "beta(2)"]
 
 
 async def test_the_worker_does_not_outlive_a_server_that_is_killed() -> None:
