@@ -16,7 +16,7 @@ from lsp_server.settings import ServerSettings
 from lsp_server.wire import arrived
 
 REPLY_SECONDS = 0.002  # kept for turning the answer into a reply
-OVERTAKEN = (Reason.SUPERSEDED, Reason.CANCELLED, Reason.WORKER_FAILED)
+OVERTAKEN = (Reason.SUPERSEDED, Reason.CANCELLED)  # answered with null: what is shown is kept
 
 log = logging.getLogger(__name__)
 

@@ -53,9 +53,9 @@ ANSWERS = [
     (Answer(), AUTOMATIC, []),
     (Answer(reason=Reason.SUPERSEDED), AUTOMATIC, None),
     (Answer(reason=Reason.CANCELLED), INVOKED, None),
-    (Answer(reason=Reason.WORKER_FAILED), AUTOMATIC, None),
+    (Answer(reason=Reason.WORKER_FAILED), AUTOMATIC, []),
     (asyncio.CancelledError(), AUTOMATIC, None),
-    (RuntimeError("a fault of ours"), AUTOMATIC, None),
+    (RuntimeError("a fault of ours"), AUTOMATIC, []),
 ]
 
 
