@@ -11,6 +11,13 @@ import { viewOf } from './words';
 
 const SCHEME = 'infill-report';
 const RUN_MS = 180_000; // a model may have to be loaded
+// The settings that decide which engine runs, and what the command line calls them.
+const ENGINE_OPTIONS = {
+    model: '--model',
+    apiKeyVariable: '--api-key-variable',
+    device: '--device',
+    precision: '--precision',
+};
 const MARKS: Record<string, string> = { ok: '✓', warn: '!', fail: '✗' };
 
 interface Check {
@@ -66,9 +73,9 @@ async function doctorLines(folder: string): Promise<string[]> {
         return ['✗ server: infill-ls was not found.', '  Run the command Infill: Install Server, or set infill.serverPath.'];
     }
     const settings = vscode.workspace.getConfiguration('infill');
-    const chosen = ['model', 'device'].flatMap((key) => {
+    const chosen = Object.entries(ENGINE_OPTIONS).flatMap(([key, option]) => {
         const value: unknown = settings.get(key);
-        return typeof value === 'string' && value ? [`--${key}`, value] : [];
+        return typeof value === 'string' && value ? [option, value] : [];
     });
     const found = await run(server, folder, ['doctor', '--json', ...chosen]);
     return [`✓ server: ${server.command}, from ${server.origin}`, ...findings(found.text || found.fault)];

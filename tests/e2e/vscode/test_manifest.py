@@ -4,11 +4,14 @@ import json
 import re
 import subprocess
 import sys
+from argparse import ArgumentParser
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
-from lsp_server.settings import ServerSettings, read_settings
+from lsp_server.commands import add_commands
+from lsp_server.settings import _READERS, EngineChoice, ServerSettings, read_settings
 
 EXTENSION = Path(__file__).parents[3] / "editors" / "vscode"
 MANIFEST = json.loads((EXTENSION / "package.json").read_text(encoding="utf-8"))
@@ -65,3 +68,16 @@ def test_every_picture_named_is_there() -> None:
 def test_a_workspace_chooses_neither_where_text_and_key_go_nor_which_key() -> None:
     of_the_user_alone = {key for key, schema in GENERATED.items() if schema["scope"] == "machine"}
     assert of_the_user_alone == {"infill.model", "infill.apiKeyVariable"}
+
+
+def test_doctor_looks_at_the_engine_that_is_set() -> None:
+    source = (EXTENSION / "src" / "report.ts").read_text(encoding="utf-8")
+    (listed,) = re.findall(r"^const ENGINE_OPTIONS = \{(.*?)^\};", source, re.MULTILINE | re.DOTALL)
+    options = dict(re.findall(r"(\w+): '(--[\w-]+)'", listed))
+    of_the_engine = {field.name for field in fields(EngineChoice)}
+    assert options.keys() == {key for key, (name, *_) in _READERS.items() if name in of_the_engine}
+    parser = ArgumentParser()
+    add_commands(parser.add_subparsers())
+    given = [word for option in options.values() for word in (option, "int4")]
+    read = vars(parser.parse_args(["doctor", *given]))
+    assert [read[option[2:].replace("-", "_")] for option in options.values()] == ["int4"] * len(options)
