@@ -144,8 +144,6 @@ def _bench(options: argparse.Namespace) -> int:
     with say("measuring"):
         costs = list(measure(family))
     memory = memory_bytes(family.device)
-    if not options.json:
-        _tell_costs(costs, console_of(sys.stdout))
     report = {
         "model": options.name,
         "family": family.spec.name,
@@ -156,7 +154,13 @@ def _bench(options: argparse.Namespace) -> int:
         "troubles": troubles,
         "costs": [asdict(cost) for cost in costs],
     }
-    print(json.dumps(report))
+    if options.json:
+        print(json.dumps(report))
+    else:
+        console = console_of(sys.stdout)
+        _tell_costs(costs, console)
+        told = f"{family.device}, {memory / 1e9:.2f} GB in use, steps {'compiled' if compiled else 'not compiled'}"
+        console.print("\n".join((told, *troubles)), soft_wrap=True)
     return 0
 
 

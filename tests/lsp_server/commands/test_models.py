@@ -94,6 +94,14 @@ def test_bench(dream: Path, capsys: Said) -> None:
     assert all(cost["ms"] > 0 for cost in found["costs"] if cost["what"] == "step")
 
 
+def test_bench_for_people(dream: Path, capsys: Said) -> None:
+    assert main(["models", "bench", str(dream), "--device", "cpu"]) == 0
+    said = capsys.readouterr().out
+    assert "ms a step" in said
+    assert "GB in use, steps not compiled" in said
+    assert "{" not in said
+
+
 def test_a_model_that_is_not_there(tmp_path: Path, capsys: Said) -> None:
     assert main(["models", "info", str(tmp_path / "nothing")]) == 2
     assert "no model at" in capsys.readouterr().err
