@@ -1,7 +1,9 @@
 """Fine-tunes a copy of the default model on one project's own files, on its user's machine, within minutes.
 
-Nothing but the project is learned from: there is no corpus here to mix in. What keeps the copy from forgetting is a
-rate that falls to zero, and a look now and then at files that are never learned from: the best look's weights are kept.
+Only prompted middles are learned: they write and judge most of what is shown, and in the minutes there are more of them
+are seen than of everything together. Nothing but the project is learned from: there is no corpus here to mix in. What
+keeps the copy from forgetting is a rate that falls to zero, and a look now and then at files that are never learned
+from: the best look's weights are kept.
 """
 
 import copy
@@ -25,7 +27,7 @@ from infill_engine.models.duostream.net import Duostream
 from infill_engine.models.duostream.weights import load_network, save_network, save_project
 from infill_engine.models.load import choose_device
 from infill_engine.train.data import BatchShape, HoleSettings, Part, draw_window, stacked
-from infill_engine.train.objective import LossSettings, canvas_loss, losses
+from infill_engine.train.objective import prompt_loss_alone
 from infill_engine.train.optimiser import optimisers_of, set_rate, take_step
 from infill_engine.train.pack import joined, open_tokenizer, pack_text
 from infill_engine.train.precision import Precision, precision_of
@@ -50,7 +52,7 @@ class AdaptSettings:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """Where a training stands. Canvas losses in nats: `loss` of the last step, `held_out` of the latest look."""
+    """Where a training stands. Prompts' losses in nats: `loss` of the last step, `held_out` of the latest look."""
 
     tokens: int
     loss: float
@@ -60,7 +62,7 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Adapted:
-    """The trained network, on the CPU, with the held-out canvas loss before and after, in nats a token."""
+    """The trained network, on the CPU, with the held-out loss of prompts before and after, in nats a token."""
 
     network: Duostream
     tokens: int
@@ -151,11 +153,11 @@ def adapt(
         share = max(LAST_SHARE, 1 - elapsed / seconds) * min(1.0, (steps + 1) / settings.warmup_steps)
         set_rate(optimisers, settings.peak * share)
         with precision():
-            found = losses(network, batch, LossSettings(), canvases=True)
-        take_step(network, optimisers, found["total"])
+            loss = prompt_loss_alone(network, batch)
+        take_step(network, optimisers, loss)
         steps += 1
         tokens += batch["tokens"].numel()
-        report(Moment(tokens, found["canvas"].item(), latest, max(0.0, seconds - (clock() - began))))
+        report(Moment(tokens, loss.item(), latest, max(0.0, seconds - (clock() - began))))
     _look(network, judged, precision, best)
     network.load_state_dict(best.weights)
     return Adapted(network.eval().requires_grad_(False).cpu(), tokens, steps, before, best.loss)
@@ -180,7 +182,7 @@ def _batches(part: Part, settings: AdaptSettings, vocab: int, place: torch.devic
 
 @torch.inference_mode()
 def _held_out_loss(network: Duostream, judged: list[Batch], precision: Precision) -> float:
-    """The mean canvas loss over batches, in nats a token."""
+    """The mean loss of prompts over batches, in nats a token."""
     with precision():
-        found = [canvas_loss(network, network.streams(batch["tokens"]), batch).item() for batch in judged]
+        found = [prompt_loss_alone(network, batch).item() for batch in judged]
     return sum(found) / len(found)

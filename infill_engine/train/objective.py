@@ -1,12 +1,22 @@
 """The training losses: masked canvas tokens, both streams' next tokens, prompted middles, and the hole's length."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812
 
-from infill_engine.models.duostream.net import MAX_SLOTS, PREFIX, PROMPT_LINE, Duostream, Frames, Streams, Visible
+from infill_engine.models.duostream.net import (
+    MAX_SLOTS,
+    PREFIX,
+    PROMPT_LINE,
+    Duostream,
+    Frames,
+    KeysValues,
+    Streams,
+    Visible,
+)
 from infill_engine.train.data import HISTORY
 
 FORBIDDEN = -1e9  # finite, so that a slot that sees nothing but itself still has a softmax
@@ -39,7 +49,7 @@ def losses(model: Duostream, batch: dict[str, Tensor], settings: LossSettings, *
     total = settings.streams * (found["prefix"] + found["suffix"])
     if canvases:
         found["canvas"] = canvas_loss(model, streams, batch)
-        found["prompt"] = prompt_loss(model, streams, batch)
+        found["prompt"] = prompt_loss(model, streams.encoder, batch)
         found["length"] = length_loss(model, streams, batch)
         total = total + settings.canvas * found["canvas"] + settings.prompt * found["prompt"]
         total = total + settings.length * found["length"]
@@ -72,10 +82,11 @@ def canvas_loss(model: Duostream, streams: Streams, batch: dict[str, Tensor]) ->
     return (entropy * weight).sum() / weight.sum().clamp(min=1)
 
 
-def prompt_loss(model: Duostream, streams: Streams, batch: dict[str, Tensor]) -> Tensor:
+def prompt_loss(model: Duostream, encoder: Sequence[KeysValues], batch: dict[str, Tensor]) -> Tensor:
     """Weighted mean cross-entropy of what follows the tokens of a prompt's line; 0 where a batch has no prompt.
 
-    Each prompt goes on from the prefix stream of its window: first what it sees aside, then its line.
+    Each prompt goes on from the prefix stream of its window, whose keys and values `encoder` [B, H, L, hd] are: first
+    what it sees aside, then its line.
     """
     prompts = batch["prompt_start"].shape[1]
     drawn = {name: tensor.flatten(0, 1) for name, tensor in batch.items() if name.startswith("prompt_")}
@@ -84,15 +95,21 @@ def prompt_loss(model: Duostream, streams: Streams, batch: dict[str, Tensor]) ->
     x = torch.cat([model.embed(aside, direction), model.embed(line, direction)[:, HISTORY:]], 1)
     asides, lines = aside.shape[1], line.shape[1] - HISTORY
     places = torch.cat([PROMPT_LINE + torch.arange(asides), torch.arange(lines)]).to(start.device)
-    past = [
-        (keys.repeat_interleave(prompts, 0), values.repeat_interleave(prompts, 0)) for keys, values in streams.encoder
-    ]
-    seen = _seen_by_prompts(start, drawn["prompt_shown"], streams.prefix.shape[1], asides, lines)
+    past = [(keys.repeat_interleave(prompts, 0), values.repeat_interleave(prompts, 0)) for keys, values in encoder]
+    seen = _seen_by_prompts(start, drawn["prompt_shown"], past[0][0].shape[2], asides, lines)
     states, _ = model.encode(x, model.rotary(start[:, None] + places), past, seen)
     logits = model.logits(states[:, asides:]).flatten(0, 1).float()
     entropy = F.cross_entropy(logits, drawn["prompt_target"].flatten(), reduction="none")
     weight = drawn["prompt_weight"].flatten()
     return (entropy * weight).sum() / weight.sum().clamp(min=1)
+
+
+def prompt_loss_alone(model: Duostream, batch: dict[str, Tensor]) -> Tensor:
+    """`prompt_loss` where nothing else is learned, and neither suffix nor canvas has to be read."""
+    tokens = batch["tokens"]
+    tables = model.rotary(torch.arange(tokens.shape[1], device=tokens.device))
+    _, encoder = model.encode(model.embed(tokens, tokens.new_full((len(tokens),), PREFIX)), tables)
+    return prompt_loss(model, encoder, batch)
 
 
 def _seen_by_prompts(start: Tensor, shown: Tensor, above: int, asides: int, lines: int) -> Tensor:

@@ -43,7 +43,7 @@ LINE_SECONDS = 15.0  # between two lines of progress where there is no terminal
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A model on the files held out: its exact line ends, and its canvas loss in nats a token."""
+    """A model on the files held out: its exact line ends, and its loss of prompted middles in nats a token."""
 
     score: Score
     loss: float

@@ -16,15 +16,16 @@ from torch.nn.functional import cross_entropy
 
 from infill_engine.errors import InputError, TrainingError
 from infill_engine.models.base import unhurried
-from infill_engine.models.duostream import family as serving
+from infill_engine.models.duostream import prompting
 from infill_engine.models.duostream.family import DuostreamFamily
 from infill_engine.models.duostream.net import EOS, LENGTH_BUCKETS, MASK, PREFIX, Duostream
+from infill_engine.models.duostream.torch_backend import TorchBackend
 from infill_engine.models.duostream.vocabulary import BytesVocabulary
 from infill_engine.train.__main__ import MOST_SKIPPED, SIZES, compiled_losses, open_run, step
 from infill_engine.train.checkpoint import load_state
 from infill_engine.train.data import BatchShape, HoleSettings, Part, draw_window, load_part, stacked
 from infill_engine.train.holes import KINDS
-from infill_engine.train.objective import LossSettings, edge_states, length_loss, losses, prompt_loss
+from infill_engine.train.objective import LossSettings, edge_states, length_loss, losses, prompt_loss, prompt_loss_alone
 from infill_engine.train.pack import pack_text
 from infill_engine.types import HoleKind
 
@@ -65,10 +66,10 @@ def test_windows_hold_their_holes(parts: Path) -> None:
 
 def test_prompts_are_learned_as_they_are_read(parts: Path, network: Duostream, monkeypatch: pytest.MonkeyPatch) -> None:
     """All prompts of a batch at once, and each as the default family reads it where it lets a prompt see all above."""
-    monkeypatch.setattr(serving, "MOST_ABOVE", BatchShape().tokens)
+    monkeypatch.setattr(prompting, "MOST_ABOVE", BatchShape().tokens)
     part, rng = load_part(parts / "part-000.npz"), np.random.default_rng(0)
     batch = stacked([draw_window(part, BatchShape(), HoleSettings(), rng) for _ in range(3)])
-    family = DuostreamFamily(network, BytesVocabulary(TOKENIZER), "cpu")
+    family = DuostreamFamily(TorchBackend(network, "cpu"), BytesVocabulary(TOKENIZER))
     anywhere, entropies, weights = family.encode("x = 1", "").state, [], []
     for window, tokens in enumerate(batch["tokens"].numpy()):
         holes = zip(*(batch[f"length_{name}"][window].tolist() for name in ("start", "end", "kind")), strict=True)
@@ -85,13 +86,14 @@ def test_prompts_are_learned_as_they_are_read(parts: Path, network: Duostream, m
             after = tokens[hole_end : hole_end + shown - 1].tolist()
             assert batch["prompt_aside"][window, number, :shown].tolist() == [MASK, *after]
             before = tokens[:hole_end].astype(np.int64)
-            above, _ = family._encode_stream(before, PREFIX, unhurried)
+            above, _ = family.streams.encode(before, PREFIX, unhurried)
             sides = replace(anywhere, stream=above, before=before, after=tuple(after))
-            prompt = family._prompted(sides, start)
+            prompt = family.prompts.begin(sides, start)
             entropies.append(weight * cross_entropy(network.logits(prompt.states)[0], target, reduction="none"))
             weights.append(weight)
     assert len(entropies) > 5
-    found = prompt_loss(network, network.streams(batch["tokens"]), batch)
+    found = prompt_loss(network, network.streams(batch["tokens"]).encoder, batch)
+    torch.testing.assert_close(found, prompt_loss_alone(network, batch))
     torch.testing.assert_close(found, torch.cat(entropies).sum() / torch.cat(weights).sum(), atol=1e-4, rtol=1e-4)
 
 
