@@ -12,8 +12,6 @@ from math import exp, log
 import numpy as np
 from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
-
 LEAST, LONGEST = 2, 8  # tokens to the left that have to be the same; places are looked up by the least
 DOUBT = 5.0  # in the counts of a file: how many different ways on count as one that was not seen
 SEPARATOR = -1  # between two texts
@@ -24,7 +22,7 @@ FLOOR = 1e-12  # of a probability
 class Ngrams:
     """The places of every two tokens in some texts, given as tokens [T] each."""
 
-    def __init__(self, texts: Sequence[Ints], doubt: float = DOUBT) -> None:
+    def __init__(self, texts: Sequence[NDArray[np.integer]], doubt: float = DOUBT) -> None:
         self._doubt = doubt
         self._tokens = np.concatenate([part for text in texts for part in (text, [SEPARATOR])]).astype(np.int32)
         pairs = self._tokens[:-2] * np.int64(BASE) + self._tokens[1:-1]
@@ -49,7 +47,7 @@ class Ngrams:
             probabilities *= doubt / (len(following) + doubt)
             probabilities[ways] += counts / (len(following) + doubt)
 
-    def _following(self, context: Sequence[int]) -> Iterator[Ints]:
+    def _following(self, context: Sequence[int]) -> Iterator[NDArray[np.int32]]:
         """What stands behind the last two tokens of `context`, the last three and so on, as often as it does."""
         if len(context) < LEAST:
             return

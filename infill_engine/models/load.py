@@ -15,6 +15,7 @@ from infill_engine.models.checkpoint import read_config, require_no_code
 from infill_engine.models.devices import MLX, on_apple_silicon
 from infill_engine.models.duostream.family import DuostreamFamily
 from infill_engine.models.duostream.pace import settle
+from infill_engine.models.duostream.torch_backend import TorchBackend
 from infill_engine.models.duostream.vocabulary import BytesVocabulary
 from infill_engine.models.duostream.weights import load_network, load_project
 from infill_engine.models.folder import DEFAULT_FOLDER, verify
@@ -35,13 +36,13 @@ def load_duostream(folder: Path, device: str, dtype: torch.dtype, settings: Mode
     """
     vocabulary, project = BytesVocabulary(folder / "tokenizer.json"), load_project(folder)
     if device == MLX:
-        from infill_engine.models.duostream.mlx_family import MlxFamily
+        from infill_engine.models.duostream.mlx_backend import MlxBackend
 
-        return MlxFamily(load_network(folder), vocabulary, dtype, project)
+        return DuostreamFamily(MlxBackend(load_network(folder), dtype), vocabulary, project)
     kinds = (False, True) if settings.dtype == AUTO else (settings.stored == INT8,)
     network = load_network(folder, dtype, in_int8=device == "cpu" and settle(dtype, kinds)).to(device)
     network.join()
-    return DuostreamFamily(network, vocabulary, device, project)
+    return DuostreamFamily(TorchBackend(network, device), vocabulary, project)
 
 
 # By the model_type of config.json. What else tells two families apart, such as a token, is for the function to look at.

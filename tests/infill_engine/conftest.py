@@ -8,6 +8,7 @@ from tokenizers import Tokenizer
 
 from infill_engine.models.duostream.family import DuostreamFamily
 from infill_engine.models.duostream.net import Duostream, DuostreamConfig
+from infill_engine.models.duostream.torch_backend import TorchBackend
 from infill_engine.models.duostream.vocabulary import BytesVocabulary
 from infill_engine.models.duostream.weights import save_network
 from infill_engine.train.tokenizer import train
@@ -41,7 +42,7 @@ def network(tokenizer: Tokenizer) -> Duostream:
 
 @pytest.fixture
 def family(network: Duostream, tokenizer_path: Path) -> DuostreamFamily:
-    return DuostreamFamily(network, BytesVocabulary(tokenizer_path), "cpu")
+    return DuostreamFamily(TorchBackend(network, "cpu"), BytesVocabulary(tokenizer_path))
 
 
 @pytest.fixture(scope="session")

@@ -112,7 +112,7 @@ def test_a_canvas_is_laid_even_where_the_likeliest_length_is_too_long(
 ) -> None:
     engine = _exact(model_folder)
     rising = torch.arange(len(LENGTH_BUCKETS), dtype=torch.float32)
-    monkeypatch.setattr(engine.family.network, "length_logits", lambda *_: rising[None, None])
+    monkeypatch.setattr(engine.family.backend.network, "length_logits", lambda *_: rising[None, None])
     lengths = engine.family.propose_lengths(engine.family.encode("x = ", ""), HoleKind.BLOCK, 2)
     assert [length.slots for length in lengths] == [24, 16]
     hole = Hole(HoleKind.BLOCK, max_lines=5)

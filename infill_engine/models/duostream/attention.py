@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+HIDDEN = -1e9  # in an additive mask; finite, so that what sees nothing still has a softmax
+
 
 @dataclass(frozen=True, slots=True)
 class Looked:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from infill_engine.context.ngrams import LONGEST, Ints, Ngrams
+from infill_engine.context.ngrams import LONGEST, Ngrams
+from infill_engine.models.base import Ints
 
 MOST_TOKENS = 24  # of a text; what follows them is not looked at, nor is its end
 ROOT = -1

@@ -82,6 +82,6 @@ def load_project(folder: Path) -> Ngrams | None:
     if not (folder / PROJECT).exists():
         return None
     try:
-        return Ngrams([load_file(folder / PROJECT)["tokens"].numpy().astype(np.int64)], PROJECT_DOUBT)
+        return Ngrams([load_file(folder / PROJECT)["tokens"].numpy()], PROJECT_DOUBT)
     except (OSError, ValueError, KeyError, SafetensorError) as error:
         raise ModelDamagedError(f"{folder / PROJECT} cannot be read ({error}); adapt the model again") from error

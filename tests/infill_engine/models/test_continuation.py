@@ -13,9 +13,11 @@ from infill_engine.context.ngrams import Ngrams
 from infill_engine.models.base import ContextUnread, ReadsOn, unhurried
 from infill_engine.models.duostream import continuation
 from infill_engine.models.duostream.continuation import Counted, read_on
-from infill_engine.models.duostream.family import LINE_BLOCK, MOST_ABOVE, MOST_OF_LINE, DuostreamFamily, Prompt
+from infill_engine.models.duostream.encoded import Prompt
+from infill_engine.models.duostream.family import DuostreamFamily
 from infill_engine.models.duostream.net import EOS
 from infill_engine.models.duostream.net import PREFIX as PREFIX_STREAM
+from infill_engine.models.duostream.prompting import LINE_BLOCK, MOST_ABOVE, MOST_OF_LINE
 from infill_engine.models.duostream.vocabulary import BytesVocabulary
 
 PREFIX = "def area(radius):\n    pi = 3.14\n    return "
@@ -35,15 +37,15 @@ def asked(family: DuostreamFamily, prefix: str = PREFIX, suffix: str = SUFFIX) -
 def state_after(family: DuostreamFamily, ids: list[int]) -> Tensor:
     """The last state [D] where `ids` go on from PREFIX's last line, by a prompt read at once."""
     sides = family.encode(PREFIX, SUFFIX).state
-    stream, _ = family._encode_stream(np.array(ids), PREFIX_STREAM, unhurried)
+    stream, _ = family.streams.encode(np.array(ids), PREFIX_STREAM, unhurried)
     line = len(family.vocabulary.encode(PREFIX[: PREFIX.rfind("return")])) - 1
-    return family._prompted(replace(sides, stream=stream, before=np.array(ids)), line).states[0, -1]
+    return family.prompts.begin(replace(sides, stream=stream, before=np.array(ids)), line).states[0, -1]
 
 
 @pytest.fixture
 def ends_after_four(family: DuostreamFamily, monkeypatch: pytest.MonkeyPatch) -> DuostreamFamily:
     """The family with a network that is certain of a text's end from the fifth token on, and never before."""
-    plain, calls = family.network.logits, []
+    plain, calls = family.backend.network.logits, []
     breaks = [EOS, *(int(token) for token in family.vocabulary.breaks_line())]
 
     def logits(states: Tensor) -> Tensor:
@@ -52,7 +54,7 @@ def ends_after_four(family: DuostreamFamily, monkeypatch: pytest.MonkeyPatch) ->
         calls.append(states)
         return found
 
-    monkeypatch.setattr(family.network, "logits", logits)
+    monkeypatch.setattr(family.backend.network, "logits", logits)
     monkeypatch.setattr(continuation, "LEAST_LOGPROB", -1e3)
     return family
 
@@ -63,7 +65,7 @@ def test_rows_are_what_the_network_says_one_token_at_a_time(ends_after_four: Duo
     never = [int(token) for token in family.vocabulary.never()]
 
     def after(ids: list[int]) -> Tensor:
-        scores = state_after(family, ids) @ family.network.tokens.weight.T
+        scores = state_after(family, ids) @ family.backend.network.tokens.weight.T
         scores[hidden] = -1e3
         return torch.log_softmax(scores, -1)
 
@@ -107,7 +109,7 @@ def test_a_new_line_reads_nothing_aside_again(family: DuostreamFamily) -> None:
     longer = PREFIX + "pi * radius\n    x = "
     found = family.prompt(family.encode(longer, SUFFIX), lambda tokens: bool(read.append(tokens)) or True)
     assert read == [found.states.shape[1]]
-    fresh = DuostreamFamily(family.network, family.vocabulary, "cpu")
+    fresh = DuostreamFamily(family.backend, family.vocabulary)
     fresh.prompt(fresh.encode(longer, SUFFIX), lambda tokens: bool(read.append(tokens)) or True)
     assert read[1] == read[0] + 1 + len(family.vocabulary.encode(SUFFIX))
     torch.testing.assert_close(found.states, asked(fresh, longer).states, atol=1e-4, rtol=1e-4)

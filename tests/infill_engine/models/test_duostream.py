@@ -6,8 +6,10 @@ import torch
 
 from infill_engine.canvas.canvas import lay_out
 from infill_engine.models.base import ContextUnread
-from infill_engine.models.duostream.family import PART, DuostreamFamily
-from infill_engine.models.duostream.net import MASK, Duostream
+from infill_engine.models.duostream.family import DuostreamFamily
+from infill_engine.models.duostream.net import LENGTH_BUCKETS, MASK, Duostream
+from infill_engine.models.duostream.streams import PART
+from infill_engine.models.duostream.torch_backend import TorchBackend
 from infill_engine.models.duostream.vocabulary import BytesVocabulary
 from infill_engine.types import HoleKind
 from infill_engine.verify.default import trained_logits
@@ -23,13 +25,13 @@ def logits(family: DuostreamFamily, prefix: str, suffix: str, rows: list[int | l
 
 
 def fresh(network: Duostream, vocabulary: BytesVocabulary) -> DuostreamFamily:
-    return DuostreamFamily(network, vocabulary, "cpu")
+    return DuostreamFamily(TorchBackend(network, "cpu"), vocabulary)
 
 
 @pytest.mark.parametrize("length", [1, 4, 8])
 def test_serving_computes_what_was_trained(family: DuostreamFamily, length: int) -> None:
     """One hole through the trainer's whole-window path and through the server's two streams."""
-    trained = trained_logits(family.network, family.vocabulary, [MASK] * length, (PREFIX, SUFFIX))
+    trained = trained_logits(family.backend.network, family.vocabulary, [MASK] * length, (PREFIX, SUFFIX))
     torch.testing.assert_close(logits(family, PREFIX, SUFFIX, [length]), trained, atol=1e-4, rtol=1e-4)
 
 
@@ -54,7 +56,7 @@ def test_reused_keys_change_nothing(
 ) -> None:
     family.encode(prefix, suffix)
     warm = logits(family, then_prefix, then_suffix, [6])
-    cold = logits(fresh(family.network, family.vocabulary), then_prefix, then_suffix, [6])
+    cold = logits(fresh(family.backend.network, family.vocabulary), then_prefix, then_suffix, [6])
     torch.testing.assert_close(warm, cold, atol=1e-4, rtol=1e-4)
 
 
@@ -80,7 +82,10 @@ def test_both_sides_matter(family: DuostreamFamily) -> None:
 def test_lengths_are_ranked_probabilities(family: DuostreamFamily) -> None:
     proposals = family.propose_lengths(family.encode(PREFIX, SUFFIX), HoleKind.LINE, 10)
     assert [p.logprob for p in proposals] == sorted((p.logprob for p in proposals), reverse=True)
-    assert sum(np.exp(p.logprob) for p in proposals) == pytest.approx(1, abs=1e-4)
+    assert {p.slots for p in proposals} == {slots for slots in LENGTH_BUCKETS if slots <= family.spec.max_slots}
+    every = family.backend.length_logits(family.encode(PREFIX, SUFFIX).state, kind=0).softmax(-1)
+    fitting = every[[slots <= family.spec.max_slots for slots in LENGTH_BUCKETS]]
+    assert sum(np.exp(p.logprob) for p in proposals) == pytest.approx(fitting.sum().item(), abs=1e-4)
 
 
 def test_a_long_window_is_cut_at_its_far_end(family: DuostreamFamily) -> None:
@@ -103,5 +108,5 @@ def test_reading_that_was_stopped_goes_on_where_it_was(family: DuostreamFamily) 
     assert len(asked) == 3
     context = family.encode(prefix, SUFFIX)
     assert context.encoded == context.tokens - 2 * PART
-    cold = logits(fresh(family.network, family.vocabulary), prefix, SUFFIX, [6])
+    cold = logits(fresh(family.backend.network, family.vocabulary), prefix, SUFFIX, [6])
     torch.testing.assert_close(logits(family, prefix, SUFFIX, [6]), cold, atol=1e-4, rtol=1e-4)

@@ -49,10 +49,10 @@ def _losses(precision: str) -> torch.Tensor:
     assert isinstance(family, DuostreamFamily)
     ids = torch.tensor([family.vocabulary.encode(TEXT)[:400]])
     with torch.inference_mode():
-        streams = family.network.streams(ids)
+        streams = family.backend.network.streams(ids)
         return torch.stack(
             [
-                F.cross_entropy(family.network.logits(states)[0, :-1].float(), read[0, 1:])
+                F.cross_entropy(family.backend.network.logits(states)[0, :-1].float(), read[0, 1:])
                 for states, read in ((streams.prefix, ids), (streams.suffix, ids.flip(1)))
             ]
         )

@@ -10,9 +10,12 @@ import torch
 from infill_engine.context.ngrams import SEPARATOR, Ngrams
 from infill_engine.lines import first_line
 from infill_engine.models.base import ContextUnread, unhurried
-from infill_engine.models.duostream.continuation import StreamWriter, ends_at
-from infill_engine.models.duostream.family import CACHED_LINES, DuostreamFamily, Prompt
+from infill_engine.models.duostream.continuation import ends_at
+from infill_engine.models.duostream.encoded import Prompt
+from infill_engine.models.duostream.family import DuostreamFamily
 from infill_engine.models.duostream.judging import MOST_TOKENS, ROOT, Tree
+from infill_engine.models.duostream.torch_writer import TorchWriter
+from infill_engine.models.duostream.vocabulary import CACHED_LINES
 
 PREFIX = "def area(radius):\n    pi = 3.14\n    return "
 SUFFIX = "\n\nprint(area(2))\n"
@@ -35,8 +38,8 @@ def judged(
 def one_by_one(family: DuostreamFamily, prompt: Prompt, text: str, right: str) -> float:
     """The log-probability of a text and its end, each token asked for by itself."""
     ids = family.vocabulary.encode(text)
-    network, encoder = family.network, prompt.encoder
-    writer = StreamWriter(network, network.write, encoder, prompt.states[:, -1:], prompt.ids, 1, len(ids))
+    network, encoder = family.backend.network, prompt.encoder
+    writer = TorchWriter(network, network.write, encoder, prompt.states[:, -1:], prompt.ids, 1, len(ids))
     following = [writer.first()[0], *(writer.after([ids[: n + 1]])[0] for n in range(len(ids)))]
     end = following[-1][torch.from_numpy(ends_at(family.vocabulary, right))].logsumexp(-1)
     return float(sum(logprobs[token] for logprobs, token in zip(following, ids, strict=False)) + end)
@@ -74,7 +77,7 @@ def test_what_stands_around_counts(family: DuostreamFamily) -> None:
 
 def test_what_the_project_says_counts(family: DuostreamFamily) -> None:
     project = Ngrams([np.array(family.vocabulary.encode("    return pi * radius\n" * 9))])
-    adapted = DuostreamFamily(family.network, family.vocabulary, "cpu", project)
+    adapted = DuostreamFamily(family.backend, family.vocabulary, project)
     texts = ["pi * radius", "pi * tau"]
     one, other = (judged(each, asked(each), "", NOWHERE, texts) for each in (family, adapted))
     assert other[0] - other[1] > one[0] - one[1] + 1

@@ -12,18 +12,15 @@ from infill_engine.errors import InputError
 from infill_engine.models import load
 from infill_engine.models.base import ContextUnread, unhurried
 from infill_engine.models.duostream import continuation
-from infill_engine.models.duostream.continuation import StreamWriter
-from infill_engine.models.duostream.family import PART, DuostreamFamily
+from infill_engine.models.duostream.family import DuostreamFamily
 from infill_engine.models.duostream.net import MASK
-from infill_engine.models.duostream.weights import load_network
+from infill_engine.models.duostream.streams import PART
+from infill_engine.models.duostream.torch_writer import TorchWriter
 from infill_engine.models.load import choose_device, device_for, load_family
 from infill_engine.settings import EngineSettings, ModelSettings
 from infill_engine.types import HoleKind
 
 pytest.importorskip("mlx.core", reason="NO MLX, so its family was not tested: pip install 'infill-ls[mlx]'")
-
-from infill_engine.models.duostream.mlx_family import MlxWriter
-from infill_engine.models.duostream.mlx_net import MlxDuostream
 
 PREFIX = "def area(radius):\n    pi = 3.14\n    return "
 SUFFIX = "\n\n\ndef main():\n    print(area(2))\n"
@@ -73,12 +70,11 @@ def test_lengths_are_those_of_torch(ours: DuostreamFamily, theirs: DuostreamFami
     assert found == pytest.approx(expected, abs=1e-4)
 
 
-def test_lines_that_it_writes_itself_are_those_of_torch(
-    ours: DuostreamFamily, theirs: DuostreamFamily, model_folder: Path
-) -> None:
+def test_lines_that_it_writes_itself_are_those_of_torch(ours: DuostreamFamily, theirs: DuostreamFamily) -> None:
     one, other = (family.prompt(family.encode(PREFIX, SUFFIX), unhurried) for family in (ours, theirs))
-    expected = StreamWriter(theirs.network, theirs.network.write, other.encoder, other.states[:, -1:], other.ids, 2)
-    found = MlxWriter(MlxDuostream(load_network(model_folder), torch.float32), one)
+    network = theirs.backend.network
+    expected = TorchWriter(network, network.write, other.encoder, other.states[:, -1:], other.ids, 2)
+    found = ours.backend.writer(one, 2)
     torch.testing.assert_close(found.first(), expected.first(), **CLOSE)
     rows: list[list[int]] = [[], []]
     for tokens in ((70, 71), (80, 81), (90, 91), (100, 101)):

@@ -1,0 +1,39 @@
+"""Both context streams, encoded a part at a time, with their keys and values kept across keystrokes."""
+
+from typing import Generic
+
+from infill_engine.cache.streams import StreamCache
+from infill_engine.models.base import ContextUnread, GoOn, Ints
+from infill_engine.models.duostream.backend import Backend
+from infill_engine.models.duostream.encoded import Array, Stream
+from infill_engine.models.duostream.net import PREFIX, SUFFIX
+
+CACHED_STREAMS = 4  # of each direction
+PART = 128  # tokens encoded at once: between two parts a deadline or the next keystroke can end the reading
+
+
+class CachedStreams(Generic[Array]):
+    """Encodes streams, of each only what was not encoded before."""
+
+    def __init__(self, backend: Backend[Array]) -> None:
+        self._backend = backend
+        self._caches = {direction: StreamCache[Stream[Array]](CACHED_STREAMS) for direction in (PREFIX, SUFFIX)}
+
+    def encode(self, ids: Ints, direction: int, go_on: GoOn) -> tuple[Stream[Array], int]:
+        """The stream of `ids` [T] in stream order, and how many of its tokens had to be computed.
+
+        Asks `go_on` before every part. Where it says no, keeps what is encoded and raises ContextUnread.
+        """
+        cache = self._caches[direction]
+        cached, shared = cache.nearest(ids)
+        stream = self._backend.empty_stream() if cached is None else cached.cut(shared)
+        for start in range(shared, len(ids), PART):
+            end = min(start + PART, len(ids))
+            if not go_on(end - start):
+                if start > shared:
+                    cache.put(ids[:start], stream)
+                raise ContextUnread
+            stream = self._backend.extend(stream, ids[:end], direction)
+        if shared < len(ids):
+            cache.put(ids, stream)
+        return stream, len(ids) - shared
