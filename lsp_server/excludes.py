@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import PurePath
 from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlsplit
+
+from lsp_server.uris import path_of
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -27,14 +28,6 @@ def is_excluded(uri: str, patterns: tuple[str, ...], roots: tuple[str, ...]) -> 
 def bad_patterns(patterns: Sequence[str]) -> list[str]:
     """Those patterns that are not gitignore syntax."""
     return [pattern for pattern in patterns if not _compiles(pattern)]
-
-
-def path_of(uri: str) -> str:
-    """The path in a URI, decoded, whatever its scheme; "" when it has none or is no URI."""
-    try:
-        return unquote(urlsplit(uri).path)
-    except ValueError:
-        return ""
 
 
 def _inside(path: str, roots: tuple[str, ...]) -> str:

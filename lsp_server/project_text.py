@@ -5,7 +5,6 @@ in the background, once it is opened and again when what was read has become old
 """
 
 import asyncio
-import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -18,8 +17,9 @@ from infill_engine.context.analogies import outline_of_other
 from infill_engine.errors import InputError
 from infill_engine.syntax import language_of
 from infill_engine.types import Surroundings
-from lsp_server.excludes import is_excluded, path_of
+from lsp_server.excludes import is_excluded
 from lsp_server.project_files import MOST_LISTED, listed, read_source
+from lsp_server.uris import path_of
 
 MOST_CHARS = 600_000  # near a document; a search that finds nothing in them takes about 0.05 ms
 OLD_SECONDS = 300.0
@@ -56,8 +56,8 @@ class ProjectText:
         """Read what is around a document. One that lies in no folder of the workspace has no surroundings."""
         before = self.near(uri)
         self._known[uri] = _Read(before, self._clock())
-        path = _local(path_of(uri))
-        root = next((folder for folder in map(_local, roots) if path.is_relative_to(folder)), None)
+        path = Path(path_of(uri))
+        root = next((folder for folder in map(Path, roots) if path.is_relative_to(folder)), None)
         if root is not None:
             async with self._one_at_a_time:
                 found = await asyncio.to_thread(read_around, path, language, root, excludes)
@@ -102,11 +102,6 @@ def project_of(document: Path) -> Path | None:
     """The folder of the repository or package that a file belongs to, as its marks tell; None if there are none."""
     marks = (".git", "pyproject.toml", "package.json", "Cargo.toml", "go.mod", "pom.xml")
     return next((folder for folder in document.parents if any((folder / mark).exists() for mark in marks)), None)
-
-
-def _local(path: str) -> Path:
-    """The path in a URI as this system writes it."""
-    return Path(path.removeprefix("/") if os.name == "nt" else path)
 
 
 def _distance(one: PurePosixPath, other: PurePosixPath) -> int:

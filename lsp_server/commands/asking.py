@@ -20,11 +20,11 @@ from infill_engine.worker.dispatch import EngineLike
 from lsp_server import adapted
 from lsp_server.commands.place import Opened
 from lsp_server.documents import Snapshot
-from lsp_server.excludes import path_of
 from lsp_server.model_name import resolved
 from lsp_server.project_text import project_of, read_around
 from lsp_server.request import build_request
 from lsp_server.settings import ServerSettings
+from lsp_server.uris import path_of
 
 if TYPE_CHECKING:
     from infill_engine.engine import Engine, Watch

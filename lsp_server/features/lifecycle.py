@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from lsprotocol import types
 from pygls.capabilities import get_capability
 
-from lsp_server.excludes import path_of
 from lsp_server.features import completion
 from lsp_server.features.configuration import apply_options, pull_settings, section_of
 from lsp_server.session import Session
 from lsp_server.settings import SECTION
+from lsp_server.uris import path_of
 
 
 def initialize(session: Session, params: types.InitializeParams) -> None:
