@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 import infill_engine
 from infill_engine.errors import WorkerError
@@ -55,6 +56,7 @@ HUNG = "The infill engine no longer answered and is being restarted."
 # Given by the worker's reader thread, whatever has become of its compute thread.
 _SAYS_NOTHING_OF_LIFE = (Reason.CANCELLED, Reason.SUPERSEDED)
 
+News = TypeVar("News")
 Command = Callable[[EngineChoice], Sequence[str]]
 log = logging.getLogger(__name__)
 
@@ -70,7 +72,8 @@ class EngineClient:
     """Asks the worker and keeps it alive.
 
     `on_status` hears of every change of the worker's state, `on_trouble` gets a sentence for the user when the worker
-    dies for the first time, gives up, or cannot load its model. Both are called on the event loop.
+    dies for the first time, gives up, or cannot load its model. Both are called on the event loop, and whatever they
+    raise is logged by name: what the worker says goes on being read.
     """
 
     on_status: Callable[[Status], None]
@@ -271,7 +274,7 @@ class EngineClient:
                 self._watchdog.alive()
                 if (flight := self._flights.get(message.id)) is not None:
                     for on_sketch in flight.watchers:
-                        on_sketch(message)
+                        _hand(message, on_sketch)
             case Alive():
                 self._watchdog.alive()
             case Failure():
@@ -320,9 +323,16 @@ class EngineClient:
 
     def _report(self, status: Status) -> None:
         self.status = status
-        self.on_status(status)
+        _hand(status, self.on_status)
 
     def _tell(self, sentence: str) -> None:
         if sentence not in self._told:
             self._told.add(sentence)
-            self.on_trouble(sentence)
+            _hand(sentence, self.on_trouble)
+
+
+def _hand(news: News, hear: Callable[[News], None]) -> None:
+    try:
+        hear(news)
+    except Exception as fault:  # its text may hold the user's
+        log.error("what the worker said could not be passed on: %s", type(fault).__name__)

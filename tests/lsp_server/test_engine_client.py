@@ -11,7 +11,7 @@ import pytest
 
 from infill_engine.settings import WindowSettings
 from infill_engine.types import Answer, InfillRequest, Reason, Surroundings
-from infill_engine.worker.protocol import State
+from infill_engine.worker.protocol import Sketch, State
 from lsp_server import engine_client
 from lsp_server.engine_client import EngineClient
 from lsp_server.settings import EngineChoice
@@ -127,6 +127,31 @@ async def test_a_fault_is_told_once_and_the_worker_lives() -> None:
         assert len(told) == 1
         assert "user's code" not in told[0]
         assert said(await client.ask("d", ask_for("a"), due())) == "a 3"
+
+
+async def test_whoever_hears_of_the_worker_cannot_end_it(caplog: pytest.LogCaptureFixture) -> None:
+    heard: set[str] = set()
+
+    def hear(news: object) -> None:
+        heard.add(type(news).__name__)
+        raise RuntimeError("the user's code")
+
+    client = EngineClient(hear, hear, lambda _choice: (sys.executable, "-c", COUNTING))
+    await client.start(EngineChoice())
+    try:
+        await until(client, State.READY)
+        assert said(await client.ask("d", ask_for("fault"), due())) is Reason.WORKER_FAILED
+        watched = asyncio.ensure_future(client.ask("d", ask_for("slow"), time.monotonic() + 1, hear))
+        await asyncio.sleep(0.02)
+        client._receive(Sketch(max(client._flights), 0, ()))
+        assert said(await watched) is Reason.DEADLINE
+        assert said(await client.ask("d", ask_for("a"), due())) == "a 3"
+        assert client.deaths == 0
+    finally:
+        await client.stop()
+    assert heard == {"Status", "str", "Sketch"}
+    assert "RuntimeError" in caplog.text
+    assert "user's code" not in caplog.text
 
 
 async def test_the_worker_gets_the_text_around_documents() -> None:
