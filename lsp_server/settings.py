@@ -15,6 +15,7 @@ from infill_engine.remote.address import KEY_VARIABLE
 SECTION = "infill"
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")  # in capitals: a key that was written here by mistake is not taken for one
 MOST_CANDIDATES = 16
+LEAST_BUDGET_MS, MOST_BUDGET_MS = 10, 60_000
 DEFAULT_EXCLUDES = (
     ".env",
     ".env.*",
@@ -215,7 +216,11 @@ _READERS: dict[str, tuple[str, str, Callable[[object], object]]] = {
         'a list of language identifiers, or an object such as {"*": true, "markdown": false}',
         _languages,
     ),
-    "budgetMs": ("budget_ms", "a whole number of milliseconds from 10 to 60000", _whole(10, 60_000)),
+    "budgetMs": (
+        "budget_ms",
+        f"a whole number of milliseconds from {LEAST_BUDGET_MS} to {MOST_BUDGET_MS}",
+        _whole(LEAST_BUDGET_MS, MOST_BUDGET_MS),
+    ),
     "candidates": ("candidates", f"a whole number from 1 to {MOST_CANDIDATES}", _whole(1, MOST_CANDIDATES)),
     "showThreshold": ("show_threshold", "a number from 0 to 1, or null for the model's own", _share),
     "excludes": ("further_excludes", "a list of patterns in .gitignore syntax", _strings),

@@ -19,17 +19,13 @@ import sys
 from collections.abc import Callable
 
 from infill_engine.errors import InfillError
-from infill_engine.remote.address import KEY_VARIABLE
-from lsp_server.settings import Precision
+from lsp_server.settings import LEAST_BUDGET_MS, MOST_BUDGET_MS, MOST_CANDIDATES, Precision, ServerSettings
 
 Subparsers = argparse._SubParsersAction  # the type that argparse gives no public name
 
-BUDGET_MS = 150
-MOST_BUDGET_MS = 60_000
-CANDIDATES = 4
 MINUTES = 5.0
 LEAST_MINUTES, MOST_MINUTES = 0.1, 600
-MOST_CANDIDATES = 16
+DEFAULTS = ServerSettings()
 INTERRUPTED = 130  # what a shell reports for a program ended by Ctrl-C
 
 
@@ -38,7 +34,11 @@ def add_commands(commands: "Subparsers[argparse.ArgumentParser]") -> None:
     complete = commands.add_parser("complete", help="candidates for one place in a file")
     complete.add_argument("place", metavar="FILE:LINE:COL", help="line and column count from 1, columns in characters")
     complete.add_argument(
-        "--candidates", type=_whole(1, MOST_CANDIDATES), default=CANDIDATES, metavar="N", help="how many at most (4)"
+        "--candidates",
+        type=_whole(1, MOST_CANDIDATES),
+        default=DEFAULTS.candidates,
+        metavar="N",
+        help="how many at most (%(default)s)",
     )
     complete.add_argument("--json", action="store_true", help="print one JSON object")
     _add_engine(complete)
@@ -95,31 +95,31 @@ def _add_models(commands: "Subparsers[argparse.ArgumentParser]") -> None:
 def _add_engine(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--budget-ms",
-        type=_whole(10, MOST_BUDGET_MS),
-        default=BUDGET_MS,
+        type=_whole(LEAST_BUDGET_MS, MOST_BUDGET_MS),
+        default=DEFAULTS.budget_ms,
         metavar="MS",
-        help="milliseconds in which to answer (150)",
+        help="milliseconds in which to answer (%(default)s)",
     )
     parser.add_argument(
         "--model",
-        default="default",
+        default=DEFAULTS.engine.model,
         help='a name such as "default", the path of a model\'s folder, OWNER/NAME, or a server',
     )
     parser.add_argument(
         "--api-key-variable",
-        default=KEY_VARIABLE,
+        default=DEFAULTS.engine.key_variable,
         metavar="NAME",
-        help=f"the environment variable with the key for a server ({KEY_VARIABLE})",
+        help="the environment variable with the key for a server (%(default)s)",
     )
     _add_device(parser)
 
 
 def _add_device(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--device", default="auto", help='"auto", "cpu", "cuda", "mps" or "mlx"')
+    parser.add_argument("--device", default=DEFAULTS.engine.device, help='"auto", "cpu", "cuda", "mps" or "mlx"')
     parser.add_argument(
         "--precision",
         choices=[each.value for each in Precision],
-        default="auto",
+        default=DEFAULTS.engine.precision,
         help="what a published model computes in",
     )
 

@@ -20,13 +20,13 @@ from lsp_server.commands.listing import console_of, print_answer, print_silence,
 from lsp_server.commands.place import NamedPlace, Opened, open_at, open_text
 from lsp_server.convert import line_content
 from lsp_server.request import build_context
+from lsp_server.settings import ServerSettings
 
 EXAMPLE = "example.py"
 HOLE_LINE = "        writer.writerow((entry.day.isoformat(), entry.payee, entry.amount, entry.category))\n"
 HOLE_TEXT = "entry.amount"
 MOST_READING_MS = 60_000
 LINES_ABOVE, LINES_BELOW = 4, 3
-CANDIDATES = 4
 
 
 def run(options: argparse.Namespace) -> int:
@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
         engine.warm(build_context(opened.snapshot, opened.place, engine.window), Deadline.after_ms(MOST_READING_MS))
         read = monotonic()
     film = Film()
-    asked = ask(engine, opened, CANDIDATES, options.budget_ms, film.record)
+    asked = ask(engine, opened, ServerSettings().candidates, options.budget_ms, film.record)
     film.show(console)
     console.print()
     print_answer(asked, named, opened, sys.stdout)

@@ -3,14 +3,14 @@
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from math import exp
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from infill_engine.canvas.canvas import State
+from infill_engine.worker.protocol import SketchRow
+from infill_engine.worker.sketch import DRAFT, OPEN, Rows, sketching
 from lsp_server.commands.listing import visible
 
 if TYPE_CHECKING:
@@ -22,18 +22,6 @@ MASK = "▒▒"
 END = "∎"
 LINE_BREAK = "⏎"
 SURE_STYLES = ((0.9, "bold green"), (0.6, "green"), (0.3, "yellow"), (0.0, "red"))
-
-
-@dataclass(frozen=True, slots=True)
-class Slot:
-    """One slot as it is shown: `text` of its token, and the token's probability."""
-
-    text: str
-    state: State
-    probability: float = 1.0
-
-
-Frame = tuple[tuple[Slot, ...], ...]  # rows of slots
 
 
 @dataclass(slots=True)
@@ -48,12 +36,14 @@ class Film:
 
         self._steps.append((family, deepcopy(step)))
 
-    def frames(self) -> Iterator[Frame]:
+    def frames(self) -> Iterator[Rows]:
         """The canvas before the first step, then after each."""
-        for number, (family, step) in enumerate(self._steps):
-            if number == 0:
-                yield _frame(family, step, before=True)
-            yield _frame(family, step)
+        shown: list[Rows] = []
+        watch = sketching(lambda: True, lambda _step, rows: shown.append(rows))
+        for family, step in self._steps:
+            watch(family, step)
+            yield from shown
+            shown.clear()
 
     def show(self, console: Console) -> None:
         """Replay it in a terminal, or print one line for each row and step."""
@@ -70,41 +60,28 @@ class Film:
                 console.print(_drawing(number, frame), soft_wrap=True)
 
 
-def _frame(family: "ModelFamily", step: "Step", *, before: bool = False) -> Frame:
-    canvas = step.canvas
-    rows: list[list[Slot]] = [[] for _ in range(canvas.rows)]
-    for position in range(canvas.slots):
-        token, state = int(canvas.ids[position]), State(int(canvas.state[position]))
-        if before:
-            # Nothing but a draft can hold a decided token that this step did not write.
-            was_draft = state is not State.OPEN and not step.changed[position]
-            state = State.DRAFT if was_draft else State.OPEN
-        text = END if token == family.spec.eos_id else _token_text(family, token)
-        rows[int(canvas.row[position])].append(Slot(text, state, exp(min(0.0, float(canvas.logprob[position])))))
-    return tuple(map(tuple, rows))
-
-
-def _token_text(family: "ModelFamily", token: int) -> str:
-    text = family.vocabulary.bytes_of(token).decode("utf-8", "replace")
-    return visible(text.replace("\r\n", "\n").replace("\n", LINE_BREAK))
-
-
-def _drawing(number: int, frame: Frame) -> Text:
+def _drawing(number: int, rows: Rows) -> Text:
     drawing = Text().append(f"step {number}" if number else "canvas", "bold")
-    for row in frame:
-        drawing.append("\n    ")
-        for slot in row:
-            if slot.state is State.OPEN:
-                drawing.append(MASK, "dim")
-            elif slot.text == END:
-                drawing.append(END, "dim")
-                break  # what stands behind the end of the text belongs to no candidate
-            else:
-                drawing.append(slot.text, _style(slot))
+    for row in rows:
+        drawing.append("\n    ").append(_drawn(row))
     return drawing
 
 
-def _style(slot: Slot) -> str:
-    if slot.state is State.DRAFT:
-        return "italic cyan"
-    return next(style for least, style in SURE_STYLES if slot.probability >= least)
+def _drawn(row: SketchRow) -> Text:
+    drawn = Text()
+    for text, state, probability in zip(row.texts, row.states, row.confidences, strict=True):
+        if state == OPEN:
+            drawn.append(MASK, "dim")
+        else:
+            drawn.append(_on_one_line(text), "italic cyan" if state == DRAFT else _style(probability))
+    if row.texts and not row.texts[-1] and row.states[-1] != OPEN:  # only the end of the text is decided and empty
+        drawn.append(END, "dim")
+    return drawn
+
+
+def _on_one_line(text: str) -> str:
+    return visible(text.replace("\r\n", "\n").replace("\n", LINE_BREAK))
+
+
+def _style(probability: float) -> str:
+    return next(style for least, style in SURE_STYLES if probability >= least)
