@@ -18,6 +18,7 @@ from rich.text import Text
 
 from infill_engine.errors import InputError, ModelError
 from infill_engine.models.catalogue import BYTES, CATALOGUE, Known, Published, known_for
+from infill_engine.remote.address import is_remote
 from infill_engine.settings import ModelSettings
 from infill_engine.worker.__main__ import set_threads
 from lsp_server.commands.listing import console_of, say
@@ -31,7 +32,15 @@ BENCHMARK = "HumanEval-Infilling, single line, pass@1 in percent, as published; 
 
 
 def run(options: argparse.Namespace) -> int:
-    """The sub-command's exit status: 1 if a family failed its checks or a model does not fit."""
+    """The sub-command's exit status: 1 if a family failed its checks or a model does not fit.
+
+    Raises InputError for a server: what is looked at is on this machine, or fetched to it.
+    """
+    if options.what in ("info", "bench") and is_remote(options.name):
+        raise InputError(
+            f"{options.name} is a server, and `models {options.what}` looks at models on this machine; "
+            f"`infill-ls doctor --model {options.name}` asks the server"
+        )
     doing = {"list": _list, "info": _info, "verify": _verify, "bench": _bench}
     return doing[options.what](options)
 

@@ -105,3 +105,11 @@ def test_bench_for_people(dream: Path, capsys: Said) -> None:
 def test_a_model_that_is_not_there(tmp_path: Path, capsys: Said) -> None:
     assert main(["models", "info", str(tmp_path / "nothing")]) == 2
     assert "no model at" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("what", ["info", "bench"])
+def test_a_server_is_no_model_of_this_machine(what: str, capsys: Said) -> None:
+    assert main(["models", what, "llama:http://localhost:1"]) == 2
+    said = capsys.readouterr().err
+    assert "llama:http://localhost:1 is a server" in said
+    assert "infill-ls doctor --model llama:http://localhost:1" in said
