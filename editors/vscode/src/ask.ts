@@ -16,7 +16,7 @@ export interface Place {
     range: vscode.Range;
 }
 
-const TOO_OLD = 'This server knows no candidates; upgrade it: pip install --upgrade infill-ls';
+const TOO_OLD = 'This server knows no candidates; upgrade it in the way it was installed';
 
 let tokens = 0;
 

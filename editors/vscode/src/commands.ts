@@ -16,9 +16,10 @@ export interface Parts {
     reports: Reports;
     log: vscode.LogOutputChannel;
     folder: string;
+    bundled: string;
 }
 
-export function registerCommands({ server, statistics, reports, log, folder }: Parts): vscode.Disposable {
+export function registerCommands({ server, statistics, reports, log, folder, bundled }: Parts): vscode.Disposable {
     const commands: Record<string, () => unknown> = {
         pickCandidate: () => pickCandidate(server, statistics),
         trigger,
@@ -32,7 +33,7 @@ export function registerCommands({ server, statistics, reports, log, folder }: P
         restart: () => server.restart(),
         doctor: () => showDoctor(reports, folder),
         menu: () => showMenu(server),
-        install: () => installAndStart(server, folder, log),
+        install: () => installAndStart(server, folder, bundled, log),
     };
     const registrations = Object.entries(commands).map(([name, run]) =>
         vscode.commands.registerCommand(`infill.${name}`, run),
@@ -54,14 +55,19 @@ async function accept(command: string): Promise<void> {
 
 let installing = false;
 
-async function installAndStart(server: Server, folder: string, log: vscode.LogOutputChannel): Promise<void> {
+async function installAndStart(
+    server: Server,
+    folder: string,
+    bundled: string,
+    log: vscode.LogOutputChannel,
+): Promise<void> {
     if (installing) {
         tell('information', 'The Infill server is being installed already.');
         return;
     }
     installing = true;
     try {
-        if (await install(folder, log)) {
+        if (await install(folder, bundled, log)) {
             await server.restart();
         }
     } finally {

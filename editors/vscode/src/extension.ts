@@ -15,6 +15,7 @@ let server: Server | undefined;
 export async function activate(context: vscode.ExtensionContext): Promise<void> {
     const log = vscode.window.createOutputChannel('Infill', { log: true });
     const folder = context.globalStorageUri.fsPath;
+    const bundled = context.asAbsolutePath('server');
     await fs.mkdir(folder, { recursive: true });
     const statistics = new Statistics();
     const nudge = new Nudge();
@@ -38,7 +39,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
         installed.onDidChange(() => void running.refresh()),
         onDidChooseInterpreter(() => void running.refresh()),
         statusBar(running),
-        registerCommands({ server: running, statistics, reports, log, folder }),
+        registerCommands({ server: running, statistics, reports, log, folder, bundled }),
         vscode.workspace.onDidChangeConfiguration((event) => {
             if (event.affectsConfiguration('infill.serverPath')) {
                 void running.restart();

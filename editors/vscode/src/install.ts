@@ -18,14 +18,17 @@ class Cancelled extends Error {}
 
 type Progress = vscode.Progress<{ message?: string }>;
 
-/** Install with a progress message; whether it worked. An environment made before stays in use until a new one works. */
-export async function install(folder: string, log: vscode.LogOutputChannel): Promise<boolean> {
+/**
+ * Install with a progress message; whether it worked. An environment made before stays in use until a new one works.
+ * `bundled` is the folder with the wheel that came with the extension.
+ */
+export async function install(folder: string, bundled: string, log: vscode.LogOutputChannel): Promise<boolean> {
     const options = { location: vscode.ProgressLocation.Notification, title: 'Infill', cancellable: true };
     return vscode.window.withProgress(options, async (progress, token) => {
         await fs.mkdir(folder, { recursive: true });
         const environment = await fs.mkdtemp(path.join(folder, 'env-'));
         try {
-            await fill(environment, progress, token, log);
+            await fill(environment, await sourceIn(bundled), progress, token, log);
             const before = await fs.readFile(path.join(folder, CURRENT), 'utf8').catch(() => '');
             await fs.writeFile(path.join(folder, CURRENT), path.basename(environment));
             await removeOld(folder, environment, before.trim());
@@ -43,18 +46,29 @@ export async function install(folder: string, log: vscode.LogOutputChannel): Pro
 
 const RETRY = { title: 'Try Again', run: () => vscode.commands.executeCommand('infill.install') };
 
+/** What is installed: what the user has named, or else the wheel that came with the extension. */
+async function sourceIn(bundled: string): Promise<string> {
+    const named = vscode.workspace.getConfiguration('infill').get<string>('installFrom')?.trim();
+    if (named?.startsWith('-')) {
+        throw new Error(`infill.installFrom is "${named}"; it must be a package's name or the path of a wheel.`);
+    }
+    const [wheel] = (await fs.readdir(bundled).catch(() => [])).filter((file) => file.endsWith('.whl'));
+    const source = named || (wheel && path.join(bundled, wheel));
+    if (!source) {
+        throw new Error('This extension was built without it. Name a wheel in the setting infill.installFrom.');
+    }
+    return source;
+}
+
 async function fill(
     environment: string,
+    source: string,
     progress: Progress,
     token: vscode.CancellationToken,
     log: vscode.LogOutputChannel,
 ): Promise<void> {
     progress.report({ message: 'looking for Python…' });
     const base = await newEnoughPython();
-    const source = vscode.workspace.getConfiguration('infill').get<string>('installFrom')?.trim() || 'infill-ls';
-    if (source.startsWith('-')) {
-        throw new Error(`infill.installFrom is "${source}"; it must be a package's name or the path of a wheel.`);
-    }
     const run = (python: string, ...args: string[]): Promise<void> =>
         runPython(python, args, environment, token, (line) => {
             log.info(line);

@@ -153,7 +153,7 @@ export class Server implements vscode.Disposable {
     private checkVersion(): void {
         if (isOlder(this.version, this.extensionVersion)) {
             const own = this.command?.origin.includes('itself');
-            const remedy = own ? 'Install it anew.' : 'Upgrade it: pip install --upgrade infill-ls';
+            const remedy = own ? 'Install it anew.' : 'Upgrade it in the way it was installed.';
             tellOnce(
                 'warning',
                 `The Infill server is version ${this.version}, older than this extension (${this.extensionVersion}); ` +

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import CACHE
 from launch import workbench
 from scripts_said import scripted
 from workbench import Workbench
@@ -16,8 +15,8 @@ SETUP_SECONDS = 600
 
 
 @pytest.fixture(scope="session")
-def wheel() -> Path:
-    """The server's wheel, with everything else set up. Skips where that is impossible, unless INFILL_E2E=1."""
+def set_up() -> None:
+    """Everything is there that is run. Skips where that is impossible, unless INFILL_E2E=1."""
     wanted = os.environ.get("INFILL_E2E")
     if wanted == "0":
         pytest.skip("INFILL_E2E=0")
@@ -29,7 +28,6 @@ def wheel() -> Path:
         if wanted == "1":
             pytest.fail(said)
         pytest.skip(said)
-    return next((CACHE / "dist").glob("*.whl"))
 
 
 @pytest.fixture(scope="session")
@@ -39,11 +37,11 @@ def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def settings(wheel: Path, scratch: Path) -> dict[str, Any]:
+def settings(set_up: None, scratch: Path) -> dict[str, Any]:
     """The settings that each test begins with."""
     # The files of the tests before are in the same folder, and are not to be copied from.
     own = {"budgetMs": 5000, "searchProject": False}
-    return {"installFrom": str(wheel), "model": scripted(scratch, "example"), **own}
+    return {"model": scripted(scratch, "example"), **own}
 
 
 @pytest.fixture(scope="session")
