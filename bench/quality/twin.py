@@ -19,8 +19,9 @@ from torch import Tensor
 
 from bench.quality.decode import Generated, generate, most_tokens
 from infill_engine.deadline import Deadline
+from infill_engine.models.duostream.layers import KeysValues
 from infill_engine.models.duostream.narrow import fastest_write
-from infill_engine.models.duostream.net import EOS, MASK, PAD, PREFIX, Duostream, KeysValues, Write
+from infill_engine.models.duostream.net import EOS, MASK, PAD, PREFIX, Duostream, Write
 from infill_engine.models.duostream.torch_writer import TorchWriter
 from infill_engine.models.duostream.vocabulary import BytesVocabulary
 from infill_engine.models.duostream.weights import load_network

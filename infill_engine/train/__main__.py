@@ -23,7 +23,8 @@ from torch.optim import Optimizer
 from torch.utils.data import DataLoader
 
 from infill_engine.errors import InfillError, TrainingError
-from infill_engine.models.duostream.net import Duostream, DuostreamConfig
+from infill_engine.models.duostream.config import DuostreamConfig
+from infill_engine.models.duostream.net import Duostream
 from infill_engine.models.duostream.weights import load_network
 from infill_engine.train.checkpoint import (
     LOG,

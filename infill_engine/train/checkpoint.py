@@ -11,7 +11,8 @@ import torch
 from torch.optim import Optimizer
 
 from infill_engine.errors import InputError
-from infill_engine.models.duostream.net import Duostream, DuostreamConfig
+from infill_engine.models.duostream.config import DuostreamConfig
+from infill_engine.models.duostream.net import Duostream
 
 LOG = "log.jsonl"  # in the folder of a run, and of a model that came of it
 

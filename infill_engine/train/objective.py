@@ -7,16 +7,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812
 
-from infill_engine.models.duostream.net import (
-    MAX_SLOTS,
-    PREFIX,
-    PROMPT_LINE,
-    Duostream,
-    Frames,
-    KeysValues,
-    Streams,
-    Visible,
-)
+from infill_engine.models.duostream.layers import Frames, KeysValues, Visible
+from infill_engine.models.duostream.net import MAX_SLOTS, PREFIX, PROMPT_LINE, Duostream, Streams
 from infill_engine.train.data import HISTORY
 
 FORBIDDEN = -1e9  # finite, so that a slot that sees nothing but itself still has a softmax

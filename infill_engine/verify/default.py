@@ -9,7 +9,9 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from infill_engine.models.duostream.net import MAX_SLOTS, Duostream, DuostreamConfig, Frames, Visible
+from infill_engine.models.duostream.config import DuostreamConfig
+from infill_engine.models.duostream.layers import Frames, Visible
+from infill_engine.models.duostream.net import MAX_SLOTS, Duostream
 from infill_engine.models.duostream.vocabulary import BytesVocabulary
 from infill_engine.models.duostream.weights import load_network, save_network
 from infill_engine.models.folder import DEFAULT_FOLDER

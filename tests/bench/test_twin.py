@@ -8,7 +8,8 @@ import torch
 
 from bench.quality.train_twin import LONGEST, loss, sequence
 from bench.quality.twin import PREFIX_FOLLOWS, SUFFIX_FOLLOWS, Twin, joined
-from infill_engine.models.duostream.net import EOS, PAD, Duostream, DuostreamConfig
+from infill_engine.models.duostream.config import DuostreamConfig
+from infill_engine.models.duostream.net import EOS, PAD, Duostream
 from infill_engine.models.duostream.vocabulary import BytesVocabulary
 from infill_engine.train.data import Part
 from infill_engine.types import Hole, HoleKind

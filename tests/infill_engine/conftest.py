@@ -6,8 +6,9 @@ import pytest
 import torch
 from tokenizers import Tokenizer
 
+from infill_engine.models.duostream.config import DuostreamConfig
 from infill_engine.models.duostream.family import DuostreamFamily
-from infill_engine.models.duostream.net import Duostream, DuostreamConfig
+from infill_engine.models.duostream.net import Duostream
 from infill_engine.models.duostream.torch_backend import TorchBackend
 from infill_engine.models.duostream.vocabulary import BytesVocabulary
 from infill_engine.models.duostream.weights import save_network

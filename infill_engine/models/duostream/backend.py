@@ -9,10 +9,10 @@ from torch import Tensor
 
 from infill_engine.canvas.canvas import Canvas
 from infill_engine.models.base import Ints
+from infill_engine.models.duostream.config import DuostreamConfig
 from infill_engine.models.duostream.continuation import Writer
 from infill_engine.models.duostream.encoded import Array, KeysValues, Prompt, Side, Sides, Stream
 from infill_engine.models.duostream.judging import Tree
-from infill_engine.models.duostream.net import DuostreamConfig
 
 
 class Backend(Protocol[Array]):

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from infill_engine.models.duostream.int8 import Int8Linear
-from infill_engine.models.duostream.net import Duostream, EncoderLayer, Joined, KeysValues, Tables, Write
+from infill_engine.models.duostream.layers import EncoderLayer, Joined, KeysValues, Tables
+from infill_engine.models.duostream.net import Duostream, Write
 
 Floats = NDArray[np.float32]
 Product = Callable[[Floats], Floats]  # [T, K] -> [T, N]

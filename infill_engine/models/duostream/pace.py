@@ -7,8 +7,9 @@ import torch
 from torch import Tensor
 
 from infill_engine.models.devices import wanted_threads
+from infill_engine.models.duostream.config import DuostreamConfig
 from infill_engine.models.duostream.int8 import Int8Linear, is_exact, make_room
-from infill_engine.models.duostream.net import DuostreamConfig, EncoderLayer, Rotary
+from infill_engine.models.duostream.layers import EncoderLayer, Rotary
 from infill_engine.models.timing import quickest
 
 TOKENS = 64  # that go through the layer at once: a canvas of usual size

@@ -15,8 +15,9 @@ from infill_engine.models.duostream.backend import joined
 from infill_engine.models.duostream.continuation import last_two
 from infill_engine.models.duostream.encoded import Prompt, Side, Sides, Stream, first
 from infill_engine.models.duostream.judging import Tree
+from infill_engine.models.duostream.layers import Frames, KeysValues, Visible, rotate
 from infill_engine.models.duostream.narrow import fastest_write, is_narrow
-from infill_engine.models.duostream.net import MASK, PAD, PREFIX, Duostream, Frames, KeysValues, Visible, rotate
+from infill_engine.models.duostream.net import MASK, PAD, PREFIX, Duostream
 from infill_engine.models.duostream.pace import pace_of
 from infill_engine.models.duostream.torch_writer import TorchWriter, roomy
 

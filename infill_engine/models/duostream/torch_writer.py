@@ -8,7 +8,8 @@ from torch import Tensor
 from infill_engine.models.base import Ints
 from infill_engine.models.duostream.attention import HIDDEN
 from infill_engine.models.duostream.continuation import MOST_TOKENS, last_two
-from infill_engine.models.duostream.net import PREFIX, Duostream, KeysValues, Write
+from infill_engine.models.duostream.layers import KeysValues
+from infill_engine.models.duostream.net import PREFIX, Duostream, Write
 
 ROUNDED = 64  # positions to which the keys are padded, so that few shapes occur
 

@@ -13,8 +13,9 @@ from torch import Tensor
 from infill_engine.context.ngrams import Ngrams
 from infill_engine.errors import ModelDamagedError
 from infill_engine.models.checkpoint import uninitialised
+from infill_engine.models.duostream.config import DuostreamConfig
 from infill_engine.models.duostream.int8 import dequantise, make_room, quantise
-from infill_engine.models.duostream.net import Duostream, DuostreamConfig
+from infill_engine.models.duostream.net import Duostream
 from infill_engine.models.folder import WEIGHTS, write_checksum
 
 PROJECT = "project.safetensors"  # the tokens of the project that a copy was adapted to

@@ -6,8 +6,10 @@ import pytest
 import torch
 from torch import Tensor
 
+from infill_engine.models.duostream.config import DuostreamConfig
+from infill_engine.models.duostream.layers import KeysValues
 from infill_engine.models.duostream.narrow import NarrowEncoder, is_narrow
-from infill_engine.models.duostream.net import Duostream, DuostreamConfig, KeysValues
+from infill_engine.models.duostream.net import Duostream
 from infill_engine.models.duostream.weights import load_network, save_network
 
 CONFIG = DuostreamConfig(vocab=64, dim=64, heads=4, hidden=96, encoder_layers=3, decoder_layers=1, ngram_slots=32)

@@ -12,7 +12,8 @@ import torch
 
 from infill_engine.errors import InputError
 from infill_engine.models import load
-from infill_engine.models.duostream.net import Duostream, DuostreamConfig
+from infill_engine.models.duostream.config import DuostreamConfig
+from infill_engine.models.duostream.net import Duostream
 from infill_engine.models.duostream.weights import save_network
 from infill_engine.train import adapt as training
 from infill_engine.train.tokenizer import train

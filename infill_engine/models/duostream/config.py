@@ -1,0 +1,38 @@
+"""The shape of the embedded default's network, as its config.json has it."""
+
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from infill_engine.errors import ModelDamagedError
+
+
+@dataclass(frozen=True, slots=True)
+class DuostreamConfig:
+    """The shape of a network; stored as config.json beside its weights."""
+
+    vocab: int = 8192
+    dim: int = 384
+    heads: int = 6
+    hidden: int = 1024
+    encoder_layers: int = 6
+    decoder_layers: int = 3
+    ngram_slots: int = 8192  # rows of each hashed n-gram table
+    kinds: int = 4  # of holes
+    model_type: str = "duostream"
+
+    @property
+    def head_dim(self) -> int:
+        return self.dim // self.heads
+
+    @classmethod
+    def from_dict(cls, raw: dict[str, Any]) -> "DuostreamConfig":
+        """Reads config.json. Raises ModelDamagedError on unknown or ill-typed fields."""
+        known = {field.name: field.type for field in fields(cls)}
+        unknown = raw.keys() - known.keys()
+        if unknown or any(not isinstance(raw[name], str if name == "model_type" else int) for name in raw):
+            wrong = ", ".join(sorted(unknown)) or "a field of the wrong type"
+            raise ModelDamagedError(f"config.json does not describe a duostream model: {wrong}")
+        return cls(**raw)
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
