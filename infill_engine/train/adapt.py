@@ -121,7 +121,7 @@ def adapt(
     device: str = "auto",
     clock: Callable[[], float] = time.monotonic,
 ) -> Adapted:
-    """Trains a copy of the model in the folder `base` for so many seconds; `report` hears of every step.
+    """Trains a copy of the model in the folder `base` for so many seconds, one step at least; `report` hears of each.
 
     Raises what `check_size` and loading the model do.
     """
@@ -145,7 +145,7 @@ def adapt(
     looks = tokens = steps = 0
     for batch in _batches(learned, settings, vocab, place):
         elapsed = clock() - began
-        if elapsed >= seconds:
+        if steps and elapsed >= seconds:
             break
         if elapsed >= seconds * (looks + 1) / (settings.looks + 1):
             looks += 1

@@ -60,6 +60,12 @@ def test_a_rate_that_destroys_leaves_the_base_as_it_was(model_folder: Path, part
     assert all(torch.equal(tensor, base[name]) for name, tensor in done.network.state_dict().items())
 
 
+def test_on_a_machine_that_is_too_slow_there_is_one_step_all_the_same(
+    model_folder: Path, parts: tuple[Part, Part]
+) -> None:
+    assert adapt(model_folder, *parts, 0, settings=SETTINGS, device="cpu", clock=steps()).steps == 1
+
+
 def test_equal_runs_are_equal(model_folder: Path, parts: tuple[Part, Part]) -> None:
     one, other = (
         adapt(model_folder, *parts, 12, settings=SETTINGS, device="cpu", clock=steps()).loss_after for _ in range(2)
