@@ -232,14 +232,16 @@ class Engine:
         if written:
             settings = replace(settings, max_steps=min(settings.max_steps, STEPS_BESIDE_OWN))
         rows = self._rows(read, lengths, written, aimed.remaining_ms() - settings.reserve_ms)
-        step = self._last_step(read, rows, settings, aimed, watch) if rows else None
+        if not rows:  # no length was proposed: the family has nothing to say here
+            return []
+        step = self._last_step(read, rows, settings, aimed, watch)
         guesses = [
             *([] if step is None else guesses_of(self.family, step, rows, read.partial_word, settings)),
             *self._as_found(read, written, rows, step),
         ]
         if prompt is not None:
             guesses = self._judged(guesses, prompt, read, deadline)
-        return guesses or (None if rows and step is None else [])
+        return guesses or (None if step is None else [])
 
     def _last_step(
         self, read: _Read, rows: list[Row], settings: SamplerSettings, deadline: Deadline, watch: Watch | None

@@ -122,18 +122,6 @@ def test_a_canvas_is_laid_even_where_the_likeliest_length_is_too_long(
     assert steps
 
 
-@pytest.mark.parametrize("drafts", [(), (Draft("alpha(1)", 12),)])
-def test_where_no_row_can_be_laid_drafts_remain(
-    model_folder: Path, monkeypatch: pytest.MonkeyPatch, drafts: tuple[Draft, ...]
-) -> None:
-    engine = _exact(model_folder)
-    monkeypatch.setattr(engine, "_rows", lambda *_: [])
-    hole = Hole(HoleKind.BLOCK, max_lines=5)
-    answer = engine.answer(InfillRequest("x = ", "\n", hole=hole, drafts=drafts), soon())
-    assert [candidate.text for candidate in answer.candidates] == [draft.text for draft in drafts]
-    assert answer.reason is (None if drafts else Reason.BLANK)
-
-
 @pytest.mark.parametrize(
     ("typed", "suffix", "expected"),
     [

@@ -60,8 +60,8 @@ def test_a_worker_that_cannot_load_its_model(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("script", "detail"),
     [
-        # What stands elsewhere in the text is found even when the model has nothing to say, or no time.
-        ({"rules": [{"before": "area(width, ", "candidates": []}]}, "(copied ones only)"),
+        ({"rules": [{"before": "area(width, ", "candidates": []}]}, "(blank)"),
+        # What stands elsewhere in the text is found even when the model has no time.
         ({"rules": [{"before": "", "candidates": ["height"]}], "step_ms": 2000}, "(copied ones only)"),
     ],
 )
