@@ -12,13 +12,13 @@ import itertools
 import logging
 import os
 import sys
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
 import infill_engine
+from infill_engine.deadline import now
 from infill_engine.errors import WorkerError
 from infill_engine.types import Answer, InfillRequest, Reason, Surroundings
 from infill_engine.worker.protocol import (
@@ -118,7 +118,7 @@ class EngineClient:
             await self._stop()
 
     async def ask(self, document: str, request: InfillRequest, due: float, on_sketch: OnSketch | None = None) -> Answer:
-        """The answer to a request, at the latest at `due` (seconds of the monotonic clock).
+        """The answer to a request, at the latest at `due` (seconds of `deadline.now`).
 
         Joins a request that is equal and on its way, or just answered; any other of the same document is superseded.
         `on_sketch` sees the canvas after every step that is still to come.
@@ -130,7 +130,7 @@ class EngineClient:
         if on_sketch is not None:
             self._watch(flight, on_sketch)
         try:
-            return await asyncio.wait_for(asyncio.shield(flight.answer), max(0.0, due - time.monotonic()))
+            return await asyncio.wait_for(asyncio.shield(flight.answer), max(0.0, due - now()))
         except TimeoutError:
             self._missed()
             return Answer(reason=Reason.DEADLINE)
@@ -213,9 +213,9 @@ class EngineClient:
     async def _supervise(self) -> None:
         self.deaths = 0
         while True:
-            began = time.monotonic()
+            began = now()
             code = await self._run_once()
-            self.deaths = 1 if time.monotonic() - began > HEALTHY_SECONDS else self.deaths + 1
+            self.deaths = 1 if now() - began > HEALTHY_SECONDS else self.deaths + 1
             log.warning("the worker ended with code %s", code)
             if self.deaths >= DEATHS or code is None:
                 return self._give_up()
@@ -292,7 +292,7 @@ class EngineClient:
 
     def _missed(self) -> None:
         if self._process is not None and self.status.state is State.READY:
-            self._watchdog.missed(time.monotonic())
+            self._watchdog.missed(now())
             if self._looking is None:
                 self._look_later()
 
@@ -303,7 +303,7 @@ class EngineClient:
         self._looking = None
         if self._process is None:
             return
-        if self._watchdog.hangs(time.monotonic()):
+        if self._watchdog.hangs(now()):
             log.warning("the worker has not answered %d requests and is ended", self._watchdog.misses)
             self._hung = True
             self._process.kill()

@@ -2,11 +2,11 @@
 
 import asyncio
 import logging
-import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from infill_engine.deadline import now
 from infill_engine.types import Answer, InfillRequest, Reason
 from lsp_server.convert import Place
 from lsp_server.documents import Change, Snapshot, edited_lines
@@ -78,7 +78,7 @@ async def put(
         frames = "".join(traceback.format_tb(fault.__traceback__))
         log.error("a request failed: %s\n%s", type(fault).__name__, frames)
         answer = Answer(reason=Reason.WORKER_FAILED)
-    elapsed_ms = (time.monotonic() - began) * 1000
+    elapsed_ms = (now() - began) * 1000
     session.reporter.answered(ticket, answer.reason, elapsed_ms)
     session.tally.answered(answer.reason, elapsed_ms)
     if snapshot is not None and question is not None and answer.candidates:

@@ -14,7 +14,7 @@ SLEPT_SECONDS = 5.0  # between two looks; more than that, and we did not run
 
 @dataclass(slots=True)
 class Watchdog:
-    """What is known against one worker. Times are in seconds of the monotonic clock."""
+    """What is known against one worker. Times are in seconds of `deadline.now`."""
 
     patience: float = PATIENCE_SECONDS
     misses: int = 0  # deadlines since the last sign of life

@@ -7,7 +7,6 @@ were left out put in) and else refused.
 
 import contextvars
 import logging
-import time
 from typing import Any
 
 from lsprotocol import types
@@ -19,6 +18,7 @@ from pygls.exceptions import (
 )
 from pygls.protocol import LanguageServerProtocol
 
+from infill_engine.deadline import now
 from lsp_server import extensions
 
 MOST = 2**31 - 1  # the largest number the protocol allows
@@ -38,9 +38,9 @@ _OWN = (
 
 
 def arrived() -> float:
-    """When the message being handled arrived, in seconds of the monotonic clock."""
+    """When the message being handled arrived, in seconds of `deadline.now`."""
     moment = _arrived.get()
-    return time.monotonic() if moment is None else moment
+    return now() if moment is None else moment
 
 
 def silence_libraries() -> None:
@@ -68,7 +68,7 @@ class WireProtocol(LanguageServerProtocol):
 
     def handle_message(self, message: Any) -> None:
         """Decode a message and hand it on. Raises nothing but what ends the server."""
-        _arrived.set(time.monotonic())
+        _arrived.set(now())
         if not isinstance(message, dict):
             log.warning("ignored a message that is no object")
             return

@@ -5,11 +5,10 @@ import sys
 from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
-from time import monotonic
 from typing import TYPE_CHECKING
 
 from infill_engine.context.analogies import outline_of_other
-from infill_engine.deadline import Deadline
+from infill_engine.deadline import Deadline, now
 from infill_engine.errors import ModelError
 from infill_engine.remote.address import disclosure, is_remote, read_address
 from infill_engine.settings import EngineSettings, ModelSettings
@@ -78,10 +77,10 @@ def ask(engine: EngineLike, opened: Opened, candidates: int, budget_ms: int, wat
     project = _project_near(opened.snapshot, settings)  # a running server has read that too, and its worker counted it
     outline_of_other(project.text)
     deque(engine.surround(project), maxlen=0)
-    began = monotonic()
+    began = now()
     request = build_request(opened.snapshot, opened.place, settings, project=project, window=engine.window)
     answer = engine.answer(request, Deadline(began + budget_ms / 1000), watch)
-    elapsed_ms = (monotonic() - began) * 1000
+    elapsed_ms = (now() - began) * 1000
     return Asked(answer, budget_ms, elapsed_ms, adapted.shown_name(engine.name), engine.device)
 
 

@@ -4,12 +4,11 @@ import argparse
 import sys
 from dataclasses import replace
 from importlib.resources import files
-from time import monotonic
 
 from rich.console import Console
 from rich.text import Text
 
-from infill_engine.deadline import Deadline
+from infill_engine.deadline import Deadline, now
 from infill_engine.errors import InputError
 from infill_engine.remote.address import is_remote
 from infill_engine.types import Answer, Reason
@@ -44,12 +43,12 @@ def run(options: argparse.Namespace) -> int:
             return 0
         opened = found
     _print_hole(console, named, opened)
-    began = monotonic()
+    began = now()
     with say(f"loading the model {options.model}"):
         engine = load_engine_for(named.path, options)
-        loaded = monotonic()
+        loaded = now()
         engine.warm(build_context(opened.snapshot, opened.place, engine.window), Deadline.after_ms(MOST_READING_MS))
-        read = monotonic()
+        read = now()
     film = Film()
     asked = ask(engine, opened, ServerSettings().candidates, options.budget_ms, film.record)
     film.show(console)

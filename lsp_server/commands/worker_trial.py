@@ -1,9 +1,9 @@
 """A worker started as the server starts it, asked once, and ended."""
 
 import asyncio
-import time
 from dataclasses import dataclass
 
+from infill_engine.deadline import now
 from infill_engine.types import Answer
 from infill_engine.worker.protocol import State
 from lsp_server.commands.place import open_text
@@ -42,14 +42,14 @@ def try_worker(choice: EngineChoice, budget_ms: int) -> Trial:
 async def _try(choice: EngineChoice, budget_ms: int) -> Trial:
     troubles: list[str] = []
     client = EngineClient(lambda _status: None, troubles.append)
-    began = time.monotonic()
+    began = now()
     await client.start(choice)
     try:
         while client.status.state is not State.READY:
-            if troubles or time.monotonic() - began > LOAD_SECONDS:
+            if troubles or now() - began > LOAD_SECONDS:
                 return Trial(troubles[0] if troubles else f"no model after {LOAD_SECONDS:.0f} s")
             await asyncio.sleep(LOOK_SECONDS)
-        ready_seconds = time.monotonic() - began
+        ready_seconds = now() - began
         answer, elapsed_ms = await _ask(client, budget_ms)
         return Trial("".join(troubles[:1]), ready_seconds, answer, elapsed_ms)
     finally:
@@ -59,7 +59,7 @@ async def _try(choice: EngineChoice, budget_ms: int) -> Trial:
 async def _ask(client: EngineClient, budget_ms: int) -> tuple[Answer, float]:
     snapshot = open_text("file:///volume.py", "python", TEXT)
     row = next(row for row, line in enumerate(snapshot.lines) if line.startswith(BEFORE))
-    asked = time.monotonic()
+    asked = now()
     request = build_request(snapshot, (row, len(BEFORE)), ServerSettings(budget_ms=budget_ms))
     answer = await client.ask(snapshot.uri, request, asked + budget_ms / 1000)
-    return answer, (time.monotonic() - asked) * 1000
+    return answer, (now() - asked) * 1000
