@@ -1,9 +1,9 @@
 """Fine-tunes a copy of the default model on one project's own files, on its user's machine, within minutes.
 
-Only prompted middles are learned: they write and judge most of what is shown, and in the minutes there are more of them
-are seen than of everything together. Nothing but the project is learned from: there is no corpus here to mix in. What
-keeps the copy from forgetting is a rate that falls to zero, and a look now and then at files that are never learned
-from: the best look's weights are kept.
+Only prompted middles are learned: they write and judge most of what is shown, and alone more of them fit into the
+minutes. Nothing but the project is learned from: there is no corpus here to mix in. What keeps the copy from forgetting
+is a rate that falls to zero, and a look now and then at files that are never learned from: the best look's weights are
+kept.
 """
 
 import copy

@@ -69,9 +69,7 @@ def canvas_loss(model: Duostream, streams: Streams, batch: dict[str, Tensor]) ->
     prefix = model.context_kv(forward, tables)
     suffix = model.context_kv(backward, tables)
     states = model.decode(x, frames, prefix, suffix, visible)
-    entropy = F.cross_entropy(model.logits(states).flatten(0, 1).float(), batch["target"].flatten(), reduction="none")
-    weight = batch["weight"].flatten()
-    return (entropy * weight).sum() / weight.sum().clamp(min=1)
+    return _weighted_mean(model.logits(states), batch["target"], batch["weight"])
 
 
 def prompt_loss(model: Duostream, encoder: Sequence[KeysValues], batch: dict[str, Tensor]) -> Tensor:
@@ -90,10 +88,7 @@ def prompt_loss(model: Duostream, encoder: Sequence[KeysValues], batch: dict[str
     past = [(keys.repeat_interleave(prompts, 0), values.repeat_interleave(prompts, 0)) for keys, values in encoder]
     seen = _seen_by_prompts(start, drawn["prompt_shown"], past[0][0].shape[2], asides, lines)
     states, _ = model.encode(x, model.rotary(start[:, None] + places), past, seen)
-    logits = model.logits(states[:, asides:]).flatten(0, 1).float()
-    entropy = F.cross_entropy(logits, drawn["prompt_target"].flatten(), reduction="none")
-    weight = drawn["prompt_weight"].flatten()
-    return (entropy * weight).sum() / weight.sum().clamp(min=1)
+    return _weighted_mean(model.logits(states[:, asides:]), drawn["prompt_target"], drawn["prompt_weight"])
 
 
 def prompt_loss_alone(model: Duostream, batch: dict[str, Tensor]) -> Tensor:
@@ -129,6 +124,12 @@ def edge_states(forward: Tensor, backward: Tensor, start: Tensor, end: Tensor, h
     left = forward.gather(1, (start - 1)[..., None].expand(-1, -1, forward.shape[-1]))
     right = backward.gather(1, (forward.shape[1] - 1 - end)[..., None].expand(-1, -1, forward.shape[-1]))
     return torch.cat([left, right * has_suffix[..., None].to(right.dtype)], -1)
+
+
+def _weighted_mean(logits: Tensor, target: Tensor, weight: Tensor) -> Tensor:
+    """Mean cross-entropy of logits [B, n, V], each counting `weight` [B, n]; 0 where all of that is 0."""
+    entropy = F.cross_entropy(logits.flatten(0, 1).float(), target.flatten(), reduction="none")
+    return (entropy * weight.flatten()).sum() / weight.sum().clamp(min=1)
 
 
 def _mean_of_used(logits: Tensor, target: Tensor) -> Tensor:
