@@ -53,12 +53,13 @@ class Answering:
         started = now()
         if request.candidates < 1:
             raise InputError("ask for at least one candidate")
-        answer = self.answers.get(request)
+        show_from = self._calibration.show_from if request.show_from is None else request.show_from
+        answer = self.answers.get(request, show_from)
         if answer is None:
             answer, final = self._fresh(request, deadline, guess)
             if answer.reason not in (Reason.CANCELLED, Reason.DEADLINE):
                 self.answers.put(request, answer, final=final)
-        return replace(answer, elapsed_ms=since(started), show_from=self._calibration.show_from)
+        return replace(answer, elapsed_ms=since(started), show_from=show_from)
 
     def fresh(self, request: InfillRequest, deadline: Deadline, guess: Guesser) -> Answer:
         """The answer computed now, and not kept."""

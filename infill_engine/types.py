@@ -92,6 +92,8 @@ class InfillRequest:
     `language` is an LSP language identifier. A `hole` or `drafts` of None means: let the engine work them out
     from the two windows. Equal requests have equal answers, so the request itself is the cache key.
     `surroundings` names the `Surroundings` of the document, "" if there are none.
+    `show_from` is the least confidence of the best candidate at which the user wants to see them unasked, None for what
+    the model's makers chose: what nobody has seen, nobody types into.
     `beyond` is more of the text left of the prefix and right of the suffix, in which words are counted and nothing is
     read; it is not part of what makes requests equal.
     """
@@ -103,6 +105,7 @@ class InfillRequest:
     drafts: tuple[Draft, ...] | None = None
     candidates: int = 4
     surroundings: str = ""
+    show_from: float | None = None
     beyond: tuple[str, str] = field(default=("", ""), compare=False)
 
 
@@ -147,7 +150,7 @@ class Candidate:
 class Answer:
     """All that is known after a request: candidates best first, or the reason there are none.
 
-    `show_from` is the least confidence of the best of them at which the model's makers would show them unasked.
+    `show_from` is the least confidence of the best of them at which they are to be shown unasked.
     """
 
     candidates: tuple[Candidate, ...] = ()

@@ -111,7 +111,7 @@ def _sources(root: Path, excludes: tuple[str, ...], skipped: Counter[str]) -> It
             return
         language = language_of(path.name)
         if is_excluded((root / path).as_uri(), excludes, (str(root),)):
-            skipped["that may hold secrets"] += 1
+            skipped["excluded (what may hold secrets is, too)"] += 1
         elif language not in GRAMMARS or language in _DATA:
             skipped["not in a programming language known here"] += 1
         else:

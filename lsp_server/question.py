@@ -47,13 +47,13 @@ async def put(
     pose: Callable[[Snapshot], Question],
     *,
     invoked: bool,
-    threshold: float | None,
+    unsure: bool,
     on_sketch: OnSketch | None = None,
 ) -> Reply:
     """Ask what `pose` makes of the document as it is now. Returns by the deadline and raises nothing.
 
-    `invoked`: the user has asked for it, and sees it when it takes long. `threshold` is the least confidence of the
-    best candidate; None stands for the model's own.
+    `invoked`: the user has asked for it, and sees it when it takes long. `unsure`: candidates that nobody is sure
+    of are wanted too.
     """
     began = arrived()
     due = began + session.settings.budget_ms / 1000 - REPLY_SECONDS
@@ -71,7 +71,7 @@ async def put(
             answer = await session.engine.ask(uri, question.request, due, on_sketch)
             if session.documents.get(uri) is not snapshot:
                 answer = Answer(reason=Reason.SUPERSEDED)
-            answer = _above(answer, threshold)
+            answer = _worth_showing(answer, unsure=unsure)
     except asyncio.CancelledError:
         answer = Answer(reason=Reason.CANCELLED)
     except Exception as fault:
@@ -111,11 +111,10 @@ def instead_of(
     return Question(request, start, end, selected)
 
 
-def _above(answer: Answer, threshold: float | None) -> Answer:
+def _worth_showing(answer: Answer, *, unsure: bool) -> Answer:
     """All candidates or none: an editor that asks again explicitly must get the same ones first."""
     if not answer.candidates:
         return answer if answer.reason is not None else replace(answer, reason=Reason.BLANK)
-    least = answer.show_from if threshold is None else threshold
-    if max(candidate.confidence for candidate in answer.candidates) < least:
+    if not unsure and max(candidate.confidence for candidate in answer.candidates) < answer.show_from:
         return Answer(reason=Reason.LOW_CONFIDENCE)
     return answer

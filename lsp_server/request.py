@@ -41,7 +41,17 @@ def build_request(
     before, after = _sides(lines, place)
     drafts = find_drafts(prefix, suffix, [before, after, *_other_files(snapshot, others), project.text], hole)
     beyond = _beyond(before, after, prefix, suffix)
-    return InfillRequest(prefix, suffix, snapshot.language, hole, drafts, settings.candidates, project.name, beyond)
+    return InfillRequest(
+        prefix,
+        suffix,
+        snapshot.language,
+        hole,
+        drafts,
+        settings.candidates,
+        project.name,
+        settings.show_threshold,
+        beyond,
+    )
 
 
 def build_context(snapshot: Snapshot, place: Place, window: WindowSettings = USUAL_WINDOW) -> InfillRequest:

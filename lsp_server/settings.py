@@ -115,12 +115,12 @@ def read_settings(user: object) -> tuple[ServerSettings, tuple[str, ...]]:
         return ServerSettings(), ()
     if not isinstance(user, Mapping):
         return ServerSettings(), (f"infill-ls: settings are {_shown(user)}; expected an object. Using the defaults.",)
-    nested = user.get(SECTION)
-    entries: Mapping[Any, object] = nested if isinstance(nested, Mapping) else user
+    if user.get(SECTION) is not None:
+        return read_settings(user[SECTION])
     ours: dict[str, Any] = {}
     warnings = []
-    for key, value in entries.items():
-        if key not in _READERS:
+    for key, value in user.items():
+        if key not in _READERS and key != SECTION:
             warnings.append(
                 f"infill-ls: unknown setting {_shown(key)} is ignored. Known are {', '.join(sorted(_READERS))}."
             )

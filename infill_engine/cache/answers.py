@@ -18,12 +18,16 @@ class AnswerCache:
         self._answers: LRUCache[InfillRequest, Answer] = LRUCache(size)
         self._recent: deque[tuple[InfillRequest, Answer]] = deque(maxlen=RECENT)
 
-    def get(self, request: InfillRequest) -> Answer | None:
-        """The answer to an equal request, or what is left of an answer whose candidate has been typed into."""
+    def get(self, request: InfillRequest, show_from: float) -> Answer | None:
+        """The answer to an equal request, or what is left of an answer whose candidate has been typed into.
+
+        Where the best that is left is less sure than `show_from`, nobody was shown it, and a fresh look, which sees
+        what has been typed since, is worth more.
+        """
         found = self._answers.get(request)
         if found is not None:
             return replace(found, cached=True, encode_ms=0.0, denoise_ms=0.0)
-        continued = self._typed_through(request)
+        continued = self._typed_through(request, show_from)
         if continued is not None:
             # Kept under the new request too: the same position must go on giving the same candidates.
             self.put(request, continued)
@@ -36,7 +40,7 @@ class AnswerCache:
         if final:
             self._answers[kept] = answer
 
-    def _typed_through(self, request: InfillRequest) -> Answer | None:
+    def _typed_through(self, request: InfillRequest, show_from: float) -> Answer | None:
         for earlier, answer in reversed(self._recent):
             typed = _typed_between(earlier, request)
             if typed is None:
@@ -47,7 +51,8 @@ class AnswerCache:
                 if candidate.text.startswith(typed) and len(candidate.text) > len(typed)
             )
             if kept:
-                return Answer(candidates=kept, cached=True)
+                sure = max(candidate.confidence for candidate in kept) >= show_from
+                return Answer(candidates=kept, cached=True) if sure else None
         return None
 
 

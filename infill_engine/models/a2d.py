@@ -9,11 +9,11 @@ from pathlib import Path
 import torch
 
 from infill_engine.models import blockwise
-from infill_engine.models.backbone import Stock
 from infill_engine.models.base import ModelFamily
 from infill_engine.models.bidirectional import BidirectionalFamily, Description, Shift
 from infill_engine.models.checkpoint import open_checkpoint
 from infill_engine.models.folder import name_of
+from infill_engine.models.stock import Stock
 from infill_engine.models.vocabulary import TokenizerVocabulary
 from infill_engine.settings import ModelSettings
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from infill_engine.canvas.canvas import Canvas
-from infill_engine.models.backbone import Backbone, LayerMemory, Placed, Remembered, Stock, joined_ends, load_backbone
+from infill_engine.models.backbone import Backbone, joined_ends
 from infill_engine.models.base import (
     Context,
     Corruption,
@@ -35,12 +35,13 @@ from infill_engine.models.base import (
 from infill_engine.models.checkpoint import Checkpoint, require_no_code
 from infill_engine.models.compiled import Compiler, Report, Tell, shapes_of
 from infill_engine.models.fim_tokens import FimTokens
+from infill_engine.models.keys_values import COLUMN_BLOCK, LayerMemory, Placed, Remembered, rounded_up
 from infill_engine.models.prompts import PromptReader, other_ends, prompt_of, seen_left
+from infill_engine.models.stock import Stock, load_backbone
 from infill_engine.models.vocabulary import TokenizerVocabulary
 from infill_engine.settings import ModelSettings
 from infill_engine.types import HoleKind
 
-COLUMN_BLOCK = 32  # columns of keys and values are rounded up to this
 MOST_SLOTS = 128
 # Steps are compiled for so many rows, tokens of each and columns of prompt and row at most. A keystroke is one row.
 STEP_ROWS, STEP_TOKENS, STEP_COLUMNS = (1, 8), (16,), (512, 1536)
@@ -183,7 +184,7 @@ class AutoregressiveFamily:
             prompt.counts = np.minimum(prompt.counts, same)
             return prompt.rows
         rows, width = tokens.shape
-        columns = -(-(prompt.length + width + 1) // COLUMN_BLOCK) * COLUMN_BLOCK
+        columns = rounded_up(prompt.length + width + 1, COLUMN_BLOCK)
         memory = Placed(self._backbone.empty_memory(rows, columns))
         for (keys, values), (own_keys, own_values) in zip(prompt.layers, memory.layers, strict=True):
             own_keys[:, :, : prompt.length], own_values[:, :, : prompt.length] = keys, values

@@ -30,20 +30,14 @@ from torch import Tensor
 from infill_engine.cache.streams import cut_in_blocks
 from infill_engine.canvas.canvas import Canvas, lay_out
 from infill_engine.errors import ModelDamagedError
-from infill_engine.models.backbone import (
-    COLUMN_BLOCK,
-    SLOT_BLOCK,
-    Backbone,
-    Stock,
-    joined_ends,
-    load_backbone,
-    rounded_up,
-)
+from infill_engine.models.backbone import Backbone, joined_ends
 from infill_engine.models.base import Context, ContextUnread, Corruption, GoOn, Ints, ProposedLength, Spec, unhurried
 from infill_engine.models.checkpoint import REMEDY, Checkpoint
 from infill_engine.models.compiled import Compiler, Report, Tell, positions, shapes_of
 from infill_engine.models.dual_cache import DualCache, Kept
+from infill_engine.models.keys_values import COLUMN_BLOCK, SLOT_BLOCK, rounded_up
 from infill_engine.models.lengths import Floats, confidence_of_rows, lengths_up_to, rank_lengths, usual_confidence
+from infill_engine.models.stock import Stock, load_backbone
 from infill_engine.models.vocabulary import TokenizerVocabulary
 from infill_engine.settings import USUAL_WINDOW, ModelSettings
 from infill_engine.types import HoleKind

@@ -20,10 +20,11 @@ from torch import Tensor
 
 from infill_engine.canvas.canvas import Canvas
 from infill_engine.models.autoregressive import MOST_SLOTS
-from infill_engine.models.backbone import Backbone, LayerMemory, Remembered, joined_ends
+from infill_engine.models.backbone import Backbone, joined_ends
 from infill_engine.models.base import Context, Corruption, GoOn, Ints, Order, ProposedLength, Spec, unhurried
 from infill_engine.models.compiled import Compiler, Report, Tell, shapes_of
 from infill_engine.models.fim_tokens import FimTokens
+from infill_engine.models.keys_values import LayerMemory, Remembered
 from infill_engine.models.prompts import PromptReader, other_ends, prompt_of
 from infill_engine.models.vocabulary import TokenizerVocabulary
 from infill_engine.settings import ModelSettings

@@ -21,13 +21,11 @@ and the model is told what it predicted the step before as a mixture of embeddin
 is told as itself. The layers are the library's own, `transformers.models.diffusion_gemma`, without those for images.
 """
 
-import importlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -39,7 +37,7 @@ from infill_engine.cache.streams import cut_in_blocks
 from infill_engine.canvas.canvas import Canvas, lay_out
 from infill_engine.errors import ModelDamagedError
 from infill_engine.models import checkpoint as files
-from infill_engine.models.backbone import BOOKKEEPING, LayerMemory, Remembered, building, explained, joined_ends
+from infill_engine.models.backbone import joined_ends
 from infill_engine.models.base import (
     Context,
     Corruption,
@@ -51,16 +49,16 @@ from infill_engine.models.base import (
     blanks_of,
     unhurried,
 )
-from infill_engine.models.checkpoint import Checkpoint, open_checkpoint
 from infill_engine.models.compiled import Compiler, Report, Tell
 from infill_engine.models.diffusion_gemma_network import Network
+from infill_engine.models.diffusion_gemma_weights import load_network, open_checkpoint_of_text
+from infill_engine.models.keys_values import COLUMN_BLOCK, LayerMemory, Remembered, rounded_up
 from infill_engine.models.lengths import Floats, confidence_of_rows, lengths_up_to, rank_lengths, usual_confidence
 from infill_engine.models.prompts import PromptReader, seen_left
 from infill_engine.models.vocabulary import TokenizerVocabulary
 from infill_engine.settings import ModelSettings
 from infill_engine.types import HoleKind
 
-MODULE = "transformers.models.diffusion_gemma"
 ASK = (
     "Below is the end of a source file. Write the whole file: what comes before this end, and then the end as it is. "
     "Answer with one code block and nothing else.\n```\n"
@@ -70,32 +68,9 @@ CLAMPED = 8  # tokens of the right side that stand on the canvas behind each row
 MOST_SLOTS = 64
 # Steps are compiled for so many slots, with what is given behind them, and so many columns of the prompt at most.
 STEP_TOKENS, STEP_COLUMNS = (128, 256, 512), (512, 2048)
-COLUMN_BLOCK = 32  # the prompt's keys are rounded up to this, the slots to SLOT_BLOCK: few shapes, few kernels
-SLOT_BLOCK = 16
+SLOT_BLOCK = 16  # slots are rounded up to this: few shapes, few kernels
 TEMPERATURES = (0.8, 0.4)  # of the first and the last step, where generation_config.json says nothing else
 CERTAIN = -1e9  # logit of every other token where one is given; finite also in half precision after clamping
-SIZES = (
-    "vocab_size",
-    "hidden_size",
-    "intermediate_size",
-    "num_hidden_layers",
-    "num_attention_heads",
-    "num_key_value_heads",
-    "head_dim",
-    "sliding_window",
-    "num_experts",
-    "top_k_experts",
-    "moe_intermediate_size",
-)
-KNOWN = {"tie_word_embeddings": (True,), "quantization_config": (None,)}
-KNOWN_TEXT = {
-    "use_bidirectional_attention": (None, "vision"),  # text is then read from left to right
-    "hidden_activation": ("gelu_pytorch_tanh",),
-    "attention_bias": (False,),
-    "tie_word_embeddings": (True,),
-}
-ENCODER = "model.encoder.language_model."
-IMAGES = ("model.encoder.vision_tower.", "model.encoder.embed_vision.")
 
 
 @dataclass(slots=True)
@@ -262,7 +237,7 @@ class DiffusionGemmaFamily:
         length = layers[0][0].shape[2]
         windows = self._network.windows
         kept = {kind: length if window is None else min(length, window - 1) for kind, window in windows.items()}
-        columns = {kind: -(-count // COLUMN_BLOCK) * COLUMN_BLOCK for kind, count in kept.items()}
+        columns = {kind: rounded_up(count, COLUMN_BLOCK) for kind, count in kept.items()}
         read = [
             (_columns(keys, kept[kind], columns[kind]), _columns(values, kept[kind], columns[kind]))
             for kind, (keys, values) in zip(self._network.text.layer_types, layers, strict=True)
@@ -273,7 +248,7 @@ class DiffusionGemmaFamily:
     def _layout(self, prompt: Prompt, canvas: Canvas) -> Layout:
         given = len(prompt.given)
         used = canvas.slots + canvas.rows * given
-        width = -(-used // SLOT_BLOCK) * SLOT_BLOCK
+        width = rounded_up(used, SLOT_BLOCK)
         slots = np.arange(canvas.slots) + canvas.row * given  # each row's slots, then what is given
         ids, places = np.zeros(width, np.int64), np.zeros(width, np.int64)
         row = np.full(width, -1)
@@ -290,54 +265,11 @@ class DiffusionGemmaFamily:
 
 def load(folder: Path, device: str, dtype: torch.dtype, settings: ModelSettings) -> ModelFamily:
     """Loads a checkpoint with the model type `diffusion_gemma`, without its tower for images. Raises ModelError."""
-    found = open_checkpoint(folder)
-    needed = {name: stored for name, stored in found.tensors.items() if not _is_left_out(name)}
-    checkpoint = replace(found, tensors=needed)
-    text = checkpoint.config.get("text_config")
-    if not isinstance(text, dict):
-        raise ModelDamagedError(f"{folder}/config.json has no text_config; {files.REMEDY}")
-    files.require_values(checkpoint.config, folder, KNOWN)
-    files.require_values(text, folder, KNOWN_TEXT)
-    files.require_positive(text, folder, SIZES)
-    files.require_positive(checkpoint.config, folder, ("canvas_length",))
-    vocabulary = TokenizerVocabulary(folder / "tokenizer.json", width=text["vocab_size"])
-    files.require_memory(checkpoint, device, dtype, settings.stored)
-    network = _load_network(checkpoint, text, device, dtype, settings.stored)
+    checkpoint = open_checkpoint_of_text(folder)
+    vocabulary = TokenizerVocabulary(folder / "tokenizer.json", width=checkpoint.config["text_config"]["vocab_size"])
+    network = load_network(checkpoint, device, dtype, settings.stored)
     most_slots = max(1, min(MOST_SLOTS, checkpoint.config["canvas_length"] - CLAMPED))
     return DiffusionGemmaFamily(network, vocabulary, device, settings, most_slots, _temperatures(folder))
-
-
-def _load_network(
-    checkpoint: Checkpoint, text: Mapping[str, Any], device: str, dtype: torch.dtype, stored: str
-) -> Network:
-    with explained(checkpoint, "DiffusionGemma"):
-        modeling = importlib.import_module(f"{MODULE}.modeling_diffusion_gemma")
-        configuration = importlib.import_module(f"{MODULE}.configuration_diffusion_gemma")
-        fields = {name: value for name, value in text.items() if name not in BOOKKEEPING}
-        config = configuration.DiffusionGemmaConfig(
-            text_config=configuration.DiffusionGemmaTextConfig(**fields),
-            canvas_length=checkpoint.config["canvas_length"],
-        )
-        config._attn_implementation = "sdpa"
-        if stored:
-            config._experts_implementation = "eager"  # the others multiply with a whole stack of experts
-        with building(dtype):
-            network = Network(config, modeling)
-    files.load_weights(network, checkpoint, device, dtype, _tensor_name, stored=stored)
-    network.share()
-    return network
-
-
-def _is_left_out(name: str) -> bool:
-    """Whether a tensor of the checkpoint is for images, or there once more under another name."""
-    again = name == "lm_head.weight" or (name.startswith(ENCODER) and not name.endswith(".layer_scalar"))
-    return again or name.startswith(IMAGES)
-
-
-def _tensor_name(name: str) -> str:
-    """The checkpoint's name for a parameter of `Network`."""
-    part, _, rest = name.partition(".")
-    return f"{ENCODER}{rest}" if part == "encoder" else f"model.{name}"
 
 
 def _temperatures(folder: Path) -> tuple[float, float]:

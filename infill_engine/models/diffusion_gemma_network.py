@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor, nn
 
-from infill_engine.models.backbone import COLUMN_BLOCK, LayerMemory, layers_of, rounded_up, stacked
 from infill_engine.models.compiled import CompiledStep, Compiler, Report, Sizes, Tell
+from infill_engine.models.keys_values import COLUMN_BLOCK, LayerMemory, layers_of, rounded_up, stacked
 
 T = TypeVar("T")
 

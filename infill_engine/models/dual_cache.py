@@ -26,16 +26,9 @@ from torch import Tensor
 
 from infill_engine.cache.streams import StreamCache, shared_length
 from infill_engine.canvas.canvas import Canvas, lay_out
-from infill_engine.models.backbone import (
-    COLUMN_BLOCK,
-    SLOT_BLOCK,
-    Backbone,
-    LayerMemory,
-    Remembered,
-    layers_of,
-    rounded_up,
-)
+from infill_engine.models.backbone import Backbone
 from infill_engine.models.base import ContextUnread, GoOn, Ints
+from infill_engine.models.keys_values import COLUMN_BLOCK, SLOT_BLOCK, LayerMemory, Remembered, layers_of, rounded_up
 
 REFERENCE = 8  # open slots between the sides while they are read: a usual hole
 EDGE = 2  # tokens on either side of a row that are computed with it

@@ -8,11 +8,11 @@ import torch
 
 from infill_engine.errors import ModelDamagedError
 from infill_engine.models.autoregressive import AutoregressiveFamily, Recipe
-from infill_engine.models.backbone import Stock
 from infill_engine.models.base import ModelFamily
 from infill_engine.models.checkpoint import open_checkpoint
 from infill_engine.models.fim_tokens import CODEGEMMA, DEEPSEEK_CODER, MELLUM, QWEN_CODER, STARCODER
 from infill_engine.models.folder import name_of
+from infill_engine.models.stock import Stock
 from infill_engine.models.vocabulary import TokenizerVocabulary
 from infill_engine.settings import ModelSettings
 

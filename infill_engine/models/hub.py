@@ -141,7 +141,7 @@ def _in_words(name: str, error: Exception) -> ModelError:
     from huggingface_hub import constants, errors
 
     repository, revision = _parts(name)
-    again = f"check the connection and try again, or give --model a folder with the files of {name}"
+    again = f"check the connection and try again, or name a folder with the files of {name} as the model"
     match error:
         case errors.GatedRepoError():
             return ModelError(
@@ -158,7 +158,7 @@ def _in_words(name: str, error: Exception) -> ModelError:
         case _ if constants.HF_HUB_OFFLINE:
             return ModelError(
                 f"{name} is not whole on this machine, and HF_HUB_OFFLINE forbids fetching it: unset that once, or "
-                "give --model a folder"
+                "name a folder as the model"
             )
         case errors.LocalEntryNotFoundError():  # what the library makes of a network that is not there
             return ModelError(f"{name} is not on this machine and cannot be reached: {again}")

@@ -12,11 +12,11 @@ from pathlib import Path
 import torch
 
 from infill_engine.models import fim
-from infill_engine.models.backbone import load_backbone
 from infill_engine.models.base import ModelFamily
 from infill_engine.models.block_causal import BlockCausalFamily
 from infill_engine.models.checkpoint import open_checkpoint, read_config
 from infill_engine.models.fim_tokens import PREFIX, SUFFIX, FimTokens
+from infill_engine.models.stock import load_backbone
 from infill_engine.models.vocabulary import TokenizerVocabulary
 from infill_engine.settings import ModelSettings
 

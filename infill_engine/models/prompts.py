@@ -10,9 +10,9 @@ import torch
 from numpy.typing import NDArray
 
 from infill_engine.cache.streams import StreamCache, cut_in_blocks
-from infill_engine.models.backbone import LayerMemory
 from infill_engine.models.base import ContextUnread, GoOn
 from infill_engine.models.fim_tokens import PREFIX, SUFFIX, FimTokens
+from infill_engine.models.keys_values import LayerMemory
 from infill_engine.models.vocabulary import TokenizerVocabulary
 from infill_engine.settings import ModelSettings
 

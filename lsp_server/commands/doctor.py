@@ -31,7 +31,7 @@ OLDEST_PYTHON = (3, 11)
 MODEL_FILES = ("config.json", "model.safetensors", "tokenizer.json")
 MOST_LISTED = 8
 OTHER_MODEL = f"Give --model a folder with {', '.join(MODEL_FILES)}."
-REINSTALL = "Install infill-ls again: pip install --force-reinstall infill-ls"
+REINSTALL = "Install infill-ls again: `pip install --force-reinstall .` in its folder, or from the wheel it came in"
 
 
 class Verdict(StrEnum):

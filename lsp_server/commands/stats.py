@@ -39,8 +39,7 @@ def run(options: argparse.Namespace) -> int:
     """Print the counts, or forget them. Raises InputError if their file cannot be used."""
     try:
         if options.reset:
-            print("The statistics are deleted." if tally_file.reset() else "There were no statistics.")
-            return 0
+            return _reset(as_json=options.json)
         days, warning = tally_file.read()
     except OSError as error:
         why = error.strerror or error
@@ -51,6 +50,15 @@ def run(options: argparse.Namespace) -> int:
         print(json.dumps(as_json(days)))
     else:
         show(days, console_of(sys.stdout))
+    return 0
+
+
+def _reset(*, as_json: bool) -> int:
+    removed = tally_file.reset()
+    if as_json:
+        print(json.dumps({"file": str(tally_file.path()), "removed": removed}))
+    else:
+        print("The statistics are deleted." if removed else "There were no statistics.")
     return 0
 
 

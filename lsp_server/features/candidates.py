@@ -39,7 +39,7 @@ async def candidates(session: Session, params: CandidatesParams) -> dict[str, ob
         params.text_document.uri,
         partial(_question, session, params, settings),
         invoked=True,
-        threshold=0.0,
+        unsure=True,
         on_sketch=None if token is None else _shower(session, token),
     )
     return _result(session, reply, wanted)

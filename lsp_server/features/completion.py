@@ -50,7 +50,7 @@ async def completion(session: Session, params: types.CompletionParams) -> types.
         params.text_document.uri,
         partial(_question, session, params),
         invoked=invoked,
-        threshold=session.settings.show_threshold,
+        unsure=False,
     )
     if reply.answer.reason in OVERTAKEN:
         return None

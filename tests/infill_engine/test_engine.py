@@ -310,3 +310,4 @@ def test_the_model_says_from_where_on_it_is_shown(model_folder: Path, tmp_path: 
     request = InfillRequest("x = ", "\n")
     engine = _real(folder)
     assert [engine.answer(request, soon()).show_from for _ in range(2)] == [0.77, 0.77]  # the second is a kept one
+    assert engine.answer(replace(request, show_from=0.2), soon()).show_from == 0.2  # the user's own goes first

@@ -1,7 +1,6 @@
 """What the handler does with an answer, whatever happened while it waited."""
 
 import asyncio
-from dataclasses import replace
 
 import pytest
 from lsprotocol import types
@@ -62,13 +61,6 @@ ANSWERS = [
 @pytest.mark.parametrize(("answer", "kind", "expected"), ANSWERS)
 async def test_replies(answer: object, kind: types.InlineCompletionTriggerKind, expected: list[str] | None) -> None:
     assert await texts(session_that_answers(answer), kind) == expected
-
-
-@pytest.mark.parametrize(("threshold", "shown"), [(0.39, ["1", "2"]), (0.41, [])])
-async def test_a_threshold_of_the_users_holds_instead_of_the_models(threshold: float, shown: list[str]) -> None:
-    session = session_that_answers(WEAK)
-    session.settings = replace(session.settings, show_threshold=threshold)
-    assert await texts(session) == shown
 
 
 MEANWHILE = {

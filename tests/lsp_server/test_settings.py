@@ -33,6 +33,7 @@ GOOD = [
     ({"completionFallback": True}, ServerSettings(completion_fallback=Fallback.ALWAYS)),
     ({"completionFallback": False}, ServerSettings(completion_fallback=Fallback.NEVER)),
     (dict.fromkeys(KEYS), DEFAULTS),
+    ({"infill": None}, DEFAULTS),
 ]
 
 
@@ -84,7 +85,7 @@ def test_the_time_that_is_promised() -> None:
     assert (DEFAULTS.budget_ms, DEFAULTS.candidates) == (150, 4)
 
 
-@pytest.mark.parametrize("user", ["text", 5, ["enable"], True])
+@pytest.mark.parametrize("user", ["text", 5, ["enable"], True, {"infill": "text"}])
 def test_settings_that_are_no_object(user: object) -> None:
     read, warnings = read_settings(user)
     assert read == DEFAULTS
@@ -176,6 +177,13 @@ def test_a_request_holds_both_sides_hole_and_drafts() -> None:
     assert request.suffix == ")\n"
     assert (request.language, request.hole.closers, request.candidates) == ("python", ")", 4)
     assert [draft.text for draft in request.drafts] == ["ha, beta"]
+
+
+def test_a_request_tells_from_where_on_the_user_is_shown_something() -> None:
+    snapshot = Documents().open("file:///w/a.py", "python", "x = \n")
+    settings = ServerSettings(show_threshold=0.4)
+    assert build_request(snapshot, (0, 4), settings).show_from == 0.4
+    assert build_request(snapshot, (0, 4), DEFAULTS).show_from is None
 
 
 def test_equal_places_give_equal_requests_whether_parsed_or_not() -> None:

@@ -224,6 +224,7 @@ def test_nothing_has_been_counted(capsys: pytest.CaptureFixture[str], folder: Pa
     assert str(folder) in out
     assert json.loads(printed(capsys, "--json"))["total"]["requests"] == 0
     assert "no statistics" in printed(capsys, "--reset")
+    assert json.loads(printed(capsys, "--reset", "--json"))["removed"] is False
 
 
 def test_it_is_shown_and_forgotten(capsys: pytest.CaptureFixture[str]) -> None:

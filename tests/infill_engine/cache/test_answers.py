@@ -7,6 +7,7 @@ from infill_engine.cache.answers import AnswerCache
 from infill_engine.cache.streams import StreamCache, shared_length
 from infill_engine.types import Answer, Candidate, InfillRequest
 
+SEEN = 0.1  # the least confidence at which candidates are shown
 ANSWERED = InfillRequest("x = ", "\n")
 ANSWER = Answer((Candidate("alpha(1)", 0.5), Candidate("alps", 0.3), Candidate("beta", 0.2)))
 
@@ -28,15 +29,15 @@ ANSWER = Answer((Candidate("alpha(1)", 0.5), Candidate("alps", 0.3), Candidate("
 def test_what_is_left_of_an_answer(request_: InfillRequest, expected: list[str] | None) -> None:
     cache = AnswerCache(8)
     cache.put(ANSWERED, ANSWER)
-    found = cache.get(request_)
+    found = cache.get(request_, SEEN)
     assert (found and [candidate.text for candidate in found.candidates]) == expected
 
 
 def test_what_lies_beyond_the_windows_is_not_kept() -> None:
     cache = AnswerCache(8)
     cache.put(replace(ANSWERED, beyond=("a" * 1000, "")), ANSWER)
-    assert cache.get(replace(ANSWERED, beyond=("b", "c"))) == replace(ANSWER, cached=True)
-    assert cache.get(InfillRequest("x = al", "\n", beyond=("b", "c"))) is not None
+    assert cache.get(replace(ANSWERED, beyond=("b", "c")), SEEN) == replace(ANSWER, cached=True)
+    assert cache.get(InfillRequest("x = al", "\n", beyond=("b", "c")), SEEN) is not None
     assert [request.beyond for request in cache._answers] == [("", "")] * 2
 
 
@@ -44,19 +45,28 @@ def test_the_rest_stays_the_same_when_asked_again() -> None:
     cache = AnswerCache(8)
     cache.put(ANSWERED, ANSWER)
     typed = InfillRequest("x = al", "\n")
-    first = cache.get(typed)
+    first = cache.get(typed, SEEN)
     cache.put(InfillRequest("x = a", "\n"), Answer((Candidate("lbatross", 0.9),)))
-    again = cache.get(typed)
+    again = cache.get(typed, SEEN)
     assert first is not None
     assert again is not None
     assert first.candidates == again.candidates
 
 
+def test_what_was_too_unsure_to_be_shown_is_not_typed_into() -> None:
+    cache = AnswerCache(8)
+    cache.put(ANSWERED, ANSWER)
+    assert cache.get(InfillRequest("x = b", "\n"), 0.2) is not None
+    assert cache.get(InfillRequest("x = be", "\n"), 0.21) is None  # of the three only this one is left
+    assert cache.get(InfillRequest("x = al", "\n"), 0.4) is not None
+    assert cache.get(ANSWERED, 0.9) is not None
+
+
 def test_an_answer_that_is_not_final_may_only_be_typed_into() -> None:
     cache = AnswerCache(8)
     cache.put(ANSWERED, ANSWER, final=False)
-    assert cache.get(ANSWERED) is None
-    found = cache.get(InfillRequest("x = al", "\n"))
+    assert cache.get(ANSWERED, SEEN) is None
+    found = cache.get(InfillRequest("x = al", "\n"), SEEN)
     assert found is not None
     assert [candidate.text for candidate in found.candidates] == ["pha(1)", "ps"]
 
@@ -67,18 +77,18 @@ def test_asking_in_vain_does_not_keep_old_answers_alive() -> None:
     one, other = InfillRequest("one = ", "\n"), InfillRequest("other = ", "\n")
     cache.put(one, ANSWER)
     cache.put(other, ANSWER)
-    assert cache.get(one) is not None
-    assert cache.get(InfillRequest("in vain", "\n")) is None
+    assert cache.get(one, SEEN) is not None
+    assert cache.get(InfillRequest("in vain", "\n"), SEEN) is None
     cache.put(ANSWERED, ANSWER)
-    assert cache.get(one) is not None
-    assert cache.get(other) is None
+    assert cache.get(one, SEEN) is not None
+    assert cache.get(other, SEEN) is None
 
 
 def test_the_newest_answer_is_typed_through_first() -> None:
     cache = AnswerCache(8)
     cache.put(ANSWERED, ANSWER)
     cache.put(InfillRequest("x = a", "\n"), Answer((Candidate("lbatross", 0.9),)))
-    found = cache.get(InfillRequest("x = al", "\n"))
+    found = cache.get(InfillRequest("x = al", "\n"), SEEN)
     assert found is not None
     assert [candidate.text for candidate in found.candidates] == ["batross"]
 

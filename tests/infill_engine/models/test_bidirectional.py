@@ -17,10 +17,11 @@ from infill_engine import Deadline, Engine, InfillRequest
 from infill_engine.canvas.canvas import State, lay_out
 from infill_engine.deadline import CostModel
 from infill_engine.errors import ModelDamagedError
-from infill_engine.models.backbone import Backbone, LayerMemory, Remembered
+from infill_engine.models.backbone import Backbone
 from infill_engine.models.base import Context, ContextUnread
 from infill_engine.models.bidirectional import BidirectionalFamily, Shift
 from infill_engine.models.dual_cache import MOST_DRIFT, NEAR, REFERENCE
+from infill_engine.models.keys_values import LayerMemory, Remembered
 from infill_engine.models.load import load_family
 from infill_engine.sampler.denoise import Row, denoise
 from infill_engine.sampler.rules import rules_for

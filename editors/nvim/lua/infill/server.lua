@@ -98,7 +98,7 @@ function M.missing()
   end
   return (
     'infill: the server %q is not installed, or not on the PATH. '
-    .. 'Install it with `pip install infill-ls` or scripts/install, '
+    .. 'Install it with `pip install .` or scripts/install in the folder of infill-ls, '
     .. "or say where it is: require('infill').setup({ cmd = { '/path/to/infill-ls' } })"
   ):format(command[1])
 end
@@ -124,11 +124,10 @@ function M.misfit(info)
   end
   local version = info.version and info.version:find('%.') and vim.version.parse(info.version)
   if version and vim.version.lt(version, OLDEST) then
-    return ('infill: the server is version %s, this plugin needs %s or newer; run `pip install -U %s`'):format(
-      info.version,
-      OLDEST,
-      EXECUTABLE
-    )
+    return (
+      'infill: the server is version %s, this plugin needs %s or newer; '
+      .. 'run `pip install -U .` in the folder of a newer one'
+    ):format(info.version, OLDEST)
   end
 end
 

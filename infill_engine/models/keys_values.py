@@ -1,0 +1,101 @@
+"""Keys and values of what a stock network has read, in the two ways they grow: at their end, and in given columns."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+LayerMemory = tuple[Tensor, Tensor]  # keys and values of one layer, [B, H, T, hd] each
+
+COLUMN_BLOCK = 32  # columns of a context are rounded up to this, slots to SLOT_BLOCK: few shapes, few kernels
+SLOT_BLOCK = 8
+
+
+class Remembered:
+    """Keys and values that grow at their end. Speaks what the library's attention layers ask of a cache."""
+
+    def __init__(self, layers: Sequence[LayerMemory] = ()) -> None:
+        self._layers = list(layers)
+        self._added: Tensor | None = None
+
+    @property
+    def layers(self) -> list[LayerMemory]:
+        """Keys and values of every layer, [B, H, S, hd] each."""
+        if self._added is not None:
+            added, self._added = layers_of(self._added), None
+            for layer, (keys, values) in enumerate(added):
+                self.update(keys, values, layer)
+        return self._layers
+
+    def update(self, keys: Tensor, values: Tensor, layer: int, *_: Any, **__: Any) -> LayerMemory:
+        """All keys and values of `layer`, those just computed last."""
+        if layer < len(self._layers):
+            old = self._layers[layer]
+            self._layers[layer] = torch.cat([old[0], keys], 2), torch.cat([old[1], values], 2)
+        else:
+            self._layers.append((keys, values))
+        return self._layers[layer]
+
+    def add(self, kept: Tensor) -> None:
+        """Takes the keys and values [2L, B, H, T, hd] of further tokens; they are joined when `layers` is read."""
+        self._added = kept
+
+    def stacked(self) -> Tensor:
+        """All keys and values, [2L, B, H, S, hd]."""
+        return stacked(self.layers)
+
+    def sight(self, visible: Tensor) -> tuple[Tensor, Tensor]:
+        """Of `visible` [B, T, S + T] the part about what is kept, and that about the tokens themselves."""
+        new = visible.shape[1]
+        return visible[:, :, :-new], visible[:, :, -new:]
+
+
+class Placed:
+    """Keys and values in columns of a fixed size, written where `columns` [B, T] says; also a cache for attention.
+
+    `kept` is [2L, B, H, S, hd]. What a column held before is overwritten.
+    """
+
+    def __init__(self, kept: Tensor) -> None:
+        self.layers = layers_of(kept)
+        self.columns: Tensor | None = None
+        self._kept = kept
+
+    def update(self, keys: Tensor, values: Tensor, layer: int, *_: Any, **__: Any) -> LayerMemory:
+        """All keys and values of `layer`, those just computed in their columns."""
+        assert self.columns is not None
+        place = self.columns[:, None, :, None].expand(-1, keys.shape[1], -1, keys.shape[3])
+        old_keys, old_values = self.layers[layer]
+        old_keys.scatter_(2, place, keys)
+        old_values.scatter_(2, place, values)
+        return old_keys, old_values
+
+    def add(self, kept: Tensor) -> None:
+        """Writes the keys and values [2L, B, H, T, hd] of tokens into their columns."""
+        assert self.columns is not None
+        self._kept.scatter_(3, self.columns[None, :, None, :, None].expand_as(kept), kept)
+
+    def stacked(self) -> Tensor:
+        """All keys and values, [2L, B, H, S, hd]."""
+        return self._kept
+
+    def sight(self, visible: Tensor) -> tuple[Tensor, Tensor]:
+        """Of `visible` [B, T, S] the part about columns that stay as they are, and that about the tokens themselves."""
+        assert self.columns is not None
+        written = self.columns[:, None].expand(-1, visible.shape[1], -1)
+        return visible.scatter(2, written, value=False), visible.gather(2, written)
+
+
+def stacked(layers: Sequence[LayerMemory]) -> Tensor:
+    """Keys and values [B, H, S, hd] of L layers as one tensor, [2L, B, H, S, hd]."""
+    return torch.stack([each for layer in layers for each in layer])
+
+
+def layers_of(kept: Tensor) -> list[LayerMemory]:
+    """Keys and values [2L, B, H, S, hd], layer after layer."""
+    return list(zip(kept[0::2].unbind(), kept[1::2].unbind(), strict=True))
+
+
+def rounded_up(number: int, block: int) -> int:
+    return -(-number // block) * block
