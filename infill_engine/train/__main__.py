@@ -23,6 +23,7 @@ from torch.optim import Optimizer
 from torch.utils.data import DataLoader
 
 from infill_engine.errors import InfillError, TrainingError
+from infill_engine.heap import keep_freed
 from infill_engine.models.duostream.config import DuostreamConfig
 from infill_engine.models.duostream.net import Duostream
 from infill_engine.models.duostream.weights import load_network
@@ -67,6 +68,7 @@ class Run:
 
 def main() -> None:
     options = parse_options()
+    keep_freed()
     try:
         start(options)
     except InfillError as error:

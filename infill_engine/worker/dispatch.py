@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Protocol
 
 from infill_engine.deadline import Clock, Deadline, now
 from infill_engine.errors import InfillError
+from infill_engine.heap import release_freed
 from infill_engine.settings import WindowSettings
 from infill_engine.types import Answer, InfillRequest, Reason, Surroundings
-from infill_engine.worker.memory import release_freed
 from infill_engine.worker.protocol import (
     Alive,
     Answered,
