@@ -136,7 +136,12 @@ def _settings(options: argparse.Namespace) -> dict[str, Any]:
     model = options.model
     if Path(model).is_dir():
         model = str(Path(model).resolve())
-    return {"model": model, "budgetMs": int(options.budget_ms), "candidates": options.candidates, "showThreshold": 0}
+    return {
+        "model": model,
+        "budgetMs": int(options.budget_ms),
+        "candidates": options.candidates,
+        "showThreshold": options.show_threshold,
+    }
 
 
 def _model_costs(options: argparse.Namespace, replay: Replay) -> dict[str, Any]:
@@ -226,6 +231,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--model", default="default")
     add("--budget-ms", type=float, default=150)
     add("--candidates", type=int, default=4)
+    add("--show-threshold", type=float, help="the least confidence that is shown unasked; else the model's own")
     add("--seed", type=int, default=0)
     add("--source", type=Path, help="folder of wheels whose code is typed; else the standard library")
     add("--no-model", action="store_true", help="leave out encode and step costs")

@@ -25,6 +25,7 @@ from bench.quality.ngram import corpus_table
 from bench.quality.outcomes import ALL, Outcome, calibration_of, judge, summarise, write_outcomes
 from bench.quality.report import draw_exact_matches, draw_reliability, print_table
 from bench.quality.systems import (
+    PRODUCT,
     EngineSystem,
     NgramSystem,
     System,
@@ -43,7 +44,6 @@ from infill_engine.models.duostream.vocabulary import BytesVocabulary
 from infill_engine.models.load import fastest_dtype
 
 SYSTEMS = ("nothing", "copy", "drafts", "ngram", "twin", "engine", "model-only")
-PRODUCT = "engine"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

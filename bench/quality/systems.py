@@ -27,6 +27,7 @@ from lsp_server.documents import Documents
 from lsp_server.request import build_request
 from lsp_server.settings import ServerSettings
 
+PRODUCT = "engine"
 NGRAM_FILE_CHARS = 100_000  # of the open file on each side of the cursor
 
 

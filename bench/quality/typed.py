@@ -2,13 +2,14 @@
 
     python -m bench.quality.typed --packages training/heldout --holes 120 --project --out bench/results/typed.jsonl
 
-A line of code is missing from its file, or an argument from the middle of a line. After every character the product is
-asked as an editor asks it unasked, and has its earlier answers at hand. Whoever types looks at all that is shown, takes
-it for one keystroke if each character of it is right, as far as it goes, and types on by hand if not. A text shown once
-more without its beginning, because that was typed, is one showing.
+A line of code is missing from its file, or an argument from the middle of a line. Before every character the product
+is asked anew, as an editor asks it unasked. Then somebody types with these answers at hand: they look at all that is
+shown, take it for one keystroke if each character of it is right, as far as it goes, and type on by hand if not. What
+they have begun to type stays shown, as the rest of it. How much is shown depends on how sure the product must be, so
+this is done for many thresholds; the table is for the model's own.
 
 Beside the product stands the first copy from the project, shown wherever there is one. Writes one JSON line for each
-hole and system to --out, a summary beside it, and one JSON object as the last line printed.
+hole and system to --out, a chart and a summary beside it, and one JSON object as the last line printed.
 """
 
 import argparse
@@ -16,7 +17,7 @@ import json
 import sys
 from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, astuple, dataclass, replace
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -29,50 +30,50 @@ from bench.percentiles import percentile
 from bench.quality.holes import Task, draw_tasks
 from bench.quality.metrics import cluster_interval
 from bench.quality.outcomes import ALL
-from bench.quality.systems import Question, ask, copy
+from bench.quality.systems import PRODUCT, Question, WatchedEngine, ask, copy
 from bench.sources import read_packages
 from infill_engine.deadline import Deadline
-from infill_engine.engine import Engine
 from infill_engine.errors import InfillError
 
 KINDS = ("statement", "middle")
+THRESHOLDS = tuple(step / 20 for step in range(20))
+CURVE = ("saved", "right_of_shown", "wrong_per_100_keystrokes")
 WARM_MS = 10_000  # to read what stands above, before the first character
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What one keystroke's answer shows ("" for nothing), whether it was computed for it, and in what time."""
+    """The best text for a place ("" for none), how sure the product is of it, and in what time it came."""
 
     text: str
-    fresh: bool = True
+    confidence: float = 1.0
     ms: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class Stroke:
-    """One press of a key, after so many characters of the gold text; `taken`: it took what was shown."""
-
-    at: int
-    look: Look
-    taken: bool
-    again: bool  # what is shown is the rest of what was shown before
-
-
-@dataclass(frozen=True, slots=True)
-class Typed:
-    """One hole typed by the help of one system."""
+class Looks:
+    """What one system has to say before each character of a hole's gold text."""
 
     id: str
     cluster: str
     kind: str
     system: str
     gold: str
-    strokes: list[Stroke] = field(default_factory=list)
+    looks: list[Look]
 
-    @property
-    def saved(self) -> int:
-        """Characters that no key was pressed for."""
-        return len(self.gold) - len(self.strokes)
+
+@dataclass(frozen=True, slots=True)
+class Typing:
+    """How typing a gold text went: keys pressed, suggestions that came up, those taken, answers asked for."""
+
+    keystrokes: int = 0
+    shown: int = 0
+    taken: int = 0
+    fresh: int = 0
+
+    def __add__(self, other: "Typing") -> "Typing":
+        both = zip(astuple(self), astuple(other), strict=True)
+        return Typing(*(one + more for one, more in both))
 
 
 Looker = Callable[[Question], Look]
@@ -80,54 +81,85 @@ Looker = Callable[[Question], Look]
 
 @dataclass(slots=True)
 class Product:
-    """The engine, which shows its best candidate if it is sure enough."""
+    """The engine, asked anew at every place."""
 
-    engine: Engine
+    engine: WatchedEngine
     budget_ms: float
-    _task: str = ""
+    show_from: float = 0.0  # the model's own, known once it has answered
+    _task: tuple[str, str] = ("", "")
 
     def __call__(self, question: Question) -> Look:
-        if question.task.id != self._task:
-            self._task = question.task.id
+        task = question.task
+        if (task.id, task.cluster) != self._task:
+            self._task = task.id, task.cluster
             deque(self.engine.surround(question.surroundings), maxlen=0)
             self.engine.warm(question.request, Deadline.after_ms(WARM_MS))
+        self.engine.forget()
         answer = self.engine.answer(question.request, Deadline.after_ms(self.budget_ms))
-        best = answer.candidates[0] if answer.candidates else None
-        shown = best.text if best and best.confidence >= answer.show_from else ""
-        return Look(shown, not answer.cached, answer.elapsed_ms)
+        self.show_from = answer.show_from
+        if not answer.candidates:
+            return Look("", ms=round(answer.elapsed_ms, 2))
+        best = answer.candidates[0]
+        return Look(best.text, round(best.confidence, 5), round(answer.elapsed_ms, 2))
 
 
 def first_copy(question: Question) -> Look:
     """What followed the same text elsewhere, however unlikely here."""
     reply = copy(question)
-    return Look(reply.texts[0] if reply.texts else "", ms=reply.elapsed_ms)
+    return Look(reply.texts[0] if reply.texts else "", ms=round(reply.elapsed_ms, 2))
 
 
-def typed(task: Task, system: str, look: Looker, candidates: int, show_from: float | None) -> Typed:
-    """The task's gold text as it comes about with `look` to help."""
-    found = Typed(task.id, task.cluster, task.kind, system, task.gold)
-    at, expected = 0, ""
-    while at < len(task.gold):
-        question = ask(_after(task, at), candidates)
-        question = replace(question, request=replace(question.request, show_from=show_from))
-        seen = look(question)
-        taken = bool(seen.text) and task.gold.startswith(seen.text, at)
-        found.strokes.append(Stroke(at, seen, taken, bool(seen.text) and seen.text == expected))
-        at += len(seen.text) if taken else 1
-        expected = seen.text[1:]
+def look_everywhere(task: Task, system: str, look: Looker, candidates: int) -> Looks:
+    """What `look` has to say before each character of the task's gold text."""
+    looks = [look(ask(_after(task, at), candidates)) for at in range(len(task.gold))]
+    return Looks(task.id, task.cluster, task.kind, system, task.gold, looks)
+
+
+def typed(found: Looks, show_from: float) -> Typing:
+    """Somebody types the gold text, and is shown what the system is at least so sure of."""
+    at = keystrokes = shown = taken = fresh = 0
+    rest = ""  # of what is shown, once its beginning has been typed
+    while at < len(found.gold):
+        keystrokes += 1
+        suggestion = rest
+        if not rest:
+            fresh += 1
+            look = found.looks[at]
+            suggestion = look.text if look.confidence >= show_from else ""
+            shown += bool(suggestion)
+        if suggestion and found.gold.startswith(suggestion, at):
+            taken += 1
+            at += len(suggestion)
+            rest = ""
+        else:
+            rest = suggestion[1:] if suggestion[:1] == found.gold[at] else ""
+            at += 1
+    return Typing(keystrokes, shown, taken, fresh)
+
+
+def summarise(results: Sequence[Looks], show_from: float, budget_ms: float) -> dict[str, dict[str, dict[str, Any]]]:
+    """Figures by system and kind, `all` first, at one threshold."""
+    found: dict[str, dict[str, dict[str, Any]]] = defaultdict(dict)
+    for (system, kind), group in _groups(results).items():
+        found[system][kind] = _figures(group, show_from, budget_ms)
     return found
 
 
-def summarise(results: Sequence[Typed], budget_ms: float) -> dict[str, dict[str, dict[str, Any]]]:
-    """By system and kind, `all` first: characters, the share of them saved, its interval by package, and showings."""
-    groups: dict[tuple[str, str], list[Typed]] = defaultdict(list)
+def curve(results: Sequence[Looks]) -> list[dict[str, float]]:
+    """What is saved, and how often wrongly interrupted, at each threshold, over everything that `results` hold."""
+    found = []
+    for show_from in THRESHOLDS:
+        figures = _figures(results, show_from, float("inf"))
+        found.append({"show_from": show_from} | {name: figures[name] for name in CURVE})
+    return found
+
+
+def _groups(results: Sequence[Looks]) -> dict[tuple[str, str], list[Looks]]:
+    groups: dict[tuple[str, str], list[Looks]] = defaultdict(list)
     for result in results:
         groups[result.system, ALL].append(result)
         groups[result.system, result.kind].append(result)
-    found: dict[str, dict[str, dict[str, Any]]] = defaultdict(dict)
-    for (system, kind), group in groups.items():
-        found[system][kind] = _figures(group, budget_ms)
-    return found
+    return groups
 
 
 def _after(task: Task, at: int) -> Task:
@@ -138,31 +170,31 @@ def _after(task: Task, at: int) -> Task:
     return replace(task, text="\n".join(lines), column=task.column + at)
 
 
-def _figures(group: Sequence[Typed], budget_ms: float) -> dict[str, Any]:
-    strokes = [stroke for result in group for stroke in result.strokes]
-    characters = sum(len(result.gold) for result in group)
-    shown = sum(bool(stroke.look.text) and not stroke.again for stroke in strokes)
-    taken = sum(stroke.taken for stroke in strokes)
+def _figures(group: Sequence[Looks], show_from: float, budget_ms: float) -> dict[str, Any]:
+    total = Typing()
     # A share of characters, so each counts as much as any other; those of a package are not independent.
     clusters: dict[str, list[float]] = defaultdict(list)
     for result in group:
-        share = result.saved / len(result.gold)
-        clusters[result.cluster] += [share] * len(result.gold)
-    fresh = [stroke.look.ms for stroke in strokes if stroke.look.fresh]
+        typing = typed(result, show_from)
+        total += typing
+        characters = len(result.gold)
+        clusters[result.cluster] += [1 - typing.keystrokes / characters] * characters
+    characters = sum(map(len, clusters.values()))
+    times = [look.ms for result in group for look in result.looks]
     return {
         "holes": len(group),
         "characters": characters,
-        "keystrokes": len(strokes),
-        "saved": round((characters - len(strokes)) / characters, 4),
+        "keystrokes": total.keystrokes,
+        "saved": round(1 - total.keystrokes / characters, 4),
         "saved_interval": [round(bound, 4) for bound in cluster_interval(clusters)],
-        "shown": shown,
-        "taken": taken,
-        "right_of_shown": round(taken / shown, 4) if shown else 0.0,
-        "wrong_per_100_keystrokes": round(100 * (shown - taken) / len(strokes), 2),
-        "fresh": round(len(fresh) / len(strokes), 4),
-        "p50_ms": round(percentile(fresh, 0.5), 2),
-        "p99_ms": round(percentile(fresh, 0.99), 2),
-        "late": round(sum(ms > budget_ms for ms in fresh) / len(strokes), 4),
+        "shown": total.shown,
+        "taken": total.taken,
+        "right_of_shown": round(total.taken / total.shown, 4) if total.shown else 0.0,
+        "wrong_per_100_keystrokes": round(100 * (total.shown - total.taken) / total.keystrokes, 2),
+        "fresh": round(total.fresh / total.keystrokes, 4),
+        "p50_ms": round(percentile(times, 0.5), 2),
+        "p99_ms": round(percentile(times, 0.99), 2),
+        "late": round(sum(ms > budget_ms for ms in times) / len(times), 4),
     }
 
 
@@ -192,35 +224,72 @@ def print_table(summary: dict[str, dict[str, dict[str, Any]]]) -> None:
     Console(width=150).print(table)
 
 
+def draw(curves: dict[str, list[dict[str, float]]], show_from: float, path: Path) -> None:
+    """Characters saved against wrong suggestions, a line over the thresholds for each kind; copies are single dots."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 5), layout="constrained")
+    axes = figure.subplots()
+    for name, points in curves.items():
+        wrong = [point["wrong_per_100_keystrokes"] for point in points]
+        saved = [100 * point["saved"] for point in points]
+        if len(points) == 1:
+            axes.plot(wrong, saved, "x", label=name)
+            continue
+        (line,) = axes.plot(wrong, saved, label=name)
+        own = min(range(len(points)), key=lambda at: abs(points[at]["show_from"] - show_from))
+        axes.plot(wrong[own], saved[own], "o", color=line.get_color())
+    axes.set(xlabel="wrong suggestions for 100 keystrokes", ylabel="characters saved, %")
+    axes.set(xlim=(0, None), ylim=(0, None))
+    axes.set_title(f"Typing again what was taken out; dots: shown from {show_from:.2f} on", fontsize=10)
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize=8)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=120, metadata={"Software": None})
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run as the command line says; its exit status."""
     options = _parser().parse_args(sys.argv[1:] if arguments is None else arguments)
     try:
         tasks = draw_tasks(read_packages(options.packages), options.holes, options.seed, with_project=options.project)
-        engine = Engine.load(options.model, device=options.device)
+        engine = WatchedEngine.load(options.model, device=options.device)
     except InfillError as fault:
         print(fault, file=sys.stderr)
         return 2
-    systems: dict[str, Looker] = {"copy": first_copy, "engine": Product(engine, options.budget_ms)}
-    results, began = [], monotonic()
+    assert isinstance(engine, WatchedEngine)  # `load` makes one of the class it is called on
+    product = Product(engine, options.budget_ms)
     wanted = [task for task in tasks if task.kind in KINDS and not task.trivial and "\n" not in task.gold]
+    results, began = [], monotonic()
     for number, task in enumerate(wanted, 1):
         results += [
-            typed(task, name, look, options.candidates, options.show_threshold) for name, look in systems.items()
+            look_everywhere(task, "copy", first_copy, options.candidates),
+            look_everywhere(task, PRODUCT, product, options.candidates),
         ]
         if number % 20 == 0 or number == len(wanted):
             print(f"{number} of {len(wanted)} holes, {monotonic() - began:.0f} s", file=sys.stderr, flush=True)
-    summary = summarise(results, options.budget_ms)
-    line = {"pace": engine.pace, "device": engine.device, "systems": summary} | {
+    report(results, product, options)
+    return 0
+
+
+def report(results: Sequence[Looks], product: Product, options: argparse.Namespace) -> None:
+    """Writes the raw results, the chart and the summary, prints the table and the last line."""
+    summary = summarise(results, product.show_from, options.budget_ms)
+    curves = {
+        f"{system}, {kind}": curve(group) if system == PRODUCT else curve(group)[:1]
+        for (system, kind), group in _groups(results).items()
+        if kind != ALL
+    }
+    line = {"show_from": product.show_from, "pace": product.engine.pace, "systems": summary, "curves": curves} | {
         name: str(value) if isinstance(value, Path) else value for name, value in vars(options).items()
     }
     if options.out:
-        print(f"every keystroke in {write_lines((asdict(result) for result in results), options.out)}")
+        print(f"every look in {write_lines((asdict(result) for result in results), options.out)}")
         stem = options.out.name.split(".")[0]
         options.out.with_name(f"{stem}-summary.json").write_text(json.dumps(line, indent=1) + "\n")
+        draw(curves, product.show_from, options.out.with_name(f"{stem}.png"))
     print_table(summary)
     print(json.dumps(line))
-    return 0
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -232,10 +301,9 @@ def _parser() -> argparse.ArgumentParser:
     add("--project", action="store_true", help="search the other files of the package for drafts too")
     add("--candidates", type=int, default=4)
     add("--budget-ms", type=float, default=150)
-    add("--show-threshold", type=float, help="the least confidence that is shown; else the model's own")
     add("--model", default="default")
     add("--device", default="auto")
-    add("--out", type=Path, help="where the raw results go; the summary goes beside it")
+    add("--out", type=Path, help="where the raw results go; chart and summary go beside it")
     return parser
 
 

@@ -8,54 +8,64 @@ import pytest
 from bench.quality.holes import Task
 from bench.quality.outcomes import ALL
 from bench.quality.systems import Question
-from bench.quality.typed import Look, main, summarise, typed
+from bench.quality.typed import Look, Looks, curve, look_everywhere, main, summarise, typed
 
 GOLD = "alpha(beta)"
 
 
-def typed_by(shown: dict[str, str], *, gold: str = GOLD, cluster: str = "a"):
-    """The hole `x = …` filled with `gold`, where after the text on the left the text on the right is shown."""
-    asked: list[str] = []
+def looks(shown: dict[str, tuple[str, float]], *, gold: str = GOLD, cluster: str = "a") -> Looks:
+    """What is said of a hole filled with `gold`: after the text on the left, that on the right so surely."""
+    at = [Look(*shown.get(gold[:number], ("",)), ms=5.0) for number in range(len(gold))]
+    return Looks("id", cluster, "statement", "engine", gold, at)
+
+
+def test_every_place_is_asked_with_what_has_been_typed() -> None:
+    asked = []
 
     def look(question: Question) -> Look:
-        left = question.request.prefix.rsplit("x = ")[-1]
-        asked.append(left)
-        assert question.request.suffix == "\nrest()\n"
-        return Look(shown.get(left, ""), ms=5.0)
+        asked.append((question.request.prefix, question.request.suffix))
+        return Look("")
 
-    task = Task("id", cluster, "statement", "first()\nx = \nrest()\n", 1, 4, gold)
-    return typed(task, "engine", look, 4, None), asked
+    found = look_everywhere(Task("id", "a", "middle", "first()\nf(, 1)\n", 1, 2, "xy"), "engine", look, 4)
+    assert asked == [("first()\nf(", ", 1)\n"), ("first()\nf(x", ", 1)\n")]
+    assert len(found.looks) == 2
 
 
 def test_without_suggestions_every_character_is_a_keystroke() -> None:
-    found, asked = typed_by({})
-    assert (len(found.strokes), found.saved) == (len(GOLD), 0)
-    assert asked == [GOLD[:number] for number in range(len(GOLD))]
+    assert typed(looks({}), 0).keystrokes == len(GOLD)
 
 
 def test_what_is_right_as_far_as_it_goes_is_taken_for_one_keystroke() -> None:
-    found, asked = typed_by({"a": "lpha(", "alpha(": "beta)"})
-    assert asked == ["", "a", "alpha("]
-    assert [stroke.taken for stroke in found.strokes] == [False, True, True]
-    assert found.saved == len(GOLD) - 3
+    found = typed(looks({"a": ("lpha(", 0.5), "alpha(": ("beta)", 0.5)}), 0.5)
+    assert (found.keystrokes, found.shown, found.taken) == (3, 2, 2)
 
 
-def test_what_is_wrong_is_typed_by_hand_and_shown_once_while_its_beginning_is_typed() -> None:
-    found, _ = typed_by({"": "alpha(gamma)", "a": "lpha(gamma)", "al": "pha(gamma)", "alpha(": "gamma)"})
-    figures = summarise([found], 150)["engine"]["statement"]
-    assert found.saved == 0
-    assert (figures["shown"], figures["taken"]) == (2, 0)  # it went away between the third time and the fourth
-    assert figures["wrong_per_100_keystrokes"] == pytest.approx(100 * 2 / len(GOLD), abs=0.01)
+def test_what_is_not_sure_enough_is_not_shown() -> None:
+    found = typed(looks({"a": ("lpha(", 0.4), "alpha(": ("beta)", 0.5)}), 0.5)
+    assert (found.keystrokes, found.shown, found.taken) == (7, 1, 1)
+
+
+def test_what_is_wrong_is_typed_by_hand_and_shown_until_it_differs() -> None:
+    wrong = looks({"": ("alpha(gamma)", 0.9), "al": ("pha(beta)", 0.9), "alpha(": ("gamma)", 0.9)})
+    found = typed(wrong, 0.5)
+    assert (found.keystrokes, found.shown, found.taken) == (len(GOLD), 1, 0)
+    assert found.fresh == 1 + len("eta)")  # at first, and once it has gone
+    again = typed(looks({"": ("abc", 0.9), "alp": ("x", 0.9)}), 0.5)
+    assert (again.shown, again.taken) == (2, 0)
 
 
 def test_figures_count_characters_not_holes() -> None:
-    long, short = typed_by({"": GOLD})[0], typed_by({}, gold="one", cluster="b")[0]
-    figures = summarise([long, short], 4)["engine"][ALL]
+    long, short = looks({"": (GOLD, 0.9)}), looks({}, gold="one", cluster="b")
+    figures = summarise([long, short], 0.5, 4)["engine"][ALL]
     assert figures["saved"] == pytest.approx((len(GOLD) - 1) / (len(GOLD) + 3), abs=1e-4)
     low, high = figures["saved_interval"]
     assert (low, high) == (0.0, pytest.approx((len(GOLD) - 1) / len(GOLD), abs=1e-4))
-    assert figures["right_of_shown"] == 1
-    assert figures["late"] == 1
+    assert (figures["right_of_shown"], figures["wrong_per_100_keystrokes"], figures["late"]) == (1, 0, 1)
+
+
+def test_the_surer_it_must_be_the_less_is_shown() -> None:
+    points = curve([looks({"": (GOLD, 0.5), "a": ("x", 0.2)})])
+    assert [point["saved"] > 0 for point in points] == [point["show_from"] <= 0.5 for point in points]
 
 
 def test_the_whole_bench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -64,14 +74,16 @@ def test_the_whole_bench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     script, out = tmp_path / "s.json", tmp_path / "results" / "typed.jsonl"
     rules = [{"before": "return ", "candidates": ["first - second"]}, {"before": "+ ", "candidates": ["second"]}]
     script.write_text(json.dumps({"rules": rules}))
-    arguments = ["--packages", str(tmp_path), "--holes", "3", "--budget-ms", "5000", "--show-threshold", "0"]
+    arguments = ["--packages", str(tmp_path), "--holes", "3", "--budget-ms", "5000"]
     assert main([*arguments, "--model", f"scripted:{script}", "--out", str(out)]) == 0
     last = json.loads(capsys.readouterr().out.strip().split("\n")[-1])
     figures = last["systems"]["engine"][ALL]
     assert figures["holes"] > 0
     assert 0 < figures["saved"] < 1
-    assert figures["fresh"] < 1  # some keystroke was answered with the rest of an earlier answer
-    assert {path.name for path in out.parent.iterdir()} == {"typed.jsonl", "typed-summary.json"}
+    assert figures["fresh"] < 1  # at some keystroke the rest of an earlier suggestion stood there
+    assert 0 < last["show_from"] < 1
+    names = {"typed.jsonl", "typed-summary.json", "typed.png"}
+    assert {path.name for path in out.parent.iterdir()} == names
 
 
 def test_a_folder_without_code_is_told_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
