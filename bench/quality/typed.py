@@ -231,14 +231,15 @@ def draw(curves: dict[str, list[dict[str, float]]], show_from: float, path: Path
     figure = Figure(figsize=(7, 5), layout="constrained")
     axes = figure.subplots()
     for name, points in curves.items():
+        color = f"C{KINDS.index(name.split(', ')[1])}"
         wrong = [point["wrong_per_100_keystrokes"] for point in points]
         saved = [100 * point["saved"] for point in points]
         if len(points) == 1:
-            axes.plot(wrong, saved, "x", label=name)
+            axes.plot(wrong, saved, "x", color=color, label=name)
             continue
-        (line,) = axes.plot(wrong, saved, label=name)
+        axes.plot(wrong, saved, color=color, label=name)
         own = min(range(len(points)), key=lambda at: abs(points[at]["show_from"] - show_from))
-        axes.plot(wrong[own], saved[own], "o", color=line.get_color())
+        axes.plot(wrong[own], saved[own], "o", color=color)
     axes.set(xlabel="wrong suggestions for 100 keystrokes", ylabel="characters saved, %")
     axes.set(xlim=(0, None), ylim=(0, None))
     axes.set_title(f"Typing again what was taken out; dots: shown from {show_from:.2f} on", fontsize=10)

@@ -78,7 +78,7 @@ def adapt(root: Path, minutes: float, excludes: tuple[str, ...], console: Consol
     learned, held_out = project.split()
     _tell_what_was_read(console, project, learned, held_out)
     began_measuring = time.monotonic()
-    holes = draw_holes(held_out, MOST_HOLES)
+    holes = draw_holes(held_out, MOST_HOLES, learned)
     before, holes = _asked(adapted.DEFAULT, holes, 60 * minutes * MEASURING_SHARE)
     measuring = time.monotonic() - began_measuring
     from infill_engine.models.load import folder_of

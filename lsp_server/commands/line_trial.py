@@ -3,6 +3,7 @@
 import random
 import re
 import time
+from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
@@ -11,9 +12,10 @@ from tree_sitter import Node
 
 from infill_engine.deadline import Deadline
 from infill_engine.syntax import parse
-from infill_engine.types import InfillRequest
+from infill_engine.types import InfillRequest, Surroundings
 from lsp_server.commands.place import open_text
 from lsp_server.project_files import ProjectFile
+from lsp_server.project_text import joined
 from lsp_server.request import build_request
 from lsp_server.settings import ServerSettings
 
@@ -28,10 +30,14 @@ _WORD_CHARACTER = re.compile(r"\w")
 
 @dataclass(frozen=True, slots=True)
 class LineHole:
-    """The request for a cursor somewhere in a line of code, and the rest of the line that stood there."""
+    """The request for a cursor somewhere in a line of code, and the rest of the line that stood there.
+
+    `surroundings` are what the request names of the project.
+    """
 
     request: InfillRequest
     gold: str
+    surroundings: Surroundings
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +55,16 @@ class Score:
         return Score(*(one + more for one, more in both))
 
 
-def draw_holes(files: Sequence[ProjectFile], wanted: int) -> list[LineHole]:
-    """At most so many different holes, drawn from all lines of code with a fixed seed."""
+def draw_holes(files: Sequence[ProjectFile], wanted: int, others: Sequence[ProjectFile] = ()) -> list[LineHole]:
+    """At most so many different holes, drawn from all lines of code with a fixed seed.
+
+    `others` are the project's further files, which are at hand as they are in an editor: those of its language, in
+    their order, as many as are searched.
+    """
+    texts: dict[str, list[str]] = defaultdict(list)
+    for file in others:
+        texts[file.language].append(file.text)
+    around = {language: Surroundings.of(joined(each)) for language, each in texts.items()}
     rng = random.Random(0)
     lines = [file.text.split("\n") for file in files]
     rows = [(number, row) for number, file in enumerate(files) for row in _code_rows(file, lines[number])]
@@ -63,24 +77,29 @@ def draw_holes(files: Sequence[ProjectFile], wanted: int) -> list[LineHole]:
         if len(_WORD_CHARACTER.findall(gold)) >= LEAST_SIGNIFICANT and (number, row, column) not in found:
             text = "\n".join([*lines[number][:row], line[:column], *lines[number][row + 1 :]])
             snapshot = open_text("file:///held-out", files[number].language, text)
-            request = build_request(snapshot, (row, column), ServerSettings())
-            found[number, row, column] = LineHole(request, gold)
+            project = around.get(files[number].language, Surroundings())
+            request = build_request(snapshot, (row, column), ServerSettings(), project=project)
+            found[number, row, column] = LineHole(request, gold, project)
         if len(found) == wanted:
             break
     return list(found.values())
 
 
 def ask_all(engine: "Engine", holes: Sequence[LineHole], seconds: float) -> Score:
-    """The score over as many of the holes, in their order, as there is time for."""
+    """The score over as many of the holes, in their order, as there is time for.
+
+    The model alone is given neither drafts nor what the project says elsewhere.
+    """
+    for surroundings in dict.fromkeys(hole.surroundings for hole in holes):
+        deque(engine.surround(surroundings), maxlen=0)
     total = Score()
     ends = time.monotonic() + seconds
     for hole in holes:
         if time.monotonic() > ends:
             break
-        with_drafts, alone = (
-            _exact(engine, request, hole.gold) for request in (hole.request, replace(hole.request, drafts=()))
-        )
-        total += Score(1, *with_drafts, *alone)
+        bare = replace(hole.request, drafts=(), surroundings="", beyond=("", ""))
+        everything, alone = (_exact(engine, request, hole.gold) for request in (hole.request, bare))
+        total += Score(1, *everything, *alone)
     return total
 
 

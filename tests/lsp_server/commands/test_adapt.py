@@ -4,7 +4,7 @@ import errno
 import json
 import subprocess
 import tempfile
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pytest
@@ -22,7 +22,7 @@ from lsp_server.__main__ import main
 from lsp_server.commands import adapt as command
 from lsp_server.commands.adapt import Measured, is_better
 from lsp_server.commands.line_trial import Score, draw_holes
-from lsp_server.project_files import Project, read_project
+from lsp_server.project_files import Project, ProjectFile, read_project
 from lsp_server.settings import DEFAULT_EXCLUDES
 
 REPOSITORY = Path(__file__).parents[3]
@@ -183,6 +183,19 @@ def test_holes_are_ends_of_lines_of_code() -> None:
         assert "value = compute(1234)".endswith(hole.gold)
         assert hole.request.prefix.endswith("value = compute(1234)".removesuffix(hole.gold))
         assert hole.gold not in hole.request.suffix
+
+
+def test_the_projects_other_files_are_at_hand_as_in_an_editor() -> None:
+    (file,) = _project_of("def f():\n    return gather(first, second)\n").files
+    like, foreign = (
+        ProjectFile(PurePosixPath(name), language, "    return gather(first, second)\n")
+        for name, language in (("like.py", "python"), ("foreign.go", "go"))
+    )
+    for others, text in (([like], like.text), ([foreign, like], like.text), ([foreign], "")):
+        holes = draw_holes([file], 100, others)
+        assert {hole.surroundings.text for hole in holes} == {text}
+        assert {hole.request.surroundings for hole in holes} == {holes[0].surroundings.name}
+        assert any(draft.text == hole.gold for hole in holes for draft in hole.request.drafts) == bool(text)
 
 
 def _project_of(text: str) -> Project:
