@@ -4,11 +4,13 @@ from collections.abc import Iterator
 
 import torch
 from torch import Tensor
-from torch.optim import AdamW, Muon, Optimizer
+from torch.optim import AdamW, Optimizer
 
 from infill_engine.models.duostream.net import Duostream
+from infill_engine.train.muon import Muon
+from infill_engine.train.precision import dtype_of
 
-MUON_RATE = 2e-3  # per-element step comparable with AdamW's ("match_rms_adamw")
+MUON_RATE = 2e-3  # its steps are as large as AdamW's
 ADAM_RATE = 3e-3
 MOST_GRADIENT = 1.0  # norm over all parameters
 
@@ -22,8 +24,9 @@ def optimisers_of(model: Duostream) -> list[Optimizer]:
             model.get_submodule(name.rpartition(".")[0]), torch.nn.Embedding
         )
         (matrices if is_matrix else others).append(parameter)
+    dtype = dtype_of(matrices[0].device)
     return [
-        Muon(matrices, lr=MUON_RATE, weight_decay=0.05, momentum=0.95, adjust_lr_fn="match_rms_adamw"),
+        Muon(matrices, lr=MUON_RATE, weight_decay=0.05, momentum=0.95, dtype=dtype),
         AdamW(others, lr=ADAM_RATE, weight_decay=0.0, betas=(0.9, 0.97), eps=1e-9, fused=True),
     ]
 

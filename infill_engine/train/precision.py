@@ -11,10 +11,15 @@ Precision = Callable[[], torch.autocast]
 ROWS = 2048  # tokens that go through a matrix at once, or more
 
 
-def precision_of(place: torch.device) -> Precision:
-    """bfloat16 where it is the faster type, decided once; float16 would need its gradients scaled.
+def dtype_of(place: torch.device) -> torch.dtype:
+    """bfloat16 where it is the faster type, else float32; float16 would need its gradients scaled.
 
     Not every processor that knows bfloat16 is faster with it: some multiply matrices in float32 at twice the rate.
     """
-    enabled = fastest_dtype(place.type, ROWS) is torch.bfloat16
+    return torch.bfloat16 if fastest_dtype(place.type, ROWS) is torch.bfloat16 else torch.float32
+
+
+def precision_of(place: torch.device) -> Precision:
+    """What losses are to be computed in, decided once."""
+    enabled = dtype_of(place) is torch.bfloat16
     return lambda: torch.autocast(place.type, torch.bfloat16, enabled=enabled)

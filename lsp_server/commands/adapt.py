@@ -23,6 +23,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from infill_engine.errors import InputError
+from infill_engine.heap import keep_freed
 from infill_engine.models.folder import fingerprint
 from lsp_server import adapted
 from lsp_server.commands.asking import load_engine
@@ -55,6 +56,7 @@ def run(options: argparse.Namespace) -> int:
     if options.reset:
         return _reset(root, as_json=options.json)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    keep_freed()
     console = console_of(sys.stderr if options.json else sys.stdout)
     excludes = ServerSettings(further_excludes=tuple(options.exclude)).excludes
     try:
