@@ -6,6 +6,7 @@
     its characters one by one                        nothing yet; typed, once the text is complete
 
 A suggestion that is shown anew while its text is being typed, or asked for again at its place, is still the same one.
+What was shown by request, however unsure, is kept in sight while it is being typed.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -37,7 +38,7 @@ class _Suggestion:
     """Candidates offered at one place. `left` and `right` are what stands there on both sides, in its line.
 
     `inserted` is what stands between the two now; at first what the candidates are to replace. `lines` is how many
-    there were in the document.
+    there were in the document. `unsure` ones were shown because the user asked to see them.
     """
 
     versions: set[int]
@@ -47,6 +48,8 @@ class _Suggestion:
     lines: int
     inserted: str
     texts: tuple[str, ...]
+    unsure: bool = False
+    begun: bool = False  # to be typed or taken
     partly: bool = False
     outcome: Outcome | None = None
 
@@ -63,23 +66,35 @@ class Acceptance:
     count: Count
     _suggestions: dict[str, _Suggestion] = field(default_factory=dict)
 
-    def shown(self, snapshot: Snapshot, start: Place, end: Place, texts: Sequence[str]) -> None:
-        """These texts were offered for what is between two places of one row."""
+    def shown(
+        self, snapshot: Snapshot, start: Place, end: Place, texts: Sequence[str], *, unsure: bool = False
+    ) -> None:
+        """These texts were offered for what is between two places of one row; `unsure` ones because of a request."""
         row, column = start
         line = snapshot.lines[row]
         versions, held = {snapshot.client_version}, line[column : end[1]]
         normal = tuple(map(_normal, texts))
-        fresh = _Suggestion(versions, row, line[:column], line[end[1] :], len(snapshot.lines), held, normal)
+        fresh = _Suggestion(versions, row, line[:column], line[end[1] :], len(snapshot.lines), held, normal, unsure)
         older = self._suggestions.get(snapshot.uri)
         if older is not None and older.outcome is None and fresh.front() == older.front():
             fresh.versions |= older.versions
             fresh.partly = older.partly
+            fresh.unsure |= older.unsure
+            fresh.begun = older.begun
             if not older.inserted:  # nothing happened since: whichever of the two answers is shown
                 fresh.texts = tuple(dict.fromkeys((*older.texts, *fresh.texts)))
         else:
             self._end(older, Outcome.REJECTED)
             self.count(SHOWN, 1)
         self._suggestions[snapshot.uri] = fresh
+
+    def typed_into(self, snapshot: Snapshot, place: Place) -> bool:
+        """Whether the user has asked to see unsure candidates and has begun to type one of them, up to this place."""
+        suggestion = self._suggestions.get(snapshot.uri)
+        if suggestion is None or suggestion.outcome is not None or not (suggestion.unsure and suggestion.begun):
+            return False
+        row, column = place
+        return suggestion.front() == (row, snapshot.lines[row][:column])
 
     def changed(self, snapshot: Snapshot) -> None:
         """The document has become this one."""
@@ -93,7 +108,7 @@ class Acceptance:
         if inserted is None:
             self._end(suggestion, Outcome.REJECTED)
             return
-        suggestion.inserted = inserted
+        suggestion.inserted, suggestion.begun = inserted, True
         continues = any(text.startswith(inserted) and text != inserted for text in suggestion.texts)
         if before.startswith(inserted):  # some of it was taken back
             if not continues:

@@ -12,7 +12,6 @@ from lsp_server.convert import Place
 from lsp_server.documents import Change, Snapshot, edited_lines
 from lsp_server.flight import OnSketch
 from lsp_server.session import Session
-from lsp_server.settings import ServerSettings
 from lsp_server.wire import arrived
 
 REPLY_SECONDS = 0.002  # kept for turning the answer into a reply
@@ -83,32 +82,21 @@ async def put(
     session.tally.answered(answer.reason, elapsed_ms)
     if snapshot is not None and question is not None and answer.candidates:
         texts = [question.lead + candidate.text for candidate in answer.candidates]
-        session.acceptance.shown(snapshot, question.start, question.end, texts)
+        session.acceptance.shown(snapshot, question.start, question.end, texts, unsure=unsure)
     return Reply(answer, elapsed_ms, snapshot, question)
 
 
-def at(session: Session, snapshot: Snapshot, place: Place, settings: ServerSettings | None = None) -> Question:
-    """The question at a place."""
-    from lsp_server.request import build_request
-
-    settings = settings or session.settings
-    near = session.project_near(snapshot)
-    request = build_request(snapshot, place, settings, session.neighbours(), near, session.window)
-    return Question(request, place, place)
+def at(session: Session, snapshot: Snapshot, place: Place, least: int = 0) -> Question:
+    """The question at a place, for no fewer than so many candidates."""
+    return Question(session.request_at(snapshot, place, least), place, place)
 
 
 def instead_of(
-    session: Session,
-    snapshot: Snapshot,
-    start: Place,
-    end: Place,
-    selected: str = "",
-    settings: ServerSettings | None = None,
+    session: Session, snapshot: Snapshot, start: Place, end: Place, selected: str = "", least: int = 0
 ) -> Question:
     """The question right of `selected`, once that has replaced what is between two places."""
     edited = edited_lines(snapshot, Change(selected, start, end))
-    request = at(session, edited, edited.cursor, settings).request
-    return Question(request, start, end, selected)
+    return Question(session.request_at(edited, edited.cursor, least), start, end, selected)
 
 
 def _worth_showing(answer: Answer, *, unsure: bool) -> Answer:

@@ -11,7 +11,7 @@ from typing import Any
 from infill_engine.errors import InputError
 from infill_engine.remote.address import disclosure, is_remote, read_address
 from infill_engine.settings import WindowSettings
-from infill_engine.types import Reason, Surroundings
+from infill_engine.types import InfillRequest, Reason, Surroundings
 from infill_engine.worker.protocol import State, Status
 from lsp_server import adapted
 from lsp_server.acceptance import Acceptance
@@ -109,6 +109,20 @@ class Session:
             self.in_background(self._read_project(snapshot))
         return self.project.near(snapshot.uri)
 
+    def request_at(self, snapshot: Snapshot, place: Place, least: int = 0) -> InfillRequest:
+        """What the engine is asked at a place, for no fewer than so many candidates.
+
+        Never fewer than the settings say: whoever asks for fewer shares the answer of those who do not, and it begins
+        with the same ones. What the user has asked to see and now types is not hidden for being unsure.
+        """
+        from lsp_server.request import build_request
+
+        settings = replace(self.settings, candidates=max(least, self.settings.candidates))
+        if self.acceptance.typed_into(snapshot, place):
+            settings = replace(settings, show_threshold=0.0)
+        near = self.project_near(snapshot)
+        return build_request(snapshot, place, settings, self.neighbours(), near, self.window)
+
     def read_ahead(self, snapshot: Snapshot) -> None:
         """Pay for a document's first parse when it is opened, not at the first keystroke; then have the engine read."""
         if self.refusal(snapshot, invoked=True) is None:
@@ -171,11 +185,7 @@ class Session:
         self._timer = None
         if self.documents.get(snapshot.uri) is not snapshot:
             return
-        from lsp_server.request import build_request
-
-        near = self.project_near(snapshot)
-        request = build_request(snapshot, snapshot.cursor, self.settings, self.neighbours(), near, self.window)
-        self.engine.speculate(snapshot.uri, request, due)
+        self.engine.speculate(snapshot.uri, self.request_at(snapshot, snapshot.cursor), due)
 
     def _on_trouble(self, sentence: str) -> None:
         """Tell the user; and where it is the engine of their choice that failed, go on with the default model."""

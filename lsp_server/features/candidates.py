@@ -9,7 +9,6 @@ shown as `$/progress` while it is denoised: {step, rows: [{slots: [{text, state,
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 
 from lsprotocol import types
@@ -21,7 +20,7 @@ from lsp_server.documents import Snapshot
 from lsp_server.extensions import CandidatesParams, accepted_command
 from lsp_server.question import Question, Reply, at, instead_of, put
 from lsp_server.session import Session
-from lsp_server.settings import MOST_CANDIDATES, ServerSettings
+from lsp_server.settings import MOST_CANDIDATES
 
 
 async def candidates(session: Session, params: CandidatesParams) -> dict[str, object]:
@@ -31,13 +30,11 @@ async def candidates(session: Session, params: CandidatesParams) -> dict[str, ob
         raise JsonRpcInvalidParams("range has to begin and end on one line; leave it out to insert at the position")
     wanted = session.settings.candidates if params.candidates is None else params.candidates
     wanted = min(max(1, wanted), MOST_CANDIDATES)
-    # Never fewer than an automatic request asks for: so both share one answer and begin with the same candidates.
-    settings = replace(session.settings, candidates=max(wanted, session.settings.candidates))
     token = params.partial_result_token
     reply = await put(
         session,
         params.text_document.uri,
-        partial(_question, session, params, settings),
+        partial(_question, session, params, wanted),
         invoked=True,
         unsure=True,
         on_sketch=None if token is None else _shower(session, token),
@@ -45,14 +42,14 @@ async def candidates(session: Session, params: CandidatesParams) -> dict[str, ob
     return _result(session, reply, wanted)
 
 
-def _question(session: Session, params: CandidatesParams, settings: ServerSettings, snapshot: Snapshot) -> Question:
+def _question(session: Session, params: CandidatesParams, wanted: int, snapshot: Snapshot) -> Question:
     lines, span = snapshot.lines, params.range
     if span is not None:
         start, end = sorted(to_place(lines, place, session.encoding) for place in (span.start, span.end))
         if start != end:
-            return instead_of(session, snapshot, start, end, settings=settings)
-        return at(session, snapshot, start, settings)
-    return at(session, snapshot, to_place(lines, params.position, session.encoding), settings)
+            return instead_of(session, snapshot, start, end, least=wanted)
+        return at(session, snapshot, start, wanted)
+    return at(session, snapshot, to_place(lines, params.position, session.encoding), wanted)
 
 
 def _result(session: Session, reply: Reply, wanted: int) -> dict[str, object]:

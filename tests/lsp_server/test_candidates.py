@@ -125,6 +125,30 @@ async def test_it_counts_as_asked_for(vscode: Editor) -> None:
     vscode.configure({"showThreshold": 0.1})
 
 
+async def test_who_types_what_they_asked_to_see_goes_on_seeing_it() -> None:
+    async with editor(NEOVIM, SCRIPT, options={"budgetMs": 5000, "showThreshold": 1.0}) as made:
+        await made.ready()
+        uri = made.open("x = │\n")
+        assert await made.ask(uri) == []
+        made.type(uri, "b")
+        assert await made.ask(uri) == []  # nobody has seen it
+        made.type(uri, "", delete_left=1)
+        assert texts(await made.candidates(uri)) == ["alpha(1)", "beta(2)"]
+        made.type(uri, "b")
+        assert await made.ask(uri) == ["eta(2)"]
+        made.type(uri, "e")
+        assert await made.ask(uri) == await made.ask(uri) == ["ta(2)"]
+        made.texts[uri] = "x = │be\n"  # the cursor goes elsewhere
+        assert await made.ask(uri) == []
+        made.texts[uri] = "x = be│\n"
+        assert await made.ask(uri) == ["ta(2)"]
+        made.type(uri, "x")
+        assert await made.ask(uri) == []
+        made.type(uri, "", delete_left=1)
+        made.type(uri, "t")  # back on the way, but it had been left
+        assert await made.ask(uri) == []
+
+
 SILENCES = [
     ("nothing known here│", "file:///project/blank.py", "blank"),
     ("x = │", "file:///project/.env", "excluded"),
