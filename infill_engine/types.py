@@ -30,6 +30,7 @@ class Reason(StrEnum):
 
     BLANK = "blank"  # nothing was found worth saying, not even a weak guess
     LOW_CONFIDENCE = "low_confidence"  # there were guesses, all below the show threshold
+    ONE_KEY = "one_key"  # the best guess is a single character: as quick to type as to take
     DEADLINE = "deadline"  # the budget ran out before a whole candidate stood
     CANCELLED = "cancelled"  # the client withdrew the request
     SUPERSEDED = "superseded"  # a newer request for the same document took its place

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from infill_engine.deadline import now
-from infill_engine.types import Answer, InfillRequest, Reason
+from infill_engine.types import Answer, InfillRequest, Reason, Source
 from lsp_server.convert import Place
 from lsp_server.documents import Change, Snapshot, edited_lines
 from lsp_server.flight import OnSketch
@@ -105,4 +105,13 @@ def _worth_showing(answer: Answer, *, unsure: bool) -> Answer:
         return answer if answer.reason is not None else replace(answer, reason=Reason.BLANK)
     if not unsure and max(candidate.confidence for candidate in answer.candidates) < answer.show_from:
         return Answer(reason=Reason.LOW_CONFIDENCE)
+    best = answer.candidates[0]
+    # The last character of a candidate that is being typed stays in sight.
+    if not unsure and is_one_key(best.text) and best.source is not Source.TYPED_THROUGH:
+        return Answer(reason=Reason.ONE_KEY)
     return answer
+
+
+def is_one_key(text: str) -> bool:
+    """Whether it is as quick to type as to take."""
+    return len(text.strip()) < 2

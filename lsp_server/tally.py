@@ -25,7 +25,8 @@ SILENCE = "silence."
 MILLISECONDS = "ms."
 BOUNDS_MS = (5, 10, 15, 20, 30, 40, 50, 75, 100, 125, 150, 200, 250, 300, 400, 500, 750, 1000, 2000, 5000)
 MORE = "more"
-_TIMED = (None, Reason.BLANK, Reason.LOW_CONFIDENCE, Reason.DEADLINE)  # the engine was asked and had its time
+# The engine was asked and had its time.
+_TIMED = (None, Reason.BLANK, Reason.LOW_CONFIDENCE, Reason.ONE_KEY, Reason.DEADLINE)
 
 Counts = Counter[str]
 Days = dict[str, Counts]  # by ISO date

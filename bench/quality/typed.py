@@ -5,8 +5,8 @@
 A line of code is missing from its file, or an argument from the middle of a line. Before every character the product
 is asked anew, as an editor asks it unasked. Then somebody types with these answers at hand: they look at all that is
 shown, take it for one keystroke if each character of it is right, as far as it goes, and type on by hand if not. What
-they have begun to type stays shown, as the rest of it. How much is shown depends on how sure the product must be, so
-this is done for many thresholds; the table is for the model's own.
+they have begun to type stays shown, as the rest of it; a single character is not shown, as in the product. How much is
+shown depends on how sure the product must be, so this is done for many thresholds; the table is for the model's own.
 
 Beside the product stands the first copy from the project, shown wherever there is one. Writes one JSON line for each
 hole and system to --out, a chart and a summary beside it, and one JSON object as the last line printed.
@@ -34,6 +34,7 @@ from bench.quality.systems import PRODUCT, Question, WatchedEngine, ask, copy
 from bench.sources import read_packages
 from infill_engine.deadline import Deadline
 from infill_engine.errors import InfillError
+from lsp_server.question import is_one_key
 
 KINDS = ("statement", "middle")
 THRESHOLDS = tuple(step / 20 for step in range(20))
@@ -116,7 +117,7 @@ def look_everywhere(task: Task, system: str, look: Looker, candidates: int) -> L
 
 
 def typed(found: Looks, show_from: float) -> Typing:
-    """Somebody types the gold text, and is shown what the system is at least so sure of."""
+    """Somebody types the gold text, and is shown what the system is at least so sure of, and saves a key."""
     at = keystrokes = shown = taken = fresh = 0
     rest = ""  # of what is shown, once its beginning has been typed
     while at < len(found.gold):
@@ -125,7 +126,8 @@ def typed(found: Looks, show_from: float) -> Typing:
         if not rest:
             fresh += 1
             look = found.looks[at]
-            suggestion = look.text if look.confidence >= show_from else ""
+            sure = look.confidence >= show_from and not is_one_key(look.text)
+            suggestion = look.text if sure else ""
             shown += bool(suggestion)
         if suggestion and found.gold.startswith(suggestion, at):
             taken += 1

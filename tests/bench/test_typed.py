@@ -45,12 +45,18 @@ def test_what_is_not_sure_enough_is_not_shown() -> None:
     assert (found.keystrokes, found.shown, found.taken) == (7, 1, 1)
 
 
+def test_a_single_character_is_not_shown_but_as_the_last_of_what_is_being_typed() -> None:
+    found = typed(looks({"alpha(bet": ("a", 0.9), "alpha(beta": (")", 0.9)}), 0.5)
+    assert (found.keystrokes, found.shown, found.taken) == (len(GOLD), 0, 0)
+    assert typed(looks({"alpha(bet": ("a)", 0.9)}), 0.5).taken == 1
+
+
 def test_what_is_wrong_is_typed_by_hand_and_shown_until_it_differs() -> None:
     wrong = looks({"": ("alpha(gamma)", 0.9), "al": ("pha(beta)", 0.9), "alpha(": ("gamma)", 0.9)})
     found = typed(wrong, 0.5)
     assert (found.keystrokes, found.shown, found.taken) == (len(GOLD), 1, 0)
     assert found.fresh == 1 + len("eta)")  # at first, and once it has gone
-    again = typed(looks({"": ("abc", 0.9), "alp": ("x", 0.9)}), 0.5)
+    again = typed(looks({"": ("abc", 0.9), "alp": ("xy", 0.9)}), 0.5)
     assert (again.shown, again.taken) == (2, 0)
 
 

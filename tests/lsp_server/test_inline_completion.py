@@ -5,15 +5,17 @@ import asyncio
 import pytest
 from lsprotocol import types
 
-from infill_engine.types import Answer, Candidate, InfillRequest, Reason
+from infill_engine.types import Answer, Candidate, InfillRequest, Reason, Source
 from lsp_server.documents import Change
 from lsp_server.features.inline_completion import inline_completion
 from lsp_server.server import create_server
 from lsp_server.session import Session
 
 URI = "file:///w/a.py"
-GOOD = Answer((Candidate("1", 0.9), Candidate("2", 0.01)), show_from=0.5)
-WEAK = Answer((Candidate("1", 0.4), Candidate("2", 0.01)), show_from=0.5)
+GOOD = Answer((Candidate("one", 0.9), Candidate("2", 0.01)), show_from=0.5)
+WEAK = Answer((Candidate("one", 0.4), Candidate("2", 0.01)), show_from=0.5)
+ONE_KEY = Answer((Candidate(" 1", 0.9), Candidate("two", 0.8)), show_from=0.5)
+LAST = Answer((Candidate("1", 0.9, source=Source.TYPED_THROUGH),), show_from=0.5)
 AUTOMATIC, INVOKED = types.InlineCompletionTriggerKind.Automatic, types.InlineCompletionTriggerKind.Invoked
 
 
@@ -42,10 +44,13 @@ async def texts(session: Session, kind: types.InlineCompletionTriggerKind = AUTO
 
 
 ANSWERS = [
-    (GOOD, AUTOMATIC, ["1", "2"]),  # all or none: asking again must begin with the same ones
-    (GOOD, INVOKED, ["1", "2"]),
+    (GOOD, AUTOMATIC, ["one", "2"]),  # all or none: asking again must begin with the same ones
+    (GOOD, INVOKED, ["one", "2"]),
     (WEAK, AUTOMATIC, []),
-    (WEAK, INVOKED, ["1", "2"]),
+    (WEAK, INVOKED, ["one", "2"]),
+    (ONE_KEY, AUTOMATIC, []),
+    (ONE_KEY, INVOKED, [" 1", "two"]),
+    (LAST, AUTOMATIC, ["1"]),  # of what is being typed
     (Answer(reason=Reason.BLANK), AUTOMATIC, []),
     (Answer(reason=Reason.DEADLINE), AUTOMATIC, []),
     (Answer(reason=Reason.LOADING), AUTOMATIC, []),

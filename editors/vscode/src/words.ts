@@ -16,6 +16,10 @@ const REASONS: Record<string, readonly [words: string, sentence: string]> = {
         'not sure enough',
         'There were guesses, all below `infill.showThreshold`. *Infill: Trigger* shows them anyway.',
     ],
+    one_key: [
+        'a single key does it',
+        'The best guess is a single character, as quick to type as to take. *Infill: Trigger* shows it anyway.',
+    ],
     deadline: [
         'out of time',
         'The time in `infill.budgetMs` ran out before a candidate was finished. A larger value gives it more.',

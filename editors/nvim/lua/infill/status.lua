@@ -15,6 +15,7 @@ local M = {}
 local REASONS = {
   blank = 'nothing to add',
   low_confidence = 'not sure enough',
+  one_key = 'a single key does it',
   deadline = 'out of time',
   deletion = 'waits after deleting',
   undo = 'waits after undo',
