@@ -3,11 +3,11 @@
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 
 from infill_engine import syntax
-from infill_engine.context.outline import WORD, names_in
+from infill_engine.context.nearby import Nearby
 from infill_engine.errors import ModelDamagedError
 from infill_engine.types import Candidate, Guess, Hole, HoleKind, InfillRequest, Source
 
@@ -43,12 +43,15 @@ class Features:
     tokens: float
     characters: float
     unknown: float  # the share of its names that do not stand around the hole
+    echo: float  # 1 / lines to the nearest one that says the same as the hole's line with it; 0 where none does
+    redefines: float  # 1 where it defines what has been defined in the same body
     partial: float
     written: float  # 1 where the text began as the family's own draft
     fluency: float  # the mean log-probability of that draft as it was written; 0 elsewhere
     judged: float  # 1 where the family's prompt was asked how likely the text is
     likelihood: float  # its share of the likelihood of all texts that were judged; 0 elsewhere
     log_likelihood: float  # the logarithm of its likelihood itself; 0 elsewhere
+    inside_word: float  # 1 where the cursor stands behind the beginning of a word
     line: float  # 1 where the hole is of this kind
     expression: float
     statement: float
@@ -80,12 +83,15 @@ class Calibration:
     tokens: float = -0.25
     characters: float = 0.0
     unknown: float = 0.0
+    echo: float = 0.0
+    redefines: float = -1.0
     partial: float = -0.6
     written: float = 0.3
     fluency: float = 0.4
     judged: float = -0.5
     likelihood: float = 1.5
     log_likelihood: float = 0.0
+    inside_word: float = 0.0
     line: float = 0.0
     expression: float = 0.0
     statement: float = 0.0
@@ -170,10 +176,10 @@ def evidence(guesses: Sequence[Guess], request: InfillRequest, hole: Hole) -> li
     """Each distinct text of `guesses`, cleaned ones, by its best guess, with what its confidence is computed from."""
     groups = _same_texts(guesses)
     faults = _new_faults([group[0].text for group in groups], request)
-    around = frozenset(WORD.findall(request.prefix)) | frozenset(WORD.findall(request.suffix))
+    nearby = Nearby.of(request.prefix, request.suffix)
     likelihoods = [_likelihood(group) for group in groups]
     return [
-        (group[0], _features(group, new, likelihood, share, hole, around))
+        (group[0], _features(group, new, likelihood, share, hole, nearby))
         for group, new, likelihood, share in zip(groups, faults, likelihoods, _shares(likelihoods), strict=True)
     ]
 
@@ -196,9 +202,9 @@ def _features(
     likelihood: float | None,
     share: float | None,
     hole: Hole,
-    around: Set[str],
+    nearby: Nearby,
 ) -> Features:
-    """The features of guesses that came to the same text, the most probable first; `around` are the words near it.
+    """The features of guesses that came to the same text, the most probable first.
 
     `likelihood` is the text's, a logarithm, and `share` its part of the likelihood of all.
     """
@@ -208,7 +214,6 @@ def _features(
     copied = max((draft.copied for draft in drafts), default=0)
     analogous = max((draft.analogous for draft in drafts), default=0)
     fluencies = [guess.fluency for guess in group if guess.fluency is not None]
-    names = names_in(best.text)
     return Features(
         mean_logprob=max(best.mean_logprob, -20.0),
         min_logprob=max(best.min_logprob, -20.0),
@@ -223,13 +228,16 @@ def _features(
         agreement=float({Source.MODEL, Source.RETRIEVAL} <= sources),
         tokens=math.log(max(best.tokens, 1)),
         characters=math.log1p(len(best.text)),
-        unknown=sum(name not in around for name in names) / max(1, len(names)),
+        unknown=nearby.unknown(best.text),
+        echo=nearby.echo(best.text),
+        redefines=float(nearby.redefines(best.text)),
         partial=float(best.partial),
         written=float(bool(fluencies)),
         fluency=max(fluencies, default=0.0),
         judged=float(share is not None),
         likelihood=share or 0.0,
         log_likelihood=max(likelihood or 0.0, LEAST_LIKELIHOOD),
+        inside_word=float(nearby.inside_word),
         line=float(hole.kind is HoleKind.LINE),
         expression=float(hole.kind is HoleKind.EXPRESSION),
         statement=float(hole.kind is HoleKind.STATEMENT),

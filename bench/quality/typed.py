@@ -8,6 +8,8 @@ shown, take it for one keystroke if each character of it is right, as far as it 
 they have begun to type stays shown, as the rest of it; a single character is not shown, as in the product. How much is
 shown depends on how sure the product must be, so this is done for many thresholds; the table is for the model's own.
 
+With --unwritten nothing stands below the line, as in a file that is being written.
+
 Beside the product stands the first copy from the project, shown wherever there is one. Writes one JSON line for each
 hole and system to --out, a chart and a summary beside it, and one JSON object as the last line printed.
 """
@@ -164,6 +166,11 @@ def _groups(results: Sequence[Looks]) -> dict[tuple[str, str], list[Looks]]:
     return groups
 
 
+def unwritten(task: Task) -> Task:
+    """The task in a file that ends with its line."""
+    return replace(task, text="\n".join(task.text.split("\n")[: task.row + 1]) + "\n")
+
+
 def _after(task: Task, at: int) -> Task:
     """The task once the first `at` characters of its gold text have been typed."""
     lines = task.text.split("\n")
@@ -263,6 +270,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     assert isinstance(engine, WatchedEngine)  # `load` makes one of the class it is called on
     product = Product(engine, options.budget_ms)
     wanted = [task for task in tasks if task.kind in KINDS and not task.trivial and "\n" not in task.gold]
+    if options.unwritten:
+        wanted = [unwritten(task) for task in wanted]
     results, began = [], monotonic()
     for number, task in enumerate(wanted, 1):
         results += [
@@ -302,6 +311,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--holes", type=int, default=120, help="of each kind")
     add("--seed", type=int, default=0)
     add("--project", action="store_true", help="search the other files of the package for drafts too")
+    add("--unwritten", action="store_true", help="leave out what stands below the line")
     add("--candidates", type=int, default=4)
     add("--budget-ms", type=float, default=150)
     add("--model", default="default")

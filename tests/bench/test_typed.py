@@ -8,7 +8,7 @@ import pytest
 from bench.quality.holes import Task
 from bench.quality.outcomes import ALL
 from bench.quality.systems import Question
-from bench.quality.typed import Look, Looks, curve, look_everywhere, main, summarise, typed
+from bench.quality.typed import Look, Looks, curve, look_everywhere, main, summarise, typed, unwritten
 
 GOLD = "alpha(beta)"
 
@@ -29,6 +29,17 @@ def test_every_place_is_asked_with_what_has_been_typed() -> None:
     found = look_everywhere(Task("id", "a", "middle", "first()\nf(, 1)\n", 1, 2, "xy"), "engine", look, 4)
     assert asked == [("first()\nf(", ", 1)\n"), ("first()\nf(x", ", 1)\n")]
     assert len(found.looks) == 2
+
+
+def test_a_file_that_is_being_written_ends_with_the_line() -> None:
+    asked = []
+
+    def look(question: Question) -> Look:
+        asked.append((question.request.prefix, question.request.suffix))
+        return Look("")
+
+    look_everywhere(unwritten(Task("id", "a", "middle", "a\nf(, 1)\nb\n", 1, 2, "x")), "engine", look, 4)
+    assert asked == [("a\nf(", ", 1)\n")]
 
 
 def test_without_suggestions_every_character_is_a_keystroke() -> None:
