@@ -103,11 +103,13 @@ def _worth_showing(answer: Answer, *, unsure: bool) -> Answer:
     """All candidates or none: an editor that asks again explicitly must get the same ones first."""
     if not answer.candidates:
         return answer if answer.reason is not None else replace(answer, reason=Reason.BLANK)
-    if not unsure and max(candidate.confidence for candidate in answer.candidates) < answer.show_from:
+    if unsure:
+        return answer
+    if max(candidate.confidence for candidate in answer.candidates) < answer.show_from:
         return Answer(reason=Reason.LOW_CONFIDENCE)
     best = answer.candidates[0]
     # The last character of a candidate that is being typed stays in sight.
-    if not unsure and is_one_key(best.text) and best.source is not Source.TYPED_THROUGH:
+    if is_one_key(best.text) and best.source is not Source.TYPED_THROUGH:
         return Answer(reason=Reason.ONE_KEY)
     return answer
 
