@@ -40,7 +40,8 @@ from infill_engine.train.checkpoint import (
 from infill_engine.train.data import BatchShape, HoleSettings, WindowBatches
 from infill_engine.train.objective import LossSettings, losses
 from infill_engine.train.optimiser import optimisers_of, set_rate, take_step
-from infill_engine.train.precision import precision_of
+from infill_engine.train.precision import precision_of, rounding_pays
+from infill_engine.train.rounded import round_products
 
 SIZES = {
     "base": DuostreamConfig(),
@@ -204,6 +205,8 @@ def step(
 def compiled_losses(run: Run, *, eager: bool) -> Callable[[dict[str, Tensor], bool], dict[str, Tensor]]:
     """The losses of a batch, with canvases or without."""
     settings, precision = LossSettings(), precision_of(run.device)
+    if not eager and rounding_pays(run.device):
+        round_products(run.model)
 
     def compute(batch: dict[str, Tensor], canvases: bool) -> dict[str, Tensor]:
         with precision():

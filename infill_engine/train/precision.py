@@ -4,7 +4,9 @@ from collections.abc import Callable
 
 import torch
 
+from infill_engine.models.duostream.int8 import PROBED, is_exact
 from infill_engine.models.load import fastest_dtype
+from infill_engine.models.timing import quickest
 
 Precision = Callable[[], torch.autocast]
 
@@ -23,3 +25,22 @@ def precision_of(place: torch.device) -> Precision:
     """What losses are to be computed in, decided once."""
     enabled = dtype_of(place) is torch.bfloat16
     return lambda: torch.autocast(place.type, torch.bfloat16, enabled=enabled)
+
+
+def rounding_pays(place: torch.device) -> bool:
+    """Whether products in eight bits are so much faster here that rounding their factors is worth its time.
+
+    That takes about as long as such a product, if it is compiled together with what comes before and after; by itself
+    several times as long.
+    """
+    if place.type != "cpu" or not is_exact():
+        return False
+    dtype = dtype_of(place)
+    x, matrix = torch.ones(ROWS, PROBED[1], dtype=dtype), torch.ones(PROBED, dtype=dtype)
+    levels, whole = x.to(torch.int8), matrix.to(torch.int8)
+    return quickest(
+        {
+            False: lambda: x @ matrix.t(),
+            True: lambda: (torch._int_mm(levels, whole.t()), torch._int_mm(levels, whole.t())),
+        }
+    )
