@@ -21,7 +21,7 @@ from infill_engine.deadline import CostModel, Deadline
 from infill_engine.engine import Engine
 from infill_engine.errors import InputError
 from infill_engine.models.base import ModelFamily
-from infill_engine.models.load import load_family
+from infill_engine.models.load import choose_device, load_family
 from infill_engine.sampler.denoise import Row, denoise
 from infill_engine.sampler.rules import rules_for
 from infill_engine.settings import EngineSettings, ModelSettings, SamplerSettings
@@ -96,22 +96,27 @@ MINIATURES: dict[str, Miniature] = {
 }
 
 
-def check_family(name: str) -> Iterator[Check]:
-    """Each check as it ends; the first that fails by an error is the last. Raises InputError for an unknown family."""
+def check_family(name: str, device: str = "cpu") -> Iterator[Check]:
+    """Each check as it ends; where the family cannot be loaded, that is the last.
+
+    The family computes on `device`, its reference on the CPU. Raises InputError for an unknown family, or for a device
+    that is not there.
+    """
     if name not in MINIATURES:
         raise InputError(f"no family is called `{name}`; there are {', '.join(MINIATURES)}")
+    choose_device(device)
     with tempfile.TemporaryDirectory() as parent:
         folder = Path(parent) / name
         checks: tuple[tuple[str, Callable[[ModelFamily, Reference], str]], ...] = (
             ("reference", _beside_the_reference),
             ("rows", _rows_alone_and_together),
             ("given slots", _given_slots),
-            ("same answer", lambda _family, _reference: _answered_twice(folder)),
+            ("same answer", lambda _family, _reference: _answered_twice(folder, device)),
         )
         try:
             reference = MINIATURES[name].write(folder)
-            family = load_family(str(folder), "cpu", EXACT)
-            yield Check(name, "loads", True, f"{family.spec.name}, from {_files(folder)}")
+            family = load_family(str(folder), device, EXACT)
+            yield Check(name, "loads", True, f"{family.spec.name}, from {_files(folder)}, to {family.device}")
         except Exception as error:  # whatever it is, that is the finding
             yield Check(name, "loads", False, f"{type(error).__name__}: {error}")
             return
@@ -156,10 +161,10 @@ def _given_slots(family: ModelFamily, _reference: Reference) -> str:
     return f"unchanged through {steps} steps of the denoising loop"
 
 
-def _answered_twice(folder: Path) -> str:
+def _answered_twice(folder: Path, device: str) -> str:
     request = InfillRequest(*TEXT, drafts=(Draft("i + 1", 5),))
     settings = EngineSettings(model=EXACT)
-    engines = (Engine.load(str(folder), device="cpu", settings=settings) for _ in range(2))
+    engines = (Engine.load(str(folder), device=device, settings=settings) for _ in range(2))
     first, second = (engine.infill(request, Deadline.after_ms(ENOUGH_MS)) for engine in engines)
     if first != second:
         raise ValueError("the same request had two answers")

@@ -86,8 +86,10 @@ def _add_models(commands: "Subparsers[argparse.ArgumentParser]") -> None:
     for parser in (info, bench):
         parser.add_argument("name", metavar="NAME", help='"default", the path of a model\'s folder, or OWNER/NAME')
         _add_device(parser)
+        _add_precision(parser)
     verify.add_argument("name", metavar="FAMILY", nargs="?", default="", help="as `models list` has it")
     verify.add_argument("--all", action="store_true", help="all families")
+    _add_device(verify)
     for parser in commands.choices.values():
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 
@@ -112,10 +114,14 @@ def _add_engine(parser: argparse.ArgumentParser) -> None:
         help="the environment variable with the key for a server (%(default)s)",
     )
     _add_device(parser)
+    _add_precision(parser)
 
 
 def _add_device(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", default=DEFAULTS.engine.device, help='"auto", "cpu", "cuda", "mps" or "mlx"')
+
+
+def _add_precision(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--precision",
         choices=[each.value for each in Precision],

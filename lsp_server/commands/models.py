@@ -127,7 +127,7 @@ def _verify(options: argparse.Namespace) -> int:
     console = None if options.json else console_of(sys.stdout)
     found = []
     for name in MINIATURES if options.all else [options.name]:
-        for check in check_family(name):
+        for check in check_family(name, options.device):
             found.append(check)
             if console is not None:
                 sign = Text("ok    ", "green") if check.ok else Text("fail  ", "bold red")

@@ -23,7 +23,7 @@ from infill_engine.train.data import BatchShape, HoleSettings, Part, draw_window
 from infill_engine.train.objective import LossSettings, losses
 from infill_engine.train.pack import open_tokenizer, pack_text
 from infill_engine.types import Draft, HoleKind
-from infill_engine.verify.checks import MINIATURES
+from infill_engine.verify.checks import MINIATURES, check_family
 
 EXACT = ModelSettings(dtype="float32", prefix_tokens=128, suffix_tokens=128)
 KEPT = ModelSettings(dtype="float32", prefix_tokens=128, suffix_tokens=128, reuse_context=True)
@@ -95,6 +95,13 @@ def test_the_whole_engine_answers_as_on_the_cpu(
     assert any(expected)
     with pretended(monkeypatch) as device:
         assert answers(folder, device) == expected
+
+
+def test_verifying_a_family_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pretended(monkeypatch) as device:
+        found = list(check_family("a2d-qwen2", device))
+    assert all(check.ok for check in found), found
+    assert found[0].detail.endswith(f"to {device}")
 
 
 def test_training_losses_are_those_of_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:

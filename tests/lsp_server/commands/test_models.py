@@ -71,8 +71,9 @@ def test_info_of_a_damaged_model_says_what_is_wrong(dream: Path, capsys: Said) -
 
 
 def test_verify(capsys: Said, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = as_json(capsys, "verify", "mellum")
+    found = as_json(capsys, "verify", "mellum", "--device", "cpu")
     assert found["ok"] is True
+    assert found["checks"][0]["detail"].endswith(", to cpu")
     assert {check["family"] for check in found["checks"]} == {"mellum"}
     monkeypatch.setattr("infill_engine.verify.checks.TOLERANCE", 0.0)
     assert main(["models", "verify", "mellum"]) == 1
@@ -83,6 +84,8 @@ def test_verify_wants_a_family(capsys: Said) -> None:
     assert main(["models", "verify"]) == 2
     assert main(["models", "verify", "nothing"]) == 2
     assert "there are duostream" in capsys.readouterr().err
+    assert main(["models", "verify", "dream", "--device", "nowhere"]) == 2
+    assert "device `nowhere` is not available here" in capsys.readouterr().err
 
 
 def test_bench(dream: Path, capsys: Said) -> None:
