@@ -5,7 +5,8 @@
     python -m infill_engine.train --run training/base --init infill_engine/weights/default   # no checkpoint at hand
 
 The learning rate stays constant along the trunk of the chain. With --decay-minutes the trunk is saved first, then the
-rate falls to zero and the result goes to `decayed.pt`: what ships comes from there, what is trained further does not.
+rate falls to zero and the result goes to `decayed.pt`: what ships comes from there, what is trained further does not,
+unless little time is left: then go on from `decayed.pt` in the trunk's place, at a --peak below 1.
 """
 
 import argparse
@@ -105,6 +106,7 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument(
         "--decay-minutes", type=float, default=0.0, help="the last so many minutes anneal the rate to 0"
     )
+    parser.add_argument("--peak", type=float, default=1.0, help="of the learning rates; below 1 late in a chain")
     parser.add_argument(
         "--streams-first", type=float, default=8e6, help="tokens to train the streams on before canvases"
     )
@@ -158,7 +160,7 @@ def train(run: Run, batches: DataLoader[dict[str, Tensor]], options: argparse.Na
         if options.decay_minutes and now >= decays and not decaying:
             save(run.folder / "trunk.pt", run.model, run.optimisers, run.progress)
             decaying = True
-        share = max(0.02, (ends - now) / (ends - decays)) if decaying else 1.0
+        share = options.peak * (max(0.02, (ends - now) / (ends - decays)) if decaying else 1.0)
         set_rate(run.optimisers, share * min(1.0, (run.progress.steps - run.first_step + 1) / WARMUP_STEPS))
         found = step(run, compute, batch, canvases=run.progress.tokens >= options.streams_first)
         if run.skipped:

@@ -18,7 +18,17 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=None, help="a PNG; the default lies beside the log")
     options = parser.parse_args()
     entries = [json.loads(line) for line in (options.run / LOG).read_text().splitlines()]
-    draw(entries, options.out or options.run / "losses.png")
+    draw(chain(entries), options.out or options.run / "losses.png")
+
+
+def chain(entries: list[dict[str, float]]) -> list[dict[str, float]]:
+    """The entries that led to the last one: what was trained and then gone back behind is no part of it."""
+    kept: list[dict[str, float]] = []
+    for entry in entries:
+        while kept and kept[-1]["tokens"] >= entry["tokens"]:
+            kept.pop()
+        kept.append(entry)
+    return kept
 
 
 def draw(entries: list[dict[str, float]], out: Path) -> None:
@@ -36,7 +46,7 @@ def draw(entries: list[dict[str, float]], out: Path) -> None:
     axes.set_xlabel("million tokens")
     axes.set_ylabel("loss, nats")
     axes.grid(alpha=0.3)
-    axes.legend()
+    figure.legend(loc="outside upper center", ncols=3, frameon=False)
     figure.savefig(out, dpi=110)
     pyplot.close(figure)
 

@@ -21,12 +21,14 @@ from infill_engine.models.duostream.family import DuostreamFamily
 from infill_engine.models.duostream.net import EOS, LENGTH_BUCKETS, MASK, PREFIX, Duostream
 from infill_engine.models.duostream.torch_backend import TorchBackend
 from infill_engine.models.duostream.vocabulary import BytesVocabulary
-from infill_engine.train.__main__ import MOST_SKIPPED, SIZES, compiled_losses, open_run, step
+from infill_engine.train.__main__ import MOST_SKIPPED, SIZES, WARMUP_STEPS, compiled_losses, open_run, step
 from infill_engine.train.checkpoint import load_state
 from infill_engine.train.data import BatchShape, HoleSettings, Part, draw_window, load_part, stacked
 from infill_engine.train.holes import KINDS
 from infill_engine.train.objective import LossSettings, edge_states, length_loss, losses, prompt_loss, prompt_loss_alone
+from infill_engine.train.optimiser import ADAM_RATE, MUON_RATE
 from infill_engine.train.pack import pack_text
+from infill_engine.train.plot import chain
 from infill_engine.types import HoleKind
 
 SOURCE = Path(__file__).parents[3] / "infill_engine"
@@ -154,9 +156,12 @@ def test_a_run_learns_and_goes_on(parts: Path, tmp_path: Path) -> None:
     export = ["--checkpoint", str(tmp_path / "run" / "decayed.pt"), "--tokenizer", str(TOKENIZER)]
     model = str(tmp_path / "model")
     subprocess.run([sys.executable, "-m", "infill_engine.train.export", *export, "--out", model], check=True)
-    again = [*command[:-1], str(tmp_path / "again"), *options, "--init", model, "--steps", "25"]
+    again = [*command[:-1], str(tmp_path / "again"), *options, "--init", model, "--steps", "25", "--peak", "0.1"]
     subprocess.run(again, check=True, capture_output=True)
-    assert load_state(tmp_path / "again" / "trunk.pt")["progress"]["steps"] == 125
+    state = load_state(tmp_path / "again" / "trunk.pt")
+    assert state["progress"]["steps"] == 125
+    rates = [optimiser["param_groups"][0]["lr"] for optimiser in state["optimisers"]]
+    assert rates == pytest.approx([0.1 * rate * 25 / WARMUP_STEPS for rate in (MUON_RATE, ADAM_RATE)])
     steps = [json.loads(line)["step"] for line in (tmp_path / "again" / "log.jsonl").read_text().splitlines()]
     assert steps == [25, 50, 75, 100, 125]
 
@@ -175,6 +180,12 @@ def test_missing_parts_are_said(tmp_path: Path) -> None:
     )
     assert ran.returncode == 1
     assert "infill_engine.train.pack" in ran.stderr
+
+
+def test_what_was_gone_back_behind_is_not_drawn() -> None:
+    logged = [{"tokens": tokens, "step": step} for step, tokens in enumerate([1, 2, 3, 4, 2, 3])]
+    assert [entry["step"] for entry in chain(logged)] == [0, 4, 5]
+    assert chain([]) == []
 
 
 def test_the_losses_can_be_drawn(tmp_path: Path) -> None:
