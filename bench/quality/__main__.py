@@ -179,7 +179,7 @@ def _twin(options: argparse.Namespace) -> System:
     if not options.twin.is_dir():
         raise InputError(f"no twin in {options.twin}: run `python -m bench.quality.train_twin` first")
     dtype = fastest_dtype("cpu")  # as the engine chooses for the default
-    return TwinSystem(Twin.load(options.twin, dtype, in_int8=settle(dtype)), options.budget_ms)
+    return TwinSystem(Twin.load(options.twin, dtype, settle(dtype)), options.budget_ms)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -19,6 +19,7 @@ from torch import Tensor
 
 from bench.quality.decode import Generated, generate, most_tokens
 from infill_engine.deadline import Deadline
+from infill_engine.models.duostream.kernels import Kernel
 from infill_engine.models.duostream.layers import KeysValues
 from infill_engine.models.duostream.narrow import fastest_write
 from infill_engine.models.duostream.net import EOS, MASK, PAD, PREFIX, Duostream, Write
@@ -56,9 +57,9 @@ class Twin:
     write: Write
 
     @classmethod
-    def load(cls, folder: Path, dtype: torch.dtype, *, in_int8: bool = False) -> "Twin":
+    def load(cls, folder: Path, dtype: torch.dtype, kernel: type[Kernel] | None = None) -> "Twin":
         """Loads what `train_twin` wrote. Raises ModelDamagedError."""
-        network = load_network(folder, dtype, in_int8=in_int8)
+        network = load_network(folder, dtype, kernel)
         network.join()
         return cls(network, BytesVocabulary(folder / "tokenizer.json"), fastest_write(network))
 

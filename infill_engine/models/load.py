@@ -1,6 +1,6 @@
 """From a model's name to a loaded family. Safetensors only; nothing from a checkpoint is ever executed."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,6 +14,7 @@ from infill_engine.models.base import ModelFamily
 from infill_engine.models.checkpoint import read_config, require_no_code
 from infill_engine.models.devices import MLX, on_apple_silicon
 from infill_engine.models.duostream.family import DuostreamFamily
+from infill_engine.models.duostream.kernels import KERNELS, Kernel
 from infill_engine.models.duostream.pace import settle
 from infill_engine.models.duostream.torch_backend import TorchBackend
 from infill_engine.models.duostream.vocabulary import BytesVocabulary
@@ -39,8 +40,10 @@ def load_duostream(folder: Path, device: str, dtype: torch.dtype, settings: Mode
         from infill_engine.models.duostream.mlx_backend import MlxBackend
 
         return DuostreamFamily(MlxBackend(load_network(folder), dtype), vocabulary, project)
-    kinds = (False, True) if settings.dtype == AUTO else (settings.stored == INT8,)
-    network = load_network(folder, dtype, in_int8=device == "cpu" and settle(dtype, kinds)).to(device)
+    kernels: Sequence[type[Kernel] | None] = KERNELS if settings.stored == INT8 else (None,)
+    if settings.dtype == AUTO:
+        kernels = None, *KERNELS
+    network = load_network(folder, dtype, settle(dtype, kernels) if device == "cpu" else None).to(device)
     network.join()
     return DuostreamFamily(TorchBackend(network, device), vocabulary, project)
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import torch
 
-from infill_engine.models.duostream.int8 import PROBED, is_exact
+from infill_engine.models.duostream.kernels import PROBED, OneDnn, is_exact
 from infill_engine.models.load import fastest_dtype
 from infill_engine.models.timing import quickest
 
@@ -33,7 +33,7 @@ def rounding_pays(place: torch.device) -> bool:
     That takes about as long as such a product, if it is compiled together with what comes before and after; by itself
     several times as long.
     """
-    if place.type != "cpu" or not is_exact():
+    if place.type != "cpu" or not is_exact(OneDnn):
         return False
     dtype = dtype_of(place)
     x, matrix = torch.ones(ROWS, PROBED[1], dtype=dtype), torch.ones(PROBED, dtype=dtype)

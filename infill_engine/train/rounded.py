@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.autograd import Function
 
-from infill_engine.models.duostream.int8 import LEAST, LEVELS
+from infill_engine.models.duostream.kernels import LARGEST, LEAST
 from infill_engine.models.duostream.net import Duostream
 
 ROWS, COLUMNS = 1, 0  # the dimension that is reduced to find the scale of each row, of each column
@@ -63,5 +63,5 @@ class _Product(Function):
 def _round(matrix: Tensor, reduced: int) -> tuple[Tensor, Tensor]:
     """Symmetric int8 of a matrix, and scales that broadcast over it."""
     matrix = matrix.float()  # in bfloat16 the largest number could become 128
-    scale = torch.linalg.vector_norm(matrix, float("inf"), reduced, keepdim=True).clamp(min=LEAST) / LEVELS
+    scale = torch.linalg.vector_norm(matrix, float("inf"), reduced, keepdim=True).clamp(min=LEAST) / LARGEST
     return (matrix / scale).round().to(torch.int8), scale

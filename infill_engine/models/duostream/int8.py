@@ -1,25 +1,19 @@
-"""Matrices as int8 with a scale for each row: so they are stored, and so a CPU may keep them and multiply with them.
-
-Then activations are quantised, too, each token with a scale of its own ("token-wise", ZeroQuant, arXiv 2206.01861).
-Sums of products of integers are exact: what a token becomes does not depend on the tokens beside it.
-"""
+"""Matrices as int8 with a scale for each row: so they are stored, and so a CPU may keep them and multiply with them."""
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-LEVELS = 127
-LEAST = 1e-12  # of a scale: a row of nothing but zeros has one, too
-PROBED = 1024, 384  # a matrix of the default's
-ROWS = 32
+from infill_engine.models.duostream.kernels import LARGEST, LEAST, Kernel
 
 
 def quantise(matrix: Tensor) -> tuple[Tensor, Tensor]:
     """Symmetric int8 with one scale a row: matrix [R, C] -> int8 [R, C], float32 scales [R]."""
-    scale = matrix.abs().amax(1).clamp(min=LEAST) / LEVELS
+    scale = matrix.abs().amax(1).clamp(min=LEAST) / LARGEST
     return (matrix / scale[:, None]).round().to(torch.int8), scale
 
 
@@ -34,11 +28,17 @@ class Int8Linear(nn.Module):
     weight: Tensor
     scale: Tensor
 
-    def __init__(self, weight: Tensor, scale: Tensor) -> None:
+    def __init__(self, weight: Tensor, scale: Tensor, kernel: type[Kernel]) -> None:
         super().__init__()
         self.out_features = len(weight)
+        self.kernel = kernel
         self.register_buffer("weight", weight)
         self.register_buffer("scale", scale)
+
+    @cached_property
+    def _matrix(self) -> Kernel:
+        """Made once the weights are there."""
+        return self.kernel(self.weight, self.scale.float())
 
     def forward(self, x: Tensor) -> Tensor:
         """x [..., K] -> [..., N]"""
@@ -47,32 +47,24 @@ class Int8Linear(nn.Module):
     def product(self, x: Tensor) -> Tensor:
         """x [..., K] by the matrix -> [..., N]"""
         tokens = x.flatten(0, -2).float()  # in bfloat16 the largest number of a token could become 128
-        scale = tokens.abs().amax(-1, keepdim=True).clamp_(min=LEAST).mul_(1 / LEVELS)
-        product = torch._int_mm((tokens / scale).round_().to(torch.int8), self.weight.t())
-        return product.float().mul_(scale).mul_(self.scale).to(x.dtype).view(*x.shape[:-1], -1)
+        return self._matrix.product(tokens).to(x.dtype).view(*x.shape[:-1], -1)
 
     def product_of_rows(self, x: NDArray[np.float32]) -> NDArray[np.float32]:
-        """The same in numpy, which has less to do around each operation: x [T, K] -> [T, N]."""
-        scale = np.maximum(np.abs(x).max(-1, keepdims=True), np.float32(LEAST)) * np.float32(1 / LEVELS)
-        levels = x / scale
-        np.rint(levels, levels)
-        whole = torch._int_mm(torch.from_numpy(levels.astype(np.int8)), self.weight.t())
-        product = whole.numpy().astype(np.float32)
-        product *= scale
-        product *= self.scale.numpy()
-        return product
+        """The same for arrays: x [T, K] -> [T, N]."""
+        return self._matrix.product_of_rows(x)
 
     @staticmethod
     def joined(linears: Sequence["Int8Linear"]) -> "Int8Linear":
         """One for all of these, of the same input: what they put out stands side by side."""
-        return Int8Linear(torch.cat([each.weight for each in linears]), torch.cat([each.scale for each in linears]))
+        weight, scale = (torch.cat([getattr(each, name) for each in linears]) for name in ("weight", "scale"))
+        return Int8Linear(weight, scale, linears[0].kernel)
 
 
 class Int8Embedding(Int8Linear):
     """Takes the place of an `nn.Embedding` of `weight` [V, D], which may be multiplied with, too."""
 
-    def __init__(self, weight: Tensor, scale: Tensor, dtype: torch.dtype) -> None:
-        super().__init__(weight, scale)
+    def __init__(self, weight: Tensor, scale: Tensor, kernel: type[Kernel], dtype: torch.dtype) -> None:
+        super().__init__(weight, scale, kernel)
         self._dtype = dtype
 
     def forward(self, ids: Tensor) -> Tensor:
@@ -80,18 +72,12 @@ class Int8Embedding(Int8Linear):
         return (self.weight[ids] * self.scale[ids].unsqueeze(-1)).to(self._dtype)
 
 
-def make_room(network: nn.Module, dtype: torch.dtype) -> None:
+def make_room(network: nn.Module, dtype: torch.dtype, kernel: type[Kernel]) -> None:
     """Replaces what holds a matrix in a network without biases by what holds it in int8, and computes in `dtype`."""
     for module in list(network.modules()):
         for name, child in list(module.named_children()):
             if isinstance(child, nn.Linear | nn.Embedding):
                 weight, scale = torch.empty(child.weight.shape, dtype=torch.int8), torch.empty(len(child.weight))
                 embeds = isinstance(child, nn.Embedding)
-                held = Int8Embedding(weight, scale, dtype) if embeds else Int8Linear(weight, scale)
+                held = Int8Embedding(weight, scale, kernel, dtype) if embeds else Int8Linear(weight, scale, kernel)
                 setattr(module, name, held)
-
-
-def is_exact() -> bool:
-    """Whether products are: without instructions for them a processor adds neighbours in 16 bits, which overflow."""
-    largest = torch.full(PROBED, LEVELS, dtype=torch.int8)
-    return bool((torch._int_mm(largest[:ROWS], largest.t()) == LEVELS * LEVELS * PROBED[1]).all())

@@ -103,7 +103,8 @@ class Duostream(nn.Module):
     @property
     def precision(self) -> str:
         """What its matrices are multiplied in, such as `float32` or `int8`."""
-        return "int8" if isinstance(self.edges, Int8Linear) else str(self.smear.dtype).removeprefix("torch.")
+        edges: nn.Linear | Int8Linear = self.edges
+        return edges.kernel.NAME if isinstance(edges, Int8Linear) else str(self.smear.dtype).removeprefix("torch.")
 
     def embed(self, ids: Tensor, direction: Tensor) -> Tensor:
         """Stream embedding of ids [B, T] (in stream order), direction [B] -> [B, T, D].

@@ -8,36 +8,37 @@ from torch import Tensor
 
 from infill_engine.models.devices import wanted_threads
 from infill_engine.models.duostream.config import DuostreamConfig
-from infill_engine.models.duostream.int8 import Int8Linear, is_exact, make_room
+from infill_engine.models.duostream.int8 import Int8Linear, make_room
+from infill_engine.models.duostream.kernels import KERNELS, Kernel, is_exact
 from infill_engine.models.duostream.layers import EncoderLayer, Rotary
 from infill_engine.models.timing import quickest
 
 TOKENS = 64  # that go through the layer at once: a canvas of usual size
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True)
 class Pace:
-    """A number of threads, and whether matrices are multiplied in int8."""
+    """A number of threads, and what multiplies matrices in int8, if they are."""
 
     threads: int
-    in_int8: bool
+    kernel: type[Kernel] | None
 
 
-def settle(dtype: torch.dtype, kinds: Sequence[bool] = (False, True)) -> bool:
-    """Has torch use as many threads as are fastest here, all or one; whether that is in int8 (or in `dtype`).
+def settle(dtype: torch.dtype, kernels: Sequence[type[Kernel] | None] = (None, *KERNELS)) -> type[Kernel] | None:
+    """Has torch use as many threads as are fastest here, all or one; which kernel that is with (None: in `dtype`).
 
-    `kinds` are what may be chosen from. A whole layer is run, not a product alone: what it costs to wake threads is
+    `kernels` are what may be chosen from. A whole layer is run, not a product alone: what it costs to wake threads is
     paid for every operation. INFILL_THREADS overrides.
     """
-    allowed = [kind for kind in kinds if not kind or is_exact()] or [False]
+    allowed = [kernel for kernel in kernels if kernel is None or is_exact(kernel)] or [None]
     most = torch.get_num_threads()
-    paces = [Pace(threads, kind) for threads in ({most} if wanted_threads() else {1, most}) for kind in allowed]
+    paces = [Pace(threads, kernel) for threads in ({most} if wanted_threads() else {1, most}) for kernel in allowed]
     pace = paces[0]
     if len(paces) > 1:
-        layers = {kind: _layer(dtype, in_int8=kind) for kind in allowed}
-        pace = quickest({pace: _run_at(pace, layers[pace.in_int8], dtype) for pace in paces})
+        layers = {kernel: _layer(dtype, kernel) for kernel in allowed}
+        pace = quickest({pace: _run_at(pace, layers[pace.kernel], dtype) for pace in paces})
     torch.set_num_threads(pace.threads)
-    return pace.in_int8
+    return pace.kernel
 
 
 def pace_of(precision: str) -> str:
@@ -46,11 +47,11 @@ def pace_of(precision: str) -> str:
     return f"{precision}, {threads} thread" + "s" * (threads > 1)
 
 
-def _layer(dtype: torch.dtype, *, in_int8: bool) -> EncoderLayer:
+def _layer(dtype: torch.dtype, kernel: type[Kernel] | None) -> EncoderLayer:
     """One of the default's, with weights that mean nothing."""
     layer = EncoderLayer(DuostreamConfig()).requires_grad_(requires_grad=False)
-    if in_int8:
-        make_room(layer, dtype)
+    if kernel is not None:
+        make_room(layer, dtype, kernel)
         for module in layer.modules():
             if isinstance(module, Int8Linear):
                 module.weight.fill_(1)

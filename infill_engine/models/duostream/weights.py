@@ -15,6 +15,7 @@ from infill_engine.errors import ModelDamagedError
 from infill_engine.models.checkpoint import uninitialised
 from infill_engine.models.duostream.config import DuostreamConfig
 from infill_engine.models.duostream.int8 import dequantise, make_room, quantise
+from infill_engine.models.duostream.kernels import Kernel
 from infill_engine.models.duostream.net import Duostream
 from infill_engine.models.folder import WEIGHTS, write_checksum
 
@@ -39,10 +40,10 @@ def save_network(network: Duostream, folder: Path) -> None:
     write_checksum(folder)
 
 
-def load_network(folder: Path, dtype: torch.dtype = torch.float32, *, in_int8: bool = False) -> Duostream:
+def load_network(folder: Path, dtype: torch.dtype = torch.float32, kernel: type[Kernel] | None = None) -> Duostream:
     """The network in `folder`, ready to be joined. Raises ModelDamagedError if its files do not fit.
 
-    `in_int8` leaves its matrices as they are stored, to be multiplied with on a CPU. Every other tensor is brought to
+    With a `kernel` matrices are left as they are stored, for it to multiply with. Every other tensor is brought to
     `dtype` by itself: a whole network in float32 beside it would double the worker's memory.
     """
     try:
@@ -52,15 +53,15 @@ def load_network(folder: Path, dtype: torch.dtype = torch.float32, *, in_int8: b
         raise ModelDamagedError(f"the model in {folder} cannot be read ({error}); install it again") from error
     with uninitialised():
         network = Duostream(config).requires_grad_(requires_grad=False)
-        if in_int8:
-            make_room(network, dtype)
+        if kernel is not None:
+            make_room(network, dtype, kernel)
     restored = {}
     for name, tensor in stored.items():
         if name.endswith(SCALE):
-            if in_int8:
+            if kernel is not None:
                 restored[name.removesuffix(MATRIX + SCALE) + SCALE] = tensor
         elif name + SCALE in stored:
-            restored[name] = tensor if in_int8 else dequantise(tensor, stored[name + SCALE]).to(dtype)
+            restored[name] = tensor if kernel is not None else dequantise(tensor, stored[name + SCALE]).to(dtype)
         else:
             restored[name] = tensor.to(dtype)
     try:

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from infill_engine.models.duostream.config import DuostreamConfig
+from infill_engine.models.duostream.kernels import KERNELS, is_exact
 from infill_engine.models.duostream.layers import KeysValues
 from infill_engine.models.duostream.narrow import NarrowEncoder, is_narrow
 from infill_engine.models.duostream.net import Duostream
@@ -24,12 +25,12 @@ def network(tmp_path: Path, request: pytest.FixtureRequest) -> Duostream:
     for parameter in made.parameters():
         torch.nn.init.normal_(parameter, std=0.15) if parameter.ndim == 2 else torch.nn.init.uniform_(parameter, 0.5, 2)
     save_network(made, tmp_path)
-    loaded = load_network(tmp_path, in_int8=request.param)
+    loaded = load_network(tmp_path, kernel=request.param)
     loaded.join()
     return loaded
 
 
-@pytest.mark.parametrize("network", [False, True], ids=["float32", "int8"], indirect=True)
+@pytest.mark.parametrize("network", [None, *filter(is_exact, KERNELS)], indirect=True)
 @pytest.mark.parametrize("together", [True, False], ids=["one position", "one after the other"])
 @torch.inference_mode()
 def test_numpy_computes_what_torch_does(network: Duostream, together: bool) -> None:
@@ -45,7 +46,7 @@ def test_numpy_computes_what_torch_does(network: Duostream, together: bool) -> N
         torch.testing.assert_close(room, other, atol=1e-4, rtol=1e-3)
 
 
-@pytest.mark.parametrize("network", [False], indirect=True)
+@pytest.mark.parametrize("network", [None], indirect=True)
 @torch.inference_mode()
 def test_what_is_hidden_is_not_seen(network: Duostream) -> None:
     assert is_narrow(network)

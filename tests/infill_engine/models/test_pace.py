@@ -6,12 +6,13 @@ import pytest
 import torch
 
 from infill_engine.models.duostream import pace
+from infill_engine.models.duostream.kernels import Fbgemm, OneDnn
 from infill_engine.models.duostream.pace import Pace, settle
 
-BOTH = [Pace(1, in_int8=False), Pace(1, in_int8=True), Pace(2, in_int8=False), Pace(2, in_int8=True)]
+ALL = [Pace(threads, kernel) for threads in (1, 2) for kernel in (None, OneDnn, Fbgemm)]
 
 
-@pytest.mark.parametrize("fastest", BOTH, ids=str)
+@pytest.mark.parametrize("fastest", ALL, ids=str)
 def test_the_fastest_of_threads_and_precisions_is_taken(fastest: Pace, monkeypatch: pytest.MonkeyPatch) -> None:
     torch.set_num_threads(2)
     offered: list[Pace] = []
@@ -21,8 +22,8 @@ def test_the_fastest_of_threads_and_precisions_is_taken(fastest: Pace, monkeypat
         return fastest
 
     monkeypatch.setattr(pace, "quickest", chosen)
-    assert (settle(torch.float32), torch.get_num_threads()) == (fastest.in_int8, fastest.threads)
-    assert sorted(offered) == sorted(BOTH)
+    assert (settle(torch.float32), torch.get_num_threads()) == (fastest.kernel, fastest.threads)
+    assert set(offered) == set(ALL)
 
 
 def test_every_pace_runs_a_layer_with_its_threads(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -33,18 +34,18 @@ def test_every_pace_runs_a_layer_with_its_threads(monkeypatch: pytest.MonkeyPatc
         for way, run in ways.items():
             assert run().shape[:2] == (1, pace.TOKENS)
             used.append(torch.get_num_threads() - way.threads)
-        return min(ways)
+        return next(iter(ways))
 
     monkeypatch.setattr(pace, "quickest", timed)
     settle(torch.float32)
-    assert used == [0] * 4
+    assert used == [0] * len(ALL)
 
 
 def test_a_processor_that_overflows_is_not_trusted(monkeypatch: pytest.MonkeyPatch) -> None:
     exact: Callable[..., torch.Tensor] = torch._int_mm
-    assert settle(torch.float32, [True])
+    assert settle(torch.float32, [OneDnn]) is OneDnn
     monkeypatch.setattr(torch, "_int_mm", lambda a, b: exact(a, b).clamp(max=2**15 - 1))
-    assert not settle(torch.float32, [True])
+    assert settle(torch.float32, [OneDnn]) is None
 
 
 def test_a_number_of_threads_that_is_wanted_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:

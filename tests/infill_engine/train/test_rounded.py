@@ -5,14 +5,14 @@ import torch
 from torch import nn
 from torch.nn.functional import cosine_similarity
 
-from infill_engine.models.duostream.int8 import is_exact
+from infill_engine.models.duostream.kernels import OneDnn, is_exact
 from infill_engine.models.duostream.net import Duostream
 from infill_engine.train import precision
 from infill_engine.train.__main__ import SIZES
 from infill_engine.train.rounded import RoundedLinear, round_products
 
 CPU = torch.device("cpu")
-exact = pytest.mark.skipif(not is_exact(), reason="this processor adds products of int8 in 16 bits")
+exact = pytest.mark.skipif(not is_exact(OneDnn), reason="this processor adds products of int8 in 16 bits")
 
 
 def gradients(linear: nn.Linear, x: torch.Tensor, outer: torch.Tensor) -> tuple[torch.Tensor, ...]:
@@ -67,7 +67,7 @@ def test_a_network_keeps_its_parameters_and_their_names() -> None:
 
 def test_nothing_is_rounded_where_sums_overflow_or_where_there_is_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not precision.rounding_pays(torch.device("cuda"))
-    monkeypatch.setattr(precision, "is_exact", lambda: False)
+    monkeypatch.setattr(precision, "is_exact", lambda _: False)
     assert not precision.rounding_pays(CPU)
 
 

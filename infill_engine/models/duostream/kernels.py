@@ -1,0 +1,127 @@
+"""Products with a matrix of int8 on a CPU.
+
+Rows are rounded, each with a scale of its own ("token-wise", ZeroQuant, arXiv 2206.01861), and sums of products of
+integers are exact: what a token becomes does not depend on the tokens beside it.
+
+Whether sums are exact is up to the processor, and so is which kernel is the fastest: `is_exact` and `pace.settle` try.
+"""
+
+import warnings
+from typing import ClassVar, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+LEAST = 1e-12  # of a scale: a row of nothing but zeros has one, too
+PROBED = 1024, 384  # a matrix of the default's
+ROWS = 32
+LARGEST = 127  # in a matrix
+
+
+class Kernel(Protocol):
+    """Multiplies rows with one matrix, `weight` int8 [N, K] times `scale` [N]."""
+
+    NAME: ClassVar[str]
+    LEVELS: ClassVar[int]  # to either side of zero, that a row is rounded to
+
+    def __init__(self, weight: Tensor, scale: Tensor) -> None: ...
+
+    def product(self, x: Tensor) -> Tensor:
+        """x [T, K] in float32 -> [T, N]"""
+
+    def product_of_rows(self, x: NDArray[np.float32]) -> NDArray[np.float32]:
+        """The same for arrays, which a few rows are served by sooner."""
+
+
+class OneDnn:
+    """Fast where a processor multiplies int8 and adds in 32 bits (VNNI, AMX, or their like)."""
+
+    NAME: ClassVar = "int8"
+    LEVELS: ClassVar = 127
+
+    def __init__(self, weight: Tensor, scale: Tensor) -> None:
+        self._weight, self._scale, self._scales = weight.t(), scale, scale.numpy()
+
+    def product(self, x: Tensor) -> Tensor:
+        """See `Kernel`."""
+        scale = _scale(x, self.LEVELS)
+        whole = torch._int_mm((x / scale).round_().to(torch.int8), self._weight)
+        return whole.float().mul_(scale).mul_(self._scale)
+
+    def product_of_rows(self, x: NDArray[np.float32]) -> NDArray[np.float32]:
+        """See `Kernel`. In numpy, which has less to do around each operation."""
+        scale = _scale_of_rows(x, self.LEVELS)
+        levels = x / scale
+        np.rint(levels, levels)
+        whole = torch._int_mm(torch.from_numpy(levels.astype(np.int8)), self._weight)
+        product = whole.numpy().astype(np.float32)
+        product *= scale
+        product *= self._scales
+        return product
+
+
+class Fbgemm:
+    """Fast with AVX2 or AVX-512 alone, too. There two products add up in 16 bits: rows of 7 bits leave them room."""
+
+    NAME: ClassVar = "int8 by FBGEMM"
+    LEVELS: ClassVar = 63
+
+    def __init__(self, weight: Tensor, scale: Tensor) -> None:
+        """Raises RuntimeError or AttributeError where torch has no FBGEMM."""
+        engine = torch.backends.quantized.engine  # it alone says which library packs
+        torch.backends.quantized.engine = "fbgemm"
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter(
+                    "ignore", UserWarning
+                )  # that a later torch will not have it: then this is not used
+                zeros = torch.zeros(len(weight), dtype=torch.long)
+                matrix = torch._make_per_channel_quantized_tensor(weight.contiguous(), scale.double(), zeros, 0)
+            self._packed = torch.ops.quantized.linear_prepack(matrix, None)
+        finally:
+            torch.backends.quantized.engine = engine
+        self._multiply = torch.ops.quantized.linear_with_input_q_dq_qweight_dq_output_fp32.default
+
+    def product(self, x: Tensor) -> Tensor:
+        """See `Kernel`."""
+        scale = _scale(x, self.LEVELS)
+        return self._rounded_product(x / scale).mul_(scale)
+
+    def product_of_rows(self, x: NDArray[np.float32]) -> NDArray[np.float32]:
+        """See `Kernel`."""
+        scale = _scale_of_rows(x, self.LEVELS)
+        product: NDArray[np.float32] = self._rounded_product(torch.from_numpy(x / scale)).numpy()
+        product *= scale
+        return product
+
+    def _rounded_product(self, levels: Tensor) -> Tensor:
+        """Rounds `levels` [T, K] and multiplies; its numbers have no sign, so zero becomes one more than the levels."""
+        product: Tensor = self._multiply(levels, 1.0, self.LEVELS + 1, self._packed)
+        return product
+
+
+KERNELS: tuple[type[Kernel], ...] = OneDnn, Fbgemm
+
+
+def is_exact(kernel: type[Kernel]) -> bool:
+    """Whether a kernel is there, and its sums do not overflow: some processors add neighbours in 16 bits."""
+    try:
+        multiply = kernel(torch.full(PROBED, LARGEST, dtype=torch.int8), torch.ones(PROBED[0]))
+        product = multiply.product(torch.ones(ROWS, PROBED[1]))
+    except (RuntimeError, AttributeError):
+        return False
+    exact = torch.full_like(product, float(LARGEST * PROBED[1]))
+    return torch.allclose(product, exact, rtol=1e-5)
+
+
+def _scale(x: Tensor, levels: int) -> Tensor:
+    return x.abs().amax(-1, keepdim=True).clamp_(min=LEAST).mul_(1 / levels)
+
+
+def _scale_of_rows(x: NDArray[np.float32], levels: int) -> NDArray[np.float32]:
+    scale: NDArray[np.float32] = np.maximum(np.abs(x).max(-1, keepdims=True), np.float32(LEAST)) * np.float32(
+        1 / levels
+    )
+    return scale
