@@ -121,10 +121,8 @@ def folder_of(name: str) -> Path | None:
 
 def dtype_of(settings: ModelSettings, device: str) -> torch.dtype:
     """The precision that is computed in. Raises InputError for one that is not known."""
-    if settings.dtype == AUTO:
+    if settings.dtype == AUTO or settings.stored:
         return fastest_dtype(device)
-    if settings.stored:
-        return torch.float16 if device.startswith("mps") else torch.bfloat16
     if settings.dtype not in DTYPES:
         known = ", ".join(name for name in (*DTYPES, INT8, INT4) if "float" not in name)
         raise InputError(f"precision `{settings.dtype}` is not known; use `auto` or one of: {known}")

@@ -20,7 +20,8 @@ from torch.nn import functional as F  # noqa: N812
 
 INT8, INT4 = "int8", "int4"
 GROUPS = (64, 32)  # weights of a row that share a scale; the larger where it divides the row
-KERNEL_ROWS = 64  # activations at once up to which torch's int8 kernel beats unpacking first
+# Activations at once up to which torch's int8 kernel, which reads bfloat16, beats unpacking first.
+KERNEL_ROWS = {torch.bfloat16: 64, torch.float32: 16}
 KEPT = ("embed", "wte", "router", "vision", "rotary")  # in the names of what is not quantised
 GATE = "gate"  # the whole name of other routers
 
@@ -74,11 +75,12 @@ class PackedLinear(nn.Module):
         """[M, K] by the matrix [N, K] -> [M, N]."""
         codes, scale = self.get_buffer("codes"), self.get_buffer("scale")
         if self._kernel_group:
-            product: Tensor = torch.ops.aten._weight_int4pack_mm_for_cpu(x, codes, self._kernel_group, scale)
+            multiply = torch.ops.aten._weight_int4pack_mm_for_cpu
+            product: Tensor = multiply(x.bfloat16(), codes, self._kernel_group, scale).to(x.dtype)
         elif self.least is not None:
             product = F.linear(x, Packed(codes, scale, self.get_buffer("least")).unpack())
-        elif x.device.type == "cpu" and x.dtype is torch.bfloat16 and len(x) <= KERNEL_ROWS:
-            product = torch.ops.aten._weight_int8pack_mm(x, codes, scale.flatten())
+        elif x.device.type == "cpu" and len(x) <= KERNEL_ROWS.get(x.dtype, 0):
+            product = torch.ops.aten._weight_int8pack_mm(x.bfloat16(), codes, scale.flatten().bfloat16()).to(x.dtype)
         else:
             product = F.linear(x, codes.to(x.dtype)) * scale.flatten()
         return product
@@ -151,7 +153,7 @@ def _columns(packed: Packed) -> int:
 
 def _has_kernel(packed: Packed) -> bool:
     """Whether torch's int4 kernel for CPUs takes a matrix: it wants whole blocks of rows."""
-    on_cpu = packed.codes.device.type == "cpu" and packed.dtype is torch.bfloat16
+    on_cpu = packed.codes.device.type == "cpu" and packed.dtype in KERNEL_ROWS
     return packed.least is not None and on_cpu and packed.codes.shape[0] % 16 == 0
 
 
@@ -160,7 +162,7 @@ def _for_kernel(packed: Packed) -> tuple[Tensor, Tensor, None]:
     assert packed.least is not None
     codes = torch.ops.aten._convert_weight_to_int4pack_for_cpu(_halves(packed.codes).int(), 1)
     scales = torch.cat((packed.scale, packed.least + 8 * packed.scale), -1)
-    return codes, scales.transpose(0, 1).contiguous(), None
+    return codes, scales.transpose(0, 1).bfloat16().contiguous(), None
 
 
 def _halves(codes: Tensor) -> Tensor:
