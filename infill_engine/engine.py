@@ -38,7 +38,7 @@ Watch = Callable[[ModelFamily, Step], None]
 
 WARM_UP_ROUNDS = 4
 OWN_DRAFTS = 6  # texts that the family writes itself before the canvas is laid out
-USUAL_TOKENS = 8  # of such a line; where there is no time for so many, none is begun
+USUAL_TOKENS = 4  # of such a line, if it is right; where there is no time for so many, none is begun
 LOOKS = 1  # steps that must still be possible afterwards
 STEPS_BESIDE_OWN = 2  # where there are such drafts, further steps change nothing for the better
 # Rows and slots of each at most, one after another, as memory runs out; then the default model.

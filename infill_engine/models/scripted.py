@@ -25,6 +25,7 @@ from infill_engine.types import HoleKind
 MASK, EOS = 256, 257  # bytes are their own tokens
 VOCABULARY = 258
 SURE, UNSURE = 12.0, 6.0  # logits of a slot that is to be committed now, and of one that is to wait
+LATER = 0.001  # less for each slot further right: no two are as sure, and which one is next is not left to rounding
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +111,7 @@ class ScriptedFamily:
             text = context.state.get(length, b"")
             decided = int((canvas.state[canvas.span(row)] != State.OPEN).sum())
             sure = index < decided + -(-length // self.script.steps)
-            logits[number, text[index] if index < len(text) else EOS] = SURE if sure else UNSURE
+            logits[number, text[index] if index < len(text) else EOS] = (SURE if sure else UNSURE) - LATER * index
         return logits
 
     def _with_lengths(self, texts: Sequence[str]) -> dict[int, bytes]:

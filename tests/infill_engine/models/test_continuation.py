@@ -22,6 +22,7 @@ from infill_engine.models.duostream.vocabulary import BytesVocabulary
 
 PREFIX = "def area(radius):\n    pi = 3.14\n    return "
 SUFFIX = "\n\nprint(area(2))\n"
+FAVOURED, FAVOUR = 443, 9.0  # a token that is the most probable first one, and how much is added to its logit
 
 
 @pytest.fixture(scope="module")
@@ -44,13 +45,17 @@ def state_after(family: DuostreamFamily, ids: list[int]) -> Tensor:
 
 @pytest.fixture
 def ends_after_four(family: DuostreamFamily, monkeypatch: pytest.MonkeyPatch) -> DuostreamFamily:
-    """The family with a network that is certain of a text's end from the fifth token on, and never before."""
+    """The family with a network that is certain of a text's end from the fifth token on, and never before.
+
+    One first token is by far the most probable, whatever the random weights are.
+    """
     plain, calls = family.backend.network.logits, []
     breaks = [EOS, *(int(token) for token in family.vocabulary.breaks_line())]
 
     def logits(states: Tensor) -> Tensor:
         found = plain(states).clone()
         found[..., breaks] = 1e3 if len(calls) >= 4 else -1e3
+        found[..., FAVOURED] += 0.0 if calls else FAVOUR
         calls.append(states)
         return found
 
@@ -63,10 +68,12 @@ def test_rows_are_what_the_network_says_one_token_at_a_time(ends_after_four: Duo
     family = ends_after_four
     hidden = [EOS, *(int(token) for token in family.vocabulary.breaks_line())]
     never = [int(token) for token in family.vocabulary.never()]
+    before = len(family.vocabulary.encode(PREFIX))
 
     def after(ids: list[int]) -> Tensor:
         scores = state_after(family, ids) @ family.backend.network.tokens.weight.T
         scores[hidden] = -1e3
+        scores[FAVOURED] += FAVOUR if len(ids) == before else 0.0
         return torch.log_softmax(scores, -1)
 
     written = family.read_on(asked(family), "", "", 3, unhurried)
