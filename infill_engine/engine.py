@@ -40,6 +40,7 @@ WARM_UP_ROUNDS = 4
 OWN_DRAFTS = 6  # texts that the family writes itself before the canvas is laid out
 USUAL_TOKENS = 4  # of such a line, if it is right; where there is no time for so many, none is begun
 LOOKS = 1  # steps that must still be possible afterwards
+JUDGED_TOKENS = 32  # of all texts together, usually: in the end they are read once more
 STEPS_BESIDE_OWN = 2  # where there are such drafts, further steps change nothing for the better
 # Rows and slots of each at most, one after another, as memory runs out; then the default model.
 THRIFT = ((64, 512), (2, 16), (1, 8))
@@ -229,6 +230,8 @@ class Engine:
         aimed = deadline.sooner(settings.aim)
         lengths = self.family.propose_lengths(read.context, read.hole.kind, read.request.candidates)
         prompt, written = self._written(read, aimed)
+        if prompt is not None:
+            settings = replace(settings, reserve_ms=settings.reserve_ms + self._judging_ms())
         if written:
             settings = replace(settings, max_steps=min(settings.max_steps, STEPS_BESIDE_OWN))
         rows = self._rows(read, lengths, written, aimed.remaining_ms() - settings.reserve_ms)
@@ -282,7 +285,8 @@ class Engine:
         """
         if read.hole.max_lines > 1 or not isinstance(self.family, ReadsOn):
             return None, []
-        afterwards = self._reserve.predict_ms() + LOOKS * self._costs.step.predict_ms(self.family.spec.max_slots * 2)
+        looking_ms = LOOKS * self._costs.step.predict_ms(self.family.spec.max_slots * 2)
+        afterwards = self._reserve.predict_ms() + looking_ms + self._judging_ms()
         writing_ms = USUAL_TOKENS * self._costs.writing.predict_ms(OWN_DRAFTS)
         if not deadline.allows(afterwards + writing_ms):
             self._costs.writing.relent()
@@ -298,6 +302,10 @@ class Engine:
         written = self.family.read_on(prompt, read.partial_word, right, OWN_DRAFTS, writing.go_on)
         writing.pause()
         return prompt, written
+
+    def _judging_ms(self) -> float:
+        """What `_judged` is expected to take."""
+        return self._costs.reading.predict_ms(JUDGED_TOKENS)
 
     def _judged(self, guesses: list[Guess], prompt: Any, read: _Read, deadline: Deadline) -> list[Guess]:
         """The guesses, each with the likelihood of its text, where there is still time to ask for it."""

@@ -274,6 +274,16 @@ def test_drafts_of_its_own_are_tried_again_after_they_once_took_long(
     assert asked
 
 
+def test_drafts_of_its_own_leave_time_to_be_judged(model_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = _exact(model_folder)
+    asked: list[str] = []
+    monkeypatch.setattr(engine.family, "read_on", lambda *_: asked.append("") or [])
+    for judging_ms in (0.0, 9_000.0):
+        monkeypatch.setattr(engine, "_judging_ms", lambda took=judging_ms: took)
+        engine.answer(InfillRequest(f"after_{judging_ms:.0f} = ", "\n"), Deadline.after_ms(10_000))
+        assert len(asked) == 1
+
+
 def _unread(*_arguments: object) -> Context:
     raise ContextUnread
 
