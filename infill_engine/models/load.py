@@ -27,6 +27,8 @@ from infill_engine.settings import ModelSettings
 
 MLX_TYPE = "duostream"  # the only family that is written for it
 AUTO = "auto"
+# What may multiply the default's matrices on a CPU, by the precision that is wanted; None: that precision itself.
+INTEGER_KERNELS: dict[str, Sequence[type[Kernel] | None]] = {AUTO: (None, *KERNELS), INT8: KERNELS}
 Load = Callable[[Path, str, torch.dtype, ModelSettings], ModelFamily]
 
 
@@ -40,9 +42,7 @@ def load_duostream(folder: Path, device: str, dtype: torch.dtype, settings: Mode
         from infill_engine.models.duostream.mlx_backend import MlxBackend
 
         return DuostreamFamily(MlxBackend(load_network(folder), dtype), vocabulary, project)
-    kernels: Sequence[type[Kernel] | None] = KERNELS if settings.stored == INT8 else (None,)
-    if settings.dtype == AUTO:
-        kernels = None, *KERNELS
+    kernels = INTEGER_KERNELS.get(settings.dtype, (None,))
     network = load_network(folder, dtype, settle(dtype, kernels) if device == "cpu" else None).to(device)
     network.join()
     return DuostreamFamily(TorchBackend(network, device), vocabulary, project)

@@ -7,20 +7,17 @@ from typing import TypeVar
 
 Way = TypeVar("Way", bound=Hashable)
 ROUNDS = 8
-HOPELESS = (
-    4.0  # times as long as the best so far; judged after the second round, the first one may still prepare things
-)
+PREPARING = 2  # rounds in which a way may still prepare things
+HOPELESS = 4.0  # times as long as the best so far: after these rounds such a way is out
 
 
 def quickest(ways: Mapping[Way, Callable[[], object]]) -> Way:
     """The way whose best of a few rounds is the shortest. They take turns: whatever else the machine does meets all."""
     best = dict.fromkeys(ways, math.inf)
     for done in range(ROUNDS):
-        limit = math.inf if done < 2 else HOPELESS * min(best.values())
-        for way, run in ways.items():
-            if best[way] > limit:
-                continue
+        limit = HOPELESS * min(best.values()) if done >= PREPARING else math.inf
+        for way in [way for way in ways if best[way] <= limit]:
             started = perf_counter()
-            run()
+            ways[way]()
             best[way] = min(best[way], perf_counter() - started)
     return min(best, key=best.__getitem__)
