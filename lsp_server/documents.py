@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from infill_engine.lines import start_of
 from lsp_server.convert import Place, line_content, mend_surrogates
 from lsp_server.syntax_tree import SyntaxTree
 
@@ -154,8 +155,8 @@ def common_prefix(left: str, right: str) -> int:
 def split_lines(text: str) -> tuple[str, ...]:
     """The lines of `text` with their terminators, and what follows the last terminator, be it empty."""
     if "\r" in text:
-        lines = _LINE.findall(text)
-        return (*lines, text[sum(map(len, lines)) :])
+        ended = start_of(text, len(text))  # beyond, the pattern would try every character in vain
+        return (*_LINE.findall(text, 0, ended), text[ended:])
     *lines, last = text.split("\n")
     return (*(line + "\n" for line in lines), last)
 

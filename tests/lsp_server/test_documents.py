@@ -56,6 +56,12 @@ def test_lines_end_as_the_protocol_says(text: str) -> None:
     assert split_lines(text) == reference_split(text)
 
 
+def test_a_last_line_as_long_as_minified_code_is() -> None:
+    """Searched for its end from each of its characters, it would take days."""
+    text = "x" * 2_000_000
+    assert split_lines(f"a\r\n{text}") == ("a\r\n", text)
+
+
 positions = st.builds(types.Position, line=st.integers(0, 9), character=st.integers(0, 12))
 edits = st.lists(st.tuples(positions, positions, ODD), min_size=1, max_size=5)
 
