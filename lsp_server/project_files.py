@@ -138,8 +138,11 @@ def listed(root: Path, skipped: Counter[str]) -> Iterator[PurePosixPath]:
 
 def _listed_by_git(root: Path) -> list[PurePosixPath] | None:
     """What git tracks, and would track; None without git or outside of a repository."""
+    git = _git()
+    if git is None:
+        return None
     # A repository's configuration may name a program as its file-system monitor: none is run.
-    command = ["git", "-c", "core.fsmonitor=false", "-C", str(root), "ls-files", "-z", "-co", "--exclude-standard"]
+    command = [git, "-c", "core.fsmonitor=false", "-C", str(root), "ls-files", "-z", "-co", "--exclude-standard"]
     try:
         ran = subprocess.run(command, capture_output=True, timeout=GIT_SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired):
@@ -147,6 +150,13 @@ def _listed_by_git(root: Path) -> list[PurePosixPath] | None:
     if ran.returncode:
         return None
     return [PurePosixPath(os.fsdecode(name)) for name in sorted(set(ran.stdout.split(b"\0"))) if name]
+
+
+def _git() -> str | None:
+    """Where git is. Of a bare name Windows runs what the current folder has, which may be a repository of anybody's."""
+    name = "git.exe" if os.name == "nt" else "git"
+    programs = (os.path.join(folder, name) for folder in os.get_exec_path() if os.path.isabs(folder))
+    return next((program for program in programs if os.access(program, os.X_OK)), None)
 
 
 def _walked(root: Path, skipped: Counter[str]) -> Iterator[PurePosixPath]:
@@ -162,7 +172,8 @@ def _walked(root: Path, skipped: Counter[str]) -> Iterator[PurePosixPath]:
 def _is_foreign(folder: Path) -> bool:
     """Whether a folder is hidden, an environment, or holds what others wrote or a build made."""
     name = folder.name
-    return name.startswith(".") or name in _SKIPPED_FOLDERS or (folder / "pyvenv.cfg").exists()
+    # Not Path.exists, which raises for folders that may not be entered.
+    return name.startswith(".") or name in _SKIPPED_FOLDERS or os.path.exists(folder / "pyvenv.cfg")
 
 
 def read_source(path: Path, skipped: Counter[str]) -> str | None:

@@ -19,7 +19,7 @@ from infill_engine.syntax import language_of
 from infill_engine.types import Surroundings
 from lsp_server.excludes import is_excluded
 from lsp_server.project_files import MOST_LISTED, listed, read_source
-from lsp_server.uris import path_of
+from lsp_server.uris import path_of, root_of
 
 MOST_CHARS = 600_000  # near a document; a search that finds nothing in them takes about 0.05 ms
 OLD_SECONDS = 300.0
@@ -56,11 +56,11 @@ class ProjectText:
         """Read what is around a document. One that lies in no folder of the workspace has no surroundings."""
         before = self.near(uri)
         self._known[uri] = _Read(before, self._clock())
-        path = Path(path_of(uri))
-        root = next((folder for folder in map(Path, roots) if path.is_relative_to(folder)), None)
+        path = path_of(uri)
+        root = root_of(path, roots)
         if root is not None:
             async with self._one_at_a_time:
-                found = await asyncio.to_thread(read_around, path, language, root, excludes)
+                found = await asyncio.to_thread(read_around, Path(path), language, Path(root), excludes)
                 await asyncio.to_thread(outline_of_other, found.text)  # what a search needs of it, kept
             self._known[uri] = _Read(found, self._clock())
 

@@ -37,7 +37,7 @@ DEFAULT_EXCLUDES = (
     ".pgpass",
     ".ssh/",
     ".gnupg/",
-    ".aws/credentials",
+    ".aws/",
     "secrets",
     "secrets.*",
     "*.secret",

@@ -1,7 +1,9 @@
-"""From a URI to a path as this system writes it. The one place where that happens."""
+"""From a URI to a path as this system writes it, and to the workspace folder that it lies in."""
 
 import os
 import re
+from collections.abc import Iterable
+from pathlib import PurePath
 from urllib.parse import unquote, urlsplit
 
 _DRIVE = re.compile(r"\A/([A-Za-z]):(?=/|\Z)")
@@ -23,3 +25,9 @@ def path_of(uri: str, *, windows: bool = os.name == "nt") -> str:
     if parts.scheme == "file" and parts.netloc:
         return f"//{unquote(parts.netloc)}{path}"  # a share
     return _DRIVE.sub(lambda found: f"{found[1].upper()}:", path)
+
+
+def root_of(path: str, roots: Iterable[str]) -> str | None:
+    """The workspace folder that a path lies in, the innermost of several; None if it is in none."""
+    around = [root for root in roots if PurePath(path).is_relative_to(root)]
+    return max(around, key=lambda root: len(PurePath(root).parts), default=None)

@@ -1,7 +1,10 @@
 """The text of files that nobody has open: which, in which order, and that lines are found in them."""
 
 import asyncio
+import os
 import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -16,6 +19,7 @@ from lsp_server.server import create_server
 from lsp_server.session import Session
 from lsp_server.settings import DEFAULT_EXCLUDES, ServerSettings
 
+REPOSITORY = Path(__file__).parents[2]
 LINE = "connection = open_connection(host, port)\n"
 
 
@@ -50,6 +54,30 @@ def test_the_nearest_files_of_the_language_come_first(project: Path) -> None:
 def test_without_git_foreign_folders_are_left_out(project: Path) -> None:
     near = read_around(project / "app/views/here.py", "python", project, DEFAULT_EXCLUDES)
     assert words(near) == ["beside", "ignored", "above", "far"]
+
+
+FORBIDDEN = """
+import os, sys
+from pathlib import Path
+from lsp_server.project_text import read_around
+project = Path(sys.argv[1])
+if os.geteuid() == 0:
+    read_around(project / "here.py", "python", project, ())  # imports all that may lie where only root may go
+    os.seteuid(65534)
+print(read_around(project / "here.py", "python", project, ()).text)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no permissions of this kind")
+def test_a_folder_that_may_not_be_entered_is_passed_over() -> None:
+    with tempfile.TemporaryDirectory() as folder:  # not pytest's, which lie where only their owner may go
+        Path(folder).chmod(0o755)
+        Path(folder, "beside.py").write_text("beside = 1")
+        Path(folder, "database").mkdir(mode=0o000)
+        command = [sys.executable, "-c", FORBIDDEN, folder]
+        ran = subprocess.run(command, capture_output=True, text=True, check=False, cwd=REPOSITORY)
+        Path(folder, "database").chmod(0o700)
+    assert (ran.stdout, ran.stderr) == ("beside = 1\n", "")
 
 
 def test_only_so_much_is_read(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -138,6 +138,26 @@ def test_excludes(uri: str, patterns: tuple[str, ...], expected: bool) -> None:
     assert is_excluded(uri, patterns, ("/w",)) is expected
 
 
+ROOTS = [
+    # a file, the workspace's folders, what the user excludes, whether it is left alone
+    ("/home/me/.ssh/config", ["/home/me/.ssh"], [], True),
+    ("/home/me/.aws/credentials", ["/home/me/.aws"], [], True),
+    ("/home/me/.gnupg/private/a.py", ["/home/me/.gnupg/private"], [], True),
+    ("/home/me/.ssh/config", ["/home/me/.ssh"], ["!.ssh/"], False),
+    ("/home/me/private/a.py", ["/home/me/private"], ["private/"], False),  # the user's are for what lies inside
+    ("/w/inner/generated/a.py", ["/w", "/w/inner"], ["/generated/"], True),  # the innermost folder counts
+    ("/w/generated/a.py", ["/w/inner", "/w"], ["/generated/"], True),
+]
+
+
+@pytest.mark.parametrize(("path", "roots", "excludes", "expected"), ROOTS)
+def test_a_folder_of_secrets_stays_one_when_it_is_the_workspace(
+    path: str, roots: list[str], excludes: list[str], expected: bool
+) -> None:
+    patterns = (*DEFAULT_EXCLUDES, *excludes)
+    assert is_excluded(f"file://{path}", patterns, tuple(roots)) is expected
+
+
 ADDED = [
     # what the user excludes, a file, whether it is left alone
     (["*.sql"], "dump.sql", True),
@@ -160,8 +180,8 @@ def test_excludes_are_added_to_those_of_secrets(excludes: list[str], path: str, 
 
 def test_patterns_that_are_none() -> None:
     assert bad_patterns(DEFAULT_EXCLUDES) == []
-    assert bad_patterns(["ok", "!"]) == ["!"]
-    assert is_excluded("file:///w/ok", ("!", "ok"), ("/w",))
+    assert bad_patterns(["ok", "!", "build-[9-0]/"]) == ["!", "build-[9-0]/"]
+    assert is_excluded("file:///w/ok", ("!", "[z-a]", "ok"), ("/w",))
 
 
 def request_at(marked: str, **options: object):

@@ -51,6 +51,40 @@ def test_a_buffer_left_before_the_answer_shows_nothing_of_it(nvim: Editor) -> No
     nvim.until_marked("y = other│")
 
 
+def test_a_project_is_announced_once_and_a_loose_file_is_in_none(nvim: Editor, tmp_path_factory) -> None:
+    folders = "return vim.tbl_map(vim.uri_to_fname, vim.tbl_map(function(f) return f.uri end, "
+    folders += "vim.lsp.get_clients()[1].workspace_folders or {}))"
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    (elsewhere / "loose.py").write_text("x = ")
+    nvim.command(f"edit {elsewhere / 'loose.py'}")
+    nvim.type("A")
+    nvim.until_ghost("alpha(1)")
+    assert nvim.lua(folders) == [str(nvim.folder)]  # of the empty buffer that it began with
+    nvim.type("<Esc>")
+    nvim.command("write")
+    project = elsewhere / "project"
+    project.mkdir()
+    (project / "pyproject.toml").touch()
+    for name in ("a.py", "b.py"):
+        (project / name).write_text("x = ")
+        nvim.command(f"edit {project / name}")
+        nvim.until(lambda: nvim.lua(folders) == [str(nvim.folder), str(project)])
+
+
+def test_the_home_folder_is_no_project(nvim: Editor, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = nvim.folder / "home"
+    (home / ".git").mkdir(parents=True)
+    (home / "project").mkdir()
+    for name in ("a.py", "project/b.py"):
+        (home / name).write_text("x = ")
+        nvim.command(f"edit {home / name}")
+        root = "return require('infill.server').root(0) or 'none'"
+        assert nvim.lua(root) == str(home)
+        nvim.lua(f"vim.env.HOME = '{home}'")
+        assert nvim.lua(root) == "none"
+        nvim.lua(f"vim.env.HOME = '{nvim.folder}'")
+
+
 def test_carriage_returns_stay_at_the_line_ends(nvim: Editor) -> None:
     nvim.open("def f():\n    │\n\n\nprint(1)\n", newline="\r\n")
     assert nvim.command("set fileformat?").strip() == "fileformat=dos"

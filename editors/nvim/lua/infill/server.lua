@@ -56,12 +56,15 @@ function M.attachable(bufnr)
   return true
 end
 
---- The project of a buffer: excludes are matched inside of it.
+--- The project of a buffer, which is searched for what its lines go on with: by its marks, else the folder that Neovim
+--- was started in. The home folder is none, nor is what lies above it: they hold everything.
 ---@param bufnr integer
----@return string
+---@return string?
 function M.root(bufnr)
   local name = vim.api.nvim_buf_get_name(bufnr)
-  return vim.fs.root(bufnr, MARKERS) or (name ~= '' and vim.fs.dirname(name)) or vim.fn.getcwd()
+  local here = vim.fs.normalize(vim.fn.getcwd())
+  local root = vim.fs.root(bufnr, MARKERS) or ((name == '' or vim.fs.relpath(here, name)) and here) or nil
+  return root and not vim.fs.relpath(root, vim.fs.normalize('~')) and root or nil
 end
 
 --- Tells a running server about the project of a buffer that it has not been started for.
@@ -69,9 +72,12 @@ end
 ---@param bufnr integer
 function M.add_folder(client, bufnr)
   local root = M.root(bufnr)
+  if not root then
+    return
+  end
   client.workspace_folders = client.workspace_folders or {}
   for _, folder in ipairs(client.workspace_folders) do
-    if vim.fs.relpath(vim.uri_to_fname(folder.uri), root) then
+    if vim.uri_to_fname(folder.uri) == root then
       return
     end
   end
