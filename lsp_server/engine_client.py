@@ -84,6 +84,7 @@ class EngineClient:
     choice: EngineChoice = field(default_factory=EngineChoice)  # what the worker was started with
     _supervision: "asyncio.Task[None] | None" = None
     _process: asyncio.subprocess.Process | None = None
+    _ready_since: float | None = None  # seconds of `deadline.now`; None while the worker has not been ready
     _flights: dict[int, Flight] = field(default_factory=dict)
     _newest: dict[str, Flight] = field(default_factory=dict)  # by document, done or not
     _ids: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
@@ -213,9 +214,10 @@ class EngineClient:
     async def _supervise(self) -> None:
         self.deaths = 0
         while True:
-            began = now()
+            self._ready_since = None
             code = await self._run_once()
-            self.deaths = 1 if now() - began > HEALTHY_SECONDS else self.deaths + 1
+            ready_seconds = 0.0 if self._ready_since is None else now() - self._ready_since
+            self.deaths = 1 if ready_seconds > HEALTHY_SECONDS else self.deaths + 1
             log.warning("the worker ended with code %s", code)
             if self.deaths >= DEATHS or code is None:
                 return self._give_up()
@@ -261,6 +263,8 @@ class EngineClient:
     def _receive(self, message: Message | None) -> None:
         match message:
             case Status():
+                if message.state is State.READY and self._ready_since is None:
+                    self._ready_since = now()
                 self._report(message)
                 if message.state is State.FAILED:
                     self._tell(f"The infill engine could not load its model. {message.detail}")

@@ -190,6 +190,37 @@ async def test_one_that_keeps_dying_is_given_up(monkeypatch: pytest.MonkeyPatch)
         assert not client.running
 
 
+@pytest.mark.parametrize(("loading", "ready", "deaths"), [(1.5, 0.0, 2), (0.0, 1.5, 1)])
+async def test_a_long_life_speaks_for_a_worker_and_a_long_loading_does_not(
+    loading: float, ready: float, deaths: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine_client, "HEALTHY_SECONDS", 1.0)
+    monkeypatch.setattr(engine_client, "RESTART_SECONDS", 0.0)
+    script = f"""
+import sys, time
+from infill_engine.worker.protocol import *
+time.sleep({loading})
+sys.stdout.buffer.write(encode(Status(State.READY)))
+sys.stdout.flush()
+time.sleep({ready})
+"""
+    begun = []
+
+    def command(_choice: EngineChoice) -> list[str]:
+        begun.append(client.deaths)
+        return [sys.executable, "-c", script]
+
+    client = EngineClient(lambda _status: None, lambda _sentence: None, command)
+    await client.start(EngineChoice())
+    try:
+        async with asyncio.timeout(WAIT):
+            while len(begun) < 3:
+                await asyncio.sleep(0.01)
+    finally:
+        await client.stop()
+    assert begun == [0, 1, deaths]
+
+
 async def test_one_that_cannot_be_started() -> None:
     async with started("/no/such/program") as (client, told):
         await until(client, State.FAILED)
