@@ -115,6 +115,7 @@ def install(staged: Path, project: Path) -> Path:
 def remove(project: Path) -> bool:
     """Takes away the project's copy; whether there was one. Raises OSError."""
     target = folder_for(project)
+    _sweep(target)
     if not target.exists():
         return False
     old = target.with_name(f"{UNFINISHED}{target.name}.old")

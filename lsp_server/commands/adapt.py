@@ -29,6 +29,7 @@ from lsp_server import adapted
 from lsp_server.commands.asking import load_engine
 from lsp_server.commands.line_trial import LineHole, Score, ask_all, draw_holes
 from lsp_server.commands.listing import console_of, say
+from lsp_server.excludes import bad_patterns
 from lsp_server.project_files import Project, ProjectFile, characters_of, read_project
 from lsp_server.settings import ServerSettings
 
@@ -58,9 +59,13 @@ def run(options: argparse.Namespace) -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     keep_freed()
     console = console_of(sys.stderr if options.json else sys.stdout)
+    for pattern in bad_patterns(options.exclude):
+        raise InputError(f"--exclude {pattern!r} is not .gitignore syntax; mend it, so that nothing is read by mistake")
     excludes = ServerSettings(further_excludes=tuple(options.exclude)).excludes
     try:
-        with _writing(root), adapted.only_run():
+        with contextlib.ExitStack() as alone:
+            with _writing(root):
+                alone.enter_context(adapted.only_run())
             report = adapt(root, options.minutes, excludes, console)
     except KeyboardInterrupt:
         print("infill-ls: stopped; everything is as it was before", file=sys.stderr)
@@ -93,7 +98,7 @@ def adapt(root: Path, minutes: float, excludes: tuple[str, ...], console: Consol
     left = began + 60 * minutes - measuring - time.monotonic()
     with _progress(console) as report:
         trained = train(base, to_learn, to_judge, max(LEAST_TRAINING_SECONDS, left), report)
-    with _staged(root) as staged:
+    with _writing(root), _staged(root) as staged:
         save(trained, to_learn, base, staged)
         after, _ = _asked(str(staged), holes, 60 * minutes)
         was, now = Measured(before, trained.loss_before), Measured(after, trained.loss_after)

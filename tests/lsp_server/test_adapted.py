@@ -107,6 +107,15 @@ def test_removing(project: Path) -> None:
     assert not list(adapted.folder_for(project).parent.iterdir())
 
 
+def test_removing_what_runs_that_died_have_left(project: Path) -> None:
+    copy = adapted.folder_for(project)
+    shutil.copytree(copy, copy.with_name(f".{copy.name}.old"))
+    assert adapted.remove(project)
+    copy.with_name(f".{copy.name}.new").mkdir()
+    assert not adapted.remove(project)
+    assert not list(copy.parent.iterdir())
+
+
 async def test_the_server_runs_the_copy_and_falls_back_when_it_is_damaged(project: Path) -> None:
     _, session = create_server()
     warned: list[str] = []

@@ -265,6 +265,11 @@ def test_one_run_at_a_time(project: Path, capsys: pytest.CaptureFixture[str]) ->
     assert "another `infill-ls adapt` is running" in capsys.readouterr().err
 
 
+def test_a_pattern_that_is_none_reads_nothing(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["adapt", str(project), "--exclude", "[z-a]"]) == 2
+    assert "'[z-a]' is not .gitignore syntax" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("minutes", ["0", "-1", "nan", "five", "100000"])
 def test_minutes_that_make_no_sense(minutes: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
