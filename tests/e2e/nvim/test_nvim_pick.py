@@ -173,6 +173,8 @@ def test_a_canvas_is_shown_while_it_develops(nvim: Editor) -> None:
     nvim.lua("_G.send(2, 'pha', 'open')")  # what it would say there now
     assert preview(nvim) == "alpha"
     assert [line.rstrip() for line in nvim.list()] == [" 1 al░"]
+    nvim.type("<CR>")  # too early: nothing is inserted, and the list stays
+    assert [line.rstrip() for line in nvim.list()] == [" 1 al░"]
     nvim.lua("_G.send(2, '\\0\\n', 'open')")  # which may be anything
     assert preview(nvim) == "al·\n"
     nvim.lua("_G.send(3, 'pha', 'fixed')")

@@ -10,6 +10,7 @@ local WIDEST = 60 -- columns of a label's text
 ---@field confidence? number
 ---@field milliseconds? number
 ---@field partial? boolean
+---@field unfinished? boolean whether it is still being denoised: nothing to insert yet
 ---@field command? lsp.Command
 
 --- Text as it can be drawn: what a model that is still guessing says may hold control characters.
@@ -53,7 +54,7 @@ function M.of_row(row)
     table.insert(chunks, open and { said == '' and UNDECIDED or said, 'InfillOpen' } or { said, 'ComplHint' })
     table.insert(text, open and UNDECIDED or said)
   end
-  return { text = table.concat(text), chunks = chunks }
+  return { text = table.concat(text), chunks = chunks, unfinished = true }
 end
 
 --- One line: the text's first line, how many follow, its confidence and how long it took.

@@ -62,7 +62,7 @@ function M.open(hole, events)
     end
   end
   local function choose(index)
-    if shown[index] then
+    if shown[index] and not shown[index].unfinished then
       close()
       events.chosen(index)
     end
