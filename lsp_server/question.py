@@ -43,13 +43,14 @@ class Reply:
 async def put(
     session: Session,
     uri: str,
+    row: int,
     pose: Callable[[Snapshot], Question],
     *,
     invoked: bool,
     unsure: bool,
     on_sketch: OnSketch | None = None,
 ) -> Reply:
-    """Ask what `pose` makes of the document as it is now. Returns by the deadline and raises nothing.
+    """Ask what `pose` makes of the document as it is now, in one of its rows. By the deadline; raises nothing.
 
     `invoked`: the user has asked for it, and sees it when it takes long. `unsure`: candidates that nobody is sure
     of are wanted too.
@@ -60,7 +61,7 @@ async def put(
     snapshot = session.documents.get(uri)
     ticket = session.reporter.asked(waited_for=invoked)
     question: Question | None = None
-    reason = session.refusal(snapshot, invoked=invoked)
+    reason = session.refusal(snapshot, None if invoked else row)
     try:
         if reason is not None or snapshot is None:
             answer = Answer(reason=reason or Reason.UNSUPPORTED)

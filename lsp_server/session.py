@@ -45,6 +45,7 @@ class Session:
     encoding: str = "utf-16"
     roots: tuple[str, ...] = ()
     first_options: object = None  # the client's initialization options
+    told_options: object = field(default_factory=dict[str, object])  # what it has told since, which is laid over them
     can_pull_settings: bool = False
     can_register_settings: bool = False
     offers_completion: bool = False
@@ -64,8 +65,11 @@ class Session:
         self.tally = Tally(self.warn_once)
         self.acceptance = Acceptance(self.tally.count)
 
-    def refusal(self, snapshot: Snapshot | None, *, invoked: bool) -> Reason | None:
-        """Why nothing is to be computed for a document, if so. None of it costs a model call."""
+    def refusal(self, snapshot: Snapshot | None, unasked_in: int | None = None) -> Reason | None:
+        """Why nothing is to be computed for a document, if so. None of it costs a model call.
+
+        `unasked_in` is the row of a place where nobody has asked for it by hand.
+        """
         settings = self.settings
         if not settings.enable:
             return Reason.DISABLED
@@ -75,14 +79,14 @@ class Session:
             return Reason.DISABLED
         if is_excluded(snapshot.uri, settings.excludes, self.roots):
             return Reason.EXCLUDED
-        if not invoked and snapshot.last_edit in _WITHOUT_BEING_ASKED:
-            return _WITHOUT_BEING_ASKED[snapshot.last_edit]
+        if unasked_in == snapshot.cursor[0]:  # the last edit was elsewhere otherwise
+            return _WITHOUT_BEING_ASKED.get(snapshot.last_edit)
         return None
 
     def speculate_soon(self, snapshot: Snapshot, arrived: float) -> None:
         """Begin to compute for where the change that led to `snapshot` left the cursor, unless another one follows."""
         self.hold_speculation()
-        if self.engine.status.state is State.READY and self.refusal(snapshot, invoked=False) is None:
+        if self.engine.status.state is State.READY and self.refusal(snapshot, snapshot.cursor[0]) is None:
             due = arrived + self.settings.budget_ms / 1000
             self._timer = asyncio.get_running_loop().call_later(BURST_SECONDS, self._speculate, snapshot, due)
 
@@ -99,7 +103,7 @@ class Session:
 
     def neighbours(self) -> list[Snapshot]:
         """The open documents whose text may be shown in another one, the most recently changed first."""
-        return [other for other in self.documents.snapshots() if self.refusal(other, invoked=True) is None]
+        return [other for other in self.documents.snapshots() if self.refusal(other) is None]
 
     def project_near(self, snapshot: Snapshot) -> Surroundings:
         """Text of files around a document that need not be open. What is old is read again, for later."""
@@ -125,14 +129,14 @@ class Session:
 
     def read_ahead(self, snapshot: Snapshot) -> None:
         """Pay for a document's first parse when it is opened, not at the first keystroke; then have the engine read."""
-        if self.refusal(snapshot, invoked=True) is None:
+        if self.refusal(snapshot) is None:
             snapshot.syntax.at(snapshot.lines, _likely_place(snapshot))
             self.project_near(snapshot)
             self.warm(snapshot)
 
     def warm(self, snapshot: Snapshot) -> None:
         """Have the engine read the text where the user is likely to type, before anybody asks."""
-        if self.engine.running and self.refusal(snapshot, invoked=True) is None:
+        if self.engine.running and self.refusal(snapshot) is None:
             from lsp_server.request import build_context
 
             self.engine.warm(snapshot.uri, build_context(snapshot, _likely_place(snapshot), self.window))

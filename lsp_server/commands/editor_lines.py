@@ -28,7 +28,7 @@ status, and more keys.
 VS Code, by the extension in the repository (building it needs Node 20 or newer):
 
     scripts/build vsix
-    code --install-extension dist/infill-*.vsix
+    code --install-extension dist/infill.vsix
 
 and in settings.json:
 

@@ -34,6 +34,7 @@ async def candidates(session: Session, params: CandidatesParams) -> dict[str, ob
     reply = await put(
         session,
         params.text_document.uri,
+        params.position.line,
         partial(_question, session, params, wanted),
         invoked=True,
         unsure=True,

@@ -48,6 +48,7 @@ async def completion(session: Session, params: types.CompletionParams) -> types.
     reply = await put(
         session,
         params.text_document.uri,
+        params.position.line,
         partial(_question, session, params),
         invoked=invoked,
         unsure=False,

@@ -13,7 +13,7 @@ TOO_LATE = (
     "infill-ls: completionFallback cannot be switched on while the server runs. Set it in the editor's initialization "
     "options and start the server anew."
 )
-PULL_SECONDS = 1.0  # a client that takes longer to tell its settings is not waited for
+PULL_SECONDS = 1.0  # a client that takes longer to tell its settings does not hold up the engine
 
 
 def did_change_configuration(session: Session, params: types.DidChangeConfigurationParams) -> None:
@@ -26,14 +26,16 @@ def did_change_configuration(session: Session, params: types.DidChangeConfigurat
 
 
 async def pull_settings(session: Session) -> None:
-    """Ask the client for its settings and apply them."""
+    """Ask the client for its settings and apply them; until it tells, those that are known."""
     item = types.ConfigurationItem(section=SECTION)
     reply = session.protocol.send_request_async(types.WORKSPACE_CONFIGURATION, types.ConfigurationParams(items=[item]))
     # Not wait_for: a request to the client must not be cancelled, its late answer would find no one.
     done, _ = await asyncio.wait((reply,), timeout=PULL_SECONDS)
-    told = reply.result() if done and reply.exception() is None else None
-    first = told[0] if isinstance(told, list | tuple) and told else None
-    await apply_options(session, section_of(first) if isinstance(first, Mapping) else {})
+    if not done:
+        await apply_options(session, session.told_options)
+        await asyncio.wait((reply,))
+    refused = reply.cancelled() or reply.exception() is not None
+    await apply_options(session, session.told_options if refused else _first(reply.result()))
 
 
 async def apply_options(session: Session, told: object) -> None:
@@ -41,6 +43,7 @@ async def apply_options(session: Session, told: object) -> None:
 
     What it told before and does not tell now has been taken out by the user.
     """
+    session.told_options = told
     first = session.first_options
     options = {**first, **told} if isinstance(first, Mapping) and isinstance(told, Mapping) else told or first
     settings, warnings = read_settings(options)
@@ -66,6 +69,12 @@ def section_of(settings: Mapping[str, object]) -> Mapping[str, object]:
     """The settings that stand under our name, or all where nothing does."""
     ours = settings.get(SECTION)
     return ours if isinstance(ours, Mapping) else settings
+
+
+def _first(told: object) -> Mapping[str, object]:
+    """Our settings in a client's answer, which has one item for each section that it was asked for."""
+    item = told[0] if isinstance(told, list | tuple) and told else None
+    return section_of(item) if isinstance(item, Mapping) else {}
 
 
 def _told(settings: object) -> Mapping[str, object] | None:

@@ -15,8 +15,8 @@ async def inline_completion(
 ) -> types.InlineCompletionList | None:
     """Answer by the deadline, whatever happens; null for a request that was cancelled or overtaken."""
     invoked = params.context.trigger_kind is types.InlineCompletionTriggerKind.Invoked
-    uri = params.text_document.uri
-    reply = await put(session, uri, partial(_question, session, params), invoked=invoked, unsure=invoked)
+    uri, row = params.text_document.uri, params.position.line
+    reply = await put(session, uri, row, partial(_question, session, params), invoked=invoked, unsure=invoked)
     if reply.answer.reason in OVERTAKEN:
         return None
     if reply.snapshot is None or reply.question is None or not reply.answer.candidates:

@@ -50,7 +50,7 @@ async def shutdown(session: Session, *_params: object) -> None:
 
 
 async def _begin(session: Session) -> None:
-    await apply_options(session, session.first_options)
+    await apply_options(session, session.told_options)
     session.initialized = True
     if session.can_register_settings:
         registration = types.Registration(
@@ -62,7 +62,7 @@ async def _begin(session: Session) -> None:
     if session.can_pull_settings:
         await pull_settings(session)
     else:
-        await apply_options(session, {})
+        await apply_options(session, session.told_options)
 
 
 async def _register(session: Session, registration: types.Registration) -> None:

@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from lsp_server.commands.editor_lines import editor_lines
 from lsp_server.settings import _READERS, KEYS, _default
 
 REPOSITORY = Path(__file__).parents[2]
@@ -31,6 +32,13 @@ def in_the_readme() -> dict[str, str]:
     """The table's last column."""
     (table,) = re.findall(r"^\| setting \| meaning \| default \|\n\|[-|]*\n(.*?)\n\n", README, re.DOTALL | re.MULTILINE)
     return dict(re.findall(r"^\| `(\w+)` \|.*\| `(.*)` \|$", table, re.MULTILINE))
+
+
+def test_the_extension_is_installed_from_where_it_is_built() -> None:
+    built = re.search(r'--out "\$out/([\w.-]+)"', (REPOSITORY / "scripts/build").read_text(encoding="utf-8"))
+    assert built
+    for text in (README, editor_lines()):
+        assert re.findall(r"--install-extension dist/(\S+)", text) == [built[1]]
 
 
 def test_the_help() -> None:

@@ -13,6 +13,8 @@ from editor import REPOSITORY, SERVER, WAIT, Editor, editor
 from lsprotocol import types
 from pytest_lsp import make_test_lsp_client
 
+from lsp_server.features.configuration import PULL_SECONDS
+
 INVOKED = types.InlineCompletionTriggerKind.Invoked
 ABSENT = {"device": "cuda" if sys.platform == "darwin" else "mps"}
 SCRIPT = {
@@ -93,6 +95,17 @@ async def test_after_a_deletion_only_an_explicit_request_is_answered(neovim: Edi
     assert await neovim.ask(uri, kind=INVOKED) == ["alpha(1)", "beta(2)"]
     neovim.type(uri, "a")
     assert await neovim.ask(uri) == ["lpha(1)"]
+
+
+async def test_after_a_deletion_elsewhere_lines_are_answered(neovim: Editor) -> None:
+    uri = neovim.open("ab│\n", "file:///project/elsewhere.py")
+    neovim.type(uri, "x = \n")
+    neovim.type(uri, "", delete_left=1)
+    assert await neovim.ask(uri) == []
+    neovim.open("x = \nab│\n", uri)
+    neovim.type(uri, "", delete_left=1)
+    neovim.texts[uri] = "x = │\na\n"  # the cursor moves
+    assert await neovim.ask(uri) == ["alpha(1)", "beta(2)"]
 
 
 async def test_after_an_undo_only_an_explicit_request_is_answered(neovim: Editor) -> None:
@@ -278,7 +291,7 @@ async def test_typing_while_the_model_loads() -> None:
     ("chosen", "told"), [({"model": "no/such/model"}, "/project/no/such/model"), (ABSENT, "is not available here")]
 )
 async def test_an_engine_that_cannot_be_had_and_then_another(chosen: dict[str, str], told: str) -> None:
-    async with editor(BARE, options={**chosen, "showThreshold": 0}, root="file:///project") as lost:
+    async with editor(BARE, options={**chosen, "showThreshold": 0, "budgetMs": 5000}, root="file:///project") as lost:
         await lost.ready()
         assert [status.state for status in lost.statuses].count("failed") == 1
         got = {"model": lost.statuses[-1].model, "device": lost.statuses[-1].device}
@@ -288,7 +301,7 @@ async def test_an_engine_that_cannot_be_had_and_then_another(chosen: dict[str, s
         assert told in message
         assert message.endswith(". Meanwhile the default model is used.")
         assert await lost.ask(lost.open("import os\n\nfor number in range(│", "file:///project/meanwhile.py"))
-        lost.configure({"budgetMs": 5000})
+        lost.configure({"budgetMs": 4000})
         lost.configure({**chosen, "model": "scripted", "device": "cpu"})
         await lost.until(lambda: lost.statuses[-1].model == "scripted")
         await lost.ready()
@@ -314,6 +327,25 @@ async def test_settings_are_pulled_and_off_means_off() -> None:
             while (await off.status()).candidates != 2:
                 await asyncio.sleep(0.02)
         assert await off.ask(uri) == ["alpha(1)", "beta(2)"]
+
+
+async def test_settings_stay_while_a_client_is_slow_to_tell_them() -> None:
+    async with editor(VSCODE, SCRIPT, configuration={"enable": False}) as slow:
+        await slow.until(lambda: any(status.state == "off" for status in slow.statuses))
+        told = asyncio.Event()
+        slow.client.protocol.fm.features.pop(types.WORKSPACE_CONFIGURATION)
+
+        @slow.client.feature(types.WORKSPACE_CONFIGURATION)
+        async def tell(_params: types.ConfigurationParams) -> list[object]:
+            await told.wait()
+            return [{"budgetMs": 4711}]
+
+        slow.configure(None)
+        await asyncio.sleep(1.5 * PULL_SECONDS)
+        assert not (await slow.status()).enabled
+        told.set()
+        await slow.ready()
+        assert (await slow.status()).budgetMs == 4711
 
 
 async def test_the_worker_does_not_outlive_a_server_that_is_killed() -> None:

@@ -93,12 +93,12 @@ export async function showDoctor(reports: Reports, folder: string): Promise<void
 
 /** Run one of the server's commands. */
 function run(server: ServerCommand, folder: string, args: string[]): Promise<{ text: string; fault: string }> {
-    const workspace = vscode.workspace.workspaceFolders?.[0]?.uri.fsPath;
-    // The program may run in the workspace, where a model's path is relative to; a module must not: Python imports from
-    // the current folder first.
-    const options = { cwd: server.args.length || !workspace ? folder : workspace, timeout: RUN_MS };
+    // The workspace is what a model's path is relative to, and whose adapted model is looked for. Python would import a
+    // module from there first (-P: not).
+    const options = { cwd: vscode.workspace.workspaceFolders?.[0]?.uri.fsPath ?? folder, timeout: RUN_MS };
+    const isolated = server.args.length ? ['-P', ...server.args] : [];
     return new Promise((resolve) => {
-        execFile(server.command, [...server.args, ...args], options, (_error, stdout, stderr) =>
+        execFile(server.command, [...isolated, ...args], options, (_error, stdout, stderr) =>
             resolve({ text: stdout.trim(), fault: stderr.trim() }),
         );
     });
