@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch.nn.functional import silu
 
 from infill_engine.models.duostream.int8 import Int8Linear
 from infill_engine.models.duostream.layers import EncoderLayer, Joined, KeysValues, Tables
@@ -75,9 +76,8 @@ class _Layer:
         scores = torch.baddbmm(unseen, torch.from_numpy(rotated[:heads]), keys.transpose(1, 2))
         attended: Floats = torch.bmm(torch.softmax(scores, -1), values).numpy()
         x = x + self._output(attended.swapaxes(0, 1).reshape(tokens, -1))
-        wide = self._widen(_normed(x, self._inner_norm))
-        half = wide.shape[-1] // 2
-        return x + self._narrow(_silu(wide[:, :half]) * wide[:, half:])
+        gate, up = torch.from_numpy(self._widen(_normed(x, self._inner_norm))).chunk(2, -1)
+        return x + self._narrow(silu(gate).mul_(up).numpy())
 
 
 def _layers(network: Duostream) -> list[EncoderLayer]:
@@ -110,12 +110,3 @@ def _rotated(x: Floats, frame: tuple[Floats, Floats]) -> Floats:
     turned *= frame[1]
     turned += x * frame[0]
     return turned
-
-
-def _silu(x: Floats) -> Floats:
-    """x · sigmoid(x), which is x/2 · (1 + tanh(x/2)): no exponential overflows."""
-    half = x * np.float32(0.5)
-    activated: Floats = np.tanh(half)
-    activated += 1
-    activated *= half
-    return activated
