@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-MOST_SLOWDOWN = 4.0  # a single step slower than this many times its best was interrupted, and says no more than this
+MOST_SLOWDOWN = 4.0  # times what was expected: a single step that is slower was interrupted, and says no more than this
 LEAST_SLOWDOWN = 0.25
 RELENTING = 0.98  # a cost that is a quarter too high is believed in for a dozen keystrokes more
 SPARE = 1.5  # times what finishing an answer took; the rest is for the way back to the editor
@@ -17,6 +17,10 @@ now: Clock = time.perf_counter
 
 def _never() -> bool:
     return False
+
+
+def _at_once() -> None:
+    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +75,8 @@ class CostModel:
         """Learn what a step took."""
         expected = self._at_best(slots) if self._least else took_ms
         ratio = took_ms / max(expected, 0.01)
-        self._slowdown += self.smoothing * (min(max(ratio, LEAST_SLOWDOWN), MOST_SLOWDOWN) - self._slowdown)
+        most = MOST_SLOWDOWN * max(1.0, self._slowdown)
+        self._slowdown += self.smoothing * (min(max(ratio, LEAST_SLOWDOWN), most) - self._slowdown)
         size = _rounded(slots)
         self._least[size] = min(took_ms, self._least.get(size, took_ms))
 
@@ -93,13 +98,17 @@ class CostModel:
 class Reading:
     """Whether there is time to read further, for somebody who reads in parts and asks before each.
 
-    What the parts took goes to `costs`, of which the size is the number of tokens.
+    What the parts took goes to `costs`, of which the size is the number of tokens. `finish` waits until a part that was
+    begun is done.
     """
 
-    def __init__(self, deadline: Deadline, costs: CostModel, reserve_ms: float) -> None:
+    def __init__(
+        self, deadline: Deadline, costs: CostModel, reserve_ms: float, finish: Callable[[], None] = _at_once
+    ) -> None:
         self._deadline = deadline
         self._costs = costs
         self._reserve_ms = reserve_ms
+        self._finish = finish
         self._tokens = 0
         self._since = 0.0
 
@@ -113,6 +122,7 @@ class Reading:
     def pause(self) -> None:
         """The part last asked for, if any, has been read."""
         if self._tokens:
+            self._finish()
             self._costs.observe(self._tokens, (self._deadline.clock() - self._since) * 1000)
             self._tokens = 0
 

@@ -13,7 +13,6 @@ _PROSE = frozenset({"markdown", "plaintext", "html", "xml", "vue", "latex"})
 _LONG_QUOTES = frozenset({"python", "java", "kotlin", "swift", "toml"})
 # Here an apostrophe may be a lifetime or stand in running text.
 _LONE_APOSTROPHES = frozenset({"rust", "javascriptreact", "typescriptreact"})
-_MANY_LINES = frozenset({'"""', "'''", "`", "/*"})
 # A Python line that begins so cannot stand inside brackets: whatever was open before it is broken, not nested.
 _PYTHON_START = (
     r"|^[ \t]*(?:def|class|return|import|while|with|try|raise|del|pass|break|continue|assert|global|nonlocal)\b"

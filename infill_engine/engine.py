@@ -4,7 +4,6 @@ hole and drafts ──▶ encode both sides ──▶ plan the canvas ──▶ 
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -23,6 +22,7 @@ from infill_engine.models.base import (
     unhurried,
 )
 from infill_engine.models.compiled import compile_steps
+from infill_engine.models.devices import finish
 from infill_engine.models.load import folder_of, load_family
 from infill_engine.models.memory import give_back, is_out_of_memory
 from infill_engine.rank import Calibration
@@ -138,13 +138,14 @@ class Engine:
 
         And what its prompt would show, where the family has one, and counts the text that candidates are judged by.
         """
-        with suppress(ContextUnread), self._stepping_down():
-            context, partial_word = self._encode(request, deadline)
-            if isinstance(self.family, ReadsOn):
-                reading = Reading(deadline, self._costs.reading, self._reserve.predict_ms())
-                self.family.prompt(context, reading.go_on)
-                reading.pause()
-                self.family.count(_around(request, partial_word), unhurried)
+        try:
+            self._read_ahead(request, deadline)
+            return
+        except ContextUnread:
+            return
+        except Exception as error:
+            self._require_out_of_memory(error)
+        self._step_down()
 
     def surround(self, surroundings: Surroundings) -> Iterator[None]:
         """Counts the text around a document, of use to requests that name it; yields after every 2 ms or so."""
@@ -165,20 +166,24 @@ class Engine:
         found, thrift = None, -1
         while found is None and thrift != self._thrift and not deadline.cancelled():
             thrift = self._thrift
-            with self._stepping_down():
+            try:
                 found = self._guess_once(watch, request, hole, drafts, deadline)
+                break
+            except Exception as error:
+                self._require_out_of_memory(error)
+            self._step_down()
         return found or Guessed([unread_guess(draft) for draft in drafts] or None)
 
-    @contextmanager
-    def _stepping_down(self) -> Iterator[None]:
-        """Where memory may run out: then the next try is content with less, in the end with the default model."""
-        try:
-            yield
-            return
-        except Exception as error:
-            if not is_out_of_memory(error) or self.name == DEFAULT:
-                raise
-        # Only here, with the error gone, is nothing of what was computed held on to.
+    def _require_out_of_memory(self, error: Exception) -> None:
+        """Raises any error but that of memory, after which less of it may do."""
+        if not is_out_of_memory(error) or self.name == DEFAULT:
+            raise error
+
+    def _step_down(self) -> None:
+        """The next try is content with less, in the end with the default model.
+
+        To be called once the error is gone: as long as it is handled, its frames hold on to what was computed.
+        """
         give_back(self.device)
         if self._thrift + 1 < len(THRIFT):
             self._thrift += 1
@@ -194,7 +199,8 @@ class Engine:
             f"{self.name} runs out of memory on {self.device} even for a single short candidate: the default model is "
             "used instead. Choose a smaller model, or the precision int8 or int4"
         )
-        self.family = load_family(DEFAULT, "cpu")
+        self.family, before = load_family(DEFAULT, "cpu"), self.device
+        give_back(before)
         self.name, self.device, self._thrift = DEFAULT, self.family.device, 0
         self._costs = _Costs()
         self._surroundings = CountedSurroundings(self.family.vocabulary.encode)
@@ -211,7 +217,26 @@ class Engine:
         encode_ms = since(began)
         began = now()
         guesses = self._denoise(read, deadline, watch)
-        return Guessed(guesses, encode_ms, since(began))
+        # Worth another try where no canvas had time for a step, or what the request names was not counted yet.
+        looked = not guesses or any(guess.steps for guess in guesses)
+        counted = not (self.window.surroundings and request.surroundings) or self._near(request) is not None
+        return Guessed(guesses, encode_ms, since(began), final=looked and counted)
+
+    def _read_ahead(self, request: InfillRequest, deadline: Deadline) -> None:
+        context, partial_word = self._encode(request, deadline)
+        if isinstance(self.family, ReadsOn):
+            reading = self._reading(deadline, self._costs.reading, self._reserve.predict_ms())
+            self.family.prompt(context, reading.go_on)
+            reading.pause()
+            self.family.count(_around(request, partial_word), unhurried)
+
+    def _near(self, request: InfillRequest) -> Any:
+        """The counts of the text that a request names; None if there are none, or not yet."""
+        return self._surroundings.get(request.surroundings)
+
+    def _reading(self, deadline: Deadline, costs: CostModel, reserve_ms: float) -> Reading:
+        """A GPU is waited for: it is handed its work and has not done it."""
+        return Reading(deadline, costs, reserve_ms, partial(finish, self.device))
 
     def _encode(self, request: InfillRequest, deadline: Deadline) -> tuple[Context, str]:
         """Both sides encoded, the prefix only up to the word the cursor stands in, and the beginning of that word.
@@ -219,7 +244,7 @@ class Engine:
         Raises ContextUnread if there is no time for all of it.
         """
         prefix, partial_word = self.family.vocabulary.split_partial_word(request.prefix)
-        reading = Reading(deadline, self._costs.reading, self._reserve.predict_ms())
+        reading = self._reading(deadline, self._costs.reading, self._reserve.predict_ms())
         context = self.family.encode(prefix, request.suffix, reading.go_on)
         reading.pause()
         return context, partial_word
@@ -291,13 +316,13 @@ class Engine:
         if not deadline.allows(afterwards + writing_ms):
             self._costs.writing.relent()
             return None, []
-        reading = Reading(deadline, self._costs.reading, afterwards + writing_ms)
+        reading = self._reading(deadline, self._costs.reading, afterwards + writing_ms)
         try:
             prompt = self.family.prompt(read.context, reading.go_on)
         except ContextUnread:
             return None, []
         reading.pause()
-        writing = Reading(deadline, self._costs.writing, afterwards)
+        writing = self._reading(deadline, self._costs.writing, afterwards)
         right = first_line(read.request.suffix)
         written = self.family.read_on(prompt, read.partial_word, right, OWN_DRAFTS, writing.go_on)
         writing.pause()
@@ -312,9 +337,9 @@ class Engine:
         assert isinstance(self.family, ReadsOn)
         texts = list(dict.fromkeys(guess.text for guess in guesses if not guess.partial))
         request, reserve_ms = read.request, self._reserve.predict_ms()
-        right, project = first_line(request.suffix), self._surroundings.get(request.surroundings)
-        counting = Reading(deadline, self._costs.counting, reserve_ms)
-        reading = Reading(deadline, self._costs.reading, reserve_ms)
+        right, project = first_line(request.suffix), self._near(request)
+        counting = self._reading(deadline, self._costs.counting, reserve_ms)
+        reading = self._reading(deadline, self._costs.reading, reserve_ms)
         try:
             near = self.family.count(_around(request, read.partial_word), counting.go_on)
             counting.pause()

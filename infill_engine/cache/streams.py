@@ -31,12 +31,12 @@ class StreamCache(Generic[State]):
 
     def put(self, ids: Ints, state: State) -> None:
         """Remembers a stream; one that it merely continues or shortens is replaced."""
-        self._entries = [
+        others = [
             (cached, kept)
             for cached, kept in self._entries
             if shared_length(cached, ids) < 0.7 * min(len(cached), len(ids))
-        ][-(self._size - 1) :]
-        self._entries.append((ids, state))
+        ]
+        self._entries = [*others, (ids, state)][-self._size :]
 
 
 def cut_in_blocks(ids: Sequence[int], most: int) -> Ints:

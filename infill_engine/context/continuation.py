@@ -49,8 +49,13 @@ def next_line(text: str, start: int) -> str:
 
 
 def continuation(source: str, at: int, around: Surroundings, hole: Hole) -> tuple[str, bool]:
-    """What follows `source[at]` as far as it fits into the hole, and whether the text then goes on as around that."""
-    end = lines.LINE_END.search(source, at)
+    """What follows `source[at]` as far as it fits into the hole, and whether the text then goes on as around that.
+
+    Nothing of a line that has more than LINE_CHARS to come: nobody wrote it by hand.
+    """
+    end = lines.LINE_END.search(source, at, at + LINE_CHARS + 1)
+    if end is None and at + LINE_CHARS < len(source) and (around.right or hole.max_lines == 1):
+        return "", False
     line_end = len(source) if end is None else end.start()
     rest = source[at:line_end].rstrip()
     if around.right and (hole.kind is not HoleKind.LINE or hole.closers):

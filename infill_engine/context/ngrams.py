@@ -17,6 +17,9 @@ DOUBT = 5.0  # in the counts of a file: how many different ways on count as one 
 SEPARATOR = -1  # between two texts
 BASE = 1 << 32  # of a number that stands for two tokens
 FLOOR = 1e-12  # of a probability
+# Of a pair that stands everywhere, as in tables of numbers, a fair sample is looked at, and of that one is counted: it
+# would take seconds otherwise.
+LOOKED_AT, COUNTED = 10_000, 1_000
 
 
 class Ngrams:
@@ -53,7 +56,7 @@ class Ngrams:
             return
         pair = context[-2] * BASE + context[-1]
         first, last = np.searchsorted(self._sorted, (pair, pair + 1))
-        places = self._seconds[first:last]
+        places = _sample(self._seconds[first:last], LOOKED_AT)
         for length in range(LEAST, min(LONGEST, len(context)) + 1):
             if length > LEAST:
                 places = places[places >= length - 1]
@@ -62,4 +65,9 @@ class Ngrams:
             following = following[following != SEPARATOR]
             if not len(following):
                 return
-            yield following
+            yield _sample(following, COUNTED)
+
+
+def _sample(values: NDArray[np.int32], most: int) -> NDArray[np.int32]:
+    """At most so many of the values, evenly spread."""
+    return values[:: max(1, -(-len(values) // most))]

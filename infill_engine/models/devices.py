@@ -16,6 +16,18 @@ def torch_device(device: str) -> str:
     return "cpu" if device == MLX else device
 
 
+def finish(device: str) -> None:
+    """Waits until a device has done what it was told; a CPU, and MLX as it is used here, have done it already."""
+    if device in ("cpu", MLX):
+        return
+    import torch  # what only asks which device there is does without
+
+    if device.startswith("cuda"):
+        torch.cuda.synchronize(device)
+    elif device == "mps":
+        torch.mps.synchronize()
+
+
 def on_apple_silicon() -> bool:
     return sys.platform == "darwin" and platform.machine() == "arm64"
 

@@ -70,7 +70,7 @@ MOST_SLOTS = 64
 STEP_TOKENS, STEP_COLUMNS = (128, 256, 512), (512, 2048)
 SLOT_BLOCK = 16  # slots are rounded up to this: few shapes, few kernels
 TEMPERATURES = (0.8, 0.4)  # of the first and the last step, where generation_config.json says nothing else
-CERTAIN = -1e9  # logit of every other token where one is given; finite also in half precision after clamping
+CERTAIN = -3e4  # logit of every other token where one is given; finite also in half precision
 
 
 @dataclass(slots=True)

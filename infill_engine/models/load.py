@@ -150,10 +150,13 @@ def choose_device(wanted: str) -> str:
     }
     if wanted == AUTO:
         return next(device for device in ("cuda", "mps", "cpu") if available[device])
-    if not available.get(wanted.partition(":")[0], False):
+    kind, _, number = wanted.partition(":")
+    devices = torch.cuda.device_count() if kind == "cuda" else 1
+    is_one = not number or (number.isdecimal() and int(number) < devices)
+    if not (is_one and available.get(kind, False)):
         there = ", ".join(device for device, is_there in available.items() if is_there)
         raise InputError(f"device `{wanted}` is not available here; use `auto` or one of: {there}")
-    return wanted
+    return wanted if kind == "cuda" else kind
 
 
 def fastest_dtype(device: str, rows: int = 96) -> torch.dtype:

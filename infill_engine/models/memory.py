@@ -4,14 +4,15 @@ import gc
 
 import torch
 
-_CPU_SAYS = ("can't allocate memory", "not enough memory", "out of memory")  # in a plain RuntimeError
+# In a plain RuntimeError, the last of them of CUDA's libraries.
+_SAID = ("can't allocate memory", "not enough memory", "out of memory", "alloc_failed")
 
 
 def is_out_of_memory(error: Exception) -> bool:
     """Whether an error says that tensors could not be allocated."""
     if isinstance(error, torch.OutOfMemoryError | MemoryError):
         return True
-    return isinstance(error, RuntimeError) and any(words in str(error).lower() for words in _CPU_SAYS)
+    return isinstance(error, RuntimeError) and any(words in str(error).lower() for words in _SAID)
 
 
 def give_back(device: str) -> None:

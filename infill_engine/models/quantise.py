@@ -81,6 +81,8 @@ class PackedLinear(nn.Module):
             product = F.linear(x, Packed(codes, scale, self.get_buffer("least")).unpack())
         elif x.device.type == "cpu" and len(x) <= KERNEL_ROWS.get(x.dtype, 0):
             product = torch.ops.aten._weight_int8pack_mm(x.bfloat16(), codes, scale.flatten().bfloat16()).to(x.dtype)
+        elif x.dtype == torch.float16:  # which may not hold a sum of products with whole codes
+            product = F.linear(x, Packed(codes, scale).unpack())
         else:
             product = F.linear(x, codes.to(x.dtype)) * scale.flatten()
         return product
@@ -88,6 +90,11 @@ class PackedLinear(nn.Module):
 
 def pack(weights: Tensor, stored: str) -> Packed:
     """Weights [..., N, K] in the precision that is computed in, packed as `stored` says."""
+    if weights.ndim > 2:  # one matrix at a time: what this takes beside them is several times their size
+        parts = [pack(matrix, stored) for matrix in weights]
+        codes, scale = (torch.stack([getattr(part, name) for part in parts]) for name in ("codes", "scale"))
+        least = [part.least for part in parts if part.least is not None]
+        return Packed(codes, scale, torch.stack(least) if least else None)
     exact = weights.float()
     if stored == INT8:
         scale = exact.abs().amax(-1, keepdim=True).clamp(min=1e-12) / 127

@@ -59,6 +59,11 @@ class TokenizerVocabulary:
         self._added = self._read_added()
         _make_exact(self._tokenizer, self._pieces, [self._added[token] for token in self._steering])
         self.end = end
+        if 0 < width < self._size:
+            raise ModelDamagedError(
+                f"{path} has {self._size} tokens and the network beside it knows only {width}: they do not belong "
+                "together; fetch the model again"
+            )
         self._width = max(width, self._size)
 
     def __len__(self) -> int:

@@ -117,5 +117,5 @@ def _is_this_machine(host: str) -> bool:
 
 
 def _wrong(name: str, why: str) -> InputError:
-    shown = re.sub(r"//[^/#]*@", "//…@", name)  # there may be a password in it
+    shown = re.sub(r"\?(?!fim=)[^#]*", "?…", re.sub(r"//[^/#]*@", "//…@", name))  # there may be a password, or a key
     return InputError(f"`{shown}` names no server: {why}. For instance openai:http://localhost:8000/v1#MODEL")

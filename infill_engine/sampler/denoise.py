@@ -214,7 +214,7 @@ def _decide(
     Returns the flat positions where a row took a branch.
     """
     # In the last step nothing may wait any longer; a word that then does not fit its beginning is dropped later.
-    ready = [steps_left == 1 or not rules.waits(int(position)) for position in wanted]
+    ready = [steps_left == 1 or not rules.waits(canvas, int(position)) for position in wanted]
     candidates = np.flatnonzero((canvas.state[wanted] == State.OPEN) & np.array(ready))
     _check_filled(canvas, wanted, readout, settings, reopen=steps_left > 1)
     tokens, logprobs = readout.best.copy(), readout.best_logprob.copy()

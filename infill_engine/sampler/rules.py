@@ -40,9 +40,9 @@ class Rules:
         """Which of `ids` end the row they stand in, where rows are decided in order."""
         return np.isin(ids, [self.eos_id, *self.last])
 
-    def waits(self, position: int) -> bool:
+    def waits(self, canvas: Canvas, position: int) -> bool:
         """Whether the slot must wait for the one before it, whose token decides what this one must begin with."""
-        return position - 1 in self.starts
+        return canvas.index[position] > 0 and position - 1 in self.starts
 
     def apply(self, family: ModelFamily, logits: Tensor, canvas: Canvas, wanted: list[int]) -> Tensor:
         """Masks logits [W, V] of the flat positions `wanted`."""

@@ -89,6 +89,7 @@ class Dispatch:
     send: Callable[[Message], None]
     clock: Clock = now
     _state: State = State.LOADING
+    _told: Status | None = None  # the last that was said of the engine
     _waiting: dict[str, _Work] = field(default_factory=dict)  # by document, in the order of arrival
     _warming: dict[str, _Work] = field(default_factory=dict)
     _counting: dict[str, _Work] = field(default_factory=dict)  # by the name of the text
@@ -129,6 +130,7 @@ class Dispatch:
         while (work := self._next()) is not None:
             if engine is not None:
                 self._work(engine, work)
+                self._tell_ready(engine)
             done += 1
             if done % RELEASE_EVERY == 0 and not self._waiting:
                 release_freed()
@@ -145,8 +147,15 @@ class Dispatch:
         release_freed()  # of files that were read, and of a warm-up's sizes
         with self._changed:
             self._state = State.READY
-        self.send(_ready(engine))
+        self._tell_ready(engine)
         return engine
+
+    def _tell_ready(self, engine: EngineLike) -> None:
+        """Says which model is ready, unless that is known: where memory runs out the engine takes another."""
+        ready = Status(State.READY, engine.pace, 1.0, engine.name, engine.device, engine.window)
+        if ready != self._told:
+            self._told = ready
+            self.send(ready)
 
     def _next(self) -> _Work | None:
         with self._changed:
@@ -168,7 +177,6 @@ class Dispatch:
             self._count(engine, work, message)
             return
         deadline = Deadline(message.expires_at, self.clock, lambda: work.withdrawn)
-        before = _ready(engine)
         outcome: Message
         try:
             if deadline.remaining_ms() <= 0:
@@ -184,8 +192,6 @@ class Dispatch:
                 self._warm_later(message)
             work.withdrawn = True
         self.send(outcome)
-        if (ready := _ready(engine)) != before:  # it has taken another model, where memory ran out
-            self.send(ready)
 
     def _watcher(self, work: _Work, message: Infill) -> "WatchSteps":
         return sketching(
@@ -265,10 +271,6 @@ class Dispatch:
 
     def _answer(self, request_id: int, reason: Reason) -> None:
         self.send(Answered(request_id, Answer(reason=reason)))
-
-
-def _ready(engine: EngineLike) -> Status:
-    return Status(State.READY, engine.pace, 1.0, engine.name, engine.device, engine.window)
 
 
 def _put(queue: dict[str, _Work], name: str, work: _Work, most: int) -> None:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-HIDDEN = -1e9  # in an additive mask; finite, so that what sees nothing still has a softmax
+# In an additive mask: finite, so that what sees nothing still has a softmax, and no less than half precision can say.
+HIDDEN = -3e4
 
 
 @dataclass(frozen=True, slots=True)

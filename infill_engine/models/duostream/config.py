@@ -32,7 +32,11 @@ class DuostreamConfig:
         if unknown or any(not isinstance(raw[name], str if name == "model_type" else int) for name in raw):
             wrong = ", ".join(sorted(unknown)) or "a field of the wrong type"
             raise ModelDamagedError(f"config.json does not describe a duostream model: {wrong}")
-        return cls(**raw)
+        config = cls(**raw)
+        sizes = [value for value in asdict(config).values() if isinstance(value, int)]
+        if min(sizes) < 1 or config.dim % (2 * config.heads):
+            raise ModelDamagedError("config.json does not describe a duostream model: its sizes make no network")
+        return config
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
