@@ -19,7 +19,8 @@ BASE = 1 << 32  # of a number that stands for two tokens
 FLOOR = 1e-12  # of a probability
 # Of a pair that stands everywhere, as in tables of numbers, a fair sample is looked at, and of that one is counted: it
 # would take seconds otherwise.
-LOOKED_AT, COUNTED = 10_000, 1_000
+LOOKED_AT, COUNTED = 5_000, 1_000
+SPREAD = np.arange(LOOKED_AT) * 2_654_435_761  # a prime: modulo any length, as good as drawn
 
 
 class Ngrams:
@@ -69,5 +70,5 @@ class Ngrams:
 
 
 def _sample(values: NDArray[np.int32], most: int) -> NDArray[np.int32]:
-    """At most so many of the values, evenly spread."""
-    return values[:: max(1, -(-len(values) // most))]
+    """At most so many of the values, spread evenly and not in step with what a table repeats."""
+    return values if len(values) <= most else values[SPREAD[:most] % len(values)]

@@ -1,6 +1,6 @@
 import pytest
 
-from infill_engine.deadline import CostModel, Deadline, Reserve
+from infill_engine.deadline import CostModel, Deadline, Reading, Reserve
 
 
 class Clock:
@@ -42,6 +42,7 @@ CASES = [
     ("below the smallest, not cheaper", ((32, 8.0),) * 20, 8, 8, 8.1),
     ("one interrupted step does not frighten", ((32, 8.0),) * 20 + ((32, 400.0),), 32, 8, 15),
     ("a machine that stays busy is believed", ((32, 8.0),) * 20 + ((32, 24.0),) * 20, 32, 22, 25),
+    ("however busy", ((32, 8.0),) * 20 + ((32, 90.0),) * 40, 32, 80, 91),
     ("and forgiven", ((32, 8.0),) * 20 + ((32, 24.0),) * 20 + ((32, 8.0),) * 20, 32, 8, 8.5),
 ]
 
@@ -80,3 +81,15 @@ def test_what_was_thought_too_dear_is_tried_again() -> None:
     for _ in range(1000):
         costs.relent()
     assert costs.predict_ms(4) > 1.0
+
+
+def test_a_part_has_taken_what_it_takes_until_it_is_done() -> None:
+    clock, costs = Clock(), CostModel()
+
+    def finish() -> None:
+        clock.now += 0.05
+
+    reading = Reading(Deadline.after_ms(1000, clock=clock), costs, 0.0, finish)
+    assert reading.go_on(32)
+    reading.pause()
+    assert costs.predict_ms(32) == pytest.approx(50)

@@ -106,6 +106,27 @@ def test_an_answer_that_time_cut_short_is_not_kept(model_folder: Path, monkeypat
     assert engine.answer(request, soon()).cached
 
 
+def test_an_answer_without_a_single_step_is_not_kept(model_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = _exact(model_folder)
+    request = InfillRequest("x = ", "\n", drafts=(Draft("alpha(1)", 12),))
+    with monkeypatch.context() as busy:
+        busy.setattr("infill_engine.engine.denoise", lambda *_: iter(()))
+        hurried = engine.answer(request, soon())
+    assert {candidate.steps for candidate in hurried.candidates} == {0}
+    whole = engine.answer(request, soon())
+    assert not whole.cached
+    assert max(candidate.steps for candidate in whole.candidates) > 0
+
+
+def test_an_answer_before_the_project_was_counted_is_not_kept(model_folder: Path) -> None:
+    engine = _exact(model_folder)
+    around = Surroundings.of("alpha = beta\n" * 9)
+    request = InfillRequest("alpha = ", "\n", surroundings=around.name)
+    assert [engine.answer(request, soon()).cached for _ in range(2)] == [False, False]
+    deque(engine.surround(around), maxlen=0)
+    assert [engine.answer(request, soon()).cached for _ in range(2)] == [False, True]
+
+
 @pytest.mark.parametrize("wanted", [1, 2])
 def test_a_canvas_is_laid_even_where_the_likeliest_length_is_too_long(
     model_folder: Path, monkeypatch: pytest.MonkeyPatch, wanted: int

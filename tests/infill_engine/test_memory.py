@@ -1,5 +1,6 @@
 """Memory that runs out while a model is loaded or used: the engine is content with less, and says so."""
 
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,10 @@ def asked(engine: Engine, before: str) -> Answer:
     return engine.answer(InfillRequest(before, "\n", drafts=()), Deadline.after_ms(60_000))
 
 
-@pytest.mark.parametrize("error", [ON_CPU, ON_CUDA])
+ON_CUBLAS = RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`")
+
+
+@pytest.mark.parametrize("error", [ON_CPU, ON_CUDA, ON_CUBLAS])
 def test_fewer_candidates_in_the_same_answer_and_said_once(error: Exception) -> None:
     engine = Engine(Cramped(2, 99, error), "large", Calibration())
     first, second = asked(engine, "x = "), asked(engine, "y = ")
@@ -50,6 +54,28 @@ def test_fewer_candidates_in_the_same_answer_and_said_once(error: Exception) -> 
     assert "int8 or int4" in first.trouble
     assert second.candidates
     assert not second.trouble
+
+
+@pytest.mark.parametrize("ahead", [False, True])
+def test_nothing_is_held_on_to_when_memory_is_given_back(ahead: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    held: list[weakref.ref[torch.Tensor]] = []
+
+    class Holding(Cramped):
+        def encode(self, *arguments: Any) -> Any:
+            computed = torch.zeros(1)
+            held.append(weakref.ref(computed))
+            if len(held) == 1:
+                raise RuntimeError("out of memory")
+            return super().encode(*arguments)
+
+    alive = []
+    monkeypatch.setattr("infill_engine.engine.give_back", lambda _device: alive.append(held[0]() is not None))
+    engine = Engine(Holding(9, 99, ON_CPU), "large", Calibration())
+    if ahead:
+        engine.warm(InfillRequest("x = ", "\n"), Deadline.after_ms(60_000))
+    else:
+        assert asked(engine, "x = ").candidates
+    assert alive == [False]
 
 
 def test_then_one_short_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

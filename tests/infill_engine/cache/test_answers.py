@@ -115,6 +115,14 @@ def test_a_stream_replaces_the_one_it_continues() -> None:
     assert cache.nearest(ids("other"))[0] == "other"
 
 
+def test_no_more_streams_are_kept_than_wanted() -> None:
+    for size in (1, 2):
+        cache = StreamCache[str](size)
+        for name in ("first", "second", "third"):
+            cache.put(ids(name), name)
+        assert [cache.nearest(ids(name))[0] for name in ("first", "second", "third")].count(None) == 3 - size
+
+
 @pytest.mark.parametrize(("one", "other", "length"), [("", "", 0), ("a", "", 0), ("ab", "abc", 2), ("abx", "aby", 2)])
 def test_shared_length(one: str, other: str, length: int) -> None:
     assert shared_length(ids(one), ids(other)) == length

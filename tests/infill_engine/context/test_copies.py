@@ -2,7 +2,7 @@
 
 import pytest
 
-from infill_engine.context.continuation import surroundings
+from infill_engine.context.continuation import LINE_CHARS, surroundings
 from infill_engine.context.copies import SEARCHED_CHARS, find_copies
 from infill_engine.types import Draft, Hole, HoleKind
 
@@ -106,3 +106,11 @@ def test_large_and_odd_sources() -> None:
     assert found("call.|\n", LINE, huge) == []  # beyond what is searched
     assert found("call.|\n", LINE, "call.near(1)\n" + huge)[0].text == "near(1)"
     assert found("call.|\n", LINE, "", "call.", "\r\r\n") == []
+
+
+@pytest.mark.parametrize(("right", "hole"), [("", LINE), (", last)", Hole(HoleKind.EXPRESSION, 1))])
+def test_a_line_that_goes_on_and_on_is_no_draft(right: str, hole: Hole) -> None:
+    for characters, expected in ((LINE_CHARS, 1), (LINE_CHARS + 1, 0), (60_000, 0)):
+        rest = "x" * (characters - len(right)) + right
+        drafts = found(f"call.{rest}\ncall.|{right}\n", hole)
+        assert [len(draft.text) for draft in drafts] == [characters - len(right)] * expected

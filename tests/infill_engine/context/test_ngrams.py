@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infill_engine.context.ngrams import DOUBT, LEAST, Ngrams
+from infill_engine.context.ngrams import COUNTED, DOUBT, LEAST, Ngrams
 
 EXPECTED = log(0.1)
 
@@ -76,3 +76,11 @@ def test_the_more_it_is_doubted_the_less_it_says() -> None:
         exp(Ngrams([tokens(1, 2, 3)], doubt).logprob([1, 2], {3}, EXPECTED)) for doubt in (DOUBT, 20.0)
     )
     assert 0.1 < doubted < believed
+
+
+def test_of_what_stands_everywhere_a_fair_sample_is_counted() -> None:
+    table = np.tile(tokens(5, 6, 5, 6, 5, 7), 100_000)
+    counts = Ngrams([table])
+    assert 0 < max(len(following) for following in counts._following([6, 5, 6, 5])) <= COUNTED
+    assert exp(counts.logprob([5, 6, 5], {6}, log(0.1))) == pytest.approx(0.5, abs=0.05)
+    assert exp(counts.logprob([7, 5, 6, 5], {6}, log(0.1))) == pytest.approx(1, abs=0.02)

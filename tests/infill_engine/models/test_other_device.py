@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,11 +13,12 @@ from pretended_device import pretended
 
 from infill_engine import Deadline, Engine, InfillRequest
 from infill_engine.canvas.canvas import lay_out
+from infill_engine.errors import InputError
 from infill_engine.models.base import ModelFamily
 from infill_engine.models.compiled import CompilesSteps
 from infill_engine.models.duostream.net import Duostream
 from infill_engine.models.folder import DEFAULT_FOLDER
-from infill_engine.models.load import load_family
+from infill_engine.models.load import choose_device, load_family
 from infill_engine.settings import EngineSettings, ModelSettings
 from infill_engine.train.__main__ import SIZES
 from infill_engine.train.data import BatchShape, HoleSettings, Part, draw_window, stacked
@@ -84,6 +86,22 @@ def test_predictions_are_those_of_the_cpu(
             found += predictions(family)
     for here, there in zip(expected * 2, found, strict=False):
         torch.testing.assert_close(there, here, atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", MINIATURES)
+def test_half_precision_is_enough_for_every_family(folders: dict[str, Path], name: str) -> None:
+    """What Apple's Metal computes in, and what no mask and no given token may overflow."""
+    half = EngineSettings(model=replace(EXACT, dtype="fp16"))
+    engine = Engine.load(str(folders[name]), device="cpu", settings=half)
+    answer = engine.answer(InfillRequest(*TEXT, candidates=2), Deadline.after_ms(ENOUGH_MS))
+    assert not answer.trouble
+    assert all(torch.isfinite(logits).all() for logits in predictions(engine.family))
+
+
+@pytest.mark.parametrize(("wanted", "expected"), [("cpu:0", "cpu"), ("cpu:x", None), ("cuda:99", None), ("tpu", None)])
+def test_devices_are_named_as_torch_names_them(wanted: str, expected: str | None) -> None:
+    with nullcontext() if expected else pytest.raises(InputError, match="not available here"):
+        assert choose_device(wanted) == expected
 
 
 @pytest.mark.parametrize("name", ADAPTERS)

@@ -42,6 +42,19 @@ def test_a_packed_layer_computes_what_its_weights_say(stored: str, dtype: torch.
         assert distance(layer(x), expected) < 0.01
 
 
+def test_large_activations_do_not_overflow_in_half_precision() -> None:
+    layer = PackedLinear(pack(torch.ones(16, 64, dtype=torch.float16), "int8"), None)
+    assert layer(torch.full((1, 64), 100.0, dtype=torch.float16)).tolist() == [[6400.0] * 16]
+
+
+@STORED
+def test_a_stack_is_packed_as_its_matrices_are(stored: str) -> None:
+    weights = torch.randn(3, 32, 64).to(torch.bfloat16)
+    packed = pack(weights, stored)
+    assert packed.codes.dtype == pack(weights[0], stored).codes.dtype
+    assert torch.equal(packed.unpack(), torch.stack([pack(matrix, stored).unpack() for matrix in weights]))
+
+
 def test_one_of_a_stack_is_unpacked_alone() -> None:
     weights = torch.randn(3, 32, 64)
     packed = pack(weights, "int4")

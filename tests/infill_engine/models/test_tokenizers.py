@@ -81,6 +81,15 @@ def test_tokens_that_only_the_config_names_are_known(tmp_path: Path) -> None:
     assert vocabulary.decode(vocabulary.encode("x = <|mask|>")) == "x = <|mask|>"
 
 
+def test_a_tokenizer_for_more_tokens_than_the_network_knows_is_refused(tmp_path: Path) -> None:
+    tokenizer = byte_level([])
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    size = tokenizer.get_vocab_size()
+    assert len(TokenizerVocabulary(tmp_path / "tokenizer.json", width=size)) == size
+    with pytest.raises(ModelDamagedError, match=f"{size} tokens and the network beside it knows only {size - 1}"):
+        TokenizerVocabulary(tmp_path / "tokenizer.json", width=size - 1)
+
+
 @pytest.mark.parametrize("name", ["tokenizer.model", "nothing"])
 def test_a_tokenizer_that_cannot_be_read_is_said(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(b"\0")

@@ -44,6 +44,8 @@ DAMAGE: list[tuple[str, Callable[[Path], object], type[Exception]]] = [
     ("config lists code", lambda folder: _edit(folder, auto_map={"AutoModel": "evil.Model"}), ModelDamagedError),
     ("other shape", lambda folder: _edit(folder, dim=64), ModelDamagedError),
     ("more layers than weights", lambda folder: _edit(folder, encoder_layers=3), ModelDamagedError),
+    ("no heads", lambda folder: _edit(folder, heads=0), ModelDamagedError),
+    ("less than nothing", lambda folder: _edit(folder, dim=-48), ModelDamagedError),
     ("no weights", lambda folder: (folder / "model.safetensors").unlink(), ModelDamagedError),
     ("truncated", lambda folder: _truncate(folder / "model.safetensors"), ModelDamagedError),
     ("a pickle", lambda folder: torch.save({}, folder / "model.safetensors"), ModelDamagedError),

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from infill_engine.canvas.canvas import State
+from infill_engine.canvas.canvas import State, lay_out
 from infill_engine.deadline import CostModel, Deadline
 from infill_engine.models.scripted import EOS, MASK, Script, ScriptedFamily
 from infill_engine.sampler.denoise import Row, Step, denoise
@@ -163,3 +163,11 @@ def test_drafts_come_right_after_the_best_length() -> None:
     rows = plan_rows(branching, lengths, (Draft("copied", 8),), (), "", 4, 24)
     assert [row.draft.text if row.draft else "model" for row in rows][:2] == ["model", "copied"]
     assert Source.RETRIEVAL in {Source.RETRIEVAL if row.draft else Source.MODEL for row in rows}
+
+
+def test_a_slot_waits_for_the_one_before_it_in_its_own_row_alone() -> None:
+    family = ScriptedFamily(Script(rules=(("", ("text",)),)))
+    canvas = lay_out([[MASK] * 2, [MASK] * 2], 0)
+    rules = rules_for(family, Hole(HoleKind.LINE, 1), canvas, "")
+    rules.starts = {0: b"a", 1: b"b"}
+    assert [rules.waits(canvas, position) for position in range(4)] == [False, True, False, False]

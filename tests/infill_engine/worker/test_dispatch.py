@@ -50,6 +50,8 @@ class HeldEngine:
 
     def warm(self, request: InfillRequest, deadline: Deadline) -> None:
         self._hold("warm", request, deadline)
+        if request.prefix == "out of memory":
+            self.name = "smaller"
 
     def surround(self, surroundings: Surroundings) -> Iterator[None]:
         """As many pieces as the text has characters; a fault at an exclamation mark."""
@@ -213,6 +215,15 @@ def test_an_engine_that_has_taken_another_model_says_so(bench: Bench) -> None:
     assert (told.state, told.model) == (State.READY, "smaller")
     assert bench.next_answer() == (2, "b!")
     assert bench.sent.empty()
+
+
+def test_one_that_has_taken_another_model_while_it_read_ahead_says_so(bench: Bench) -> None:
+    bench.warm("out of memory")
+    bench.engine.finish.release()
+    seen = [bench.sent.get(timeout=WAIT) for _ in range(2)]
+    assert isinstance(seen[0], Alive)
+    assert isinstance(seen[1], Status)
+    assert seen[1].model == "smaller"
 
 
 def test_an_expired_one_costs_no_model_call(bench: Bench) -> None:
