@@ -7,6 +7,7 @@ import sys
 from collections import deque
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -21,7 +22,7 @@ from infill_engine.models.load import load_family
 from infill_engine.rank import Calibration
 from infill_engine.sampler.denoise import Step
 from infill_engine.settings import ModelSettings
-from infill_engine.types import Hole, HoleKind, Surroundings
+from infill_engine.types import Guess, Hole, HoleKind, Surroundings
 
 
 def scripted(tmp_path: Path, **script: object) -> Engine:
@@ -224,10 +225,12 @@ def test_texts_are_judged_by_what_lies_beyond_the_windows_too(model_folder: Path
     drafts = (Draft("alpha(1)", 12), Draft("beta(2)", 12))
     request = InfillRequest("result = ", "\n", "no-such-language", None, drafts, candidates=12)
     alone, told = (
-        {one.text: one.confidence for one in _exact(model_folder).infill(replace(request, beyond=beyond), soon())}
+        likelihoods(_exact(model_folder), replace(request, beyond=beyond))
         for beyond in (("", ""), ("result = beta(2)\n" * 200, ""))
     )
-    assert told["beta(2)"] / told["alpha(1)"] > 2 * alone["beta(2)"] / alone["alpha(1)"]
+    assert told["beta(2)"] > alone["beta(2)"]
+    assert told["beta(2)"] > -0.01
+    assert told["alpha(1)"] < alone["alpha(1)"]
 
 
 def test_texts_are_judged_by_the_project_once_it_was_counted(model_folder: Path) -> None:
@@ -235,16 +238,28 @@ def test_texts_are_judged_by_the_project_once_it_was_counted(model_folder: Path)
     request = InfillRequest("result = ", "\n", "no-such-language", None, drafts, candidates=12)
     near = Surroundings.of("result = beta(2)\n" * 200)
     engine = _exact(model_folder)
-
-    def confidences(surroundings: str) -> dict[str, float]:
-        found = engine.infill(replace(request, surroundings=surroundings), soon())
-        return {one.text: one.confidence for one in found}
-
-    alone = confidences("")
-    assert confidences("not counted") == alone
+    alone = likelihoods(engine, request)
+    assert likelihoods(engine, replace(request, surroundings="not counted")) == alone
     deque(engine.surround(near), maxlen=0)
-    told = confidences(near.name)
-    assert told["beta(2)"] / told["alpha(1)"] > 2 * alone["beta(2)"] / alone["alpha(1)"]
+    told = likelihoods(engine, replace(request, surroundings=near.name))
+    assert told["beta(2)"] > alone["beta(2)"]
+    assert told["beta(2)"] > -0.02
+    assert told["alpha(1)"] < alone["alpha(1)"]
+
+
+def likelihoods(engine: Engine, request: InfillRequest) -> dict[str, float | None]:
+    """The log-probability of each text that was judged for an answer."""
+    judged: dict[str, float | None] = {}
+
+    def keep(*given: Any) -> list[Guess]:
+        guesses = Engine._judged(engine, *given)
+        judged.update({guess.text: guess.likelihood for guess in guesses})
+        return guesses
+
+    with pytest.MonkeyPatch.context() as watched:
+        watched.setattr(engine, "_judged", keep)
+        engine.infill(request, soon())
+    return judged
 
 
 def test_warming_reads_the_words_that_texts_are_judged_by(model_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
