@@ -13,7 +13,7 @@ from itertools import islice
 
 from infill_engine import lines
 from infill_engine.context.ballot import Ballot
-from infill_engine.context.continuation import TOKEN, Surroundings, continuation, most_looked_at
+from infill_engine.context.continuation import TOKEN, Around, continuation, most_looked_at
 from infill_engine.context.outline import WORD, Outline, is_name, names_in, outline, shape_of
 from infill_engine.types import Draft, Hole
 
@@ -44,7 +44,7 @@ class _Like:
     weight: float
 
 
-def find_analogies(around: Surroundings, sources: Sequence[str], hole: Hole, limit: int) -> list[Draft]:
+def find_analogies(around: Around, sources: Sequence[str], hole: Hole, limit: int) -> list[Draft]:
     """At most `limit` different drafts for the hole with these surroundings, best first; see `find_drafts`."""
     if len(around.left) > MOST_LEFT:
         return []
@@ -122,7 +122,7 @@ def _names(theirs: Sequence[Sequence[re.Match[str]]], ours: Sequence[Sequence[st
     return names
 
 
-def _carried_over(near: Outline, like: _Like, around: Surroundings, hole: Hole) -> tuple[str, bool, bool]:
+def _carried_over(near: Outline, like: _Like, around: Around, hole: Hole) -> tuple[str, bool, bool]:
     """What would follow here, whether it differs from what follows there, and whether the text then goes on as here."""
     lead = near.text[lines.start_of(near.text, like.at) : like.at]
     rest = near.text[like.at : like.at + most_looked_at(hole)]

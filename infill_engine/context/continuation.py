@@ -15,7 +15,7 @@ TOKEN = re.compile(r"\w+|[^\w\s]")
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class Around:
     """What stands next to a hole, indentation and blank lines aside.
 
     `left` and `right` are the parts of its own line; `above` are the lines above it, nearest first, `below` the next.
@@ -27,11 +27,11 @@ class Surroundings:
     below: str
 
 
-def surroundings(prefix: str, suffix: str) -> Surroundings:
+def around_hole(prefix: str, suffix: str) -> Around:
     """What stands next to the hole between two texts; `left` keeps the blanks at its end, which are the hole's edge."""
     right = lines.first_line(suffix)
     above = _lines_above(prefix)
-    return Surroundings(lines.last_line(prefix).lstrip(), right.strip(), above, next_line(suffix, len(right)))
+    return Around(lines.last_line(prefix).lstrip(), right.strip(), above, next_line(suffix, len(right)))
 
 
 def _lines_above(prefix: str) -> tuple[str, ...]:
@@ -48,7 +48,7 @@ def next_line(text: str, start: int) -> str:
     return ""
 
 
-def continuation(source: str, at: int, around: Surroundings, hole: Hole) -> tuple[str, bool]:
+def continuation(source: str, at: int, around: Around, hole: Hole) -> tuple[str, bool]:
     """What follows `source[at]` as far as it fits into the hole, and whether the text then goes on as around that.
 
     Nothing of a line that has more than LINE_CHARS to come: nobody wrote it by hand.

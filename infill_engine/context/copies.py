@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from infill_engine import lines
 from infill_engine.context.ballot import Ballot
-from infill_engine.context.continuation import TOKEN, Surroundings, continuation
+from infill_engine.context.continuation import TOKEN, Around, continuation
 from infill_engine.types import Draft, Hole
 
 SEARCHED_CHARS = 1_000_000  # of all sources together, nearest first; about 0.1 ms for each key that does not occur
@@ -33,7 +33,7 @@ class _Section:
     ends_at_cursor: bool
 
 
-def find_copies(around: Surroundings, sources: Sequence[str], hole: Hole, limit: int) -> list[Draft]:
+def find_copies(around: Around, sources: Sequence[str], hole: Hole, limit: int) -> list[Draft]:
     """At most `limit` different drafts for the hole with these surroundings, best first; see `find_drafts`."""
     sections = _sections(sources)
     ballot = Ballot()
@@ -66,7 +66,7 @@ def _sections(sources: Sequence[str]) -> list[_Section]:
     return found
 
 
-def _keys(around: Surroundings, sections: list[_Section]) -> Iterator[tuple[str, bool]]:
+def _keys(around: Around, sections: list[_Section]) -> Iterator[tuple[str, bool]]:
     """What to search for, most telling first; True for a key that is the whole line above the hole's."""
     left, above = around.left, around.above
     if above and len(above[0]) >= LEAST_CHARS:
@@ -140,7 +140,7 @@ def _below(text: str, at: int, length: int) -> int:
     return place
 
 
-def _matched(source: str, at: int, around: Surroundings) -> int:
+def _matched(source: str, at: int, around: Around) -> int:
     """How many characters before `source[at]` agree with those before the hole, indentation and blank lines aside."""
     start = lines.start_of(source, at)
     matched = _common_end(source[start:at].lstrip(), around.left)

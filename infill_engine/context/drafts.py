@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import chain, zip_longest
 
 from infill_engine.context.analogies import find_analogies
-from infill_engine.context.continuation import surroundings
+from infill_engine.context.continuation import around_hole
 from infill_engine.context.copies import find_copies
 from infill_engine.types import Draft, Hole
 
@@ -18,7 +18,7 @@ def find_drafts(prefix: str, suffix: str, sources: Sequence[str], hole: Hole) ->
     `sources` are whole texts, nearest first: the text up to the cursor, that after it, then other files. The texts of
     the drafts have LF line ends and begin at the cursor, so without its line's indentation.
     """
-    around = surroundings(prefix, suffix)
+    around = around_hole(prefix, suffix)
     copies = find_copies(around, sources, hole, MOST)
     analogies = find_analogies(around, sources, hole, MOST)
     taken_in_turn = chain.from_iterable(zip_longest(copies, analogies))

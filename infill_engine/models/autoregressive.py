@@ -17,7 +17,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from infill_engine.canvas.canvas import Canvas
@@ -38,6 +37,7 @@ from infill_engine.models.fim_tokens import FimTokens
 from infill_engine.models.keys_values import COLUMN_BLOCK, LayerMemory, Placed, Remembered, rounded_up
 from infill_engine.models.prompts import PromptReader, other_ends, prompt_of, seen_left
 from infill_engine.models.stock import Stock, load_backbone
+from infill_engine.models.tensors import to_device
 from infill_engine.models.vocabulary import TokenizerVocabulary
 from infill_engine.settings import ModelSettings
 from infill_engine.types import HoleKind
@@ -87,6 +87,7 @@ class AutoregressiveFamily:
         self.device = backbone.device
         self._recipe = recipe
         self._backbone = backbone
+        self._tensor = to_device(backbone.device)
         self._settings = settings
         fim = recipe.fim
         vocabulary.need(*fim.tokens)
@@ -190,6 +191,3 @@ class AutoregressiveFamily:
             own_keys[:, :, : prompt.length], own_values[:, :, : prompt.length] = keys, values
         prompt.rows, prompt.counts = memory, np.zeros(rows, np.int64)
         return memory
-
-    def _tensor(self, values: NDArray[np.generic]) -> Tensor:
-        return torch.from_numpy(np.ascontiguousarray(values)).to(self.device)

@@ -24,7 +24,6 @@ from functools import cached_property
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from infill_engine.cache.streams import cut_in_blocks
@@ -38,6 +37,7 @@ from infill_engine.models.dual_cache import DualCache, Kept
 from infill_engine.models.keys_values import COLUMN_BLOCK, SLOT_BLOCK, rounded_up
 from infill_engine.models.lengths import Floats, confidence_of_rows, lengths_up_to, rank_lengths, usual_confidence
 from infill_engine.models.stock import Stock, load_backbone
+from infill_engine.models.tensors import to_device
 from infill_engine.models.vocabulary import TokenizerVocabulary
 from infill_engine.settings import USUAL_WINDOW, ModelSettings
 from infill_engine.types import HoleKind
@@ -111,6 +111,7 @@ class BidirectionalFamily:
         self.device = backbone.device
         self._description = description
         self._backbone = backbone
+        self._tensor = to_device(backbone.device)
         self._settings = settings
         (mask,) = vocabulary.need(description.mask)
         vocabulary.ended_by(description.end)
@@ -267,6 +268,3 @@ class BidirectionalFamily:
         """States [N, T, D] of the tail's columns."""
         visible = layout.seen[:, None, None, :].expand(-1, 1, layout.ids.shape[1], -1)
         return self._backbone.states(layout.ids, layout.places, visible)[:, layout.fixed :]
-
-    def _tensor(self, values: NDArray[np.generic]) -> Tensor:
-        return torch.from_numpy(np.ascontiguousarray(values)).to(self.device)

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from infill_engine.canvas.canvas import Canvas
@@ -26,6 +25,7 @@ from infill_engine.models.compiled import Compiler, Report, Tell, shapes_of
 from infill_engine.models.fim_tokens import FimTokens
 from infill_engine.models.keys_values import LayerMemory, Remembered
 from infill_engine.models.prompts import PromptReader, other_ends, prompt_of
+from infill_engine.models.tensors import to_device
 from infill_engine.models.vocabulary import TokenizerVocabulary
 from infill_engine.settings import ModelSettings
 from infill_engine.types import HoleKind
@@ -60,6 +60,7 @@ class BlockCausalFamily:
         self.device = backbone.device
         self._fim = fim
         self._backbone = backbone
+        self._tensor = to_device(backbone.device)
         self._settings = settings
         self._block = block
         vocabulary.need(*fim.tokens)
@@ -136,6 +137,3 @@ class BlockCausalFamily:
 
     def _up_to_block(self, columns: int) -> int:
         return -(-columns // self._block) * self._block
-
-    def _tensor(self, values: NDArray[np.generic]) -> Tensor:
-        return torch.from_numpy(np.ascontiguousarray(values)).to(self.device)

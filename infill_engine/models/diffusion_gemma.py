@@ -29,7 +29,6 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import pad
 
@@ -55,6 +54,7 @@ from infill_engine.models.diffusion_gemma_weights import load_network, open_chec
 from infill_engine.models.keys_values import COLUMN_BLOCK, LayerMemory, Remembered, rounded_up
 from infill_engine.models.lengths import Floats, confidence_of_rows, lengths_up_to, rank_lengths, usual_confidence
 from infill_engine.models.prompts import PromptReader, seen_left
+from infill_engine.models.tensors import to_device
 from infill_engine.models.vocabulary import TokenizerVocabulary
 from infill_engine.settings import ModelSettings
 from infill_engine.types import HoleKind
@@ -118,6 +118,7 @@ class DiffusionGemmaFamily:
     ) -> None:
         self.vocabulary = vocabulary
         self.device = device
+        self._tensor = to_device(device)
         self._network = network
         self._settings = settings
         start, close = vocabulary.need("<|turn>", "<turn|>")
@@ -258,9 +259,6 @@ class DiffusionGemmaFamily:
         places[slots] = prompt.length + canvas.index
         places[behind] = prompt.length + (canvas.lengths[:, None] + np.arange(given)).ravel()
         return Layout(ids, places, row, slots)
-
-    def _tensor(self, values: NDArray[np.generic]) -> Tensor:
-        return torch.from_numpy(np.ascontiguousarray(values)).to(self.device)
 
 
 def load(folder: Path, device: str, dtype: torch.dtype, settings: ModelSettings) -> ModelFamily:

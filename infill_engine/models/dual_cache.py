@@ -21,7 +21,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from infill_engine.cache.streams import StreamCache, shared_length
@@ -29,6 +28,7 @@ from infill_engine.canvas.canvas import Canvas, lay_out
 from infill_engine.models.backbone import Backbone
 from infill_engine.models.base import ContextUnread, GoOn, Ints
 from infill_engine.models.keys_values import COLUMN_BLOCK, SLOT_BLOCK, LayerMemory, Remembered, layers_of, rounded_up
+from infill_engine.models.tensors import to_device
 
 REFERENCE = 8  # open slots between the sides while they are read: a usual hole
 EDGE = 2  # tokens on either side of a row that are computed with it
@@ -75,6 +75,7 @@ class DualCache:
 
     def __init__(self, backbone: Backbone, mask: int, shift: int, kept: int = 4) -> None:
         self._backbone = backbone
+        self._tensor = to_device(backbone.device)
         self._mask = mask
         self._shift = shift
         self._kept = StreamCache[Kept](kept)
@@ -174,9 +175,6 @@ class DualCache:
         memory = Remembered(columns.layers)
         states = self._backbone.states(self._tensor(ids)[None], self._tensor(places)[None], visible, memory)
         return memory, states[0, self._tensor(slots - self._shift)]
-
-    def _tensor(self, values: NDArray[np.generic]) -> Tensor:
-        return torch.from_numpy(np.ascontiguousarray(values)).to(self._backbone.device)
 
 
 def _between(layers: list[LayerMemory], start: int, end: int) -> list[LayerMemory]:

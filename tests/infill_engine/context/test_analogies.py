@@ -3,7 +3,7 @@
 import pytest
 
 from infill_engine.context.analogies import find_analogies
-from infill_engine.context.continuation import surroundings
+from infill_engine.context.continuation import around_hole
 from infill_engine.types import Hole, HoleKind
 
 LINE = Hole(HoleKind.LINE)
@@ -12,7 +12,7 @@ STATEMENT = Hole(HoleKind.STATEMENT, indent="    ")
 
 def found(marked: str, hole: Hole = LINE, *others: str) -> list[str]:
     prefix, _, suffix = marked.partition("|")
-    around = surroundings(prefix, suffix)
+    around = around_hole(prefix, suffix)
     return [draft.text for draft in find_analogies(around, (prefix, suffix, *others), hole, limit=4)]
 
 

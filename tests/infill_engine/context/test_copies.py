@@ -2,7 +2,7 @@
 
 import pytest
 
-from infill_engine.context.continuation import LINE_CHARS, surroundings
+from infill_engine.context.continuation import LINE_CHARS, around_hole
 from infill_engine.context.copies import SEARCHED_CHARS, find_copies
 from infill_engine.types import Draft, Hole, HoleKind
 
@@ -11,7 +11,7 @@ LINE = Hole(HoleKind.LINE)
 
 def found(marked: str, hole: Hole, *others: str) -> list[Draft]:
     prefix, _, suffix = marked.partition("|")
-    return find_copies(surroundings(prefix, suffix), (prefix, suffix, *others), hole, limit=4)
+    return find_copies(around_hole(prefix, suffix), (prefix, suffix, *others), hole, limit=4)
 
 
 def check(marked: str, expected: list[str], hole: Hole = LINE, others: tuple[str, ...] = ()) -> None:
