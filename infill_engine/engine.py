@@ -29,6 +29,7 @@ from infill_engine.rank import Calibration
 from infill_engine.sampler.denoise import Row, Step, denoise
 from infill_engine.sampler.guesses import guesses_of, originals_of, unread_own
 from infill_engine.sampler.plan import WORTHWHILE_STEPS, affordable, canvas_of, plan_rows
+from infill_engine.sampler.readout import NoNumbersError
 from infill_engine.sampler.rules import rules_for
 from infill_engine.settings import EngineSettings, SamplerSettings, WindowSettings
 from infill_engine.types import Answer, Candidate, Draft, Guess, Hole, InfillRequest, Source, Surroundings
@@ -144,8 +145,8 @@ class Engine:
         except ContextUnread:
             return
         except Exception as error:
-            self._require_out_of_memory(error)
-        self._step_down()
+            step_down = self._way_down(error)
+        step_down()
 
     def surround(self, surroundings: Surroundings) -> Iterator[None]:
         """Counts the text around a document, of use to requests that name it; yields after every 2 ms or so."""
@@ -162,28 +163,30 @@ class Engine:
     def _guess_thriftily(
         self, watch: Watch | None, request: InfillRequest, hole: Hole, drafts: tuple[Draft, ...], deadline: Deadline
     ) -> Guessed:
-        """Guesses; where memory runs out, with less of it and once more."""
-        found, thrift = None, -1
-        while found is None and thrift != self._thrift and not deadline.cancelled():
-            thrift = self._thrift
+        """Guesses; where memory or a precision does not do, with what asks less of it and once more."""
+        found, tried = None, None
+        while found is None and tried != (self.name, self._thrift) and not deadline.cancelled():
+            tried = self.name, self._thrift
             try:
                 found = self._guess_once(watch, request, hole, drafts, deadline)
                 break
             except Exception as error:
-                self._require_out_of_memory(error)
-            self._step_down()
+                step_down = self._way_down(error)
+            step_down()
         return found or Guessed([unread_guess(draft) for draft in drafts] or None)
 
-    def _require_out_of_memory(self, error: Exception) -> None:
-        """Raises any error but that of memory, after which less of it may do."""
-        if not is_out_of_memory(error) or self.name == DEFAULT:
-            raise error
-
-    def _step_down(self) -> None:
-        """The next try is content with less, in the end with the default model.
+    def _way_down(self, error: Exception) -> Callable[[], None]:
+        """What makes another try worthwhile; raises the error where nothing does.
 
         To be called once the error is gone: as long as it is handled, its frames hold on to what was computed.
         """
+        if self.name != DEFAULT and is_out_of_memory(error):
+            return self._use_less_memory
+        if self.name != DEFAULT and isinstance(error, NoNumbersError):
+            return self._leave_precision
+        raise error
+
+    def _use_less_memory(self) -> None:
         give_back(self.device)
         if self._thrift + 1 < len(THRIFT):
             self._thrift += 1
@@ -192,13 +195,19 @@ class Engine:
                 "memory, or choose the precision int8 or int4, and restart the engine"
             )
         else:
-            self._take_default()
+            self._take_default(
+                f"{self.name} runs out of memory on {self.device} even for a single short candidate: the default model "
+                "is used instead. Choose a smaller model, or the precision int8 or int4"
+            )
 
-    def _take_default(self) -> None:
-        self._trouble = (
-            f"{self.name} runs out of memory on {self.device} even for a single short candidate: the default model is "
-            "used instead. Choose a smaller model, or the precision int8 or int4"
+    def _leave_precision(self) -> None:
+        self._take_default(
+            f"What {self.name} computes on {self.device} is too large for its precision: the default model is used "
+            "instead. Choose the precision bf16 or fp32"
         )
+
+    def _take_default(self, why: str) -> None:
+        self._trouble = why
         self.family, before = load_family(DEFAULT, "cpu"), self.device
         give_back(before)
         self.name, self.device, self._thrift = DEFAULT, self.family.device, 0

@@ -97,13 +97,16 @@ class Calibration:
     statement: float = 0.0
 
     def confidence(self, features: Features) -> float:
-        """The probability, between 0 and 1, that a guess with these features is what the user wants."""
+        """The probability, between 0 and 1, that a guess with these features is what the user wants.
+
+        Of features that are no numbers it is 0: nothing is known.
+        """
         values = asdict(features)
         score = self.bias + sum(getattr(self, name) * value for name, value in values.items())
         for pair, weight in self.pairs.items():
             one, other = pair.split(TIMES)
             score += weight * values[one] * values[other]
-        return 1 / (1 + math.exp(-max(-30.0, min(30.0, score))))
+        return 0.0 if math.isnan(score) else 1 / (1 + math.exp(-max(-30.0, min(30.0, score))))
 
     def to_json(self) -> str:
         """The weights by name."""

@@ -11,6 +11,10 @@ Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
 
 
+class NoNumbersError(ArithmeticError):
+    """What a network computed is too large for its precision: no logit of a position is a number."""
+
+
 @dataclass(frozen=True, slots=True)
 class Readout:
     """What the model thinks of W positions, all [W]; log-probabilities and entropy in nats.
@@ -34,12 +38,14 @@ def read(logits: Tensor, held: Ints, noise: Tensor | None = None) -> Readout:
     """Reads logits [W, V] float32, already masked, of positions that hold tokens `held` [W].
 
     `noise` [W, V], where given, is added before the best token is chosen (Gumbel noise samples from the softmax); the
-    log-probabilities reported stay those of the model.
+    log-probabilities reported stay those of the model. Raises NoNumbersError.
     """
     logprobs = torch.log_softmax(logits, -1)
     top = (logprobs if noise is None else logprobs + noise).topk(2, -1).indices
     chosen = logprobs.gather(-1, torch.cat([top, torch.from_numpy(held).to(top.device)[:, None]], -1))
     entropy = -(logprobs.exp() * logprobs.clamp(min=-1e4)).sum(-1, keepdim=True)
     numbers = torch.cat([chosen, entropy], -1).cpu().numpy()
+    if np.isnan(numbers[:, 0]).any():
+        raise NoNumbersError
     tokens = top.cpu().numpy()
     return Readout(tokens[:, 0], numbers[:, 0], tokens[:, 1], numbers[:, 1], numbers[:, 3], numbers[:, 2])
