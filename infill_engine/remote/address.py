@@ -2,6 +2,7 @@
 
     openai:https://gpu.example.com/v1#Qwen/Qwen2.5-Coder-7B    an OpenAI-compatible /completions: vLLM, llama.cpp, …
     openai:http://localhost:8000/v1#coder?fim=starcoder2       a model whose name does not tell its family
+    openai:http://localhost:11434/v1#coder?fim=suffix          a server that makes the prompt itself, as Ollama does
     llama:http://localhost:8012                                llama.cpp's /infill, which knows its model's tokens
     openai+unencrypted:http://gpu.lan:8000/v1#…                text and key readable by whoever is on the way
 
@@ -19,6 +20,7 @@ from infill_engine.models.fim_tokens import KNOWN, FimTokens, known_by_name
 
 UNENCRYPTED = "+unencrypted"
 KEY_VARIABLE = "INFILL_API_KEY"
+SUFFIX_FIELD = "suffix"  # instead of a family: the two sides go to the server as they are
 _NAME = re.compile(r"(?P<api>openai|llama)(?P<plain>\+unencrypted)?:(?P<url>.*)", re.DOTALL)
 _MODEL = re.compile(r"(?P<model>.*?)(?:\?fim=(?P<fim>.*))?", re.DOTALL)
 _SHOWABLE = re.compile(r"[\x21-\x7e]+")
@@ -103,10 +105,10 @@ def _model_of(name: str, api: Api, url: SplitResult) -> tuple[str, FimTokens | N
         raise _wrong(name, "it names no model; put the name by which the server knows it behind a #")
     if wanted is None:
         return model, known_by_name(model)
-    for known in KNOWN:
-        if known.name == wanted:
-            return model, known
-    raise _wrong(name, f"the family `{wanted}` is not known; known are {', '.join(known.name for known in KNOWN)}")
+    families: dict[str, FimTokens | None] = {known.name: known for known in KNOWN} | {SUFFIX_FIELD: None}
+    if wanted not in families:
+        raise _wrong(name, f"the family `{wanted}` is not known; known are {', '.join(families)}")
+    return model, families[wanted]
 
 
 def _is_this_machine(host: str) -> bool:

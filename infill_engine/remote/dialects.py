@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from infill_engine.models.fim_tokens import PREFIX, SUFFIX, FimTokens
 from infill_engine.remote.address import Address, Api
 
+NOT_YET: tuple[object, ...] = (None, "", "null")  # reasons to have finished that servers give while they go on
 # How to ask for the log-probabilities of the tokens: as vLLM and OpenAI want it, as mlx-lm does, not at all.
 LOGPROBS: tuple[object, ...] = (1, True, None)
 
@@ -54,7 +55,7 @@ def dialect_of(address: Address) -> Dialect:
 
 
 class OpenAI:
-    """`POST …/completions`. The prompt is that of the model's family; a model of unknown family gets a `suffix`."""
+    """`POST …/completions`. The prompt is that of the model's family; with none known, a `suffix` is sent."""
 
     def __init__(self, address: Address) -> None:
         self.path = f"{address.path}/completions"
@@ -88,7 +89,8 @@ class OpenAI:
         logprobs = told.get("token_logprobs")
         if logprobs is None:
             logprobs = [token["logprob"] for token in told.get("content") or ()]
-        return Piece(_text(choice["text"]), _numbers(logprobs), choice.get("finish_reason") is not None)
+        text = "" if choice["text"] is None else _text(choice["text"])
+        return Piece(text, _numbers(logprobs), choice.get("finish_reason") not in NOT_YET)
 
     def ask_less(self) -> bool:
         self._logprobs += 1

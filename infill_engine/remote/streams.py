@@ -117,7 +117,7 @@ class Stream:
         if kept is not None:
             try:
                 return kept, self._exchange(kept, data)
-            except (ConnectionError, http.client.BadStatusLine):
+            except (ConnectionError, ssl.SSLError, http.client.BadStatusLine):
                 kept.close()
         connection = self.connections.new(self._seconds())
         try:
@@ -157,10 +157,10 @@ class Stream:
     def _take(self, event: bytes) -> None:
         try:
             said = json.loads(event)
-            if "error" in said:
+            if said.get("error"):
                 raise RefusedError(_status(said["error"]))
             piece = self.dialect.piece(said)
-        except (ValueError, TypeError, LookupError, AttributeError):
+        except (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError):
             raise NonsenseError from None
         self.text += piece.text
         self.logprobs += piece.logprobs

@@ -17,7 +17,7 @@ from infill_engine.errors import InfillError, InputError, ModelDamagedError
 from infill_engine.models.devices import physical_cores
 from infill_engine.models.folder import INDEX, WEIGHTS, verify
 from infill_engine.models.hub import is_hub_name
-from infill_engine.remote.address import Api, disclosure, is_remote, read_address
+from infill_engine.remote.address import SUFFIX_FIELD, Api, disclosure, is_remote, read_address
 from infill_engine.remote.server import Server
 from infill_engine.syntax import GRAMMARS, parse
 from infill_engine.types import Reason
@@ -117,7 +117,7 @@ def check_server(choice: EngineChoice) -> Check:
     if address.model and address.model not in models:
         listed = ", ".join(models[:MOST_LISTED]) or "none"
         return Check("server", Verdict.WARN, told, f"It lists no model {address.model}; those it lists: {listed}.")
-    if address.api is Api.OPENAI and address.fim is None:
+    if address.api is Api.OPENAI and address.fim is None and not choice.model.endswith(f"?fim={SUFFIX_FIELD}"):
         remedy = (
             "The model's family is not told by its name, so the server is sent a suffix. If it takes none, or the "
             f"candidates ignore what stands on the right, write the family behind the name: #{address.model}?fim=FAMILY"

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import ssl
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -70,8 +71,12 @@ class Teller(ThreadingHTTPServer):
     daemon_threads = True
     say: Say
 
-    def __init__(self, say: Say) -> None:
+    def __init__(self, say: Say, tls: ssl.SSLContext | None) -> None:
         super().__init__(("127.0.0.1", 0), Visit)
+        self.scheme = "http"
+        if tls is not None:
+            self.scheme = "https"
+            self.socket = tls.wrap_socket(self.socket, server_side=True)
         self.say = say
         self.lock = threading.Lock()
         self.questions: list[tuple[str, dict[str, Any], dict[str, str]]] = []
@@ -82,12 +87,12 @@ class Teller(ThreadingHTTPServer):
     @property
     def name(self) -> str:
         """The model that it serves, as a user would name it."""
-        return f"openai:http://127.0.0.1:{self.server_port}/v1#qwen2.5-coder"
+        return f"openai:{self.scheme}://127.0.0.1:{self.server_port}/v1#qwen2.5-coder"
 
 
 @contextlib.contextmanager
-def telling(say: Say) -> Iterator[Teller]:
-    server = Teller(say)
+def telling(say: Say, tls: ssl.SSLContext | None = None) -> Iterator[Teller]:
+    server = Teller(say, tls)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
     try:

@@ -30,6 +30,12 @@ def test_what_a_name_means(name: str, expected: tuple[object, ...]) -> None:
     assert [ours for ours, theirs in zip(facts, expected, strict=True) if theirs is not None and ours != theirs] == []
 
 
+def test_a_server_that_makes_the_prompt_itself() -> None:
+    assert read_address("openai:http://localhost:11434/v1#qwen2.5-coder:7b").fim is QWEN_CODER
+    found = read_address("openai:http://localhost:11434/v1#qwen2.5-coder:7b?fim=suffix")
+    assert (found.model, found.fim) == ("qwen2.5-coder:7b", None)
+
+
 @pytest.mark.parametrize(
     ("name", "said"),
     [

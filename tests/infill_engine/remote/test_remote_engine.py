@@ -1,9 +1,13 @@
 """Engines elsewhere: the texts, the deadline, and all that can go wrong, over real connections."""
 
+import socket
+import ssl
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
+import trustme
 from servers import SECONDS, Say, Teller, Visit, telling
 
 from infill_engine import Deadline, Draft, InfillRequest, Reason, Source
@@ -91,6 +95,31 @@ def test_connections_are_kept_and_stale_ones_replaced() -> None:
         assert len(server.clients) == 2
 
 
+@pytest.mark.parametrize("encrypted", [False, True])
+def test_a_connection_that_broke_while_it_was_kept(
+    encrypted: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def break_off(visit: Visit) -> None:
+        tell(visit)
+        # Not that of a TLS socket, which says goodbye.
+        socket.socket.shutdown(visit.connection, socket.SHUT_RDWR)
+        visit.close_connection = True
+
+    tls = None
+    if encrypted:
+        authority, tls = trustme.CA(), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        authority.issue_cert("127.0.0.1").configure_cert(tls)
+        authority.cert_pem.write_to_path(str(tmp_path / "authority.pem"))
+        monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "authority.pem"))
+    with telling(break_off, tls) as server:
+        about = Server(read_address(server.name))
+        for times in range(3):
+            reply = about.ask([Question("a = ", "\n", True, 8, 0.0, 0)], soon(), 0)
+            assert ([text.text for text in reply.texts], reply.trouble) == (["alpha(0)"], "")
+            until(lambda: bool(about._connections._idle))
+            assert len(server.clients) == times + 1
+
+
 def until(condition: Any) -> None:
     looks = threading.Event()
     for _ in range(SECONDS * 200):
@@ -168,6 +197,20 @@ def test_a_line_ends_at_its_end_whatever_the_server_thinks() -> None:
         assert texts(engine_of(server).answer(REQUEST, soon())) == ["alpha"]
 
 
+@pytest.mark.parametrize("not_yet", ["", "null"])
+def test_a_reason_to_have_finished_that_is_none(not_yet: str) -> None:
+    def unfinished(visit: Visit) -> None:
+        visit.begin()
+        for text in ("alpha", ".beta"):
+            visit.event({"choices": [{"text": text, "finish_reason": not_yet}], "error": None})
+        visit.event({"choices": [{"text": None, "finish_reason": "stop"}]})
+        visit.close()
+
+    with telling(unfinished) as server:
+        (found, *_) = engine_of(server).answer(REQUEST, soon()).candidates
+        assert (found.text, found.partial) == ("alpha.beta", False)
+
+
 @pytest.mark.parametrize("accepted", [True, None])
 def test_a_server_that_knows_log_probabilities_otherwise_or_not_at_all(accepted: object) -> None:
     def picky(visit: Visit) -> None:
@@ -189,6 +232,7 @@ def error_amid(visit: Visit) -> None:
     visit.event({"error": {"message": "value = is what you asked", "code": 500}})
 
 
+LARGE = b'{"choices": [{"text": "x", "logprobs": {"token_logprobs": [-1' + b"0" * 400 + b"]}}]}"
 FAULTS: list[tuple[str, Say, str]] = [
     ("key", lambda visit: visit.status(401), "INFILL_API_KEY"),
     ("model", lambda visit: visit.status(404), "no model `qwen2.5-coder`"),
@@ -201,6 +245,8 @@ FAULTS: list[tuple[str, Say, str]] = [
     ("a number", in_one(b"7"), "OpenAI-compatible"),
     ("a page", in_one(b"<html>", "text/html"), "OpenAI-compatible"),
     ("amid", error_amid, "error 500"),
+    ("deep", in_one(b"[" * 200_000), "OpenAI-compatible"),
+    ("large", in_one(LARGE), "OpenAI-compatible"),
     ("no HTTP", lambda visit: visit.wfile.write(b"* OK IMAP4\r\n") and None, "OpenAI-compatible"),
 ]
 
