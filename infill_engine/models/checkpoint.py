@@ -119,6 +119,16 @@ def require_positive(config: Mapping[str, Any], folder: Path, names: Iterable[st
             raise ModelDamagedError(f"{folder}/config.json: {name} is {value!r}, not a positive number; {REMEDY}")
 
 
+def require_layers(checkpoint: Checkpoint, config: Mapping[str, Any]) -> None:
+    """Raises ModelDamagedError where config.json tells of more layers than there can be: building them takes memory."""
+    layers, tensors = config["num_hidden_layers"], len(checkpoint.tensors)
+    if layers > tensors:
+        raise ModelDamagedError(
+            f"{checkpoint.folder}/config.json: num_hidden_layers is {layers}, and there are only {tensors} tensors; "
+            f"{REMEDY}"
+        )
+
+
 def require_values(config: Mapping[str, Any], folder: Path, known: Mapping[str, Sequence[Any]]) -> None:
     """Raises ModelDamagedError for a field whose value would make the network compute what no adapter here does.
 

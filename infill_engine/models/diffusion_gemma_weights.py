@@ -58,8 +58,9 @@ def load_network(checkpoint: Checkpoint, device: str, dtype: torch.dtype, stored
 
     Raises ModelDamagedError, or ModelError where the network does not fit the device or a package is missing.
     """
-    files.require_memory(checkpoint, device, dtype, stored)
     text = checkpoint.config["text_config"]
+    files.require_layers(checkpoint, text)
+    files.require_memory(checkpoint, device, dtype, stored)
     with explained(checkpoint, "DiffusionGemma"):
         modeling = importlib.import_module(f"{MODULE}.modeling_diffusion_gemma")
         configuration = importlib.import_module(f"{MODULE}.configuration_diffusion_gemma")

@@ -13,6 +13,9 @@ INDEX = "model.safetensors.index.json"
 CHECKSUMS = (
     "checksums.json"  # only of the weights: damage to the JSON files shows, and a checkout may change their ends
 )
+TOKENIZER = "tokenizer.json"
+TOKENIZER_PARTS = ("vocab.json", "merges.txt")  # as Qwen2 and its descendants are published without it
+TOKENIZER_CONFIG = "tokenizer_config.json"  # the special tokens of those
 REMEDY = "install the model again"
 
 
@@ -20,6 +23,12 @@ def name_of(folder: Path) -> str:
     """What a model is called: OWNER/NAME of a published one, whose folder is named for a commit; else as the folder."""
     kind, *name = folder.parent.parent.name.split("--")
     return "/".join(name) if kind == "models" and folder.parent.name == "snapshots" else folder.name
+
+
+def tokenizer_files(folder: Path) -> tuple[str, ...]:
+    """The files that the model's tokenizer is read from, those there would have to be if there is none."""
+    in_parts = not (folder / TOKENIZER).is_file() and all((folder / part).is_file() for part in TOKENIZER_PARTS)
+    return (*TOKENIZER_PARTS, TOKENIZER_CONFIG) if in_parts else (TOKENIZER,)
 
 
 def write_checksum(folder: Path) -> None:

@@ -7,7 +7,6 @@ where it was.
 """
 
 import errno
-import json
 import os
 import re
 from collections.abc import Callable
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from infill_engine.errors import ModelDamagedError, ModelError, ModelNotFoundError
+from infill_engine.models.folder import tokenizer_files
 
 Report = Callable[[str, float], None]  # what is being done, and the share of it that is done
 
@@ -52,7 +52,7 @@ def cached(name: str) -> Path | None:
         folder = Path(
             snapshot_download(repository, revision=revision, local_files_only=True, allow_patterns=list(FILES))
         )
-        return folder if _is_whole(folder) else None
+        return folder if _is_whole(folder) and _has_tokenizer(folder) else None
     return None
 
 
@@ -93,15 +93,19 @@ def peek(name: str) -> tuple[dict[str, Any], dict[str, tuple[int, ...]]]:
         _quieten_library()
         from huggingface_hub import get_safetensors_metadata, hf_hub_download, model_info
 
+        from infill_engine.models.checkpoint import read_config
+
         model_info(repository, revision=revision)  # fails at once where the library would ask again and again
-        config = json.loads(Path(hf_hub_download(repository, "config.json", revision=revision)).read_text("utf-8"))
+        config = Path(hf_hub_download(repository, "config.json", revision=revision))
         metadata = get_safetensors_metadata(repository, revision=revision)
     except ImportError as error:
         raise _needs_library(name) from error
     except Exception as error:
         raise _in_words(name, error) from error
     files = metadata.files_metadata.values()
-    return config, {key: tuple(about.shape) for file in files for key, about in file.tensors.items()}
+    return read_config(config.parent), {
+        key: tuple(about.shape) for file in files for key, about in file.tensors.items()
+    }
 
 
 def _quieten_library() -> None:
@@ -130,6 +134,10 @@ def _not_whole(name: str) -> ModelError:
         return _in_words(name, error)
     if any(file.endswith(".safetensors") and "/" not in file for file in published):
         return ModelDamagedError(f"{name} is not whole, neither here nor as it is published; use another model")
+    return _without_safetensors(name)
+
+
+def _without_safetensors(name: str) -> ModelError:
     return ModelDamagedError(
         f"{name} is published without safetensors. Other formats run code when they are loaded, so infill-ls does not "
         "fetch them; use another version of the model, or convert it"
@@ -153,6 +161,8 @@ def _in_words(name: str, error: Exception) -> ModelError:
                 f"there is no model {name}, neither as a folder here nor as a published one. Check how it is written; "
                 "if it is private, log in with `hf auth login`"
             )
+        case errors.NotASafetensorsRepoError():
+            return _without_safetensors(name)
         case errors.RevisionNotFoundError():
             return ModelNotFoundError(f"{repository} has no revision {revision}; leave out what follows the @")
         case _ if constants.HF_HUB_OFFLINE:
@@ -183,6 +193,11 @@ def _is_whole(folder: Path) -> bool:
     except ModelDamagedError:
         return False
     return (folder / "config.json").is_file()
+
+
+def _has_tokenizer(folder: Path) -> bool:
+    """Whether what a tokenizer is read from came along; of one that is published otherwise loading will tell."""
+    return all((folder / name).is_file() for name in tokenizer_files(folder))
 
 
 def _reporting(name: str, report: Report) -> type[Any]:

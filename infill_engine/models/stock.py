@@ -49,6 +49,7 @@ def load_backbone(checkpoint: Checkpoint, stock: Stock, device: str, dtype: torc
     fields = stock.fields(checkpoint.config)
     files.require_values(checkpoint.config, folder, COMPUTES | dict(stock.known))
     files.require_positive(fields, folder, SIZES)
+    files.require_layers(checkpoint, fields)
     files.require_memory(checkpoint, device, dtype, stored)
     network = _empty_network(stock, fields, dtype, checkpoint)
     tied = network._tied_weights_keys if getattr(network.config, "tie_word_embeddings", False) else {}

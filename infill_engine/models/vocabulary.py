@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
 
 from infill_engine.errors import ModelDamagedError
+from infill_engine.models.folder import TOKENIZER_PARTS
 
 Ints = NDArray[np.int64]
 
@@ -225,9 +226,9 @@ def _read(path: Path) -> Tokenizer:
     try:
         if path.is_file():
             return Tokenizer.from_file(str(path))
-        vocab, merges = path.with_name("vocab.json"), path.with_name("merges.txt")
+        vocab, merges = (path.with_name(name) for name in TOKENIZER_PARTS)
         if not (vocab.is_file() and merges.is_file()):
-            raise FileNotFoundError(f"neither it nor vocab.json with merges.txt is there{_other_tokenizer(path)}")
+            raise FileNotFoundError(f"neither it nor {vocab.name} with {merges.name} is there{_other_tokenizer(path)}")
         tokenizer = Tokenizer(models.BPE.from_file(str(vocab), str(merges)))
         cut = pre_tokenizers.Split(Regex(_QWEN_PIECE), "isolated")
         letters = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
@@ -244,7 +245,9 @@ def _other_tokenizer(path: Path) -> str:
 
 
 def _make_exact(tokenizer: Tokenizer, pieces: bool, steering: list[AddedToken]) -> None:
-    """Tokens of a text are its bytes from here on, and no text is a special token."""
+    """Tokens of a text are its bytes from here on, all of them, and no text is a special token."""
+    tokenizer.no_truncation()  # a file may tell of both as they were in training
+    tokenizer.no_padding()
     tokenizer.normalizer = normalizers.Replace(" ", SPACE) if pieces else None
     if pieces and b"Metaspace" in _state(tokenizer.pre_tokenizer):
         tokenizer.pre_tokenizer = None

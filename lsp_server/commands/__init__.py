@@ -19,6 +19,7 @@ import sys
 from collections.abc import Callable
 
 from infill_engine.errors import InfillError
+from lsp_server.commands.escapes import visible_lines
 from lsp_server.settings import LEAST_BUDGET_MS, MOST_BUDGET_MS, MOST_CANDIDATES, Precision, ServerSettings
 
 Subparsers = argparse._SubParsersAction  # the type that argparse gives no public name
@@ -138,19 +139,29 @@ def _run(name: str, options: argparse.Namespace) -> int:
         status = int(importlib.import_module(f"{__name__}.{name}").run(options))
         sys.stdout.flush()
     except InfillError as error:
-        print(f"infill-ls: {error}", file=sys.stderr)
+        print(f"infill-ls: {visible_lines(str(error))}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return INTERRUPTED
     except OSError as error:
         if error.filename is not None:
             raise
+        if not _is_somewhere():
+            print("infill-ls: the folder you are in is gone; change to another one", file=sys.stderr)
+            return 2
         # Of our output: its reader has gone, or its disk is full. Nothing is left to flush at exit either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):
             print(f"infill-ls: the output cannot be written: {error.strerror}", file=sys.stderr)
         return 1
     return status
+
+
+def _is_somewhere() -> bool:
+    try:
+        return bool(os.getcwd())
+    except OSError:
+        return False
 
 
 def _minutes(text: str) -> float:

@@ -14,8 +14,9 @@ from infill_engine.remote.address import is_remote
 from infill_engine.types import Answer, Reason
 from lsp_server.commands.asking import Asked, ask, load_engine_for
 from lsp_server.commands.editor_lines import editor_lines
+from lsp_server.commands.escapes import visible
 from lsp_server.commands.film import Film
-from lsp_server.commands.listing import console_of, print_answer, print_silence, say, visible
+from lsp_server.commands.listing import console_of, print_answer, print_silence, say
 from lsp_server.commands.place import NamedPlace, Opened, open_at, open_text
 from lsp_server.convert import line_content
 from lsp_server.request import build_context

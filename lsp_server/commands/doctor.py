@@ -15,7 +15,7 @@ from rich.text import Text
 
 from infill_engine.errors import InfillError, InputError, ModelDamagedError
 from infill_engine.models.devices import physical_cores
-from infill_engine.models.folder import INDEX, WEIGHTS, verify
+from infill_engine.models.folder import INDEX, TOKENIZER, WEIGHTS, tokenizer_files, verify
 from infill_engine.models.hub import is_hub_name
 from infill_engine.remote.address import SUFFIX_FIELD, Api, disclosure, is_remote, read_address
 from infill_engine.remote.server import Server
@@ -28,9 +28,8 @@ from lsp_server.model_name import resolved
 from lsp_server.settings import EngineChoice, Precision
 
 OLDEST_PYTHON = (3, 11)
-MODEL_FILES = ("config.json", "model.safetensors", "tokenizer.json")
 MOST_LISTED = 8
-OTHER_MODEL = f"Give --model a folder with {', '.join(MODEL_FILES)}."
+OTHER_MODEL = f"Give --model a folder with config.json, {WEIGHTS}, {TOKENIZER}."
 REINSTALL = "Install infill-ls again: `pip install --force-reinstall .` in its folder, or from the wheel it came in"
 
 
@@ -188,7 +187,8 @@ def check_model(model: str) -> Check:
         )
     try:
         several = not (folder / WEIGHTS).is_file() and (folder / INDEX).is_file()
-        files = [*MODEL_FILES[::2], *(path.name for path in weight_files(folder))] if several else MODEL_FILES
+        weights = [path.name for path in weight_files(folder)] if several else [WEIGHTS]
+        files = ["config.json", *weights, *tokenizer_files(folder)]
         sizes = {name: _readable_size(folder / name) for name in files}
     except ModelDamagedError as error:
         return Check("model", Verdict.FAIL, f"{model}: {error}", OTHER_MODEL)

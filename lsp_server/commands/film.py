@@ -11,7 +11,7 @@ from rich.text import Text
 
 from infill_engine.worker.protocol import SketchRow
 from infill_engine.worker.sketch import DRAFT, OPEN, Rows, sketching
-from lsp_server.commands.listing import visible
+from lsp_server.commands.escapes import visible
 
 if TYPE_CHECKING:
     from infill_engine.models.base import ModelFamily

@@ -13,6 +13,7 @@ from rich.text import Text
 from infill_engine.lines import first_line, last_line, split
 from infill_engine.types import Candidate, Reason
 from lsp_server.commands.asking import Asked
+from lsp_server.commands.escapes import visible
 from lsp_server.commands.place import NamedPlace, Opened
 
 LEFT_CHARS = 60  # of the line that is shown before the cursor
@@ -58,16 +59,6 @@ def console_of(stream: TextIO) -> Console:
     if stream is sys.stdout and hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="replace")
     return Console(file=stream, highlight=False, markup=False, emoji=False)
-
-
-def visible(text: str) -> str:
-    """`text` with whatever a terminal would not show, or would obey, written as an escape; a tab as four spaces."""
-    if text.isprintable():
-        return text
-    return "".join(
-        character if character.isprintable() else "    " if character == "\t" else _escape(character)
-        for character in text
-    )
 
 
 @contextlib.contextmanager
@@ -131,7 +122,3 @@ def _shortened(left: str, right: str) -> tuple[str, str]:
     if len(right) > RIGHT_CHARS:
         right = right[:RIGHT_CHARS] + "…"
     return left, right
-
-
-def _escape(character: str) -> str:
-    return character.encode("unicode_escape").decode("ascii")

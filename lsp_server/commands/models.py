@@ -21,6 +21,7 @@ from infill_engine.models.catalogue import BYTES, CATALOGUE, Known, Published, k
 from infill_engine.remote.address import is_remote
 from infill_engine.settings import ModelSettings
 from infill_engine.worker.__main__ import set_threads
+from lsp_server.commands.escapes import visible, visible_lines
 from lsp_server.commands.listing import console_of, say
 
 if TYPE_CHECKING:
@@ -98,11 +99,12 @@ def _tell_of(found: "Described", console: Console) -> None:
     console.print(Text(found.name, "bold").append(f"  {found.folder}", "default"), soft_wrap=True)
     for field, value in found.config.items():
         shown = json.dumps(value, ensure_ascii=False)
-        console.print(f"  {field} = {shown if len(shown) <= LONGEST_FIELD else shown[:LONGEST_FIELD] + '…'}")
+        shown = shown if len(shown) <= LONGEST_FIELD else shown[:LONGEST_FIELD] + "…"
+        console.print(visible(f"  {field} = {shown}"))
     for line in found.checked:
         console.print(Text("ok    ", "green").append(line, "default"), soft_wrap=True)
     if found.trouble:
-        console.print(Text("fail  ", "bold red").append(found.trouble, "default"), soft_wrap=True)
+        console.print(Text("fail  ", "bold red").append(visible_lines(found.trouble), "default"), soft_wrap=True)
     for known in known_for(str(found.config["model_type"])):
         if known.name == found.family or (not found.family and not found.trouble):
             console.print(f"{known.name}: {known.sight}; candidates {known.candidates}; {known.reuse}", soft_wrap=True)

@@ -49,7 +49,7 @@ class Handler(BaseHTTPRequestHandler):
             self.send(404, b"{}", {"X-Error-Code": "RepoNotFound"}, with_body=with_body)
         elif not path.startswith("api/"):
             self.send_file(self.hub.models[name] / "/".join(parts[4:]), with_body=with_body)
-        elif parts[2] == "revision":
+        elif len(parts) == 2 or parts[2] == "revision":
             about = {"id": name, "sha": COMMIT, "siblings": []}
             self.send(200, json.dumps(about).encode(), {}, with_body=with_body)
         else:

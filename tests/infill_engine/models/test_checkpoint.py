@@ -71,6 +71,7 @@ DAMAGE: list[tuple[str, Callable[[Path], object], str]] = [
     ("a tensor too many", _with_another_tensor, r"model\.experts\.weight.*another kind of model"),
     ("another shape", lambda folder: _edit(folder, intermediate_size=80), "has the shape"),
     ("no whole number", lambda folder: _edit(folder, hidden_size="48"), "not a positive number"),
+    ("layers without end", lambda folder: _edit(folder, num_hidden_layers=10**9), "is 1000000000, and there are only"),
     ("heads that do not divide", lambda folder: _edit(folder, num_attention_heads=5), "shape|describe"),
     ("another activation", lambda folder: _edit(folder, hidden_act="relu"), "'relu'; this version knows only 'silu'"),
     ("quantised by others", lambda folder: _edit(folder, quantization_config={"quant_method": "gptq"}), "gptq"),

@@ -17,6 +17,16 @@ from infill_engine.models.hub import is_hub_name
 from infill_engine.verify import masked
 
 NAME = "some/dream"
+PEEK = """
+import json, sys
+from infill_engine.errors import ModelError
+from infill_engine.models import hub
+try:
+    config, shapes = hub.peek(sys.argv[1])
+    print(json.dumps({"config": config, "shapes": shapes}))
+except ModelError as error:
+    print(json.dumps({"error": str(error)}))
+"""
 PROGRAM = """
 import json, sys
 from infill_engine.errors import ModelError
@@ -51,12 +61,12 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
 
 @pytest.fixture
 def fetch(hub: Hub, tmp_path: Path) -> Fetch:
-    """`hub.fetch` in a process of its own, since the library reads its environment once."""
+    """`hub.fetch`, or another program, in a process of its own, since the library reads its environment once."""
     hub.requests.clear()
 
-    def fetched(name: str, **environment: str) -> dict[str, object]:
+    def fetched(name: str, program: str = PROGRAM, **environment: str) -> dict[str, object]:
         done = subprocess.run(
-            [sys.executable, "-c", PROGRAM, name],
+            [sys.executable, "-c", program, name],
             env=os.environ | hub.environment(tmp_path / "home") | environment,
             capture_output=True,
             text=True,
@@ -92,18 +102,41 @@ def test_a_transfer_that_broke_off_goes_on_where_it_was(fetch: Fetch, hub: Hub) 
     assert int(resumed.split()[-1]) >= 10_000_000
 
 
-def test_a_cache_from_elsewhere_is_used_without_a_request(fetch: Fetch, hub: Hub, tmp_path: Path) -> None:
-    home = tmp_path / "home" / "hub" / "models--other--dream"
+def cache_elsewhere(hub: Hub, tmp_path: Path, name: str, files: list[str]) -> Path:
+    """The snapshot another program left behind, which noted nothing of what it did not fetch."""
+    home = tmp_path / "home" / "hub" / f"models--{name.replace('/', '--')}"
     snapshot = home / "snapshots" / COMMIT
     snapshot.mkdir(parents=True)
     (home / "refs").mkdir()
     (home / "refs" / "main").write_text(COMMIT)
-    for name in ("config.json", "model.safetensors", "tokenizer.json"):
-        (snapshot / name).write_bytes((hub.models[NAME] / name).read_bytes())
+    for file in files:
+        (snapshot / file).write_bytes((hub.models[NAME] / file).read_bytes())
+    return snapshot
+
+
+def test_a_cache_from_elsewhere_is_used_without_a_request(fetch: Fetch, hub: Hub, tmp_path: Path) -> None:
+    snapshot = cache_elsewhere(hub, tmp_path, "other/dream", ["config.json", "model.safetensors", "tokenizer.json"])
     assert fetch("other/dream")["folder"] == str(snapshot)
     assert not hub.requests
     (snapshot / "model.safetensors").unlink()
     assert "not whole on this machine" in str(fetch("other/dream", HF_HUB_OFFLINE="1")["error"])
+
+
+def test_a_cache_without_a_tokenizer_is_completed(fetch: Fetch, hub: Hub, tmp_path: Path) -> None:
+    snapshot = cache_elsewhere(hub, tmp_path, NAME, ["config.json", "model.safetensors"])
+    found = fetch(NAME)
+    assert (found["folder"], found["files"]) == (str(snapshot), ["config.json", "model.safetensors", "tokenizer.json"])
+
+
+def test_a_model_is_looked_at_without_fetching_it(fetch: Fetch, hub: Hub) -> None:
+    found = fetch(NAME, PEEK)
+    assert found["config"] == json.loads((hub.models[NAME] / "config.json").read_text())
+    shapes = found["shapes"]
+    assert isinstance(shapes, dict)
+    assert shapes["model.norm.weight"] == [found["config"]["hidden_size"]]  # type: ignore[index]
+    assert any(request.startswith("RANGE model.safetensors") for request in hub.requests)
+    assert "names no model type" in str(fetch("some/large", PEEK)["error"])
+    assert "without safetensors" in str(fetch("some/pickled", PEEK)["error"])
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,32 @@ def test_text_survives(vocabulary: TokenizerVocabulary) -> None:
     check()
 
 
+@pytest.mark.parametrize(
+    "trained_with",
+    [
+        {"truncation": {"direction": "Right", "max_length": 10, "strategy": "LongestFirst", "stride": 0}},
+        {
+            "padding": {
+                "strategy": {"Fixed": 64},
+                "direction": "Left",
+                "pad_to_multiple_of": None,
+                "pad_id": 0,
+                "pad_type_id": 0,
+                "pad_token": "<|endoftext|>",
+            }
+        },
+    ],
+    ids=["truncation", "padding"],
+)
+def test_what_a_tokenizer_did_in_training_it_does_no_more(trained_with: dict[str, object], tmp_path: Path) -> None:
+    path = tmp_path / "tokenizer.json"
+    byte_level(["<|endoftext|>", "<|mask|>"]).save(str(path))
+    path.write_text(json.dumps(json.loads(path.read_text()) | trained_with))
+    vocabulary = TokenizerVocabulary(path)
+    text = "def area(radius):\n    return 3 * radius\n"
+    assert vocabulary.decode(vocabulary.encode(text)) == text
+
+
 def test_steering_tokens_are_never_text(vocabulary: TokenizerVocabulary) -> None:
     never = set(vocabulary.never().tolist())
     assert {vocabulary.id_of(name) for name in ("<|mask|>", *FIM)} <= never

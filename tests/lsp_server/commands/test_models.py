@@ -70,6 +70,19 @@ def test_info_of_a_damaged_model_says_what_is_wrong(dream: Path, capsys: Said) -
     assert "knows only" in as_json(capsys, "info", str(dream), status=1)["trouble"]
 
 
+def test_a_config_does_not_steer_the_terminal(dream: Path, capsys: Said) -> None:
+    config = masked.PUBLISHED["dream"].config
+    (dream / "config.json").write_text(
+        json.dumps(config | {"model_type": "\u001b]0;x\u0007", "\u001b[2J": "\u009b31m"})
+    )
+    assert main(["models", "info", str(dream)]) == 1
+    assert main(["complete", "x.py:1:1", "--model", str(dream)]) == 2
+    said = capsys.readouterr()
+    assert "\\x1b[2J" in said.out
+    assert "\\x1b]0;x" in said.out
+    assert not {"\u001b", "\u0007", "\u009b"} & {*said.out, *said.err}
+
+
 def test_verify(capsys: Said, monkeypatch: pytest.MonkeyPatch) -> None:
     found = as_json(capsys, "verify", "mellum", "--device", "cpu")
     assert found["ok"] is True

@@ -35,6 +35,16 @@ def test_a_reader_that_has_seen_enough_is_no_fault(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_a_folder_that_is_gone_is_said(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    command = f"touch {tmp_path}/x.py && rmdir {gone} && {sys.executable} -m lsp_server complete {tmp_path}/x.py:1:1"
+    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY), "INFILL_STATE_DIR": str(tmp_path)}
+    done = subprocess.run(["sh", "-c", command], cwd=gone, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr == "infill-ls: the folder you are in is gone; change to another one\n"
+
+
 def test_choices_are_shown_as_they_are_written(tmp_path: Path) -> None:
     done = infill(tmp_path, "complete x.py:1:1 --precision x")
     assert done.returncode == 2
