@@ -35,13 +35,9 @@ def indent_of(line: str) -> str:
     return "" if blank is None else blank.group()
 
 
-def line_end_of(*texts: str) -> str:
-    """The line end in use: the first one found in `texts`, taken in order, or LF."""
-    for text in texts:
-        end = LINE_END.search(text)
-        if end is not None:
-            return end.group()
-    return "\n"
+def with_plain_ends(text: str) -> str:
+    """`text` with every line ended by LF."""
+    return LINE_END.sub("\n", text)
 
 
 def with_breaks_first(text: str) -> list[str]:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from infill_engine.lines import with_plain_ends
 from lsp_server.convert import Place
 from lsp_server.documents import Snapshot, common_prefix, one_key_types
 
@@ -73,8 +74,9 @@ class Acceptance:
         row, column = start
         line = snapshot.lines[row]
         versions, held = {snapshot.client_version}, line[column : end[1]]
-        normal = tuple(map(_normal, texts))
-        fresh = _Suggestion(versions, row, line[:column], line[end[1] :], len(snapshot.lines), held, normal, unsure)
+        fresh = _Suggestion(
+            versions, row, line[:column], line[end[1] :], len(snapshot.lines), held, tuple(texts), unsure
+        )
         older = self._suggestions.get(snapshot.uri)
         if older is not None and older.outcome is None and fresh.front() == older.front():
             fresh.versions |= older.versions
@@ -193,12 +195,7 @@ def _inserted(suggestion: _Suggestion, snapshot: Snapshot) -> str | None:
     left, right = suggestion.left, suggestion.right
     if len(region) < len(left) + len(right) or not region.startswith(left) or not region.endswith(right):
         return None
-    return _normal(region[len(left) : len(region) - len(right)])
-
-
-def _normal(text: str) -> str:
-    """With the line ends that both sides agree on: an editor writes its document's own."""
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+    return with_plain_ends(region[len(left) : len(region) - len(right)])
 
 
 def _longest(texts: Iterable[str]) -> str:

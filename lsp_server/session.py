@@ -46,6 +46,7 @@ class Session:
     roots: tuple[str, ...] = ()
     first_options: object = None  # the client's initialization options
     told_options: object = field(default_factory=dict[str, object])  # what it has told since, which is laid over them
+    client_process: int = 0  # its number; 0 where it told none
     can_pull_settings: bool = False
     can_register_settings: bool = False
     offers_completion: bool = False

@@ -10,7 +10,7 @@ _DRIVE = re.compile(r"\A/([A-Za-z]):(?=/|\Z)")
 
 
 def path_of(uri: str, *, windows: bool = os.name == "nt") -> str:
-    """The path in a URI, decoded, whatever its scheme; "" when it has none or is no URI.
+    """The path in a URI, decoded, whatever its scheme; "" when it has none that a system takes, or is no URI.
 
     On Windows without the slash before a drive, whose letter is a capital: editors do not agree on that, and equal
     folders are to be equal texts.
@@ -18,7 +18,10 @@ def path_of(uri: str, *, windows: bool = os.name == "nt") -> str:
     try:
         parts = urlsplit(uri)
         path = unquote(parts.path)
+        path.encode()
     except ValueError:
+        return ""
+    if "\0" in path:
         return ""
     if not windows:
         return path

@@ -7,6 +7,7 @@ were left out put in) and else refused.
 
 import contextvars
 import logging
+from collections.abc import Callable
 from typing import Any
 
 from lsprotocol import types
@@ -122,12 +123,35 @@ def mended(message: dict[str, Any]) -> Any:
     if "method" in copy:
         copy.setdefault("params", {})
     params = copy.get("params")
-    if copy.get("method") == types.TEXT_DOCUMENT_INLINE_COMPLETION and isinstance(params, dict):
-        context = params.get("context")
-        params["context"] = context if isinstance(context, dict) else {}
-        if params["context"].get("triggerKind") not in (1, 2):
-            params["context"]["triggerKind"] = types.InlineCompletionTriggerKind.Automatic.value
+    if isinstance(params, dict):
+        mend = _MENDERS.get(copy.get("method", ""))
+        if mend is not None:
+            mend(params)
     return copy
+
+
+def _mend_inline_completion(params: dict[str, Any]) -> None:
+    context = params.get("context")
+    params["context"] = context if isinstance(context, dict) else {}
+    if params["context"].get("triggerKind") not in (1, 2):
+        params["context"]["triggerKind"] = types.InlineCompletionTriggerKind.Automatic.value
+
+
+def _mend_text(params: dict[str, Any]) -> None:
+    """Versions left out, as the protocol's third edition allows, and ranges that are null for the whole text."""
+    document, events = params.get("textDocument"), params.get("contentChanges")
+    if isinstance(document, dict) and not isinstance(document.get("version"), int):
+        document["version"] = 0
+    for event in events if isinstance(events, list) else []:
+        if isinstance(event, dict) and event.get("range", ...) is None:
+            del event["range"]
+
+
+_MENDERS: dict[str, Callable[[dict[str, Any]], None]] = {
+    types.TEXT_DOCUMENT_INLINE_COMPLETION: _mend_inline_completion,
+    types.TEXT_DOCUMENT_DID_OPEN: _mend_text,
+    types.TEXT_DOCUMENT_DID_CHANGE: _mend_text,
+}
 
 
 def _take_null_for_yes(message: dict[str, Any]) -> None:

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from cachetools import LRUCache
 
+from infill_engine.lines import with_plain_ends
 from infill_engine.types import Answer, Candidate, InfillRequest, Source
 
 LONGEST_TYPED = 64  # characters typed into a candidate before a fresh look is worth more
@@ -69,7 +70,7 @@ def _typed_between(earlier: InfillRequest, now: InfillRequest) -> str | None:
     # The windows begin at the same place as long as their left ends agree.
     if not 0 < typed <= LONGEST_TYPED or not now.prefix.startswith(earlier.prefix):
         return None
-    return now.prefix[-typed:]
+    return with_plain_ends(now.prefix[-typed:])  # as candidates end their lines
 
 
 def _rest_of(candidate: Candidate, typed: str) -> Candidate:

@@ -5,6 +5,7 @@ it begins, and `Hole.closers` names the brackets and quotes in it that belong to
 """
 
 import re
+from collections.abc import Sequence
 
 from tree_sitter import Node, Tree
 
@@ -59,8 +60,8 @@ def hole_at(
         return Hole(HoleKind.EXPRESSION, 1, indent, closers)
     if left.strip():
         return Hole(HoleKind.LINE, 1, indent, closers)
-    leaf = _leaf(tree, byte_offset)
-    if _among_values(prefix, language, leaf):
+    around = [] if tree is None else _nodes_around(tree, byte_offset)
+    if _among_values(prefix, language, around):
         return Hole(HoleKind.EXPRESSION, 1, indent, closers)
     if not right.strip() and _body_missing(prefix, suffix, language):
         return Hole(HoleKind.BLOCK, BLOCK_LINES, indent)
@@ -90,8 +91,7 @@ def _kind_by_tree(tree: Tree, at: int, left: str) -> str:
     before = tree.root_node.descendant_for_byte_range(at - 1, at - 1) if at else None
     if before is not None and before.type in _COMMENTS and before.end_byte == at and not left.endswith("*/"):
         return "comment"
-    node = tree.root_node.descendant_for_byte_range(at, at)
-    while node is not None:
+    for node in _nodes_around(tree, at):
         strictly = node.start_byte < at < node.end_byte
         if strictly and node.type in _COMMENTS:
             return "comment"
@@ -99,7 +99,6 @@ def _kind_by_tree(tree: Tree, at: int, left: str) -> str:
             return "string"
         if strictly and node.type in _INTERPOLATIONS:
             return "code"
-        node = node.parent
     # Where a quote was left open, the pieces of the string hang anywhere below the nearest node with an error.
     line = tree.root_node.descendant_for_byte_range(max(at - len(syntax.to_bytes(left)), 0), at)
     return "unsure" if line is None or line.has_error else "code"
@@ -117,11 +116,22 @@ def _closers(right: str, language: str, inside: str) -> str:
     return inside + delimiters.scan(right[end:], language).closed
 
 
-def _leaf(tree: Tree | None, at: int) -> Node | None:
-    return None if tree is None else tree.root_node.descendant_for_byte_range(at, at)
+def _nodes_around(tree: Tree, at: int) -> list[Node]:
+    """The nodes around the byte `at`, the smallest first.
+
+    They are gone through once from the root on, for so does a node to find its parent, each time anew, and text may be
+    nested as deeply as it is long.
+    """
+    smallest = tree.root_node.descendant_for_byte_range(at, at)
+    if smallest is None:
+        return []
+    around = [tree.root_node]
+    while around[-1] != smallest and (child := around[-1].child_with_descendant(smallest)) is not None:
+        around.append(child)
+    return around[::-1]
 
 
-def _among_values(prefix: str, language: str, node: Node | None) -> bool:
+def _among_values(prefix: str, language: str, around: Sequence[Node]) -> bool:
     """Whether a blank line stands between brackets that hold values rather than statements."""
     opened = delimiters.scan(prefix, language).opened
     if language in ("json", "jsonc"):
@@ -130,12 +140,13 @@ def _among_values(prefix: str, language: str, node: Node | None) -> bool:
         return False
     if opened[-1] != "{" or language == "python":
         return True
-    while node is not None and not node.is_error:
+    for node in around:
+        if node.is_error:
+            break
         if node.type in _BODIES:
             return False
         if node.type in _VALUES:
             return True
-        node = node.parent
     return not _opens_body(_opening_line(prefix, language))
 
 

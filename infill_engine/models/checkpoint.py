@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
 import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
@@ -175,8 +176,6 @@ def free_memory(device: str) -> int:
         return int(torch.cuda.mem_get_info(device)[0])
     if device.startswith("mps"):
         return torch.mps.recommended_max_memory() - torch.mps.driver_allocated_memory()
-    import psutil
-
     return int(psutil.virtual_memory().available)
 
 

@@ -171,13 +171,19 @@ def _in_words(name: str, error: Exception) -> ModelError:
                 "name a folder as the model"
             )
         case errors.LocalEntryNotFoundError():  # what the library makes of a network that is not there
-            return ModelError(f"{name} is not on this machine and cannot be reached: {again}")
+            return _unreachable(name, again)
+        case _ if type(error).__name__ == "ConnectError":  # of whichever transport the library has
+            return _unreachable(name, again)
         case errors.HfHubHTTPError() if error.response.status_code in (401, 403):
             status = error.response.status_code
             return ModelError(f"{name} may not be fetched ({status}): log in with `hf auth login` and try again")
         case OSError(errno=errno.ENOSPC):
             return ModelError(f"the disk is full; make room for {name} and try again: what came stays")
     return ModelError(f"{name} could not be fetched whole ({type(error).__name__}); what came stays: {again}")
+
+
+def _unreachable(name: str, again: str) -> ModelError:
+    return ModelError(f"{name} is not on this machine and cannot be reached: {again}")
 
 
 def _parts(name: str) -> tuple[str, str | None]:

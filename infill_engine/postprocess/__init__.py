@@ -1,7 +1,7 @@
 """From what a model or a copy proposes to what may be inserted: an ordered chain of small rules, one a file.
 
-A rule is `(text, request, hole) -> str | None`; None drops the text. Between the first rule and the last, lines end in
-LF. Each rule relies on those before it, so the order is part of the meaning.
+A rule is `(text, request, hole) -> str | None`; None drops the text. Each relies on those before it,
+so the order is part of the meaning; lines end in LF from `plain_line_ends` on.
 """
 
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from infill_engine.postprocess.balance import balance
 from infill_engine.postprocess.blank import blank
 from infill_engine.postprocess.indentation import indentation
 from infill_engine.postprocess.leading_blank import leading_blank
-from infill_engine.postprocess.line_ends import document_line_ends, plain_line_ends
+from infill_engine.postprocess.line_ends import plain_line_ends
 from infill_engine.postprocess.max_lines import max_lines
 from infill_engine.postprocess.neighbours import neighbours
 from infill_engine.postprocess.repetition import repetition
@@ -33,7 +33,6 @@ RULES: tuple[Rule, ...] = (
     repetition,
     neighbours,
     blank,
-    document_line_ends,
 )
 
 

@@ -154,10 +154,10 @@ def adapt(
         set_rate(optimisers, settings.peak * share)
         with precision():
             loss = prompt_loss_alone(network, batch)
-        take_step(network, optimisers, loss)
         steps += 1
-        tokens += batch["tokens"].numel()
-        report(Moment(tokens, loss.item(), latest, max(0.0, seconds - (clock() - began))))
+        if take_step(network, optimisers, loss):
+            tokens += batch["tokens"].numel()
+            report(Moment(tokens, loss.item(), latest, max(0.0, seconds - (clock() - began))))
     _look(network, judged, precision, best)
     network.load_state_dict(best.weights)
     return Adapted(network.eval().requires_grad_(False).cpu(), tokens, steps, before, best.loss)

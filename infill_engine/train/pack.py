@@ -33,6 +33,8 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=2)
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
+    for part in options.out.glob("part-*.npz"):  # of another packing: whoever trains reads all there are
+        part.unlink()
     texts = _shuffled(options.corpus)
     written = 0
     packed: list[tuple[np.ndarray, np.ndarray]] = []

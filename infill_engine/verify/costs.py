@@ -12,6 +12,7 @@ from time import perf_counter
 from typing import TypeVar
 
 import numpy as np
+import psutil
 import torch
 
 from infill_engine.canvas.canvas import lay_out
@@ -57,8 +58,6 @@ def memory_bytes(device: str) -> int:
     if device.startswith("mps"):
         return torch.mps.driver_allocated_memory()
     if sys.platform == "win32":
-        import psutil
-
         return int(psutil.Process().memory_info().peak_wset)
     import resource
 

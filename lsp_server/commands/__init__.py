@@ -105,6 +105,7 @@ def _add_engine(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--model",
+        type=_name,
         default=DEFAULTS.engine.model,
         help='a name such as "default", the path of a model\'s folder, OWNER/NAME, or a server',
     )
@@ -172,6 +173,12 @@ def _minutes(text: str) -> float:
     if not LEAST_MINUTES <= minutes <= MOST_MINUTES:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of minutes from {LEAST_MINUTES} to {MOST_MINUTES}")
     return minutes
+
+
+def _name(text: str) -> str:
+    if not text.strip():
+        raise argparse.ArgumentTypeError("it is empty; leave the option out for the default")
+    return text
 
 
 def _whole(least: int, most: int) -> Callable[[str], int]:

@@ -61,8 +61,9 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def _facts(published: Published) -> str:
-    sizes = ", ".join(f"{precision} {published.gigabytes(precision):.2g} GB" for precision in BYTES)
-    facts = [published.licence, f"{published.billions:g} B parameters", sizes]
+    facts = [published.licence, f"{published.billions:g} B parameters"]
+    if published.kept < published.billions:
+        facts += [", ".join(f"{precision} {published.gigabytes(precision):.2g} GB" for precision in BYTES)]
     if published.score is not None:
         facts.append(f"scores {published.score:g} ({published.source})")
     return "; ".join([*facts, *([published.note] if published.note else [])])

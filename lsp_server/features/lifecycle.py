@@ -1,6 +1,9 @@
 """initialize, initialized, shutdown, and the workspace's folders."""
 
-from collections.abc import Mapping
+import asyncio
+import signal
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 
 from lsprotocol import types
 from pygls.capabilities import get_capability
@@ -10,6 +13,8 @@ from lsp_server.features.configuration import apply_options, pull_settings, sect
 from lsp_server.session import Session
 from lsp_server.settings import SECTION
 from lsp_server.uris import path_of
+
+LOOK_SECONDS = 2.0  # how often to see whether the client still runs
 
 
 def initialize(session: Session, params: types.InitializeParams) -> None:
@@ -21,8 +26,8 @@ def initialize(session: Session, params: types.InitializeParams) -> None:
     session.can_register_settings = bool(
         get_capability(capabilities, "workspace.did_change_configuration.dynamic_registration")
     )
-    folders = [folder.uri for folder in params.workspace_folders or []] or [params.root_uri or ""]
-    session.roots = tuple(path for path in map(path_of, folders) if path)
+    session.roots = _paths(params.workspace_folders or [types.WorkspaceFolder(params.root_uri or "", "")])
+    session.client_process = params.process_id or 0
     options = params.initialization_options
     if isinstance(options, Mapping):
         options = section_of(options)
@@ -35,13 +40,18 @@ def initialize(session: Session, params: types.InitializeParams) -> None:
 def initialized(session: Session, _params: types.InitializedParams) -> None:
     """Learn the settings, then start the engine with the right model."""
     session.in_background(_begin(session))
+    if session.client_process:
+        session.in_background(_leave_with(session.client_process))
 
 
 def did_change_workspace_folders(session: Session, params: types.DidChangeWorkspaceFoldersParams) -> None:
     """Excludes are matched inside the folders."""
     removed = {path_of(folder.uri) for folder in params.event.removed}
-    added = [path_of(folder.uri) for folder in params.event.added]
-    session.roots = (*(root for root in session.roots if root not in removed), *added)
+    session.roots = (*(root for root in session.roots if root not in removed), *_paths(params.event.added))
+
+
+def _paths(folders: Iterable[types.WorkspaceFolder]) -> tuple[str, ...]:
+    return tuple(path for path in (path_of(folder.uri) for folder in folders) if path)
 
 
 async def shutdown(session: Session, *_params: object) -> None:
@@ -63,6 +73,20 @@ async def _begin(session: Session) -> None:
         await pull_settings(session)
     else:
         await apply_options(session, session.told_options)
+
+
+async def _leave_with(client: int) -> None:
+    """End the server, as an interrupt does, once that process has ended: another may hold stdin open."""
+    import psutil
+
+    try:
+        process = psutil.Process(client)  # remembers when it began, so that no later one is taken for it
+    except (psutil.Error, ValueError, OverflowError):
+        return  # a client elsewhere, as one is that runs us in a container
+    with suppress(psutil.NoSuchProcess):
+        while process.is_running() and process.status() != psutil.STATUS_ZOMBIE:
+            await asyncio.sleep(LOOK_SECONDS)
+    signal.raise_signal(signal.SIGINT)
 
 
 async def _register(session: Session, registration: types.Registration) -> None:

@@ -30,11 +30,8 @@ def test_indent_of(line: str, indent: str) -> None:
     assert lines.indent_of(line) == indent
 
 
-@pytest.mark.parametrize(
-    ("texts", "end"), [(("",), "\n"), (("a\r\nb\n",), "\r\n"), (("a", "b\rc"), "\r"), (("a\nb", "c\r\n"), "\n")]
-)
-def test_line_end_of(texts: tuple[str, ...], end: str) -> None:
-    assert lines.line_end_of(*texts) == end
+def test_with_plain_ends() -> None:
+    assert lines.with_plain_ends("a\r\nb\rc\n\r\u2028\x0cd") == "a\nb\nc\n\n\u2028\x0cd"
 
 
 @given(text=st.text(" a\n", max_size=60), chars=st.integers(1, 9))

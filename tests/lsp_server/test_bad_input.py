@@ -25,9 +25,17 @@ class Wire:
     """Raw messages to and from a server whose engine is switched off or on by `options`."""
 
     def __init__(
-        self, log: Path, options: object, capabilities: object = None, *, greets: bool = True, introduces: bool = True
+        self,
+        log: Path,
+        options: object,
+        capabilities: object = None,
+        *,
+        greets: bool = True,
+        introduces: bool = True,
+        client: int | None = None,
     ) -> None:
         self.log = log
+        self.client = client
         self.process = subprocess.Popen(
             [sys.executable, "-m", "lsp_server", "serve", "--stdio"],
             stdin=subprocess.PIPE,
@@ -41,7 +49,7 @@ class Wire:
             self.tell("initialized", {})
 
     def initialize(self, options: object, capabilities: object = None) -> None:
-        params = {"processId": None, "rootUri": None, "capabilities": capabilities or {}}
+        params = {"processId": self.client, "rootUri": None, "capabilities": capabilities or {}}
         self.send(1, "initialize", {**params, "initializationOptions": options})
         assert "capabilities" in self.answer(1)["result"]
 
@@ -74,6 +82,15 @@ class Wire:
     def alive(self) -> None:
         self.send("alive?", "textDocument/inlineCompletion", inline())
         assert "result" in self.answer("alive?")
+
+    def until(self, state: str) -> None:
+        """Wait until the engine is so."""
+        for _ in range(200):
+            self.send("state?", "infill/getStatus")
+            if self.answer("state?")["result"]["state"] == state:
+                return
+            time.sleep(0.05)
+        raise AssertionError(f"never {state}")
 
     def leave(self) -> int:
         self.process.stdin.close()
@@ -200,6 +217,38 @@ def test_odd_notifications_are_survived(wire: Wire, method: str, params: Any) ->
     wire.alive()
 
 
+CHANGES = {
+    "no version": ({"uri": URI}, {}),
+    "version null": ({"uri": URI, "version": None}, {}),
+    "version of text": ({"uri": URI, "version": "2"}, {}),
+    "range null": ({"uri": URI, "version": 2}, {"range": None, "rangeLength": None}),
+}
+
+
+@pytest.mark.parametrize(("document", "event"), CHANGES.values(), ids=CHANGES)
+def test_changes_as_older_clients_write_them(tmp_path: Path, document: dict[str, Any], event: dict[str, Any]) -> None:
+    script = tmp_path / "script.json"
+    script.write_text(json.dumps({"rules": [{"before": "new = ", "candidates": ["right"]}]}))
+    wire = Wire(tmp_path / "stderr", {"model": f"scripted:{script}", "budgetMs": 5000, "showThreshold": 0})
+    opened = {"uri": URI, "languageId": "python", "version": 0, "text": "old\n"}
+    wire.tell("textDocument/didOpen", {"textDocument": opened})
+    wire.tell("textDocument/didChange", {"textDocument": document, "contentChanges": [{"text": "new = \n", **event}]})
+    wire.until("ready")
+    wire.send(5, "textDocument/inlineCompletion", inline(line=0, character=6))
+    assert [item["insertText"] for item in wire.answer(5)["result"]["items"]] == ["right"]
+    assert wire.leave() == 1
+
+
+def test_it_does_not_outlive_its_client(tmp_path: Path) -> None:
+    """Although stdin stays open, as another process may hold it."""
+    client = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(3600)"])
+    wire = Wire(tmp_path / "stderr", {"enable": False}, client=client.pid)
+    wire.alive()
+    client.kill()
+    assert wire.process.wait(30) == 130
+    assert "Traceback" not in (tmp_path / "stderr").read_text()
+
+
 BODIES = [
     b"{",
     b"[]",
@@ -245,11 +294,7 @@ def test_parameters_may_be_left_out(tmp_path: Path) -> None:
     wire = Wire(tmp_path / "stderr", {"enable": False}, greets=False)
     wire.tell("initialized")
 
-    def state() -> object:
-        wire.send(2, "infill/getStatus")
-        return wire.answer(2)["result"]["state"]
-
-    assert any(state() == "off" or time.sleep(0.05) for _ in range(200))
+    wire.until("off")
     wire.send(3, "no/such/method")
     assert wire.answer(3)["error"]["code"] == -32601
     wire.send(4, "textDocument/inlineCompletion")

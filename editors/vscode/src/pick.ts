@@ -1,7 +1,7 @@
 /** *Infill: Pick Candidate*: a list of all candidates, the highlighted one shown in place. */
 
 import * as vscode from 'vscode';
-import { type Command, ExecuteCommandRequest } from 'vscode-languageclient/node';
+import { type Command, ExecuteCommandRequest, type LanguageClient } from 'vscode-languageclient/node';
 import { type Place, ask } from './ask';
 import { isReadOnly, whyNot } from './documents';
 import { tell } from './messages';
@@ -23,13 +23,14 @@ const SOURCE_ICONS: Record<string, string> = { retrieval: '$(history)', typed_th
 
 export async function pickCandidate(server: Server, statistics: Statistics): Promise<void> {
     const editor = vscode.window.activeTextEditor;
-    const obstacle = editor ? await obstacleTo(server, editor) : 'Open a file first.';
-    if (!editor || obstacle) {
-        tell('information', obstacle ?? '');
+    const obstacle = editor ? await obstacleTo(editor) : 'Open a file first.';
+    const { client } = server;
+    if (!editor || obstacle || !client) {
+        tell('information', obstacle ?? `Infill cannot answer now. ${viewOf(server.status).tooltip}`);
         return;
     }
     const version = editor.document.version;
-    const chosen = await choose(server, editor);
+    const chosen = await choose(server, client, editor);
     if (chosen?.text === undefined || !chosen.range) {
         return;
     }
@@ -49,10 +50,7 @@ export async function pickCandidate(server: Server, statistics: Statistics): Pro
     }
 }
 
-async function obstacleTo(server: Server, { document, selection }: vscode.TextEditor): Promise<string | undefined> {
-    if (!server.client) {
-        return `Infill cannot answer now. ${viewOf(server.status).tooltip}`;
-    }
+async function obstacleTo({ document, selection }: vscode.TextEditor): Promise<string | undefined> {
     if (await isReadOnly(document)) {
         return 'This file is read-only; nothing can be filled in.';
     }
@@ -63,7 +61,7 @@ async function obstacleTo(server: Server, { document, selection }: vscode.TextEd
 }
 
 /** Let the user choose; undefined if they leave. */
-function choose(server: Server, editor: vscode.TextEditor): Promise<Item | undefined> {
+function choose(server: Server, client: LanguageClient, editor: vscode.TextEditor): Promise<Item | undefined> {
     const place = placeIn(editor);
     const preview = new Preview(editor);
     const cancelling = new vscode.CancellationTokenSource();
@@ -86,12 +84,10 @@ function choose(server: Server, editor: vscode.TextEditor): Promise<Item | undef
         showActive(items[0]);
     };
     const onCanvas = (canvas: Canvas): void => put(`Infill: denoising, step ${canvas.step}`, itemsOfCanvas(canvas));
-    if (server.client) {
-        ask(server.client, place, onCanvas, cancelling.token)
-            .then((answer) => put(titleOf(answer), itemsOf(answer, server)))
-            .catch((fault: Error) => put('Infill: failed', [{ label: `$(error) ${fault.message}`, alwaysShow: true }]))
-            .finally(() => (picker.busy = false));
-    }
+    ask(client, place, onCanvas, cancelling.token)
+        .then((answer) => put(titleOf(answer), itemsOf(answer, server)))
+        .catch((fault: Error) => put('Infill: failed', [{ label: `$(error) ${fault.message}`, alwaysShow: true }]))
+        .finally(() => (picker.busy = false));
     return new Promise((resolve) => {
         picker.onDidChangeActive(([item]) => showActive(item));
         picker.onDidAccept(() => {

@@ -51,7 +51,7 @@ export async function statusLines(server: Server): Promise<string[]> {
     const told = await server.client?.sendRequest(statusRequest, {}).catch(() => undefined);
     const seen = { ...status, ...told };
     return [
-        `State     ${seen.state}: ${viewOf(status).tooltip.replace(/[`*]/g, '')}`,
+        `State     ${seen.state}: ${viewOf(seen).tooltip.replace(/[`*]/g, '')}`,
         `Model     ${seen.model || 'unknown'}`,
         `Device    ${seen.device || 'unknown'}`,
         `Latest    ${seen.lastElapsedMs ? `${Math.round(seen.lastElapsedMs)} ms` : 'no answer yet'}`,
@@ -62,8 +62,9 @@ export async function statusLines(server: Server): Promise<string[]> {
 
 /** This window's numbers, then those that the server keeps for all editors of this user. */
 export async function statisticsLines(statistics: Statistics, server: Server, folder: string): Promise<string[]> {
-    const kept = server.command && (await run(server.command, folder, ['stats'])).text;
-    return ['In this window', ...statistics.lines(), '', ...(kept ? ['On this machine', ...kept.split('\n')] : [])];
+    const kept = server.command && (await run(server.command, folder, ['stats']));
+    const lines = kept ? ['On this machine', ...(kept.text || kept.fault).split('\n')] : [];
+    return ['In this window', ...statistics.lines(), '', ...lines];
 }
 
 /** Run the server's doctor with the settings in force; its findings, a line or two each. */
@@ -95,11 +96,12 @@ export async function showDoctor(reports: Reports, folder: string): Promise<void
 function run(server: ServerCommand, folder: string, args: string[]): Promise<{ text: string; fault: string }> {
     // The workspace is what a model's path is relative to, and whose adapted model is looked for. Python would import a
     // module from there first (-P: not).
-    const options = { cwd: vscode.workspace.workspaceFolders?.[0]?.uri.fsPath ?? folder, timeout: RUN_MS };
+    const workspace = vscode.workspace.workspaceFolders?.find(({ uri }) => uri.scheme === 'file');
+    const options = { cwd: workspace?.uri.fsPath ?? folder, timeout: RUN_MS };
     const isolated = server.args.length ? ['-P', ...server.args] : [];
     return new Promise((resolve) => {
-        execFile(server.command, [...isolated, ...args], options, (_error, stdout, stderr) =>
-            resolve({ text: stdout.trim(), fault: stderr.trim() }),
+        execFile(server.command, [...isolated, ...args], options, (error, stdout, stderr) =>
+            resolve({ text: stdout.trim(), fault: stderr.trim() || (error?.message ?? '') }),
         );
     });
 }

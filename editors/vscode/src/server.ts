@@ -54,12 +54,14 @@ export class Server implements vscode.Disposable {
 
     /** Look again for the server, and start anew if it is another one than before. */
     refresh(): Promise<void> {
+        const unwanted = this.latest.signal;
         return this.inTurn(async () => {
             const found = await locate(this.around.folder).catch(() => undefined);
-            if (found && !(found.command === this.command?.command && found.origin === this.command.origin)) {
+            const isOther = found?.command !== this.command?.command || found?.origin !== this.command?.origin;
+            if (found && isOther && !unwanted.aborted) {
                 clearTimeout(this.timer);
                 await this.close();
-                await this.open(this.latest.signal);
+                await this.open(unwanted);
             }
         });
     }

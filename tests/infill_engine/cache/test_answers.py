@@ -33,6 +33,15 @@ def test_what_is_left_of_an_answer(request_: InfillRequest, expected: list[str] 
     assert (found and [candidate.text for candidate in found.candidates]) == expected
 
 
+def test_a_line_break_that_was_typed_is_the_documents_own() -> None:
+    cache = AnswerCache(8)
+    request = InfillRequest("if a:\r\n    b()\r\nelse", "\r\n")
+    cache.put(request, Answer((Candidate(":\n    c()", 0.5),)))
+    left = cache.get(replace(request, prefix=f"{request.prefix}:\r\n    "), SEEN)
+    assert left is not None
+    assert [candidate.text for candidate in left.candidates] == ["c()"]
+
+
 def test_what_lies_beyond_the_windows_is_not_kept() -> None:
     cache = AnswerCache(8)
     cache.put(replace(ANSWERED, beyond=("a" * 1000, "")), ANSWER)

@@ -137,6 +137,7 @@ def test_a_model_is_looked_at_without_fetching_it(fetch: Fetch, hub: Hub) -> Non
     assert any(request.startswith("RANGE model.safetensors") for request in hub.requests)
     assert "names no model type" in str(fetch("some/large", PEEK)["error"])
     assert "without safetensors" in str(fetch("some/pickled", PEEK)["error"])
+    assert "cannot be reached" in str(fetch(NAME, PEEK, HF_ENDPOINT="http://127.0.0.1:9")["error"])
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tokenizers import Tokenizer
 
-from infill_engine.train import corpus
+from infill_engine.train import corpus, pack
 from infill_engine.train.holes import KINDS, spans_of
 from infill_engine.train.leaks import HeldOut
 from infill_engine.train.pack import pack_text
@@ -152,3 +152,17 @@ def test_packing_an_empty_text(tokenizer: Tokenizer) -> None:
     tokens, holes = pack_text("", tokenizer, random.Random(0))
     assert (len(tokens), holes.shape) == (1, (0, 3))
     assert holes.dtype == np.int32
+
+
+def test_a_packing_takes_the_place_of_another(
+    tokenizer_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = tmp_path / "corpus.jsonl"
+    texts.write_text(json.dumps({"text": CODE}) + "\n")
+    parts = tmp_path / "parts"
+    parts.mkdir()
+    (parts / "part-007.npz").touch()
+    options = {"--corpus": texts, "--tokenizer": tokenizer_path, "--out": parts, "--processes": 1}
+    monkeypatch.setattr("sys.argv", ["pack", *(str(each) for option in options.items() for each in option)])
+    pack.main()
+    assert [part.name for part in parts.iterdir()] == ["part-000.npz"]

@@ -105,6 +105,7 @@ def test_silence_for_people_is_a_sentence(folder: Path, place: str, told: str) -
         (("app.py:2:6",), "column from 1 to 5"),
         (("app.py:2:5", "--candidates", "0"), "whole number from 1 to 16"),
         (("app.py:2:5", "--budget-ms", "soon"), "whole number from 10 to 60000"),
+        (("app.py:2:5", "--model", " "), "leave the option out"),
         (("app.py:2:5", "--colour"), "unrecognized arguments"),
         ((), "FILE:LINE:COL"),
     ],
