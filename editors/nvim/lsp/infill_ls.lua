@@ -6,7 +6,7 @@ return {
   cmd = server.command(),
   -- No `filetypes`: the server takes every language that its settings allow. What is no file of the user's is left out here.
   root_dir = function(bufnr, on_dir)
-    if server.attachable(bufnr) then
+    if not server.left_alone(bufnr) then
       on_dir(server.root(bufnr))
     end
   end,

@@ -18,6 +18,7 @@ POLL = 0.01
 CURSOR = "│"
 REPOSITORY = Path(__file__).parents[3]
 HOME = REPOSITORY / ".cache" / "e2e" / "nvim"
+INIT = Path(__file__).with_name("init.lua")
 SERVER = [sys.executable, "-m", "lsp_server", "--stdio"]
 
 # Neovim's own marks, so that a test does not ask the plugin what the plugin shows.
@@ -181,7 +182,9 @@ Start = Callable[..., contextlib.AbstractContextManager[Editor]]
 
 
 @contextlib.contextmanager
-def editor(folder: Path, options: dict[str, Any] | None, script: dict[str, Any] | None = None) -> Iterator[Editor]:
+def editor(
+    folder: Path, options: dict[str, Any] | None, script: dict[str, Any] | None = None, init: Path = INIT
+) -> Iterator[Editor]:
     """A Neovim that has called setup() with the options; `script` is what the engine says. Ends it as a user does."""
     sys.path.insert(0, str(HOME / "python"))
     try:
@@ -196,7 +199,6 @@ def editor(folder: Path, options: dict[str, Any] | None, script: dict[str, Any] 
             path.write_text(json.dumps(script), encoding="utf-8")
             options["settings"]["model"] = f"scripted:{path}"
     with _environment(folder, options):
-        init = Path(__file__).with_name("init.lua")
         argv = [set_up(), "--clean", "-u", str(init), "--embed", "--headless", "-n"]
         nvim = attach("child", argv=argv)
     started = Editor(nvim, folder)

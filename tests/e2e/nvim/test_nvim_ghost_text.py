@@ -171,6 +171,42 @@ def test_keys_do_what_they_did_when_nothing_is_shown(nvim: Editor) -> None:
     nvim.command("iunmap <M-l>")
 
 
+@pytest.mark.parametrize(
+    ("mapping", "typed"),
+    [
+        ("inoremap <expr> <M-w> pumvisible() ? '<C-n>' : '<Tab>'", "\t"),
+        ('inoremap <expr> <M-w> "\\<Tab>–\\<C-v>u2192\\<Left>"', "\t–│→"),
+        ("inoremap <expr> <M-w> 'a – <lt>b'", "a – <b"),
+        ("inoremap <expr> <M-w> 'a <lt>Tab>'", "a <Tab>"),
+        ("inoremap <M-w> – <lt>Tab><Left>", "– <Tab│>"),
+        ("imap <M-w> <Plug>(other)", "other"),
+        ("imap <expr> <M-w> '<Plug>(other)'", "other"),
+        # What a mapping begins with is not mapped by it again.
+        ("imap <M-w> <M-w><BS><Plug>(other)", "other"),
+        ("imap <expr> <M-w> '<M-w><BS><Plug>(other)'", "other"),
+        ("lua vim.keymap.set('i', '<M-w>', function() return '<Tab>–' end, { expr = true })", "\t–"),
+        (
+            "lua vim.api.nvim_set_keymap('i', '<M-w>', '', { expr = true, callback = function() return '<Tab>–' end })",
+            "<Tab>–",
+        ),
+        ("lua vim.keymap.set('i', '<M-w>', [['<Tab>' .. '<lt>Tab>']], { expr = true })", "\t\t"),
+        ("lua vim.keymap.set('i', '<M-w>', function() vim.api.nvim_put({ 'put' }, 'c', false, true) end)", "put"),
+    ],
+)
+@pytest.mark.parametrize("ours", [False, True])
+def test_a_key_without_ghost_text_is_the_mapping_it_hides(nvim: Editor, mapping: str, typed: str, ours: bool) -> None:
+    """Also without our keys, to know that it is Neovim which says so."""
+    nvim.command("inoremap <Plug>(other) other")
+    nvim.command(mapping)
+    nvim.open("nothing│", "notes.txt")
+    if not ours:
+        nvim.lua("require('infill.keys').remove_all(vim.api.nvim_get_current_buf())")
+    nvim.type("<M-w>")
+    nvim.until_marked("nothing" + (typed if "│" in typed else typed + "│"))
+    nvim.type("<Esc>")
+    nvim.command("iunmap <M-w>")
+
+
 def test_leaving_insert_mode_takes_it_away(nvim: Editor) -> None:
     nvim.open("x = │")
     nvim.until_ghost("alpha(1)")

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from nvim_editor import Editor
+from nvim_editor import Editor, Start
 
 PREVIEW = "infill.preview"
 
@@ -74,6 +74,23 @@ def test_leaving_it(nvim: Editor, keys: str, after: str, mode: str) -> None:
     nvim.until(lambda: nvim.mode == "n")
 
 
+def test_asking_again_opens_it_anew(nvim: Editor) -> None:
+    nvim.command("inoremap <C-e> mapped")
+    nvim.open("x = │")
+    nvim.type("<M-p>")
+    nvim.until(lambda: preview(nvim) == "alpha(1)")
+    nvim.type("<Down><M-p>")
+    nvim.until(lambda: preview(nvim) == "alpha(1)")
+    assert nvim.lua("return #vim.api.nvim_list_wins()") == 2, "the buffer's and one list's"
+    nvim.type("<Esc>")
+    nvim.until(lambda: nvim.list() is None)
+    nvim.type("1<C-e>")  # both lists' keys are gone
+    nvim.until_marked("x = 1mapped│")
+    nvim.type("<Esc>")
+    nvim.until(lambda: nvim.mode == "n")
+    nvim.command("iunmap <C-e>")
+
+
 def test_in_normal_mode(nvim: Editor) -> None:
     nvim.open("x = │")
     nvim.type("<Esc>")
@@ -132,6 +149,65 @@ def test_by_a_replaced_select(nvim: Editor) -> None:
         assert preview(nvim) is None
     finally:
         nvim.lua("vim.ui.select = _G.neovims_select")
+
+
+def test_a_select_that_never_answers_does_not_silence_what_is_typed_on(nvim: Editor) -> None:
+    nvim.lua("""
+        _G.neovims_select = vim.ui.select
+        vim.ui.select = function() _G.selecting = true end""")
+    try:
+        nvim.open("x = │")
+        nvim.type("<M-p>")
+        nvim.until(lambda: nvim.lua("return _G.selecting"))
+        nvim.type("<CR>y = ")
+        nvim.until_ghost("other")
+    finally:
+        nvim.lua("vim.ui.select = _G.neovims_select")
+
+
+@pytest.mark.parametrize("picker", ["list", "select"])
+def test_the_server_ends_before_it_answers(start: Start, picker: str) -> None:
+    script = {"rules": [{"before": "x = ", "candidates": ["alpha(1)"]}]}
+    with start({"picker": picker}, script) as nvim:
+        nvim.open("x = │")
+        nvim.until_ghost("alpha(1)")
+        nvim.lua("""
+            local client = vim.lsp.get_clients()[1]
+            client.rpc.request = function() return true, 4711 end
+            require('infill').pick()
+            client:stop(true)""")
+        nvim.until(lambda: nvim.lua("return #vim.lsp.get_clients()") == 0)
+        nvim.type("1<BS>")  # the list's keys are gone
+        nvim.until_marked("x = │")
+        nvim.command("Infill restart")
+        nvim.attached()
+        nvim.until_ghost("alpha(1)")
+
+
+def test_a_buffer_that_can_no_longer_be_modified_is_left_alone(nvim: Editor) -> None:
+    nvim.open("x = │")
+    nvim.type("<Esc>")
+    nvim.type(":setlocal nomodifiable<CR>:Infill pick<CR>")
+    told = "infill leaves this buffer alone: it cannot be modified"
+    nvim.until(lambda: told in nvim.messages)
+    assert (nvim.list(), nvim.status()) == (None, "")
+    nvim.type(":messages clear | setlocal modifiable<CR>:Infill pick<CR>")
+    nvim.until(lambda: preview(nvim))
+    nvim.type(":setlocal nomodifiable<CR><CR>")
+    nvim.until(lambda: told in nvim.messages)
+    assert (nvim.list(), nvim.text) == (None, "x = ")
+
+
+def test_where_new_buffers_cannot_be_modified(nvim: Editor) -> None:
+    nvim.open("x = │")
+    nvim.command("set nomodifiable | setlocal modifiable")
+    try:
+        nvim.type("<M-p>")
+        nvim.until(lambda: preview(nvim))
+        nvim.type("<CR>")
+        nvim.until_marked("x = alpha(1)│")
+    finally:
+        nvim.command("set modifiable")
 
 
 def test_silence_has_a_reason(nvim: Editor) -> None:

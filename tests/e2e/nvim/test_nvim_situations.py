@@ -107,6 +107,56 @@ def test_files_that_cannot_be_changed_are_left_alone(nvim: Editor) -> None:
     assert nvim.status() == ""
 
 
+def test_a_file_made_read_only_is_left_alone_from_then_on(nvim: Editor) -> None:
+    nvim.open("x = │")
+    nvim.until_ghost("alpha(1)")
+    nvim.command("inoremap <Tab> ⇥")
+    nvim.lua(COUNT_SENT)
+    nvim.command("setlocal readonly")
+    assert nvim.command("Infill").strip() == "infill leaves this buffer alone: it is read-only"
+    nvim.type("<Tab>")
+    nvim.until_marked("x = ⇥│")
+    nvim.type("<CR>y = ")
+    nvim.until(lambda: nvim.lua("return _G.sent ~= nil"))
+    assert (nvim.lua("return _G.sent"), nvim.ghost()) == (0, None)
+    nvim.command("setlocal noreadonly")
+    nvim.type("<CR>x = ")
+    nvim.until_ghost("alpha(1)")
+    nvim.type("<Esc>")
+    nvim.command("iunmap <Tab>")
+
+
+# How many requests are on their way once Neovim has asked for inline completion in the line.
+COUNT_SENT = """
+local completor = vim.lsp._capability.all.inline_completion.active[vim.api.nvim_get_current_buf()]
+local request = completor.request
+completor.request = function(...)
+  request(...)
+  if vim.api.nvim_get_current_line() == 'y = ' then
+    _G.sent = vim.tbl_count(vim.lsp.get_clients()[1].requests)
+  end
+end
+"""
+
+
+def test_a_second_setup_sets_the_keys_anew(start: Start) -> None:
+    with start({}, {"rules": [{"before": "x = ", "candidates": ["alpha(1)"]}]}) as nvim:
+        nvim.command("autocmd BufEnter *.py inoremap <buffer> <Tab> ⇥")
+        nvim.open("x = │")
+        nvim.until_ghost("alpha(1)")
+        nvim.type("<M-p>")
+        nvim.until(lambda: nvim.list())
+        nvim.lua("require('infill').setup({ cmd = ..., keys = { accept = '<C-y>' } })", SERVER)
+        assert nvim.list() is None
+        nvim.type("<Tab><BS>")
+        nvim.until_ghost("alpha(1)")
+        assert nvim.marked == "x = │"
+        nvim.type("<C-y>")
+        nvim.until_marked("x = alpha(1)│")
+        nvim.type("<Tab>")
+        nvim.until_marked("x = alpha(1)⇥│")
+
+
 def test_switching_off_and_on(nvim: Editor) -> None:
     nvim.open("x = │")
     nvim.until_ghost("alpha(1)")

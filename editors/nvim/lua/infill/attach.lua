@@ -31,14 +31,23 @@ function M.attach(client, bufnr)
   })
   local options = require('infill.config').get()
   if options then
-    vim.lsp.inline_completion.enable(true, { bufnr = bufnr })
-    require('infill.keys').set_all(bufnr, options.keys --[[@as table]])
-    ghost.ask(bufnr)
+    M.apply(bufnr, options)
   end
+end
+
+--- Ghost text and keys as the options have it.
+---@param bufnr integer
+---@param options infill.Options
+function M.apply(bufnr, options)
+  require('infill.pick').leave(bufnr) -- its keys hide those that are set here
+  vim.lsp.inline_completion.enable(true, { bufnr = bufnr })
+  require('infill.keys').set_all(bufnr, options.keys --[[@as table]])
+  require('infill.ghost').ask(bufnr)
 end
 
 ---@param bufnr integer
 function M.detach(bufnr)
+  require('infill.pick').leave(bufnr)
   require('infill.ghost').forget(bufnr)
   pcall(vim.api.nvim_del_augroup_by_name, 'infill.buffer:' .. bufnr)
   require('infill.keys').remove_all(bufnr)

@@ -6,6 +6,7 @@
 --- the text changes.
 local answer = require('infill.answer')
 local place = require('infill.place')
+local server = require('infill.server')
 local stats = require('infill.stats')
 local status = require('infill.status')
 
@@ -27,7 +28,7 @@ local namespace = vim.api.nvim_create_namespace('nvim.lsp.inline_completion') --
 local ghosts = {}
 ---@type table<integer, integer> by buffer: the newest request; any other answer is too late
 local newest = {}
----@type table<integer, true> buffers in which no answer may be shown now
+---@type table<integer, integer> by buffer: the changedtick of the text in which nothing may be shown
 local held = {}
 ---@type table<vim.lsp.Client, true>
 local watched = setmetatable({}, { __mode = 'k' })
@@ -48,7 +49,7 @@ function M.watch(client)
     end
     bufnr = bufnr == 0 and vim.api.nvim_get_current_buf() or bufnr
     local from = place.cursor(bufnr)
-    if not from or held[bufnr] or not vim.startswith(vim.api.nvim_get_mode().mode, 'i') then
+    if not from or M._is_silent(bufnr) or not vim.startswith(vim.api.nvim_get_mode().mode, 'i') then
       return true -- the cursor has moved on to where nothing can be shown: asking would only burn the processor
     end
     return request(self, method, params, M._receiver(client, handler, bufnr, from), bufnr)
@@ -69,7 +70,7 @@ end
 ---@param bufnr integer
 function M.follow(bufnr)
   local ghost = ghosts[bufnr]
-  local typed = ghost and place.typed_since(bufnr, ghost.from)
+  local typed = ghost and M._typed_since(bufnr, ghost)
   if not ghost or typed == ghost.typed then
     return
   end
@@ -86,7 +87,7 @@ end
 ---@return string?, lsp.Command|false|nil
 function M.rest(bufnr)
   local ghost = ghosts[bufnr]
-  local typed = ghost and place.typed_since(bufnr, ghost.from)
+  local typed = ghost and M._typed_since(bufnr, ghost)
   local chosen = ghost and typed and M._chosen(ghost, bufnr, typed)
   if not chosen or not M._continues(ghost.texts[chosen], typed) then
     return nil
@@ -122,7 +123,7 @@ end
 ---@return boolean
 function M.is_foreign(bufnr)
   local ghost = ghosts[bufnr]
-  local typed = ghost and place.typed_since(bufnr, ghost.from)
+  local typed = ghost and M._typed_since(bufnr, ghost)
   return M.shown(bufnr) ~= nil and (not ghost or (typed ~= nil and not M._chosen(ghost, bufnr, typed)))
 end
 
@@ -158,12 +159,31 @@ function M.forget(bufnr)
   newest[bufnr] = nil
 end
 
---- Shows nothing in a buffer until it is released: something else stands where the ghost text would.
+--- Shows nothing in a buffer until it is released or its text changes: something else stands where the ghost text would.
 ---@param bufnr integer
----@param hold boolean
-function M.hold(bufnr, hold)
+function M.hold(bufnr)
   M.clear(bufnr)
-  held[bufnr] = hold or nil
+  held[bufnr] = vim.api.nvim_buf_get_changedtick(bufnr)
+end
+
+---@param bufnr integer
+function M.release(bufnr)
+  held[bufnr] = nil
+end
+
+--- Whether nothing may be shown in a buffer now.
+---@param bufnr integer
+---@return boolean
+function M._is_silent(bufnr)
+  return held[bufnr] == vim.api.nvim_buf_get_changedtick(bufnr) or server.left_alone(bufnr) ~= nil
+end
+
+--- What has been typed since a ghost text was asked for; nil when it can no longer stand.
+---@param bufnr integer
+---@param ghost infill.Ghost
+---@return string?
+function M._typed_since(bufnr, ghost)
+  return not M._is_silent(bufnr) and place.typed_since(bufnr, ghost.from) or nil
 end
 
 ---@param client vim.lsp.Client
@@ -181,7 +201,7 @@ function M._receiver(client, handler, bufnr, from)
     if err or not result then
       return handler(err, result, ctx)
     end
-    local late = newest[bufnr] ~= number or held[bufnr] or not vim.api.nvim_buf_is_valid(bufnr)
+    local late = newest[bufnr] ~= number or not vim.api.nvim_buf_is_valid(bufnr) or M._is_silent(bufnr)
     if late or not vim.startswith(vim.api.nvim_get_mode().mode, 'i') then
       return stats.count('late')
     end

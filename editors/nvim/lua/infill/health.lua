@@ -59,7 +59,7 @@ function M._client(client)
       )
     end
   end
-  local status = buffers[1] and require('infill.status').of(buffers[1])
+  local status = vim.iter(buffers):map(require('infill.status').of):next()
   if status and status.state == 'failed' then
     health.error('The engine has failed. ' .. (status.detail or ''), { ':Infill log', ':Infill restart' })
   elseif status then

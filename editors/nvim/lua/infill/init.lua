@@ -18,6 +18,12 @@ function M.setup(options)
     settings = { infill = chosen.settings },
   })
   vim.lsp.enable(hooks.NAME)
+  -- A configuration that is sourced again also holds for the buffers that are served already.
+  for _, client in ipairs(vim.lsp.get_clients({ name = hooks.NAME })) do
+    for bufnr in pairs(client.attached_buffers) do
+      require('infill.attach').apply(bufnr, chosen)
+    end
+  end
 end
 
 --- Inserts what the ghost text shows. False when there is none, so that a key can do something else.

@@ -43,10 +43,8 @@ end
 
 --- Types keys, in front of what has been typed ahead.
 ---@param keys string in the notation of mappings
----@param remap? boolean
-function M.feed(keys, remap)
-  local raw = vim.api.nvim_replace_termcodes(keys, true, true, true)
-  vim.api.nvim_feedkeys(raw, remap and 'im' or 'in', false)
+function M.feed(keys)
+  M._feed(M._raw(keys), false)
 end
 
 ---@param bufnr integer
@@ -72,30 +70,47 @@ function M._fall_through(lhs, before)
   local mapping = vim.tbl_isempty(before) and M._global(lhs) or before
   if vim.tbl_isempty(mapping) then
     return M.feed(lhs)
+  elseif mapping.callback and mapping.expr ~= 1 then
+    return mapping.callback()
   end
+  local keys = M._keys_of(mapping)
   -- A mapping that begins with its own key does not map that key again.
-  local function remap(keys)
-    return mapping.noremap == 0 and not vim.startswith(keys:lower(), lhs:lower())
+  local own = M._raw(lhs)
+  local first = vim.startswith(keys, own) and own or ''
+  M._feed(keys:sub(#first + 1), mapping.noremap == 0)
+  M._feed(first, false)
+end
+
+--- What a mapping types.
+---@param mapping table
+---@return string raw
+function M._keys_of(mapping)
+  if mapping.expr ~= 1 then
+    return M._raw(mapping.rhs)
   end
-  if mapping.callback and mapping.expr ~= 1 then
-    mapping.callback()
-  elseif mapping.expr ~= 1 then
-    M.feed(mapping.rhs, remap(mapping.rhs))
+  local keys ---@type any
+  if mapping.callback then
+    keys = mapping.callback()
   else
-    local keys
-    if mapping.callback then
-      keys = mapping.callback()
-    else
-      keys = tostring(vim.api.nvim_eval(mapping.rhs))
-    end
-    if keys and keys ~= '' then
-      if mapping.replace_keycodes == 1 then
-        M.feed(keys, remap(keys))
-      else
-        vim.api.nvim_feedkeys(keys, remap(keys) and 'im' or 'in', true)
-      end
-    end
+    -- Key names in it are replaced before it is evaluated, as they are when a mapping is defined.
+    keys = vim.api.nvim_eval(M._raw(mapping.rhs))
   end
+  keys = keys ~= nil and tostring(keys) or ''
+  return mapping.replace_keycodes == 1 and M._raw(keys) or keys
+end
+
+--- Keys as a string of Vim script holds them: only those that are no characters begin with K_SPECIAL. What
+--- nvim_replace_termcodes returns also has the bytes of characters escaped.
+---@param keys string in the notation of mappings
+---@return string
+function M._raw(keys)
+  return (vim.api.nvim_replace_termcodes(keys, true, true, true):gsub('\128\254X', '\128'))
+end
+
+---@param raw string
+---@param remap boolean
+function M._feed(raw, remap)
+  vim.api.nvim_feedkeys(raw, remap and 'im' or 'in', true)
 end
 
 ---@param lhs string

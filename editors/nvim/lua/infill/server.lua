@@ -34,26 +34,37 @@ function M.tell_once(message, level)
   end)
 end
 
---- Whether a buffer holds text of the user's that can be changed.
+--- Why a buffer is to be left alone; nil when it holds text of the user's that can be changed. This may change with its
+--- options at any time, also while it is attached.
 ---@param bufnr integer
----@return boolean
-function M.attachable(bufnr)
+---@return string?
+function M.left_alone(bufnr)
+  bufnr = bufnr ~= 0 and bufnr or vim.api.nvim_get_current_buf()
   local options = vim.bo[bufnr]
-  if options.buftype ~= '' or options.readonly or not options.modifiable then
-    return false
-  end
-  if vim.api.nvim_buf_get_name(bufnr) ~= '' then
-    return true
+  if options.buftype ~= '' then
+    return 'it is no file'
+  elseif options.readonly then
+    return 'it is read-only'
+  elseif not options.modifiable then
+    return 'it cannot be modified'
+  elseif vim.api.nvim_buf_get_name(bufnr) ~= '' then
+    return nil
   end
   -- Buffers without a name share one URI: only the first of them can be told apart.
   for _, client in ipairs(vim.lsp.get_clients({ name = NAME })) do
     for other in pairs(client.attached_buffers) do
       if other ~= bufnr and vim.api.nvim_buf_get_name(other) == '' then
-        return false
+        return 'it has no name, and nor has another one that is served'
       end
     end
   end
-  return true
+end
+
+--- The client that serves a buffer; nil where none does.
+---@param bufnr integer
+---@return vim.lsp.Client?
+function M.of(bufnr)
+  return not M.left_alone(bufnr) and vim.lsp.get_clients({ name = NAME, bufnr = bufnr })[1] or nil
 end
 
 --- The project of a buffer, which is searched for what its lines go on with: by its marks, else the folder that Neovim
@@ -112,7 +123,7 @@ end
 --- Says so, once, in the first buffer that the missing server would have served.
 ---@param bufnr integer
 function M.complain_if_missing(bufnr)
-  local problem = M.attachable(bufnr) and M.missing()
+  local problem = not M.left_alone(bufnr) and M.missing()
   if problem then
     M.tell_once(problem)
   end

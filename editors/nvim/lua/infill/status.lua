@@ -76,8 +76,7 @@ end
 ---@param bufnr? integer
 ---@return infill.Status?
 function M.of(bufnr)
-  local name = require('infill.hooks').NAME
-  local client = vim.lsp.get_clients({ name = name, bufnr = bufnr or 0 })[1]
+  local client = require('infill.server').of(bufnr or 0)
   if not client then
     return nil
   end
@@ -122,10 +121,13 @@ function M.lines(bufnr)
   local status = M.of(bufnr)
   if not status then
     local server = require('infill.server')
-    if server.attachable(bufnr or 0) and server.starting() then
+    local reason = server.left_alone(bufnr or 0)
+    if reason then
+      return { 'infill leaves this buffer alone: ' .. reason }
+    elseif server.starting() then
       return { 'infill is starting' }
     end
-    return { server.missing() or 'infill does not serve this buffer: no file that can be changed, or not enabled' }
+    return { server.missing() or 'infill does not serve this buffer: it is not enabled here' }
   end
   local lines = { M.text(bufnr) }
   if status.detail then

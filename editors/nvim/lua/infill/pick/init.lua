@@ -5,6 +5,7 @@ local entries = require('infill.pick.entries')
 local ghost = require('infill.ghost')
 local place = require('infill.place')
 local preview = require('infill.pick.preview')
+local server = require('infill.server')
 local stats = require('infill.stats')
 local status = require('infill.status')
 
@@ -24,24 +25,33 @@ local M = {}
 ---@field finish [integer, integer]
 ---@field inserting boolean whether the list was asked for in insert mode
 
---- Opens the list. False where infill is not at work.
+---@type { bufnr: integer, leave: fun() }? the last list; to leave one that is closed does nothing
+local last
+
+--- Opens the list, in place of one that may be open. False where infill is not at work.
 ---@param range? infill.Range to be replaced
 ---@return boolean
 function M.open(range)
   local bufnr = vim.api.nvim_get_current_buf()
-  local client = vim.lsp.get_clients({ name = require('infill.hooks').NAME, bufnr = bufnr })[1]
+  local client = server.of(bufnr)
   if not client then
     vim.notify(status.lines(bufnr)[1], vim.log.levels.WARN)
     return false
   end
-  ghost.hold(bufnr, true)
+  M.leave()
+  ghost.hold(bufnr)
   local hole = M._hole(bufnr, client, range)
-  if M._selects() then
-    M._by_select(hole)
-  else
-    M._by_list(hole)
-  end
+  last = { bufnr = bufnr, leave = M._selects() and M._by_select(hole) or M._by_list(hole) }
   return true
+end
+
+--- Leaves the list, or withdraws the request for it.
+---@param bufnr? integer only if it is this buffer's
+function M.leave(bufnr)
+  if last and (not bufnr or bufnr == last.bufnr) then
+    last.leave()
+    last = nil
+  end
 end
 
 --- Whether vim.ui.select is to be used: when asked for, or when the user has replaced Neovim's own.
@@ -94,13 +104,13 @@ function M._ask(hole, on_canvas, on_answer)
 end
 
 ---@param hole infill.Hole
+---@return fun() leave
 function M._by_list(hole)
   local shown = {} ---@type infill.Entry[]
   local menu, withdraw
   local function leave()
     withdraw()
-    preview.clear(hole.bufnr)
-    ghost.hold(hole.bufnr, false)
+    M._uncover(hole)
   end
   menu = require('infill.pick.menu').open(hole, {
     moved = function(index)
@@ -131,14 +141,16 @@ function M._by_list(hole)
       menu.set(shown)
     end
   end)
+  return menu.close
 end
 
 ---@param hole infill.Hole
+---@return fun() leave
 function M._by_select(hole)
-  M._ask(hole, function() end, function(answer)
+  local withdraw = M._ask(hole, function() end, function(answer)
     local shown = entries.of_answer(answer)
     if #shown == 0 then
-      ghost.hold(hole.bufnr, false)
+      M._uncover(hole)
       return M._say_why(answer)
     end
     vim.ui.select(shown, {
@@ -150,13 +162,23 @@ function M._by_select(hole)
         return preview.buffer(hole, entry)
       end,
     }, function(entry)
-      preview.clear(hole.bufnr)
-      ghost.hold(hole.bufnr, false)
+      M._uncover(hole)
       if entry then
         M._put_from_elsewhere(hole, entry)
       end
     end)
   end)
+  return function()
+    withdraw()
+    M._uncover(hole)
+  end
+end
+
+--- Gives the place back to the ghost text.
+---@param hole infill.Hole
+function M._uncover(hole)
+  preview.clear(hole.bufnr)
+  ghost.release(hole.bufnr)
 end
 
 ---@param answer infill.Answer
@@ -170,6 +192,9 @@ function M._put(hole, entry)
   local here = vim.api.nvim_win_is_valid(hole.window) and vim.api.nvim_win_get_buf(hole.window) == hole.bufnr
   if not here or vim.api.nvim_buf_get_changedtick(hole.bufnr) ~= hole.tick then
     return vim.notify('infill: the text has changed meanwhile; ask again', vim.log.levels.WARN)
+  end
+  if server.left_alone(hole.bufnr) then
+    return vim.notify(status.lines(hole.bufnr)[1], vim.log.levels.WARN)
   end
   vim.api.nvim_set_current_win(hole.window)
   accept.put(hole.bufnr, hole.start, hole.finish, entry.text)

@@ -24,12 +24,14 @@ local KEYS = {
 ---@field set fun(entries: infill.Entry[])
 ---@field close fun()
 
+--- One at a time: another would take the keys of the first for the buffer's own.
 ---@param hole infill.Hole
 ---@param events infill.MenuEvents
 ---@return infill.Menu
 function M.open(hole, events)
   local buffer = vim.api.nvim_create_buf(false, true)
   vim.bo[buffer].bufhidden = 'wipe'
+  vim.bo[buffer].modifiable = true -- also where 'nomodifiable' is the default
   local window ---@type integer?
   local selected, shown = 1, {} ---@type integer, infill.Entry[]
   local is_open = true
@@ -40,8 +42,8 @@ function M.open(hole, events)
       return
     end
     is_open = false
-    vim.api.nvim_del_augroup_by_id(group)
     restore_keys()
+    vim.api.nvim_del_augroup_by_id(group)
     if window and vim.api.nvim_win_is_valid(window) then
       vim.api.nvim_win_close(window, true)
     else

@@ -45,6 +45,7 @@ function M.buffer(hole, entry)
   local after = lines[#lines]:sub(hole.finish[2] + 1)
   local text = lines[1]:sub(1, hole.start[2]) .. entry.text .. after
   local buffer = vim.api.nvim_create_buf(false, true)
+  vim.bo[buffer].modifiable = true -- also where 'nomodifiable' is the default
   vim.api.nvim_buf_set_lines(buffer, 0, -1, false, vim.split(text, '\n', { plain = true }))
   vim.bo[buffer].bufhidden = 'wipe'
   -- Not 'filetype': nothing is to be started for it.
