@@ -25,8 +25,7 @@ UNREAD_LOGPROB = -1.5  # given to a copied token that the model had no time to l
 class Guessed:
     """What a model came to. `guesses` is None where there was no time to begin.
 
-    Where `final` is False, an equal request is worth another try, as it is where time ran out. The rest goes into the
-    answer.
+    Where `final` is False, an equal request is worth another try, as it is where time ran out.
     """
 
     guesses: list[Guess] | None
@@ -56,31 +55,27 @@ class Answering:
         show_from = self._calibration.show_from if request.show_from is None else request.show_from
         answer = self.answers.get(request, show_from)
         if answer is None:
-            answer, final = self._fresh(request, deadline, guess)
+            answer = self.fresh(request, deadline, guess)
             if answer.reason not in (Reason.CANCELLED, Reason.DEADLINE):
-                self.answers.put(request, answer, final=final)
+                self.answers.put(request, answer)
         return replace(answer, elapsed_ms=since(started), show_from=show_from)
 
     def fresh(self, request: InfillRequest, deadline: Deadline, guess: Guesser) -> Answer:
         """The answer computed now, and not kept."""
-        return self._fresh(request, deadline, guess)[0]
-
-    def _fresh(self, request: InfillRequest, deadline: Deadline, guess: Guesser) -> tuple[Answer, bool]:
-        """The answer computed now, and whether an equal request should get the same."""
         hole = request.hole or hole_at(request.prefix, request.suffix, request.language)
         drafts = _drafts(request, hole)
         if deadline.cancelled():
-            return Answer(reason=Reason.CANCELLED), False
+            return Answer(reason=Reason.CANCELLED, final=False)
         found = guess(request, hole, drafts, deadline)
         answer = Answer((), None, found.encode_ms, found.denoise_ms, unread=found.unread, trouble=found.trouble)
         if deadline.cancelled():
-            return replace(answer, reason=Reason.CANCELLED), False
+            return replace(answer, reason=Reason.CANCELLED, final=False)
         began = now()
         candidates = rank(cleaned(found.guesses or [], request, hole), request, hole, self._calibration)
         self._reserve.observe(since(began))
         reason = None if candidates else Reason.DEADLINE if found.guesses is None else Reason.BLANK
-        cut_short = answer.unread or any(candidate.partial for candidate in candidates)
-        return replace(answer, candidates=candidates, reason=reason), found.final and not cut_short
+        cut_short = found.unread or any(candidate.partial for candidate in candidates)
+        return replace(answer, candidates=candidates, reason=reason, final=found.final and not cut_short)
 
 
 def unread_guess(draft: Draft) -> Guess:

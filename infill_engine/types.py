@@ -161,5 +161,6 @@ class Answer:
     elapsed_ms: float = 0.0
     cached: bool = False
     unread: bool = False  # the model had no time to read all of the text around the hole
+    final: bool = True  # no second try would come to more
     show_from: float = 0.0
     trouble: str = ""  # what the user should know and can mend; the candidates are what could be had in spite of it

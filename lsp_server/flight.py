@@ -23,8 +23,8 @@ class Flight:
     watched: bool = False  # whether the worker has been told to
 
     def worth_joining(self) -> bool:
-        """Still on its way, or answered in full. What a deadline cut short may do better on a second try."""
+        """Still on its way, or answered with something that a second try would not better."""
         if not self.answer.done():
             return True
         answer = self.answer.result()
-        return bool(answer.candidates) and not any(candidate.partial for candidate in answer.candidates)
+        return bool(answer.candidates) and answer.final

@@ -114,6 +114,10 @@ class Session:
             self.in_background(self._read_project(snapshot))
         return self.project.near(snapshot.uri)
 
+    def forget_project(self) -> None:
+        """What was read of files that are not open may no longer be used."""
+        self.project = ProjectText()
+
     def request_at(self, snapshot: Snapshot, place: Place, least: int = 0) -> InfillRequest:
         """What the engine is asked at a place, for no fewer than so many candidates.
 

@@ -34,11 +34,11 @@ class AnswerCache:
             self.put(request, continued)
         return continued
 
-    def put(self, request: InfillRequest, answer: Answer, *, final: bool = True) -> None:
+    def put(self, request: InfillRequest, answer: Answer) -> None:
         """Remembers an answer. One that is not final may be typed into, but an equal request is worth another try."""
         kept = _key(request)
         self._recent.append((kept, answer))
-        if final:
+        if answer.final:
             self._answers[kept] = answer
 
     def _typed_through(self, request: InfillRequest, show_from: float) -> Answer | None:

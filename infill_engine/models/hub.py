@@ -36,8 +36,8 @@ _TELL_BYTES = 8_000_000  # transferred between two reports
 
 
 def is_hub_name(name: str) -> bool:
-    """Whether a model's name is that of a published one. A folder of this name goes first."""
-    return _NAME.fullmatch(name) is not None and not Path(name).exists()
+    """Whether a model's name is written like that of a published one: OWNER/NAME, or OWNER/NAME@REVISION."""
+    return _NAME.fullmatch(name) is not None
 
 
 def cached(name: str) -> Path | None:

@@ -119,6 +119,8 @@ class Stream:
                 return kept, self._exchange(kept, data)
             except (ConnectionError, ssl.SSLError, http.client.BadStatusLine):
                 kept.close()
+                if self._withdrawn:  # that, and no age, is what ended it
+                    raise
         connection = self.connections.new(self._seconds())
         try:
             return connection, self._exchange(connection, data)

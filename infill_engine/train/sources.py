@@ -49,4 +49,4 @@ PERMISSIVE = (
     "unlicense",
     "0bsd",
 )
-RESTRICTIVE = ("gpl", "agpl", "lgpl", "mpl", "proprietary", "commercial", "cc-by-nc", "sspl", "busl")
+RESTRICTIVE = ("gpl", "agpl", "lgpl", "mpl", "proprietary", "commercial", "noncommercial", "cc-by-nc", "sspl", "busl")

@@ -17,6 +17,7 @@ import torch
 
 from infill_engine.canvas.canvas import lay_out
 from infill_engine.models.base import ConditionsItself, ModelFamily
+from infill_engine.models.devices import finish
 from infill_engine.types import HoleKind
 
 T = TypeVar("T")
@@ -101,16 +102,8 @@ def lines(first: int, number: int) -> str:
 
 def timed(device: str, work: Callable[[], T]) -> tuple[float, T]:
     """What `work` took in milliseconds, until its result was on the device, and the result."""
-    synchronise(device)
+    finish(device)
     began = perf_counter()
     result = work()
-    synchronise(device)
+    finish(device)
     return (perf_counter() - began) * 1000, result
-
-
-def synchronise(device: str) -> None:
-    """Waits until a device has done what it was asked to."""
-    if device.startswith("cuda"):
-        torch.cuda.synchronize()
-    elif device.startswith("mps"):
-        torch.mps.synchronize()

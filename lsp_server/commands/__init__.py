@@ -87,7 +87,7 @@ def _add_models(commands: "Subparsers[argparse.ArgumentParser]") -> None:
     for parser in (info, bench):
         parser.add_argument("name", metavar="NAME", help='"default", the path of a model\'s folder, or OWNER/NAME')
         _add_device(parser)
-        _add_precision(parser)
+    _add_precision(bench)
     verify.add_argument("name", metavar="FAMILY", nargs="?", default="", help="as `models list` has it")
     verify.add_argument("--all", action="store_true", help="all families")
     _add_device(verify)

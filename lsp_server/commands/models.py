@@ -10,6 +10,7 @@ import argparse
 import json
 import sys
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -23,6 +24,7 @@ from infill_engine.settings import ModelSettings
 from infill_engine.worker.__main__ import set_threads
 from lsp_server.commands.escapes import visible, visible_lines
 from lsp_server.commands.listing import console_of, say
+from lsp_server.model_name import resolved
 
 if TYPE_CHECKING:
     from infill_engine.models.describe import Described
@@ -87,7 +89,7 @@ def _info(options: argparse.Namespace) -> int:
     from infill_engine.models.describe import describe
 
     with say(f"looking at {options.name}"):
-        found = describe(options.name, options.device)
+        found = describe(resolved(options.name, Path.cwd()), options.device)
     fits = any(needed <= found.free for needed in found.memory.values())
     if options.json:
         print(json.dumps(asdict(found) | {"fits": fits}))
@@ -150,7 +152,8 @@ def _bench(options: argparse.Namespace) -> int:
         from infill_engine.models.load import load_family
         from infill_engine.verify.costs import LONGEST, measure, memory_bytes
 
-        family = load_family(options.name, options.device, ModelSettings(options.precision, *LONGEST))
+        settings = ModelSettings(options.precision, *LONGEST)
+        family = load_family(resolved(options.name, Path.cwd()), options.device, settings)
         troubles: list[str] = []
         compiled = compile_steps(family, family.device, lambda _what, _share: None, troubles.append)
     with say("measuring"):

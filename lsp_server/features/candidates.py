@@ -70,14 +70,14 @@ def _result(session: Session, reply: Reply, wanted: int) -> dict[str, object]:
             }
             for index, candidate in enumerate(answer.candidates[:wanted])
         ]
-    status = session.engine.status
+    status = session.reporter.now()
     return {
         "candidates": items,
         "reason": None if answer.reason is None else answer.reason.value,
         "elapsedMs": round(reply.elapsed_ms, 1),
         "budgetMs": session.settings.budget_ms,
-        "model": status.model,
-        "device": status.device,
+        "model": status["model"],
+        "device": status["device"],
         "version": None if snapshot is None else snapshot.client_version,
     }
 

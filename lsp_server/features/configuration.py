@@ -56,6 +56,8 @@ async def apply_options(session: Session, told: object) -> None:
     if settings.completion_fallback is Fallback.ALWAYS and not session.offers_completion:
         session.warn_once(TOO_LATE)
     before, session.settings = session.settings, settings
+    if settings.excludes != before.excludes:
+        session.forget_project()
     if not session.initialized:
         return
     if not settings.enable:

@@ -6,10 +6,13 @@ import shutil
 from pathlib import Path
 
 import pytest
+from lsprotocol import types
 
 from infill_engine.models.folder import DEFAULT_FOLDER, WEIGHTS, fingerprint
 from infill_engine.worker.protocol import State
 from lsp_server import adapted
+from lsp_server.extensions import CandidatesParams
+from lsp_server.features.candidates import candidates
 from lsp_server.server import create_server
 from lsp_server.settings import EngineChoice
 
@@ -132,6 +135,9 @@ async def test_the_server_runs_the_copy_and_falls_back_when_it_is_damaged(projec
 
     try:
         assert await ready() == "default, adapted to my_project"
+        asked = CandidatesParams(types.TextDocumentIdentifier("file:///a.py"), types.Position(0, 0))
+        listed = await candidates(session, asked)
+        assert listed["model"] == "default, adapted to my_project"
         assert not warned
         with (copy / WEIGHTS).open("r+b") as weights:
             weights.seek(-1_000, 2)

@@ -38,7 +38,7 @@ class Counting:
             raise RuntimeError("the user's code")
         if request.prefix == "surroundings":
             return Answer((Candidate(" ".join(self.texts) or "none", 0.5),))
-        return Answer((Candidate(f"{request.prefix} {self.calls}", 0.5, partial=request.prefix == "cut"),))
+        return Answer((Candidate(f"{request.prefix} {self.calls}", 0.5),), final=request.prefix != "cut")
     def warm(self, request, deadline):
         pass
 
@@ -92,7 +92,7 @@ async def test_equal_requests_share_one_answer() -> None:
         assert said(await client.ask("another", ask_for("b"), due())) == "b 3"
 
 
-async def test_what_was_cut_short_is_tried_again() -> None:
+async def test_what_another_try_would_better_is_tried_again() -> None:
     async with counting() as (client, _):
         assert said(await client.ask("d", ask_for("cut"), due())) == "cut 1"
         assert said(await client.ask("d", ask_for("cut"), due())) == "cut 2"

@@ -13,6 +13,7 @@ from infill_engine.types import Surroundings
 from infill_engine.worker.protocol import State, Status
 from lsp_server import project_text
 from lsp_server.documents import Snapshot
+from lsp_server.features.configuration import apply_options
 from lsp_server.project_text import ProjectText, project_of, read_around
 from lsp_server.question import at
 from lsp_server.server import create_server
@@ -135,6 +136,18 @@ async def test_what_is_old_is_read_again(project: Path) -> None:
     (project / "app/net.py").write_text(LINE)
     assert await drafts(session, snapshot) == []
     now[0] += project_text.OLD_SECONDS + 1
+    assert await drafts(session, snapshot) == ["host, port)"]
+
+
+async def test_what_is_excluded_is_forgotten_at_once(project: Path) -> None:
+    (project / "app/net.py").write_text(LINE)
+    _, session = create_server()
+    session.roots = (str(project),)
+    snapshot = opened(session, project)
+    assert await drafts(session, snapshot) == ["host, port)"]
+    await apply_options(session, {"excludes": ["net.py"]})
+    assert await drafts(session, snapshot) == []
+    await apply_options(session, {"excludes": []})
     assert await drafts(session, snapshot) == ["host, port)"]
 
 

@@ -73,7 +73,7 @@ def test_what_was_too_unsure_to_be_shown_is_not_typed_into() -> None:
 
 def test_an_answer_that_is_not_final_may_only_be_typed_into() -> None:
     cache = AnswerCache(8)
-    cache.put(ANSWERED, ANSWER, final=False)
+    cache.put(ANSWERED, replace(ANSWER, final=False))
     assert cache.get(ANSWERED, SEEN) is None
     found = cache.get(InfillRequest("x = al", "\n"), SEEN)
     assert found is not None

@@ -169,6 +169,29 @@ def test_a_withdrawn_request_closes_its_connections() -> None:
         assert server.cut_off.wait(SECONDS)
 
 
+def test_a_withdrawn_question_opens_no_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its kept one was broken off by ourselves and has not gone stale."""
+    asked = threading.Event()
+
+    def hang_at_last(visit: Visit) -> None:
+        if len(visit.server.questions) == 1:
+            tell(visit)
+        else:
+            asked.set()
+            visit.until_cut_off()
+
+    with telling(hang_at_last) as server:
+        about = Server(read_address(server.name))
+        question = Question("a = ", "\n", True, 8, 0.0, 0)
+        about.ask([question], soon(), 0)
+        until(lambda: bool(about._connections._idle))
+        opened: list[float] = []
+        monkeypatch.setattr(about._connections, "new", opened.append)
+        about.ask([question], Deadline(soon().expires_at, cancelled=asked.is_set), 0)
+        until(lambda: not any(thread.name == "question" for thread in threading.enumerate()))
+        assert not opened
+
+
 def test_half_a_stream_is_half_a_text() -> None:
     def break_off(visit: Visit) -> None:
         visit.begin()

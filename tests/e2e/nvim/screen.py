@@ -1,56 +1,30 @@
-"""Draws editors/nvim/screenshot.png from the screen of a real Neovim: python tests/e2e/nvim/screenshot.py
+"""What a Neovim without a terminal would show, from its redraw events, as a picture."""
 
-Needs Pillow and the font that comes with matplotlib, both in the extra "train". Run it when the list looks different.
-"""
-
-import sys
-import tempfile
-import time
+import copy
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from matplotlib import get_data_path
-from nvim_editor import REPOSITORY, editor
 from PIL import Image, ImageDraw, ImageFont
 
-TARGET = REPOSITORY / "editors" / "nvim" / "screenshot.png"
-COLUMNS, ROWS = 80, 18
 FONT_SIZE = 15
 SCALE = 2
-SCRIPT = {
-    "rules": [
-        {
-            "before": "sum(",
-            "candidates": ["item.price * item.count for item in items", "prices", "item.total() for item in items"],
-        }
-    ]
-}
-TEXT = """\
-RATE = 0.19
 
 
-def with_tax(amount):
-    return amount * (1 + RATE)
-
-
-def total(items, discount=0.0):
-    subtotal = sum(│) * (1 - discount)
-    return round(subtotal, 2)
-
-
-def describe(items):
-    return ", ".join(item.name for item in items)
-"""
-
-
+@dataclass
 class Screen:
     """The grid that Neovim's redraw events describe."""
 
-    def __init__(self) -> None:
-        self.cells = [[(" ", 0)] * COLUMNS for _ in range(ROWS)]
-        self.highlights: dict[int, dict[str, Any]] = {0: {}}
-        self.colors = (0xFFFFFF, 0x000000)
-        self.cursor = (0, 0)
+    columns: int
+    rows: int
+    cells: list[list[tuple[str, int]]] = field(init=False)  # a character and the number of its highlight
+    highlights: dict[int, dict[str, Any]] = field(default_factory=lambda: {0: {}})
+    colors: tuple[int, int] = (0xFFFFFF, 0x000000)  # foreground, background
+    cursor: tuple[int, int] = (0, 0)  # row, column
+
+    def __post_init__(self) -> None:
+        self._grid_clear()
 
     def apply(self, event: list[Any]) -> None:
         handler = getattr(self, f"_{event[0]}", None)
@@ -64,7 +38,7 @@ class Screen:
         self.highlights[number] = attributes
 
     def _grid_clear(self, *_: Any) -> None:
-        self.cells = [[(" ", 0)] * COLUMNS for _ in range(ROWS)]
+        self.cells = [[(" ", 0)] * self.columns for _ in range(self.rows)]
 
     def _grid_cursor_goto(self, _grid: int, row: int, column: int) -> None:
         self.cursor = (row, column)
@@ -82,12 +56,16 @@ class Screen:
         for row in order:
             self.cells[row][left:right] = self.cells[row + rows][left:right]
 
+    def as_it_is(self) -> "Screen":
+        """A copy that further events do not change."""
+        return copy.deepcopy(self)
+
     def draw(self) -> Image.Image:
         fonts = Path(get_data_path(), "fonts", "ttf")
         plain = ImageFont.truetype(str(fonts / "DejaVuSansMono.ttf"), FONT_SIZE * SCALE)
         bold = ImageFont.truetype(str(fonts / "DejaVuSansMono-Bold.ttf"), FONT_SIZE * SCALE)
         width, height = round(plain.getlength("M")), round(FONT_SIZE * SCALE * 1.3)
-        image = Image.new("RGB", (width * COLUMNS, height * ROWS))
+        image = Image.new("RGB", (width * self.columns, height * self.rows))
         pen = ImageDraw.Draw(image)
         for row, line in enumerate(self.cells):
             for column, (text, highlight) in enumerate(line):
@@ -106,29 +84,3 @@ class Screen:
 
 def _rgb(color: int) -> tuple[int, int, int]:
     return color >> 16, color >> 8 & 0xFF, color & 0xFF
-
-
-def main() -> None:
-    with tempfile.TemporaryDirectory() as folder, editor(Path(folder), {}, SCRIPT) as nvim:
-        screen = Screen()
-        nvim.nvim.ui_attach(COLUMNS, ROWS, rgb=True, ext_linegrid=True)
-        nvim.command("set noruler noshowcmd noshowmode laststatus=2 scrolloff=0 termguicolors")
-        nvim.command("set statusline=\\ %t%m%=%{v:lua.require'infill'.status()}\\ ")
-        nvim.open(TEXT, "shop.py")
-        nvim.ready()
-        nvim.until(lambda: nvim.ghost())
-        nvim.type("<M-p>")
-        nvim.until(lambda: "ms" in (nvim.list() or [""])[0])
-        nvim.type("<Down><Up>")
-        nvim.until(lambda: nvim.mark("infill.preview"))
-        time.sleep(0.5)  # for the last redraw to be sent
-        nvim.lua("vim.rpcnotify(..., 'drawn')", nvim.nvim.channel_id)
-        while (message := nvim.nvim.next_message())[1] != "drawn":
-            if message[1] == "redraw":
-                for event in message[2]:
-                    screen.apply(event)
-        screen.draw().save(TARGET, optimize=True)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
