@@ -18,6 +18,7 @@ from infill_engine.postprocess import clean
 from infill_engine.rank import Calibration, rank
 from infill_engine.types import Answer, Draft, Guess, Hole, InfillRequest, Reason, Source
 
+KEPT_ANSWERS = 512
 UNREAD_LOGPROB = -1.5  # given to a copied token that the model had no time to look at
 
 
@@ -42,8 +43,8 @@ Guesser = Callable[[InfillRequest, Hole, tuple[Draft, ...], Deadline], Guessed]
 class Answering:
     """Keeps the answers of one engine. `reserve` learns how long cleaning and ranking take."""
 
-    def __init__(self, calibration: Calibration, cached_answers: int, reserve: Reserve) -> None:
-        self.answers = AnswerCache(cached_answers)
+    def __init__(self, calibration: Calibration, reserve: Reserve) -> None:
+        self.answers = AnswerCache(KEPT_ANSWERS)
         self._calibration = calibration
         self._reserve = reserve
 

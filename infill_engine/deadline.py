@@ -6,6 +6,8 @@ from dataclasses import dataclass, field, replace
 
 MOST_SLOWDOWN = 4.0  # times what was expected: a single step that is slower was interrupted, and says no more than this
 LEAST_SLOWDOWN = 0.25
+SMOOTHING = 0.25  # the weight of the last step in the slowdown
+UNKNOWN_MS = 20.0  # a step's, as long as none has been measured
 RELENTING = 0.98  # a cost that is a quarter too high is believed in for a dozen keystrokes more
 SPARE = 1.5  # times what finishing an answer took; the rest is for the way back to the editor
 FORGETTING = 0.95  # of the worst, with every answer
@@ -62,8 +64,6 @@ class CostModel:
     barely raises it; sustained load soon does.
     """
 
-    smoothing: float = 0.25
-    default_ms: float = 20.0
     _least: dict[int, float] = field(default_factory=dict)  # by slots, rounded
     _slowdown: float = 1.0
 
@@ -76,7 +76,7 @@ class CostModel:
         expected = self._at_best(slots) if self._least else took_ms
         ratio = took_ms / max(expected, 0.01)
         most = MOST_SLOWDOWN * max(1.0, self._slowdown)
-        self._slowdown += self.smoothing * (min(max(ratio, LEAST_SLOWDOWN), most) - self._slowdown)
+        self._slowdown += SMOOTHING * (min(max(ratio, LEAST_SLOWDOWN), most) - self._slowdown)
         size = _rounded(slots)
         self._least[size] = min(took_ms, self._least.get(size, took_ms))
 
@@ -90,7 +90,7 @@ class CostModel:
         So a size that was only met once, and paid for being the first, is not thought dear.
         """
         if not self._least:
-            return self.default_ms
+            return UNKNOWN_MS
         size = _rounded(slots)
         return min(took * max(1.0, 0.5 + 0.5 * size / known) for known, took in self._least.items())
 

@@ -33,17 +33,13 @@ class Scan:
 
 
 @lru_cache(maxsize=64)
-def scan(text: str, language: str, inside: str = "") -> Scan:
-    """Read `text`, which begins in the quote or comment `inside` ("" for code)."""
+def scan(text: str, language: str) -> Scan:
+    """Read `text`, which begins in code and not in a quote or a comment."""
     marks = _marks(language)
     opened: list[str] = []
     closed: list[str] = []
     restarted = False
     position = 0
-    if inside:
-        position = _end_of(inside, text, 0)
-        if position < 0:
-            return Scan(inside=inside)
     while (found := marks.search(text, position)) is not None:
         mark, position = found.group(), found.end()
         if mark in PAIRS:

@@ -86,7 +86,7 @@ class Engine:
         self._costs = _Costs()
         self._surroundings = CountedSurroundings(family.vocabulary.encode)
         self._reserve = Reserve(self.settings.sampler.reserve_ms)
-        self._answering = Answering(calibration, self.settings.cached_answers, self._reserve)
+        self._answering = Answering(calibration, self._reserve)
 
     @classmethod
     def load(
@@ -164,16 +164,15 @@ class Engine:
         self, watch: Watch | None, request: InfillRequest, hole: Hole, drafts: tuple[Draft, ...], deadline: Deadline
     ) -> Guessed:
         """Guesses; where memory or a precision does not do, with what asks less of it and once more."""
-        found, tried = None, None
-        while found is None and tried != (self.name, self._thrift) and not deadline.cancelled():
+        tried = None
+        while tried != (self.name, self._thrift) and not deadline.cancelled():
             tried = self.name, self._thrift
             try:
-                found = self._guess_once(watch, request, hole, drafts, deadline)
-                break
+                return self._guess_once(watch, request, hole, drafts, deadline)
             except Exception as error:
                 step_down = self._way_down(error)
             step_down()
-        return found or Guessed([unread_guess(draft) for draft in drafts] or None)
+        return Guessed([unread_guess(draft) for draft in drafts] or None)
 
     def _way_down(self, error: Exception) -> Callable[[], None]:
         """What makes another try worthwhile; raises the error where nothing does.
@@ -213,7 +212,7 @@ class Engine:
         self.name, self.device, self._thrift = DEFAULT, self.family.device, 0
         self._costs = _Costs()
         self._surroundings = CountedSurroundings(self.family.vocabulary.encode)
-        self._answering = Answering(_calibration_of(DEFAULT), self.settings.cached_answers, self._reserve)
+        self._answering = Answering(_calibration_of(DEFAULT), self._reserve)
 
     def _guess_once(
         self, watch: Watch | None, request: InfillRequest, hole: Hole, drafts: tuple[Draft, ...], deadline: Deadline

@@ -76,4 +76,3 @@ class EngineSettings:
 
     sampler: SamplerSettings = field(default_factory=SamplerSettings)
     model: ModelSettings = field(default_factory=ModelSettings)
-    cached_answers: int = 512

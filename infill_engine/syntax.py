@@ -64,13 +64,10 @@ def parser_for(language: str) -> Parser | None:
     return None if grammar is None else Parser(grammar)
 
 
-def parse(text: str, language: str, old_tree: Tree | None = None) -> Tree | None:
-    """The tree of `text`; its offsets are bytes of UTF-8. `old_tree`, edited to fit, makes the parse incremental."""
+def parse(text: str, language: str) -> Tree | None:
+    """The tree of `text`; its offsets are bytes of UTF-8. None where the language has no usable grammar."""
     parser = parser_for(language)
-    if parser is None:
-        return None
-    source = to_bytes(text)
-    return parser.parse(source) if old_tree is None else parser.parse(source, old_tree)
+    return None if parser is None else parser.parse(to_bytes(text))
 
 
 def to_bytes(text: str) -> bytes:

@@ -64,7 +64,8 @@ log = logging.getLogger(__name__)
 def worker_command(choice: EngineChoice) -> Sequence[str]:
     """The command line that starts the worker for an engine."""
     engine = ("--model", choice.model, "--device", choice.device, "--precision", choice.precision)
-    return (sys.executable, "-m", "infill_engine.worker", *engine, "--api-key-variable", choice.key_variable)
+    further = ("--api-key-variable", choice.key_variable, *["--reuse-context"] * choice.reuse_context)
+    return (sys.executable, "-m", "infill_engine.worker", *engine, *further)
 
 
 @dataclass(eq=False)
@@ -181,7 +182,7 @@ class EngineClient:
         if self.status.state is not State.READY:
             return None
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        flight = Flight(next(self._ids), document, request, future)
+        flight = Flight(next(self._ids), request, future)
         if not self._send(Infill(flight.id, document, request, due - WAY_BACK_SECONDS)):
             return None
         self._flights[flight.id] = self._newest[document] = flight

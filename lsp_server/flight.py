@@ -15,7 +15,6 @@ class Flight:
     """One infill on its way. One that nobody waited for yet is speculative and worth finishing."""
 
     id: int
-    document: str
     request: InfillRequest
     answer: "asyncio.Future[Answer]"
     waiting: int = 0

@@ -55,7 +55,9 @@ class Fallback(StrEnum):
 
 
 class Precision(StrEnum):
-    """In what a published model computes; with `int8` and `int4` its matrices are kept in that and unpacked for it."""
+    """In what the model computes. With `int8` and `int4` the matrices of a published one are kept in that and unpacked
+    for it; the default multiplies in `int8` itself, and has no `int4`.
+    """
 
     AUTO = "auto"  # what is fastest on the device
     BF16 = "bf16"
@@ -73,6 +75,7 @@ class EngineChoice:
     device: str = "auto"
     precision: Precision = Precision.AUTO
     key_variable: str = KEY_VARIABLE  # the environment variable that holds the key for an engine elsewhere
+    reuse_context: bool = False  # of models in which every token sees every other: see ModelSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,18 +123,18 @@ def read_settings(user: object) -> tuple[ServerSettings, tuple[str, ...]]:
     ours: dict[str, Any] = {}
     warnings = []
     for key, value in user.items():
-        if key not in _READERS and key != SECTION:
+        if key not in SETTINGS and key != SECTION:
             warnings.append(
-                f"infill-ls: unknown setting {_shown(key)} is ignored. Known are {', '.join(sorted(_READERS))}."
+                f"infill-ls: unknown setting {_shown(key)} is ignored. Known are {', '.join(sorted(SETTINGS))}."
             )
         elif value is not None:
-            name, expected, read = _READERS[key]
+            setting = SETTINGS[key]
             try:
-                ours[name] = read(value)
+                ours[setting.field] = setting.read(value)
             except ValueError:
                 warnings.append(
-                    f"infill-ls: setting {key} is {_shown(value, key)}; expected {expected}. Using the default, "
-                    f"{_shown(_default(name))}."
+                    f"infill-ls: setting {key} is {_shown(value, key)}; expected {setting.expected}. Using the "
+                    f"default, {_shown(setting.default)}."
                 )
     engine = {item.name: ours.pop(item.name) for item in fields(EngineChoice) if item.name in ours}
     return replace(ServerSettings(**ours), engine=EngineChoice(**engine)), tuple(warnings)
@@ -208,40 +211,50 @@ def _named(values: Iterable[str]) -> str:
     return ", ".join(f'"{value}"' for value in values)
 
 
-# camelCase key -> our field, what is expected, how to read it
-_READERS: dict[str, tuple[str, str, Callable[[object], object]]] = {
-    "enable": ("enable", "true or false", _boolean),
-    "languages": (
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One entry of an editor's object: the field it sets, what is expected in words, and how it is read."""
+
+    field: str  # of ServerSettings, or of its EngineChoice
+    expected: str
+    read: Callable[[object], object]
+    bounds: tuple[int, int] | None = None
+
+    @property
+    def default(self) -> object:
+        """As it would be written in JSON."""
+        value = getattr(EngineChoice() if self.field in EngineChoice.__slots__ else ServerSettings(), self.field)
+        return list(value) if isinstance(value, tuple) else dict(value) if isinstance(value, Mapping) else value
+
+
+def _between(field: str, of: str, least: int, most: int) -> Setting:
+    return Setting(field, f"a whole number {of}from {least} to {most}", _whole(least, most), (least, most))
+
+
+SETTINGS: Mapping[str, Setting] = {
+    "enable": Setting("enable", "true or false", _boolean),
+    "languages": Setting(
         "languages",
         'a list of language identifiers, or an object such as {"*": true, "markdown": false}',
         _languages,
     ),
-    "budgetMs": (
-        "budget_ms",
-        f"a whole number of milliseconds from {LEAST_BUDGET_MS} to {MOST_BUDGET_MS}",
-        _whole(LEAST_BUDGET_MS, MOST_BUDGET_MS),
-    ),
-    "candidates": ("candidates", f"a whole number from 1 to {MOST_CANDIDATES}", _whole(1, MOST_CANDIDATES)),
-    "showThreshold": ("show_threshold", "a number from 0 to 1, or null for the model's own", _share),
-    "excludes": ("further_excludes", "a list of patterns in .gitignore syntax", _strings),
-    "searchProject": ("search_project", "true or false", _boolean),
-    "completionFallback": ("completion_fallback", f"{_named(Fallback)}, or true or false", _fallback),
-    "model": (
+    "budgetMs": _between("budget_ms", "of milliseconds ", LEAST_BUDGET_MS, MOST_BUDGET_MS),
+    "candidates": _between("candidates", "", 1, MOST_CANDIDATES),
+    "showThreshold": Setting("show_threshold", "a number from 0 to 1, or null for the model's own", _share, (0, 1)),
+    "excludes": Setting("further_excludes", "a list of patterns in .gitignore syntax", _strings),
+    "searchProject": Setting("search_project", "true or false", _boolean),
+    "completionFallback": Setting("completion_fallback", f"{_named(Fallback)}, or true or false", _fallback),
+    "model": Setting(
         "model",
         'a name such as "default", the path of a model\'s folder, OWNER/NAME, or a server such as '
         "openai:https://host/v1#MODEL",
         _name,
     ),
-    "device": ("device", 'a device such as "auto", "cpu" or "cuda"', _name),
-    "apiKeyVariable": ("key_variable", "the name of an environment variable, in capitals", _variable),
-    "precision": ("precision", _named(Precision), _precision),
+    "device": Setting("device", 'a device such as "auto", "cpu" or "cuda"', _name),
+    "precision": Setting("precision", _named(Precision), _precision),
+    "reuseContext": Setting("reuse_context", "true or false", _boolean),
+    "apiKeyVariable": Setting("key_variable", "the name of an environment variable, in capitals", _variable),
 }
-KEYS = frozenset(_READERS)
-
-
-def _default(name: str) -> object:
-    value = getattr(EngineChoice() if name in EngineChoice.__slots__ else ServerSettings(), name)
-    return list(value) if isinstance(value, tuple) else value
 
 
 def _shown(value: object, key: str = "") -> str:

@@ -5,22 +5,20 @@ Names, types, defaults and bounds come from `lsp_server.settings`; only the sent
 
 import argparse
 import json
-import re
 import sys
 from collections.abc import Mapping
-from dataclasses import fields
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from lsp_server.settings import _READERS, SECTION, EngineChoice, ServerSettings
+from lsp_server.settings import SECTION, SETTINGS, Setting
 
 MANIFEST = Path(__file__).with_name("package.json")
 SENTENCES = {
     "enable": "Offer candidates. *Infill: Toggle* changes this.",
     "languages": 'Where to offer them, by language identifier; `"*"` stands for the languages not named. '
     "*Infill: Toggle for Language* changes this.",
-    "budgetMs": "Milliseconds from a keystroke to the answer. What is not finished by then is not shown.",
+    "budgetMs": "Milliseconds from the editor's request to the answer. What is not finished by then is not shown.",
     "candidates": "How many candidates to offer at most.",
     "showThreshold": "The least confidence that the best candidate must have to be shown unasked, from 0 to 1; "
     "`null` is the model's own. "
@@ -34,13 +32,14 @@ SENTENCES = {
     "when it is first used. A server, such as `openai:https://host/v1#MODEL`, is sent the text around the cursor.",
     "apiKeyVariable": "The name of the environment variable that holds the key for a server given as the model.",
     "device": "Where the model runs: `auto`, `cpu`, `cuda`, `mps` or `mlx`.",
-    "precision": "In what a published model computes: `auto`, `bf16`, `fp16` or `fp32`. With `int8` and `int4` its "
-    "weights take a half or nearly a quarter of the memory.",
+    "precision": "What the model computes in: `auto`, `bf16`, `fp16`, `fp32` or `int8`. With `int8` and `int4` the "
+    "weights of a published model take a half or nearly a quarter of the memory; the default has no `int4`.",
+    "reuseContext": "With models in which every token sees every other (Dream, LLaDA): keep what they have read of the "
+    "text around the cursor. Much faster, and approximate.",
 }
 # What is typed, and a key, go to the server that the model names: a workspace's settings, even of one that is trusted,
 # must choose neither where they go nor which of the user's secrets goes along.
 OF_THE_USER_ALONE = ("model", "apiKeyVariable")
-_BOUNDS = re.compile(r"from (\d+) to (\d+)")
 
 
 def main() -> None:
@@ -59,30 +58,22 @@ def main() -> None:
 
 
 def properties() -> dict[str, Any]:
-    """The settings as VS Code wants them described, in the order of the server's dataclasses."""
-    keys = {name: key for key, (name, _, _) in _READERS.items()}
-    found = {}
-    for holder in (ServerSettings(), EngineChoice()):
-        for field in fields(holder):
-            if field.name in keys:
-                found[keys[field.name]] = getattr(holder, field.name)
+    """The settings as VS Code wants them described, in the server's order."""
     return {
-        f"{SECTION}.{key}": _described(key, default, _READERS[key][1], order)
-        for order, (key, default) in enumerate(found.items(), 10)
+        f"{SECTION}.{key}": _described(key, setting, order) for order, (key, setting) in enumerate(SETTINGS.items(), 10)
     }
 
 
-def _described(key: str, default: object, expected: str, order: int) -> dict[str, Any]:
+def _described(key: str, setting: Setting, order: int) -> dict[str, Any]:
     scope = "machine" if key in OF_THE_USER_ALONE else "window"
     schema: dict[str, Any] = {"order": order, "scope": scope}
-    sentence = SENTENCES.get(key, f"Expected: {expected}.")
-    bounds = _BOUNDS.search(expected)
+    default, bounds = setting.default, setting.bounds
     if isinstance(default, bool):
         schema["type"] = "boolean"
     elif isinstance(default, int | float) or default is None:
         schema["type"] = ["number", "null"] if default is None else "integer" if isinstance(default, int) else "number"
         if bounds:
-            schema["minimum"], schema["maximum"] = int(bounds[1]), int(bounds[2])
+            schema["minimum"], schema["maximum"] = bounds
     elif isinstance(default, StrEnum):
         schema |= {"type": "string", "enum": [member.value for member in type(default)]}
     elif isinstance(default, str):
@@ -92,8 +83,7 @@ def _described(key: str, default: object, expected: str, order: int) -> dict[str
         schema |= {"additionalProperties": {"type": "boolean"}, "items": {"type": "string"}}
     else:
         schema |= {"type": "array", "items": {"type": "string"}}
-    schema["default"] = list(default) if isinstance(default, tuple) else default
-    return {**schema, "markdownDescription": sentence}
+    return {**schema, "default": default, "markdownDescription": SENTENCES[key]}
 
 
 if __name__ == "__main__":

@@ -81,7 +81,6 @@ class AutoregressiveFamily:
         backbone: Backbone,
         vocabulary: TokenizerVocabulary,
         settings: ModelSettings,
-        cached_prompts: int = 4,
     ) -> None:
         self.vocabulary = vocabulary
         self.device = backbone.device
@@ -103,7 +102,7 @@ class AutoregressiveFamily:
             order=Order.LEFT_TO_RIGHT,
             window=settings.window,
         )
-        self._prompts = PromptReader(self._read, cached_prompts)
+        self._prompts = PromptReader(self._read)
 
     @classmethod
     def load(

@@ -54,7 +54,6 @@ class BlockCausalFamily:
         settings: ModelSettings,
         mask: int,
         block: int,
-        cached_prompts: int = 4,
     ) -> None:
         self.vocabulary = vocabulary
         self.device = backbone.device
@@ -76,7 +75,7 @@ class BlockCausalFamily:
             window=settings.window,
         )
         self._ends = other_ends(fim, vocabulary)
-        self._prompts = PromptReader(self._read, cached_prompts, block)
+        self._prompts = PromptReader(self._read, block=block)
 
     @torch.inference_mode()
     def encode(self, prefix: str, suffix: str, go_on: GoOn = unhurried) -> Context:

@@ -52,13 +52,11 @@ class Known:
     name: str
     model_types: tuple[str, ...]
     sight: Sight
-    candidates: str
     reuse: str
     examples: tuple[Published, ...]
 
 
-SIDE_BY_SIDE = "in one batch"
-READ_AGAIN = "the context is computed in every step (exact); if asked for, kept across keystrokes (approximate)"
+READ_AGAIN = "the context is computed in every step, exactly; with reuseContext kept across keystrokes, approximately"
 READ_ONCE = "kept across keystrokes: as long as one types on a line, only what was typed is read"
 QWEN_7B = 0.545  # billions, of 152,064 embeddings of 3,584
 
@@ -67,7 +65,6 @@ CATALOGUE = (
         "duostream",
         ("duostream",),
         Sight.BOTH,
-        SIDE_BY_SIDE,
         "both sides kept across keystrokes, exactly",
         (Published("default", APACHE, 0.0266, 0.0266, note="bundled; measured in its model card"),),
     ),
@@ -75,7 +72,6 @@ CATALOGUE = (
         "diffusion-gemma",
         ("diffusion_gemma",),
         Sight.PROMPT,
-        SIDE_BY_SIDE,
         "the prompt is kept across keystrokes",
         (Published("google/diffusiongemma-26B-A4B-it", APACHE, 25.82, 0.74, note="3.8 B active a token"),),
     ),
@@ -83,7 +79,6 @@ CATALOGUE = (
         "dream",
         ("Dream", "dream"),
         Sight.BOTH,
-        SIDE_BY_SIDE,
         READ_AGAIN,
         (
             Published("Dream-org/Dream-Coder-v0-Base-7B", APACHE, 7.62, QWEN_7B, 55.3, OPEN_DLLM),
@@ -94,7 +89,6 @@ CATALOGUE = (
         "dreamon",
         ("Dream", "dream"),
         Sight.BOTH,
-        SIDE_BY_SIDE,
         READ_AGAIN,
         (Published("Dream-org/DreamOn-v0-7B", APACHE, 7.62, QWEN_7B, note="finds the length of a hole by itself"),),
     ),
@@ -102,7 +96,6 @@ CATALOGUE = (
         "open-dcoder",
         ("qwen2",),
         Sight.BOTH,
-        SIDE_BY_SIDE,
         READ_AGAIN,
         (
             Published(
@@ -120,7 +113,6 @@ CATALOGUE = (
         "a2d",
         ("a2d-qwen2", "a2d-qwen3", "a2d-llama"),
         Sight.BOTH,
-        SIDE_BY_SIDE,
         READ_AGAIN,
         (Published("dllm-hub/Qwen3-0.6B-diffusion-mdlm-v0.1", "see its card", 0.60, 0.156),),
     ),
@@ -128,7 +120,6 @@ CATALOGUE = (
         "llada",
         ("llada",),
         Sight.BOTH,
-        SIDE_BY_SIDE,
         READ_AGAIN,
         (Published("GSAI-ML/LLaDA-8B-Base", "MIT", 8.02, 0.518, 48.3, OPEN_DLLM),),
     ),
@@ -136,7 +127,6 @@ CATALOGUE = (
         "stable-diffcoder",
         ("llama",),
         Sight.PROMPT,
-        SIDE_BY_SIDE,
         "kept across keystrokes: the suffix comes first, so only what was typed and the block it stands in are read",
         (Published("ByteDance-Seed/Stable-DiffCoder-8B-Base", "MIT", 8.25, 0.635),),
     ),
@@ -144,7 +134,6 @@ CATALOGUE = (
         "qwen2.5-coder",
         ("qwen2",),
         Sight.ORDER,
-        SIDE_BY_SIDE,
         READ_ONCE,
         (
             Published("Qwen/Qwen2.5-Coder-0.5B", APACHE, 0.49, 0.136, 74.2, QUOTED),
@@ -155,7 +144,6 @@ CATALOGUE = (
         "starcoder2",
         ("starcoder2",),
         Sight.ORDER,
-        SIDE_BY_SIDE,
         READ_ONCE,
         (Published("bigcode/starcoder2-3b", "BigCode OpenRAIL-M", 3.03, 0.151, 75.6, QUOTED),),
     ),
@@ -163,7 +151,6 @@ CATALOGUE = (
         "deepseek-coder",
         ("llama",),
         Sight.ORDER,
-        SIDE_BY_SIDE,
         READ_ONCE,
         (Published("deepseek-ai/deepseek-coder-1.3b-base", "DeepSeek licence", 1.35, 0.066),),
     ),
@@ -171,7 +158,6 @@ CATALOGUE = (
         "codegemma",
         ("gemma",),
         Sight.ORDER,
-        SIDE_BY_SIDE,
         READ_ONCE,
         (Published("google/codegemma-2b", GEMMA, 2.51, 0.524, 78.4, CODEGEMMA),),
     ),
@@ -179,7 +165,6 @@ CATALOGUE = (
         "mellum",
         ("llama",),
         Sight.ORDER,
-        SIDE_BY_SIDE,
         "kept across keystrokes: the suffix comes first, so only what was typed is read",
         (Published("JetBrains/Mellum-4b-base", APACHE, 4.02, 0.151),),
     ),

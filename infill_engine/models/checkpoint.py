@@ -38,6 +38,7 @@ PRECISIONS = (  # of a user's choice, the largest first
     ("int4", torch.bfloat16, INT4),
 )
 OVERHEAD = 1.1  # times the weights: activations, keys and values, what a library sets up
+COMPUTED = ("rotary_emb.inv_freq",)  # tensors that some checkpoints hold and every network computes for itself
 REMEDY = "fetch the model's files again"
 
 
@@ -186,19 +187,18 @@ def load_weights(
     dtype: torch.dtype,
     name_of: Callable[[str], str] = str,
     tied: Mapping[str, str] | None = None,
-    ignored: Sequence[str] = ("rotary_emb.inv_freq",),
     stored: str = "",
 ) -> nn.Module:
     """Gives `network` the checkpoint's weights and makes it ready to serve.
 
     `name_of` turns a parameter's name into the tensor's; `tied` maps parameters to the one whose weights they share;
-    tensors that end in one of `ignored` may be left over. Names and shapes are all compared before any weight is read.
+    tensors that end in one of COMPUTED may be left over. Names and shapes are all compared before any weight is read.
     With `stored` matrices are packed one after another, so that at no time more than one of them is there in full.
     Raises ModelDamagedError, or ModelError when memory runs out.
     """
     tied = tied or {}
     wanted = {name: (name_of(tied.get(name, name)), tuple(value.shape)) for name, value in network.state_dict().items()}
-    _require_fit(checkpoint, wanted, {name_of(name) for name in tied}, ignored)
+    _require_fit(checkpoint, wanted, {name_of(name) for name in tied})
     weights: dict[str, Tensor] = {}
     packed: dict[str, Packed] = {}
     sources = {source for source, _ in wanted.values()}
@@ -286,14 +286,13 @@ def _require_fit(
     checkpoint: Checkpoint,
     wanted: Mapping[str, tuple[str, tuple[int, ...]]],
     spare: set[str],
-    ignored: Sequence[str],
 ) -> None:
     """Raises ModelDamagedError unless the tensors are those the network wants; those in `spare` may be there or not."""
     missing = sorted(source for source, _ in wanted.values() if source not in checkpoint.tensors)
     if missing:
         raise ModelDamagedError(f"{checkpoint.folder} lacks {_some(missing)}; {REMEDY}")
     used = {source for source, _ in wanted.values()}
-    left = [name for name in checkpoint.tensors if name not in used | spare and not name.endswith(tuple(ignored))]
+    left = [name for name in checkpoint.tensors if name not in used | spare and not name.endswith(COMPUTED)]
     if left:
         raise ModelDamagedError(
             f"{checkpoint.folder} holds tensors its config.json does not speak of ({_some(sorted(left))}): it is "

@@ -66,6 +66,7 @@ ASK = (
 FENCE = "\n```"
 CLAMPED = 8  # tokens of the right side that stand on the canvas behind each row
 MOST_SLOTS = 64
+KEPT_PROMPTS = 2  # they are the largest of all
 # Steps are compiled for so many slots, with what is given behind them, and so many columns of the prompt at most.
 STEP_TOKENS, STEP_COLUMNS = (128, 256, 512), (512, 2048)
 SLOT_BLOCK = 16  # slots are rounded up to this: few shapes, few kernels
@@ -114,7 +115,6 @@ class DiffusionGemmaFamily:
         settings: ModelSettings,
         most_slots: int = MOST_SLOTS,
         temperatures: tuple[float, float] = TEMPERATURES,
-        cached_prompts: int = 2,
     ) -> None:
         self.vocabulary = vocabulary
         self.device = device
@@ -144,7 +144,7 @@ class DiffusionGemmaFamily:
             temperatures=temperatures,
             window=settings.window,
         )
-        self._prompts = PromptReader(self._read, cached_prompts)
+        self._prompts = PromptReader(self._read, KEPT_PROMPTS)
         self._probed: tuple[Ints, Floats] | None = None
 
     @torch.inference_mode()

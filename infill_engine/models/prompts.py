@@ -20,6 +20,7 @@ Ints = NDArray[np.int64]
 # The keys and values of every layer for tokens that are already read, and for new ones behind them.
 Read = Callable[[list[LayerMemory], Ints], list[LayerMemory]]
 
+KEPT_PROMPTS = 4  # of a family, usually
 LONGEST_LINE = 128  # tokens of the cursor's line that the middle may begin with
 PART = 128  # tokens read at once: between two parts a deadline or the next keystroke can end the reading
 
@@ -30,7 +31,7 @@ class PromptReader:
     The tokens of a `block` see each other: one that agrees only in part is read again.
     """
 
-    def __init__(self, read: Read, kept: int, block: int = 1) -> None:
+    def __init__(self, read: Read, kept: int = KEPT_PROMPTS, block: int = 1) -> None:
         self._read = read
         self._block = block
         self._prompts = StreamCache[list[LayerMemory]](kept)

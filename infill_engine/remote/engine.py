@@ -8,7 +8,7 @@ from infill_engine.rank import DEFAULT
 from infill_engine.remote.address import KEY_VARIABLE, read_address
 from infill_engine.remote.dialects import Question
 from infill_engine.remote.server import Server, Text
-from infill_engine.settings import USUAL_WINDOW, EngineSettings
+from infill_engine.settings import USUAL_WINDOW, SamplerSettings
 from infill_engine.types import Answer, Draft, Guess, Hole, InfillRequest, Surroundings
 
 MOST_TOKENS, MOST_TOKENS_OF_LINES = 48, 160
@@ -19,16 +19,16 @@ CHARACTERS = 4  # of a token, about
 class RemoteEngine:
     """An engine elsewhere, with the caches of one here. Not thread-safe: one request at a time."""
 
-    def __init__(self, name: str, server: Server, settings: EngineSettings | None = None) -> None:
+    def __init__(self, name: str, server: Server) -> None:
         self.name = name
         self.device = server.address.place
         self.window = USUAL_WINDOW  # README says how much is sent
         self.pace = ""  # nothing is computed here
-        settings = settings or EngineSettings()
+        settings = SamplerSettings()
         self._server = server
-        self._temperature = settings.sampler.temperature
-        self._reserve = Reserve(settings.sampler.reserve_ms)
-        self._answering = Answering(DEFAULT, settings.cached_answers, self._reserve)
+        self._temperature = settings.temperature
+        self._reserve = Reserve(settings.reserve_ms)
+        self._answering = Answering(DEFAULT, self._reserve)
 
     @classmethod
     def load(cls, name: str, key_variable: str = KEY_VARIABLE) -> "RemoteEngine":

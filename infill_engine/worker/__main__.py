@@ -11,10 +11,10 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import BinaryIO
 
-from infill_engine.models.devices import physical_cores, wanted_threads
 from infill_engine.remote.address import KEY_VARIABLE, is_remote
-from infill_engine.settings import EngineSettings, ModelSettings
-from infill_engine.worker.dispatch import Dispatch, EngineLike, Load
+from infill_engine.settings import ModelSettings
+from infill_engine.worker.dispatch import Dispatch, Load
+from infill_engine.worker.loading import load_engine, load_remote
 from infill_engine.worker.protocol import Message, decode, encode, read_frame
 
 GRACE_SECONDS = 0.5  # for the compute thread to notice that the pipe is closed
@@ -26,12 +26,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--model", default="default")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--precision", default="auto")
+    parser.add_argument("--reuse-context", action="store_true")
     parser.add_argument("--api-key-variable", default=KEY_VARIABLE)
     options = parser.parse_args(arguments)
-    set_threads()
     if is_remote(options.model):
         serve(lambda _progress: load_remote(options.model, options.api_key_variable))
-    serve(lambda progress: load_engine(options.model, options.device, options.precision, progress))
+    settings = ModelSettings(dtype=options.precision, reuse_context=options.reuse_context)
+    serve(lambda progress: load_engine(options.model, options.device, settings, progress))
 
 
 def serve(load: Load) -> None:
@@ -53,46 +54,12 @@ def serve(load: Load) -> None:
     os._exit(0)
 
 
-def load_engine(model: str, device: str, precision: str, progress: Callable[[str, float], None]) -> EngineLike:
-    """The engine of that name or folder."""
-    from infill_engine.engine import Engine
-
-    settings = EngineSettings(model=ModelSettings(dtype=precision))
-    return Engine.load(model, device=device, progress=progress, settings=settings)
-
-
-def load_remote(model: str, key_variable: str) -> EngineLike:
-    """The engine elsewhere of that name."""
-    from infill_engine.remote.engine import RemoteEngine
-
-    return RemoteEngine.load(model, key_variable)
-
-
 def claim_stdio() -> tuple[BinaryIO, BinaryIO]:
     """Stdin and stdout as binary streams of our own; file descriptor 1 becomes stderr, for C code that prints too."""
     frames_out = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)
     sys.stdout = sys.stderr
     return sys.stdin.buffer, frames_out
-
-
-def set_threads() -> None:
-    """Have numeric libraries use the physical cores this process may run on; INFILL_THREADS overrides.
-
-    By environment variable, since the worker imports no such library itself. Hyper-threads slow small matrices down.
-    """
-    wanted = wanted_threads()
-    threads = wanted or physical_cores()
-    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-        if wanted:
-            os.environ[name] = str(threads)
-        else:
-            os.environ.setdefault(name, str(threads))
-    # Threads that spin while they wait for each other make a step 20 times slower once another process wants a core.
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    # Compiled matrix kernels are kept by shape, a thousand of them by default: far more than one types with.
-    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "96")
 
 
 def _sender(stream: BinaryIO) -> Callable[[Message], None]:

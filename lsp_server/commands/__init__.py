@@ -88,6 +88,7 @@ def _add_models(commands: "Subparsers[argparse.ArgumentParser]") -> None:
         parser.add_argument("name", metavar="NAME", help='"default", the path of a model\'s folder, or OWNER/NAME')
         _add_device(parser)
     _add_precision(bench)
+    _add_reuse(bench)
     verify.add_argument("name", metavar="FAMILY", nargs="?", default="", help="as `models list` has it")
     verify.add_argument("--all", action="store_true", help="all families")
     _add_device(verify)
@@ -117,6 +118,7 @@ def _add_engine(parser: argparse.ArgumentParser) -> None:
     )
     _add_device(parser)
     _add_precision(parser)
+    _add_reuse(parser)
 
 
 def _add_device(parser: argparse.ArgumentParser) -> None:
@@ -128,7 +130,15 @@ def _add_precision(parser: argparse.ArgumentParser) -> None:
         "--precision",
         choices=[each.value for each in Precision],
         default=DEFAULTS.engine.precision,
-        help="what a published model computes in",
+        help="what the model computes in; int4 for published models alone",
+    )
+
+
+def _add_reuse(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--reuse-context",
+        action="store_true",
+        help="keep what a model in which every token sees every other has read, approximately (Dream, LLaDA)",
     )
 
 

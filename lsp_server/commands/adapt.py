@@ -25,8 +25,8 @@ from rich.table import Table
 from infill_engine.errors import InputError
 from infill_engine.heap import keep_freed
 from infill_engine.models.folder import fingerprint
+from infill_engine.worker.loading import load_engine
 from lsp_server import adapted
-from lsp_server.commands.asking import load_engine
 from lsp_server.commands.line_trial import LineHole, Score, ask_all, draw_holes
 from lsp_server.commands.listing import console_of, say
 from lsp_server.excludes import bad_patterns
@@ -134,7 +134,7 @@ def _reset(root: Path, *, as_json: bool) -> int:
 def _asked(model: str, holes: list[LineHole], seconds: float) -> tuple[Score, list[LineHole]]:
     """A model's score on as many holes as there is time for, and those holes."""
     with say(f"asking for {len(holes)} line ends"):
-        score = ask_all(load_engine(model, "auto"), holes, seconds)
+        score = ask_all(load_engine(model), holes, seconds)
     return score, holes[: score.holes]
 
 

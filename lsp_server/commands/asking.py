@@ -11,11 +11,11 @@ from infill_engine.context.analogies import outline_of_other
 from infill_engine.deadline import Deadline, now
 from infill_engine.errors import ModelError
 from infill_engine.remote.address import disclosure, is_remote, read_address
-from infill_engine.settings import EngineSettings, ModelSettings
+from infill_engine.settings import ModelSettings
 from infill_engine.syntax import parser_for
 from infill_engine.types import Answer, Surroundings
-from infill_engine.worker.__main__ import load_remote, set_threads
 from infill_engine.worker.dispatch import EngineLike
+from infill_engine.worker.loading import load_engine, load_remote
 from lsp_server import adapted
 from lsp_server.commands.place import Opened
 from lsp_server.documents import Snapshot
@@ -26,7 +26,7 @@ from lsp_server.settings import ServerSettings
 from lsp_server.uris import path_of
 
 if TYPE_CHECKING:
-    from infill_engine.engine import Engine, Watch
+    from infill_engine.engine import Watch
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,21 +40,14 @@ class Asked:
     device: str | None = None
 
 
-def load_engine(model: str, device: str, precision: str = "auto") -> "Engine":
-    """The engine, on as many threads as the worker would use. Raises what `Engine.load` does."""
-    set_threads()  # has to come before torch
-    from infill_engine.engine import Engine
-
-    return Engine.load(model, device=device, settings=EngineSettings(model=ModelSettings(dtype=precision)))
-
-
 def load_engine_for(place: Path, options: argparse.Namespace) -> EngineLike:
     """The engine that a server would run for the project around a place: with a copy adapted to it, if there is one.
 
     A copy that cannot be used is passed over with a line on stderr, and where text will be sent stands there too.
     Raises what `Engine.load` does.
     """
-    model, device, precision = resolved(options.model, Path.cwd()), options.device, options.precision
+    model, device = resolved(options.model, Path.cwd()), options.device
+    settings = ModelSettings(dtype=options.precision, reuse_context=options.reuse_context)
     if is_remote(model):
         print(disclosure(read_address(model)), file=sys.stderr)
         return load_remote(model, options.api_key_variable)
@@ -62,12 +55,12 @@ def load_engine_for(place: Path, options: argparse.Namespace) -> EngineLike:
     if chosen.warning:
         print(chosen.warning, file=sys.stderr)
     try:
-        return load_engine(chosen.model, device, precision)
+        return load_engine(chosen.model, device, settings)
     except ModelError as error:
         if not adapted.is_adapted(chosen.model):
             raise
         print(adapted.passed_over(f"{error}."), file=sys.stderr)
-        return load_engine(model, device, precision)
+        return load_engine(model, device, settings)
 
 
 def ask(engine: EngineLike, opened: Opened, candidates: int, budget_ms: int, watch: "Watch | None" = None) -> Asked:

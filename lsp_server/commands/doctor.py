@@ -56,7 +56,8 @@ def run(options: argparse.Namespace) -> int:
     console = None if options.json else console_of(sys.stdout)
     checks = []
     model = resolved(options.model, Path.cwd())
-    choice = EngineChoice(model, options.device, Precision(options.precision), options.api_key_variable)
+    precision, reuse = Precision(options.precision), options.reuse_context
+    choice = EngineChoice(model, options.device, precision, options.api_key_variable, reuse)
     for check in _checks(choice, options.budget_ms):
         checks.append(check)
         if console is not None:

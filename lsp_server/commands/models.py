@@ -21,7 +21,7 @@ from infill_engine.errors import InputError, ModelError
 from infill_engine.models.catalogue import BYTES, CATALOGUE, Known, Published, known_for
 from infill_engine.remote.address import is_remote
 from infill_engine.settings import ModelSettings
-from infill_engine.worker.__main__ import set_threads
+from infill_engine.worker.loading import set_threads
 from lsp_server.commands.escapes import visible, visible_lines
 from lsp_server.commands.listing import console_of, say
 from lsp_server.model_name import resolved
@@ -55,7 +55,7 @@ def _list(options: argparse.Namespace) -> int:
     console = console_of(sys.stdout)
     for known in CATALOGUE:
         console.print(Text(known.name, "bold").append(f"  {known.sight}", "default"), soft_wrap=True)
-        console.print(f"  candidates {known.candidates}; {known.reuse}", soft_wrap=True)
+        console.print(f"  {known.reuse}", soft_wrap=True)
         for published in known.examples:
             console.print(f"  {published.name}: {_facts(published)}", soft_wrap=True)
     console.print(f"Memory is that of the weights, by arithmetic. Scores: {BENCHMARK}.", soft_wrap=True)
@@ -76,7 +76,6 @@ def _known_as_json(known: Known) -> dict[str, object]:
         "name": known.name,
         "model_types": known.model_types,
         "sight": known.sight.value,
-        "candidates": known.candidates,
         "reuse": known.reuse,
         "examples": [
             asdict(published) | {"gigabytes": {each: round(published.gigabytes(each), 3) for each in BYTES}}
@@ -110,7 +109,7 @@ def _tell_of(found: "Described", console: Console) -> None:
         console.print(Text("fail  ", "bold red").append(visible_lines(found.trouble), "default"), soft_wrap=True)
     for known in known_for(str(found.config["model_type"])):
         if known.name == found.family or (not found.family and not found.trouble):
-            console.print(f"{known.name}: {known.sight}; candidates {known.candidates}; {known.reuse}", soft_wrap=True)
+            console.print(f"{known.name}: {known.sight}; {known.reuse}", soft_wrap=True)
     console.print(f"{found.parameters / 1e9:.3f} B parameters; {found.device} has {found.free / 1e9:.1f} GB free")
     for precision, needed in found.memory.items():
         fits = Text("fits  ", "green") if needed <= found.free else Text("large ", "yellow")
@@ -152,7 +151,7 @@ def _bench(options: argparse.Namespace) -> int:
         from infill_engine.models.load import load_family
         from infill_engine.verify.costs import LONGEST, measure, memory_bytes
 
-        settings = ModelSettings(options.precision, *LONGEST)
+        settings = ModelSettings(options.precision, *LONGEST, reuse_context=options.reuse_context)
         family = load_family(resolved(options.name, Path.cwd()), options.device, settings)
         troubles: list[str] = []
         compiled = compile_steps(family, family.device, lambda _what, _share: None, troubles.append)
@@ -164,6 +163,7 @@ def _bench(options: argparse.Namespace) -> int:
         "family": family.spec.name,
         "device": family.device,
         "precision": options.precision,
+        "reuse_context": options.reuse_context,
         "memory_bytes": memory,
         "compiled": compiled,
         "troubles": troubles,

@@ -7,7 +7,7 @@ from lsprotocol import types
 
 from lsp_server.excludes import bad_patterns
 from lsp_server.session import Session
-from lsp_server.settings import KEYS, SECTION, Fallback, read_settings
+from lsp_server.settings import SECTION, SETTINGS, Fallback, read_settings
 
 TOO_LATE = (
     "infill-ls: completionFallback cannot be switched on while the server runs. Set it in the editor's initialization "
@@ -84,4 +84,4 @@ def _told(settings: object) -> Mapping[str, object] | None:
     if not isinstance(settings, Mapping):
         return None
     ours = section_of(settings)
-    return ours if ours is not settings or any(key in KEYS for key in settings) else None
+    return ours if ours is not settings or any(key in SETTINGS for key in settings) else None

@@ -36,19 +36,6 @@ def test_scan(text: str, language: str, expected: Scan) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "inside", "expected"),
-    [
-        ("abc') + (x", "'", Scan("(", ")")),
-        ("abc", "'", Scan(inside="'")),
-        ("(\n)", "#", Scan("", ")")),
-        ("( */ )", "/*", Scan("", ")")),
-    ],
-)
-def test_scan_from_inside(text: str, inside: str, expected: Scan) -> None:
-    assert scan(text, "python", inside) == expected
-
-
-@pytest.mark.parametrize(
     ("opened", "closed", "expected"),
     [
         ("(", ")", ""),

@@ -52,15 +52,6 @@ def test_odd_characters_parse() -> None:
     assert tree.root_node.end_byte == len(syntax.to_bytes("x = '\U0001f600\ud800'\n"))
 
 
-def test_an_old_tree_is_taken_up() -> None:
-    tree = syntax.parse("x = 1\n", "python")
-    assert tree is not None
-    tree.edit(4, 5, 6, (0, 4), (0, 5), (0, 6))
-    again = syntax.parse("x = 23\n", "python", tree)
-    assert again is not None
-    assert again.root_node.end_byte == 7
-
-
 @pytest.mark.parametrize(
     ("path", "language"),
     [

@@ -2,22 +2,16 @@
 
 import json
 import re
-from collections.abc import Mapping
 from pathlib import Path
 
 from lsp_server.commands.editor_lines import editor_lines
-from lsp_server.settings import _READERS, KEYS, _default
+from lsp_server.settings import SETTINGS
 
 REPOSITORY = Path(__file__).parents[2]
 HELP = (REPOSITORY / "editors/nvim/doc/infill.txt").read_text(encoding="utf-8")
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
 WITHOUT_ONE = {"languages", "showThreshold"}  # whose defaults the help tells in words
 FOR_OTHERS = {"completionFallback"}  # than Neovim, which knows ghost text
-
-
-def default(key: str) -> object:
-    value = _default(_READERS[key][0])
-    return dict(value) if isinstance(value, Mapping) else value
 
 
 def in_the_help() -> dict[str, str]:
@@ -43,14 +37,14 @@ def test_the_extension_is_installed_from_where_it_is_built() -> None:
 
 def test_the_help() -> None:
     told = in_the_help()
-    assert told.keys() == KEYS - FOR_OTHERS
-    for key in KEYS - FOR_OTHERS - WITHOUT_ONE:
-        assert json.loads(told[key].replace("{}", "[]")) == default(key), key
+    assert told.keys() == SETTINGS.keys() - FOR_OTHERS
+    for key in told.keys() - WITHOUT_ONE:
+        assert json.loads(told[key].replace("{}", "[]")) == SETTINGS[key].default, key
 
 
 def test_the_readme() -> None:
     told = in_the_readme()
-    assert told.keys() == KEYS
+    assert told.keys() == SETTINGS.keys()
     for key, value in told.items():
-        meant = value if isinstance(default(key), str) else json.loads(value)
-        assert meant == default(key), key
+        default = SETTINGS[key].default
+        assert (value if isinstance(default, str) else json.loads(value)) == default, key

@@ -6,7 +6,15 @@ from lsp_server.documents import Change, Documents, edited_lines
 from lsp_server.excludes import bad_patterns, is_excluded
 from lsp_server.request import BEFORE_CHARS, BEYOND_CHARS, build_request
 from lsp_server.server import create_server
-from lsp_server.settings import DEFAULT_EXCLUDES, KEYS, EngineChoice, Fallback, Precision, ServerSettings, read_settings
+from lsp_server.settings import (
+    DEFAULT_EXCLUDES,
+    SETTINGS,
+    EngineChoice,
+    Fallback,
+    Precision,
+    ServerSettings,
+    read_settings,
+)
 
 DEFAULTS = ServerSettings()
 
@@ -26,13 +34,14 @@ GOOD = [
     ({"excludes": ["*.sql", "!.npmrc"]}, ServerSettings(further_excludes=("*.sql", "!.npmrc"))),
     ({"model": " ./m ", "device": "cuda:1"}, ServerSettings(engine=EngineChoice("./m", "cuda:1"))),
     ({"precision": "int4"}, ServerSettings(engine=EngineChoice(precision=Precision.INT4))),
+    ({"reuseContext": True}, ServerSettings(engine=EngineChoice(reuse_context=True))),
     ({"apiKeyVariable": "TEAM_KEY"}, ServerSettings(engine=EngineChoice(key_variable="TEAM_KEY"))),
     ({"completionFallback": "auto"}, DEFAULTS),
     ({"completionFallback": "always"}, ServerSettings(completion_fallback=Fallback.ALWAYS)),
     ({"completionFallback": "never"}, ServerSettings(completion_fallback=Fallback.NEVER)),
     ({"completionFallback": True}, ServerSettings(completion_fallback=Fallback.ALWAYS)),
     ({"completionFallback": False}, ServerSettings(completion_fallback=Fallback.NEVER)),
-    (dict.fromkeys(KEYS), DEFAULTS),
+    (dict.fromkeys(SETTINGS), DEFAULTS),
     ({"infill": None}, DEFAULTS),
 ]
 

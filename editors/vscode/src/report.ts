@@ -17,6 +17,7 @@ const ENGINE_OPTIONS = {
     apiKeyVariable: '--api-key-variable',
     device: '--device',
     precision: '--precision',
+    reuseContext: '--reuse-context',
 };
 const MARKS: Record<string, string> = { ok: '✓', warn: '!', fail: '✗' };
 
@@ -76,7 +77,7 @@ async function doctorLines(folder: string): Promise<string[]> {
     const settings = vscode.workspace.getConfiguration('infill');
     const chosen = Object.entries(ENGINE_OPTIONS).flatMap(([key, option]) => {
         const value: unknown = settings.get(key);
-        return typeof value === 'string' && value ? [option, value] : [];
+        return value === true ? [option] : typeof value === 'string' && value ? [option, value] : [];
     });
     const found = await run(server, folder, ['doctor', '--json', ...chosen]);
     return [`✓ server: ${server.command}, from ${server.origin}`, ...findings(found.text || found.fault)];

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from lsp_server.commands import add_commands
-from lsp_server.settings import _READERS, EngineChoice, ServerSettings, read_settings
+from lsp_server.settings import SETTINGS, EngineChoice, ServerSettings, read_settings
 
 EXTENSION = Path(__file__).parents[3] / "editors" / "vscode"
 MANIFEST = json.loads((EXTENSION / "package.json").read_text(encoding="utf-8"))
@@ -75,9 +75,11 @@ def test_doctor_looks_at_the_engine_that_is_set() -> None:
     (listed,) = re.findall(r"^const ENGINE_OPTIONS = \{(.*?)^\};", source, re.MULTILINE | re.DOTALL)
     options = dict(re.findall(r"(\w+): '(--[\w-]+)'", listed))
     of_the_engine = {field.name for field in fields(EngineChoice)}
-    assert options.keys() == {key for key, (name, *_) in _READERS.items() if name in of_the_engine}
+    assert options.keys() == {key for key, setting in SETTINGS.items() if setting.field in of_the_engine}
     parser = ArgumentParser()
     add_commands(parser.add_subparsers())
+    switch = options.pop("reuseContext")
     given = [word for option in options.values() for word in (option, "int4")]
-    read = vars(parser.parse_args(["doctor", *given]))
+    read = vars(parser.parse_args(["doctor", *given, switch]))
     assert [read[option[2:].replace("-", "_")] for option in options.values()] == ["int4"] * len(options)
+    assert read["reuse_context"] is True
