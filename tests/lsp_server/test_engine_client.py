@@ -6,15 +6,17 @@ import sys
 import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from infill_engine.settings import WindowSettings
+from infill_engine.settings import ModelSettings, WindowSettings
 from infill_engine.types import Answer, InfillRequest, Reason, Surroundings
+from infill_engine.verify import masked
 from infill_engine.worker.protocol import Sketch, State
 from lsp_server import engine_client
 from lsp_server.engine_client import EngineClient
-from lsp_server.settings import EngineChoice
+from lsp_server.settings import EngineChoice, Precision
 
 WAIT = 30  # seconds after which a test has failed
 COUNTING = """
@@ -238,3 +240,16 @@ async def test_frames_that_make_no_sense_are_survived() -> None:
             while not told:
                 await asyncio.sleep(0.01)
         assert "restarted" in told[0]
+
+
+@pytest.mark.parametrize("reuse", [False, True])
+async def test_what_a_user_chooses_reaches_the_model(reuse: bool, tmp_path: Path) -> None:
+    """More text is asked for where it need not be computed in every step."""
+    folder = masked.publish("dream", masked.stock_network("qwen2"), tmp_path / "dream")
+    client = EngineClient(lambda _status: None, lambda _sentence: None)
+    await client.start(EngineChoice(str(folder), "cpu", Precision.FP32, reuse_context=reuse))
+    try:
+        await until(client, State.READY)
+        assert (client.status.window == ModelSettings().window) is reuse
+    finally:
+        await client.stop()
