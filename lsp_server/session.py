@@ -1,32 +1,26 @@
 """Everything one client's connection holds. The features are functions over it."""
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import Coroutine
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
-from infill_engine.errors import InputError
-from infill_engine.remote.address import disclosure, is_remote, read_address
 from infill_engine.settings import WindowSettings
 from infill_engine.types import InfillRequest, Reason, Surroundings
 from infill_engine.worker.protocol import State, Status
-from lsp_server import adapted
+from lsp_server import adapted, serving_model
 from lsp_server.acceptance import Acceptance
 from lsp_server.convert import Place
 from lsp_server.documents import Documents, EditKind, Snapshot
 from lsp_server.engine_client import Command, EngineClient, worker_command
-from lsp_server.excludes import is_excluded
-from lsp_server.model_name import resolved
 from lsp_server.project_text import ProjectText
+from lsp_server.refusal import refusal
 from lsp_server.settings import EngineChoice, ServerSettings
 from lsp_server.status import StatusReporter
 from lsp_server.tally import Tally
 from lsp_server.wire import WireProtocol
 
-LARGEST_SIZE = 20_000_000  # of a document that is filled in at all; characters, or bytes of a file
 # Changes that arrive in one burst are answered once: the last of them starts the computing.
 BURST_SECONDS = 0.004
 WARMED_ROW = 30  # a window that ends here shares most of its prefix with any place near the top of the file
@@ -71,18 +65,7 @@ class Session:
 
         `unasked_in` is the row of a place where nobody has asked for it by hand.
         """
-        settings = self.settings
-        if not settings.enable:
-            return Reason.DISABLED
-        if snapshot is None or snapshot.size > LARGEST_SIZE:
-            return Reason.UNSUPPORTED
-        if not settings.allows_language(snapshot.language):
-            return Reason.DISABLED
-        if is_excluded(snapshot.uri, settings.excludes, self.roots):
-            return Reason.EXCLUDED
-        if unasked_in == snapshot.cursor[0]:  # the last edit was elsewhere otherwise
-            return _WITHOUT_BEING_ASKED.get(snapshot.last_edit)
-        return None
+        return refusal(snapshot, self.settings, self.roots, unasked_in)
 
     def speculate_soon(self, snapshot: Snapshot, arrived: float) -> None:
         """Begin to compute for where the change that led to `snapshot` left the cursor, unless another one follows."""
@@ -147,21 +130,11 @@ class Session:
             self.engine.warm(snapshot.uri, build_context(snapshot, _likely_place(snapshot), self.window))
 
     def resolve(self, choice: EngineChoice) -> EngineChoice:
-        """The choice as the worker can use it: the default model's copy for this project, or what the name means here.
-
-        A path counts from the first folder of the workspace. A copy that cannot be used is passed over with a warning.
-        Where the choice is an engine elsewhere, the user is told what is sent to it.
-        """
-        if is_remote(choice.model):
-            with contextlib.suppress(InputError):  # the worker says what is wrong with it, and sends nothing
-                self.warn_once(disclosure(read_address(choice.model)))
-            return choice
-        chosen = adapted.choose(choice.model, self.roots[:1])
-        if chosen.warning:
-            self.warn_once(chosen.warning)
-        if chosen.model != choice.model:
-            return replace(choice, model=chosen.model)
-        return replace(choice, model=resolved(choice.model, Path(self.roots[0]) if self.roots else Path.cwd()))
+        """The choice as the worker can use it. The user is told what there is to know of it."""
+        settled, sentence = serving_model.settled(choice, self.roots)
+        if sentence:
+            self.warn_once(sentence)
+        return settled
 
     def encoding_agreed(self) -> str:
         """The position encoding that pygls has negotiated."""
@@ -198,33 +171,25 @@ class Session:
 
     def _on_trouble(self, sentence: str) -> None:
         """Tell the user; and where it is the engine of their choice that failed, go on with the default model."""
-        choice = self.engine.choice
-        if self.engine.status.state is not State.FAILED or (choice.model, choice.device) == _ALWAYS_THERE:
+        failed = self.engine.status.state is State.FAILED
+        successor = serving_model.successor(self.engine.choice) if failed else None
+        if successor is None:
             self.reporter.trouble(sentence)
-        elif adapted.is_adapted(choice.model):
+            return
+        if adapted.is_adapted(self.engine.choice.model):
             self.warn_once(adapted.passed_over(sentence))
-            self.in_background(self.engine.start(replace(choice, model=adapted.DEFAULT)))
         else:
             self.reporter.trouble(f"{sentence.rstrip('.')}. Meanwhile the default model is used.")
-            self.in_background(self.engine.start(EngineChoice()))
+        self.in_background(self.engine.start(successor))
 
     def _on_status(self, status: Status) -> None:
-        wanted = self.settings.engine
-        if status.model == adapted.DEFAULT != wanted.model:
-            status = replace(status, model=f"{status.model}, in place of {wanted.model}")
-        if status.device and wanted.device not in (_ALWAYS_THERE[1], status.device) and not is_remote(wanted.model):
-            status = replace(status, device=f"{status.device}, in place of {wanted.device}")
-        self.reporter.engine(status)
+        self.reporter.engine(serving_model.as_shown(status, self.settings.engine))
         if status.state is State.READY and not self.engine.deaths:  # the text may be what killed the last one
             for snapshot in self.documents.snapshots()[:1]:
                 self.warm(snapshot)
         if status.state is State.READY:
             for snapshot in self.documents.snapshots():
                 self.engine.surround(self.project.near(snapshot.uri))
-
-
-_ALWAYS_THERE = (EngineChoice().model, EngineChoice().device)
-_WITHOUT_BEING_ASKED = {EditKind.DELETION: Reason.DELETION, EditKind.UNDO: Reason.UNDO}
 
 
 def _likely_place(snapshot: Snapshot) -> Place:

@@ -11,7 +11,7 @@ from infill_engine.types import Reason
 from lsp_server.convert import Place, line_content
 from lsp_server.documents import Documents, Snapshot
 from lsp_server.excludes import is_excluded
-from lsp_server.session import LARGEST_SIZE
+from lsp_server.refusal import LARGEST_SIZE
 from lsp_server.settings import DEFAULT_EXCLUDES
 
 UNKNOWN_LANGUAGE = "plaintext"
