@@ -91,7 +91,7 @@ def systems_of(options: argparse.Namespace) -> tuple[dict[str, System], WatchedE
     product = EngineSystem(engine, options.budget_ms, cold=options.cold)
     if options.lengths != "predicted":
         given = GivenLengths(engine.family, slots or 1)
-        engine.family = given
+        engine.guessing.family = given
         product.before = (lambda _question: None) if slots else given.take_from
     makers: dict[str, Callable[[], System]] = {
         "nothing": lambda: nothing,

@@ -15,7 +15,7 @@ from bench.quality.decode import generate
 from bench.quality.holes import Task
 from bench.quality.ngram import ORDER, NgramModel, NgramTable, count
 from bench.quality.twin import Twin
-from infill_engine.answering import cleaned
+from infill_engine.answering import Guessed, cleaned
 from infill_engine.cache.answers import AnswerCache
 from infill_engine.deadline import Deadline
 from infill_engine.engine import Engine
@@ -68,9 +68,10 @@ class WatchedEngine(Engine):
         self.guesses = None
         self._answering.answers = AnswerCache(1)
 
-    def _denoise(self, *arguments: Any) -> list[Guess] | None:
-        self.guesses = super()._denoise(*arguments)
-        return self.guesses
+    def _guess(self, *arguments: Any) -> Guessed:
+        found = super()._guess(*arguments)
+        self.guesses = None if found.unread else found.guesses
+        return found
 
 
 def ask(task: Task, candidates: int) -> Question:

@@ -12,7 +12,7 @@ from infill_engine.types import Source
 from infill_engine.worker.protocol import SketchRow
 
 if TYPE_CHECKING:
-    from infill_engine.engine import Watch
+    from infill_engine.guessing import Watch
     from infill_engine.models.base import ModelFamily
     from infill_engine.sampler.denoise import Step
 

@@ -13,8 +13,8 @@ import pytest
 import torch
 
 from infill_engine import Deadline, Draft, Engine, InfillRequest, Reason, Source
-from infill_engine.engine import OWN_DRAFTS, STEPS_BESIDE_OWN
 from infill_engine.errors import InputError
+from infill_engine.guessing import OWN_DRAFTS, STEPS_BESIDE_OWN, Guessing
 from infill_engine.models.base import Context, ContextUnread, Continuation
 from infill_engine.models.duostream.family import DuostreamFamily
 from infill_engine.models.duostream.net import LENGTH_BUCKETS
@@ -111,7 +111,7 @@ def test_an_answer_without_a_single_step_is_not_kept(model_folder: Path, monkeyp
     engine = _exact(model_folder)
     request = InfillRequest("x = ", "\n", drafts=(Draft("alpha(1)", 12),))
     with monkeypatch.context() as busy:
-        busy.setattr("infill_engine.engine.denoise", lambda *_: iter(()))
+        busy.setattr("infill_engine.guessing.denoise", lambda *_: iter(()))
         hurried = engine.answer(request, soon())
     assert {candidate.steps for candidate in hurried.candidates} == {0}
     whole = engine.answer(request, soon())
@@ -252,12 +252,12 @@ def likelihoods(engine: Engine, request: InfillRequest) -> dict[str, float | Non
     judged: dict[str, float | None] = {}
 
     def keep(*given: Any) -> list[Guess]:
-        guesses = Engine._judged(engine, *given)
+        guesses = Guessing._judged(engine.guessing, *given)
         judged.update({guess.text: guess.likelihood for guess in guesses})
         return guesses
 
     with pytest.MonkeyPatch.context() as watched:
-        watched.setattr(engine, "_judged", keep)
+        watched.setattr(engine.guessing, "_judged", keep)
         engine.infill(request, soon())
     return judged
 
@@ -300,7 +300,7 @@ def test_drafts_of_its_own_are_tried_again_after_they_once_took_long(
     model_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine = _exact(model_folder)
-    engine._costs.writing.observe(4, 2_000)  # a token: a whole line of them is beyond any deadline
+    engine.guessing._costs.writing.observe(4, 2_000)  # a token: a whole line of them is beyond any deadline
     asked: list[str] = []
     monkeypatch.setattr(engine.family, "read_on", lambda *_: asked.append("") or [])
     for number in range(100):
@@ -315,7 +315,7 @@ def test_drafts_of_its_own_leave_time_to_be_judged(model_folder: Path, monkeypat
     asked: list[str] = []
     monkeypatch.setattr(engine.family, "read_on", lambda *_: asked.append("") or [])
     for judging_ms in (0.0, 9_000.0):
-        monkeypatch.setattr(engine, "_judging_ms", lambda took=judging_ms: took)
+        monkeypatch.setattr(engine.guessing, "_judging_ms", lambda took=judging_ms: took)
         engine.answer(InfillRequest(f"after_{judging_ms:.0f} = ", "\n"), Deadline.after_ms(10_000))
         assert len(asked) == 1
 
