@@ -26,9 +26,11 @@ def serve(_options: argparse.Namespace) -> int:
     from lsp_server.server import serve_stdio
 
     try:
-        return serve_stdio()
+        status = serve_stdio()
     except KeyboardInterrupt:
-        os._exit(INTERRUPTED)  # the thread that reads stdin cannot be ended, and would be waited for
+        status = INTERRUPTED
+    sys.stderr.flush()
+    os._exit(status)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -60,9 +60,12 @@ class ProjectText:
         root = root_of(path, roots)
         if root is not None:
             async with self._one_at_a_time:
+                if uri not in self._known:  # forgotten while it waited, since more were opened than are remembered
+                    return
                 found = await asyncio.to_thread(read_around, Path(path), language, Path(root), excludes)
                 await asyncio.to_thread(outline_of_other, found.text)  # what a search needs of it, kept
-            self._known[uri] = _Read(found, self._clock())
+            if uri in self._known:
+                self._known[uri] = _Read(found, self._clock())
 
 
 def read_around(document: Path, language: str, root: Path, excludes: tuple[str, ...]) -> Surroundings:

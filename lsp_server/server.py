@@ -25,6 +25,7 @@ from lsp_server.session import Session
 from lsp_server.wire import WireProtocol, silence_libraries
 
 NAME = "infill-ls"
+LEFT_UNSAID = 1  # the exit status when a client has gone without `shutdown` and `exit`
 
 log = logging.getLogger(__name__)
 
@@ -79,10 +80,25 @@ def create_server(command: Command = worker_command) -> tuple[InfillServer, Sess
     return server, session
 
 
+class _Output(StdoutWriter):
+    """Stdout, which may be closed at its other end: then there is nobody left to tell anything."""
+
+    def __init__(self, stdout: BinaryIO, on_closed: Callable[[], None]) -> None:
+        super().__init__(stdout)
+        self._on_closed = on_closed
+
+    def write(self, data: bytes) -> None:
+        try:
+            super().write(data)
+        except OSError:
+            self._on_closed()
+
+
 def serve_stdio(command: Command = worker_command) -> int:
     """Serve one client on stdin and stdout until it leaves; the exit status the protocol asks for.
 
-    Raises KeyboardInterrupt, once the session has ended, while a thread still waits for stdin.
+    Threads may then still wait for stdin, or for a disk that does not answer: leave by `os._exit`. Raises
+    KeyboardInterrupt, once the session has ended.
     """
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(name)s: %(message)s")
     silence_libraries()
@@ -90,23 +106,29 @@ def serve_stdio(command: Command = worker_command) -> int:
         sys.stderr.write("infill-ls: waiting for an editor on stdin and stdout; see infill-ls --help\n")
     stdin, stdout = _claim_stdio()
     server, session = create_server(command)
-    server.protocol.set_writer(StdoutWriter(stdout))
+    server.protocol.set_writer(_Output(stdout, session.client_left.set))
+    return asyncio.Runner().run(_serve(server, session, stdin))  # closing it would wait for its threads
+
+
+async def _serve(server: InfillServer, session: Session, stdin: BinaryIO) -> int:
+    listening = asyncio.ensure_future(_listen(server, stdin))
+    leaving = asyncio.ensure_future(session.client_left.wait())
     try:
-        asyncio.run(_serve(server, session, stdin))
-    except BrokenPipeError:
-        return 1
-    except SystemExit as leave:
-        return leave.code if isinstance(leave.code, int) else 1
-    return 1  # the client left without saying so
+        await asyncio.wait((listening, leaving), return_when=asyncio.FIRST_COMPLETED)
+        return listening.result() if listening.done() else LEFT_UNSAID
+    finally:
+        await session.end()
 
 
-async def _serve(server: InfillServer, session: Session, stdin: BinaryIO) -> None:
+async def _listen(server: InfillServer, stdin: BinaryIO) -> int:
+    """Handle messages until the last; the exit status."""
     # An executor of its own: nothing we compute may keep the next message from being read.
     reader = StdinAsyncReader(stdin, ThreadPoolExecutor(1, "stdin"))
     try:
         await run_async(Event(), reader, server.protocol, log, server.report_server_error)
-    finally:
-        await session.end()
+    except SystemExit as leave:  # how pygls handles `exit`
+        return leave.code if isinstance(leave.code, int) else LEFT_UNSAID
+    return LEFT_UNSAID
 
 
 def _claim_stdio() -> tuple[BinaryIO, BinaryIO]:

@@ -23,6 +23,7 @@ from lsp_server.wire import WireProtocol
 
 # Changes that arrive in one burst are answered once: the last of them starts the computing.
 BURST_SECONDS = 0.004
+SAVING_SECONDS = 2.0  # the most that the end waits for the statistics: their disk may not answer
 WARMED_ROW = 30  # a window that ends here shares most of its prefix with any place near the top of the file
 
 log = logging.getLogger(__name__)
@@ -45,6 +46,7 @@ class Session:
     can_register_settings: bool = False
     offers_completion: bool = False
     initialized: bool = False
+    client_left: asyncio.Event = field(default_factory=asyncio.Event)  # without saying so
     reporter: StatusReporter = field(init=False)
     engine: EngineClient = field(init=False)
     tally: Tally = field(init=False)
@@ -151,7 +153,8 @@ class Session:
         """Nothing more is to be computed. What was counted is saved; safe to call again."""
         self.hold_speculation()
         self.acceptance.left_all()
-        await asyncio.gather(self.engine.stop(), self.tally.save())
+        saving = asyncio.ensure_future(self.tally.save())
+        await asyncio.gather(self.engine.stop(), asyncio.wait((saving,), timeout=SAVING_SECONDS))
 
     def in_background(self, work: Coroutine[Any, Any, None]) -> None:
         """Run something that no request waits for. Nothing cancels it, and a fault in it is only logged."""

@@ -56,6 +56,7 @@ class WireProtocol(LanguageServerProtocol):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._introduced = False  # whether the client has said who it is
+        self._leaving = False  # whether it has asked us to shut down
         extensions.teach(self._converter)
 
     def _register_builtin_features(self) -> None:
@@ -77,14 +78,18 @@ class WireProtocol(LanguageServerProtocol):
             self._refuse(message, refusal)
             return
         try:
-            super().handle_message(self._decode(message))
+            decoded = self._decode(message)
+            if "id" in message and "method" in message and getattr(decoded, "id", None) is None:
+                self._refuse(message, JsonRpcInvalidRequest("This method is a notification, and has no id."))
+                return
+            super().handle_message(decoded)
         except Exception as fault:
             log.warning("could not handle a %r message: %s", message.get("method"), type(fault).__name__)
             self._refuse(message, JsonRpcInvalidParams("The parameters do not have the form the protocol asks for."))
 
     def _untimely(self, method: object) -> JsonRpcException | None:
         """Why a request of this method comes too early or too late, if it does."""
-        if self._shutdown:
+        if self._leaving:
             return JsonRpcInvalidRequest("The server is shutting down.")
         introduces = method == types.INITIALIZE
         if introduces and self._introduced:
@@ -92,10 +97,11 @@ class WireProtocol(LanguageServerProtocol):
         if not introduces and not self._introduced:
             return JsonRpcServerNotInitialized("Send initialize first.")
         self._introduced = True
+        self._leaving = method == types.SHUTDOWN
         return None
 
     def _decode(self, message: dict[str, Any]) -> Any:
-        message.setdefault("jsonrpc", self.VERSION)
+        message["jsonrpc"] = self.VERSION
         if message.get("method") == types.INITIALIZE:
             _take_null_for_yes(message)
         ours = extensions.REQUESTS.get(message.get("method", "")) if "id" in message else None

@@ -1,7 +1,6 @@
 """initialize, initialized, shutdown, and the workspace's folders."""
 
 import asyncio
-import signal
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
@@ -41,7 +40,7 @@ def initialized(session: Session, _params: types.InitializedParams) -> None:
     """Learn the settings, then start the engine with the right model."""
     session.in_background(_begin(session))
     if session.client_process:
-        session.in_background(_leave_with(session.client_process))
+        session.in_background(_leave_with(session))
 
 
 def did_change_workspace_folders(session: Session, params: types.DidChangeWorkspaceFoldersParams) -> None:
@@ -75,18 +74,18 @@ async def _begin(session: Session) -> None:
         await apply_options(session, session.told_options)
 
 
-async def _leave_with(client: int) -> None:
-    """End the server, as an interrupt does, once that process has ended: another may hold stdin open."""
+async def _leave_with(session: Session) -> None:
+    """Notice that the client's process has ended: another may hold stdin open."""
     import psutil
 
     try:
-        process = psutil.Process(client)  # remembers when it began, so that no later one is taken for it
+        process = psutil.Process(session.client_process)  # remembers when it began: no later one is taken for it
     except (psutil.Error, ValueError, OverflowError):
         return  # a client elsewhere, as one is that runs us in a container
     with suppress(psutil.NoSuchProcess):
         while process.is_running() and process.status() != psutil.STATUS_ZOMBIE:
             await asyncio.sleep(LOOK_SECONDS)
-    signal.raise_signal(signal.SIGINT)
+    session.client_left.set()
 
 
 async def _register(session: Session, registration: types.Registration) -> None:

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 
 URI = "file:///project/bad.py"
 SECRET = "hunter2_in_the_text"
+WAIT = 30  # seconds after which a test has failed
 REPOSITORY = Path(__file__).parents[2]
 
 
@@ -66,9 +68,14 @@ class Wire:
 
     def answer(self, request_id: Any) -> dict[str, Any]:
         """The answer to that request. Nothing that comes before it may quote the user's text."""
-        while (message := self.read()).get("id") != request_id or "method" in message:
-            assert SECRET not in json.dumps(message)
-        return message
+        patience = threading.Timer(WAIT, self.process.kill)  # whoever waits in vain reads the end of the stream
+        patience.start()
+        try:
+            while (message := self.read()).get("id") != request_id or "method" in message:
+                assert SECRET not in json.dumps(message)
+            return message
+        finally:
+            patience.cancel()
 
     def read(self) -> dict[str, Any]:
         length = 0
@@ -152,6 +159,21 @@ ANSWERED = {
     ),
     "fields nobody knows": inline(later="version"),
 }
+
+
+@pytest.mark.parametrize(
+    ("more", "error"),
+    [
+        ({"method": "initialized"}, -32600),
+        ({"method": "textDocument/didOpen", "params": {}}, -32602),
+        ({"method": "$/cancelRequest", "params": {"id": 1}}, -32600),
+        ({"method": "infill/getStatus", "jsonrpc": "1.0"}, None),
+        ({"method": "infill/getStatus", "jsonrpc": 2}, None),
+    ],
+)
+def test_odd_messages_with_an_id_are_answered(wire: Wire, more: dict[str, Any], error: int | None) -> None:
+    wire.write(json.dumps({"jsonrpc": "2.0", "id": "odd", "params": {}, **more}).encode())
+    assert wire.answer("odd").get("error", {}).get("code") == error
 
 
 @pytest.mark.parametrize("params", ANSWERED.values(), ids=ANSWERED)
@@ -239,14 +261,40 @@ def test_changes_as_older_clients_write_them(tmp_path: Path, document: dict[str,
     assert wire.leave() == 1
 
 
-def test_it_does_not_outlive_its_client(tmp_path: Path) -> None:
-    """Although stdin stays open, as another process may hold it."""
+@pytest.mark.parametrize("ignoring", [signal.SIG_DFL, signal.SIG_IGN])
+def test_it_does_not_outlive_its_client(ignoring: signal.Handlers, tmp_path: Path) -> None:
+    """Although stdin stays open, as another process may hold it, and interrupts may be ignored, as shells have it."""
     client = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(3600)"])
-    wire = Wire(tmp_path / "stderr", {"enable": False}, client=client.pid)
+    before = signal.signal(signal.SIGINT, ignoring)
+    try:
+        wire = Wire(tmp_path / "stderr", {"enable": False}, client=client.pid)
+    finally:
+        signal.signal(signal.SIGINT, before)
     wire.alive()
     client.kill()
-    assert wire.process.wait(30) == 130
+    assert wire.process.wait(30) == 1
     assert "Traceback" not in (tmp_path / "stderr").read_text()
+
+
+def test_it_leaves_when_nobody_reads_what_it_says(tmp_path: Path) -> None:
+    wire = Wire(tmp_path / "stderr", {"enable": False})
+    wire.alive()
+    wire.process.stdout.close()
+    wire.send(2, "infill/getStatus")
+    assert wire.process.wait(30) == 1
+    assert "Traceback" not in (tmp_path / "stderr").read_text()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="what nobody writes to is read for ever")
+def test_it_ends_although_the_disk_does_not_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("INFILL_STATE_DIR", str(tmp_path))
+    os.mkfifo(tmp_path / "statistics.json")
+    wire = Wire(tmp_path / "stderr", {"enable": False})
+    wire.alive()
+    wire.send(2, "shutdown", None)
+    assert wire.answer(2)["result"] is None
+    wire.tell("exit", None)
+    assert wire.process.wait(30) == 0
 
 
 BODIES = [
@@ -276,6 +324,8 @@ def test_options_of_the_wrong_kind_and_a_proper_end(tmp_path: Path) -> None:
         wire = Wire(tmp_path / "stderr", options)
         wire.alive()
         wire.send(7, "shutdown", None)
+        wire.send("again", "shutdown", None)
+        assert wire.answer("again")["error"]["code"] == -32600
         assert wire.answer(7)["result"] is None
         wire.send(8, "textDocument/inlineCompletion", inline())
         assert wire.answer(8)["error"]["code"] == -32600

@@ -139,6 +139,21 @@ async def test_what_is_old_is_read_again(project: Path) -> None:
     assert await drafts(session, snapshot) == ["host, port)"]
 
 
+async def test_of_many_documents_opened_at_once_the_last_are_read(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Surroundings are remembered for a few: to read those of the others would keep these waiting."""
+    read: list[str] = []
+    monkeypatch.setattr(project_text, "read_around", lambda path, *_: read.append(path.name) or Surroundings())
+    _, session = create_server()
+    session.roots = (str(project),)
+    for number in range(50):
+        uri = (project / f"app/{number}.py").as_uri()
+        session.project_near(session.documents.open(uri, "python", ""))
+    await settled(session)
+    assert read[1:] == [f"{number}.py" for number in range(50 - project_text.DOCUMENTS, 50)]
+
+
 async def test_what_is_excluded_is_forgotten_at_once(project: Path) -> None:
     (project / "app/net.py").write_text(LINE)
     _, session = create_server()
