@@ -14,7 +14,6 @@ BYTES = {"bf16": 2.0, "int8": 1.0, "int4": 0.5 + GROUP_BYTES}  # of a weight in 
 APACHE, GEMMA = "Apache-2.0", "Gemma terms of use"
 OPEN_DLLM = "Open-dLLM's evaluation, github.com/pengzhangzhi/Open-dLLM"
 CODEGEMMA = "CodeGemma report, arXiv 2406.11409"
-QUOTED = "quoted from the literature; its first source was not checked"
 
 
 class Sight(StrEnum):
@@ -136,8 +135,8 @@ CATALOGUE = (
         Sight.ORDER,
         READ_ONCE,
         (
-            Published("Qwen/Qwen2.5-Coder-0.5B", APACHE, 0.49, 0.136, 74.2, QUOTED),
-            Published("Qwen/Qwen2.5-Coder-1.5B", APACHE, 1.54, 0.233, 80.3, QUOTED),
+            Published("Qwen/Qwen2.5-Coder-0.5B", APACHE, 0.49, 0.136),
+            Published("Qwen/Qwen2.5-Coder-1.5B", APACHE, 1.54, 0.233),
         ),
     ),
     Known(
@@ -145,7 +144,7 @@ CATALOGUE = (
         ("starcoder2",),
         Sight.ORDER,
         READ_ONCE,
-        (Published("bigcode/starcoder2-3b", "BigCode OpenRAIL-M", 3.03, 0.151, 75.6, QUOTED),),
+        (Published("bigcode/starcoder2-3b", "BigCode OpenRAIL-M", 3.03, 0.151),),
     ),
     Known(
         "deepseek-coder",

@@ -48,7 +48,7 @@ def add_commands(commands: "Subparsers[argparse.ArgumentParser]") -> None:
     adapt = commands.add_parser("adapt", help="fine-tune a copy of the default model on a project, on this machine")
     adapt.add_argument("path", metavar="PATH", help="the project's folder")
     adapt.add_argument(
-        "--minutes", type=_minutes, default=MINUTES, metavar="M", help="how long, measuring included (5)"
+        "--minutes", type=_minutes, default=MINUTES, metavar="M", help="how long, measuring included (%(default)g)"
     )
     adapt.add_argument(
         "--exclude", action="append", default=[], metavar="PATTERN", help="further files not to read, as in .gitignore"
