@@ -21,10 +21,10 @@ from infill_engine.errors import ModelTooLargeError
 from infill_engine.models.backbone import Backbone
 from infill_engine.models.base import ModelFamily
 from infill_engine.models.bidirectional import BidirectionalFamily
-from infill_engine.models.checkpoint import OVERHEAD, free_memory
 from infill_engine.models.diffusion_gemma import DiffusionGemmaFamily
 from infill_engine.models.diffusion_gemma_network import Network
 from infill_engine.models.dream import DREAM
+from infill_engine.models.memory import OVERHEAD, free_memory
 from infill_engine.models.stock import building
 from infill_engine.models.vocabulary import TokenizerVocabulary
 from infill_engine.settings import ModelSettings

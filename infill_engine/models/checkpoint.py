@@ -1,44 +1,29 @@
-"""A published model's folder, read safely: what is in it, whether it fits, and its weights into a network.
+"""A published model's folder, read safely: what is in it, and whether that is something an adapter here knows.
 
 Nothing of a checkpoint is executed. config.json and the headers of the safetensors files are read and compared with
 what the network needs before the first weight is; code that a checkpoint brings along and pickles are refused, because
 loading those *is* executing them. Every refusal says what to do.
 
     checkpoint = open_checkpoint(folder)              config, and names and shapes of all tensors: no weight yet
-    require_memory(checkpoint, device, dtype)         before anything is allocated
-    load_weights(network, checkpoint, …)              one tensor after another, straight to device and dtype
+    memory.require_memory(checkpoint, device, dtype)  before anything is allocated
+    weights.load_weights(network, checkpoint, …)      one tensor after another, straight to device and dtype
 """
 
 import json
 import math
-import sys
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import psutil
 import torch
 from safetensors import SafetensorError, safe_open
-from torch import Tensor, nn
-from torch.overrides import TorchFunctionMode
 
-from infill_engine.errors import ModelDamagedError, ModelNotFoundError, ModelTooLargeError
-from infill_engine.models.folder import INDEX, WEIGHTS, name_of
-from infill_engine.models.memory import is_out_of_memory
-from infill_engine.models.quantise import INT4, INT8, Packed, bytes_of, is_packed, pack, replace_parameter, takes_packed
+from infill_engine.errors import ModelDamagedError, ModelNotFoundError
+from infill_engine.models.folder import INDEX, WEIGHTS
+from infill_engine.models.quantise import bytes_of
 
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
-PRECISIONS = (  # of a user's choice, the largest first
-    ("fp32", torch.float32, ""),
-    ("bf16", torch.bfloat16, ""),
-    ("int8", torch.bfloat16, INT8),
-    ("int4", torch.bfloat16, INT4),
-)
-OVERHEAD = 1.1  # times the weights: activations, keys and values, what a library sets up
-COMPUTED = ("rotary_emb.inv_freq",)  # tensors that some checkpoints hold and every network computes for itself
 REMEDY = "fetch the model's files again"
 
 
@@ -144,108 +129,6 @@ def require_values(config: Mapping[str, Any], folder: Path, known: Mapping[str, 
             )
 
 
-def require_memory(
-    checkpoint: Checkpoint, device: str, dtype: torch.dtype, stored: str = "", free: int | None = None
-) -> None:
-    """Raises ModelError if the weights do not fit what `device` has free, in bytes; None asks the device.
-
-    They are in `dtype`, or packed as `stored` says.
-    """
-    available = free_memory(device) if free is None else free
-    needed = int(checkpoint.bytes_in(dtype, stored) * OVERHEAD)
-    if needed > available:
-        raise ModelTooLargeError(
-            f"{name_of(checkpoint.folder)} needs about {needed / 1e9:.1f} GB and {device} has {available / 1e9:.1f} GB "
-            f"free. {remedy_for(checkpoint, available, needed)}"
-        )
-
-
-def remedy_for(checkpoint: Checkpoint, available: int, needed: int) -> str:
-    """What to do about a model that needs more bytes than there are: the largest precision that fits, or else."""
-    for name, dtype, stored in PRECISIONS:
-        smaller = int(checkpoint.bytes_in(dtype, stored) * OVERHEAD)
-        if smaller <= available and smaller < needed:
-            return f"The precision {name} takes {smaller / 1e9:.1f} GB; or free some memory, or use a smaller model"
-    return "It does not fit even with the precision int4: free some memory, choose another device, or a smaller model"
-
-
-def free_memory(device: str) -> int:
-    """Bytes that can still be allocated on `device`; on `meta`, where nothing is, as many as one likes."""
-    if device == "meta":
-        return sys.maxsize
-    if device.startswith("cuda"):
-        return int(torch.cuda.mem_get_info(device)[0])
-    if device.startswith("mps"):
-        return torch.mps.recommended_max_memory() - torch.mps.driver_allocated_memory()
-    return int(psutil.virtual_memory().available)
-
-
-def load_weights(
-    network: nn.Module,
-    checkpoint: Checkpoint,
-    device: str,
-    dtype: torch.dtype,
-    name_of: Callable[[str], str] = str,
-    tied: Mapping[str, str] | None = None,
-    stored: str = "",
-) -> nn.Module:
-    """Gives `network` the checkpoint's weights and makes it ready to serve.
-
-    `name_of` turns a parameter's name into the tensor's; `tied` maps parameters to the one whose weights they share;
-    tensors that end in one of COMPUTED may be left over. Names and shapes are all compared before any weight is read.
-    With `stored` matrices are packed one after another, so that at no time more than one of them is there in full.
-    Raises ModelDamagedError, or ModelError when memory runs out.
-    """
-    tied = tied or {}
-    wanted = {name: (name_of(tied.get(name, name)), tuple(value.shape)) for name, value in network.state_dict().items()}
-    _require_fit(checkpoint, wanted, {name_of(name) for name in tied})
-    weights: dict[str, Tensor] = {}
-    packed: dict[str, Packed] = {}
-    sources = {source for source, _ in wanted.values()}
-    small = _packable(network, wanted) if stored else {}
-    with _explained(checkpoint, device):
-        for path in sorted({checkpoint.tensors[source].file for source in sources}):
-            with safe_open(path, framework="pt") as file:
-                for source in sorted(sources.intersection(file.keys())):
-                    tensor = file.get_tensor(source).to(device=device, dtype=dtype)
-                    if source in small:
-                        packed[small[source]] = pack(tensor, stored)
-                    else:
-                        weights[source] = tensor
-        network.load_state_dict(
-            {name: weights[source] for name, (source, _) in wanted.items() if name not in packed},
-            assign=True,
-            strict=not packed,
-        )
-        while packed:  # each in its turn: a kernel may want another layout, and both of all would be too much
-            replace_parameter(network, *packed.popitem())
-        return network.to(device).eval().requires_grad_(False)
-
-
-@contextmanager
-def _explained(checkpoint: Checkpoint, device: str) -> Iterator[None]:
-    """While it lasts, a file that cannot be read and memory that runs out become a ModelError that says what to do."""
-    try:
-        yield
-    except (SafetensorError, OSError) as error:
-        raise ModelDamagedError(f"{checkpoint.folder} cannot be read ({error}); {REMEDY}") from error
-    except (RuntimeError, MemoryError) as error:
-        if not is_out_of_memory(error):
-            raise
-        raise ModelTooLargeError(
-            f"{name_of(checkpoint.folder)} does not fit {device}; use a smaller model, or the precision int8 or int4"
-        ) from error
-
-
-def uninitialised() -> AbstractContextManager[object]:
-    """While it lasts, new parameters stay as they come, untouched and so without memory: others will replace them.
-
-    The meta device would do the same, but its first use imports torch's compiler, half a second and 80 MB, and it
-    empties the tables that a network computes for itself.
-    """
-    return _Uninitialised()
-
-
 def weight_files(folder: Path) -> list[Path]:
     """The safetensors files of `folder`, all of them there."""
     if (folder / WEIGHTS).is_file():
@@ -272,61 +155,8 @@ def _index(folder: Path) -> Any:
     return json.loads((folder / INDEX).read_text(encoding="utf-8"))
 
 
-def _packable(network: nn.Module, wanted: Mapping[str, tuple[str, tuple[int, ...]]]) -> dict[str, str]:
-    """The parameters that can be packed, by their tensors: matrices that nothing else shares."""
-    uses = Counter(source for source, _ in wanted.values())
-    return {
-        source: name
-        for name, (source, shape) in wanted.items()
-        if uses[source] == 1 and is_packed(source, shape) and takes_packed(network, name)
-    }
-
-
-def _require_fit(
-    checkpoint: Checkpoint,
-    wanted: Mapping[str, tuple[str, tuple[int, ...]]],
-    spare: set[str],
-) -> None:
-    """Raises ModelDamagedError unless the tensors are those the network wants; those in `spare` may be there or not."""
-    missing = sorted(source for source, _ in wanted.values() if source not in checkpoint.tensors)
-    if missing:
-        raise ModelDamagedError(f"{checkpoint.folder} lacks {_some(missing)}; {REMEDY}")
-    used = {source for source, _ in wanted.values()}
-    left = [name for name in checkpoint.tensors if name not in used | spare and not name.endswith(COMPUTED)]
-    if left:
-        raise ModelDamagedError(
-            f"{checkpoint.folder} holds tensors its config.json does not speak of ({_some(sorted(left))}): it is "
-            f"another kind of model, or its files are mixed up; {REMEDY}"
-        )
-    for source, shape in wanted.values():
-        if checkpoint.tensors[source].shape != shape:
-            raise ModelDamagedError(
-                f"{checkpoint.folder}: {source} has the shape {checkpoint.tensors[source].shape}, and config.json "
-                f"asks for {shape}; {REMEDY}"
-            )
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-
-
 def _flat(value: Any) -> list[Any]:
     """The leaves of nested objects and lists."""
     if isinstance(value, dict):
         value = list(value.values())
     return [leaf for item in value for leaf in _flat(item)] if isinstance(value, list) else [value]
-
-
-_FILLING = ("normal_", "uniform_", "zero_", "fill_", "trunc_normal_")
-
-
-class _Uninitialised(TorchFunctionMode):
-    """See `uninitialised`."""
-
-    def __torch_function__(
-        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
-        given = kwargs or {}
-        if getattr(func, "__module__", "") == "torch.nn.init" or getattr(func, "__name__", "") in _FILLING:
-            return args[0] if args else given["tensor"]
-        return func(*args, **given)

@@ -12,17 +12,9 @@ import torch
 from infill_engine.errors import InfillError, InputError
 from infill_engine.models import hub
 from infill_engine.models.base import ModelFamily
-from infill_engine.models.checkpoint import (
-    OVERHEAD,
-    PRECISIONS,
-    Checkpoint,
-    Stored,
-    free_memory,
-    open_checkpoint,
-    read_config,
-    remedy_for,
-)
+from infill_engine.models.checkpoint import Checkpoint, Stored, open_checkpoint, read_config
 from infill_engine.models.load import FAMILIES, choose_device, folder_of, require_known
+from infill_engine.models.memory import OVERHEAD, PRECISIONS, free_memory, remedy_for
 from infill_engine.settings import ModelSettings
 
 DEFAULT_TYPE = "duostream"  # packed in its files, and loaded in its own way

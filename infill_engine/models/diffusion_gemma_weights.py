@@ -10,7 +10,9 @@ from infill_engine.errors import ModelDamagedError
 from infill_engine.models import checkpoint as files
 from infill_engine.models.checkpoint import Checkpoint, open_checkpoint
 from infill_engine.models.diffusion_gemma_network import Network
+from infill_engine.models.memory import require_memory
 from infill_engine.models.stock import BOOKKEEPING, building, explained
+from infill_engine.models.weights import load_weights
 
 MODULE = "transformers.models.diffusion_gemma"
 SIZES = (
@@ -60,7 +62,7 @@ def load_network(checkpoint: Checkpoint, device: str, dtype: torch.dtype, stored
     """
     text = checkpoint.config["text_config"]
     files.require_layers(checkpoint, text)
-    files.require_memory(checkpoint, device, dtype, stored)
+    require_memory(checkpoint, device, dtype, stored)
     with explained(checkpoint, "DiffusionGemma"):
         modeling = importlib.import_module(f"{MODULE}.modeling_diffusion_gemma")
         configuration = importlib.import_module(f"{MODULE}.configuration_diffusion_gemma")
@@ -74,7 +76,7 @@ def load_network(checkpoint: Checkpoint, device: str, dtype: torch.dtype, stored
             config._experts_implementation = "eager"  # the others multiply with a whole stack of experts
         with building(dtype):
             network = Network(config, modeling)
-    files.load_weights(network, checkpoint, device, dtype, _tensor_name, stored=stored)
+    load_weights(network, checkpoint, device, dtype, _tensor_name, stored=stored)
     network.share()
     return network
 

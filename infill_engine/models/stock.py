@@ -13,6 +13,8 @@ from infill_engine.models import checkpoint as files
 from infill_engine.models.backbone import Backbone
 from infill_engine.models.checkpoint import Checkpoint
 from infill_engine.models.folder import name_of
+from infill_engine.models.memory import require_memory
+from infill_engine.models.weights import load_weights, uninitialised
 
 SIZES = ("vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads")
 COMPUTES = {"quantization_config": (None,), "final_logit_softcapping": (None,)}
@@ -50,10 +52,10 @@ def load_backbone(checkpoint: Checkpoint, stock: Stock, device: str, dtype: torc
     files.require_values(checkpoint.config, folder, COMPUTES | dict(stock.known))
     files.require_positive(fields, folder, SIZES)
     files.require_layers(checkpoint, fields)
-    files.require_memory(checkpoint, device, dtype, stored)
+    require_memory(checkpoint, device, dtype, stored)
     network = _empty_network(stock, fields, dtype, checkpoint)
     tied = network._tied_weights_keys if getattr(network.config, "tie_word_embeddings", False) else {}
-    files.load_weights(network, checkpoint, device, dtype, stock.tensor, tied, stored=stored)
+    load_weights(network, checkpoint, device, dtype, stock.tensor, tied, stored=stored)
     return Backbone(network, device)
 
 
@@ -93,7 +95,7 @@ def building(dtype: torch.dtype) -> Iterator[None]:
     default = torch.get_default_dtype()
     try:
         torch.set_default_dtype(dtype)
-        with files.uninitialised():
+        with uninitialised():
             yield
     finally:
         torch.set_default_dtype(default)

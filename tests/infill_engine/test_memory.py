@@ -9,7 +9,7 @@ import torch
 
 from infill_engine import Deadline, Engine, InfillRequest
 from infill_engine.errors import ModelTooLargeError
-from infill_engine.models import checkpoint
+from infill_engine.models import memory, weights
 from infill_engine.models.load import load_family
 from infill_engine.models.memory import is_out_of_memory
 from infill_engine.models.scripted import Script, ScriptedFamily
@@ -119,7 +119,7 @@ def test_a_model_that_does_not_fit_is_refused_before_it_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = masked.publish("dream", masked.stock_network("qwen2"), tmp_path / "dream")
-    monkeypatch.setattr(checkpoint, "free_memory", lambda _device: 1000)
+    monkeypatch.setattr(memory, "free_memory", lambda _device: 1000)
     with pytest.raises(ModelTooLargeError, match="dream needs about"):
         Engine.load(str(folder), device="cpu")
 
@@ -132,6 +132,6 @@ def test_memory_that_runs_out_while_weights_are_packed(
         raise ON_CPU
 
     folder = masked.publish("dream", masked.stock_network("qwen2"), tmp_path / "dream")
-    monkeypatch.setattr(checkpoint, where, full)
+    monkeypatch.setattr(weights, where, full)
     with pytest.raises(ModelTooLargeError, match="dream does not fit cpu"):
         load_family(str(folder), "cpu", ModelSettings(dtype="int8"))

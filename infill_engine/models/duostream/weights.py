@@ -12,12 +12,12 @@ from torch import Tensor
 
 from infill_engine.context.ngrams import Ngrams
 from infill_engine.errors import ModelDamagedError
-from infill_engine.models.checkpoint import uninitialised
 from infill_engine.models.duostream.config import DuostreamConfig
 from infill_engine.models.duostream.int8 import dequantise, make_room, quantise
 from infill_engine.models.duostream.kernels import Kernel
 from infill_engine.models.duostream.net import Duostream
 from infill_engine.models.folder import WEIGHTS, write_checksum
+from infill_engine.models.weights import uninitialised
 
 PROJECT = "project.safetensors"  # the tokens of the project that a copy was adapted to
 PROJECT_DOUBT = 20.0  # in its counts: other files say less than the one at hand

@@ -13,6 +13,7 @@ from safetensors.torch import load_file, save_file
 
 from infill_engine.errors import InputError, ModelDamagedError, ModelError
 from infill_engine.models import checkpoint as files
+from infill_engine.models import memory
 from infill_engine.models.load import load_family
 from infill_engine.settings import ModelSettings
 from infill_engine.verify.masked import stock_network
@@ -120,13 +121,13 @@ def test_stock_models_with_code_of_their_own_are_refused(sound: Path, tmp_path: 
 def test_what_does_not_fit_is_refused_before_it_is_read(sound: Path) -> None:
     checkpoint = files.open_checkpoint(sound)
     needed = checkpoint.parameters * 4
-    files.require_memory(checkpoint, "cpu", torch.float32, free=2 * needed)
+    memory.require_memory(checkpoint, "cpu", torch.float32, free=2 * needed)
     with pytest.raises(ModelError, match=r"precision bf16 takes"):
-        files.require_memory(checkpoint, "cpu", torch.float32, free=needed)
-    smallest = int(checkpoint.bytes_in(torch.bfloat16, "int4") * files.OVERHEAD)
+        memory.require_memory(checkpoint, "cpu", torch.float32, free=needed)
+    smallest = int(checkpoint.bytes_in(torch.bfloat16, "int4") * memory.OVERHEAD)
     with pytest.raises(ModelError, match=r"precision int4 takes"):
-        files.require_memory(checkpoint, "cpu", torch.bfloat16, free=smallest)
+        memory.require_memory(checkpoint, "cpu", torch.bfloat16, free=smallest)
     with pytest.raises(ModelError, match=r"not fit even with the precision int4"):
-        files.require_memory(checkpoint, "cpu", torch.bfloat16, "int8", free=needed // 4)
-    files.require_memory(checkpoint, "cpu", torch.bfloat16, free=needed)
-    assert files.free_memory("cpu") > 0
+        memory.require_memory(checkpoint, "cpu", torch.bfloat16, "int8", free=needed // 4)
+    memory.require_memory(checkpoint, "cpu", torch.bfloat16, free=needed)
+    assert memory.free_memory("cpu") > 0

@@ -10,9 +10,10 @@ from conftest import Publish
 from torch import Tensor, nn
 
 from infill_engine.canvas.canvas import lay_out
-from infill_engine.models.checkpoint import load_weights, open_checkpoint
+from infill_engine.models.checkpoint import open_checkpoint
 from infill_engine.models.load import load_family
 from infill_engine.models.quantise import PackedLinear, bytes_of, is_packed, pack
+from infill_engine.models.weights import load_weights
 from infill_engine.settings import ModelSettings
 from infill_engine.types import HoleKind
 from infill_engine.verify.masked import stock_network
