@@ -13,13 +13,14 @@ from lsp_server import adapted, serving_model
 from lsp_server.acceptance import Acceptance
 from lsp_server.convert import Place
 from lsp_server.documents import Documents, EditKind, Snapshot
-from lsp_server.engine_client import Command, EngineClient, worker_command
+from lsp_server.engine_client import EngineClient
 from lsp_server.project_text import ProjectText
 from lsp_server.refusal import refusal
 from lsp_server.settings import EngineChoice, ServerSettings
 from lsp_server.status import StatusReporter
 from lsp_server.tally import Tally
 from lsp_server.wire import WireProtocol
+from lsp_server.worker_process import Command, worker_command
 
 # Changes that arrive in one burst are answered once: the last of them starts the computing.
 BURST_SECONDS = 0.004
@@ -126,7 +127,7 @@ class Session:
 
     def warm(self, snapshot: Snapshot) -> None:
         """Have the engine read the text where the user is likely to type, before anybody asks."""
-        if self.engine.running and self.refusal(snapshot) is None:
+        if self.engine.worker.running and self.refusal(snapshot) is None:
             from lsp_server.request import build_context
 
             self.engine.warm(snapshot.uri, build_context(snapshot, _likely_place(snapshot), self.window))
@@ -187,7 +188,7 @@ class Session:
 
     def _on_status(self, status: Status) -> None:
         self.reporter.engine(serving_model.as_shown(status, self.settings.engine))
-        if status.state is State.READY and not self.engine.deaths:  # the text may be what killed the last one
+        if status.state is State.READY and not self.engine.worker.deaths:  # the text may be what killed the last one
             for snapshot in self.documents.snapshots()[:1]:
                 self.warm(snapshot)
         if status.state is State.READY:

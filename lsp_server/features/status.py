@@ -13,5 +13,5 @@ def get_status(session: Session, _params: object = None) -> dict[str, object]:
         "budgetMs": settings.budget_ms,
         "candidates": settings.candidates,
         "enabled": settings.enable,
-        "workerPid": session.engine.worker_pid,
+        "workerPid": session.engine.worker.pid,
     }

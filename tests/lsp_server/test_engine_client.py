@@ -14,7 +14,7 @@ from infill_engine.settings import ModelSettings, WindowSettings
 from infill_engine.types import Answer, InfillRequest, Reason, Surroundings
 from infill_engine.verify import masked
 from infill_engine.worker.protocol import Sketch, State
-from lsp_server import engine_client
+from lsp_server import worker_process
 from lsp_server.engine_client import EngineClient
 from lsp_server.settings import EngineChoice, Precision
 
@@ -145,10 +145,10 @@ async def test_whoever_hears_of_the_worker_cannot_end_it(caplog: pytest.LogCaptu
         assert said(await client.ask("d", ask_for("fault"), due())) is Reason.WORKER_FAILED
         watched = asyncio.ensure_future(client.ask("d", ask_for("slow"), time.monotonic() + 1, hear))
         await asyncio.sleep(0.02)
-        client._receive(Sketch(max(client._flights), 0, ()))
+        client.heard(Sketch(max(client._flights), 0, ()))
         assert said(await watched) is Reason.DEADLINE
         assert said(await client.ask("d", ask_for("a"), due())) == "a 3"
-        assert client.deaths == 0
+        assert client.worker.deaths == 0
     finally:
         await client.stop()
     assert heard == {"Status", "str", "Sketch"}
@@ -182,22 +182,22 @@ async def test_before_it_is_ready() -> None:
 
 
 async def test_one_that_keeps_dying_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine_client, "RESTART_SECONDS", 0.0)
+    monkeypatch.setattr(worker_process, "RESTART_SECONDS", 0.0)
     async with started(sys.executable, "-S", "-c", "raise SystemExit(3)") as (client, told):
         await until(client, State.FAILED)
         assert said(await client.ask("d", ask_for("a"), due())) is Reason.WORKER_FAILED
-        assert client.deaths == engine_client.DEATHS
+        assert client.worker.deaths == worker_process.DEATHS
         assert ["restarted" in sentence for sentence in told] == [True, False]
         assert "infill.restartEngine" in told[1]
-        assert not client.running
+        assert not client.worker.running
 
 
 @pytest.mark.parametrize(("loading", "ready", "deaths"), [(1.5, 0.0, 2), (0.0, 1.5, 1)])
 async def test_a_long_life_speaks_for_a_worker_and_a_long_loading_does_not(
     loading: float, ready: float, deaths: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine_client, "HEALTHY_SECONDS", 1.0)
-    monkeypatch.setattr(engine_client, "RESTART_SECONDS", 0.0)
+    monkeypatch.setattr(worker_process, "HEALTHY_SECONDS", 1.0)
+    monkeypatch.setattr(worker_process, "RESTART_SECONDS", 0.0)
     script = f"""
 import sys, time
 from infill_engine.worker.protocol import *
@@ -209,7 +209,7 @@ time.sleep({ready})
     begun = []
 
     def command(_choice: EngineChoice) -> list[str]:
-        begun.append(client.deaths)
+        begun.append(client.worker.deaths)
         return [sys.executable, "-c", script]
 
     client = EngineClient(lambda _status: None, lambda _sentence: None, command)

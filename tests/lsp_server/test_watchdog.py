@@ -11,7 +11,7 @@ import pytest
 
 from infill_engine.types import Answer, InfillRequest, Reason
 from infill_engine.worker.protocol import State
-from lsp_server import engine_client, watchdog
+from lsp_server import engine_client, watchdog, worker_process
 from lsp_server.engine_client import EngineClient
 from lsp_server.settings import EngineChoice
 from lsp_server.watchdog import Watchdog
@@ -83,7 +83,7 @@ serve(lambda progress: Stuck())
 async def started(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[EngineClient, list[str]]]:
     monkeypatch.setattr(watchdog, "PATIENCE_SECONDS", 1.0)
     monkeypatch.setattr(watchdog, "LOOK_SECONDS", 0.05)
-    monkeypatch.setattr(engine_client, "RESTART_SECONDS", 0.0)
+    monkeypatch.setattr(worker_process, "RESTART_SECONDS", 0.0)
     told: list[str] = []
     client = EngineClient(lambda _status: None, told.append, lambda _choice: (sys.executable, "-c", STUCK))
     await client.start(EngineChoice())
@@ -107,35 +107,35 @@ async def ask(client: EngineClient, prefix: str, seconds: float = WAIT) -> Answe
 @pytest.mark.parametrize("how", ["its compute thread", "the whole process"])
 async def test_it_is_ended_and_another_started(monkeypatch: pytest.MonkeyPatch, how: str) -> None:
     async with started(monkeypatch) as (client, told):
-        hung = client.worker_pid
+        hung = client.worker.pid
         if how == "the whole process":
             psutil.Process(hung).suspend()
         for _ in range(3):
             assert (await ask(client, "hang", 0.02)).reason is Reason.DEADLINE
         async with asyncio.timeout(WAIT):
-            while client.worker_pid == hung:
+            while client.worker.pid == hung:
                 await asyncio.sleep(0.01)
         await ready(client)
         assert (await ask(client, "a")).candidates[0].text == "a"
-        assert client.worker_pid != hung
-        assert client.deaths == 1
+        assert client.worker.pid != hung
+        assert client.worker.deaths == 1
         assert told == [engine_client.HUNG]
 
 
 async def test_a_slow_one_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     async with started(monkeypatch) as (client, told):
-        worker = client.worker_pid
+        worker = client.worker.pid
         for _ in range(15):  # no answer of these is in time
             assert (await ask(client, "slow", 0.01)).reason is Reason.DEADLINE
             await asyncio.sleep(0.1)
-        assert (client.worker_pid, told) == (worker, [])
+        assert (client.worker.pid, told) == (worker, [])
         assert (await ask(client, "a")).candidates[0].text == "a"
 
 
 async def test_two_misses_are_no_proof(monkeypatch: pytest.MonkeyPatch) -> None:
     async with started(monkeypatch) as (client, told):
-        worker = client.worker_pid
+        worker = client.worker.pid
         for _ in range(2):
             await ask(client, "hang", 0.02)
         await asyncio.sleep(1.5)
-        assert (client.worker_pid, told) == (worker, [])
+        assert (client.worker.pid, told) == (worker, [])
