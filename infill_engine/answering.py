@@ -8,6 +8,7 @@ hole and drafts ──▶ guesses of a model, here or elsewhere ──▶ clean 
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from infill_engine.cache.answers import AnswerCache
 from infill_engine.canvas.hole import hole_at
@@ -37,6 +38,27 @@ class Guessed:
     final: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class TextPiece:
+    """A text up to one of its tokens, in bytes; the token's share is known where the model has been asked before it.
+
+    `logprob` is that of the text so far. `seen`: the model has read the token.
+    """
+
+    text: bytes
+    logprob: float | None
+    seen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TreeStep:
+    """The likeliest texts of a search after a pass, each as its pieces from the first token on."""
+
+    number: int
+    texts: tuple[tuple[TextPiece, ...], ...]
+
+
+Watch = Callable[[Any, Any], None]  # sees a model, and its canvas or its tree of texts after each pass
 Guesser = Callable[[InfillRequest, Hole, tuple[Draft, ...], Deadline], Guessed]
 
 

@@ -6,38 +6,45 @@ What it makes of a request is in `guessing`, what comes before and after in `ans
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
+from typing import cast
 
-from infill_engine.answering import Answering, Guessed, unread_guess
+from infill_engine.answering import Answering, Guessed, Watch, unread_guess
 from infill_engine.deadline import Deadline, Reserve
-from infill_engine.guessing import Guessing, Room, Watch
-from infill_engine.models.base import ContextUnread, ModelFamily
+from infill_engine.errors import ModelError, ModelNotFoundError
+from infill_engine.guessing import Guessing, Room
+from infill_engine.models.base import ContextUnread, Model, ModelFamily
 from infill_engine.models.compiled import compile_steps
-from infill_engine.models.load import folder_of, load_family
+from infill_engine.models.folder import DEFAULT, SMALL, TRUNK
+from infill_engine.models.load import folder_of, load_family, load_model
 from infill_engine.models.memory import give_back, is_out_of_memory
+from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.rank import Calibration
 from infill_engine.sampler.readout import NoNumbersError
 from infill_engine.settings import EngineSettings, WindowSettings
+from infill_engine.tree_guessing import TreeGuessing
 from infill_engine.types import Answer, Candidate, Draft, Hole, InfillRequest, Surroundings
 
 Progress = Callable[[str, float], None]  # what is being done, and the share of it that is done
 
 WARM_UP_ROUNDS = 4
 THRIFT = (Room(64, 512), Room(2, 16), Room(1, 8))  # one after another, as memory runs out; then the default model
-DEFAULT = "default"
+SLOWEST_PASS_MS = 75.0  # over MEASURED_ROWS rows: where the trunk takes longer, too few passes fit the usual budget
+MEASURED_ROWS = 16
 
 
 class Engine:
     """A loaded model with its caches. Not thread-safe: one request at a time."""
 
     def __init__(
-        self, family: ModelFamily, name: str, calibration: Calibration, settings: EngineSettings | None = None
+        self, model: Model, name: str, calibration: Calibration, settings: EngineSettings | None = None
     ) -> None:
         self.name = name
         self.settings = settings or EngineSettings()
         self._thrift = 0
         self._trouble = ""  # of which the next answer tells
+        self._why_small = ""  # where the small model serves instead of the default
         self._reserve = Reserve(self.settings.sampler.reserve_ms)
-        self.guessing = Guessing(family, self.settings.sampler, self._reserve)
+        self.guessing = self._guessing_of(model)
         self._answering = Answering(calibration, self._reserve)
 
     @classmethod
@@ -57,19 +64,56 @@ class Engine:
         report = progress or (lambda _detail, _fraction: None)
         report("reading the model", 0.1)
         settings = settings or EngineSettings()
-        family = load_family(name, device, settings.model, report)
-        engine = cls(family, name, _calibration_of(name), settings)
-        compile_steps(family, family.device, lambda what, share: report(what, 0.2 + 0.4 * share), engine._tell)
-        report("warming up", 0.6)
-        engine._warm_up()
+        if name == DEFAULT:
+            engine = cls._load_default(device, settings, report)
+        else:
+            engine = cls._load_named(name, device, settings, report)
         report("ready", 1.0)
         return engine
+
+    @classmethod
+    def _load_named(cls, name: str, device: str, settings: EngineSettings, report: Progress) -> "Engine":
+        model = load_model(name, device, settings.model, report)
+        engine = cls(model, name, _calibration_of(name), settings)
+        compile_steps(model, model.device, lambda what, share: report(what, 0.2 + 0.4 * share), engine._tell)
+        report("warming up", 0.9)
+        engine._warm_up()
+        return engine
+
+    @classmethod
+    def _load_default(cls, device: str, settings: EngineSettings, report: Progress) -> "Engine":
+        """The trunk, or the small model where the trunk is missing, damaged, too large or too slow for this machine."""
+        trouble, why_small = "", ""
+        try:
+            engine = cls._load_named(TRUNK, device, settings, report)
+            if engine.is_fast_enough():
+                engine.name = DEFAULT
+                return engine
+            why_small = "the default model is too slow on this machine"
+            del engine
+        except ModelNotFoundError:
+            why_small = "run `infill-ls models get` for the default model"
+        except ModelError as error:
+            trouble, why_small = f"{error} Until then the small model serves.", "the default model cannot be loaded"
+        engine = cls._load_named(SMALL, device, settings, report)
+        engine.name, engine._trouble, engine._why_small = DEFAULT, trouble, why_small
+        return engine
+
+    def is_fast_enough(self) -> bool:
+        """Whether enough passes of the trunk fit the usual budget on this machine."""
+        assert isinstance(self.guessing, TreeGuessing)
+        return self.guessing.pass_ms(MEASURED_ROWS) <= SLOWEST_PASS_MS
+
+    def _guessing_of(self, model: Model) -> Guessing | TreeGuessing:
+        if isinstance(model, TrunkModel):
+            return TreeGuessing(model, self.settings.sampler, self._reserve)
+        return Guessing(cast(ModelFamily, model), self.settings.sampler, self._reserve)
 
     def _tell(self, trouble: str) -> None:
         self._trouble = f"{self.name}: {trouble}"
 
     @property
-    def family(self) -> ModelFamily:
+    def family(self) -> Model:
         """The model."""
         return self.guessing.family
 
@@ -81,7 +125,8 @@ class Engine:
     @property
     def pace(self) -> str:
         """How it computes, where that was chosen for it."""
-        return self.family.spec.pace
+        pace = self.family.spec.pace
+        return f"{pace}; small model: {self._why_small}" if self._why_small else pace
 
     @property
     def window(self) -> WindowSettings:
@@ -127,8 +172,8 @@ class Engine:
     ) -> Guessed:
         """Guesses; where memory or a precision does not do, with what asks less of it and once more."""
         tried = None
-        while tried != (self.name, self._thrift) and not deadline.cancelled():
-            tried = self.name, self._thrift
+        while tried != (self.guessing, self._thrift) and not deadline.cancelled():
+            tried = self.guessing, self._thrift
             try:
                 return self.guessing.guess(request, hole, drafts, deadline, THRIFT[self._thrift], watch)
             except Exception as error:
@@ -141,11 +186,17 @@ class Engine:
 
         To be called once the error is gone: as long as it is handled, its frames hold on to what was computed.
         """
-        if self.name != DEFAULT and is_out_of_memory(error):
+        if self._is_last_resort:
+            raise error
+        if is_out_of_memory(error):
             return self._use_less_memory
-        if self.name != DEFAULT and isinstance(error, NoNumbersError):
+        if isinstance(error, NoNumbersError):
             return self._leave_precision
         raise error
+
+    @property
+    def _is_last_resort(self) -> bool:
+        return self.name in (DEFAULT, SMALL) and not isinstance(self.family, TrunkModel)
 
     def _use_less_memory(self) -> None:
         give_back(self.device)
@@ -169,10 +220,11 @@ class Engine:
 
     def _take_default(self, why: str) -> None:
         device, self._trouble = self.device, why
-        self.guessing = Guessing(load_family(DEFAULT, "cpu"), self.settings.sampler, self._reserve)
+        self.guessing = self._guessing_of(load_family(SMALL, "cpu"))
         give_back(device)
+        self._why_small = why if self.name == DEFAULT else ""
         self.name, self._thrift = DEFAULT, 0
-        self._answering = Answering(_calibration_of(DEFAULT), self._reserve)
+        self._answering = Answering(_calibration_of(SMALL), self._reserve)
 
     def _warm_up(self) -> None:
         """Runs a few requests of a usual size: libraries set themselves up, and the cost of a step becomes known."""

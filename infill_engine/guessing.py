@@ -3,12 +3,12 @@
 encode both sides ──▶ write drafts ──▶ plan the canvas ──▶ denoise ──▶ judge every text
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from infill_engine.answering import Guessed, since, unread_guess
+from infill_engine.answering import Guessed, Watch, since, unread_guess
 from infill_engine.context.surroundings import CountedSurroundings
 from infill_engine.deadline import CostModel, Deadline, Reading, Reserve, now
 from infill_engine.lines import first_line
@@ -28,8 +28,6 @@ from infill_engine.sampler.plan import WORTHWHILE_STEPS, affordable, canvas_of, 
 from infill_engine.sampler.rules import rules_for
 from infill_engine.settings import SamplerSettings
 from infill_engine.types import Draft, Guess, Hole, InfillRequest, Source, Surroundings
-
-Watch = Callable[[ModelFamily, Step], None]
 
 OWN_DRAFTS = 6  # texts that the family writes itself before the canvas is laid out
 USUAL_TOKENS = 4  # of such a line, if it is right; where there is no time for so many, none is begun

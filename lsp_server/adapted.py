@@ -20,8 +20,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from infill_engine.errors import InfillError, InputError
-from infill_engine.models.folder import DEFAULT_FOLDER, fingerprint
-from lsp_server.state import locked, state_folder
+from infill_engine.models.folder import SMALL_FOLDER, fingerprint
+from infill_engine.user_data import state_folder
+from lsp_server.file_lock import locked
 
 DEFAULT = "default"
 MANIFEST = "adapted.json"
@@ -132,7 +133,7 @@ def _usable(folder: Path, project: Path) -> Choice:
     again = f"Run `infill-ls adapt {project}` again, or with --reset to be rid of it."
     try:
         base = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["base"]
-        outdated = base != fingerprint(DEFAULT_FOLDER)
+        outdated = base != fingerprint(SMALL_FOLDER)
     except (OSError, ValueError, TypeError, KeyError, InfillError) as error:
         why = f"the model adapted to {project.name} cannot be used ({type(error).__name__} in {folder})"
         return Choice(DEFAULT, f"infill-ls: {why}; the default model is used. {again}")

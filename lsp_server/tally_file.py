@@ -12,7 +12,8 @@ from collections import Counter
 from pathlib import Path
 
 from infill_engine.errors import InputError
-from lsp_server.state import locked, state_folder
+from infill_engine.user_data import state_folder
+from lsp_server.file_lock import locked
 from lsp_server.tally import Days, merge
 
 FORMAT = 1

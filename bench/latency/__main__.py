@@ -15,18 +15,19 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from bench.json_lines import write_lines
 from bench.latency.client import LspClient
 from bench.latency.engine import sources_of
 from bench.latency.keystrokes import Replay, make_replay
-from bench.latency.model_costs import encode_costs, step_costs, windows_of
+from bench.latency.model_costs import encode_costs, pass_costs, step_costs, windows_of
 from bench.latency.processes import has_torch, memory_mb
 from bench.latency.targets import judge
 from bench.latency.typing_runs import Sample, close_document, closed_loop, open_document, open_loop
 from bench.percentiles import percentile, spread
 from infill_engine.errors import InfillError, InputError
+from infill_engine.models.base import ModelFamily
 
 SETTLE_SECONDS = 1.0  # between opening a document and the first keystroke
 GRACE_MS = 20  # after the budget, from which on an answer is late without excuse
@@ -146,15 +147,16 @@ def _settings(options: argparse.Namespace) -> dict[str, Any]:
 
 def _model_costs(options: argparse.Namespace, replay: Replay) -> dict[str, Any]:
     from infill_engine.engine import Engine
+    from infill_engine.models.trunk.model import TrunkModel
 
     engine = Engine.load(options.model)
     windows = windows_of(Replay(replay.text, replay.keystrokes[:200]))
-    return {
-        "device": engine.device,
-        "pace_here": engine.pace,
-        "encode": encode_costs(engine.family, replay),
-        "step_ms": step_costs(engine.family, windows[-1]),
-    }
+    if isinstance(engine.family, TrunkModel):
+        costs = {"pass_ms": pass_costs(engine.family, windows[-1])}
+    else:
+        family = cast(ModelFamily, engine.family)
+        costs = {"encode": encode_costs(family, replay), "step_ms": step_costs(family, windows[-1])}
+    return {"device": engine.device, "pace_here": engine.pace, **costs}
 
 
 def _measured(result: dict[str, Any]) -> dict[str, float]:

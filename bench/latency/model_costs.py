@@ -8,7 +8,8 @@ import numpy as np
 
 from bench.latency.keystrokes import Replay
 from bench.percentiles import percentile
-from infill_engine.models.base import ModelFamily
+from infill_engine.models.base import ModelFamily, unhurried
+from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.sampler.denoise import Row
 from infill_engine.sampler.plan import canvas_of
 from infill_engine.types import HoleKind
@@ -16,6 +17,7 @@ from lsp_server.documents import Change, Documents
 from lsp_server.request import build_context
 
 ROWS, SLOTS = (1, 4), (8, 16, 24)
+PASS_ROWS = (1, 2, 4, 8, 16, 24, 32, 48, 64)
 REPEATS = 15
 PLACES = 24
 URI = "file:///bench/typed.py"
@@ -53,6 +55,21 @@ def encode_costs(family: ModelFamily, replay: Replay) -> dict[str, float]:
         "typed_any_ms": round(percentile(typed_any, 0.5), 3),
         "ratio": round(typed_ms / cold_ms, 3) if cold_ms else 0.0,
     }
+
+
+def pass_costs(model: TrunkModel, window: Window) -> dict[str, float]:
+    """Median ms of one pass of the trunk by its rows, as `R16`: so many tokens behind a prompt that is read."""
+    found: dict[str, float] = {}
+    for rows in PASS_ROWS:
+        took = []
+        for _ in range(REPEATS):
+            reading = model.read(*window, unhurried)
+            model.logprobs(reading, (), (), ())
+            started = perf_counter()
+            model.logprobs(reading, list(range(rows)), [0] * rows, [[]] * rows)
+            took.append(1000 * (perf_counter() - started))
+        found[f"R{rows}"] = round(percentile(took, 0.5), 2)
+    return found
 
 
 def step_costs(family: ModelFamily, window: Window) -> dict[str, float]:

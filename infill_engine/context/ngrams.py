@@ -51,6 +51,10 @@ class Ngrams:
             probabilities *= doubt / (len(following) + doubt)
             probabilities[ways] += counts / (len(following) + doubt)
 
+    def longest(self, context: Sequence[int]) -> NDArray[np.int32]:
+        """What followed the longest run of last tokens of `context` that was seen before; empty if none was."""
+        return next(iter(list(self._following(context))[::-1]), np.empty(0, np.int32))
+
     def _following(self, context: Sequence[int]) -> Iterator[NDArray[np.int32]]:
         """What stands behind the last two tokens of `context`, the last three and so on, as often as it does."""
         if len(context) < LEAST:

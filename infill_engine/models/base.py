@@ -134,8 +134,8 @@ class Vocabulary(Protocol):
         ...
 
 
-class ModelFamily(Protocol):
-    """One loaded model."""
+class Model(Protocol):
+    """What the engine needs to know of any loaded model."""
 
     @property
     def spec(self) -> Spec: ...
@@ -145,6 +145,10 @@ class ModelFamily(Protocol):
 
     @property
     def device(self) -> str: ...
+
+
+class ModelFamily(Model, Protocol):
+    """A loaded model that denoises a canvas, or writes it in order."""
 
     def encode(self, prefix: str, suffix: str, go_on: GoOn = unhurried) -> Context:
         """Encodes both sides, reusing keys and values of earlier calls where their tokens agree.

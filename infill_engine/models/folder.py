@@ -7,7 +7,8 @@ from pathlib import Path
 
 from infill_engine.errors import ModelDamagedError
 
-DEFAULT_FOLDER = Path(str(files("infill_engine"))) / "weights" / "default"
+DEFAULT, TRUNK, SMALL = "default", "trunk", "small"  # models that need no path: the default is one of the other two
+SMALL_FOLDER = Path(str(files("infill_engine"))) / "weights" / "default"
 WEIGHTS = "model.safetensors"
 INDEX = "model.safetensors.index.json"
 CHECKSUMS = (

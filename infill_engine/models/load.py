@@ -8,9 +8,9 @@ from typing import Any
 
 import torch
 
-from infill_engine.errors import InputError, ModelDamagedError
+from infill_engine.errors import InputError, ModelDamagedError, ModelNotFoundError
 from infill_engine.models import a2d, blockwise, diffusion_gemma, dream, fim, hub, llada, llama, qwen2
-from infill_engine.models.base import ModelFamily
+from infill_engine.models.base import Model, ModelFamily
 from infill_engine.models.checkpoint import read_config, require_no_code
 from infill_engine.models.devices import MLX, on_apple_silicon
 from infill_engine.models.duostream.family import DuostreamFamily
@@ -19,11 +19,14 @@ from infill_engine.models.duostream.pace import settle
 from infill_engine.models.duostream.torch_backend import TorchBackend
 from infill_engine.models.duostream.vocabulary import BytesVocabulary
 from infill_engine.models.duostream.weights import load_network, load_project
-from infill_engine.models.folder import DEFAULT_FOLDER, verify
+from infill_engine.models.folder import DEFAULT, SMALL, SMALL_FOLDER, TRUNK, verify
 from infill_engine.models.quantise import INT4, INT8
 from infill_engine.models.scripted import ScriptedFamily
 from infill_engine.models.timing import quickest
+from infill_engine.models.trunk.folder import find_trunk
+from infill_engine.models.trunk.loading import load_trunk
 from infill_engine.settings import ModelSettings
+from infill_engine.user_data import trunk_folder
 
 MLX_TYPE = "duostream"  # the only family that is written for it
 AUTO = "auto"
@@ -77,10 +80,23 @@ def quietly(_doing: str, _share: float) -> None:
     """A `hub.Report` for whoever does not watch."""
 
 
+def load_model(
+    name: str, device: str = AUTO, settings: ModelSettings | None = None, report: hub.Report = quietly
+) -> Model:
+    """Loads the trunk, or what `load_family` does. Raises what that does."""
+    folder = None if hub.is_hub_name(name) else folder_of(name)
+    if folder is None or read_config(folder)["model_type"] != TRUNK:
+        return load_family(name, device, settings, report)
+    settings = settings or ModelSettings()
+    chosen = choose_device(device)
+    int8 = settings.dtype in (AUTO, INT8)
+    return load_trunk(folder, chosen, dtype_of(settings, chosen), report, int8=int8)
+
+
 def load_family(
     name: str, device: str = AUTO, settings: ModelSettings | None = None, report: hub.Report = quietly
 ) -> ModelFamily:
-    """Loads `default`, `scripted`, `scripted:FILE.json`, a folder with config.json and model.safetensors, or a
+    """Loads `small`, `scripted`, `scripted:FILE.json`, a folder with config.json and model.safetensors, or a
     published model by its name `OWNER/NAME`, which is fetched where it is not on this machine yet.
 
     Raises ModelNotFoundError, ModelDamagedError, ModelError where it does not fit into memory or cannot be fetched, or
@@ -116,7 +132,14 @@ def folder_of(name: str) -> Path | None:
         return None
     if hub.is_hub_name(name) and (folder := hub.cached(name)) is not None:
         return folder
-    return DEFAULT_FOLDER if name == "default" else Path(name).expanduser()
+    if name == SMALL:
+        return SMALL_FOLDER
+    if name in (DEFAULT, TRUNK):
+        found = find_trunk(trunk_folder())
+        if name == TRUNK and found.folder is None:
+            raise ModelDamagedError(found.trouble) if found.damaged else ModelNotFoundError(found.trouble)
+        return found.folder or SMALL_FOLDER
+    return Path(name).expanduser()
 
 
 def dtype_of(settings: ModelSettings, device: str) -> torch.dtype:

@@ -14,7 +14,7 @@ from infill_engine.models.duostream.layers import Frames, Visible
 from infill_engine.models.duostream.net import MAX_SLOTS, Duostream
 from infill_engine.models.duostream.vocabulary import BytesVocabulary
 from infill_engine.models.duostream.weights import load_network, save_network
-from infill_engine.models.folder import DEFAULT_FOLDER
+from infill_engine.models.folder import SMALL_FOLDER
 from infill_engine.train.objective import edge_states
 
 CONFIG = DuostreamConfig(dim=48, heads=4, hidden=96, encoder_layers=2, decoder_layers=2, ngram_slots=256)
@@ -24,13 +24,13 @@ def publish(folder: Path) -> Duostream:
     """Writes a random network as a checkpoint of the family, and gives the network as its files have it."""
     torch.manual_seed(0)
     save_network(Duostream(CONFIG), folder)
-    shutil.copyfile(DEFAULT_FOLDER / "tokenizer.json", folder / "tokenizer.json")
+    shutil.copyfile(SMALL_FOLDER / "tokenizer.json", folder / "tokenizer.json")
     return load_network(folder)
 
 
 def reference(network: Duostream, row: list[int], text: tuple[str, str]) -> Tensor:
     """Logits of every slot of `row`, by the way of training."""
-    return trained_logits(network, BytesVocabulary(DEFAULT_FOLDER / "tokenizer.json"), row, text)
+    return trained_logits(network, BytesVocabulary(SMALL_FOLDER / "tokenizer.json"), row, text)
 
 
 def trained_logits(network: Duostream, vocabulary: BytesVocabulary, row: list[int], text: tuple[str, str]) -> Tensor:

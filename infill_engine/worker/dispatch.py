@@ -38,7 +38,7 @@ from infill_engine.worker.protocol import (
 from infill_engine.worker.sketch import sketching
 
 if TYPE_CHECKING:
-    from infill_engine.guessing import Watch as WatchSteps
+    from infill_engine.answering import Watch as WatchSteps
 
 WARM_SECONDS = 20.0  # the longest that encoding a context ahead of time may take
 RELEASE_EVERY = 64  # pieces of work; then, if nobody waits, freed memory goes back to the system

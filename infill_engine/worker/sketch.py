@@ -8,17 +8,19 @@ from collections.abc import Callable, Sequence
 from math import exp
 from typing import TYPE_CHECKING
 
+from infill_engine.answering import TextPiece, TreeStep
 from infill_engine.types import Source
 from infill_engine.worker.protocol import SketchRow
 
 if TYPE_CHECKING:
-    from infill_engine.guessing import Watch
+    from infill_engine.answering import Watch
     from infill_engine.models.base import ModelFamily
     from infill_engine.sampler.denoise import Step
 
 Rows = tuple[SketchRow, ...]
 OPEN = "open"
 DRAFT = "draft"
+COMMITTED = "committed"
 NEVER = -1e4
 
 _Slot = tuple[int | None, str, float]  # token if any, state, natural logarithm of its probability
@@ -28,8 +30,12 @@ def sketching(wanted: Callable[[], bool], show: Callable[[int, Rows], None]) -> 
     """A callback for `Engine.answer` that hands the canvas after every step to `show`, as long as it is `wanted`."""
     retrieved: frozenset[int] = frozenset()
 
-    def watch(family: "ModelFamily", step: "Step") -> None:
+    def watch(family: "ModelFamily", step: "Step | TreeStep") -> None:
         nonlocal retrieved
+        if isinstance(step, TreeStep):
+            if wanted():
+                show(step.number, tuple(map(_text_row, step.texts)))
+            return
         if step.number == 1:
             retrieved = _retrieved(step)
         if not wanted():
@@ -39,6 +45,21 @@ def sketching(wanted: Callable[[], bool], show: Callable[[int, Rows], None]) -> 
         show(step.number, _rows(family, step, retrieved, _as_it_stands))
 
     return watch
+
+
+def _text_row(pieces: Sequence[TextPiece]) -> SketchRow:
+    """One text of a search: what the model has read is committed, what it proposes open, what was retrieved a draft."""
+    texts, states, confidences = [], [], []
+    before, sure = b"", 0.0
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    for piece in pieces:
+        texts.append(decoder.decode(piece.text[len(before) :]))
+        states.append(DRAFT if piece.logprob is None else COMMITTED if piece.seen else OPEN)
+        known = sure if piece.logprob is None else piece.logprob
+        confidences.append(round(exp(min(0.0, known - sure)), 3) if piece.logprob is not None else 0.0)
+        before, sure = piece.text, known
+    source = Source.RETRIEVAL if DRAFT in states else Source.MODEL
+    return SketchRow(tuple(texts), tuple(states), tuple(confidences), source)
 
 
 def _rows(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from lsprotocol import types
 
-from infill_engine.models.folder import DEFAULT_FOLDER, WEIGHTS, fingerprint
+from infill_engine.models.folder import SMALL_FOLDER, WEIGHTS, fingerprint
 from infill_engine.worker.protocol import State
 from lsp_server import adapted
 from lsp_server.extensions import CandidatesParams
@@ -31,9 +31,9 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def install(project: Path, base: str = "") -> Path:
     staged = adapted.staging_folder(project)
-    for path in DEFAULT_FOLDER.iterdir():
+    for path in SMALL_FOLDER.iterdir():
         shutil.copyfile(path, staged / path.name)
-    (staged / adapted.MANIFEST).write_text(json.dumps({"base": base or fingerprint(DEFAULT_FOLDER)}))
+    (staged / adapted.MANIFEST).write_text(json.dumps({"base": base or fingerprint(SMALL_FOLDER)}))
     return adapted.install(staged, project)
 
 

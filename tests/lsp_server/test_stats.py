@@ -19,7 +19,7 @@ from infill_engine.errors import InputError
 from infill_engine.types import Reason
 from lsp_server import tally_file
 from lsp_server.__main__ import main
-from lsp_server.state import locked
+from lsp_server.file_lock import locked
 from lsp_server.tally import Tally, histogram, merge, percentile, total
 
 DAY = "2026-11-20"

@@ -17,7 +17,7 @@ from infill_engine.errors import InputError
 from infill_engine.models.base import ModelFamily
 from infill_engine.models.compiled import CompilesSteps
 from infill_engine.models.duostream.net import Duostream
-from infill_engine.models.folder import DEFAULT_FOLDER
+from infill_engine.models.folder import SMALL_FOLDER
 from infill_engine.models.load import choose_device, load_family
 from infill_engine.settings import EngineSettings, ModelSettings
 from infill_engine.train.__main__ import SIZES
@@ -124,7 +124,7 @@ def test_verifying_a_family_there(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_training_losses_are_those_of_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     """Their gradients need no code of ours."""
-    tokenizer = open_tokenizer(str(DEFAULT_FOLDER / "tokenizer.json"))
+    tokenizer = open_tokenizer(str(SMALL_FOLDER / "tokenizer.json"))
     part = Part(*pack_text(Path(__file__).read_text(), tokenizer, random.Random(0)))
     shape, rng = BatchShape(tokens=128), np.random.default_rng(0)
     batch = stacked([draw_window(part, shape, HoleSettings(), rng) for _ in range(2)])

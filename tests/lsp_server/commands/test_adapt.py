@@ -45,8 +45,8 @@ def tiny_default(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def project(tmp_path: Path, tiny_default: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A small project with everything in it that must not be read."""
     monkeypatch.setenv("INFILL_STATE_DIR", str(tmp_path / "state"))
-    monkeypatch.setattr(load, "DEFAULT_FOLDER", tiny_default)
-    monkeypatch.setattr(adapted, "DEFAULT_FOLDER", tiny_default)
+    monkeypatch.setattr(load, "SMALL_FOLDER", tiny_default)
+    monkeypatch.setattr(adapted, "SMALL_FOLDER", tiny_default)
     # A busy machine may not get far with a tiny model in seconds.
     monkeypatch.setattr(command, "is_better", lambda was, now: True)
     project = tmp_path / "project"

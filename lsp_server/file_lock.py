@@ -1,4 +1,4 @@
-"""Where the user's own data lies: the statistics and the adapted models. Nothing else of ours is written anywhere."""
+"""A lock between processes, held by one at a time and freed by the system when its process ends."""
 
 import contextlib
 import os
@@ -7,18 +7,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-STATE_DIR = "INFILL_STATE_DIR"  # the environment variable that names another folder
 RETRY_SECONDS = 0.02
-
-
-def state_folder() -> Path:
-    """The folder; it may not exist yet."""
-    folder = os.environ.get(STATE_DIR)
-    if folder:
-        return Path(folder).expanduser().absolute()
-    from platformdirs import user_state_dir
-
-    return Path(user_state_dir("infill-ls", appauthor=False))
 
 
 @contextlib.contextmanager

@@ -1,0 +1,41 @@
+"""The shape of the trunk, a Qwen2 decoder, as its config.json gives it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from infill_engine.errors import ModelDamagedError
+
+
+@dataclass(frozen=True, slots=True)
+class TrunkConfig:
+    """Sizes of a Qwen2 decoder with tied embeddings. The defaults are those of the 0.5 B model."""
+
+    vocabulary: int
+    layers: int = 24
+    dim: int = 896
+    heads: int = 14
+    kv_heads: int = 2
+    head_dim: int = 64
+    hidden: int = 4864
+    rope_theta: float = 1e6
+    norm_epsilon: float = 1e-6
+
+    @property
+    def query_size(self) -> int:
+        """Width of all queries of a token."""
+        return self.heads * self.head_dim
+
+    @property
+    def kv_size(self) -> int:
+        """Width of all keys, or all values, of a token."""
+        return self.kv_heads * self.head_dim
+
+    @classmethod
+    def from_json(cls, config: dict[str, Any]) -> "TrunkConfig":
+        """From the fields that config.json shares with this class. Raises ModelDamagedError if one is missing."""
+        try:
+            return cls(**{name: config[name] for name in cls.__dataclass_fields__})
+        except KeyError as error:
+            raise ModelDamagedError(
+                f"The trunk's config.json has no {error}. Run `infill-ls models get` to rebuild it."
+            ) from error

@@ -1,0 +1,65 @@
+"""From the trunk's folder to a model that serves: its matrices with the adapter merged in, packed for this machine."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from infill_engine.models.duostream.pace import pace_of
+from infill_engine.models.trunk.adapter import Adapter
+from infill_engine.models.trunk.checkpoint import TrunkWeights
+from infill_engine.models.trunk.model import TrunkModel
+from infill_engine.models.trunk.network import Layer, Network
+from infill_engine.models.trunk.products import MakeProduct, fastest_kernel, float_products, int8_products
+from infill_engine.models.trunk.prompt import TrunkVocabulary
+
+Report = Callable[[str, float], None]  # what is being done, and the share of it that is done
+
+
+@torch.inference_mode()
+def load_trunk(folder: Path, device: str, dtype: torch.dtype, report: Report, *, int8: bool = True) -> TrunkModel:
+    """The trunk in `folder`, on a CPU in int8 unless told otherwise, elsewhere in `dtype`. Raises ModelDamagedError."""
+    weights = TrunkWeights(folder)
+    vocabulary = TrunkVocabulary(folder / "tokenizer.json")
+    kernel = fastest_kernel(weights.config) if device == "cpu" and int8 else None
+    make = int8_products(kernel) if kernel else float_products(device, dtype)
+    precision = kernel.NAME if kernel else str(dtype).removeprefix("torch.")
+    network = build_network(weights, Adapter.load(folder), make, device, report)
+    return TrunkModel(network, vocabulary, device, pace_of(precision))
+
+
+def build_network(
+    weights: TrunkWeights, adapter: Adapter, make: MakeProduct, device: str = "cpu", report: Report | None = None
+) -> Network:
+    """The network of a trunk, with an adapter merged into its matrices and those multiplied by what `make` makes."""
+    layers = []
+    for number in range(weights.config.layers):
+        layers.append(_layer(weights, adapter, make, device, number))
+        if report is not None:
+            report("loading the model", 0.1 + 0.8 * (number + 1) / weights.config.layers)
+    codes, scales = weights.embedding()
+    rows = codes.float().mul_(scales[:, None])
+    head = make(rows, None)
+    codes, scales = codes.to(device), scales.to(device)
+
+    def embed(ids: Tensor) -> Tensor:
+        return codes[ids].float() * scales[ids, None]
+
+    return Network(weights.config, layers, weights.read_vector("norm").to(device), embed, head)
+
+
+def _layer(weights: TrunkWeights, adapter: Adapter, make: MakeProduct, device: str, number: int) -> Layer:
+    def product(name: str, *parts: str) -> Callable[[Tensor], Tensor]:
+        matrix = torch.cat([weights.read_matrix(number, part) for part in parts])
+        biases = [weights.read_vector(f"layers.{number}.{part}.bias") for part in parts] if name == "qkv" else []
+        return make(adapter.merged(f"layers.{number}.{name}", matrix), torch.cat(biases) if biases else None)
+
+    return Layer(
+        weights.read_vector(f"layers.{number}.attention_norm").to(device),
+        weights.read_vector(f"layers.{number}.mlp_norm").to(device),
+        product("qkv", "q", "k", "v"),
+        product("out", "o"),
+        product("gate_up", "gate", "up"),
+        product("down", "down"),
+    )

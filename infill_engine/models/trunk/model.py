@@ -1,0 +1,116 @@
+"""The trunk as the search sees it: a prompt that is kept, and passes over tokens that continue it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from infill_engine.models.base import Corruption, GoOn, Order, Spec
+from infill_engine.models.trunk.network import Network
+from infill_engine.models.trunk.prompt import Prompt, TrunkVocabulary, build_prompt
+from infill_engine.models.trunk.prompt_cache import SLOTS, TEXTS, PromptCache, Rows, joined, text_rows
+from infill_engine.settings import WindowSettings
+
+WINDOW = WindowSettings(prefix_chars=1600, suffix_chars=500, surroundings=True)
+CACHES = 3  # prompts that are kept: two windows and a glance elsewhere
+Floats = NDArray[np.float32]
+
+
+@dataclass(slots=True)
+class Reading:
+    """A prompt that has been read but for the `waiting` rows, which the first pass reads."""
+
+    prompt: Prompt
+    cache: PromptCache
+    waiting: Rows
+    stale: bool
+    used: int = TEXTS  # the next free slot
+
+    @property
+    def room(self) -> int:
+        """How many tokens of texts there is room for."""
+        return SLOTS - self.used
+
+
+@dataclass(slots=True)
+class TrunkModel:
+    """A loaded trunk. One request at a time."""
+
+    network: Network
+    vocabulary: TrunkVocabulary
+    device: str = "cpu"
+    pace: str = ""
+    _caches: list[PromptCache] = field(default_factory=list)  # the last used at the end
+
+    @property
+    def spec(self) -> Spec:
+        """The facts that the engine needs."""
+        size = self.network.config.vocabulary
+        return Spec(
+            "trunk",
+            Corruption.MASK,
+            size,
+            -1,
+            self.vocabulary.fim.end,
+            SLOTS - TEXTS,
+            order=Order.LEFT_TO_RIGHT,
+            window=WINDOW,
+            pace=self.pace,
+        )
+
+    @torch.inference_mode()
+    def read(self, prefix: str, suffix: str, go_on: GoOn, *, hurried: bool = False) -> Reading:
+        """Reads what is new of a hole's prompt. `prefix` ends before the word at the cursor.
+
+        Raises ContextUnread where `go_on` does not allow all of it; what was read is kept.
+        """
+        prompt = build_prompt(self.vocabulary, prefix, suffix)
+        cache = self._cache_for(prompt)
+        waiting = cache.read(self.network, prompt, go_on, hurried=hurried)
+        return Reading(prompt, cache, waiting, cache.stale)
+
+    @torch.inference_mode()
+    def logprobs(
+        self, reading: Reading, tokens: Sequence[int], depths: Sequence[int], parents: Sequence[Sequence[int]]
+    ) -> tuple[Floats | None, Floats, list[int]]:
+        """What follows the prompt [V], if that was not known yet, and each of `tokens` [T, V], as log-probabilities.
+
+        And the slots of the tokens. `depths` are their places behind the prompt; `parents` the slots of what each of
+        them continues, or, as numbers below zero, tokens of this pass counted from the end (~0 is the first).
+        """
+        slots = list(range(reading.used, reading.used + len(tokens)))
+        seen = torch.zeros(len(tokens), SLOTS, dtype=torch.bool)
+        for row, (slot, before) in enumerate(zip(slots, parents, strict=True)):
+            seen[row, slot] = True
+            for parent in before:
+                seen[row, slots[~parent] if parent < 0 else parent] = True
+        waiting = reading.waiting
+        rows = joined([waiting, text_rows(reading.prompt, tokens, depths, slots, seen)])
+        states = reading.cache.run(self.network, rows)
+        reading.cache.hold(reading.prompt, waiting.slots)
+        reading.used += len(tokens)
+        read = len(waiting)
+        reading.waiting = Rows((), (), (), torch.zeros(0, SLOTS, dtype=torch.bool))
+        logprobs = self._head(states[max(read - 1, 0) :])
+        return (logprobs[0], logprobs[1:], slots) if read else (None, logprobs, slots)
+
+    def _head(self, states: Tensor) -> Floats:
+        found: Floats = torch.log_softmax(self.network.logits(states).float(), -1).numpy(force=True)
+        return found
+
+    def _cache_for(self, prompt: Prompt) -> PromptCache:
+        """The cache that shares most with a prompt, moved to the end; a new or the oldest one if none shares much."""
+        best = max(self._caches, key=lambda cache: cache.shared(prompt), default=None)
+        shared = 0 if best is None else best.shared(prompt)
+        if best is None or (shared <= len(prompt.prefix) // 4 and 2 * shared < len(best.held.tokens)):
+            if len(self._caches) < CACHES:
+                best = PromptCache(self.network.config, self.device)
+                self._caches.append(best)
+            else:
+                best = self._caches[0]
+        self._caches.remove(best)
+        self._caches.append(best)
+        return best

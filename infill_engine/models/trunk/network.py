@@ -1,0 +1,108 @@
+"""The forward pass of a Qwen2 decoder over one flat axis of rows, with an explicit mask.
+
+Every row is one token at one position. Which rows see which is the caller's mask, so the rows of a prompt, of several
+candidates, of a tree of texts and of a canvas go through one pass side by side. The matrices are callables: int8 for
+serving, int8 with a trainable low-rank term for training, float32 in tests.
+
+Source: Qwen2 (arXiv 2407.10671); RMSNorm before attention and MLP, RoPE, grouped queries, SwiGLU, tied embeddings.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F  # noqa: N812  (the name that everybody uses)
+from torch import Tensor
+
+from infill_engine.models.trunk.config import TrunkConfig
+
+Product = Callable[[Tensor], Tensor]  # [T, in] -> [T, out], with the bias if there is one
+KeysValues = tuple[Tensor, Tensor]  # keys, already rotated, and values of one layer, each [kv_heads, S, head_dim]
+Remember = Callable[[int, Tensor, Tensor], KeysValues]  # layer, the rows' keys and values -> all that they may see
+UNSEEN = torch.finfo(torch.float32).min
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One decoder layer. `qkv` yields queries, keys and values side by side, `gate_up` both halves of the MLP."""
+
+    attention_norm: Tensor  # [D]
+    mlp_norm: Tensor  # [D]
+    qkv: Product  # D -> query_size + 2 * kv_size
+    out: Product  # query_size -> D
+    gate_up: Product  # D -> 2 * hidden
+    down: Product  # hidden -> D
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """All layers, the norm behind them, and the embedding that is also the head."""
+
+    config: TrunkConfig
+    layers: Sequence[Layer]
+    norm: Tensor  # [D]
+    embed: Callable[[Tensor], Tensor]  # ids [T] -> [T, D]
+    logits: Product  # normed states [T, D] -> [T, V]
+
+
+def rotations(config: TrunkConfig, positions: Tensor) -> tuple[Tensor, Tensor]:
+    """Cosines and sines [T, head_dim] for rows at `positions` [T] (RoPE, arXiv 2104.09864)."""
+    half = torch.arange(0, config.head_dim, 2, dtype=torch.float32, device=positions.device) / config.head_dim
+    angles = positions.float()[:, None] * (1.0 / config.rope_theta**half)
+    angles = torch.cat([angles, angles], -1)
+    return angles.cos(), angles.sin()
+
+
+def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    """Rotates x [..., T, head_dim] by the angles of its rows."""
+    half = x.shape[-1] // 2
+    return x * cos + torch.cat([-x[..., half:], x[..., :half]], -1) * sin
+
+
+def forward(network: Network, x: Tensor, positions: Tensor, mask: Tensor, remember: Remember) -> Tensor:
+    """States [T, D], not yet normed, of embedded rows x [T, D].
+
+    `positions` [T] are those of the rows. `remember` is given the keys and values of the rows, layer by layer, and
+    returns the S keys and values that attention looks at. `mask` [T, S] is added to the scores: 0 where a row sees a
+    key, UNSEEN where it does not. Every row must see something.
+    """
+    cos, sin = (table.to(x.dtype) for table in rotations(network.config, positions))
+    for number, layer in enumerate(network.layers):
+        queries, keys, values = _project(network.config, layer, x, cos, sin)
+        x = x + layer.out(_attend(queries, *remember(number, keys, values), mask))
+        x = x + _mlp(network.config, layer, x)
+    return x
+
+
+def normed(network: Network, states: Tensor) -> Tensor:
+    """States [T, D] as the head takes them."""
+    found: Tensor = F.rms_norm(states, (network.config.dim,), network.norm, network.config.norm_epsilon)
+    return found
+
+
+def _project(config: TrunkConfig, layer: Layer, x: Tensor, cos: Tensor, sin: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Rotated queries [heads, T, hd], rotated keys and values [kv_heads, T, hd] of rows x [T, D]."""
+    rows = F.rms_norm(x, (config.dim,), layer.attention_norm, config.norm_epsilon)
+    joined = layer.qkv(rows).view(len(x), config.heads + 2 * config.kv_heads, config.head_dim).transpose(0, 1)
+    turned = rotate(joined[: config.heads + config.kv_heads], cos, sin)
+    return turned[: config.heads], turned[config.heads :], joined[config.heads + config.kv_heads :]
+
+
+def _attend(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
+    """Attention of queries [heads, T, hd] to keys and values [kv_heads, S, hd] under `mask` [T, S] -> [T, heads * hd].
+
+    The query heads that share a key head are rows of one matrix product, so that nothing is repeated.
+    """
+    heads, rows, size = queries.shape
+    groups = keys.shape[0]
+    scores = queries.reshape(groups, -1, size) @ keys.transpose(1, 2)  # [kv_heads, heads / kv_heads * T, S]
+    scores = scores.view(heads, rows, -1) * size**-0.5 + mask
+    weights = scores.softmax(-1).view(groups, -1, keys.shape[1])
+    found: Tensor = (weights @ values).view(heads, rows, size).transpose(0, 1).reshape(rows, heads * size)
+    return found
+
+
+def _mlp(config: TrunkConfig, layer: Layer, x: Tensor) -> Tensor:
+    gate, up = layer.gate_up(F.rms_norm(x, (config.dim,), layer.mlp_norm, config.norm_epsilon)).chunk(2, -1)
+    inside: Tensor = F.silu(gate) * up
+    return layer.down(inside)

@@ -1,0 +1,143 @@
+"""The formats of the trunk's shards: how weights are rounded to them, and how they are read back.
+
+    four bits    groups of GROUP weights of a row share a scale; a weight is one of 16 uneven levels
+    five bits    the same with 32 even levels, which hold a Q5_0 tensor of a GGUF file exactly
+    eight bits   one scale for a row
+
+A weight is `level / 128 * scale`. The levels of four bits are dense where weights are: they were fitted to this model.
+
+Rounding is deterministic: every machine must rebuild the same bytes. It uses elementwise IEEE operations of numpy only,
+and adds in a fixed order; no matrix product, and no reduction of a library, decides a rounding. Each group takes the
+scale with the least squared error, weighted by how strongly its input channels are driven.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+Floats = NDArray[np.float32]
+Bytes = NDArray[np.uint8]
+
+GROUP = 32
+FOUR = (-127, -102, -82, -65, -50, -35, -20, -8, 0, 11, 23, 36, 51, 67, 87, 112)
+FIVE = tuple(range(-128, 128, 8))
+LEVELS = {4: FOUR, 5: FIVE}
+WHOLE = 128  # the level that stands for the scale itself
+# Tried as the level of a group's largest weight, relative to the lowest level; 1 first, for what it holds exactly.
+STRETCHES = (1.0, 0.80, 0.84, 0.88, 0.91, 0.94, 0.97, 1.03, 1.06, 1.10)
+ROW_CODES = 127  # codes of eight bits lie between this and its negative
+BLOCK = 1 << 18  # weights at a time, so that what is computed stays in the cache
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A matrix [N, K] as it is stored: two codes a byte, and the fifth bits of eight codes in another."""
+
+    codes: Bytes  # [N, K / 2]
+    scales: NDArray[np.float16]  # [N, K / group]
+    high: Bytes | None = None  # [N, K / 8]
+
+
+def pack(weights: Floats, importance: Floats, bits: int, group: int = GROUP) -> Packed:
+    """Weights [N, K] in four or five bits. `importance` [K] weighs the errors of each input channel."""
+    rows = max(1, BLOCK // weights.shape[1])
+    blocks = [_round(weights[start : start + rows], importance, bits, group) for start in range(0, len(weights), rows)]
+    codes = np.concatenate([codes for codes, _ in blocks])
+    nibbles = codes & 15
+    high = np.packbits(codes >> 4, axis=1, bitorder="little") if bits == 5 else None
+    low = nibbles[:, 0::2] | nibbles[:, 1::2] << 4
+    return Packed(low.astype(np.uint8), np.concatenate([scales for _, scales in blocks]), high)
+
+
+def pack_rows(weights: Floats) -> tuple[NDArray[np.int8], NDArray[np.float16]]:
+    """Weights [N, K] as int8 codes [N, K] with a scale [N] for each row: a weight is `code * scale`."""
+    scales = (np.abs(weights).max(1) / np.float32(ROW_CODES)).astype(np.float16)
+    codes = np.rint(weights / _divisor(scales.astype(np.float32))[:, None])
+    return np.clip(codes, -ROW_CODES, ROW_CODES).astype(np.int8), scales
+
+
+def unpack(codes: Tensor, scales: Tensor, high: Tensor | None = None) -> Tensor:
+    """The matrix [N, K] in float32 of codes [N, K / 2] and scales [N, K / group], `high` [N, K / 8] with five bits."""
+    table = _NIBBLES[4 if high is None else 5]
+    weights = torch.empty(len(codes), 2 * codes.shape[1])
+    steps = scales.float().div_(WHOLE)[..., None]
+    groups = weights.view(*scales.shape, -1)
+    rows = max(1, BLOCK // weights.shape[1])
+    for start in range(0, len(codes), rows):
+        part = slice(start, start + rows)
+        levels = _look_up(table, codes[part])
+        if high is not None:
+            levels += _look_up(_FIFTH_BITS, high[part])
+        torch.mul(levels.view_as(groups[part]), steps[part], out=groups[part])
+    return weights
+
+
+def _round(weights: Floats, importance: Floats, bits: int, group: int) -> tuple[Bytes, NDArray[np.float16]]:
+    """Codes [N, K] and scales [N, K / group] of a few rows."""
+    count = len(weights)
+    x = _by_place(weights, group)  # [group, N * K / group]
+    weight = _by_place(np.broadcast_to(importance, weights.shape), group)
+    extreme = np.take_along_axis(x, np.abs(x).argmax(0)[None], 0)[0] * np.float32(WHOLE / LEVELS[bits][0])
+    levels = np.array(LEVELS[bits], np.float32)
+    least: Floats | None = None
+    for stretch in STRETCHES:
+        scales = (extreme * np.float32(stretch)).astype(np.float16)
+        step = scales.astype(np.float32) / np.float32(WHOLE)
+        places = np.clip(np.rint(x / _divisor(step)), -WHOLE, WHOLE - 1).astype(np.int16) + WHOLE
+        codes = _NEAREST[bits][places]
+        error = _sum(np.square(levels[codes] * step - x) * weight)
+        if least is None:
+            least, best_codes, best_scales = error, codes, scales
+            if not error.any():
+                break
+            continue
+        better = error < least
+        least = np.where(better, error, least)
+        best_codes, best_scales = np.where(better, codes, best_codes), np.where(better, scales, best_scales)
+    return best_codes.reshape(group, count, -1).transpose(1, 2, 0).reshape(count, -1), best_scales.reshape(count, -1)
+
+
+def _by_place(weights: Floats, group: int) -> Floats:
+    """[N, K] as [group, N * K / group]: first the first weights of all groups, then the second ones."""
+    return np.ascontiguousarray(weights.reshape(-1, group).T)
+
+
+def _sum(values: Floats) -> Floats:
+    """The sum over the first axis, added in order."""
+    total = values[0].copy()
+    for row in values[1:]:
+        total += row
+    return total
+
+
+def _divisor(scales: Floats) -> Floats:
+    divisor: Floats = np.where(scales == 0, np.float32(1), scales)
+    return divisor
+
+
+def _nearest(levels: tuple[int, ...]) -> Bytes:
+    """The code of the nearest level of -128, -127, … 127; of two as near the lower."""
+    codes = [min(range(len(levels)), key=lambda code: abs(levels[code] - place)) for place in range(-WHOLE, WHOLE)]
+    return np.array(codes, np.uint8)
+
+
+def _look_up(table: Tensor, codes: Tensor) -> Tensor:
+    """Levels int8 [N, K] of packed codes [N, K / n], by a table whose entries hold n levels each."""
+    return table.index_select(0, codes.flatten().int()).view(torch.int8).view(len(codes), -1)
+
+
+def _table(levels: list[list[int]], dtype: torch.dtype) -> Tensor:
+    """256 entries: of each byte the levels of its codes, side by side in one number."""
+    return torch.tensor(levels, dtype=torch.int8).view(dtype).flatten()
+
+
+_NEAREST = {bits: _nearest(levels) for bits, levels in LEVELS.items()}
+_NIBBLES = {
+    bits: _table([[levels[byte & 15], levels[byte >> 4]] for byte in range(256)], torch.int16)
+    for bits, levels in LEVELS.items()
+}
+# In int8, 128 more and 128 less are the same.
+_FIFTH_BITS = _table([[-WHOLE * (byte >> place & 1) for place in range(8)] for byte in range(256)], torch.int64)

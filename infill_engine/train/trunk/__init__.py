@@ -1,0 +1,1 @@
+"""Training of the trunk's adapter: low-rank matrices beside frozen ones, on holes drawn from real files."""

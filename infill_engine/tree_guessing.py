@@ -1,0 +1,306 @@
+"""What the trunk makes of a request: one search over a tree of tokens, as many passes as the time allows.
+
+read the prompt ──▶ plant the retrieved texts ──▶ pass over the likeliest nodes ──▶ … ──▶ texts with their likelihoods
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from math import log
+
+import numpy as np
+
+from infill_engine.answering import Guessed, TextPiece, TreeStep, Watch, since, unread_guess
+from infill_engine.context.ngrams import LONGEST, Ngrams
+from infill_engine.context.surroundings import CountedSurroundings
+from infill_engine.deadline import CostModel, Deadline, Reading, Reserve, now
+from infill_engine.lines import first_line
+from infill_engine.models.base import ContextUnread, unhurried
+from infill_engine.models.duostream.vocabulary import CachedLines
+from infill_engine.models.trunk.model import Reading as Prompted
+from infill_engine.models.trunk.model import TrunkModel
+from infill_engine.sampler.token_tree import EndRules, Finished, Node, TokenTree, stands_in_brackets
+from infill_engine.settings import SamplerSettings
+from infill_engine.types import Draft, Guess, Hole, InfillRequest, Source, Surroundings
+
+PLANTED_TOKENS = 32  # of retrieved texts, in the first pass
+ROWS = (2, 4, 8, 12, 16, 24)  # tokens of a pass, of which the best number is chosen
+LOOKED_UP = 3  # tokens in a row that counts of the file may put behind a node
+LEAST_SHARE = 0.5  # of what followed the same tokens, for one of them to be put there
+TEXTS = 12  # that are ranked
+SHOWN_TEXTS = 6  # to somebody who watches
+UNFINISHED_LOGPROB = log(0.5)  # of a token that may stand in a partial answer
+
+
+@dataclass(slots=True)
+class _Costs:
+    """What a pass over so many tokens has taken, and counting in so many new lines."""
+
+    passes: CostModel = field(default_factory=CostModel)
+    counting: CostModel = field(default_factory=CostModel)
+
+
+class TreeGuessing:
+    """A loaded trunk, what its passes have cost so far, and the text it has counted. One request at a time."""
+
+    def __init__(self, family: TrunkModel, settings: SamplerSettings, reserve: Reserve) -> None:
+        self.family = family
+        self._settings = settings
+        self._reserve = reserve  # for what follows the guesses
+        self._costs = _Costs()
+        self._lines = CachedLines(family.vocabulary)
+        self._surroundings = CountedSurroundings(family.vocabulary.encode)
+
+    def surround(self, surroundings: Surroundings) -> Iterator[None]:
+        """Counts the text around a document, of use to requests that name it; yields after every 2 ms or so."""
+        return self._surroundings.count(surroundings)
+
+    def forget_costs(self) -> None:
+        """Measure anew: the first passes pay for what only happens once."""
+        self._costs = _Costs()
+
+    def read_ahead(self, request: InfillRequest, deadline: Deadline) -> None:
+        """Reads a request's prompt, so that a later request nearby finds it read, and counts the text around it.
+
+        Raises ContextUnread if there is no time for all of it.
+        """
+        before, partial_word = self.family.vocabulary.split_partial_word(request.prefix)
+        reading = self._reading(deadline)
+        prompt = self.family.read(before, request.suffix, reading.go_on)
+        self.family.logprobs(prompt, (), (), ())
+        reading.pause()
+        self._count(request, partial_word, unhurried)
+
+    def guess(
+        self,
+        request: InfillRequest,
+        hole: Hole,
+        drafts: tuple[Draft, ...],
+        deadline: Deadline,
+        room: object = None,  # noqa: ARG002  (a tree of texts needs little memory)
+        watch: Watch | None = None,
+    ) -> Guessed:
+        """All texts that were found for a hole in time. `watch` sees the tree after every pass."""
+        began = now()
+        before, partial_word = self.family.vocabulary.split_partial_word(request.prefix)
+        reading = self._reading(deadline)
+        try:
+            prompt = self.family.read(before, request.suffix, reading.go_on, hurried=True)
+            reading.pause()
+        except ContextUnread:
+            return Guessed([unread_guess(draft) for draft in drafts] or None, since(began), unread=True)
+        encode_ms = since(began)
+        began = now()
+        near = self._count_in_time(request, partial_word, deadline)
+        search = _Search(self, prompt, request, hole, partial_word, near, watch)
+        search.plant(drafts)
+        passes = search.run(deadline.sooner(self._settings.aim), deadline)
+        if not passes:
+            return Guessed([unread_guess(draft) for draft in drafts] or None, encode_ms, unread=True)
+        counted = not request.surroundings or self._surroundings.get(request.surroundings) is not None
+        guesses = search.guesses(drafts, passes)
+        return Guessed(guesses, encode_ms, since(began), unread=prompt.stale, final=counted and not prompt.stale)
+
+    def affordable(self, rows: int, deadline: Deadline) -> bool:
+        """Whether a pass over so many tokens would be done in time."""
+        return deadline.allows(self._costs.passes.predict_ms(rows) + self._reserve.predict_ms())
+
+    def pass_ms(self, rows: int) -> float:
+        """What a pass over so many tokens is expected to take."""
+        return self._costs.passes.predict_ms(rows)
+
+    def took(self, rows: int, milliseconds: float) -> None:
+        """Learn what a pass took."""
+        self._costs.passes.observe(rows, milliseconds)
+
+    def relent(self) -> None:
+        """A pass was not begun because it seemed too dear."""
+        self._costs.passes.relent()
+
+    def _reading(self, deadline: Deadline) -> Reading:
+        return Reading(deadline, self._costs.passes, self._reserve.predict_ms())
+
+    def _count(self, request: InfillRequest, partial_word: str, go_on: Callable[[int], bool]) -> Ngrams:
+        left, right = request.beyond
+        around = left + request.prefix[: len(request.prefix) - len(partial_word)], request.suffix + right
+        return Ngrams(self._lines.encode(around, go_on))
+
+    def _count_in_time(self, request: InfillRequest, partial_word: str, deadline: Deadline) -> Ngrams | None:
+        counting = Reading(deadline, self._costs.counting, self._reserve.predict_ms() + self.pass_ms(8))
+        try:
+            near = self._count(request, partial_word, counting.go_on)
+        except ContextUnread:
+            return None
+        counting.pause()
+        return near
+
+
+@dataclass
+class _Search:
+    """One request's tree, grown pass by pass."""
+
+    guessing: TreeGuessing
+    prompt: Prompted
+    request: InfillRequest
+    hole: Hole
+    partial_word: str
+    near: Ngrams | None
+    watch: Watch | None = None
+
+    @cached_property
+    def tree(self) -> TokenTree:
+        vocabulary, right = self.guessing.family.vocabulary, first_line(self.request.suffix)
+        breaks = vocabulary.breaks_line()
+        at_once = vocabulary.breaks_line(at_once=True)
+        one_line = self.hole.max_lines == 1
+        ends = [np.array([vocabulary.fim.end])]
+        if right.strip():
+            ends += vocabulary.completions_of(f"{right}\n".encode(errors="ignore"))
+        elif one_line:
+            ends.append(at_once)
+        forbidden = [vocabulary.never(), np.array([vocabulary.fim.end]), *([breaks] if one_line else [])]
+        last = np.setdiff1d(breaks, at_once) if one_line and not right.strip() else np.empty(0, np.int64)
+        rules = EndRules(np.concatenate(ends), last, np.concatenate(forbidden), stands_in_brackets(right))
+        return TokenTree(vocabulary, rules, self.partial_word.encode())
+
+    @cached_property
+    def _before(self) -> list[int]:
+        """The tokens before the hole, as far as counts look at them."""
+        return [*self.prompt.prompt.prefix[1:], *self.prompt.prompt.middle[1:]][-LONGEST:]
+
+    def plant(self, drafts: Sequence[Draft]) -> None:
+        """Puts the retrieved texts into the tree."""
+        encode = self.guessing.family.vocabulary.encode
+        for draft in drafts:
+            self.tree.plant(encode(self.partial_word + draft.text))
+
+    def run(self, aimed: Deadline, deadline: Deadline) -> int:
+        """Passes over the likeliest nodes as long as there is time and something to gain; how many there were."""
+        passes, wanted = 0, self.request.candidates
+        while True:
+            rows = self._rows(wanted)
+            waiting = len(self.prompt.waiting)
+            while rows and not self.guessing.affordable(len(rows) + waiting, deadline):
+                rows = rows[: len(rows) // 2]
+            if not rows and not (waiting and self.guessing.affordable(waiting, deadline)):
+                if not passes:
+                    self.guessing.relent()
+                return passes
+            if passes and not self.guessing.affordable(len(rows), aimed) and self.tree.finished:
+                return passes
+            self._pass(rows)
+            passes += 1
+            if self.watch is not None:
+                self.watch(self.guessing.family, TreeStep(passes, tuple(map(_shown, self.tree.likeliest(SHOWN_TEXTS)))))
+
+    def guesses(self, drafts: Sequence[Draft], passes: int) -> list[Guess]:
+        """The texts that were found, each with what the model thinks of it."""
+        by_text = {draft.text: draft for draft in reversed(drafts)}
+        found: list[Guess] = []
+        for one in self.tree.texts():
+            text = self._text_of(one)
+            if text is None:
+                continue
+            draft = by_text.pop(text, None)
+            if draft is not None:
+                found.append(replace(_guess(one, text, passes), draft=draft, source=Source.RETRIEVAL))
+            if one.proposed and len(found) < TEXTS:
+                found.append(replace(_guess(one, text, passes), fluency=sum(one.logprobs) / len(one.logprobs)))
+        found += [unread_guess(draft) for draft in by_text.values()]
+        partial = (
+            self.tree.unfinished(UNFINISHED_LOGPROB)
+            if not any(guess.source is Source.MODEL for guess in found)
+            else None
+        )
+        if partial is not None and (text := self._text_of(partial)):
+            found.append(replace(_guess(partial, text, passes), partial=True, likelihood=None))
+        return found
+
+    def _rows(self, wanted: int) -> list[int]:
+        """The nodes of the next pass: as many as give the most progress for what they cost."""
+        tree = self.tree
+        nodes = tree.worthwhile(wanted)[: self.prompt.room]
+        if not tree.nodes[0].seen:
+            return nodes[:PLANTED_TOKENS]
+        self._look_ahead(nodes[: max(ROWS)])
+        nodes = tree.worthwhile(wanted)[: min(self.prompt.room, max(ROWS))]
+        gains = np.cumsum([tree.probability(number) for number in nodes])
+        best, chosen = 0.0, 0
+        for rows in (*(rows for rows in ROWS if rows < len(nodes)), len(nodes)):
+            worth = float(gains[rows - 1]) / self.guessing.pass_ms(rows) if rows else 0.0
+            if worth > best:
+                best, chosen = worth, rows
+        return nodes[:chosen]
+
+    def _look_ahead(self, numbers: Sequence[int]) -> None:
+        """Puts behind some nodes what followed the same tokens elsewhere in the file, where that is clear."""
+        if self.near is None:
+            return
+        for number in numbers[:4]:
+            node = self.tree.nodes[number]
+            if node.logprob is None or node.start:
+                continue
+            for _ in range(LOOKED_UP):
+                token = self._usual_next([*self._before, *self.tree.tokens(number)][-LONGEST:])
+                if token is None or token in self._no_text:
+                    break
+                (number,) = self.tree.plant([token], number) or (number,)
+
+    @cached_property
+    def _no_text(self) -> frozenset[int]:
+        return frozenset(self.tree.rules.forbidden.tolist()) | frozenset(self.tree.rules.ends.tolist())
+
+    def _usual_next(self, context: Sequence[int]) -> int | None:
+        assert self.near is not None
+        following = self.near.longest(context)
+        if not len(following):
+            return None
+        (token, count), *_ = Counter(following.tolist()).most_common(1)
+        return int(token) if count >= LEAST_SHARE * len(following) else None
+
+    def _pass(self, numbers: Sequence[int]) -> None:
+        """One pass of the model over some nodes, and over what of the prompt is still waiting."""
+        tree, nodes = self.tree, [self.tree.nodes[number] for number in numbers]
+        order = {number: row for row, number in enumerate(numbers)}
+        parents = [
+            [~order[one] if one in order else tree.nodes[one].slot for one in tree.path(number)[:-1]]
+            for number in numbers
+        ]
+        rows = len(numbers) + len(self.prompt.waiting)
+        began = now()
+        root, logprobs, slots = self.guessing.family.logprobs(
+            self.prompt, [node.token for node in nodes], [node.depth for node in nodes], parents
+        )
+        self.guessing.took(rows, since(began))
+        for node, slot in zip(nodes, slots, strict=True):
+            node.slot = slot
+        if root is not None:
+            tree.learn(0, root)
+        for number, found in sorted(zip(numbers, logprobs, strict=True), key=lambda pair: tree.nodes[pair[0]].depth):
+            tree.learn(number, found)
+
+    def _text_of(self, one: Finished) -> str | None:
+        """The text as it is inserted at the cursor; None if it ends inside a character or does not fit the word."""
+        try:
+            text = one.text.decode()
+        except UnicodeDecodeError:
+            return None
+        return text[len(self.partial_word) :] if text.startswith(self.partial_word) else None
+
+
+def _shown(nodes: Sequence[Node]) -> tuple[TextPiece, ...]:
+    return tuple(TextPiece(node.text, node.logprob, node.seen) for node in nodes)
+
+
+def _guess(one: Finished, text: str, passes: int) -> Guess:
+    scored = (*one.logprobs, one.ending)
+    return Guess(
+        text,
+        mean_logprob=sum(scored) / len(scored),
+        min_logprob=min(scored),
+        length_logprob=one.ending,
+        tokens=len(one.tokens),
+        steps=passes,
+        likelihood=one.logprob,
+    )

@@ -1,0 +1,21 @@
+"""Where the user's own data lies: statistics, adapted models, and the trunk where it was built on this machine."""
+
+import os
+from pathlib import Path
+
+STATE_DIR = "INFILL_STATE_DIR"  # the environment variable that names another folder
+
+
+def state_folder() -> Path:
+    """The folder; it may not exist yet."""
+    folder = os.environ.get(STATE_DIR)
+    if folder:
+        return Path(folder).expanduser().absolute()
+    from platformdirs import user_state_dir
+
+    return Path(user_state_dir("infill-ls", appauthor=False))
+
+
+def trunk_folder() -> Path:
+    """Where `infill-ls models get` builds the trunk."""
+    return state_folder() / "models" / "trunk"

@@ -1,0 +1,187 @@
+"""Prompts that are kept from one keystroke to the next, and passes over texts that continue them."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from tiny_trunk import tiny_model
+
+from infill_engine.models.base import ContextUnread, unhurried
+from infill_engine.models.trunk.network import UNSEEN, forward, normed
+from infill_engine.models.trunk.prompt import Prompt, build_prompt
+from infill_engine.models.trunk.prompt_cache import PART
+
+ABOVE = "class Box:\n    def __init__(self, width, height):\n        self.width = width\n"
+SUFFIX = "\n\n    def area(self):\n        return self.width * self.height\n"
+
+
+@pytest.fixture
+def model(tmp_path):
+    return tiny_model(tmp_path)
+
+
+def alone(model, tokens):
+    """What follows each token of a plain sequence, computed from nothing."""
+    rows = len(tokens)
+    with torch.inference_mode():
+        network = model.network
+        states = forward(
+            network,
+            network.embed(torch.tensor(tokens)),
+            torch.arange(rows),
+            torch.full((rows, rows), UNSEEN).triu(1),
+            lambda _layer, keys, values: (keys, values),
+        )
+        return torch.log_softmax(network.logits(normed(network, states)), -1).numpy()
+
+
+def following(model, prefix, suffix, **how):
+    reading = model.read(prefix, suffix, how.pop("go_on", unhurried), **how)
+    root, _, _ = model.logprobs(reading, (), (), ())
+    return reading, root
+
+
+def expected(model, prefix, suffix):
+    return alone(model, build_prompt(model.vocabulary, prefix, suffix).tokens)[-1]
+
+
+def test_a_prompt_read_at_once_is_the_plain_sequence(model):
+    _, root = following(model, ABOVE + "        self", SUFFIX)
+    np.testing.assert_allclose(root, expected(model, ABOVE + "        self", SUFFIX), atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "edits",
+    [
+        ["        s", "        se", "        self", "        self.hei", "        se"],  # typing, and taking back
+        ["        self.height = height\n        re", "        x", ""],  # a new line, and undoing it
+        ["        self", "        self"],  # the same again
+    ],
+)
+def test_what_is_kept_gives_what_reading_everything_gives(model, edits):
+    for line in edits:
+        _, root = following(model, ABOVE + line, SUFFIX)
+        np.testing.assert_allclose(root, expected(model, ABOVE + line, SUFFIX), atol=1e-4)
+
+
+def test_another_suffix_is_read_again(model):
+    following(model, ABOVE + "        self", SUFFIX)
+    other = ")" + SUFFIX
+    _, root = following(model, ABOVE + "        self", other)
+    np.testing.assert_allclose(root, expected(model, ABOVE + "        self", other), atol=1e-4)
+
+
+def test_a_typed_character_reads_a_row_or_two(model):
+    following(model, ABOVE + "        self", SUFFIX)
+    reading = model.read(ABOVE + "        self.", SUFFIX, unhurried)
+    assert len(reading.waiting) <= 2
+
+
+def test_hurried_reading_uses_the_suffix_as_it_is_and_says_so(model):
+    following(model, ABOVE + "        self", SUFFIX)
+    longer = ABOVE + "        self.height = height\n        re"
+    reading = model.read(longer, SUFFIX, unhurried, hurried=True)
+    assert reading.stale
+    assert len(reading.waiting) < len(model.vocabulary.encode(SUFFIX))
+    model.logprobs(reading, (), (), ())
+    calm, root = following(model, longer, SUFFIX)
+    assert not calm.stale
+    np.testing.assert_allclose(root, expected(model, longer, SUFFIX), atol=1e-4)
+
+
+def test_a_stale_suffix_is_near_to_a_fresh_one(model):
+    """Its keys are rotated to their new places: elsewhere they would be worth less than nothing."""
+    following(model, ABOVE + "        self", SUFFIX)
+    longer = ABOVE + "        self.height = height\n        re"
+    _, stale = following(model, longer, SUFFIX, hurried=True)
+    fresh = expected(model, longer, SUFFIX)
+    unrelated = expected(model, longer, SUFFIX[::-1])
+    assert np.abs(stale - fresh).mean() < 0.5 * np.abs(unrelated - fresh).mean()
+
+
+def test_reading_stops_between_parts_and_goes_on_later(model):
+    prefix = ABOVE * 6 + "        self"
+    allowed = iter([True, False])
+    with pytest.raises(ContextUnread):
+        model.read(prefix, SUFFIX, lambda _tokens: next(allowed))
+    parts = []
+    _, root = following(model, prefix, SUFFIX, go_on=lambda tokens: parts.append(tokens) or True)
+    total = len(build_prompt(model.vocabulary, prefix, SUFFIX).tokens)
+    assert sum(parts) <= total - PART
+    np.testing.assert_allclose(root, expected(model, prefix, SUFFIX), atol=1e-4)
+
+
+def test_rows_that_were_never_run_are_not_taken_for_read(model):
+    model.read(ABOVE + "        self", SUFFIX, unhurried)  # and no pass follows
+    _, root = following(model, ABOVE + "        self", SUFFIX)
+    np.testing.assert_allclose(root, expected(model, ABOVE + "        self", SUFFIX), atol=1e-4)
+
+
+def test_texts_in_a_tree_are_what_they_are_one_by_one(model):
+    reading = model.read(ABOVE + "        self", SUFFIX, unhurried)
+    one, other = model.vocabulary.encode(".width = 3"), model.vocabulary.encode(".width * 2")
+    shared = next(at for at, pair in enumerate(zip(one, other, strict=True)) if pair[0] != pair[1])
+    tokens = [*one, *other[shared:]]
+    parents = [[~before for before in range(at)] for at in range(len(one))]
+    parents += [
+        [*(~before for before in range(shared)), *(~(len(one) + k) for k in range(at))]
+        for at in range(len(other) - shared)
+    ]
+    depths = [*range(len(one)), *range(shared, len(other))]
+    root, found, _ = model.logprobs(reading, tokens, depths, parents)
+    prompt = list(build_prompt(model.vocabulary, ABOVE + "        self", SUFFIX).tokens)
+    for text, rows in ((one, range(len(one))), (other, [*range(shared), *range(len(one), len(tokens))])):
+        np.testing.assert_allclose(found[list(rows)], alone(model, prompt + text)[len(prompt) :], atol=1e-4)
+    np.testing.assert_allclose(root, alone(model, prompt)[-1], atol=1e-4)
+
+
+def test_a_later_pass_goes_on_from_tokens_of_an_earlier_one(model):
+    reading = model.read(ABOVE + "        self", SUFFIX, unhurried)
+    text = model.vocabulary.encode(".width = 3")
+    _, _, slots = model.logprobs(reading, text[:2], [0, 1], [[], [~0]])
+    root, found, _ = model.logprobs(reading, text[2:3], [2], [slots])
+    assert root is None
+    prompt = list(build_prompt(model.vocabulary, ABOVE + "        self", SUFFIX).tokens)
+    np.testing.assert_allclose(found[0], alone(model, prompt + text[:3])[-1], atol=1e-4)
+
+
+def test_two_documents_keep_their_prompts(model):
+    following(model, ABOVE + "        self", SUFFIX)
+    following(model, "def other():\n" * 12 + "    return", "\n")
+    reading = model.read(ABOVE + "        self.", SUFFIX, unhurried)
+    assert len(reading.waiting) <= 2
+
+
+@pytest.mark.parametrize(
+    ("line", "so_far", "piece"),
+    [
+        ("self.", "self", "."),
+        ("self.wi", "self", ".wi"),
+        ("foo(ba", "foo", "(ba"),
+        ("foo((ba", "foo((", "ba"),
+        ("return ", "return", " "),
+        ("    ", "   ", " "),
+        ("\t\t", "\t", "\t"),
+        ("x = 12", "x = 12", ""),
+        ("x1", "x1", ""),
+        ("unicode_da", "unicode", "_da"),
+        ("", "", ""),
+        ("naïve", "", "naïve"),
+        ("a" * 40, "a" * 40, ""),
+        ("above\n", "above\n", ""),
+    ],
+)
+def test_the_cut_word_takes_along_what_its_token_would(model, line, so_far, piece):
+    assert model.vocabulary.split_partial_word(line) == (so_far, piece)
+
+
+def test_windows_line_ends_are_read_as_plain_ones(model):
+    plain = build_prompt(model.vocabulary, "a\nb", "\nc\n")
+    assert build_prompt(model.vocabulary, "a\r\nb", "\r\nc\r\n") == plain
+
+
+def test_a_prompt_of_a_huge_line_is_cut(model):
+    prompt = build_prompt(model.vocabulary, "x" * 5_000, "y" * 5_000)
+    assert max(len(prompt.prefix), len(prompt.suffix), len(prompt.middle)) <= 449
+    assert replace(prompt, suffix=()) == Prompt(prompt.prefix, (), prompt.middle)
