@@ -20,6 +20,7 @@ from infill_engine.models.base import ContextUnread, unhurried
 from infill_engine.models.duostream.vocabulary import CachedLines
 from infill_engine.models.trunk.model import Reading as Prompted
 from infill_engine.models.trunk.model import TrunkModel
+from infill_engine.models.trunk.prompt import TrunkVocabulary
 from infill_engine.sampler.token_tree import EndRules, Finished, Node, TokenTree, stands_in_brackets
 from infill_engine.settings import SamplerSettings
 from infill_engine.types import Draft, Guess, Hole, InfillRequest, Source, Surroundings
@@ -150,19 +151,7 @@ class _Search:
 
     @cached_property
     def tree(self) -> TokenTree:
-        vocabulary, right = self.guessing.family.vocabulary, first_line(self.request.suffix)
-        breaks = vocabulary.breaks_line()
-        at_once = vocabulary.breaks_line(at_once=True)
-        one_line = self.hole.max_lines == 1
-        ends = [np.array([vocabulary.fim.end])]
-        if right.strip():
-            ends += vocabulary.completions_of(f"{right}\n".encode(errors="ignore"))
-        elif one_line:
-            ends.append(at_once)
-        forbidden = [vocabulary.never(), np.array([vocabulary.fim.end]), *([breaks] if one_line else [])]
-        last = np.setdiff1d(breaks, at_once) if one_line and not right.strip() else np.empty(0, np.int64)
-        rules = EndRules(np.concatenate(ends), last, np.concatenate(forbidden), stands_in_brackets(right))
-        return TokenTree(vocabulary, rules, self.partial_word.encode())
+        return tree_for(self.guessing.family.vocabulary, self.hole, first_line(self.request.suffix), self.partial_word)
 
     @cached_property
     def _before(self) -> list[int]:
@@ -287,6 +276,22 @@ class _Search:
         except UnicodeDecodeError:
             return None
         return text[len(self.partial_word) :] if text.startswith(self.partial_word) else None
+
+
+def tree_for(vocabulary: TrunkVocabulary, hole: Hole, right: str, partial_word: str) -> TokenTree:
+    """An empty tree for a hole. `right` is what stands right of it on its line, blank at the line's end."""
+    breaks, at_once = vocabulary.breaks_line(), vocabulary.breaks_line(at_once=True)
+    one_line, inside = hole.max_lines == 1, bool(right.strip())
+    end, nothing = np.array([vocabulary.fim.end]), np.empty(0, np.int64)
+    ends = [end]
+    if inside:
+        ends += vocabulary.completions_of(f"{right}\n".encode(errors="ignore"))
+    elif one_line:
+        ends.append(at_once)
+    forbidden = np.concatenate([vocabulary.never(), end, breaks if one_line else nothing])
+    last = np.setdiff1d(breaks, at_once) if one_line and not inside else nothing
+    rules = EndRules(np.concatenate(ends), last, forbidden, stands_in_brackets(right))
+    return TokenTree(vocabulary, rules, partial_word.encode())
 
 
 def _shown(nodes: Sequence[Node]) -> tuple[TextPiece, ...]:

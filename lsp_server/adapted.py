@@ -20,11 +20,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from infill_engine.errors import InfillError, InputError
-from infill_engine.models.folder import SMALL_FOLDER, fingerprint
-from infill_engine.user_data import state_folder
+from infill_engine.models.folder import DEFAULT, SMALL, SMALL_FOLDER, fingerprint
+from infill_engine.models.trunk.folder import find_trunk
+from infill_engine.user_data import state_folder, trunk_folder
 from lsp_server.file_lock import locked
 
-DEFAULT = "default"
 MANIFEST = "adapted.json"
 LONGEST_NAME = 40
 HASH_CHARACTERS = 12
@@ -40,11 +40,11 @@ class Choice:
 
 
 def choose(model: str, places: Iterable[str | Path]) -> Choice:
-    """The copy for the first of these places that lies in an adapted project, if `model` is the default.
+    """The copy for the first of these places that lies in an adapted project, where the small model would serve.
 
     The nearest folder above a place counts. A copy made from other weights than those installed is passed over.
     """
-    if model != DEFAULT:
+    if model not in (DEFAULT, SMALL) or (model == DEFAULT and find_trunk(trunk_folder()).folder):
         return Choice(model)
     for place in places:
         start = Path(place).resolve()
@@ -52,7 +52,7 @@ def choose(model: str, places: Iterable[str | Path]) -> Choice:
             folder = folder_for(project)
             if folder.is_dir():
                 return _usable(folder, project)
-    return Choice(DEFAULT)
+    return Choice(model)
 
 
 def folder_for(project: Path) -> Path:

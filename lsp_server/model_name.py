@@ -3,9 +3,9 @@
 import os
 from pathlib import Path
 
+from infill_engine.models.folder import DEFAULT, SMALL, TRUNK
 from infill_engine.models.hub import is_hub_name
 from infill_engine.remote.address import is_remote
-from lsp_server.adapted import DEFAULT
 
 SCRIPTED = "scripted"  # answers from a file, for tests: scripted:FILE.json
 
@@ -15,7 +15,7 @@ def resolved(name: str, folder: Path) -> str:
 
     A folder of that name goes first, then a published model, so that a name with one slash need not be told apart.
     """
-    if name in (DEFAULT, SCRIPTED) or is_remote(name):
+    if name in (DEFAULT, TRUNK, SMALL, SCRIPTED) or is_remote(name):
         return name
     kind, colon, script = name.partition(":")
     if kind == SCRIPTED and colon:

@@ -17,6 +17,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
+from bench.quality.beams import BeamSystem
 from bench.quality.execute import passes
 from bench.quality.holes import Task, draw_tasks
 from bench.quality.humaneval import Problem, read_problems
@@ -43,8 +44,10 @@ from infill_engine.guessing import Guessing
 from infill_engine.models.duostream.pace import settle
 from infill_engine.models.duostream.vocabulary import BytesVocabulary
 from infill_engine.models.load import fastest_dtype
+from infill_engine.models.trunk.model import TrunkModel
+from infill_engine.settings import USUAL_WINDOW, WindowSettings
 
-SYSTEMS = ("nothing", "copy", "drafts", "ngram", "twin", "engine", "model-only")
+SYSTEMS = ("nothing", "copy", "drafts", "ngram", "twin", "beams", "engine", "model-only")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -57,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except InfillError as fault:
         print(fault, file=sys.stderr)
         return 2
-    outcomes = measure(tasks, systems, options.candidates, options.budget_ms)
+    outcomes = measure(tasks, systems, options.candidates, options.budget_ms, engine.window)
     if options.execute:
         outcomes = executed(outcomes, problems)
     if options.out:
@@ -66,12 +69,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def measure(tasks: Sequence[Task], systems: dict[str, System], candidates: int, budget_ms: float) -> list[Outcome]:
+def measure(
+    tasks: Sequence[Task],
+    systems: dict[str, System],
+    candidates: int,
+    budget_ms: float,
+    window: WindowSettings = USUAL_WINDOW,
+) -> list[Outcome]:
     """Every system's judged reply to every task."""
     outcomes: list[Outcome] = []
     began = monotonic()
     for number, task in enumerate(tasks, 1):
-        question = ask(task, candidates)
+        question = ask(task, candidates, window)
         outcomes += [judge(name, question, system(question), budget_ms) for name, system in systems.items()]
         if number % 100 == 0 or number == len(tasks):
             print(f"{number} of {len(tasks)} holes, {monotonic() - began:.0f} s", file=sys.stderr, flush=True)
@@ -102,6 +111,7 @@ def systems_of(options: argparse.Namespace) -> tuple[dict[str, System], WatchedE
         "drafts": lambda: drafts,
         "ngram": partial(_ngram, options),
         "twin": partial(_twin, options),
+        "beams": partial(_beams, engine, options.budget_ms),
         "engine": lambda: product,
         "model-only": lambda: replace(product, with_drafts=False),
     }
@@ -176,6 +186,12 @@ def _ngram(options: argparse.Namespace) -> System:
         raise InputError(f"no tokenizer at {options.tokenizer}")
     table = corpus_table(options.ngram_table, options.parts, options.ngram_parts)
     return NgramSystem(table, BytesVocabulary(options.tokenizer))
+
+
+def _beams(engine: WatchedEngine, budget_ms: float) -> System:
+    if not isinstance(engine.family, TrunkModel):
+        raise InputError("only the trunk is decoded left to right beside the product")
+    return BeamSystem(engine.family, budget_ms)
 
 
 def _twin(options: argparse.Namespace) -> System:

@@ -2,6 +2,7 @@
 
     python -m bench.quality.holes --download training/heldout
     python -m bench.quality.holes --download training/calibration --held-out-for calibration
+    python -m bench.quality.holes --download training/recent --held-out-for recent
 
 Kinds, and what is taken out:
     line        a cursor anywhere among the non-blank characters of a code line; the rest of that line
@@ -232,9 +233,13 @@ def _column(encoded: Sequence[bytes], point: "tuple[int, int]") -> int:
 
 
 def main() -> int:
-    from infill_engine.train.sources import CALIBRATION_PACKAGES, DEVELOPMENT_PACKAGES
+    from infill_engine.train.sources import CALIBRATION_PACKAGES, DEVELOPMENT_PACKAGES, RECENT_PACKAGES
 
-    held_out = {"development": DEVELOPMENT_PACKAGES, "calibration": CALIBRATION_PACKAGES}
+    held_out = {
+        "development": DEVELOPMENT_PACKAGES,
+        "calibration": CALIBRATION_PACKAGES,
+        "recent": RECENT_PACKAGES,
+    }
     parser = argparse.ArgumentParser(description="Fetch held-out packages and count their holes.")
     parser.add_argument("--download", type=Path, metavar="FOLDER", required=True)
     parser.add_argument("--held-out-for", choices=held_out, default="development")

@@ -22,6 +22,7 @@ from infill_engine.engine import Engine
 from infill_engine.models.base import Vocabulary
 from infill_engine.postprocess import clean
 from infill_engine.rank import evidence
+from infill_engine.settings import USUAL_WINDOW, WindowSettings
 from infill_engine.types import Guess, Hole, InfillRequest, Surroundings
 from lsp_server.documents import Documents
 from lsp_server.request import build_request
@@ -74,11 +75,14 @@ class WatchedEngine(Engine):
         return found
 
 
-def ask(task: Task, candidates: int) -> Question:
-    """The request exactly as the server builds it, for the task's document in its project."""
+def ask(task: Task, candidates: int, window: WindowSettings = USUAL_WINDOW) -> Question:
+    """The request exactly as the server builds it, for the task's document in its project.
+
+    `window` is how much text the engine wants around the hole.
+    """
     snapshot = Documents().open("file:///bench/hole.py", task.language, task.text)
     place, project = (task.row, task.column), Surroundings.of(task.project)
-    request = build_request(snapshot, place, ServerSettings(candidates=candidates), project=project)
+    request = build_request(snapshot, place, ServerSettings(candidates=candidates), project=project, window=window)
     assert request.hole is not None
     return Question(task, request, request.hole, project)
 
@@ -92,13 +96,13 @@ def copy(question: Question) -> Reply:
     """What followed the same text elsewhere, no model."""
     started = perf_counter()
     drafts = question.request.drafts or ()
-    return _reply(question, [(draft.text, 0.0) for draft in drafts if draft.copied], started)
+    return reply(question, [(draft.text, 0.0) for draft in drafts if draft.copied], started)
 
 
 def drafts(question: Question) -> Reply:
     """Copies and analogies in turn, no model."""
     started = perf_counter()
-    return _reply(question, [(draft.text, 0.0) for draft in question.request.drafts or ()], started)
+    return reply(question, [(draft.text, 0.0) for draft in question.request.drafts or ()], started)
 
 
 @dataclass(slots=True)
@@ -125,7 +129,7 @@ class NgramSystem:
             hole.max_lines,
             hole.indent,
         )
-        return _reply(question, [(text.text, text.mean_logprob) for text in texts], started)
+        return reply(question, [(text.text, text.mean_logprob) for text in texts], started)
 
 
 @dataclass(slots=True)
@@ -140,8 +144,8 @@ class TwinSystem:
         texts, elapsed_ms = self.twin.texts(
             request.prefix, request.suffix, question.hole, request.candidates, self.budget_ms
         )
-        reply = _reply(question, [(text.text, text.mean_logprob) for text in texts], started)
-        return replace(reply, elapsed_ms=elapsed_ms)
+        found = reply(question, [(text.text, text.mean_logprob) for text in texts], started)
+        return replace(found, elapsed_ms=elapsed_ms)
 
 
 @dataclass(slots=True)
@@ -192,7 +196,7 @@ def _weighed(guesses: list[Guess], request: InfillRequest) -> tuple[dict[str, An
     return tuple({"text": guess.text, "features": asdict(features)} for guess, features in weighed)
 
 
-def _reply(question: Question, texts: Sequence[tuple[str, float]], started: float) -> Reply:
+def reply(question: Question, texts: Sequence[tuple[str, float]], started: float) -> Reply:
     """The distinct cleaned texts with a confidence from their mean log-probabilities."""
     kept: dict[str, float] = {}
     for text, logprob in texts:

@@ -36,6 +36,7 @@ from bench.quality.systems import PRODUCT, Question, WatchedEngine, ask, copy
 from bench.sources import read_packages
 from infill_engine.deadline import Deadline
 from infill_engine.errors import InfillError
+from infill_engine.settings import USUAL_WINDOW, WindowSettings
 from lsp_server.question import is_one_key
 
 KINDS = ("statement", "middle")
@@ -112,9 +113,11 @@ def first_copy(question: Question) -> Look:
     return Look(reply.texts[0] if reply.texts else "", ms=round(reply.elapsed_ms, 2))
 
 
-def look_everywhere(task: Task, system: str, look: Looker, candidates: int) -> Looks:
+def look_everywhere(
+    task: Task, system: str, look: Looker, candidates: int, window: WindowSettings = USUAL_WINDOW
+) -> Looks:
     """What `look` has to say before each character of the task's gold text."""
-    looks = [look(ask(_after(task, at), candidates)) for at in range(len(task.gold))]
+    looks = [look(ask(_after(task, at), candidates, window)) for at in range(len(task.gold))]
     return Looks(task.id, task.cluster, task.kind, system, task.gold, looks)
 
 
@@ -275,8 +278,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     results, began = [], monotonic()
     for number, task in enumerate(wanted, 1):
         results += [
-            look_everywhere(task, "copy", first_copy, options.candidates),
-            look_everywhere(task, PRODUCT, product, options.candidates),
+            look_everywhere(task, "copy", first_copy, options.candidates, engine.window),
+            look_everywhere(task, PRODUCT, product, options.candidates, engine.window),
         ]
         if number % 20 == 0 or number == len(wanted):
             print(f"{number} of {len(wanted)} holes, {monotonic() - began:.0f} s", file=sys.stderr, flush=True)

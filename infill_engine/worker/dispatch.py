@@ -107,6 +107,8 @@ class Dispatch:
                     self._file(message)
                 case Warm() if self._state is not State.FAILED and not self._closed:
                     self._warming.pop(message.document, None)
+                    if self._running is not None and _is_warming(self._running.message, message.document):
+                        self._withdraw(self._running, Reason.SUPERSEDED)
                     _put(self._warming, message.document, _Work(message), WARM_DOCUMENTS)
                 case Surround() if self._state is not State.FAILED and not self._closed:
                     if message.surroundings.name not in self._counting:
@@ -285,6 +287,10 @@ def _put(queue: dict[str, _Work], name: str, work: _Work, most: int) -> None:
 def _gives_way(running: Infill | Warm | Surround, newer: Infill) -> bool:
     """Whether what runs is to end for a newer infill: not for another document's, and a piece of counting soon does."""
     return isinstance(running, Warm) or (isinstance(running, Infill) and running.document == newer.document)
+
+
+def _is_warming(running: Infill | Warm | Surround, document: str) -> bool:
+    return isinstance(running, Warm) and running.document == document
 
 
 def _describe(fault: Exception) -> str:

@@ -1,0 +1,60 @@
+"""The trunk left to right: a beam search over the same prompt and the same weights, with nothing retrieved."""
+
+from dataclasses import dataclass
+from time import perf_counter
+
+from bench.quality.systems import Question, Reply, reply
+from infill_engine.deadline import Deadline
+from infill_engine.lines import first_line
+from infill_engine.models.base import unhurried
+from infill_engine.models.trunk.model import TrunkModel
+from infill_engine.sampler.token_tree import ROOT, TokenTree
+from infill_engine.tree_guessing import tree_for
+
+MOST_TOKENS = 32
+
+
+@dataclass(slots=True)
+class BeamSystem:
+    """`beams` texts side by side, a token of each in a pass, within the budget. The text above is read beforehand."""
+
+    model: TrunkModel
+    budget_ms: float
+    beams: int = 4
+    _pass_ms: float = 0.0
+
+    def __call__(self, question: Question) -> Reply:
+        request = question.request
+        before, partial_word = self.model.vocabulary.split_partial_word(request.prefix)
+        line = len(request.prefix) - len(request.prefix.rsplit("\n", 1)[-1])
+        warm = self.model.read(request.prefix[:line], request.suffix, unhurried)
+        self.model.logprobs(warm, (), (), ())
+        started, deadline = perf_counter(), Deadline.after_ms(self.budget_ms)
+        tree = tree_for(self.model.vocabulary, question.hole, first_line(request.suffix), partial_word)
+        reading = self.model.read(before, request.suffix, unhurried)
+        root, _, _ = self.model.logprobs(reading, (), (), ())
+        assert root is not None  # the last row of a prompt is always read
+        tree.learn(ROOT, root)
+        beam = self._next(tree, {ROOT})
+        for _ in range(MOST_TOKENS):
+            if not beam or not deadline.allows(self._pass_ms) or len(beam) > reading.room:
+                break
+            began = perf_counter()
+            nodes = [tree.nodes[number] for number in beam]
+            parents = [[tree.nodes[one].slot for one in tree.path(number)[:-1]] for number in beam]
+            _, logprobs, slots = self.model.logprobs(
+                reading, [node.token for node in nodes], [node.depth for node in nodes], parents
+            )
+            for number, node, slot, found in zip(beam, nodes, slots, logprobs, strict=True):
+                node.slot = slot
+                tree.learn(number, found)
+            self._pass_ms = 1000 * (perf_counter() - began)
+            beam = self._next(tree, set(beam))
+        texts = [(one.text.decode(errors="replace"), one.logprob) for one in tree.texts()]
+        own = [(text[len(partial_word) :], logprob) for text, logprob in texts if text.startswith(partial_word)]
+        return reply(question, own[: request.candidates], started)
+
+    def _next(self, tree: TokenTree, beam: set[int]) -> list[int]:
+        """The likeliest continuations of a beam, but for those that cannot beat what is finished."""
+        children = [number for number in tree.worthwhile(self.beams) if tree.nodes[number].parent in beam]
+        return children[: self.beams]
