@@ -258,16 +258,11 @@ class _Search:
         ]
         rows = len(numbers) + len(self.prompt.waiting)
         began = now()
-        root, logprobs, slots = self.guessing.family.logprobs(
+        found = self.guessing.family.logprobs(
             self.prompt, [node.token for node in nodes], [node.depth for node in nodes], parents
         )
         self.guessing.took(rows, since(began))
-        for node, slot in zip(nodes, slots, strict=True):
-            node.slot = slot
-        if root is not None:
-            tree.learn(0, root)
-        for number, found in sorted(zip(numbers, logprobs, strict=True), key=lambda pair: tree.nodes[pair[0]].depth):
-            tree.learn(number, found)
+        tree.learn_pass(numbers, found.logprobs, found.likeliest, found.slots)
 
     def _text_of(self, one: Finished) -> str | None:
         """The text as it is inserted at the cursor; None if it ends inside a character or does not fit the word."""

@@ -32,9 +32,8 @@ class BeamSystem:
         started, deadline = perf_counter(), Deadline.after_ms(self.budget_ms)
         tree = tree_for(self.model.vocabulary, question.hole, first_line(request.suffix), partial_word)
         reading = self.model.read(before, request.suffix, unhurried)
-        root, _, _ = self.model.logprobs(reading, (), (), ())
-        assert root is not None  # the last row of a prompt is always read
-        tree.learn(ROOT, root)
+        found = self.model.logprobs(reading, (), (), ())
+        tree.learn_pass([], found.logprobs, found.likeliest, [])
         beam = self._next(tree, {ROOT})
         for _ in range(MOST_TOKENS):
             if not beam or not deadline.allows(self._pass_ms) or len(beam) > reading.room:
@@ -42,12 +41,10 @@ class BeamSystem:
             began = perf_counter()
             nodes = [tree.nodes[number] for number in beam]
             parents = [[tree.nodes[one].slot for one in tree.path(number)[:-1]] for number in beam]
-            _, logprobs, slots = self.model.logprobs(
+            found = self.model.logprobs(
                 reading, [node.token for node in nodes], [node.depth for node in nodes], parents
             )
-            for number, node, slot, found in zip(beam, nodes, slots, logprobs, strict=True):
-                node.slot = slot
-                tree.learn(number, found)
+            tree.learn_pass(beam, found.logprobs, found.likeliest, found.slots)
             self._pass_ms = 1000 * (perf_counter() - began)
             beam = self._next(tree, set(beam))
         texts = [(one.text.decode(errors="replace"), one.logprob) for one in tree.texts()]

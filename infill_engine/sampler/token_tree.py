@@ -8,6 +8,7 @@ likely to be on the way to the right text.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 from math import exp, log
 from typing import Protocol
@@ -84,7 +85,7 @@ class Finished:
         return sum(self.logprobs) + self.ending
 
 
-@dataclass(slots=True)
+@dataclass
 class TokenTree:
     """The nodes so far, the root first, and the texts that may end, by their bytes."""
 
@@ -145,32 +146,43 @@ class TokenTree:
             number, steps = self.nodes[number].parent, steps + 1
         return exp(self.nodes[number].logprob or 0.0) * exp(steps * PLANTED_LOGPROB)
 
-    def learn(self, number: int, logprobs: Floats) -> None:
-        """Takes what the model expects [V] behind a node: natural log-probabilities of all tokens."""
+    def learn(self, number: int, logprobs: Floats, likeliest: Ints) -> None:
+        """Takes what the model expects behind a node: log-probabilities [V], and its likeliest tokens in their order."""
         node = self.nodes[number]
         node.seen = True
         base = self._logprob(number)
-        allowed = logprobs.copy()
-        allowed[self.rules.forbidden] = -np.inf
         if node.start:
-            kept = np.concatenate(self.vocabulary.completions_of(node.start))
-            chosen = allowed[kept]
-            total = float(np.logaddexp.reduce(chosen)) if len(kept) else 0.0
-            allowed = np.full_like(allowed, -np.inf)
-            allowed[kept] = chosen - total
-        elif node.text:
-            self._end(number, float(np.logaddexp.reduce(logprobs[self.rules.ends])))
+            tokens = np.concatenate(self.vocabulary.completions_of(node.start))
+            order = tokens[np.argsort(-logprobs[tokens], kind="stable")[: 2 * CHILDREN]]
+            base -= _log_sum(logprobs[tokens])  # the rest of the word is given
+        else:
+            order = likeliest
+            if node.text:
+                self._end(number, _log_sum(logprobs[self.rules.ends]))
         for child in self._children(number):
-            child.logprob = base + float(allowed[child.token])
-        for token in np.argpartition(allowed, -CHILDREN)[-CHILDREN:].tolist():
-            logprob = float(allowed[token])
+            fits = not node.start or len(child.start) < len(node.start)
+            child.logprob = base + float(logprobs[child.token]) if fits else LEAST_LOGPROB
+        allowed = [token for token in order.tolist() if token not in self._forbidden]
+        for token in allowed[:CHILDREN]:
+            logprob = base + float(logprobs[token])
             text = node.text + self.vocabulary.bytes_of(token)
-            if base + logprob > LEAST_LOGPROB and not self._closes_too_much(text):
+            if logprob > LEAST_LOGPROB and not self._closes_too_much(text):
                 child = self.nodes[self._child(number, token)]
-                child.logprob, child.proposed = base + logprob, node.proposed
+                child.logprob, child.proposed = logprob, node.proposed
         if not node.start and len(self.rules.last):
             best = int(self.rules.last[np.argmax(logprobs[self.rules.last])])
             self._end_with(number, best, float(logprobs[best]))
+
+    def learn_pass(self, numbers: Sequence[int], logprobs: Floats, likeliest: Ints, slots: Sequence[int]) -> None:
+        """Takes what a pass over some nodes has found, [T, V] and [T, K], and the slots of their keys.
+
+        A row more than there are nodes is the root's, and comes first.
+        """
+        rows = [ROOT, *numbers] if len(logprobs) > len(numbers) else list(numbers)
+        for number, slot in zip(numbers, slots, strict=True):
+            self.nodes[number].slot = slot
+        for row in sorted(range(len(rows)), key=lambda row: self.nodes[rows[row]].depth):
+            self.learn(rows[row], logprobs[row], likeliest[row])
 
     def texts(self) -> list[Finished]:
         """The finished texts, the likeliest first."""
@@ -190,6 +202,10 @@ class TokenTree:
         leaves = [number for number in range(1, len(self.nodes)) if number not in inner]
         leaves.sort(key=lambda number: -(self.probability(number) ** (1 / (1 + self.nodes[number].depth))))
         return [[self.nodes[one] for one in self.path(leaf)] for leaf in leaves[:most]]
+
+    @cached_property
+    def _forbidden(self) -> frozenset[int]:
+        return frozenset(self.rules.forbidden.tolist())
 
     def _child(self, parent: int, token: int) -> int:
         found = self._numbers.get((parent, token))
@@ -232,6 +248,12 @@ class TokenTree:
 
     def _closes_too_much(self, text: bytes) -> bool:
         return self.rules.in_brackets and bool(_scanned(text).closed)
+
+
+def _log_sum(logprobs: Floats) -> float:
+    """The logarithm of the sum of probabilities."""
+    most = float(logprobs.max(initial=-np.inf))
+    return most + log(float(np.exp(logprobs - most).sum())) if most > -np.inf else LEAST_LOGPROB
 
 
 def _scanned(text: bytes) -> Scan:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from infill_engine.models.base import Corruption, GoOn, Order, Spec
 from infill_engine.models.trunk.network import Network
@@ -16,7 +15,9 @@ from infill_engine.settings import WindowSettings
 
 WINDOW = WindowSettings(prefix_chars=1600, suffix_chars=500, surroundings=True)
 CACHES = 3  # prompts that are kept: two windows and a glance elsewhere
+LIKELIEST = 24  # tokens that are picked out behind each row
 Floats = NDArray[np.float32]
+Ints = NDArray[np.int64]
 
 
 @dataclass(slots=True)
@@ -33,6 +34,29 @@ class Reading:
     def room(self) -> int:
         """How many tokens of texts there is room for."""
         return SLOTS - self.used
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What a model expects behind some tokens: log-probabilities [T, V] and the likeliest tokens [T, LIKELIEST].
+
+    `slots` are where the tokens' keys are. With `behind_prompt` the first row is what follows the prompt itself.
+    """
+
+    logprobs: Floats
+    likeliest: Ints
+    slots: list[int]
+    behind_prompt: bool
+
+    @property
+    def root(self) -> Floats | None:
+        """What follows the prompt, if that was computed."""
+        return self.logprobs[0] if self.behind_prompt else None
+
+    @property
+    def behind(self) -> Floats:
+        """What follows each of the tokens [T, V]."""
+        return self.logprobs[int(self.behind_prompt) :]
 
 
 @dataclass(slots=True)
@@ -75,10 +99,10 @@ class TrunkModel:
     @torch.inference_mode()
     def logprobs(
         self, reading: Reading, tokens: Sequence[int], depths: Sequence[int], parents: Sequence[Sequence[int]]
-    ) -> tuple[Floats | None, Floats, list[int]]:
-        """What follows the prompt [V], if that was not known yet, and each of `tokens` [T, V], as log-probabilities.
+    ) -> Expected:
+        """What follows the prompt, if that was not known yet, and each of `tokens` [T].
 
-        And the slots of the tokens. `depths` are their places behind the prompt; `parents` the slots of what each of
+        `depths` are their places behind the prompt; `parents` the slots of what each of
         them continues, or, as numbers below zero, tokens of this pass counted from the end (~0 is the first).
         """
         slots = list(range(reading.used, reading.used + len(tokens)))
@@ -94,12 +118,9 @@ class TrunkModel:
         reading.used += len(tokens)
         read = len(waiting)
         reading.waiting = Rows((), (), (), torch.zeros(0, SLOTS, dtype=torch.bool))
-        logprobs = self._head(states[max(read - 1, 0) :])
-        return (logprobs[0], logprobs[1:], slots) if read else (None, logprobs, slots)
-
-    def _head(self, states: Tensor) -> Floats:
-        found: Floats = torch.log_softmax(self.network.logits(states).float(), -1).numpy(force=True)
-        return found
+        logprobs = torch.log_softmax(self.network.logits(states[max(read - 1, 0) :]).float(), -1)
+        likeliest = logprobs.topk(LIKELIEST).indices
+        return Expected(logprobs.numpy(force=True), likeliest.numpy(force=True), slots, behind_prompt=bool(read))
 
     def _cache_for(self, prompt: Prompt) -> PromptCache:
         """The cache that shares most with a prompt, moved to the end; a new or the oldest one if none shares much."""

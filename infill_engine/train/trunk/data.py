@@ -21,10 +21,16 @@ from infill_engine.train.holes import Span, spans_of
 
 @dataclass(frozen=True, slots=True)
 class ExampleSettings:
-    """Sizes in characters and tokens. `no_suffix` is the share of holes with nothing to their right."""
+    """Sizes in characters and tokens.
+
+    Most suffixes are short ones, which cost less to read and say nearly as much; `long_suffix` is the share of others.
+    `no_suffix` is the share of holes that have nothing to their right.
+    """
 
     window_chars: int = 2000
-    suffix_chars: tuple[int, int] = (60, 500)
+    short_chars: tuple[int, int] = (40, 200)
+    long_chars: tuple[int, int] = (200, 500)
+    long_suffix: float = 0.3
     holes: int = 16
     text_tokens: int = 48  # of the hole's text; what is longer is left out
     no_suffix: float = 0.08
@@ -99,7 +105,8 @@ def _hole(
     text = vocabulary.encode(partial_word + window[span.start : span.end])
     if len(text) > settings.text_tokens:
         return None
-    suffix = (window[span.end :] + below)[: rng.randint(*settings.suffix_chars)]
+    size = rng.randint(*(settings.long_chars if rng.random() < settings.long_suffix else settings.short_chars))
+    suffix = (window[span.end :] + below)[:size]
     if rng.random() < settings.no_suffix and not first_line(suffix).strip():
         suffix = ""
     middle = [vocabulary.fim.middle, *vocabulary.encode(so_far), *text, vocabulary.fim.end]

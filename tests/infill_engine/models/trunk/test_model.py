@@ -38,8 +38,7 @@ def alone(model, tokens):
 
 def following(model, prefix, suffix, **how):
     reading = model.read(prefix, suffix, how.pop("go_on", unhurried), **how)
-    root, _, _ = model.logprobs(reading, (), (), ())
-    return reading, root
+    return reading, model.logprobs(reading, (), (), ()).root
 
 
 def expected(model, prefix, suffix):
@@ -129,7 +128,8 @@ def test_texts_in_a_tree_are_what_they_are_one_by_one(model):
         for at in range(len(other) - shared)
     ]
     depths = [*range(len(one)), *range(shared, len(other))]
-    root, found, _ = model.logprobs(reading, tokens, depths, parents)
+    expected_here = model.logprobs(reading, tokens, depths, parents)
+    root, found = expected_here.root, expected_here.behind
     prompt = list(build_prompt(model.vocabulary, ABOVE + "        self", SUFFIX).tokens)
     for text, rows in ((one, range(len(one))), (other, [*range(shared), *range(len(one), len(tokens))])):
         np.testing.assert_allclose(found[list(rows)], alone(model, prompt + text)[len(prompt) :], atol=1e-4)
@@ -139,11 +139,11 @@ def test_texts_in_a_tree_are_what_they_are_one_by_one(model):
 def test_a_later_pass_goes_on_from_tokens_of_an_earlier_one(model):
     reading = model.read(ABOVE + "        self", SUFFIX, unhurried)
     text = model.vocabulary.encode(".width = 3")
-    _, _, slots = model.logprobs(reading, text[:2], [0, 1], [[], [~0]])
-    root, found, _ = model.logprobs(reading, text[2:3], [2], [slots])
-    assert root is None
+    slots = model.logprobs(reading, text[:2], [0, 1], [[], [~0]]).slots
+    later = model.logprobs(reading, text[2:3], [2], [slots])
+    assert later.root is None
     prompt = list(build_prompt(model.vocabulary, ABOVE + "        self", SUFFIX).tokens)
-    np.testing.assert_allclose(found[0], alone(model, prompt + text[:3])[-1], atol=1e-4)
+    np.testing.assert_allclose(later.behind[0], alone(model, prompt + text[:3])[-1], atol=1e-4)
 
 
 def test_two_documents_keep_their_prompts(model):
