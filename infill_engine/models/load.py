@@ -28,7 +28,7 @@ from infill_engine.models.trunk.loading import load_trunk
 from infill_engine.settings import ModelSettings
 from infill_engine.user_data import trunk_folder
 
-MLX_TYPE = "duostream"  # the only family that is written for it
+MLX_TYPES = ("trunk", "duostream")  # the models that are written for it
 AUTO = "auto"
 # What may multiply the default's matrices on a CPU, by the precision that is wanted; None: that precision itself.
 INTEGER_KERNELS: dict[str, Sequence[type[Kernel] | None]] = {AUTO: (None, *KERNELS), INT8: KERNELS}
@@ -88,7 +88,7 @@ def load_model(
     if folder is None or read_config(folder)["model_type"] != TRUNK:
         return load_family(name, device, settings, report)
     settings = settings or ModelSettings()
-    chosen = choose_device(device)
+    chosen = device_for(TRUNK, device)
     int8 = settings.dtype in (AUTO, INT8)
     return load_trunk(folder, chosen, dtype_of(settings, chosen), report, int8=int8)
 
@@ -156,7 +156,7 @@ def device_for(model_type: str, wanted: str) -> str:
     """The device that a model of this type runs on: `choose_device`'s, but on Apple Silicon the default takes MLX where
     that is installed. Raises InputError.
     """
-    if model_type == MLX_TYPE:
+    if model_type in MLX_TYPES:
         return MLX if wanted == AUTO and on_apple_silicon() and find_spec("mlx") else choose_device(wanted)
     if wanted == MLX:
         raise InputError(f"device `{MLX}` runs only the default model; use `auto`")

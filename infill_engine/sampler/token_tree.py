@@ -147,7 +147,7 @@ class TokenTree:
         return exp(self.nodes[number].logprob or 0.0) * exp(steps * PLANTED_LOGPROB)
 
     def learn(self, number: int, logprobs: Floats, likeliest: Ints) -> None:
-        """Takes what the model expects behind a node: log-probabilities [V], and its likeliest tokens in their order."""
+        """Takes what the model expects behind a node: log-probabilities [V], and the likeliest tokens, best first."""
         node = self.nodes[number]
         node.seen = True
         base = self._logprob(number)

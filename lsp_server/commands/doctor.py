@@ -15,7 +15,7 @@ from rich.text import Text
 
 from infill_engine.errors import InfillError, InputError, ModelDamagedError
 from infill_engine.models.devices import physical_cores
-from infill_engine.models.folder import INDEX, TOKENIZER, WEIGHTS, tokenizer_files, verify
+from infill_engine.models.folder import DEFAULT, INDEX, TOKENIZER, WEIGHTS, tokenizer_files, verify
 from infill_engine.models.hub import is_hub_name
 from infill_engine.remote.address import SUFFIX_FIELD, Api, disclosure, is_remote, read_address
 from infill_engine.remote.server import Server
@@ -152,11 +152,11 @@ def check_grammars() -> Check:
     return Check("grammars", Verdict.OK, ", ".join(GRAMMARS))
 
 
-def check_device(wanted: str, model: str = adapted.DEFAULT) -> Check:
+def check_device(wanted: str, model: str = DEFAULT) -> Check:
     """Which device computes. Raises InputError for one that is not there."""
-    from infill_engine.models.load import MLX_TYPE, choose_device, device_for
+    from infill_engine.models.load import choose_device, device_for
 
-    device = device_for(MLX_TYPE, wanted) if model == adapted.DEFAULT else choose_device(wanted)
+    device = device_for(TRUNK, wanted) if model == DEFAULT else choose_device(wanted)
     cores = physical_cores()
     detail = f"{device}, {cores} {'core' if cores == 1 else 'cores'}" if device == "cpu" else device
     return Check("device", Verdict.OK, detail)

@@ -6,6 +6,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from infill_engine.models.devices import MLX
 from infill_engine.models.duostream.pace import pace_of
 from infill_engine.models.trunk.adapter import Adapter
 from infill_engine.models.trunk.checkpoint import TrunkWeights
@@ -13,6 +14,7 @@ from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.models.trunk.network import Layer, Network
 from infill_engine.models.trunk.products import MakeProduct, fastest_kernel, float_products, int8_products
 from infill_engine.models.trunk.prompt import TrunkVocabulary
+from infill_engine.models.trunk.torch_backend import TorchBackend
 
 Report = Callable[[str, float], None]  # what is being done, and the share of it that is done
 
@@ -22,20 +24,34 @@ def load_trunk(folder: Path, device: str, dtype: torch.dtype, report: Report, *,
     """The trunk in `folder`, on a CPU in int8 unless told otherwise, elsewhere in `dtype`. Raises ModelDamagedError."""
     weights = TrunkWeights(folder)
     vocabulary = TrunkVocabulary(folder / "tokenizer.json")
+    if device == MLX:
+        from infill_engine.models.trunk.mlx_backend import MlxBackend
+
+        return TrunkModel(MlxBackend(weights, Adapter.load(folder), dtype), vocabulary)
     kernel = fastest_kernel(weights.config) if device == "cpu" and int8 else None
     make = int8_products(kernel) if kernel else float_products(device, dtype)
     precision = kernel.NAME if kernel else str(dtype).removeprefix("torch.")
-    network = build_network(weights, Adapter.load(folder), make, device, report)
-    return TrunkModel(network, vocabulary, device, pace_of(precision))
+    dtype = torch.float32 if kernel else dtype
+    network = build_network(weights, Adapter.load(folder), make, device, dtype, report)
+    return TrunkModel(TorchBackend(network, device, dtype, pace_of(precision)), vocabulary)
 
 
 def build_network(
-    weights: TrunkWeights, adapter: Adapter, make: MakeProduct, device: str = "cpu", report: Report | None = None
+    weights: TrunkWeights,
+    adapter: Adapter,
+    make: MakeProduct,
+    device: str = "cpu",
+    dtype: torch.dtype = torch.float32,
+    report: Report | None = None,
 ) -> Network:
     """The network of a trunk, with an adapter merged into its matrices and those multiplied by what `make` makes."""
+
+    def norm(name: str) -> Tensor:
+        return weights.read_vector(name).to(device, dtype)
+
     layers = []
     for number in range(weights.config.layers):
-        layers.append(_layer(weights, adapter, make, device, number))
+        layers.append(_layer(weights, adapter, make, norm, number))
         if report is not None:
             report("loading the model", 0.1 + 0.8 * (number + 1) / weights.config.layers)
     codes, scales = weights.embedding()
@@ -44,20 +60,22 @@ def build_network(
     codes, scales = codes.to(device), scales.to(device)
 
     def embed(ids: Tensor) -> Tensor:
-        return codes[ids].float() * scales[ids, None]
+        return (codes[ids].float() * scales[ids, None]).to(dtype)
 
-    return Network(weights.config, layers, weights.read_vector("norm").to(device), embed, head)
+    return Network(weights.config, layers, norm("norm"), embed, head)
 
 
-def _layer(weights: TrunkWeights, adapter: Adapter, make: MakeProduct, device: str, number: int) -> Layer:
+def _layer(
+    weights: TrunkWeights, adapter: Adapter, make: MakeProduct, norm: Callable[[str], Tensor], number: int
+) -> Layer:
     def product(name: str, *parts: str) -> Callable[[Tensor], Tensor]:
         matrix = torch.cat([weights.read_matrix(number, part) for part in parts])
         biases = [weights.read_vector(f"layers.{number}.{part}.bias") for part in parts] if name == "qkv" else []
         return make(adapter.merged(f"layers.{number}.{name}", matrix), torch.cat(biases) if biases else None)
 
     return Layer(
-        weights.read_vector(f"layers.{number}.attention_norm").to(device),
-        weights.read_vector(f"layers.{number}.mlp_norm").to(device),
+        norm(f"layers.{number}.attention_norm"),
+        norm(f"layers.{number}.mlp_norm"),
         product("qkv", "q", "k", "v"),
         product("out", "o"),
         product("gate_up", "gate", "up"),

@@ -3,21 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-import torch
-from numpy.typing import NDArray
-
 from infill_engine.models.base import Corruption, GoOn, Order, Spec
-from infill_engine.models.trunk.network import Network
+from infill_engine.models.trunk.backend import Backend, Floats, Ints
 from infill_engine.models.trunk.prompt import Prompt, TrunkVocabulary, build_prompt
-from infill_engine.models.trunk.prompt_cache import SLOTS, TEXTS, PromptCache, Rows, joined, text_rows
+from infill_engine.models.trunk.prompt_cache import PromptCache
+from infill_engine.models.trunk.slots import NO_ROWS, SLOTS, TEXTS, Rows, joined, text_rows
 from infill_engine.settings import WindowSettings
 
 WINDOW = WindowSettings(prefix_chars=1600, suffix_chars=500, surroundings=True)
 CACHES = 3  # prompts that are kept: two windows and a glance elsewhere
-LIKELIEST = 24  # tokens that are picked out behind each row
-Floats = NDArray[np.float32]
-Ints = NDArray[np.int64]
 
 
 @dataclass(slots=True)
@@ -38,7 +32,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What a model expects behind some tokens: log-probabilities [T, V] and the likeliest tokens [T, LIKELIEST].
+    """What a model expects behind some tokens: log-probabilities [T, V] and the likeliest tokens [T, K], best first.
 
     `slots` are where the tokens' keys are. With `behind_prompt` the first row is what follows the prompt itself.
     """
@@ -63,29 +57,30 @@ class Expected:
 class TrunkModel:
     """A loaded trunk. One request at a time."""
 
-    network: Network
+    backend: Backend
     vocabulary: TrunkVocabulary
-    device: str = "cpu"
-    pace: str = ""
     _caches: list[PromptCache] = field(default_factory=list)  # the last used at the end
+
+    @property
+    def device(self) -> str:
+        """Where it computes."""
+        return self.backend.device
 
     @property
     def spec(self) -> Spec:
         """The facts that the engine needs."""
-        size = self.network.config.vocabulary
         return Spec(
             "trunk",
             Corruption.MASK,
-            size,
+            self.backend.config.vocabulary,
             -1,
             self.vocabulary.fim.end,
             SLOTS - TEXTS,
             order=Order.LEFT_TO_RIGHT,
             window=WINDOW,
-            pace=self.pace,
+            pace=self.backend.pace,
         )
 
-    @torch.inference_mode()
     def read(self, prefix: str, suffix: str, go_on: GoOn, *, hurried: bool = False) -> Reading:
         """Reads what is new of a hole's prompt. `prefix` ends before the word at the cursor.
 
@@ -93,34 +88,26 @@ class TrunkModel:
         """
         prompt = build_prompt(self.vocabulary, prefix, suffix)
         cache = self._cache_for(prompt)
-        waiting = cache.read(self.network, prompt, go_on, hurried=hurried)
+        waiting = cache.read(prompt, go_on, hurried=hurried)
         return Reading(prompt, cache, waiting, cache.stale)
 
-    @torch.inference_mode()
     def logprobs(
         self, reading: Reading, tokens: Sequence[int], depths: Sequence[int], parents: Sequence[Sequence[int]]
     ) -> Expected:
         """What follows the prompt, if that was not known yet, and each of `tokens` [T].
 
-        `depths` are their places behind the prompt; `parents` the slots of what each of
-        them continues, or, as numbers below zero, tokens of this pass counted from the end (~0 is the first).
+        `depths` are their places behind the prompt; `parents` the slots of what each of them continues, or, as numbers
+        below zero, tokens of this pass (~0 is the first).
         """
         slots = list(range(reading.used, reading.used + len(tokens)))
-        seen = torch.zeros(len(tokens), SLOTS, dtype=torch.bool)
-        for row, (slot, before) in enumerate(zip(slots, parents, strict=True)):
-            seen[row, slot] = True
-            for parent in before:
-                seen[row, slots[~parent] if parent < 0 else parent] = True
+        before = [[slots[~parent] if parent < 0 else parent for parent in each] for each in parents]
         waiting = reading.waiting
-        rows = joined([waiting, text_rows(reading.prompt, tokens, depths, slots, seen)])
-        states = reading.cache.run(self.network, rows)
+        rows = joined(waiting, text_rows(reading.prompt, tokens, depths, slots, before))
+        found = reading.cache.run(rows, max(len(waiting) - 1, 0))
         reading.cache.hold(reading.prompt, waiting.slots)
         reading.used += len(tokens)
-        read = len(waiting)
-        reading.waiting = Rows((), (), (), torch.zeros(0, SLOTS, dtype=torch.bool))
-        logprobs = torch.log_softmax(self.network.logits(states[max(read - 1, 0) :]).float(), -1)
-        likeliest = logprobs.topk(LIKELIEST).indices
-        return Expected(logprobs.numpy(force=True), likeliest.numpy(force=True), slots, behind_prompt=bool(read))
+        reading.waiting = NO_ROWS
+        return Expected(found.logprobs, found.tokens, slots, behind_prompt=bool(waiting))
 
     def _cache_for(self, prompt: Prompt) -> PromptCache:
         """The cache that shares most with a prompt, moved to the end; a new or the oldest one if none shares much."""
@@ -128,7 +115,7 @@ class TrunkModel:
         shared = 0 if best is None else best.shared(prompt)
         if best is None or (shared <= len(prompt.prefix) // 4 and 2 * shared < len(best.held.tokens)):
             if len(self._caches) < CACHES:
-                best = PromptCache(self.network.config, self.device)
+                best = PromptCache(self.backend)
                 self._caches.append(best)
             else:
                 best = self._caches[0]

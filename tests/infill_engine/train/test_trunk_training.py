@@ -32,7 +32,7 @@ def model(tmp_path):
 
 def trained_logits(model, window):
     laid = lay_out(window)
-    network, past = model.network, []
+    network, past = model.backend.network, []
 
     def first(_layer, keys, values):
         past.append((keys, values))

@@ -25,7 +25,7 @@ def alone(model, tokens):
     """What follows each token of a plain sequence, computed from nothing."""
     rows = len(tokens)
     with torch.inference_mode():
-        network = model.network
+        network = model.backend.network
         states = forward(
             network,
             network.embed(torch.tensor(tokens)),

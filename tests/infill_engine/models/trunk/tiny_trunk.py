@@ -12,6 +12,7 @@ from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.models.trunk.network import Layer, Network
 from infill_engine.models.trunk.products import float_products
 from infill_engine.models.trunk.prompt import TrunkVocabulary
+from infill_engine.models.trunk.torch_backend import TorchBackend
 from infill_engine.models.vocabulary import _LETTERS, _QWEN_PIECE
 
 SPECIALS = ("<|endoftext|>", "<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>")
@@ -115,4 +116,4 @@ def tiny_model(folder: Path, seed: int = 0) -> TrunkModel:
     """A model with random weights."""
     vocabulary = TrunkVocabulary(write_tokenizer(folder))
     config = tiny_config(len(vocabulary))
-    return TrunkModel(network_of(config, random_weights(config, seed)), vocabulary)
+    return TrunkModel(TorchBackend(network_of(config, random_weights(config, seed))), vocabulary)

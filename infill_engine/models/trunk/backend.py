@@ -1,0 +1,47 @@
+"""What computes the trunk: the interface that torch and MLX implement."""
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from infill_engine.models.trunk.config import TrunkConfig
+from infill_engine.models.trunk.slots import Rows
+
+LIKELIEST = 24  # tokens that are picked out behind each row
+Floats = NDArray[np.float32]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Likely:
+    """What follows some rows: log-probabilities [T, V] in nats, and the likeliest tokens [T, LIKELIEST], best first."""
+
+    logprobs: Floats
+    tokens: Ints
+
+
+class Backend(Protocol):
+    """A loaded network on its device. A buffer holds the keys and values of SLOTS slots in every layer."""
+
+    @property
+    def config(self) -> TrunkConfig: ...
+
+    @property
+    def device(self) -> str: ...
+
+    @property
+    def pace(self) -> str:
+        """How it computes, such as `int8, 1 thread`."""
+        ...
+
+    def new_buffer(self) -> Any: ...
+
+    def run(self, buffer: Any, rows: Rows, first: int) -> Likely:
+        """One pass over rows, whose keys and values go to their slots; what follows the rows from `first` on."""
+        ...
+
+    def rotate(self, buffer: Any, slots: int, by: int) -> None:
+        """Moves the keys in the first `slots` slots on by so many positions: rotations add up."""
+        ...

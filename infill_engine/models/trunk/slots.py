@@ -1,0 +1,93 @@
+"""Where the tokens of a prompt and of texts lie in a buffer of keys and values, and which of them a row sees.
+
+    [0, PREFIX)         the suffix marker and the suffix    seen by the suffix behind it, by the middle, and by texts
+    [PREFIX, MIDDLE)    the prefix marker and the prefix    seen by the prefix behind it, and by everything else
+    [MIDDLE, TEXTS)     the middle marker and the line      seen by the middle behind it, and by texts
+    [TEXTS, SLOTS)      tokens of texts that are tried      seen by what continues them
+
+The suffix has slots of its own so that the prefix can grow in place.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from infill_engine.models.trunk.prompt import LINE_TOKENS, PREFIX_TOKENS, SUFFIX_TOKENS, Prompt
+
+PREFIX = SUFFIX_TOKENS + 1
+MIDDLE = PREFIX + PREFIX_TOKENS + 1
+TEXTS = MIDDLE + LINE_TOKENS + 1
+SLOTS = TEXTS + 224
+Bools = NDArray[np.bool_]
+_EVERY = np.arange(SLOTS)
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Tokens of one pass: ids, positions and slots [T] each, and which slots each row sees [T, SLOTS]."""
+
+    ids: Sequence[int]
+    positions: Sequence[int]
+    slots: Sequence[int]
+    seen: Bools
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def used(self) -> int:
+        """How many slots a pass over these rows looks at."""
+        return max(TEXTS, max(self.slots, default=0) + 1)
+
+
+NO_ROWS = Rows((), (), (), np.zeros((0, SLOTS), np.bool_))
+
+
+def prompt_rows(prompt: Prompt, slots: Sequence[int]) -> Rows:
+    """The rows of a prompt in some of its slots."""
+    before_middle = len(prompt.prefix) + len(prompt.suffix)
+    ids, positions = [], []
+    for slot in slots:
+        if slot >= MIDDLE:
+            ids.append(prompt.middle[slot - MIDDLE])
+            positions.append(before_middle + slot - MIDDLE)
+        elif slot >= PREFIX:
+            ids.append(prompt.prefix[slot - PREFIX])
+            positions.append(slot - PREFIX)
+        else:
+            ids.append(prompt.suffix[slot])
+            positions.append(len(prompt.prefix) + slot)
+    own = np.array(slots, np.int64)[:, None]
+    prefix, suffix = _held(prompt.prefix, PREFIX), _held(prompt.suffix, 0)
+    of_prefix = (own >= PREFIX) & (own < MIDDLE) & (_EVERY >= PREFIX) & (own >= _EVERY)
+    of_suffix = (own < PREFIX) & (prefix | (own >= _EVERY))
+    of_middle = (own >= MIDDLE) & (prefix | suffix | ((_EVERY >= MIDDLE) & (own >= _EVERY)))
+    return Rows(ids, positions, slots, of_prefix | of_suffix | of_middle)
+
+
+def text_rows(
+    prompt: Prompt, tokens: Sequence[int], depths: Sequence[int], slots: Sequence[int], parents: Sequence[Sequence[int]]
+) -> Rows:
+    """Rows of texts behind a prompt. `depths` count from 0 at the first token, `parents` are slots of what precedes."""
+    of_prompt = _held(prompt.suffix, 0) | _held(prompt.prefix, PREFIX) | _held(prompt.middle, MIDDLE)
+    seen = np.tile(of_prompt, (len(tokens), 1))
+    for row, (slot, before) in enumerate(zip(slots, parents, strict=True)):
+        seen[row, [slot, *before]] = True
+    behind = len(prompt.tokens)
+    return Rows(tokens, [behind + depth for depth in depths], slots, seen)
+
+
+def joined(one: Rows, other: Rows) -> Rows:
+    """The rows of both, for one pass."""
+    return Rows(
+        [*one.ids, *other.ids],
+        [*one.positions, *other.positions],
+        [*one.slots, *other.slots],
+        np.concatenate([one.seen, other.seen]),
+    )
+
+
+def _held(part: Sequence[int], first: int) -> Bools:
+    return (first <= _EVERY) & (first + len(part) > _EVERY)

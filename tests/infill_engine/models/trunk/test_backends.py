@@ -1,0 +1,143 @@
+"""The same shards through torch in float32, torch in int8, and MLX; with and without an adapter."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tiny_gguf
+import torch
+from tiny_gguf import KV_HEADS, LAYERS, silent, write_gguf, write_plan
+
+from infill_engine.errors import ModelDamagedError
+from infill_engine.models.duostream.kernels import KERNELS, is_exact
+from infill_engine.models.trunk.adapter import ADAPTER, Adapter
+from infill_engine.models.trunk.checkpoint import TrunkWeights
+from infill_engine.models.trunk.convert import convert
+from infill_engine.models.trunk.loading import build_network
+from infill_engine.models.trunk.products import fastest_kernel, float_products, int8_products
+from infill_engine.models.trunk.prompt import Prompt
+from infill_engine.models.trunk.slots import TEXTS, joined, prompt_rows, text_rows
+from infill_engine.models.trunk.torch_backend import TorchBackend
+
+PROMPT = Prompt((50, 7, 3, 9, 22), (50, 11, 4), (50, 30, 31))
+TEXT = [5, 8, 13]
+
+
+@pytest.fixture
+def weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TrunkWeights:
+    monkeypatch.setattr(tiny_gguf, "KEPT", [f"token{number}" for number in range(50)] + ["<|fim_prefix|>"])
+    source = write_gguf(tmp_path / "tiny.gguf")
+    convert(tmp_path / "tiny.gguf", tmp_path / "trunk", write_plan(tmp_path / "made-from", source), silent)
+    return TrunkWeights(tmp_path / "trunk")
+
+
+@pytest.fixture
+def adapter() -> Adapter:
+    generator = torch.Generator().manual_seed(5)
+    sizes = {"qkv": (64 + 2 * KV_HEADS * 16, 64), "out": (64, 64), "gate_up": (256, 64), "down": (64, 128)}
+    return Adapter(
+        {
+            f"layers.{layer}.{name}": (
+                torch.randn(size[0], 2, generator=generator) / 4,
+                torch.randn(2, size[1], generator=generator) / 4,
+            )
+            for layer in range(LAYERS)
+            for name, size in sizes.items()
+        }
+    )
+
+
+def floats(weights: TrunkWeights, adapter: Adapter) -> TorchBackend:
+    return TorchBackend(build_network(weights, adapter, float_products("cpu", torch.float32)))
+
+
+def rows_of(prompt: Prompt):
+    suffix, prefix, middle = len(prompt.suffix), len(prompt.prefix), len(prompt.middle)
+    slots = [*range(128, 128 + prefix), *range(suffix), *range(TEXTS - 97, TEXTS - 97 + middle)]
+    texts = [*range(TEXTS, TEXTS + len(TEXT))]
+    parents = [texts[:at] for at in range(len(TEXT))]
+    return joined(prompt_rows(prompt, slots), text_rows(prompt, TEXT, range(len(TEXT)), texts, parents))
+
+
+def run(backend, *, one_by_one: bool = False):
+    rows, buffer = rows_of(PROMPT), backend.new_buffer()
+    if not one_by_one:
+        return backend.run(buffer, rows, 0)
+    found = []
+    for at in range(len(rows)):
+        single = type(rows)(
+            rows.ids[at : at + 1], rows.positions[at : at + 1], rows.slots[at : at + 1], rows.seen[at : at + 1]
+        )
+        found.append(backend.run(buffer, single, 0).logprobs[0])
+    return np.stack(found)
+
+
+@pytest.mark.parametrize("with_adapter", [False, True])
+def test_mlx_computes_what_torch_computes(weights, adapter, with_adapter):
+    mlx = pytest.importorskip("infill_engine.models.trunk.mlx_backend")
+    used = adapter if with_adapter else Adapter()
+    expected, found = run(floats(weights, used)), run(mlx.MlxBackend(weights, used, torch.float32))
+    np.testing.assert_allclose(found.logprobs, expected.logprobs, atol=1e-3)
+    np.testing.assert_array_equal(found.tokens[:, 0], expected.tokens[:, 0])
+
+
+def test_mlx_rotates_keys_as_torch_does(weights):
+    mlx = pytest.importorskip("infill_engine.models.trunk.mlx_backend")
+    found = []
+    for backend in (floats(weights, Adapter()), mlx.MlxBackend(weights, Adapter(), torch.float32)):
+        buffer, rows = backend.new_buffer(), rows_of(PROMPT)
+        backend.run(buffer, rows, 0)
+        backend.rotate(buffer, len(PROMPT.suffix), 5)
+        last = type(rows)(rows.ids[-1:], rows.positions[-1:], rows.slots[-1:], rows.seen[-1:])
+        found.append(backend.run(buffer, last, 0).logprobs)
+    np.testing.assert_allclose(found[0], found[1], atol=1e-3)
+
+
+def test_mlx_in_eight_bits_is_near(weights):
+    mlx = pytest.importorskip("infill_engine.models.trunk.mlx_backend")
+    expected = run(floats(weights, Adapter()))
+    found = run(mlx.MlxBackend(weights, Adapter(), torch.float16))
+    assert np.abs(found.logprobs - expected.logprobs).mean() < 0.02
+
+
+@pytest.mark.parametrize("kernel", [kernel for kernel in KERNELS if is_exact(kernel)])
+def test_int8_is_near_and_a_row_is_what_it_is_among_others(weights, adapter, kernel):
+    """Otherwise equal requests would not have equal answers: how many rows share a pass depends on the time left."""
+    backend = TorchBackend(build_network(weights, adapter, int8_products(kernel)))
+    together = run(backend)
+    assert np.abs(together.logprobs - run(floats(weights, adapter)).logprobs).mean() < 0.1
+    np.testing.assert_allclose(run(backend, one_by_one=True), together.logprobs, atol=2e-3)
+
+
+def test_an_adapter_is_kept_in_its_file(weights, adapter, tmp_path):
+    adapter.save(tmp_path)
+    before, after = run(floats(weights, adapter)), run(floats(weights, Adapter.load(tmp_path)))
+    plain = run(floats(weights, Adapter()))
+    assert np.abs(after.logprobs - before.logprobs).mean() < 0.05 * np.abs(plain.logprobs - before.logprobs).mean()
+
+
+def test_no_file_is_no_adapter(tmp_path):
+    matrix = torch.ones(2, 2)
+    assert Adapter.load(tmp_path).merged("layers.0.out", matrix) is matrix
+
+
+@pytest.mark.parametrize("content", [b"", b"no tensors", b"\x10\0\0\0\0\0\0\0{}"])
+def test_a_damaged_adapter_is_named(tmp_path, content):
+    (tmp_path / ADAPTER).write_bytes(content)
+    with pytest.raises(ModelDamagedError, match=ADAPTER):
+        Adapter.load(tmp_path)
+
+
+def test_an_adapter_of_another_trunk_is_refused():
+    adapter = Adapter({"layers.0.out": (torch.ones(3, 1), torch.ones(1, 2))})
+    with pytest.raises(ModelDamagedError, match=r"layers\.0\.out"):
+        adapter.merged("layers.0.out", torch.ones(2, 2))
+
+
+def test_a_kernel_is_chosen_among_those_that_are_exact(weights):
+    threads = torch.get_num_threads()
+    try:
+        assert fastest_kernel(weights.config, KERNELS) in [kernel for kernel in KERNELS if is_exact(kernel)]
+        assert fastest_kernel(weights.config, []) is None
+    finally:
+        torch.set_num_threads(threads)

@@ -1,0 +1,94 @@
+"""A GGUF file of a Qwen2 model in miniature with random weights, and the plan for its shards."""
+
+import hashlib
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from gguf import GGMLQuantizationType, GGUFWriter, quantize
+from safetensors.numpy import save_file
+
+from infill_engine.models.trunk.convert import INPUTS, Plan
+from infill_engine.models.trunk.gguf_file import Source
+
+LAYERS, DIM, HEADS, KV_HEADS, HIDDEN = 4, 64, 4, 2, 128
+HEAD_DIM = DIM // HEADS
+TOKENS = [f"token{number}" for number in range(60)] + ["<|endoftext|>", "<|fim_prefix|>"]
+KEPT = ["token3", "token1", "token59", "<|fim_prefix|>"]
+SHAPES = {
+    "attn_q": (DIM, DIM),
+    "attn_k": (KV_HEADS * HEAD_DIM, DIM),
+    "attn_v": (KV_HEADS * HEAD_DIM, DIM),
+    "attn_output": (DIM, DIM),
+    "ffn_gate": (HIDDEN, DIM),
+    "ffn_up": (HIDDEN, DIM),
+    "ffn_down": (DIM, HIDDEN),
+}
+Q5_0, Q8_0 = GGMLQuantizationType.Q5_0, GGMLQuantizationType.Q8_0
+
+
+def write_gguf(path: Path, *, architecture: str = "qwen2", seed: int = 0, name: str = "Tiny") -> Source:
+    """Writes the file; what it is to be known by."""
+    draw = np.random.default_rng(seed)
+    writer = GGUFWriter(path, architecture)
+    writer.add_name(name)
+    writer.add_block_count(LAYERS)
+    writer.add_embedding_length(DIM)
+    writer.add_head_count(HEADS)
+    writer.add_head_count_kv(KV_HEADS)
+    writer.add_feed_forward_length(HIDDEN)
+    writer.add_rope_freq_base(1e6)
+    writer.add_layer_norm_rms_eps(1e-6)
+    writer.add_token_list(TOKENS)
+
+    def add(tensor: str, shape: tuple[int, ...], kind: GGMLQuantizationType | None = None) -> None:
+        values = (draw.standard_normal(shape) / 8).astype(np.float32)
+        writer.add_tensor(tensor, values if kind is None else quantize(values, kind), raw_dtype=kind)
+
+    add("output.weight", (len(TOKENS), DIM), Q8_0)
+    add("output_norm.weight", (DIM,))
+    for layer in range(LAYERS):
+        for matrix, shape in SHAPES.items():
+            add(f"blk.{layer}.{matrix}.weight", shape, Q8_0 if matrix == "attn_v" else Q5_0)
+        for bias in ("attn_q", "attn_k", "attn_v"):
+            add(f"blk.{layer}.{bias}.bias", SHAPES[bias][:1])
+        for norm in ("attn_norm", "ffn_norm"):
+            add(f"blk.{layer}.{norm}.weight", (DIM,))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return source_of(path)
+
+
+def source_of(path: Path) -> Source:
+    return Source("some/tiny-GGUF", "tiny.gguf", path.stat().st_size, hashlib.sha256(path.read_bytes()).hexdigest())
+
+
+def write_plan(folder: Path, source: Source) -> Plan:
+    """A tokenizer and the inputs' mean squares in `folder`, and the plan that uses them."""
+    folder.mkdir(exist_ok=True)
+    *plain, special = KEPT
+    content = {
+        "model": {"vocab": {token: number for number, token in enumerate(plain)}},
+        "added_tokens": [{"id": len(plain), "content": special}],
+    }
+    (folder / "tokenizer.json").write_text(json.dumps(content), encoding="utf-8")
+    draw = np.random.default_rng(1)
+    widths = dict.fromkeys(INPUTS.values(), DIM) | {"down": HIDDEN}
+    importance = {
+        f"layers.{layer}.{name}": draw.uniform(0.1, 9, width).astype(np.float16)
+        for layer in range(LAYERS)
+        for name, width in widths.items()
+    }
+    save_file(importance, folder / "importance.safetensors")
+    return Plan(folder / "tokenizer.json", folder / "importance.safetensors", {}, source, shards=3)
+
+
+def with_checksums(plan: Plan, checksums: dict[str, str]) -> Plan:
+    return replace(plan, checksums=checksums)
+
+
+def silent(_doing: str, _share: float) -> None:
+    """Hears of progress and says nothing."""
