@@ -55,6 +55,7 @@ class EngineClient:
     _flights: dict[int, Flight] = field(default_factory=dict)
     _newest: dict[str, Flight] = field(default_factory=dict)  # by document, done or not
     _ids: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
+    _read_last: tuple[str, InfillRequest] | None = None  # document and context, if the last thing sent was to read one
     _told: set[str] = field(default_factory=set)
     _switching: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -115,8 +116,9 @@ class EngineClient:
         self._newest.pop(document, None)
 
     def warm(self, document: str, request: InfillRequest) -> None:
-        """Have the worker read a context ahead of time. Allowed while the model is loading."""
-        self.worker.send(Warm(document, request))
+        """Have the worker read a context ahead of time, unless it was sent just before. Allowed while loading."""
+        if self._read_last != (document, request) and self.worker.send(Warm(document, request)):
+            self._read_last = (document, request)
 
     def surround(self, surroundings: Surroundings) -> None:
         """Have the worker count a text that requests will name, if it has a use for it; again for every new worker."""
@@ -135,6 +137,7 @@ class EngineClient:
         flight = Flight(next(self._ids), request, future)
         if not self.worker.send(Infill(flight.id, document, request, due - WAY_BACK_SECONDS)):
             return None
+        self._read_last = None
         self._flights[flight.id] = self._newest[document] = flight
         return flight
 
@@ -176,6 +179,7 @@ class EngineClient:
         for flight_id in list(self._flights):
             self._land(flight_id, Answer(reason=Reason.WORKER_FAILED))
         self._newest.clear()
+        self._read_last = None
 
     def restarting(self, *, hung: bool) -> None:
         """The user is told once."""

@@ -3,6 +3,7 @@
 infill/candidates   request       `CandidatesParams` -> candidates with all that is known of them
 infill/getStatus    request       how the engine is, and what is set
 infill/status       notification  the same, whenever it changes (`lsp_server.status`)
+infill/cursor       notification  `CursorParams`, from the client: where the cursor has come to rest
 infill.accepted     command       a shown candidate was taken
 infill.restartEngine  command     start the worker anew
 """
@@ -15,6 +16,7 @@ from lsprotocol import types
 
 CANDIDATES = "infill/candidates"
 GET_STATUS = "infill/getStatus"
+CURSOR = "infill/cursor"
 ACCEPTED = "infill.accepted"
 RESTART_ENGINE = "infill.restartEngine"
 
@@ -40,17 +42,39 @@ class CandidatesRequest:
     params: CandidatesParams
 
 
-REQUESTS = {CANDIDATES: CandidatesRequest}
+@attrs.frozen
+class CursorParams:
+    """A place where the cursor has come to rest. `version` is the document's as the client counts, None if not sent."""
+
+    text_document: types.TextDocumentIdentifier
+    position: types.Position
+    version: int | None = None
+
+
+@attrs.define
+class CursorNotification:
+    """The whole message. It has no id: pygls takes any message with one for a request."""
+
+    method: str
+    jsonrpc: str
+    params: CursorParams
+
+
+MESSAGES: dict[str, type] = {CANDIDATES: CandidatesRequest, CURSOR: CursorNotification}
 
 
 def teach(converter: Converter) -> None:
     """Have a converter read our messages. What is not of the right form raises; unknown fields are ignored."""
 
-    def read(message: dict[str, Any], _: type) -> CandidatesRequest:
-        params = message["params"]
-        return CandidatesRequest(message["id"], message["method"], message["jsonrpc"], _params(converter, params))
+    def read_candidates(message: dict[str, Any], _: type) -> CandidatesRequest:
+        params = _candidates_params(converter, message["params"])
+        return CandidatesRequest(message["id"], message["method"], message["jsonrpc"], params)
 
-    converter.register_structure_hook(CandidatesRequest, read)
+    def read_cursor(message: dict[str, Any], _: type) -> CursorNotification:
+        return CursorNotification(message["method"], message["jsonrpc"], _cursor_params(converter, message["params"]))
+
+    converter.register_structure_hook(CandidatesRequest, read_candidates)
+    converter.register_structure_hook(CursorNotification, read_cursor)
 
 
 def accepted_command(uri: str, version: int, index: int) -> types.Command:
@@ -60,16 +84,29 @@ def accepted_command(uri: str, version: int, index: int) -> types.Command:
     )
 
 
-def _params(converter: Converter, params: dict[str, Any]) -> CandidatesParams:
-    span, count, token = params.get("range"), params.get("candidates"), params.get("partialResultToken")
-    if not (count is None or (isinstance(count, int) and not isinstance(count, bool))):
-        raise TypeError
+def _candidates_params(converter: Converter, params: dict[str, Any]) -> CandidatesParams:
+    span, token = params.get("range"), params.get("partialResultToken")
     if not (token is None or isinstance(token, int | str)):
         raise TypeError
     return CandidatesParams(
         converter.structure(params["textDocument"], types.TextDocumentIdentifier),
         converter.structure(params["position"], types.Position),
         None if span is None else converter.structure(span, types.Range),
-        count,
+        _whole(params.get("candidates")),
         token,
     )
+
+
+def _cursor_params(converter: Converter, params: dict[str, Any]) -> CursorParams:
+    document = params["textDocument"]
+    return CursorParams(
+        converter.structure(document, types.TextDocumentIdentifier),
+        converter.structure(params["position"], types.Position),
+        _whole(document.get("version")),
+    )
+
+
+def _whole(value: object) -> int | None:
+    if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
+        raise TypeError
+    return value

@@ -15,9 +15,10 @@ from lsprotocol import types
 from pygls.io_ import StdinAsyncReader, StdoutWriter, run_async
 from pygls.lsp.server import LanguageServer
 
-from lsp_server.extensions import ACCEPTED, CANDIDATES, GET_STATUS, RESTART_ENGINE
+from lsp_server.extensions import ACCEPTED, CANDIDATES, CURSOR, GET_STATUS, RESTART_ENGINE
 from lsp_server.features import commands, configuration, lifecycle, text_sync
 from lsp_server.features.candidates import candidates
+from lsp_server.features.cursor import cursor
 from lsp_server.features.inline_completion import inline_completion
 from lsp_server.features.status import get_status
 from lsp_server.session import Session
@@ -60,6 +61,7 @@ def create_server(command: Command = worker_command) -> tuple[InfillServer, Sess
         types.TEXT_DOCUMENT_DID_CLOSE: text_sync.did_close,
         CANDIDATES: candidates,
         GET_STATUS: get_status,
+        CURSOR: cursor,
     }
     for method, handler in features.items():
         server.feature(method)(partial(handler, session))

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from infill_engine.errors import InputError
+from infill_engine.models.folder import DEFAULT
 from infill_engine.remote.address import disclosure, is_remote, read_address
 from infill_engine.worker.protocol import Status
 from lsp_server import adapted
@@ -37,12 +38,12 @@ def successor(failed: EngineChoice) -> EngineChoice | None:
     """What goes on in the place of an engine that could not be loaded; None where that was the default itself."""
     if (failed.model, failed.device) == (ALWAYS_THERE.model, ALWAYS_THERE.device):
         return None
-    return replace(failed, model=adapted.DEFAULT) if adapted.is_adapted(failed.model) else ALWAYS_THERE
+    return replace(failed, model=DEFAULT) if adapted.is_adapted(failed.model) else ALWAYS_THERE
 
 
 def as_shown(status: Status, wanted: EngineChoice) -> Status:
     """The worker's status as users are told it: with what they wanted, where something else took its place."""
-    if status.model == adapted.DEFAULT != wanted.model:
+    if status.model == DEFAULT != wanted.model:
         status = replace(status, model=f"{status.model}, in place of {wanted.model}")
     if status.device and wanted.device not in (ALWAYS_THERE.device, status.device) and not is_remote(wanted.model):
         status = replace(status, device=f"{status.device}, in place of {wanted.device}")

@@ -53,6 +53,7 @@ class Session:
     tally: Tally = field(init=False)
     acceptance: Acceptance = field(init=False)
     project: ProjectText = field(default_factory=ProjectText)
+    _rested: tuple[int, Place] = (0, (0, 0))  # the version of the snapshot in which the cursor last rested, and where
     _timer: asyncio.TimerHandle | None = None
     _warned: set[str] = field(default_factory=set)
     _tasks: "set[asyncio.Task[None]]" = field(default_factory=set)
@@ -121,7 +122,7 @@ class Session:
     def read_ahead(self, snapshot: Snapshot) -> None:
         """Pay for a document's first parse when it is opened, not at the first keystroke; then have the engine read."""
         if self.refusal(snapshot) is None:
-            snapshot.syntax.at(snapshot.lines, _likely_place(snapshot))
+            snapshot.syntax.at(snapshot.lines, self._likely_place(snapshot))
             self.project_near(snapshot)
             self.warm(snapshot)
 
@@ -130,7 +131,17 @@ class Session:
         if self.engine.worker.running and self.refusal(snapshot) is None:
             from lsp_server.request import build_context
 
-            self.engine.warm(snapshot.uri, build_context(snapshot, _likely_place(snapshot), self.window))
+            self.engine.warm(snapshot.uri, build_context(snapshot, self._likely_place(snapshot), self.window))
+
+    def cursor_rests(self, snapshot: Snapshot, place: Place) -> None:
+        """Have the engine read the text where the cursor has come to rest, and parse it.
+
+        Not after a worker has died: the text may have killed it, and reading ahead must not use up the restarts.
+        """
+        if self.refusal(snapshot) is None and self.engine.worker.trusted:
+            self._rested = (snapshot.version, place)
+            self.warm(snapshot)
+            snapshot.syntax.at(snapshot.lines, place)
 
     def resolve(self, choice: EngineChoice) -> EngineChoice:
         """The choice as the worker can use it. The user is told what there is to know of it."""
@@ -189,17 +200,22 @@ class Session:
     def _on_status(self, status: Status) -> None:
         self.reporter.engine(serving_model.as_shown(status, self.settings.engine))
         if status.state is State.READY and not self.engine.worker.deaths:  # the text may be what killed the last one
-            for snapshot in self.documents.snapshots()[:1]:
+            for snapshot in sorted(self.documents.snapshots(), key=self._is_elsewhere)[:1]:
                 self.warm(snapshot)
         if status.state is State.READY:
             for snapshot in self.documents.snapshots():
                 self.engine.surround(self.project.near(snapshot.uri))
 
+    def _is_elsewhere(self, snapshot: Snapshot) -> bool:
+        """Whether the cursor did not last rest in this snapshot."""
+        return snapshot.version != self._rested[0]
 
-def _likely_place(snapshot: Snapshot) -> Place:
-    """Where the user is likely to type next."""
-    near_the_top = (min(WARMED_ROW, len(snapshot.lines) - 1), 0)
-    return near_the_top if snapshot.last_edit is EditKind.NONE else snapshot.cursor
+    def _likely_place(self, snapshot: Snapshot) -> Place:
+        """Where the user is likely to type next."""
+        if not self._is_elsewhere(snapshot):
+            return self._rested[1]
+        near_the_top = (min(WARMED_ROW, len(snapshot.lines) - 1), 0)
+        return near_the_top if snapshot.last_edit is EditKind.NONE else snapshot.cursor
 
 
 async def _logged(work: Coroutine[Any, Any, None]) -> None:

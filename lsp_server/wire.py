@@ -104,7 +104,7 @@ class WireProtocol(LanguageServerProtocol):
         message["jsonrpc"] = self.VERSION
         if message.get("method") == types.INITIALIZE:
             _take_null_for_yes(message)
-        ours = extensions.REQUESTS.get(message.get("method", "")) if "id" in message else None
+        ours = extensions.MESSAGES.get(message.get("method", ""))
         if ours is not None:
             return self._converter.structure(mended(message), ours)
         try:

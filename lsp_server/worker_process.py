@@ -83,6 +83,11 @@ class WorkerProcess:
         """Whether a worker is there or about to be."""
         return self._supervision is not None and not self._supervision.done()
 
+    @property
+    def trusted(self) -> bool:
+        """Whether no worker has died, or this one has been ready for so long that its predecessors are forgiven."""
+        return not self.deaths or self._ready_seconds > HEALTHY_SECONDS
+
     def start(self, choice: EngineChoice) -> None:
         """Start a worker and go on doing so whenever it dies."""
         self._supervision = asyncio.create_task(self._supervise(choice))
@@ -120,8 +125,7 @@ class WorkerProcess:
         while True:
             self._ready_since = None
             code = await self._run_once(choice)
-            ready_seconds = 0.0 if self._ready_since is None else now() - self._ready_since
-            self.deaths = 1 if ready_seconds > HEALTHY_SECONDS else self.deaths + 1
+            self.deaths = 1 if self._ready_seconds > HEALTHY_SECONDS else self.deaths + 1
             log.warning("the worker ended with code %s", code)
             if self.deaths >= DEATHS or code is None:
                 self.listener.given_up(0 if code is None and self.deaths == 1 else self.deaths)
@@ -172,6 +176,10 @@ class WorkerProcess:
         elif not (isinstance(message, Answered) and message.answer.reason in _SAYS_NOTHING_OF_LIFE):
             self._watchdog.alive()
         self.listener.heard(message)
+
+    @property
+    def _ready_seconds(self) -> float:
+        return 0.0 if self._ready_since is None else now() - self._ready_since
 
     def _look_later(self) -> None:
         self._looking = asyncio.get_running_loop().call_later(watchdog.LOOK_SECONDS, self._look)

@@ -32,6 +32,8 @@ FILES = (
 )
 ELSEWHERE = ("*/*",)  # subfolders hold the same in other formats
 _NAME = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*(@[\w./-]+)?", re.ASCII)
+SNAPSHOT_BARS = ("huggingface_hub.snapshot_download",)
+FILE_BARS = ("huggingface_hub.http_get", "huggingface_hub.xet_get")
 _TELL_BYTES = 8_000_000  # transferred between two reports
 
 
@@ -84,6 +86,27 @@ def fetch(name: str, report: Report) -> Path:
     if not _is_whole(folder):
         raise _not_whole(name)
     return folder
+
+
+def fetch_file(repository: str, file: str, report: Report) -> Path:
+    """One file of a published model, fetched if it is not on this machine; `report` hears of the transfer.
+
+    Raises ModelError, whose text says what to do.
+    """
+    try:
+        _quieten_library()
+        from huggingface_hub import hf_hub_download, try_to_load_from_cache
+    except ImportError as error:
+        raise ModelError(
+            f"fetching {file} needs a library: `pip install 'infill-ls[models]'`. Or fetch it yourself"
+        ) from error
+    found = try_to_load_from_cache(repository, file)
+    if isinstance(found, str):
+        return Path(found)
+    try:
+        return Path(hf_hub_download(repository, file, tqdm_class=_reporting(file, report, FILE_BARS)))
+    except Exception as error:  # the library's transport raises kinds of its own
+        raise _in_words(repository, error, f"fetch {file} yourself and give its path") from error
 
 
 def peek(name: str) -> tuple[dict[str, Any], dict[str, tuple[int, ...]]]:
@@ -144,12 +167,13 @@ def _without_safetensors(name: str) -> ModelError:
     )
 
 
-def _in_words(name: str, error: Exception) -> ModelError:
-    """What kept a model from being fetched, and what to do about it."""
+def _in_words(name: str, error: Exception, instead: str = "") -> ModelError:
+    """What kept a model from being fetched, and what to do about it: try again, or what `instead` says."""
     from huggingface_hub import constants, errors
 
     repository, revision = _parts(name)
-    again = f"check the connection and try again, or name a folder with the files of {name} as the model"
+    instead = instead or f"name a folder with the files of {name} as the model"
+    again = f"check the connection and try again, or {instead}"
     match error:
         case errors.GatedRepoError():
             return ModelError(
@@ -168,7 +192,7 @@ def _in_words(name: str, error: Exception) -> ModelError:
         case _ if constants.HF_HUB_OFFLINE:
             return ModelError(
                 f"{name} is not whole on this machine, and HF_HUB_OFFLINE forbids fetching it: unset that once, or "
-                "name a folder as the model"
+                f"{instead}"
             )
         case errors.LocalEntryNotFoundError():  # what the library makes of a network that is not there
             return _unreachable(name, again)
@@ -206,13 +230,16 @@ def _has_tokenizer(folder: Path) -> bool:
     return all((folder / name).is_file() for name in tokenizer_files(folder))
 
 
-def _reporting(name: str, report: Report) -> type[Any]:
-    """A progress bar for the library that draws nothing and tells `report` of the bytes there are."""
+def _reporting(name: str, report: Report, bars: tuple[str, ...] = SNAPSHOT_BARS) -> type[Any]:
+    """A progress bar for the library that draws nothing and tells `report` of the bytes there are.
+
+    `bars` are the library's names for those that count bytes.
+    """
     from huggingface_hub.utils.tqdm import tqdm
 
     class Reporting(tqdm):  # type: ignore[misc, unused-ignore]
         def __init__(self, *args: Any, **options: Any) -> None:
-            self.is_bytes = options.get("unit") == "B" and options.get("name") == "huggingface_hub.snapshot_download"
+            self.is_bytes = options.get("unit") == "B" and options.get("name") in bars
             self.told = -_TELL_BYTES
             super().__init__(*args, **(options | {"disable": True}))  # type: ignore[no-untyped-call, unused-ignore]
 

@@ -54,7 +54,7 @@ class Watch:
 
 @dataclass(frozen=True, slots=True)
 class Warm:
-    """Encode this context when there is nothing better to do. Gets no answer; a newer one of the same document replaces it."""
+    """Encode this context when there is nothing better to do; a newer one of its document replaces it. No answer."""
 
     document: str
     request: InfillRequest

@@ -74,7 +74,7 @@ def add_commands(commands: "Subparsers[argparse.ArgumentParser]") -> None:
     stats.add_argument("--reset", action="store_true", help="forget all of it")
     stats.set_defaults(run=lambda options: _run("stats", options))
 
-    models = commands.add_parser("models", help="families of models: list, info, verify, bench")
+    models = commands.add_parser("models", help="families of models: list, info, verify, bench, get")
     _add_models(models.add_subparsers(title="commands", metavar="COMMAND", dest="what", required=True))
     models.set_defaults(run=lambda options: _run("models", options))
 
@@ -84,6 +84,11 @@ def _add_models(commands: "Subparsers[argparse.ArgumentParser]") -> None:
     info = commands.add_parser("info", help="what a model says of itself, and whether it fits this machine")
     verify = commands.add_parser("verify", help="a family in miniature against its reference")
     bench = commands.add_parser("bench", help="what a step and what reading a context cost here")
+    get = commands.add_parser("get", help="build the default model's weights here, from a published file")
+    get.add_argument("name", metavar="NAME", nargs="?", default="default", help="which model (%(default)s)")
+    source = get.add_mutually_exclusive_group()
+    source.add_argument("--from", dest="file", metavar="FILE", help="the published file, if it is here already")
+    source.add_argument("--download", action="store_true", help="fetch the published file, about 490 MB")
     for parser in (info, bench):
         parser.add_argument("name", metavar="NAME", help='"default", the path of a model\'s folder, or OWNER/NAME')
         _add_device(parser)

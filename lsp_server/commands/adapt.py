@@ -24,7 +24,7 @@ from rich.table import Table
 
 from infill_engine.errors import InputError
 from infill_engine.heap import keep_freed
-from infill_engine.models.folder import fingerprint
+from infill_engine.models.folder import DEFAULT, fingerprint
 from infill_engine.worker.loading import load_engine
 from lsp_server import adapted
 from lsp_server.commands.line_trial import LineHole, Score, ask_all, draw_holes
@@ -86,13 +86,13 @@ def adapt(root: Path, minutes: float, excludes: tuple[str, ...], console: Consol
     _tell_what_was_read(console, project, learned, held_out)
     began_measuring = time.monotonic()
     holes = draw_holes(held_out, MOST_HOLES, learned)
-    before, holes = _asked(adapted.DEFAULT, holes, 60 * minutes * MEASURING_SHARE)
+    before, holes = _asked(DEFAULT, holes, 60 * minutes * MEASURING_SHARE)
     measuring = time.monotonic() - began_measuring
     from infill_engine.models.load import folder_of
     from infill_engine.train.adapt import adapt as train
     from infill_engine.train.adapt import pack, save
 
-    base = folder_of(adapted.DEFAULT)
+    base = folder_of(DEFAULT)
     assert base is not None
     to_learn, to_judge = (pack(((file.text, file.language) for file in files), base) for files in (learned, held_out))
     left = began + 60 * minutes - measuring - time.monotonic()

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from infill_engine.errors import InfillError, InputError, ModelDamagedError
 from infill_engine.models.devices import physical_cores
-from infill_engine.models.folder import DEFAULT, INDEX, TOKENIZER, WEIGHTS, tokenizer_files, verify
+from infill_engine.models.folder import DEFAULT, INDEX, TOKENIZER, TRUNK, WEIGHTS, tokenizer_files, verify
 from infill_engine.models.hub import is_hub_name
 from infill_engine.remote.address import SUFFIX_FIELD, Api, disclosure, is_remote, read_address
 from infill_engine.remote.server import Server

@@ -4,6 +4,7 @@ list           the families and published checkpoints of each; nothing is read, 
 info NAME      a model's configuration, what the adapter checked, its memory at each precision against what is free
 verify NAME    a family in miniature: written, loaded, denoised, compared with its reference
 bench NAME     what a step and what reading a context cost here
+get            the default model's weights, built here from a published file (`models_get`)
 """
 
 import argparse
@@ -22,6 +23,7 @@ from infill_engine.models.catalogue import BYTES, CATALOGUE, Known, Published, k
 from infill_engine.remote.address import is_remote
 from infill_engine.settings import ModelSettings
 from infill_engine.worker.loading import set_threads
+from lsp_server.commands import models_get
 from lsp_server.commands.escapes import visible, visible_lines
 from lsp_server.commands.listing import console_of, say
 from lsp_server.model_name import resolved
@@ -44,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
             f"{options.name} is a server, and `models {options.what}` looks at models on this machine; "
             f"`infill-ls doctor --model {options.name}` asks the server"
         )
-    doing = {"list": _list, "info": _info, "verify": _verify, "bench": _bench}
+    doing = {"list": _list, "info": _info, "verify": _verify, "bench": _bench, "get": models_get.run}
     return doing[options.what](options)
 
 

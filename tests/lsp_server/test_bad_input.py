@@ -124,6 +124,10 @@ def inline(line: Any = 1, character: Any = 4, kind: Any = 1, uri: Any = URI, **m
     }
 
 
+def cursor(uri: str = URI, position: object = None, **document: Any) -> dict[str, Any]:
+    return {"textDocument": {"uri": uri, **document}, "position": position}
+
+
 ANSWERED = {
     "trigger kind 0": inline(kind=0),
     "trigger kind of words": inline(kind="Automatic"),
@@ -167,6 +171,7 @@ ANSWERED = {
         ({"method": "initialized"}, -32600),
         ({"method": "textDocument/didOpen", "params": {}}, -32602),
         ({"method": "$/cancelRequest", "params": {"id": 1}}, -32600),
+        ({"method": "infill/cursor", "params": cursor(position={"line": 0, "character": 0})}, -32600),
         ({"method": "infill/getStatus", "jsonrpc": "1.0"}, None),
         ({"method": "infill/getStatus", "jsonrpc": 2}, None),
     ],
@@ -223,6 +228,16 @@ NOTIFIED = {
     "half an emoji": ("textDocument/didChange", change(range=span((0, 0), (0, 0)), text="\ud83d")),
     "close of an unopened document": ("textDocument/didClose", {"textDocument": {"uri": "file:///never.py"}}),
     "notebook": ("notebookDocument/didOpen", {"notebookDocument": {}, "cellTextDocuments": []}),
+    "cursor of an unopened document": ("infill/cursor", cursor("file:///never.py")),
+    "cursor past the end": ("infill/cursor", cursor(position={"line": 10_000, "character": 2**70})),
+    "negative cursor": ("infill/cursor", cursor(position={"line": -1, "character": -1.5})),
+    "cursor in the middle of an emoji": ("infill/cursor", cursor(position={"line": 0, "character": len(SECRET) + 4})),
+    "cursor without a position": ("infill/cursor", cursor(position=None)),
+    "cursor of text": ("infill/cursor", cursor(position=SECRET)),
+    "cursor in a list": ("infill/cursor", [SECRET]),
+    "cursor in nothing": ("infill/cursor", {"textDocument": None, "position": None}),
+    "cursor in text": ("infill/cursor", {"textDocument": SECRET, "position": {"line": 0, "character": 0}}),
+    "cursor with a version of text": ("infill/cursor", cursor(position={"line": 0, "character": 0}, version=SECRET)),
     "cancel of nothing": ("$/cancelRequest", {"id": 123456}),
     "cancel without an id": ("$/cancelRequest", {}),
     "progress of nobody": ("$/progress", {"token": "x", "value": {"kind": "begin"}}),

@@ -29,7 +29,8 @@ WHOLE = 128  # the level that stands for the scale itself
 # Tried as the level of a group's largest weight, relative to the lowest level; 1 first, for what it holds exactly.
 STRETCHES = (1.0, 0.80, 0.84, 0.88, 0.91, 0.94, 0.97, 1.03, 1.06, 1.10)
 ROW_CODES = 127  # codes of eight bits lie between this and its negative
-BLOCK = 1 << 18  # weights at a time, so that what is computed stays in the cache
+BLOCK = 1 << 18  # weights that are rounded at a time, so that what is computed stays in the cache
+UNPACKED_BLOCK = 1 << 20  # more, because starting threads for less costs more than it saves
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ def unpack(codes: Tensor, scales: Tensor, high: Tensor | None = None) -> Tensor:
     weights = torch.empty(len(codes), 2 * codes.shape[1])
     steps = scales.float().div_(WHOLE)[..., None]
     groups = weights.view(*scales.shape, -1)
-    rows = max(1, BLOCK // weights.shape[1])
+    rows = max(1, UNPACKED_BLOCK // weights.shape[1])
     for start in range(0, len(codes), rows):
         part = slice(start, start + rows)
         levels = _look_up(table, codes[part])
@@ -102,7 +103,8 @@ def _round(weights: Floats, importance: Floats, bits: int, group: int) -> tuple[
 
 def _by_place(weights: Floats, group: int) -> Floats:
     """[N, K] as [group, N * K / group]: first the first weights of all groups, then the second ones."""
-    return np.ascontiguousarray(weights.reshape(-1, group).T)
+    placed: Floats = np.ascontiguousarray(weights.reshape(-1, group).T)
+    return placed
 
 
 def _sum(values: Floats) -> Floats:

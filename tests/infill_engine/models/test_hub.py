@@ -38,6 +38,17 @@ try:
 except ModelError as error:
     print(json.dumps({"error": str(error)}))
 """
+ONE_FILE = """
+import json, sys
+from infill_engine.errors import ModelError
+from infill_engine.models import hub
+said = []
+try:
+    found = hub.fetch_file(sys.argv[1], "model.safetensors", lambda doing, share: said.append((doing, share)))
+    print(json.dumps({"size": found.stat().st_size, "said": said}))
+except ModelError as error:
+    print(json.dumps({"error": str(error)}))
+"""
 
 Fetch = Callable[..., dict[str, object]]
 
@@ -100,6 +111,26 @@ def test_a_transfer_that_broke_off_goes_on_where_it_was(fetch: Fetch, hub: Hub) 
     assert fetch("some/large")["files"] == ["config.json", "model.safetensors"]
     (resumed,) = [request for request in hub.requests if request.startswith("RANGE")]
     assert int(resumed.split()[-1]) >= 10_000_000
+
+
+def test_one_file_is_fetched_once_and_goes_on_where_it_was(fetch: Fetch, hub: Hub) -> None:
+    hub.cut_after = 12_000_000
+    first = fetch("some/large", ONE_FILE)
+    assert first["size"] == (hub.models["some/large"] / "model.safetensors").stat().st_size
+    (resumed,) = [request for request in hub.requests if request.startswith("RANGE")]
+    assert int(resumed.split()[-1]) >= 10_000_000
+    said = first["said"]
+    assert isinstance(said, list)
+    assert said[-1] == ["fetching model.safetensors, 0.02 of 0.02 GB", 1.0]
+    asked = len(hub.requests)
+    assert fetch("some/large", ONE_FILE)["size"] == first["size"]
+    assert len(hub.requests) == asked
+
+
+def test_a_file_that_cannot_be_fetched(fetch: Fetch) -> None:
+    said = str(fetch("some/large", ONE_FILE, HF_ENDPOINT="http://127.0.0.1:9")["error"])
+    assert "cannot be reached" in said
+    assert "fetch model.safetensors yourself and give its path" in said
 
 
 def cache_elsewhere(hub: Hub, tmp_path: Path, name: str, files: list[str]) -> Path:

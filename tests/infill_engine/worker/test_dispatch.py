@@ -245,6 +245,18 @@ def test_warming_runs_when_idle_and_yields(bench: Bench) -> None:
     bench.engine.finish.release()
 
 
+def test_a_newer_context_of_the_same_document_is_warmed_at_once(bench: Bench) -> None:
+    bench.warm("old")
+    assert bench.next_call() == ("warm", "old")
+    bench.warm("elsewhere", "another")
+    bench.warm("new")
+    assert bench.next_call() == ("warm", "elsewhere")
+    assert bench.engine.done == ["old cancelled"]
+    bench.engine.finish.release()
+    assert bench.next_call() == ("warm", "new")
+    bench.engine.finish.release()
+
+
 def test_a_text_is_counted_piece_by_piece_behind_everything_else(bench: Bench) -> None:
     bench.surround("xyz")
     assert bench.next_call() == ("count", "x")

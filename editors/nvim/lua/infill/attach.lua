@@ -2,10 +2,13 @@
 local M = {}
 
 local FOLLOWED = { 'CursorMovedI', 'TextChangedI', 'TextChangedP' }
+local MOVED = { 'BufEnter', 'CursorMoved', 'CursorMovedI' }
+local CHANGED = { 'TextChanged', 'TextChangedI', 'TextChangedP' }
 
 ---@param client vim.lsp.Client
 ---@param bufnr integer
 function M.attach(client, bufnr)
+  local cursor = require('infill.cursor')
   local ghost = require('infill.ghost')
   local server = require('infill.server')
   local misfit = server.misfit(client.server_info)
@@ -15,20 +18,23 @@ function M.attach(client, bufnr)
   ghost.watch(client)
   server.add_folder(client, bufnr)
   local group = vim.api.nvim_create_augroup('infill.buffer:' .. bufnr, {})
-  vim.api.nvim_create_autocmd(FOLLOWED, {
-    group = group,
-    buffer = bufnr,
-    callback = function()
-      ghost.follow(bufnr)
-    end,
-  })
-  vim.api.nvim_create_autocmd('InsertLeave', {
-    group = group,
-    buffer = bufnr,
-    callback = function()
-      ghost.forget(bufnr)
-    end,
-  })
+  local function on(events, callback)
+    vim.api.nvim_create_autocmd(events, {
+      group = group,
+      buffer = bufnr,
+      callback = function()
+        callback(bufnr)
+      end,
+    })
+  end
+  on(FOLLOWED, ghost.follow)
+  on('InsertLeave', ghost.forget)
+  on(MOVED, cursor.moved)
+  on(CHANGED, cursor.changed)
+  on('BufLeave', cursor.left)
+  if vim.api.nvim_get_current_buf() == bufnr then
+    cursor.moved(bufnr)
+  end
   local options = require('infill.config').get()
   if options then
     M.apply(bufnr, options)
@@ -49,6 +55,7 @@ end
 function M.detach(bufnr)
   require('infill.pick').leave(bufnr)
   require('infill.ghost').forget(bufnr)
+  require('infill.cursor').forget(bufnr)
   pcall(vim.api.nvim_del_augroup_by_name, 'infill.buffer:' .. bufnr)
   require('infill.keys').remove_all(bufnr)
 end
