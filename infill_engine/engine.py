@@ -30,6 +30,7 @@ WARM_UP_ROUNDS = 4
 THRIFT = (Room(64, 512), Room(2, 16), Room(1, 8))  # one after another, as memory runs out; then the default model
 SLOWEST_PASS_MS = 75.0  # over MEASURED_ROWS rows: where the trunk takes longer, too few passes fit the usual budget
 MEASURED_ROWS = 16
+USUAL_BUDGET_MS = 150.0
 
 
 class Engine:
@@ -228,6 +229,11 @@ class Engine:
 
     def _warm_up(self) -> None:
         """Runs a few requests of a usual size: libraries set themselves up, and the cost of a step becomes known."""
+        if isinstance(self.guessing, TreeGuessing):
+            self.guessing.measure()
+            request = InfillRequest("total = sum(", ")\n")
+            self._answering.fresh(request, Deadline.after_ms(USUAL_BUDGET_MS), partial(self._guess_thriftily, None))
+            return
         for number in range(WARM_UP_ROUNDS):
             if number == 1:
                 self.guessing.forget_costs()

@@ -27,6 +27,8 @@ from infill_engine.types import Draft, Guess, Hole, InfillRequest, Source, Surro
 
 PLANTED_TOKENS = 32  # of retrieved texts, in the first pass
 ROWS = (2, 4, 8, 12, 16, 24)  # tokens of a pass, of which the best number is chosen
+MEASURED = (8, 16, 32, 64)  # rows of the passes that are measured when a model is loaded
+PARTS, PART_MS = (8, 16, 32, 64), 45.0  # rows of a prompt that are read at once, and how long that may take
 LOOKED_UP = 3  # tokens in a row that counts of the file may put behind a node
 LEAST_SHARE = 0.5  # of what followed the same tokens, for one of them to be put there
 TEXTS = 12  # that are ranked
@@ -68,7 +70,7 @@ class TreeGuessing:
         """
         before, partial_word = self.family.vocabulary.split_partial_word(request.prefix)
         reading = self._reading(deadline)
-        prompt = self.family.read(before, request.suffix, reading.go_on)
+        prompt = self.family.read(before, request.suffix, reading.go_on, part=self._part())
         self.family.logprobs(prompt, (), (), ())
         reading.pause()
         self._count(request, partial_word, unhurried)
@@ -87,7 +89,7 @@ class TreeGuessing:
         before, partial_word = self.family.vocabulary.split_partial_word(request.prefix)
         reading = self._reading(deadline)
         try:
-            prompt = self.family.read(before, request.suffix, reading.go_on, hurried=True)
+            prompt = self.family.read(before, request.suffix, reading.go_on, part=self._part(), hurried=True)
             reading.pause()
         except ContextUnread:
             return Guessed([unread_guess(draft) for draft in drafts] or None, since(began), unread=True)
@@ -110,6 +112,22 @@ class TreeGuessing:
     def pass_ms(self, rows: int) -> float:
         """What a pass over so many tokens is expected to take."""
         return self._costs.passes.predict_ms(rows)
+
+    def measure(self) -> None:
+        """Learns what passes of usual sizes cost, each measured when nothing has to be set up any more."""
+        text = "".join(f"value_{line} = compute({line})\n" for line in range(12))
+        for size in MEASURED:
+            for attempt in range(2):
+                prompt = self.family.read(text, text, unhurried)
+                self.family.logprobs(prompt, (), (), ())
+                began = now()
+                self.family.logprobs(prompt, [0] * size, [0] * size, [[]] * size)
+                if attempt:
+                    self.took(size, since(began))
+
+    def _part(self) -> int:
+        """How many rows are read before asking again: as many as keep a new request waiting no longer than PART_MS."""
+        return max((rows for rows in PARTS if self.pass_ms(rows) <= PART_MS), default=min(PARTS))
 
     def took(self, rows: int, milliseconds: float) -> None:
         """Learn what a pass took."""
@@ -211,16 +229,21 @@ class _Search:
         tree = self.tree
         nodes = tree.worthwhile(wanted)[: self.prompt.room]
         if not tree.nodes[0].seen:
-            return nodes[:PLANTED_TOKENS]
+            return self._most_for_the_time(nodes[:PLANTED_TOKENS], len(self.prompt.waiting), 1.0)
         self._look_ahead(nodes[: max(ROWS)])
         nodes = tree.worthwhile(wanted)[: min(self.prompt.room, max(ROWS))]
-        gains = np.cumsum([tree.probability(number) for number in nodes])
-        best, chosen = 0.0, 0
-        for rows in (*(rows for rows in ROWS if rows < len(nodes)), len(nodes)):
-            worth = float(gains[rows - 1]) / self.guessing.pass_ms(rows) if rows else 0.0
-            if worth > best:
-                best, chosen = worth, rows
-        return nodes[:chosen]
+        return self._most_for_the_time(nodes, 0, 0.0)
+
+    def _most_for_the_time(self, nodes: list[int], others: int, gain: float) -> list[int]:
+        """The first of some nodes, as many as give the most progress for what they cost.
+
+        `others` are further rows of the pass, which are worth `gain`. Progress is the share of right beginnings that
+        become a token longer.
+        """
+        gains = gain + np.cumsum([0.0, *(self.tree.probability(number) for number in nodes)])
+        counts = [0, *(rows for rows in ROWS if rows < len(nodes)), len(nodes)]
+        worth = [gains[rows] / self.guessing.pass_ms(max(rows + others, 1)) for rows in counts]
+        return nodes[: counts[int(np.argmax(worth))]]
 
     def _look_ahead(self, numbers: Sequence[int]) -> None:
         """Puts behind some nodes what followed the same tokens elsewhere in the file, where that is clear."""

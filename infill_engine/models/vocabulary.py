@@ -35,7 +35,7 @@ _PARTIAL_WORD = re.compile(r"(?:(?<=\S) )?[^\W\d]+\Z|(?<=\S) \Z")
 _STEERING = re.compile(r"<[^<>\s]+>|\[[A-Z_]+\]")
 _TAG = re.compile(r"</?(?!(?:pad|bos|eos|unk|mask|think)>)[a-z]+\d?>")  # HTML, which Gemma has whole tokens for
 _BYTE = re.compile(r"<0x([0-9A-F]{2})>")
-_QWEN_PIECE = (
+QWEN_PIECE = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
 
@@ -230,7 +230,7 @@ def _read(path: Path) -> Tokenizer:
         if not (vocab.is_file() and merges.is_file()):
             raise FileNotFoundError(f"neither it nor {vocab.name} with {merges.name} is there{_other_tokenizer(path)}")
         tokenizer = Tokenizer(models.BPE.from_file(str(vocab), str(merges)))
-        cut = pre_tokenizers.Split(Regex(_QWEN_PIECE), "isolated")
+        cut = pre_tokenizers.Split(Regex(QWEN_PIECE), "isolated")
         letters = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
         tokenizer.pre_tokenizer = pre_tokenizers.Sequence([cut, letters])
         tokenizer.decoder = decoders.ByteLevel()

@@ -20,7 +20,8 @@ from infill_engine.delimiters import QUOTES, Scan, scan
 
 ROOT = 0
 CHILDREN = 6  # continuations of a node that are kept
-PLANTED_LOGPROB = log(0.7)  # of a planted token, as long as the model has not been asked
+FIRST_LOGPROB = log(0.25)  # of the first token of a planted text, as long as the model has not been asked
+PLANTED_LOGPROB = log(0.7)  # of each further one
 FAR_BEHIND = 7.0  # nats below the best finished text: not worth a row
 LEAST_LOGPROB = -14.0  # of a text that is worth finishing
 MOST_DEPTH = 48  # tokens of a text
@@ -134,17 +135,17 @@ class TokenTree:
             if node.logprob is not None:
                 expected[number] = node.logprob
             elif node.parent in expected:
-                expected[number] = expected[node.parent] + PLANTED_LOGPROB
+                expected[number] = expected[node.parent] + _planted(node)
             if not node.seen and number in expected and expected[number] >= least and node.depth + 1 < MOST_DEPTH:
                 found.append((-expected[number], number))
         return [number for _, number in sorted(found)]
 
     def probability(self, number: int) -> float:
         """How likely a node's text is the beginning of the right one, as far as that is known."""
-        steps = 0
-        while self.nodes[number].logprob is None:
-            number, steps = self.nodes[number].parent, steps + 1
-        return exp(self.nodes[number].logprob or 0.0) * exp(steps * PLANTED_LOGPROB)
+        total = 0.0
+        while (node := self.nodes[number]).logprob is None:
+            number, total = node.parent, total + _planted(node)
+        return exp(total + node.logprob)
 
     def learn(self, number: int, logprobs: Floats, likeliest: Ints) -> None:
         """Takes what the model expects behind a node: log-probabilities [V], and the likeliest tokens, best first."""
@@ -248,6 +249,10 @@ class TokenTree:
 
     def _closes_too_much(self, text: bytes) -> bool:
         return self.rules.in_brackets and bool(_scanned(text).closed)
+
+
+def _planted(node: Node) -> float:
+    return FIRST_LOGPROB if node.parent == ROOT else PLANTED_LOGPROB
 
 
 def _log_sum(logprobs: Floats) -> float:

@@ -7,6 +7,7 @@ Whether sums are exact is up to the processor, and so is which kernel is the fas
 """
 
 import warnings
+from threading import Lock
 from typing import ClassVar, Protocol
 
 import numpy as np
@@ -18,6 +19,7 @@ LEAST = 1e-12  # of a scale: a row of nothing but zeros has one, too
 PROBED = 1024, 384  # a matrix of the default's
 ROWS = 32
 LARGEST = 127  # in a matrix
+_PACKING = Lock()  # which library packs is a setting of the whole process
 
 
 class Kernel(Protocol):
@@ -70,18 +72,18 @@ class Fbgemm:
 
     def __init__(self, weight: Tensor, scale: Tensor) -> None:
         """Raises RuntimeError or AttributeError where torch has no FBGEMM."""
-        engine = torch.backends.quantized.engine  # it alone says which library packs
-        torch.backends.quantized.engine = "fbgemm"
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter(
-                    "ignore", UserWarning
-                )  # that a later torch will not have it: then this is not used
-                zeros = torch.zeros(len(weight), dtype=torch.long)
-                matrix = torch._make_per_channel_quantized_tensor(weight.contiguous(), scale.double(), zeros, 0)
-            self._packed = torch.ops.quantized.linear_prepack(matrix, None)
-        finally:
-            torch.backends.quantized.engine = engine
+        zeros = torch.zeros(len(weight), dtype=torch.long)
+        with _PACKING:
+            engine = torch.backends.quantized.engine  # it alone says which library packs
+            torch.backends.quantized.engine = "fbgemm"
+            try:
+                with warnings.catch_warnings():
+                    # It says that a later torch will not have it: then this is not used.
+                    warnings.simplefilter("ignore", UserWarning)
+                    matrix = torch._make_per_channel_quantized_tensor(weight.contiguous(), scale.double(), zeros, 0)
+                self._packed = torch.ops.quantized.linear_prepack(matrix, None)
+            finally:
+                torch.backends.quantized.engine = engine
         self._multiply = torch.ops.quantized.linear_with_input_q_dq_qweight_dq_output_fp32.default
 
     def product(self, x: Tensor) -> Tensor:

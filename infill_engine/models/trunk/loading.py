@@ -1,12 +1,13 @@
 """From the trunk's folder to a model that serves: its matrices with the adapter merged in, packed for this machine."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
-from infill_engine.models.devices import MLX
+from infill_engine.models.devices import MLX, physical_cores
 from infill_engine.models.duostream.pace import pace_of
 from infill_engine.models.trunk.adapter import Adapter
 from infill_engine.models.trunk.checkpoint import TrunkWeights
@@ -49,11 +50,15 @@ def build_network(
     def norm(name: str) -> Tensor:
         return weights.read_vector(name).to(device, dtype)
 
-    layers = []
-    for number in range(weights.config.layers):
-        layers.append(_layer(weights, adapter, make, norm, number))
-        if report is not None:
-            report("loading the model", 0.1 + 0.8 * (number + 1) / weights.config.layers)
+    def layer(number: int) -> Layer:
+        return _layer(weights, adapter, make, norm, number)
+
+    layers: list[Layer] = []
+    with ThreadPoolExecutor(physical_cores()) as pool:
+        for made in pool.map(layer, range(weights.config.layers)):
+            layers.append(made)
+            if report is not None:
+                report("loading the model", 0.1 + 0.8 * len(layers) / weights.config.layers)
     codes, scales = weights.embedding()
     rows = codes.float().mul_(scales[:, None])
     head = make(rows, None)

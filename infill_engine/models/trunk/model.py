@@ -11,6 +11,7 @@ from infill_engine.models.trunk.slots import NO_ROWS, SLOTS, TEXTS, Rows, joined
 from infill_engine.settings import WindowSettings
 
 WINDOW = WindowSettings(prefix_chars=1600, suffix_chars=500, surroundings=True)
+PART = 64  # rows that are read at once where nobody waits
 CACHES = 3  # prompts that are kept: two windows and a glance elsewhere
 
 
@@ -81,14 +82,15 @@ class TrunkModel:
             pace=self.backend.pace,
         )
 
-    def read(self, prefix: str, suffix: str, go_on: GoOn, *, hurried: bool = False) -> Reading:
+    def read(self, prefix: str, suffix: str, go_on: GoOn, *, part: int = PART, hurried: bool = False) -> Reading:
         """Reads what is new of a hole's prompt. `prefix` ends before the word at the cursor.
 
-        Raises ContextUnread where `go_on` does not allow all of it; what was read is kept.
+        Asks `go_on` before each part of so many rows; the last part waits for the pass that follows. Raises
+        ContextUnread where it does not allow all of it; what was read is kept.
         """
         prompt = build_prompt(self.vocabulary, prefix, suffix)
         cache = self._cache_for(prompt)
-        waiting = cache.read(prompt, go_on, hurried=hurried)
+        waiting = cache.read(prompt, go_on, part, hurried=hurried)
         return Reading(prompt, cache, waiting, cache.stale)
 
     def logprobs(

@@ -14,7 +14,6 @@ from infill_engine.models.trunk.backend import Backend, Likely
 from infill_engine.models.trunk.prompt import Prompt
 from infill_engine.models.trunk.slots import MIDDLE, PREFIX, Rows, prompt_rows
 
-PART = 64  # rows that are read before asking whether to go on
 NOTHING = Prompt((), (), ())
 
 
@@ -39,20 +38,20 @@ class PromptCache:
             return prefix + suffix
         return prefix + suffix + _agreeing(self.held.middle, prompt.middle)
 
-    def read(self, prompt: Prompt, go_on: GoOn, *, hurried: bool = False) -> Rows:
-        """Reads `prompt` but for its last rows, at most PART, which are returned for the pass that comes next.
+    def read(self, prompt: Prompt, go_on: GoOn, part: int, *, hurried: bool = False) -> Rows:
+        """Reads `prompt` in parts of so many rows, but for the last part, which is returned for the pass that follows.
 
         Once they have been run, `hold` is to be told. Asks `go_on` before each part, and raises ContextUnread where it
         says no; what was read is kept. Where `hurried`, a suffix that has not seen the newest lines is used as it is.
         """
         self._forget_from(prompt, keep_stale=hurried)
         waiting = self._missing(prompt)
-        while len(waiting) > PART:
-            part, waiting = waiting[:PART], waiting[PART:]
-            if not go_on(len(part)):
+        while len(waiting) > part:
+            slots, waiting = waiting[:part], waiting[part:]
+            if not go_on(part):
                 raise ContextUnread
-            self.run(prompt_rows(prompt, part), len(part) - 1)
-            self.hold(prompt, part)
+            self.run(prompt_rows(prompt, slots), part - 1)
+            self.hold(prompt, slots)
         return prompt_rows(prompt, waiting)
 
     def run(self, rows: Rows, first: int) -> Likely:

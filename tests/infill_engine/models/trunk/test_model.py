@@ -8,9 +8,9 @@ import torch
 from tiny_trunk import tiny_model
 
 from infill_engine.models.base import ContextUnread, unhurried
+from infill_engine.models.trunk.model import PART
 from infill_engine.models.trunk.network import UNSEEN, forward, normed
 from infill_engine.models.trunk.prompt import Prompt, build_prompt
-from infill_engine.models.trunk.prompt_cache import PART
 
 ABOVE = "class Box:\n    def __init__(self, width, height):\n        self.width = width\n"
 SUFFIX = "\n\n    def area(self):\n        return self.width * self.height\n"

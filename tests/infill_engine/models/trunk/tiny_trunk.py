@@ -13,7 +13,7 @@ from infill_engine.models.trunk.network import Layer, Network
 from infill_engine.models.trunk.products import float_products
 from infill_engine.models.trunk.prompt import TrunkVocabulary
 from infill_engine.models.trunk.torch_backend import TorchBackend
-from infill_engine.models.vocabulary import _LETTERS, _QWEN_PIECE
+from infill_engine.models.vocabulary import _LETTERS, QWEN_PIECE
 
 SPECIALS = ("<|endoftext|>", "<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>")
 WORDS = (
@@ -45,7 +45,7 @@ def write_tokenizer(folder: Path) -> Path:
                 vocabulary[letters[:end]] = len(vocabulary)
                 merges.append((letters[: end - 1], letters[end - 1]))
     tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=merges))
-    cut = pre_tokenizers.Split(Regex(_QWEN_PIECE), "isolated")
+    cut = pre_tokenizers.Split(Regex(QWEN_PIECE), "isolated")
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [cut, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
     )
