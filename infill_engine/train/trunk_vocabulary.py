@@ -72,7 +72,7 @@ def main() -> None:
     parser.add_argument("--gguf", type=Path, required=True)
     parser.add_argument("--text", type=Path, nargs="+", required=True, help="folders of source files in many languages")
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--size", type=int, default=48_000, help="tokens at most, special ones included")
+    parser.add_argument("--size", type=int, default=80_000, help="tokens at most, special ones included")
     parser.add_argument("--ascii", type=int, default=10_000, help="below this id, every ASCII token is kept")
     options = parser.parse_args()
     bpe = read_gguf(options.gguf)

@@ -15,6 +15,7 @@ from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.models.trunk.network import Layer, Network
 from infill_engine.models.trunk.products import MakeProduct, fastest_kernel, float_products, int8_products
 from infill_engine.models.trunk.prompt import TrunkVocabulary
+from infill_engine.models.trunk.smoothing import Smoothing
 from infill_engine.models.trunk.torch_backend import TorchBackend
 
 Report = Callable[[str, float], None]  # what is being done, and the share of it that is done
@@ -47,11 +48,13 @@ def build_network(
 ) -> Network:
     """The network of a trunk, with an adapter merged into its matrices and those multiplied by what `make` makes."""
 
+    smoothing = Smoothing.load(weights.folder)
+
     def norm(name: str) -> Tensor:
         return weights.read_vector(name).to(device, dtype)
 
     def layer(number: int) -> Layer:
-        return _layer(weights, adapter, make, norm, number)
+        return _layer(weights, adapter, smoothing, make, norm, number)
 
     layers: list[Layer] = []
     with ThreadPoolExecutor(physical_cores()) as pool:
@@ -71,18 +74,33 @@ def build_network(
 
 
 def _layer(
-    weights: TrunkWeights, adapter: Adapter, make: MakeProduct, norm: Callable[[str], Tensor], number: int
+    weights: TrunkWeights,
+    adapter: Adapter,
+    smoothing: Smoothing,
+    make: MakeProduct,
+    norm: Callable[[str], Tensor],
+    number: int,
 ) -> Layer:
-    def product(name: str, *parts: str) -> Callable[[Tensor], Tensor]:
-        matrix = torch.cat([weights.read_matrix(number, part) for part in parts])
-        biases = [weights.read_vector(f"layers.{number}.{part}.bias") for part in parts] if name == "qkv" else []
-        return make(adapter.merged(f"layers.{number}.{name}", matrix), torch.cat(biases) if biases else None)
+    def matrix(name: str, *parts: str) -> Tensor:
+        joined = torch.cat([weights.read_matrix(number, part) for part in parts])
+        return adapter.merged(f"layers.{number}.{name}", joined)
 
+    def spread(name: str, of: Tensor) -> Tensor:
+        factors = smoothing.factors(number, name, of)
+        of *= factors
+        return factors
+
+    qkv, out = matrix("qkv", "q", "k", "v"), matrix("out", "o")
+    gate_up, down = matrix("gate_up", "gate", "up"), matrix("down", "down")
+    bias = torch.cat([weights.read_vector(f"layers.{number}.{part}.bias") for part in "qkv"])
+    attention, mlp, inside = spread("attention", qkv), spread("mlp", gate_up), spread("down", down)
+    gate_up[len(inside) :] /= inside[:, None]
+    attention_norm, mlp_norm = norm(f"layers.{number}.attention_norm"), norm(f"layers.{number}.mlp_norm")
     return Layer(
-        norm(f"layers.{number}.attention_norm"),
-        norm(f"layers.{number}.mlp_norm"),
-        product("qkv", "q", "k", "v"),
-        product("out", "o"),
-        product("gate_up", "gate", "up"),
-        product("down", "down"),
+        attention_norm / attention.to(attention_norm),
+        mlp_norm / mlp.to(mlp_norm),
+        make(qkv, bias),
+        make(out, None),
+        make(gate_up, None),
+        make(down, None),
     )

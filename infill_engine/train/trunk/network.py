@@ -10,10 +10,12 @@ from infill_engine.models.duostream.kernels import Kernel
 from infill_engine.models.trunk.adapter import Adapter
 from infill_engine.models.trunk.checkpoint import TrunkWeights
 from infill_engine.models.trunk.network import KeysValues, Layer, Network, forward, normed
+from infill_engine.models.trunk.smoothing import Smoothing
 from infill_engine.train.trunk.data import Laid, Window, lay_out
 from infill_engine.train.trunk.frozen import FrozenLinear
 
 PARTS = {"qkv": ("q", "k", "v"), "out": ("o",), "gate_up": ("gate", "up"), "down": ("down",)}
+INPUTS = {"qkv": "attention", "out": "o", "gate_up": "mlp", "down": "down"}  # of the matrices, by their names there
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +31,9 @@ class TrainedTrunk:
     """The network and its trainable matrices by name."""
 
     def __init__(self, weights: TrunkWeights, kernel: type[Kernel], rank: int) -> None:
+        smoothing = Smoothing.load(weights.folder)
         self.linears: dict[str, FrozenLinear] = {}
-        layers = [self._layer(weights, number, kernel, rank) for number in range(weights.config.layers)]
+        layers = [self._layer(weights, smoothing, number, kernel, rank) for number in range(weights.config.layers)]
         codes, scales = weights.embedding()
         head = codes.float().mul_(scales[:, None])
         self.network = Network(
@@ -81,12 +84,15 @@ class TrainedTrunk:
         forward(self.network, self.network.embed(context.ids), context.positions, context.mask, remember)
         return found
 
-    def _layer(self, weights: TrunkWeights, number: int, kernel: type[Kernel], rank: int) -> Layer:
+    def _layer(
+        self, weights: TrunkWeights, smoothing: Smoothing, number: int, kernel: type[Kernel], rank: int
+    ) -> Layer:
         linears = {}
         for name, parts in PARTS.items():
             matrix = torch.cat([weights.read_matrix(number, part) for part in parts])
             biases = [weights.read_vector(f"layers.{number}.{part}.bias") for part in parts] if name == "qkv" else []
-            linears[name] = FrozenLinear(matrix, torch.cat(biases) if biases else None, kernel, rank)
+            factors = smoothing.factors(number, INPUTS[name], matrix)
+            linears[name] = FrozenLinear(matrix, torch.cat(biases) if biases else None, kernel, rank, factors)
             self.linears[f"layers.{number}.{name}"] = linears[name]
         attention_norm = weights.read_vector(f"layers.{number}.attention_norm")
         mlp_norm = weights.read_vector(f"layers.{number}.mlp_norm")

@@ -17,6 +17,7 @@ from infill_engine.models.trunk.loading import build_network
 from infill_engine.models.trunk.products import fastest_kernel, float_products, int8_products
 from infill_engine.models.trunk.prompt import Prompt
 from infill_engine.models.trunk.slots import TEXTS, joined, prompt_rows, text_rows
+from infill_engine.models.trunk.smoothing import Smoothing
 from infill_engine.models.trunk.torch_backend import TorchBackend
 
 PROMPT = Prompt((50, 7, 3, 9, 22), (50, 11, 4), (50, 30, 31))
@@ -49,6 +50,10 @@ def adapter() -> Adapter:
 
 def floats(weights: TrunkWeights, adapter: Adapter) -> TorchBackend:
     return TorchBackend(build_network(weights, adapter, float_products("cpu", torch.float32)))
+
+
+def int8(weights: TrunkWeights, adapter: Adapter, kernel) -> TorchBackend:
+    return TorchBackend(build_network(weights, adapter, int8_products(kernel)))
 
 
 def rows_of(prompt: Prompt):
@@ -103,10 +108,23 @@ def test_mlx_in_eight_bits_is_near(weights):
 @pytest.mark.parametrize("kernel", [kernel for kernel in KERNELS if is_exact(kernel)])
 def test_int8_is_near_and_a_row_is_what_it_is_among_others(weights, adapter, kernel):
     """Otherwise equal requests would not have equal answers: how many rows share a pass depends on the time left."""
-    backend = TorchBackend(build_network(weights, adapter, int8_products(kernel)))
+    backend = int8(weights, adapter, kernel)
     together = run(backend)
     assert np.abs(together.logprobs - run(floats(weights, adapter)).logprobs).mean() < 0.1
     np.testing.assert_allclose(run(backend, one_by_one=True), together.logprobs, atol=2e-3)
+
+
+@pytest.mark.parametrize("kernel", [kernel for kernel in KERNELS if is_exact(kernel)])
+def test_smoothing_changes_nothing_but_what_rounding_costs(weights, adapter, kernel, monkeypatch):
+    wide = {}
+    for layer in range(LAYERS):
+        for name, size in (("attention", 64), ("mlp", 64), ("down", 128)):
+            wide[f"layers.{layer}.{name}"] = torch.logspace(-3, 3, size)
+    plain, plain_int8 = run(floats(weights, adapter)), run(int8(weights, adapter, kernel))
+    monkeypatch.setattr(Smoothing, "load", lambda _folder: Smoothing(wide))
+    smoothed, smoothed_int8 = run(floats(weights, adapter)), run(int8(weights, adapter, kernel))
+    np.testing.assert_allclose(smoothed.logprobs, plain.logprobs, atol=1e-3)
+    assert not np.array_equal(plain_int8.logprobs, smoothed_int8.logprobs)
 
 
 def test_an_adapter_is_kept_in_its_file(weights, adapter, tmp_path):
