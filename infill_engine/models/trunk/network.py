@@ -18,7 +18,8 @@ from infill_engine.models.trunk.config import TrunkConfig
 
 Product = Callable[[Tensor], Tensor]  # [T, in] -> [T, out], with the bias if there is one
 KeysValues = tuple[Tensor, Tensor]  # keys, already rotated, and values of one layer, each [kv_heads, S, head_dim]
-Remember = Callable[[int, Tensor, Tensor], KeysValues]  # layer, the rows' keys and values -> all that they may see
+# Layer, the rows' rotated queries [heads, T, hd], their keys and values -> what they see, [T, heads * hd]
+Attend = Callable[[int, Tensor, Tensor, Tensor], Tensor]
 UNSEEN = torch.finfo(torch.float32).min
 
 
@@ -59,19 +60,31 @@ def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     return x * cos + torch.cat([-x[..., half:], x[..., :half]], -1) * sin
 
 
-def forward(network: Network, x: Tensor, positions: Tensor, mask: Tensor, remember: Remember) -> Tensor:
-    """States [T, D], not yet normed, of embedded rows x [T, D].
+def forward(network: Network, x: Tensor, positions: Tensor, attend: Attend) -> Tensor:
+    """States [T, D], not yet normed, of embedded rows x [T, D] at `positions` [T].
 
-    `positions` [T] are those of the rows. `remember` is given the keys and values of the rows, layer by layer, and
-    returns the S keys and values that attention looks at. `mask` [T, S] is added to the scores: 0 where a row sees a
-    key, UNSEEN where it does not. Every row must see something.
+    What a row sees is up to `attend`, which is called for each layer.
     """
     cos, sin = (table.to(x.dtype) for table in rotations(network.config, positions))
     for number, layer in enumerate(network.layers):
-        queries, keys, values = _project(network.config, layer, x, cos, sin)
-        x = x + layer.out(_attend(queries, *remember(number, keys, values), mask))
+        x = x + layer.out(attend(number, *_project(network.config, layer, x, cos, sin)))
         x = x + _mlp(network.config, layer, x)
     return x
+
+
+def attention(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
+    """Attention of queries [heads, T, hd] to keys and values [kv_heads, S, hd] -> [T, heads * hd].
+
+    `mask` [T, S] is added to the scores: 0 where a row sees a key, UNSEEN where it does not. Every row must see
+    something. The query heads that share a key head are rows of one matrix product, so that nothing is repeated.
+    """
+    heads, rows, size = queries.shape
+    groups = keys.shape[0]
+    scores = queries.reshape(groups, -1, size) @ keys.transpose(1, 2)  # [kv_heads, heads / kv_heads * T, S]
+    scores = scores.view(heads, rows, -1) * size**-0.5 + mask
+    weights = scores.softmax(-1).view(groups, -1, keys.shape[1])
+    found: Tensor = (weights @ values).view(heads, rows, size).transpose(0, 1).reshape(rows, heads * size)
+    return found
 
 
 def normed(network: Network, states: Tensor) -> Tensor:
@@ -86,20 +99,6 @@ def _project(config: TrunkConfig, layer: Layer, x: Tensor, cos: Tensor, sin: Ten
     joined = layer.qkv(rows).view(len(x), config.heads + 2 * config.kv_heads, config.head_dim).transpose(0, 1)
     turned = rotate(joined[: config.heads + config.kv_heads], cos, sin)
     return turned[: config.heads], turned[config.heads :], joined[config.heads + config.kv_heads :]
-
-
-def _attend(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
-    """Attention of queries [heads, T, hd] to keys and values [kv_heads, S, hd] under `mask` [T, S] -> [T, heads * hd].
-
-    The query heads that share a key head are rows of one matrix product, so that nothing is repeated.
-    """
-    heads, rows, size = queries.shape
-    groups = keys.shape[0]
-    scores = queries.reshape(groups, -1, size) @ keys.transpose(1, 2)  # [kv_heads, heads / kv_heads * T, S]
-    scores = scores.view(heads, rows, -1) * size**-0.5 + mask
-    weights = scores.softmax(-1).view(groups, -1, keys.shape[1])
-    found: Tensor = (weights @ values).view(heads, rows, size).transpose(0, 1).reshape(rows, heads * size)
-    return found
 
 
 def _mlp(config: TrunkConfig, layer: Layer, x: Tensor) -> Tensor:

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from infill_engine.models.trunk.backend import LIKELIEST, Likely
 from infill_engine.models.trunk.config import TrunkConfig
-from infill_engine.models.trunk.network import UNSEEN, KeysValues, Network, forward, normed, rotate, rotations
+from infill_engine.models.trunk.network import UNSEEN, Network, attention, forward, normed, rotate, rotations
 from infill_engine.models.trunk.slots import SLOTS, Rows
 
 Buffer = list[Tensor]  # a layer's keys and values each, [2, kv_heads, SLOTS, head_dim]
@@ -40,14 +40,14 @@ class TorchBackend:
         mask = torch.zeros(len(rows), used, device=self.device, dtype=self.dtype)
         mask.masked_fill_(hidden, max(UNSEEN, torch.finfo(self.dtype).min))
 
-        def remember(layer: int, keys: Tensor, values: Tensor) -> KeysValues:
+        def attend(layer: int, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
             kept = buffer[layer]
             kept[0].index_copy_(1, slots, keys)
             kept[1].index_copy_(1, slots, values)
-            return kept[0, :, :used], kept[1, :, :used]
+            return attention(queries, kept[0, :, :used], kept[1, :, :used], mask)
 
         x = self.network.embed(torch.tensor(rows.ids, device=self.device))
-        states = forward(self.network, x, torch.tensor(rows.positions, device=self.device), mask, remember)
+        states = forward(self.network, x, torch.tensor(rows.positions, device=self.device), attend)
         logits = self.network.logits(normed(self.network, states[first:])).float()
         logprobs = torch.log_softmax(logits, -1)
         likeliest = logprobs.topk(LIKELIEST).indices

@@ -9,6 +9,7 @@ A hole sees the lines above its own and nothing of the other holes, exactly as w
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import torch
 from torch import Tensor
@@ -116,69 +117,105 @@ def _hole(
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """Rows of one forward pass: ids and positions [T], mask [T, P + T]."""
+    """Rows of several holes side by side: ids and positions [T], and what each of them sees.
+
+    `shared` [T, P] is added to the scores of the window's prefix. The holes' rows lie in groups: `group` [H, M] are the
+    numbers of each hole's rows, padded with 0, and `place` [T] is where a row stands in the flattened groups. A group
+    sees the keys `keys` [H, N] of the holes' own tokens, under `own` [H, M, N].
+    """
 
     ids: Tensor
     positions: Tensor
-    mask: Tensor
+    shared: Tensor
+    group: Tensor
+    place: Tensor
+    keys: Tensor
+    own: Tensor
 
 
 @dataclass(frozen=True, slots=True)
 class Laid:
-    """A window laid out as two passes: `context` is only read, `learned` is learned from.
+    """A window laid out as three passes: `prefix` [P] and `suffixes` are only read, `middles` are learned from.
 
-    `rows` are the rows of `learned` whose next token is `targets`; `kinds` are the kinds of hole of those.
+    `rows` are the rows of `middles` whose next token is `targets`; `kinds` are the kinds of hole of those.
     """
 
-    context: Pass
-    learned: Pass
+    prefix: Tensor
+    suffixes: Pass
+    middles: Pass
     rows: Tensor
     targets: Tensor
     kinds: list[str]
 
 
 def lay_out(window: Window) -> Laid:
-    """The two passes of a window."""
-    shared = len(window.prefix)
-    ids, positions = list(window.prefix), list(range(shared))
-    starts = []
-    for hole in window.holes:
-        starts.append(len(ids))
-        ids += hole.context
-        positions += range(hole.above, hole.above + len(hole.context))
-    seen = torch.zeros(len(ids), len(ids), dtype=torch.bool)
-    seen[:shared, :shared] = True
-    for hole, start in zip(window.holes, starts, strict=True):
-        end = start + len(hole.context)
-        seen[start:end, : hole.above] = True
-        seen[start:end, start:end] = True
-    context = Pass(torch.tensor(ids), torch.tensor(positions), _added(seen.tril()))
-    return _learned(window, context, starts)
-
-
-def _learned(window: Window, context: Pass, starts: Sequence[int]) -> Laid:
-    past = len(context.ids)
-    ids: list[int] = []
-    positions: list[int] = []
+    """The passes of a window. The keys of `middles` count all rows of `suffixes` first, then its own."""
+    holes = window.holes
+    contexts = [hole.context for hole in holes]
+    inputs = [hole.middle[:-1] for hole in holes]
+    starts = [hole.above for hole in holes]
+    behind = [hole.above + len(hole.context) for hole in holes]
+    read = sum(map(len, contexts))
+    no_keys: list[list[int]] = [[] for _ in holes]
+    suffix_keys = _numbered(contexts)
     rows: list[int] = []
     targets: list[int] = []
     kinds: list[str] = []
-    total = sum(len(hole.middle) - 1 for hole in window.holes)
-    seen = torch.zeros(total, past + total, dtype=torch.bool)
-    for hole, start in zip(window.holes, starts, strict=True):
-        first, inputs = len(ids), hole.middle[:-1]
-        last = first + len(inputs)
-        offset = hole.above + len(hole.context)
-        ids += inputs
-        positions += range(offset, offset + len(inputs))
+    first = 0
+    for hole, tokens in zip(holes, inputs, strict=True):
+        last = first + len(tokens)
         rows += range(last - hole.learned, last)
         targets += hole.middle[-hole.learned :]
         kinds += [hole.kind] * hole.learned
-        seen[first:last, : hole.above] = True
-        seen[first:last, start : start + len(hole.context)] = True
-        seen[first:last, past + first : past + last] = torch.ones(len(inputs), len(inputs), dtype=torch.bool).tril()
-    learned = Pass(torch.tensor(ids), torch.tensor(positions), _added(seen))
-    return Laid(context, learned, torch.tensor(rows), torch.tensor(targets), kinds)
+        first = last
+    return Laid(
+        torch.tensor(window.prefix),
+        _pass(window, contexts, starts, no_keys, 0),
+        _pass(window, inputs, behind, suffix_keys, read),
+        torch.tensor(rows),
+        torch.tensor(targets),
+        kinds,
+    )
+
+
+def _numbered(texts: Sequence[Sequence[int]]) -> list[list[int]]:
+    """The numbers of each text's tokens when all lie one after another."""
+    ends = list(accumulate(map(len, texts)))
+    return [list(range(end - len(text), end)) for text, end in zip(texts, ends, strict=True)]
+
+
+def _pass(
+    window: Window,
+    texts: Sequence[Sequence[int]],
+    starts: Sequence[int],
+    earlier: Sequence[Sequence[int]],
+    offset: int,
+) -> Pass:
+    """The rows of `texts`, which begin at the positions `starts` and see the keys `earlier` besides their own.
+
+    Their own keys are numbered from `offset` on.
+    """
+    above = torch.tensor([hole.above for hole in window.holes])
+    lengths = [len(text) for text in texts]
+    most = max(lengths)
+    group, place = torch.zeros(len(texts), most, dtype=torch.long), []
+    columns = max(len(before) + length for before, length in zip(earlier, lengths, strict=True))
+    keys = torch.zeros(len(texts), columns, dtype=torch.long)
+    seen = torch.zeros(len(texts), most, columns, dtype=torch.bool)
+    for hole, (numbers, before) in enumerate(zip(_numbered(texts), earlier, strict=True)):
+        own = len(before) + len(numbers)
+        group[hole, : len(numbers)] = torch.tensor(numbers)
+        place += [hole * most + column for column in range(len(numbers))]
+        keys[hole, :own] = torch.tensor([*before, *(offset + number for number in numbers)])
+        seen[hole, :, : len(before)] = True
+        seen[hole, :, len(before) : own] = torch.ones(most, len(numbers), dtype=torch.bool).tril()
+    owners = torch.repeat_interleave(torch.arange(len(texts)), torch.tensor(lengths))
+    shared = torch.arange(len(window.prefix))[None] < above[owners][:, None]
+    positions = [start + number for start, length in zip(starts, lengths, strict=True) for number in range(length)]
+    ids = [token for text in texts for token in text]
+    return Pass(
+        torch.tensor(ids), torch.tensor(positions), _added(shared), group, torch.tensor(place), keys, _added(seen)
+    )
 
 
 def _added(seen: Tensor) -> Tensor:

@@ -9,8 +9,9 @@ from torch import Tensor, nn
 from infill_engine.models.duostream.kernels import Kernel
 from infill_engine.models.trunk.adapter import Adapter
 from infill_engine.models.trunk.checkpoint import TrunkWeights
-from infill_engine.models.trunk.network import KeysValues, Layer, Network, forward, normed
+from infill_engine.models.trunk.network import UNSEEN, KeysValues, Layer, Network, attention, forward, normed
 from infill_engine.models.trunk.smoothing import Smoothing
+from infill_engine.train.trunk.attention import attend_in_groups
 from infill_engine.train.trunk.data import Laid, Window, lay_out
 from infill_engine.train.trunk.frozen import FrozenLinear
 
@@ -53,36 +54,15 @@ class TrainedTrunk:
         )
 
     def score(self, window: Window, *, learning: bool) -> Scored:
-        """The learned tokens of a window. With `learning`, the losses have gradients; the context's rows never do."""
+        """The learned tokens of a window. With `learning`, the losses have gradients; what is only read never does."""
         laid = lay_out(window)
         with torch.no_grad():
-            past = self._read(laid)
+            read = read_context(self.network, laid)
         with torch.set_grad_enabled(learning):
-            states = forward(
-                self.network,
-                self.network.embed(laid.learned.ids),
-                laid.learned.positions,
-                laid.learned.mask,
-                lambda layer, keys, values: (
-                    torch.cat([past[layer][0], keys], 1),
-                    torch.cat([past[layer][1], values], 1),
-                ),
-            )
-            logits = self.network.logits(normed(self.network, states[laid.rows]))
+            states = learned_states(self.network, laid, read)
+            logits = self.network.logits(normed(self.network, states))
             losses = F.cross_entropy(logits, laid.targets, reduction="none")
         return Scored(losses, logits.argmax(-1) == laid.targets, laid.kinds)
-
-    def _read(self, laid: Laid) -> list[KeysValues]:
-        """Keys and values of the context, by layer."""
-        found: list[KeysValues] = []
-
-        def remember(_layer: int, keys: Tensor, values: Tensor) -> KeysValues:
-            found.append((keys, values))
-            return keys, values
-
-        context = laid.context
-        forward(self.network, self.network.embed(context.ids), context.positions, context.mask, remember)
-        return found
 
     def _layer(
         self, weights: TrunkWeights, smoothing: Smoothing, number: int, kernel: type[Kernel], rank: int
@@ -97,3 +77,41 @@ class TrainedTrunk:
         attention_norm = weights.read_vector(f"layers.{number}.attention_norm")
         mlp_norm = weights.read_vector(f"layers.{number}.mlp_norm")
         return Layer(attention_norm, mlp_norm, linears["qkv"], linears["out"], linears["gate_up"], linears["down"])
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """Keys and values by layer: of a window's prefix, and of its suffixes."""
+
+    prefix: list[KeysValues]
+    suffixes: list[KeysValues]
+
+
+def read_context(network: Network, laid: Laid) -> Read:
+    """Reads a window's prefix, and behind it the suffixes of its holes."""
+    read = Read([], [])
+    count = len(laid.prefix)
+    causal = torch.full((count, count), UNSEEN).triu(1)
+
+    def of_prefix(_layer: int, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+        read.prefix.append((keys, values))
+        return attention(queries, keys, values, causal)
+
+    def of_suffixes(layer: int, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+        read.suffixes.append((keys, values))
+        return attend_in_groups(queries, read.prefix[layer], (keys, values), laid.suffixes)
+
+    forward(network, network.embed(laid.prefix), torch.arange(count), of_prefix)
+    forward(network, network.embed(laid.suffixes.ids), laid.suffixes.positions, of_suffixes)
+    return read
+
+
+def learned_states(network: Network, laid: Laid, read: Read) -> Tensor:
+    """States [N, D], not yet normed, of the rows that targets follow."""
+
+    def attend(layer: int, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+        before = read.suffixes[layer]
+        own = torch.cat([before[0], keys], 1), torch.cat([before[1], values], 1)
+        return attend_in_groups(queries, read.prefix[layer], own, laid.middles)
+
+    return forward(network, network.embed(laid.middles.ids), laid.middles.positions, attend)[laid.rows]

@@ -13,9 +13,10 @@ from tiny_trunk import tiny_model
 
 from infill_engine.models.base import unhurried
 from infill_engine.models.duostream.kernels import KERNELS, is_exact
-from infill_engine.models.trunk.network import forward, normed
+from infill_engine.models.trunk.network import normed
 from infill_engine.train.trunk.data import ExampleSettings, HoleExample, Window, draw_window, lay_out
 from infill_engine.train.trunk.frozen import FrozenLinear
+from infill_engine.train.trunk.network import learned_states, read_context
 
 TEXT = "".join(
     f"class Box{n}:\n    def __init__(self, width, height):\n"
@@ -31,21 +32,10 @@ def model(tmp_path):
 
 
 def trained_logits(model, window):
-    laid = lay_out(window)
-    network, past = model.backend.network, []
-
-    def first(_layer, keys, values):
-        past.append((keys, values))
-        return keys, values
-
-    def second(layer, keys, values):
-        return torch.cat([past[layer][0], keys], 1), torch.cat([past[layer][1], values], 1)
-
+    laid, network = lay_out(window), model.backend.network
     with torch.inference_mode():
-        context, learned = laid.context, laid.learned
-        forward(network, network.embed(context.ids), context.positions, context.mask, first)
-        states = forward(network, network.embed(learned.ids), learned.positions, learned.mask, second)
-        return torch.log_softmax(network.logits(normed(network, states[laid.rows])), -1), laid.targets
+        states = learned_states(network, laid, read_context(network, laid))
+        return torch.log_softmax(network.logits(normed(network, states)), -1), laid.targets
 
 
 def hole(model, above, line, text, suffix):

@@ -9,7 +9,7 @@ from tiny_trunk import tiny_model
 
 from infill_engine.models.base import ContextUnread, unhurried
 from infill_engine.models.trunk.model import PART
-from infill_engine.models.trunk.network import UNSEEN, forward, normed
+from infill_engine.models.trunk.network import UNSEEN, attention, forward, normed
 from infill_engine.models.trunk.prompt import Prompt, build_prompt
 
 ABOVE = "class Box:\n    def __init__(self, width, height):\n        self.width = width\n"
@@ -26,13 +26,9 @@ def alone(model, tokens):
     rows = len(tokens)
     with torch.inference_mode():
         network = model.backend.network
-        states = forward(
-            network,
-            network.embed(torch.tensor(tokens)),
-            torch.arange(rows),
-            torch.full((rows, rows), UNSEEN).triu(1),
-            lambda _layer, keys, values: (keys, values),
-        )
+        mask = torch.full((rows, rows), UNSEEN).triu(1)
+        embedded, positions = network.embed(torch.tensor(tokens)), torch.arange(rows)
+        states = forward(network, embedded, positions, lambda _layer, *each: attention(*each, mask))
         return torch.log_softmax(network.logits(normed(network, states)), -1).numpy()
 
 

@@ -4,7 +4,7 @@ import torch
 from tiny_trunk import network_of, random_weights, tiny_config
 from transformers import Qwen2Config, Qwen2ForCausalLM
 
-from infill_engine.models.trunk.network import UNSEEN, forward, normed
+from infill_engine.models.trunk.network import UNSEEN, attention, forward, normed
 
 IDS = torch.tensor([3, 1, 4, 1, 5, 9, 2, 6])
 
@@ -14,7 +14,7 @@ def causal(rows: int) -> torch.Tensor:
 
 
 def logits(network, ids, positions, mask):
-    states = forward(network, network.embed(ids), positions, mask, lambda _layer, keys, values: (keys, values))
+    states = forward(network, network.embed(ids), positions, lambda _layer, *rows: attention(*rows, mask))
     return network.logits(normed(network, states))
 
 
