@@ -134,7 +134,7 @@ class Session:
             self.engine.warm(snapshot.uri, build_context(snapshot, self._likely_place(snapshot), self.window))
 
     def cursor_rests(self, snapshot: Snapshot, place: Place) -> None:
-        """Have the engine read the text where the cursor has come to rest, and parse it.
+        """Parse the text where the cursor has come to rest, and have the engine read it.
 
         Not after a worker has died: the text may have killed it, and reading ahead must not use up the restarts.
         """

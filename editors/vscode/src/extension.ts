@@ -3,6 +3,7 @@
 import { promises as fs } from 'node:fs';
 import * as vscode from 'vscode';
 import { registerCommands } from './commands';
+import { RestingCursor } from './cursor';
 import { CURRENT, onDidChooseInterpreter } from './locate';
 import { Nudge } from './nudge';
 import { Reports } from './report';
@@ -34,6 +35,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
         installed,
         reports,
         running,
+        new RestingCursor(running),
         running.onDidChangeStatus((status) => nudge.stateIs(status)),
         installed.onDidCreate(() => void running.refresh()),
         installed.onDidChange(() => void running.refresh()),

@@ -1,7 +1,14 @@
 /** What the server speaks beyond LSP. Times are in milliseconds, confidences and fractions between 0 and 1. */
 
 import { NotificationType, ProgressType, RequestType } from 'vscode-languageclient/node';
-import type { Command, Position, ProgressToken, Range, TextDocumentIdentifier } from 'vscode-languageclient/node';
+import type {
+    Command,
+    Position,
+    ProgressToken,
+    Range,
+    TextDocumentIdentifier,
+    VersionedTextDocumentIdentifier,
+} from 'vscode-languageclient/node';
 
 export interface Candidate {
     insertText: string;
@@ -37,6 +44,11 @@ export interface Canvas {
     rows: { slots: { text: string; state: string; confidence?: number }[]; source?: string }[];
 }
 
+export interface CursorParams {
+    textDocument: VersionedTextDocumentIdentifier;
+    position: Position;
+}
+
 export interface EngineStatus {
     state: string;
     detail?: string;
@@ -50,6 +62,7 @@ export interface EngineStatus {
 export const candidatesRequest = new RequestType<CandidatesParams, CandidatesAnswer | null, void>('infill/candidates');
 export const statusRequest = new RequestType<object, EngineStatus | null, void>('infill/getStatus');
 export const statusNotification = new NotificationType<EngineStatus>('infill/status');
+export const cursorNotification = new NotificationType<CursorParams>('infill/cursor');
 export const canvasProgress = new ProgressType<Canvas>();
 
 export const ACCEPTED = 'infill.accepted';

@@ -26,6 +26,9 @@ export class Server implements vscode.Disposable {
     private queue: Promise<void> = Promise.resolve();
     private readonly changed = new vscode.EventEmitter<EngineStatus>();
     readonly onDidChangeStatus = this.changed.event;
+    private readonly connected = new vscode.EventEmitter<void>();
+    /** A server has been connected: `client` is a new one. */
+    readonly onDidConnect = this.connected.event;
 
     constructor(
         private readonly around: Omit<Surroundings, 'onStatus' | 'onLost'>,
@@ -75,6 +78,7 @@ export class Server implements vscode.Disposable {
     dispose(): void {
         void this.stop();
         this.changed.dispose();
+        this.connected.dispose();
     }
 
     /** What is being started is not wanted any more; the signal that tells the same of what is started next. */
@@ -112,6 +116,7 @@ export class Server implements vscode.Disposable {
             };
             this.connection = await connect(this.command, around, unwanted);
             this.version = this.connection.version;
+            this.connected.fire();
             this.checkVersion();
         } catch (fault) {
             if (!unwanted.aborted) {

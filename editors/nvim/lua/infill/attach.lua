@@ -3,7 +3,7 @@ local M = {}
 
 local FOLLOWED = { 'CursorMovedI', 'TextChangedI', 'TextChangedP' }
 local MOVED = { 'BufEnter', 'CursorMoved', 'CursorMovedI' }
-local CHANGED = { 'TextChanged', 'TextChangedI', 'TextChangedP' }
+local CHANGED_OR_LEFT = { 'TextChanged', 'TextChangedI', 'TextChangedP', 'BufLeave' }
 
 ---@param client vim.lsp.Client
 ---@param bufnr integer
@@ -30,8 +30,7 @@ function M.attach(client, bufnr)
   on(FOLLOWED, ghost.follow)
   on('InsertLeave', ghost.forget)
   on(MOVED, cursor.moved)
-  on(CHANGED, cursor.changed)
-  on('BufLeave', cursor.left)
+  on(CHANGED_OR_LEFT, cursor.stop)
   if vim.api.nvim_get_current_buf() == bufnr then
     cursor.moved(bufnr)
   end
@@ -55,7 +54,7 @@ end
 function M.detach(bufnr)
   require('infill.pick').leave(bufnr)
   require('infill.ghost').forget(bufnr)
-  require('infill.cursor').forget(bufnr)
+  require('infill.cursor').stop()
   pcall(vim.api.nvim_del_augroup_by_name, 'infill.buffer:' .. bufnr)
   require('infill.keys').remove_all(bufnr)
 end

@@ -1,0 +1,17 @@
+"""infill/cursor: the cursor has come to rest. The engine reads the text there before anybody asks.
+
+    → {textDocument: {uri, version?}, position}
+
+Clients need not send it, and it is never answered. It is ignored if `version` is not the newest of the document.
+"""
+
+from lsp_server.convert import to_place
+from lsp_server.extensions import CursorParams
+from lsp_server.session import Session
+
+
+def cursor(session: Session, params: CursorParams) -> None:
+    """Read ahead at the place. Documents that are not filled in are ignored."""
+    snapshot = session.documents.get(params.text_document.uri)
+    if snapshot is not None and params.version in (None, snapshot.client_version):
+        session.cursor_rests(snapshot, to_place(snapshot.lines, params.position, session.encoding))

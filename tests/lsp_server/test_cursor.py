@@ -1,0 +1,185 @@
+"""infill/cursor: what is read ahead where the cursor rests, and what is not."""
+
+import asyncio
+from typing import Any
+
+import psutil
+import pytest
+from capabilities import NEOVIM
+from editor import CURSOR, editor
+
+from infill_engine.settings import WindowSettings
+from infill_engine.worker.protocol import Infill, State, Status, Warm
+from lsp_server.refusal import LARGEST_SIZE
+from lsp_server.server import create_server
+from lsp_server.settings import ServerSettings
+from lsp_server.worker_process import WorkerProcess
+
+URI, OTHER, SECRET = "file:///project/a.py", "file:///project/b.py", "file:///project/.env"
+READY = Status(State.READY, model="toy", device="cpu", window=WindowSettings(40, 30))
+
+
+class Bench:
+    """A server whose worker only notes what it is sent. The version of each document is 5."""
+
+    def __init__(self) -> None:
+        self.server, self.session = create_server()
+        self.sent: list[Any] = []
+        self.session.engine.worker.send = self._send
+        self.session.engine.status = READY
+        self.session.protocol.handle_message(
+            {"id": 1, "method": "initialize", "params": {"processId": None, "rootUri": None, "capabilities": {}}}
+        )
+
+    def open(self, text: str, uri: str = URI) -> None:
+        self.session.documents.open(uri, "python", text, 5)
+
+    def tell(self, position: object, uri: object = URI, **document: object) -> None:
+        """What a client sends, through the layer that decodes it."""
+        params = {"textDocument": {"uri": uri, **document}, "position": position}
+        self.session.protocol.handle_message({"method": "infill/cursor", "params": params})
+
+    def rest(self, line: int, character: int, uri: str = URI, **document: object) -> None:
+        self.tell({"line": line, "character": character}, uri, **document)
+
+    @property
+    def warmed(self) -> list[str]:
+        """The windows the worker was to read, with the cursor in them."""
+        return [item.request.prefix + CURSOR + item.request.suffix for item in self.sent if isinstance(item, Warm)]
+
+    def _send(self, message: object) -> bool:
+        self.sent.append(message)
+        return True
+
+
+@pytest.fixture
+async def bench(monkeypatch: pytest.MonkeyPatch) -> Bench:
+    monkeypatch.setattr(WorkerProcess, "running", True)
+    made = Bench()
+    made.open("a = 'é😀'; b\nc = 3\n")
+    return made
+
+
+PLACES = [
+    ((0, 0), {}, f"{CURSOR}a = 'é😀'; b\nc = 3\n"),
+    ((0, 8), {}, f"a = 'é😀{CURSOR}'; b\nc = 3\n"),  # in UTF-16 units
+    ((1, 5), {"version": 5}, f"a = 'é😀'; b\nc = 3{CURSOR}\n"),
+    ((1, 5), {"version": None}, f"a = 'é😀'; b\nc = 3{CURSOR}\n"),
+    ((1, 5), {"version": 5.0}, f"a = 'é😀'; b\nc = 3{CURSOR}\n"),
+    ((99, 99), {}, f"a = 'é😀'; b\nc = 3\n{CURSOR}"),
+    ((-1, -1), {}, f"{CURSOR}a = 'é😀'; b\nc = 3\n"),
+]
+
+
+@pytest.mark.parametrize(("place", "document", "expected"), PLACES)
+async def test_the_text_around_it_is_read(
+    bench: Bench, place: tuple[int, int], document: dict[str, object], expected: str
+) -> None:
+    bench.rest(*place, **document)
+    assert bench.warmed == [expected]
+
+
+async def test_a_window_is_read_of_a_long_document(bench: Bench) -> None:
+    bench.open("".join(f"line {row}\n" for row in range(1000)), OTHER)
+    bench.rest(500, 4, OTHER)
+    (window,) = bench.warmed
+    assert f"line 499\nline{CURSOR} 500\n" in window
+    assert len(window) <= 71
+
+
+IGNORED = [
+    {"uri": "file:///project/never_opened.py"},
+    {"uri": SECRET},
+    {"uri": 5},
+    {"uri": None},
+    {"version": 4},
+    {"version": 6},
+    {"version": "5"},
+    {"version": True},
+    {"position": None},
+    {"position": {"line": 0}},
+    {"position": "0:0"},
+    {"position": [0, 0]},
+]
+
+
+@pytest.mark.parametrize("told", IGNORED, ids=str)
+async def test_what_it_does_not_fit_is_ignored(bench: Bench, told: dict[str, object]) -> None:
+    bench.open("KEY=", SECRET)
+    bench.tell(**{"position": {"line": 0, "character": 0}, **told})
+    assert bench.sent == []
+    bench.rest(0, 0)
+    assert len(bench.warmed) == 1
+
+
+@pytest.mark.parametrize(
+    "settings", [ServerSettings(enable=False), ServerSettings(languages={"python": False})], ids=["off", "language off"]
+)
+async def test_nothing_is_read_where_it_is_switched_off(bench: Bench, settings: ServerSettings) -> None:
+    bench.session.settings = settings
+    bench.rest(0, 0)
+    assert bench.sent == []
+
+
+async def test_an_enormous_document_is_left_alone(bench: Bench) -> None:
+    bench.open("x" * (LARGEST_SIZE + 1))
+    bench.rest(0, 0)
+    assert bench.sent == []
+
+
+async def test_the_same_window_is_read_once(bench: Bench) -> None:
+    for _ in range(3):
+        bench.rest(0, 0)
+    bench.rest(1, 0)
+    bench.rest(0, 0)
+    assert [window.index(CURSOR) for window in bench.warmed] == [0, 12, 0]
+
+
+async def test_after_anything_else_was_asked_it_is_read_anew(bench: Bench) -> None:
+    bench.rest(0, 0)
+    (snapshot,) = bench.session.documents.snapshots()
+    bench.session.engine.speculate(URI, bench.session.request_at(snapshot, (1, 0)), 1e9)
+    bench.rest(0, 0)
+    assert [type(message) for message in bench.sent] == [Warm, Infill, Warm]
+
+
+async def test_a_new_worker_reads_it_anew(bench: Bench) -> None:
+    bench.rest(0, 0)
+    bench.session.engine.ended()
+    bench.rest(0, 0)
+    assert len(bench.warmed) == 2
+
+
+async def test_an_engine_that_becomes_ready_reads_where_the_cursor_rests(bench: Bench) -> None:
+    bench.open("d = 4\n", OTHER)  # the last that was opened
+    bench.rest(1, 5)
+    bench.session.engine.ended()
+    bench.session.engine.heard(READY)
+    assert bench.warmed[1:] == [f"a = 'é😀'; b\nc = 3{CURSOR}\n"]
+    bench.open("e = 5\n")  # another text: the cursor may be anywhere
+    bench.session.engine.heard(READY)
+    assert bench.warmed[2:] == [f"e = 5\n{CURSOR}"]
+
+
+async def test_a_text_that_ends_the_engine_does_so_once() -> None:
+    script = {"rules": [{"before": "x = ", "candidates": ["alpha(1)"]}], "crash_after": "boom"}
+    async with editor(NEOVIM, script, options={"budgetMs": 5000}) as made:
+        await made.ready()
+        uri = made.open("boom\nx = │\nboom\n")
+
+        def rest(line: int) -> None:
+            params = {"textDocument": {"uri": uri, "version": 0}, "position": {"line": line, "character": 4}}
+            made.client.protocol.notify("infill/cursor", params)
+
+        (worker,) = psutil.Process(made.client._server.pid).children()
+        del made.statuses[:]
+        rest(0)
+        await made.ready()
+        assert not worker.is_running()
+        (worker,) = psutil.Process(made.client._server.pid).children()
+        rest(2)
+        rest(0)
+        assert await made.ask(uri) == ["alpha(1)"]
+        await asyncio.sleep(0.2)
+        assert await made.ask(uri) == ["alpha(1)"]
+        assert worker.is_running()
