@@ -6,16 +6,19 @@ merged into a matrix and the sum be packed again without a float32 copy of the w
 
 from pathlib import Path
 
+import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from infill_engine.errors import ModelDamagedError
 from infill_engine.models.checkpoint import read_config
+from infill_engine.models.duostream.int8 import quantise
 from infill_engine.models.trunk.config import TrunkConfig
 from infill_engine.models.trunk.folder import REMEDY, verify_shards, weight_map
 from infill_engine.models.trunk.quantisation import unpack
 
 MATRICES = ("q", "k", "v", "o", "gate", "up", "down")
+ROWS = 4096  # of the embedding that are in float32 at a time
 
 
 class TrunkWeights:
@@ -45,9 +48,7 @@ class TrunkWeights:
 
     def read_packed(self, layer: int, name: str) -> tuple[Tensor, Tensor, Tensor | None]:
         """A matrix as it is stored: codes, scales, and fifth bits if it has them; `quantisation.unpack` takes them."""
-        prefix = f"layers.{layer}.{name}"
-        high = self._read(f"{prefix}.high") if f"{prefix}.high" in self._shard_of else None
-        return self._read(f"{prefix}.codes"), self._read(f"{prefix}.scales"), high
+        return self._packed(f"layers.{layer}.{name}")
 
     def read_vector(self, name: str) -> Tensor:
         """A bias or norm in float32, such as `layers.0.q.bias`, `layers.0.mlp_norm` or `norm`."""
@@ -55,13 +56,21 @@ class TrunkWeights:
 
     def embedding(self) -> tuple[Tensor, Tensor]:
         """int8 codes [V, dim] and float32 scales [V]: a row is `codes * scale`. Also the head."""
-        codes = self._read("embedding.codes")
+        codes, scales, high = self._packed("embedding")
+        found = (len(codes), codes.shape[1] * (1 if codes.dtype == torch.int8 else 2))
         expected = (self.config.vocabulary, self.config.dim)
-        if codes.shape != expected:
-            raise ModelDamagedError(
-                f"the embedding in {self.folder} is {tuple(codes.shape)} and should be {expected}. {REMEDY}"
-            )
-        return codes, self._read("embedding.scales").float()
+        if found != expected:
+            raise ModelDamagedError(f"the embedding in {self.folder} is {found} and should be {expected}. {REMEDY}")
+        levels, steps = torch.empty(expected, dtype=torch.int8), torch.empty(expected[0])
+        for start in range(0, expected[0], ROWS):
+            part = slice(start, start + ROWS)
+            rows = unpack(codes[part], scales[part], None if high is None else high[part])
+            levels[part], steps[part] = quantise(rows)
+        return levels, steps
+
+    def _packed(self, prefix: str) -> tuple[Tensor, Tensor, Tensor | None]:
+        high = self._read(f"{prefix}.high") if f"{prefix}.high" in self._shard_of else None
+        return self._read(f"{prefix}.codes"), self._read(f"{prefix}.scales"), high
 
     def _read(self, name: str) -> Tensor:
         try:

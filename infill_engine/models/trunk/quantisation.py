@@ -1,10 +1,11 @@
 """The formats of the trunk's shards: how weights are rounded to them, and how they are read back.
 
-    four bits    groups of GROUP weights of a row share a scale; a weight is one of 16 uneven levels
-    five bits    the same with 32 even levels, which hold a Q5_0 tensor of a GGUF file exactly
+    four bits    groups of 64 or 32 weights of a row share a scale; a weight is one of 16 uneven levels
+    five bits    groups of 32, and 32 even levels, which hold a Q5_0 tensor of a GGUF file exactly
     eight bits   one scale for a row
 
-A weight is `level / 128 * scale`. The levels of four bits are dense where weights are: they were fitted to this model.
+In four and five bits a weight is `level / 128 * scale`. The levels of four bits are dense where weights are: they were
+fitted to this model. In eight bits a weight is `code * scale`.
 
 Rounding is deterministic: every machine must rebuild the same bytes. It uses elementwise IEEE operations of numpy only,
 and adds in a fixed order; no matrix product, and no reduction of a library, decides a rounding. Each group takes the
@@ -21,7 +22,6 @@ from torch import Tensor
 Floats = NDArray[np.float32]
 Bytes = NDArray[np.uint8]
 
-GROUP = 32
 FOUR = (-127, -102, -82, -65, -50, -35, -20, -8, 0, 11, 23, 36, 51, 67, 87, 112)
 FIVE = tuple(range(-128, 128, 8))
 LEVELS = {4: FOUR, 5: FIVE}
@@ -34,16 +34,34 @@ UNPACKED_BLOCK = 1 << 20  # more, because starting threads for less costs more t
 
 
 @dataclass(frozen=True, slots=True)
+class Format:
+    """Bits of a code, and how many weights of a row share a scale; all of them in eight bits."""
+
+    bits: int
+    group: int = 0
+
+    def bytes_of(self, rows: int, columns: int) -> int:
+        """The size of a matrix [rows, columns]."""
+        return rows * (columns * self.bits // 8 + 2 * (columns // self.group if self.group else 1))
+
+
+FOUR_BITS_64, FOUR_BITS, FIVE_BITS, EIGHT_BITS = Format(4, 64), Format(4, 32), Format(5, 32), Format(8)
+
+
+@dataclass(frozen=True, slots=True)
 class Packed:
     """A matrix [N, K] as it is stored: two codes a byte, and the fifth bits of eight codes in another."""
 
-    codes: Bytes  # [N, K / 2]
-    scales: NDArray[np.float16]  # [N, K / group]
+    codes: Bytes | NDArray[np.int8]  # [N, K / 2], in eight bits int8 [N, K]
+    scales: NDArray[np.float16]  # [N, K / group], in eight bits [N]
     high: Bytes | None = None  # [N, K / 8]
 
 
-def pack(weights: Floats, importance: Floats, bits: int, group: int = GROUP) -> Packed:
-    """Weights [N, K] in four or five bits. `importance` [K] weighs the errors of each input channel."""
+def pack(weights: Floats, importance: Floats, stored: Format) -> Packed:
+    """Weights [N, K] in a format. `importance` [K] weighs the errors of each input channel."""
+    if stored == EIGHT_BITS:
+        return Packed(*pack_rows(weights))
+    bits, group = stored.bits, stored.group
     rows = max(1, BLOCK // weights.shape[1])
     blocks = [_round(weights[start : start + rows], importance, bits, group) for start in range(0, len(weights), rows)]
     codes = np.concatenate([codes for codes, _ in blocks])
@@ -61,7 +79,9 @@ def pack_rows(weights: Floats) -> tuple[NDArray[np.int8], NDArray[np.float16]]:
 
 
 def unpack(codes: Tensor, scales: Tensor, high: Tensor | None = None) -> Tensor:
-    """The matrix [N, K] in float32 of codes [N, K / 2] and scales [N, K / group], `high` [N, K / 8] with five bits."""
+    """The matrix [N, K] in float32 of a `Packed` one's tensors."""
+    if codes.dtype == torch.int8:
+        return codes * scales.float()[:, None]
     table = _NIBBLES[4 if high is None else 5]
     weights = torch.empty(len(codes), 2 * codes.shape[1])
     steps = scales.float().div_(WHOLE)[..., None]
@@ -109,7 +129,7 @@ def _by_place(weights: Floats, group: int) -> Floats:
 
 def _sum(values: Floats) -> Floats:
     """The sum over the first axis, added in order."""
-    total = values[0].copy()
+    total: Floats = values[0].copy()
     for row in values[1:]:
         total += row
     return total

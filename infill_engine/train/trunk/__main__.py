@@ -23,7 +23,6 @@ from typing import Any
 import torch
 
 from infill_engine.errors import InfillError, InputError, TrainingError
-from infill_engine.heap import keep_freed
 from infill_engine.models.load import folder_of
 from infill_engine.models.trunk.checkpoint import TrunkWeights
 from infill_engine.models.trunk.products import fastest_kernel
@@ -56,7 +55,6 @@ class Run:
 
 def main() -> None:
     options = _parser().parse_args()
-    keep_freed()
     try:
         run = open_run(options)
         if options.export:

@@ -14,6 +14,7 @@ from infill_engine.models.trunk.gguf_file import Source
 
 LAYERS, DIM, HEADS, KV_HEADS, HIDDEN = 4, 64, 4, 2, 128
 HEAD_DIM = DIM // HEADS
+STORED = {"q": "abcd", "k": "ddcc", "v": "cccc", "o": "cdab", "gate": "bcba", "up": "aabb", "down": "bbbc"}
 TOKENS = [f"token{number}" for number in range(60)] + ["<|endoftext|>", "<|fim_prefix|>"]
 KEPT = ["token3", "token1", "token59", "<|fim_prefix|>"]
 SHAPES = {
@@ -83,7 +84,7 @@ def write_plan(folder: Path, source: Source) -> Plan:
         for name, width in widths.items()
     }
     save_file(importance, folder / "importance.safetensors")
-    return Plan(folder / "tokenizer.json", folder / "importance.safetensors", {}, source, shards=3)
+    return Plan(folder / "tokenizer.json", folder / "importance.safetensors", {}, source, shards=3, stored=STORED)
 
 
 def with_checksums(plan: Plan, checksums: dict[str, str]) -> Plan:
