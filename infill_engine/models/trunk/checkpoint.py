@@ -12,10 +12,9 @@ from torch import Tensor
 
 from infill_engine.errors import ModelDamagedError
 from infill_engine.models.checkpoint import read_config
-from infill_engine.models.duostream.int8 import quantise
 from infill_engine.models.trunk.config import TrunkConfig
 from infill_engine.models.trunk.folder import REMEDY, verify_shards, weight_map
-from infill_engine.models.trunk.quantisation import unpack
+from infill_engine.models.trunk.quantisation import pack_rows, unpack
 
 MATRICES = ("q", "k", "v", "o", "gate", "up", "down")
 ROWS = 4096  # of the embedding that are in float32 at a time
@@ -65,7 +64,7 @@ class TrunkWeights:
         for start in range(0, expected[0], ROWS):
             part = slice(start, start + ROWS)
             rows = unpack(codes[part], scales[part], None if high is None else high[part])
-            levels[part], steps[part] = quantise(rows)
+            levels[part], steps[part] = map(torch.from_numpy, pack_rows(rows.numpy()))
         return levels, steps
 
     def _packed(self, prefix: str) -> tuple[Tensor, Tensor, Tensor | None]:
