@@ -17,6 +17,7 @@ from infill_engine.models.compiled import compile_steps
 from infill_engine.models.folder import DEFAULT, SMALL, TRUNK
 from infill_engine.models.load import folder_of, load_family, load_model
 from infill_engine.models.memory import give_back, is_out_of_memory
+from infill_engine.models.trunk.folder import TRUNK_FOLDER
 from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.rank import Calibration
 from infill_engine.sampler.readout import NoNumbersError
@@ -31,6 +32,7 @@ THRIFT = (Room(64, 512), Room(2, 16), Room(1, 8))  # one after another, as memor
 SLOWEST_PASS_MS = 75.0  # over MEASURED_ROWS rows: where the trunk takes longer, too few passes fit the usual budget
 MEASURED_ROWS = 16
 USUAL_BUDGET_MS = 150.0
+CALIBRATION = "calibration.json"
 
 
 class Engine:
@@ -245,5 +247,8 @@ class Engine:
 def _calibration_of(name: str) -> Calibration:
     """The weights fitted for this model, from calibration.json beside it; the built-in ones if it has none."""
     folder = folder_of(name)
-    path = folder / "calibration.json" if folder else None
-    return Calibration.from_json(path.read_text()) if path and path.is_file() else Calibration()
+    if folder is None:
+        return Calibration()
+    beside = [folder / CALIBRATION, *([TRUNK_FOLDER / CALIBRATION] if name == TRUNK else [])]
+    path = next((path for path in beside if path.is_file()), None)
+    return Calibration.from_json(path.read_text()) if path else Calibration()

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 from math import log
 
 import numpy as np
@@ -21,7 +22,8 @@ from infill_engine.models.duostream.vocabulary import CachedLines
 from infill_engine.models.trunk.model import Reading as Prompted
 from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.models.trunk.prompt import TrunkVocabulary
-from infill_engine.sampler.token_tree import EndRules, Finished, Node, TokenTree, stands_in_brackets
+from infill_engine.sampler.readout import NoNumbersError
+from infill_engine.sampler.token_tree import PLANTED_LOGPROB, EndRules, Finished, Node, TokenTree, stands_in_brackets
 from infill_engine.settings import SamplerSettings
 from infill_engine.types import Draft, Guess, Hole, InfillRequest, Source, Surroundings
 
@@ -214,7 +216,7 @@ class _Search:
                 found.append(replace(_guess(one, text, passes), draft=draft, source=Source.RETRIEVAL))
             if one.proposed and len(found) < TEXTS:
                 found.append(replace(_guess(one, text, passes), fluency=sum(one.logprobs) / len(one.logprobs)))
-        found += [unread_guess(draft) for draft in by_text.values()]
+        found += [self._as_far_as_read(draft, passes) for draft in by_text.values()]
         partial = (
             self.tree.unfinished(UNFINISHED_LOGPROB)
             if not any(guess.source is Source.MODEL for guess in found)
@@ -223,6 +225,17 @@ class _Search:
         if partial is not None and (text := self._text_of(partial)):
             found.append(replace(_guess(partial, text, passes), partial=True, likelihood=None))
         return found
+
+    def _as_far_as_read(self, draft: Draft, passes: int) -> Guess:
+        """A retrieved text that the model has not read to its end: what it has not read counts as usual tokens do."""
+        tokens = self.guessing.family.vocabulary.encode(self.partial_word + draft.text)
+        sums = [0.0, *(self.tree.nodes[number].logprob for number in self.tree.plant(tokens))]
+        known = [after - before for before, after in pairwise(one for one in sums if one is not None)]
+        if not known:
+            return unread_guess(draft)
+        logprobs = (*known, *[PLANTED_LOGPROB] * (len(tokens) - len(known)))
+        expected = Finished(b"", tuple(tokens), logprobs, PLANTED_LOGPROB, proposed=False)
+        return replace(_guess(expected, draft.text, passes), draft=draft, source=Source.RETRIEVAL)
 
     def _rows(self, wanted: int) -> list[int]:
         """The nodes of the next pass: as many as give the most progress for what they cost."""
@@ -285,6 +298,8 @@ class _Search:
             self.prompt, [node.token for node in nodes], [node.depth for node in nodes], parents
         )
         self.guessing.took(rows, since(began))
+        if np.isnan(found.logprobs[:, 0]).any():
+            raise NoNumbersError
         tree.learn_pass(numbers, found.logprobs, found.likeliest, found.slots)
 
     def _text_of(self, one: Finished) -> str | None:

@@ -114,6 +114,7 @@ def test_shards_of_another_recipe_are_built_again(gguf: Path, plan: Plan, tmp_pa
     content["model"]["vocab"] = {"token5": 0, "token6": 1, "token7": 2}
     plan.tokenizer.write_text(json.dumps(content))
     assert convert(gguf, tmp_path, plan, silent) == NAMES
+    assert convert(gguf, tmp_path, replace(plan, embedding="b"), silent) == NAMES
 
 
 def test_a_shard_that_differs_from_the_release_is_refused(gguf: Path, plan: Plan, tmp_path: Path) -> None:
