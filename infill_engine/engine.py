@@ -15,9 +15,8 @@ from infill_engine.guessing import Guessing, Room
 from infill_engine.models.base import ContextUnread, Model, ModelFamily
 from infill_engine.models.compiled import compile_steps
 from infill_engine.models.folder import DEFAULT, SMALL, TRUNK
-from infill_engine.models.load import folder_of, load_family, load_model
+from infill_engine.models.load import folder_of, load_family, load_model, trained_folder
 from infill_engine.models.memory import give_back, is_out_of_memory
-from infill_engine.models.trunk.folder import TRUNK_FOLDER
 from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.rank import Calibration
 from infill_engine.sampler.readout import NoNumbersError
@@ -247,8 +246,5 @@ class Engine:
 def _calibration_of(name: str) -> Calibration:
     """The weights fitted for this model, from calibration.json beside it; the built-in ones if it has none."""
     folder = folder_of(name)
-    if folder is None:
-        return Calibration()
-    beside = [folder / CALIBRATION, *([TRUNK_FOLDER / CALIBRATION] if name == TRUNK else [])]
-    path = next((path for path in beside if path.is_file()), None)
-    return Calibration.from_json(path.read_text()) if path else Calibration()
+    path = trained_folder(name, folder) / CALIBRATION if folder else None
+    return Calibration.from_json(path.read_text()) if path and path.is_file() else Calibration()

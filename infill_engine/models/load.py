@@ -23,7 +23,7 @@ from infill_engine.models.folder import DEFAULT, SMALL, SMALL_FOLDER, TRUNK, ver
 from infill_engine.models.quantise import INT4, INT8
 from infill_engine.models.scripted import ScriptedFamily
 from infill_engine.models.timing import quickest
-from infill_engine.models.trunk.folder import find_trunk
+from infill_engine.models.trunk.folder import TRUNK_FOLDER, find_trunk
 from infill_engine.models.trunk.loading import load_trunk
 from infill_engine.settings import ModelSettings
 from infill_engine.user_data import trunk_folder
@@ -90,7 +90,12 @@ def load_model(
     settings = settings or ModelSettings()
     chosen = device_for(TRUNK, device)
     int8 = settings.dtype in (AUTO, INT8)
-    return load_trunk(folder, chosen, dtype_of(settings, chosen), report, int8=int8)
+    return load_trunk(folder, trained_folder(name, folder), chosen, dtype_of(settings, chosen), report, int8=int8)
+
+
+def trained_folder(name: str, folder: Path) -> Path:
+    """Where what was trained on top of a model lies: the default's in the package, wherever its shards were built."""
+    return TRUNK_FOLDER if name in (DEFAULT, TRUNK) and folder == trunk_folder() else folder
 
 
 def load_family(

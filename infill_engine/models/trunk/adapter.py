@@ -15,7 +15,6 @@ from torch import Tensor
 
 from infill_engine.errors import ModelDamagedError
 from infill_engine.models.duostream.int8 import dequantise, quantise
-from infill_engine.models.trunk.folder import TRUNK_FOLDER
 
 ADAPTER = "adapter.safetensors"
 NAMES = ("qkv", "out", "gate_up", "down")
@@ -29,8 +28,8 @@ class Adapter:
 
     @classmethod
     def load(cls, folder: Path) -> "Adapter":
-        """The adapter beside the trunk, else the package's own, else none. Raises ModelDamagedError."""
-        path = next((each / ADAPTER for each in (folder, TRUNK_FOLDER) if (each / ADAPTER).is_file()), folder / ADAPTER)
+        """The adapter in a folder, or none if there is no file. Raises ModelDamagedError."""
+        path = folder / ADAPTER
         if not path.is_file():
             return cls()
         try:

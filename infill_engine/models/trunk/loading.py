@@ -22,19 +22,24 @@ Report = Callable[[str, float], None]  # what is being done, and the share of it
 
 
 @torch.inference_mode()
-def load_trunk(folder: Path, device: str, dtype: torch.dtype, report: Report, *, int8: bool = True) -> TrunkModel:
-    """The trunk in `folder`, on a CPU in int8 unless told otherwise, elsewhere in `dtype`. Raises ModelDamagedError."""
+def load_trunk(
+    folder: Path, trained: Path, device: str, dtype: torch.dtype, report: Report, *, int8: bool = True
+) -> TrunkModel:
+    """The trunk in `folder` with the adapter in `trained`. Raises ModelDamagedError.
+
+    On a CPU it computes in int8 unless told otherwise, elsewhere in `dtype`.
+    """
     weights = TrunkWeights(folder)
     vocabulary = TrunkVocabulary(folder / "tokenizer.json")
     if device == MLX:
         from infill_engine.models.trunk.mlx_backend import MlxBackend
 
-        return TrunkModel(MlxBackend(weights, Adapter.load(folder), dtype), vocabulary)
+        return TrunkModel(MlxBackend(weights, Adapter.load(trained), dtype), vocabulary)
     kernel = fastest_kernel(weights.config) if device == "cpu" and int8 else None
     make = int8_products(kernel) if kernel else float_products(device, dtype)
     precision = kernel.NAME if kernel else str(dtype).removeprefix("torch.")
     dtype = torch.float32 if kernel else dtype
-    network = build_network(weights, Adapter.load(folder), make, device, dtype, report)
+    network = build_network(weights, Adapter.load(trained), make, device, dtype, report)
     return TrunkModel(TorchBackend(network, device, dtype, pace_of(precision)), vocabulary)
 
 

@@ -58,7 +58,7 @@ def main() -> None:
     try:
         run = open_run(options)
         if options.export:
-            run.trunk.adapter().save(options.export)
+            run.trunk.adapter(options.export_rank).save(options.export)
             return
         signal.signal(signal.SIGTERM, lambda *_: _stop(run))
         signal.signal(signal.SIGINT, lambda *_: _stop(run))
@@ -240,6 +240,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--decay", action="store_true", help="let the learning rate fall to zero over these minutes")
     add("--rank", type=int, default=32)
     add("--export", type=Path, default=None, metavar="FOLDER", help="write the adapter there and train nothing")
+    add("--export-rank", type=int, default=16, help="of the adapter that is written")
     return parser
 
 

@@ -47,11 +47,9 @@ class TrainedTrunk:
         named = ((name, linear) for name, linear in self.linears.items())
         return {f"{name}.{side}": getattr(linear, side) for name, linear in named for side in ("down", "up")}
 
-    def adapter(self) -> Adapter:
-        """What has been learned, as it is merged when the trunk is loaded."""
-        return Adapter(
-            {name: (linear.up.detach() * linear.scale, linear.down.detach()) for name, linear in self.linears.items()}
-        )
+    def adapter(self, rank: int) -> Adapter:
+        """What has been learned, as it is merged when the trunk is loaded, in the best approximation of that rank."""
+        return Adapter({name: _of_rank(linear, rank) for name, linear in self.linears.items()})
 
     def score(self, window: Window, *, learning: bool) -> Scored:
         """The learned tokens of a window. With `learning`, the losses have gradients; what is only read never does."""
@@ -77,6 +75,16 @@ class TrainedTrunk:
         attention_norm = weights.read_vector(f"layers.{number}.attention_norm")
         mlp_norm = weights.read_vector(f"layers.{number}.mlp_norm")
         return Layer(attention_norm, mlp_norm, linears["qkv"], linears["out"], linears["gate_up"], linears["down"])
+
+
+@torch.no_grad()
+def _of_rank(linear: FrozenLinear, rank: int) -> tuple[Tensor, Tensor]:
+    """The low-rank term as `up` [out, rank] and `down` [rank, in], by a singular value decomposition."""
+    up_basis, up = torch.linalg.qr(linear.up * linear.scale)
+    down_basis, down = torch.linalg.qr(linear.down.t())
+    left, values, right = torch.linalg.svd(up @ down.t())
+    roots = values[:rank].sqrt()
+    return up_basis @ left[:, :rank] * roots, roots[:, None] * right[:rank] @ down_basis.t()
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from infill_engine.models.duostream.kernels import KERNELS, is_exact
 from infill_engine.models.trunk.network import normed
 from infill_engine.train.trunk.data import ExampleSettings, HoleExample, Window, draw_window, lay_out
 from infill_engine.train.trunk.frozen import FrozenLinear
-from infill_engine.train.trunk.network import learned_states, read_context
+from infill_engine.train.trunk.network import _of_rank, learned_states, read_context
 
 TEXT = "".join(
     f"class Box{n}:\n    def __init__(self, width, height):\n"
@@ -107,3 +107,16 @@ def test_a_frozen_matrix_passes_gradients_on_and_only_its_low_rank_term_learns(k
     assert torch.nn.functional.cosine_similarity(x.grad.flatten(), exact.flatten(), 0) > 0.995
     assert linear.up.grad.abs().sum() > 0
     assert {name for name, _ in linear.named_parameters()} == {"down", "up"}
+
+
+def test_a_term_of_higher_rank_is_approximated_as_well_as_can_be():
+    torch.manual_seed(0)
+    kernel = next(kernel for kernel in KERNELS if is_exact(kernel))
+    linear = FrozenLinear(torch.randn(40, 30), None, kernel, rank=8)
+    with torch.no_grad():
+        linear.up.copy_(torch.randn(40, 8) * torch.tensor([9.0, 8, 7, 6, 0.1, 0.1, 0.1, 0.1]))
+        exact = linear.up @ linear.down * linear.scale
+    for rank, most in ((8, 1e-5), (4, 0.1)):
+        up, down = _of_rank(linear, rank)
+        assert up.shape == (40, rank)
+        assert (up @ down - exact).norm() <= most * exact.norm()
