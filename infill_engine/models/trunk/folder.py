@@ -37,15 +37,15 @@ class Found:
 def find_trunk(users: Path) -> Found:
     """The package's own shards if all are there, else those in the user's folder `users`.
 
-    Looks at sizes only, which takes no time; `verify_shards` reads everything. A package without an index does not claim
-    to have all shards.
+    Looks at sizes only, which takes no time; `verify_shards` reads everything. A package without an index does not
+    claim to have all shards.
     """
     troubles = []
     for folder in (TRUNK_FOLDER, users):
         try:
             require_shards(folder)
         except ModelDamagedError as error:
-            if (folder / INDEX).is_file() or (folder == users and any(folder.glob(SHARDS))):
+            if any(folder.glob(SHARDS)) and (folder == users or (folder / INDEX).is_file()):
                 troubles.append(str(error))
         else:
             return Found(folder)

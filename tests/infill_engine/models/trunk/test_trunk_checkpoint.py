@@ -125,3 +125,13 @@ def test_a_package_without_shards_is_not_damaged(trunk: Path, tmp_path: Path, mo
         shard.unlink()
     monkeypatch.setattr(folders, "TRUNK_FOLDER", trunk)
     assert not find_trunk(tmp_path / "nowhere").damaged
+
+
+def test_a_package_with_part_of_the_shards_and_no_index_is_not_damaged(
+    trunk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(folders, "TRUNK_FOLDER", trunk)
+    (trunk / SECOND).unlink()
+    assert find_trunk(tmp_path / "nowhere").damaged
+    (trunk / "model.safetensors.index.json").unlink()
+    assert not find_trunk(tmp_path / "nowhere").damaged
