@@ -61,10 +61,6 @@ class TreeGuessing:
         """Counts the text around a document, of use to requests that name it; yields after every 2 ms or so."""
         return self._surroundings.count(surroundings)
 
-    def forget_costs(self) -> None:
-        """Measure anew: the first passes pay for what only happens once."""
-        self._costs = _Costs()
-
     def read_ahead(self, request: InfillRequest, deadline: Deadline) -> None:
         """Reads a request's prompt, so that a later request nearby finds it read, and counts the text around it.
 

@@ -4,7 +4,6 @@ Both directions multiply in int8: a frozen matrix needs no gradient of its own, 
 CPU with AVX2 that takes a third of the time that float32 takes.
 """
 
-from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -57,10 +56,3 @@ class FrozenLinear(nn.Module):
         if self.bias is not None:
             product = product + self.bias
         return product + F.linear(F.linear(x, self.down), self.up) * self.scale
-
-
-def adapters(modules: dict[str, FrozenLinear]) -> Iterator[tuple[str, Tensor]]:
-    """The trained matrices by name."""
-    for name, module in modules.items():
-        yield f"{name}.down", module.down
-        yield f"{name}.up", module.up
