@@ -119,7 +119,7 @@ class Guessing:
             reading = self._reading(deadline, self._costs.reading, self._reserve.predict_ms())
             self.family.prompt(context, reading.go_on)
             reading.pause()
-            self.family.count(_around(request, partial_word), unhurried)
+            self.family.count(request.around(partial_word), unhurried)
 
     def _near(self, request: InfillRequest) -> Any:
         """The counts of the text that a request names; None if there are none, or not yet."""
@@ -231,7 +231,7 @@ class Guessing:
         counting = self._reading(deadline, self._costs.counting, reserve_ms)
         reading = self._reading(deadline, self._costs.reading, reserve_ms)
         try:
-            near = self.family.count(_around(request, read.partial_word), counting.go_on)
+            near = self.family.count(request.around(read.partial_word), counting.go_on)
             counting.pause()
             found = self.family.judge(prompt, read.partial_word, right, texts, near, project, reading.go_on)
         except ContextUnread:
@@ -239,9 +239,3 @@ class Guessing:
         reading.pause()
         likelihoods = dict(zip(texts, found, strict=True))
         return [replace(guess, likelihood=likelihoods.get(guess.text)) for guess in guesses]
-
-
-def _around(request: InfillRequest, partial_word: str) -> tuple[str, str]:
-    """All the text left of the cursor's word and right of the hole that the request has."""
-    left, right = request.beyond
-    return left + request.prefix[: len(request.prefix) - len(partial_word)], request.suffix + right

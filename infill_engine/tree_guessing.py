@@ -139,9 +139,7 @@ class TreeGuessing:
         return Reading(deadline, self._costs.passes, self._reserve.predict_ms())
 
     def _count(self, request: InfillRequest, partial_word: str, go_on: Callable[[int], bool]) -> Ngrams:
-        left, right = request.beyond
-        around = left + request.prefix[: len(request.prefix) - len(partial_word)], request.suffix + right
-        return Ngrams(self._lines.encode(around, go_on))
+        return Ngrams(self._lines.encode(request.around(partial_word), go_on))
 
     def _count_in_time(self, request: InfillRequest, partial_word: str, deadline: Deadline) -> Ngrams | None:
         counting = Reading(deadline, self._costs.counting, self._reserve.predict_ms() + self.pass_ms(8))

@@ -109,6 +109,11 @@ class InfillRequest:
     show_from: float | None = None
     beyond: tuple[str, str] = field(default=("", ""), compare=False)
 
+    def around(self, partial_word: str) -> tuple[str, str]:
+        """All the text left of the cursor's word and right of the hole that the request has."""
+        left, right = self.beyond
+        return left + self.prefix[: len(self.prefix) - len(partial_word)], self.suffix + right
+
 
 @dataclass(frozen=True, slots=True)
 class Guess:
