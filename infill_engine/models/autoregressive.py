@@ -24,12 +24,10 @@ from infill_engine.models.backbone import Backbone, joined_ends
 from infill_engine.models.base import (
     Context,
     Corruption,
-    GoOn,
     Ints,
     Order,
     ProposedLength,
     Spec,
-    unhurried,
 )
 from infill_engine.models.checkpoint import Checkpoint, require_no_code
 from infill_engine.models.compiled import Compiler, Report, Tell, shapes_of
@@ -41,6 +39,7 @@ from infill_engine.models.tensors import to_device
 from infill_engine.models.vocabulary import TokenizerVocabulary
 from infill_engine.settings import ModelSettings
 from infill_engine.types import HoleKind
+from infill_engine.work import Job
 
 MOST_SLOTS = 128
 # Steps are compiled for so many rows, tokens of each and columns of prompt and row at most. A keystroke is one row.
@@ -121,9 +120,9 @@ class AutoregressiveFamily:
         return cls(recipe, backbone, vocabulary, settings)
 
     @torch.inference_mode()
-    def encode(self, prefix: str, suffix: str, go_on: GoOn = unhurried) -> Context:
+    def encode(self, prefix: str, suffix: str) -> Job[Context]:
         ids = prompt_of(self._recipe.fim, self.vocabulary, self._settings, prefix, suffix)
-        layers, read = self._prompts.layers_of(ids[:-1], go_on)
+        layers, read = yield from self._prompts.layers_of(ids[:-1])
         return Context(Prompt(layers, int(ids[-1]), len(ids) - 1), read, len(ids))
 
     def propose_lengths(self, context: Context, kind: HoleKind, limit: int) -> list[ProposedLength]:  # noqa: ARG002

@@ -30,7 +30,7 @@ from infill_engine.cache.streams import cut_in_blocks
 from infill_engine.canvas.canvas import Canvas, lay_out
 from infill_engine.errors import ModelDamagedError
 from infill_engine.models.backbone import Backbone, joined_ends
-from infill_engine.models.base import Context, ContextUnread, Corruption, GoOn, Ints, ProposedLength, Spec, unhurried
+from infill_engine.models.base import Context, Corruption, Ints, ProposedLength, Spec
 from infill_engine.models.checkpoint import REMEDY, Checkpoint
 from infill_engine.models.compiled import Compiler, Report, Tell, positions, shapes_of
 from infill_engine.models.dual_cache import DualCache, Kept
@@ -41,6 +41,7 @@ from infill_engine.models.tensors import to_device
 from infill_engine.models.vocabulary import TokenizerVocabulary
 from infill_engine.settings import USUAL_WINDOW, ModelSettings
 from infill_engine.types import HoleKind
+from infill_engine.work import Job, Phase, Work, finished
 
 # Shapes that steps are compiled for: rows and all columns of each, where a step computes the context, too; the slots of
 # all rows with their edges, and the columns of a context that is kept. Larger ones are bound by computing.
@@ -156,21 +157,20 @@ class BidirectionalFamily:
         return cls(description, backbone, vocabulary, settings)
 
     @torch.inference_mode()
-    def encode(self, prefix: str, suffix: str, go_on: GoOn = unhurried) -> Context:
+    def encode(self, prefix: str, suffix: str) -> Job[Context]:
         """Tokenises both sides; reads them where they are kept, and asks about lengths where those are probed.
 
-        Each in one pass, that is one part for `go_on`.
+        Each in one pass.
         """
         sides = self._sides(prefix, suffix)
         tokens, last, computed = len(sides.prefix) + len(sides.suffix), self._last, 0
         if last and np.array_equal(last.prefix, sides.prefix) and np.array_equal(last.suffix, sides.suffix):
             return Context(last, 0, tokens)
         if self._settings.reuse_context:
-            sides, computed = self._read(sides, go_on)
+            sides, computed = yield from self._read(sides)
         if self._settings.probe_lengths:
             positions = self._positions(sides, self._lengths)
-            if not go_on(positions):
-                raise ContextUnread
+            yield Work(Phase.READ, positions)
             sides = replace(sides, confidence=self._confidence(sides))
             computed += positions if sides.kept else tokens
         self._last = sides
@@ -207,7 +207,7 @@ class BidirectionalFamily:
     def _usual_confidence(self) -> Floats:
         def confidence(prefix: str, suffix: str) -> Floats:
             sides = self._sides(prefix, suffix)
-            return self._confidence(self._read(sides, unhurried)[0] if self._settings.reuse_context else sides)
+            return self._confidence(finished(self._read(sides))[0] if self._settings.reuse_context else sides)
 
         return usual_confidence(confidence)
 
@@ -219,8 +219,8 @@ class BidirectionalFamily:
         return confidence_of_rows(canvas, logits)
 
     @torch.inference_mode()
-    def _read(self, sides: Sides, go_on: GoOn) -> tuple[Sides, int]:
-        kept, computed = self._dual.read(sides.prefix, sides.suffix, go_on)
+    def _read(self, sides: Sides) -> Job[tuple[Sides, int]]:
+        kept, computed = yield from self._dual.read(sides.prefix, sides.suffix)
         return replace(sides, kept=kept), computed
 
     def _logits(self, states: Tensor) -> Tensor:

@@ -20,7 +20,7 @@ from torch import Tensor
 from infill_engine.canvas.canvas import Canvas
 from infill_engine.models.autoregressive import MOST_SLOTS
 from infill_engine.models.backbone import Backbone, joined_ends
-from infill_engine.models.base import Context, Corruption, GoOn, Ints, Order, ProposedLength, Spec, unhurried
+from infill_engine.models.base import Context, Corruption, Ints, Order, ProposedLength, Spec
 from infill_engine.models.compiled import Compiler, Report, Tell, shapes_of
 from infill_engine.models.fim_tokens import FimTokens
 from infill_engine.models.keys_values import LayerMemory, Remembered
@@ -29,6 +29,7 @@ from infill_engine.models.tensors import to_device
 from infill_engine.models.vocabulary import TokenizerVocabulary
 from infill_engine.settings import ModelSettings
 from infill_engine.types import HoleKind
+from infill_engine.work import Job
 
 # Steps are compiled for so many columns of all rows, and so many of the prompt at most.
 STEP_TOKENS, STEP_COLUMNS = (128, 256), (512, 1536)
@@ -78,10 +79,10 @@ class BlockCausalFamily:
         self._prompts = PromptReader(self._read, block=block)
 
     @torch.inference_mode()
-    def encode(self, prefix: str, suffix: str, go_on: GoOn = unhurried) -> Context:
+    def encode(self, prefix: str, suffix: str) -> Job[Context]:
         ids = prompt_of(self._fim, self.vocabulary, self._settings, prefix, suffix)
         whole = len(ids) // self._block * self._block
-        layers, read = self._prompts.layers_of(ids[:whole], go_on)
+        layers, read = yield from self._prompts.layers_of(ids[:whole])
         return Context(Prompt(layers, whole, ids[whole:]), read, len(ids))
 
     def propose_lengths(self, context: Context, kind: HoleKind, limit: int) -> list[ProposedLength]:  # noqa: ARG002

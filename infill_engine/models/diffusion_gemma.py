@@ -23,6 +23,7 @@ is told as itself. The layers are the library's own, `transformers.models.diffus
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -40,13 +41,11 @@ from infill_engine.models.backbone import joined_ends
 from infill_engine.models.base import (
     Context,
     Corruption,
-    GoOn,
     Ints,
     ModelFamily,
     ProposedLength,
     Spec,
     blanks_of,
-    unhurried,
 )
 from infill_engine.models.compiled import Compiler, Report, Tell
 from infill_engine.models.diffusion_gemma_network import Network
@@ -58,6 +57,7 @@ from infill_engine.models.tensors import to_device
 from infill_engine.models.vocabulary import TokenizerVocabulary
 from infill_engine.settings import ModelSettings
 from infill_engine.types import HoleKind
+from infill_engine.work import Job, OutOfTime, Phase, Work
 
 ASK = (
     "Below is the end of a source file. Write the whole file: what comes before this end, and then the end as it is. "
@@ -148,19 +148,21 @@ class DiffusionGemmaFamily:
         self._probed: tuple[Ints, Floats] | None = None
 
     @torch.inference_mode()
-    def encode(self, prefix: str, suffix: str, go_on: GoOn = unhurried) -> Context:
+    def encode(self, prefix: str, suffix: str) -> Job[Context]:
         """Reads the prompt as far as it is new and, where lengths are probed and there is time, asks about them."""
         ids, given = self._tokens(prefix, suffix)
-        layers, read = self._prompts.layers_of(ids, go_on)
+        layers, read = yield from self._prompts.layers_of(ids)
         prompt = self._prompt(layers, given)
         context = Context(prompt, read, len(ids))
         if self._settings.probe_lengths:
             text = np.concatenate([ids, given])
             if self._probed is not None and np.array_equal(self._probed[0], text):
                 prompt.confidence = self._probed[1]
-            elif go_on(self.step_size(context, self._lengths, 0)):
-                prompt.confidence = self._confidence(prompt)
-                self._probed = text, prompt.confidence
+            else:
+                with suppress(OutOfTime):
+                    yield Work(Phase.READ, self.step_size(context, self._lengths, 0))
+                    prompt.confidence = self._confidence(prompt)
+                    self._probed = text, prompt.confidence
         return context
 
     def propose_lengths(self, context: Context, kind: HoleKind, limit: int) -> list[ProposedLength]:

@@ -26,9 +26,10 @@ from torch import Tensor
 from infill_engine.cache.streams import StreamCache, shared_length
 from infill_engine.canvas.canvas import Canvas, lay_out
 from infill_engine.models.backbone import Backbone
-from infill_engine.models.base import ContextUnread, GoOn, Ints
+from infill_engine.models.base import Ints
 from infill_engine.models.keys_values import COLUMN_BLOCK, SLOT_BLOCK, LayerMemory, Remembered, layers_of, rounded_up
 from infill_engine.models.tensors import to_device
+from infill_engine.work import Job, Phase, Work
 
 REFERENCE = 8  # open slots between the sides while they are read: a usual hole
 EDGE = 2  # tokens on either side of a row that are computed with it
@@ -81,11 +82,8 @@ class DualCache:
         self._kept = StreamCache[Kept](kept)
         self._columns: tuple[Kept, tuple[int, ...], Columns] | None = None  # of the last canvas: its steps share them
 
-    def read(self, prefix: Ints, suffix: Ints, go_on: GoOn) -> tuple[Kept, int]:
-        """Both sides as far as they are not kept, in one pass, and how many positions were computed for it.
-
-        Raises ContextUnread where `go_on` says no.
-        """
+    def read(self, prefix: Ints, suffix: Ints) -> Job[tuple[Kept, int]]:
+        """Both sides as far as they are not kept, in one pass, and how many positions were computed for it."""
         key = np.concatenate([suffix, [BETWEEN], prefix])
         # Two keys share more than the suffix only where the suffixes are the same.
         near, agreed = self._kept.nearest(key)
@@ -97,8 +95,7 @@ class DualCache:
         if near is not None:
             start, end = max(0, shared_length(near.prefix, prefix) - NEAR), min(NEAR, end)
         positions = rounded_up(len(prefix) - start + REFERENCE + end, SLOT_BLOCK)
-        if not go_on(positions):
-            raise ContextUnread
+        yield Work(Phase.READ, positions)
         read = self._read(near, prefix, suffix, start, end)
         self._kept.put(key, read)
         return read, positions

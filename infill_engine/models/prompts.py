@@ -10,11 +10,11 @@ import torch
 from numpy.typing import NDArray
 
 from infill_engine.cache.streams import StreamCache, cut_in_blocks
-from infill_engine.models.base import ContextUnread, GoOn
 from infill_engine.models.fim_tokens import PREFIX, SUFFIX, FimTokens
 from infill_engine.models.keys_values import LayerMemory
 from infill_engine.models.vocabulary import TokenizerVocabulary
 from infill_engine.settings import ModelSettings
+from infill_engine.work import Job, OutOfTime, Phase, Work
 
 Ints = NDArray[np.int64]
 # The keys and values of every layer for tokens that are already read, and for new ones behind them.
@@ -36,10 +36,10 @@ class PromptReader:
         self._block = block
         self._prompts = StreamCache[list[LayerMemory]](kept)
 
-    def layers_of(self, ids: Ints, go_on: GoOn) -> tuple[list[LayerMemory], int]:
+    def layers_of(self, ids: Ints) -> Job[tuple[list[LayerMemory], int]]:
         """The keys and values of `ids` in every layer, [1, H, T, hd] each, and how many tokens had to be read for it.
 
-        Raises ContextUnread where `go_on` says no; what was read until then is kept.
+        What is read when time runs out is kept.
         """
         cached, agreed = self._prompts.nearest(ids)
         shared = agreed // self._block * self._block
@@ -47,10 +47,12 @@ class PromptReader:
         read = shared
         while read < len(ids):
             part = min(PART, len(ids) - read)
-            if not go_on(part):
+            try:
+                yield Work(Phase.READ, part)
+            except OutOfTime:
                 if read > shared:
                     self._prompts.put(ids[:read], layers)
-                raise ContextUnread
+                raise
             layers = self._read(layers, ids[read : read + part])
             read += part
         self._prompts.put(ids, layers)

@@ -14,7 +14,7 @@ draws the others anew, and a row is done when it has settled (`Settling`).
 """
 
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,7 +22,7 @@ import torch
 from numpy.typing import NDArray
 
 from infill_engine.canvas.canvas import Canvas, State
-from infill_engine.deadline import CostModel, Deadline
+from infill_engine.deadline import Deadline
 from infill_engine.models.base import (
     ConditionsItself,
     Context,
@@ -41,6 +41,7 @@ from infill_engine.sampler.settling import Settling
 from infill_engine.sampler.unmasking import to_commit, to_doubt
 from infill_engine.settings import SamplerSettings
 from infill_engine.types import Draft, HoleKind
+from infill_engine.work import Budget, Job, OutOfTime, PassState, Phase, Work
 
 Ints = NDArray[np.int64]
 
@@ -87,10 +88,14 @@ def denoise(
     rows: Sequence[Row],
     rules: Rules,
     settings: SamplerSettings,
-    deadline: Deadline,
-    costs: CostModel,
-) -> Iterator[Step]:
-    """Yields the canvas, better after every step, until all is decided or time is up. May yield nothing at all."""
+    budget: Budget,
+    due: Deadline | None = None,
+    then_ms: float = 0.0,
+) -> Job[Step | None]:
+    """The canvas after the last step, when all is decided or time is up; None if there was no time for any.
+
+    Steps end before they are `due` and leave `then_ms`. Yields its state after every step.
+    """
     noise = _Noise(rows, settings.temperature, seed=zlib.crc32(canvas.ids.tobytes()) ^ context.tokens)
     blanks = blanks_of(family.spec, canvas.rows, seed=context.tokens)
     blanks.fill(canvas)
@@ -100,18 +105,21 @@ def denoise(
     most_steps = int(canvas.lengths.max(initial=0)) if ordered else settings.max_steps
     while state.number < most_steps:
         size = step_size(family, context, canvas.lengths.tolist(), state.number)
-        cost = costs.predict_ms(size)
-        later_cost = costs.predict_ms(step_size(family, context, canvas.lengths.tolist(), state.number + 1))
-        time_ms = deadline.remaining_ms() - settings.reserve_ms
+        later_size = step_size(family, context, canvas.lengths.tolist(), state.number + 1)
+        cost, later_cost = (budget.costs.predict_ms(Phase.PASS, each) for each in (size, later_size))
+        time_ms = budget.left_ms(due) - then_ms
         steps_left = max(1, min(most_steps - state.number, 1 + int((time_ms - cost) / max(later_cost, 0.01))))
         rules.may_grow = steps_left > 1
         if settling is not None:
             wanted = settling.wanted(canvas)
         else:
             wanted = _wanted_in_order(canvas) if ordered else _wanted(canvas, doubting=steps_left > 1)
-        if not len(wanted) or not deadline.allows(cost + settings.reserve_ms):
-            return
-        started = deadline.clock()
+        if not len(wanted):
+            break
+        try:
+            yield Work(Phase.PASS, size, then_ms, due)
+        except OutOfTime:
+            break
         logits = family.denoise(context, kind, canvas, wanted)
         logits = rules.apply(family, logits, canvas, wanted.tolist())
         if family.spec.temperatures != (1.0, 1.0):
@@ -119,7 +127,6 @@ def denoise(
         if isinstance(family, ConditionsItself):
             family.condition(context, canvas, wanted, logits)
         readout = read(logits, canvas.ids[wanted], noise.of(canvas.row[wanted], logits))
-        costs.observe(size, (deadline.clock() - started) * 1000)
         before, was_open = canvas.ids.copy(), canvas.state == State.OPEN
         if settling is not None:
             settling.reopen(canvas, wanted)
@@ -136,7 +143,8 @@ def denoise(
         state.predicted[wanted], state.predicted_logprob[wanted] = readout.best, readout.best_logprob
         state.changed = (before != canvas.ids) & ~(was_open & (canvas.state == State.OPEN))
         _resize(state, family.spec, rules)
-        yield state
+        yield PassState(family, state)
+    return state if state.number else None
 
 
 def _temperature(spec: Spec, steps: int, steps_left: int) -> float:

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from infill_engine.canvas.canvas import Canvas, lay_out
-from infill_engine.deadline import CostModel
 from infill_engine.models.base import Context, Continuation, ModelFamily, Order, ProposedLength, step_size
 from infill_engine.sampler.denoise import Row
 from infill_engine.types import Draft
+from infill_engine.work import Costs, Phase
 
 DRAFT_ROWS = 2
 OWN_ROWS = 4  # further drafts of the family's own are judged, but lie on no canvas
@@ -59,7 +59,7 @@ def affordable(
     family: ModelFamily,
     context: Context,
     rows: Sequence[Row],
-    costs: CostModel,
+    costs: Costs,
     budget_ms: float,
     steps: int = WORTHWHILE_STEPS,
 ) -> list[Row]:
@@ -67,7 +67,7 @@ def affordable(
 
     def cost_ms(rows: Sequence[Row]) -> float:
         lengths = [row.slots for row in rows]
-        first, later = (costs.predict_ms(step_size(family, context, lengths, number)) for number in (0, 1))
+        first, later = (costs.predict_ms(Phase.PASS, step_size(family, context, lengths, number)) for number in (0, 1))
         return first + (steps - 1) * later
 
     kept = list(rows)

@@ -86,6 +86,26 @@ class Finished:
         return sum(self.logprobs) + self.ending
 
 
+@dataclass(frozen=True, slots=True)
+class TextPiece:
+    """A text up to one of its tokens, in bytes; the token's share is known where the model has been asked before it.
+
+    `logprob` is that of the text so far. `seen`: the model has read the token.
+    """
+
+    text: bytes
+    logprob: float | None
+    seen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TreeStep:
+    """The likeliest texts of a search after a pass, each as its pieces from the first token on."""
+
+    number: int
+    texts: tuple[tuple[TextPiece, ...], ...]
+
+
 @dataclass
 class TokenTree:
     """The nodes so far, the root first, and the texts that may end, by their bytes."""

@@ -1,6 +1,6 @@
 """Draws a run's losses over the tokens it has seen.
 
-    python -m infill_engine.train.plot --run training/base --out training/base/losses.png
+python -m infill_engine.train.plot --run training/base --out training/base/losses.png
 """
 
 import argparse

@@ -17,8 +17,8 @@ import torch
 from torch import Tensor
 
 from infill_engine.canvas.canvas import State, lay_out
-from infill_engine.deadline import CostModel, Deadline
-from infill_engine.engine import Engine
+from infill_engine.deadline import Deadline
+from infill_engine.engine.engine import Engine
 from infill_engine.errors import InputError
 from infill_engine.models.base import ModelFamily
 from infill_engine.models.load import choose_device, load_family
@@ -27,6 +27,7 @@ from infill_engine.sampler.rules import rules_for
 from infill_engine.settings import EngineSettings, ModelSettings, SamplerSettings
 from infill_engine.types import Draft, Hole, HoleKind, InfillRequest
 from infill_engine.verify import default, diffusion_gemma, fim, masked, stable_diffcoder
+from infill_engine.work import Budget, PassState, finished
 
 TOLERANCE = 1e-4  # of logits in float32, absolute and relative
 EXACT = ModelSettings(dtype="float32", prefix_tokens=128, suffix_tokens=128)
@@ -149,12 +150,12 @@ def _given_slots(family: ModelFamily, _reference: Reference) -> str:
     given = {1: TOKENS[0], 8: TOKENS[1]}
     for position, token in given.items():
         canvas.ids[position], canvas.state[position] = token, State.FIXED
-    context, rows, rules = family.encode(*TEXT), [Row(6), Row(6)], rules_for(family, hole, canvas, "")
-    deadline, steps = Deadline.after_ms(ENOUGH_MS), 0
-    for step in denoise(family, context, hole.kind, canvas, rows, rules, SamplerSettings(), deadline, CostModel()):
-        steps += 1
-        fixed = np.flatnonzero(step.canvas.state == State.FIXED)
-        if step.canvas.ids[fixed].tolist() != list(given.values()):
+    context, rows, rules = finished(family.encode(*TEXT)), [Row(6), Row(6)], rules_for(family, hole, canvas, "")
+    steps = 0
+    for event in denoise(family, context, hole.kind, canvas, rows, rules, SamplerSettings(), Budget.unlimited()):
+        steps += isinstance(event, PassState)
+        fixed = np.flatnonzero(canvas.state == State.FIXED)
+        if canvas.ids[fixed].tolist() != list(given.values()):
             raise ValueError(f"step {steps} changed a slot that was given")
     if not steps:
         raise ValueError("not one step was made")
@@ -174,7 +175,7 @@ def _answered_twice(folder: Path, device: str) -> str:
 def _predictions(family: ModelFamily, rows: list[list[int]]) -> Tensor:
     """Logits of all slots."""
     canvas = lay_out(rows, family.spec.mask_id)
-    return family.denoise(family.encode(*TEXT), HoleKind.LINE, canvas, np.arange(canvas.slots)).float().cpu()
+    return family.denoise(finished(family.encode(*TEXT)), HoleKind.LINE, canvas, np.arange(canvas.slots)).float().cpu()
 
 
 def _same(found: Tensor, expected: Tensor) -> str:

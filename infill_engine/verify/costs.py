@@ -16,9 +16,10 @@ import psutil
 import torch
 
 from infill_engine.canvas.canvas import lay_out
-from infill_engine.models.base import ConditionsItself, ModelFamily
+from infill_engine.models.base import ConditionsItself, Context, ModelFamily
 from infill_engine.models.devices import finish
 from infill_engine.types import HoleKind
+from infill_engine.work import finished
 
 T = TypeVar("T")
 
@@ -69,12 +70,16 @@ def memory_bytes(device: str) -> int:
 def reading(family: ModelFamily, above: int, below: int, runs: int = RUNS) -> Iterator[Cost]:
     """Of a context of so many lines on both sides: read cold, and once more with one character typed."""
     cold, typed, tokens = [], [], 0
+
+    def encode(prefix: str, suffix: str) -> Context:
+        return finished(family.encode(prefix, suffix))
+
     for run in range(runs + 1):
         first = run * 1000
         prefix, suffix = lines(first, above) + "result = ", "\n" + lines(first + above, below)
-        took, context = timed(family.device, partial(family.encode, prefix, suffix))
+        took, context = timed(family.device, partial(encode, prefix, suffix))
         cold.append(took)
-        typed.append(timed(family.device, partial(family.encode, prefix + "v", suffix))[0])
+        typed.append(timed(family.device, partial(encode, prefix + "v", suffix))[0])
         tokens = context.tokens
     yield Cost("read cold", statistics.median(cold[1:]), tokens=tokens)
     yield Cost("read after a keystroke", statistics.median(typed[1:]), tokens=tokens)
@@ -86,7 +91,7 @@ def step(family: ModelFamily, sides: tuple[str, str], rows: int, slots: int, run
     wanted = np.arange(canvas.slots)
     took, tokens = [], 0
     for _ in range(runs + 1):
-        context = family.encode(*sides)
+        context = finished(family.encode(*sides))
         denoise = partial(family.denoise, context, HoleKind.LINE, canvas, wanted)
         if isinstance(family, ConditionsItself):
             family.condition(context, canvas, wanted, denoise())

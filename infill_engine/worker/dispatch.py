@@ -13,13 +13,14 @@ import threading
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from infill_engine.deadline import Clock, Deadline, now
 from infill_engine.errors import InfillError
 from infill_engine.heap import release_freed
 from infill_engine.settings import WindowSettings
 from infill_engine.types import Answer, InfillRequest, Reason, Surroundings
+from infill_engine.work import Watch as WatchPasses
 from infill_engine.worker.protocol import (
     Alive,
     Answered,
@@ -36,9 +37,6 @@ from infill_engine.worker.protocol import (
     Watch,
 )
 from infill_engine.worker.sketch import sketching
-
-if TYPE_CHECKING:
-    from infill_engine.answering import Watch as WatchSteps
 
 WARM_SECONDS = 20.0  # the longest that encoding a context ahead of time may take
 RELEASE_EVERY = 64  # pieces of work; then, if nobody waits, freed memory goes back to the system
@@ -60,7 +58,7 @@ class EngineLike(Protocol):
     @property
     def pace(self) -> str: ...
 
-    def answer(self, request: InfillRequest, deadline: Deadline, watch: "WatchSteps | None" = None) -> Answer: ...
+    def answer(self, request: InfillRequest, deadline: Deadline, watch: WatchPasses | None = None) -> Answer: ...
 
     def warm(self, request: InfillRequest, deadline: Deadline) -> None: ...
 
@@ -197,7 +195,7 @@ class Dispatch:
             work.withdrawn = True
         self.send(outcome)
 
-    def _watcher(self, work: _Work, message: Infill) -> "WatchSteps":
+    def _watcher(self, work: _Work, message: Infill) -> WatchPasses:
         return sketching(
             lambda: work.watched and not work.withdrawn,
             lambda step, rows: self.send(Sketch(message.id, step, rows)),

@@ -8,7 +8,7 @@ from infill_engine.models.devices import physical_cores, wanted_threads
 from infill_engine.settings import EngineSettings, ModelSettings
 
 if TYPE_CHECKING:
-    from infill_engine.engine import Engine
+    from infill_engine.engine.engine import Engine
     from infill_engine.remote.engine import RemoteEngine
 
 
@@ -20,7 +20,7 @@ def load_engine(
 ) -> "Engine":
     """The engine of that name or folder, on this machine. Raises what `Engine.load` does."""
     set_threads()
-    from infill_engine.engine import Engine
+    from infill_engine.engine.engine import Engine
 
     settings = settings or ModelSettings()
     return Engine.load(model, device=device, progress=progress, settings=EngineSettings(model=settings))

@@ -6,14 +6,14 @@ Steps are taken under a deadline: an infill that nobody watches pays for one com
 import codecs
 from collections.abc import Callable, Sequence
 from math import exp
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from infill_engine.answering import TextPiece, TreeStep
+from infill_engine.sampler.token_tree import TextPiece, TreeStep
 from infill_engine.types import Source
+from infill_engine.work import PassState, Watch
 from infill_engine.worker.protocol import SketchRow
 
 if TYPE_CHECKING:
-    from infill_engine.answering import Watch
     from infill_engine.models.base import ModelFamily
     from infill_engine.sampler.denoise import Step
 
@@ -26,16 +26,17 @@ NEVER = -1e4
 _Slot = tuple[int | None, str, float]  # token if any, state, natural logarithm of its probability
 
 
-def sketching(wanted: Callable[[], bool], show: Callable[[int, Rows], None]) -> "Watch":
+def sketching(wanted: Callable[[], bool], show: Callable[[int, Rows], None]) -> Watch:
     """A callback for `Engine.answer` that hands the canvas after every step to `show`, as long as it is `wanted`."""
     retrieved: frozenset[int] = frozenset()
 
-    def watch(family: "ModelFamily", step: "Step | TreeStep") -> None:
+    def watch(passed: PassState) -> None:
         nonlocal retrieved
-        if isinstance(step, TreeStep):
+        if isinstance(passed.state, TreeStep):
             if wanted():
-                show(step.number, tuple(map(_text_row, step.texts)))
+                show(passed.state.number, tuple(map(_text_row, passed.state.texts)))
             return
+        family, step = cast("ModelFamily", passed.model), cast("Step", passed.state)
         if step.number == 1:
             retrieved = _retrieved(step)
         if not wanted():

@@ -26,7 +26,7 @@ from lsp_server.settings import ServerSettings
 from lsp_server.uris import path_of
 
 if TYPE_CHECKING:
-    from infill_engine.answering import Watch
+    from infill_engine.work import Watch
 
 
 @dataclass(frozen=True, slots=True)

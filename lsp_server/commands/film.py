@@ -2,20 +2,17 @@
 
 import time
 from collections.abc import Iterator
+from copy import deepcopy
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from infill_engine.work import PassState
 from infill_engine.worker.protocol import SketchRow
 from infill_engine.worker.sketch import DRAFT, OPEN, Rows, sketching
 from lsp_server.commands.escapes import visible
-
-if TYPE_CHECKING:
-    from infill_engine.models.base import ModelFamily
-    from infill_engine.sampler.denoise import Step
 
 SECONDS_A_STEP = 0.6  # a step takes milliseconds; this is for the eye
 MASK = "▒▒"
@@ -28,20 +25,18 @@ SURE_STYLES = ((0.9, "bold green"), (0.6, "green"), (0.3, "yellow"), (0.0, "red"
 class Film:
     """The canvas after every step."""
 
-    _steps: "list[tuple[ModelFamily, Step]]" = field(default_factory=list)
+    _passes: list[PassState] = field(default_factory=list)
 
-    def record(self, family: "ModelFamily", step: "Step") -> None:
-        """Keep a step; the loop goes on to write into its arrays. To be given to `Engine.answer` as `watch`."""
-        from copy import deepcopy
-
-        self._steps.append((family, deepcopy(step)))
+    def record(self, after: PassState) -> None:
+        """Keeps a copy: the loop goes on to write into its arrays. To be given to `Engine.answer` as `watch`."""
+        self._passes.append(PassState(after.model, deepcopy(after.state)))
 
     def frames(self) -> Iterator[Rows]:
         """The canvas before the first step, then after each."""
         shown: list[Rows] = []
         watch = sketching(lambda: True, lambda _step, rows: shown.append(rows))
-        for family, step in self._steps:
-            watch(family, step)
+        for after in self._passes:
+            watch(after)
             yield from shown
             shown.clear()
 

@@ -20,7 +20,7 @@ from lsp_server.request import build_request
 from lsp_server.settings import ServerSettings
 
 if TYPE_CHECKING:
-    from infill_engine.engine import Engine
+    from infill_engine.engine.engine import Engine
 
 BUDGET_MS = 1_000  # for each: what is compared is two models, not how busy the machine is
 TRIES = 40  # draws for each hole wanted

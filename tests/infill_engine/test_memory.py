@@ -17,6 +17,7 @@ from infill_engine.rank import Calibration
 from infill_engine.settings import ModelSettings
 from infill_engine.types import Answer
 from infill_engine.verify import masked
+from infill_engine.work import finished
 
 TEXTS = ("alpha(1)", "beta(2)", "gamma", "delta + 4")
 
@@ -66,10 +67,10 @@ def test_nothing_is_held_on_to_when_memory_is_given_back(ahead: bool, monkeypatc
             held.append(weakref.ref(computed))
             if len(held) == 1:
                 raise RuntimeError("out of memory")
-            return super().encode(*arguments)
+            return finished(super().encode(*arguments))
 
     alive = []
-    monkeypatch.setattr("infill_engine.engine.give_back", lambda _device: alive.append(held[0]() is not None))
+    monkeypatch.setattr("infill_engine.engine.engine.give_back", lambda _device: alive.append(held[0]() is not None))
     engine = Engine(Holding(9, 99, ON_CPU), "large", Calibration())
     if ahead:
         engine.warm(InfillRequest("x = ", "\n"), Deadline.after_ms(60_000))

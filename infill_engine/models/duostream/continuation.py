@@ -14,8 +14,9 @@ from torch import Tensor
 
 from infill_engine.context.ngrams import FLOOR, Ngrams
 from infill_engine.delimiters import QUOTES, Scan, scan
-from infill_engine.models.base import Continuation, GoOn, Ints, Vocabulary
+from infill_engine.models.base import Continuation, Ints, Vocabulary
 from infill_engine.models.duostream.net import EOS, PAD
+from infill_engine.work import Job, OutOfTime, Phase, Work
 
 MOST_TOKENS = 16
 LEAST_LOGPROB = -9.0  # of a whole text: a less probable one will hardly be what the user wants
@@ -74,19 +75,21 @@ class Counted:
         return torch.from_numpy(np.log(np.maximum(probabilities, FLOOR))).to(logprobs.device)
 
 
-def read_on(
-    writer: Writer, vocabulary: Vocabulary, start: bytes, right: str, rows: int, go_on: GoOn
-) -> list[Continuation]:
+def read_on(writer: Writer, vocabulary: Vocabulary, start: bytes, right: str, rows: int) -> Job[list[Continuation]]:
     """At most `rows` ways to get from the cursor to `right`, the most probable first, by a beam search of that width.
 
     `right` is what stands right of the cursor on its line, blank at the line's end. `start` is the beginning of the
-    word that is to be completed. `go_on` is asked before every step; what has not come to its end by then is left out.
+    word that is to be completed. What has not come to its end when time runs out is left out.
     """
     first = writer.first()
     search = _Search(vocabulary, right, first.shape[1], first.device)
     beam, parents, ended = search.widen([_Row(start)], first, rows)
     found: list[Continuation] = []
-    while beam and len(beam[0].tokens) < MOST_TOKENS and go_on(rows):
+    while beam and len(beam[0].tokens) < MOST_TOKENS:
+        try:
+            yield Work(Phase.WRITE, rows)
+        except OutOfTime:
+            break
         spare = rows - len(beam)  # rows that have nothing to write keep the shapes few
         logprobs = writer.after([row.tokens for row in (*beam, *beam[:1] * spare)], [*parents, *parents[:1] * spare])
         beam, parents, ended = search.widen(beam, logprobs[: len(beam)], rows)

@@ -12,14 +12,11 @@ from infill_engine.canvas.canvas import Canvas
 from infill_engine.context.ngrams import LONGEST, Ngrams
 from infill_engine.models.base import (
     Context,
-    ContextUnread,
     Continuation,
     Corruption,
-    GoOn,
     Ints,
     ProposedLength,
     Spec,
-    unhurried,
 )
 from infill_engine.models.duostream.backend import Backend
 from infill_engine.models.duostream.continuation import Counted, ends_at, read_on
@@ -31,6 +28,7 @@ from infill_engine.models.duostream.streams import CachedStreams
 from infill_engine.models.duostream.vocabulary import BytesVocabulary, CachedLines
 from infill_engine.settings import USUAL_WINDOW
 from infill_engine.types import HoleKind
+from infill_engine.work import Job, Phase, Work
 
 MOST_TOKENS = 448  # of one stream
 MOST_SLOTS = 24  # of a canvas: longer ones are seldom right, and take the time of others
@@ -63,12 +61,12 @@ class DuostreamFamily(Generic[Array]):
         self._project = project
 
     @torch.inference_mode()
-    def encode(self, prefix: str, suffix: str, go_on: GoOn = unhurried) -> Context:
+    def encode(self, prefix: str, suffix: str) -> Job[Context]:
         before = self.vocabulary.encode(prefix.replace("\r\n", "\n")) or [BOS]
         after = self.vocabulary.encode(suffix.replace("\r\n", "\n"))
         kept = cut_in_blocks(before, MOST_TOKENS)
-        left, left_new = self.streams.encode(kept, PREFIX, go_on)
-        right, right_new = self.streams.encode(cut_in_blocks(after[::-1], MOST_TOKENS), SUFFIX, go_on)
+        left, left_new = yield from self.streams.encode(kept, PREFIX)
+        right, right_new = yield from self.streams.encode(cut_in_blocks(after[::-1], MOST_TOKENS), SUFFIX)
         side = self.backend.side
         sides = Sides(side(left), side(right), left, kept, tuple(after[:PROMPT_ASIDE]))
         return Context(sides, left_new + right_new, len(before) + len(after))
@@ -85,20 +83,18 @@ class DuostreamFamily(Generic[Array]):
         return self.backend.canvas_logits(context.state, KINDS.index(kind), canvas, wanted)
 
     @torch.inference_mode()
-    def prompt(self, context: Context, go_on: GoOn) -> Prompt[Array]:
-        return self.prompts.read(context.state, go_on)
+    def prompt(self, context: Context) -> Job[Prompt[Array]]:
+        return (yield from self.prompts.read(context.state))
 
     @torch.inference_mode()
-    def read_on(
-        self, prompt: Prompt[Array], partial_word: str, right: str, limit: int, go_on: GoOn
-    ) -> list[Continuation]:
+    def read_on(self, prompt: Prompt[Array], partial_word: str, right: str, limit: int) -> Job[list[Continuation]]:
         writer = self.backend.writer(prompt, limit)
         if self._project is not None:
             writer = Counted(writer, self._project, prompt.ids[-LONGEST:].tolist())
-        return read_on(writer, self.vocabulary, partial_word.encode(), right, limit, go_on)
+        return (yield from read_on(writer, self.vocabulary, partial_word.encode(), right, limit))
 
-    def count(self, around: tuple[str, str], go_on: GoOn) -> Ngrams:
-        return Ngrams(self._lines.encode(around, go_on))
+    def count(self, around: tuple[str, str]) -> Job[Ngrams]:
+        return Ngrams((yield from self._lines.encode(around)))
 
     @torch.inference_mode()
     def judge(
@@ -109,13 +105,11 @@ class DuostreamFamily(Generic[Array]):
         texts: Sequence[str],
         near: Ngrams,
         project: Ngrams | None,
-        go_on: GoOn,
-    ) -> list[float]:
+    ) -> Job[list[float]]:
         if not texts:
             return []
         tree = Tree.of([self.vocabulary.encode(partial_word + text) for text in texts])
-        if not go_on(len(tree.tokens)):
-            raise ContextUnread
+        yield Work(Phase.READ, len(tree.tokens))
         farther = project or self._project
         counts = [near] if farther is None else [farther, near]
         ends = ends_at(self.vocabulary, right)

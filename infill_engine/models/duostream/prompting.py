@@ -12,10 +12,11 @@ import numpy as np
 from cachetools import LRUCache
 
 from infill_engine.cache.streams import shared_length
-from infill_engine.models.base import ContextUnread, GoOn, Ints
+from infill_engine.models.base import Ints
 from infill_engine.models.duostream.backend import Backend, joined
 from infill_engine.models.duostream.encoded import Array, KeysValues, Prompt, Sides, first, last
 from infill_engine.models.duostream.net import MASK, PREFIX, PROMPT_LINE
+from infill_engine.work import Job, Phase, Work
 
 MOST_OF_LINE = 32  # tokens before the cursor that a prompt reads once more
 MOST_ABOVE = 192  # tokens above that line which it sees: the keys of all rows' past are as much to read as the weights
@@ -32,8 +33,8 @@ class PromptReader(Generic[Array]):
         self._prompts: LRUCache[tuple[int, tuple[int, ...]], Prompt[Array]] = LRUCache(CACHED_PROMPTS)
         self._asides: LRUCache[tuple[int, ...], list[KeysValues[Array]]] = LRUCache(CACHED_PROMPTS)
 
-    def read(self, sides: Sides[Array], go_on: GoOn) -> Prompt[Array]:
-        """The prompt of a hole. Asks `go_on` before it reads, and raises ContextUnread where it says no."""
+    def read(self, sides: Sides[Array]) -> Job[Prompt[Array]]:
+        """The prompt of a hole."""
         line = self._start_of_line(sides.before)
         known = self._prompts.get((line, sides.after))
         shared = shared_length(known.ids, sides.before) if known else 0
@@ -41,14 +42,12 @@ class PromptReader(Generic[Array]):
             new = len(sides.before) - line
             if sides.after not in self._asides:
                 new += 1 + len(sides.after)
-            if not go_on(new):
-                raise ContextUnread
+            yield Work(Phase.READ, new)
             prompt = self.begin(sides, line)
         else:
             prompt = known.cut(shared)
             if shared < len(sides.before):
-                if not go_on(len(sides.before) - shared):
-                    raise ContextUnread
+                yield Work(Phase.READ, len(sides.before) - shared)
                 prompt = self._extended(prompt, sides.before)
         self._prompts[line, sides.after] = prompt
         return prompt

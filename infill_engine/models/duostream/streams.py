@@ -3,10 +3,11 @@
 from typing import Generic
 
 from infill_engine.cache.streams import StreamCache
-from infill_engine.models.base import ContextUnread, GoOn, Ints
+from infill_engine.models.base import Ints
 from infill_engine.models.duostream.backend import Backend
 from infill_engine.models.duostream.encoded import Array, Stream
 from infill_engine.models.duostream.net import PREFIX, SUFFIX
+from infill_engine.work import Job, OutOfTime, Phase, Work
 
 CACHED_STREAMS = 4  # of each direction
 PART = 128  # tokens encoded at once: between two parts a deadline or the next keystroke can end the reading
@@ -19,20 +20,22 @@ class CachedStreams(Generic[Array]):
         self._backend = backend
         self._caches = {direction: StreamCache[Stream[Array]](CACHED_STREAMS) for direction in (PREFIX, SUFFIX)}
 
-    def encode(self, ids: Ints, direction: int, go_on: GoOn) -> tuple[Stream[Array], int]:
+    def encode(self, ids: Ints, direction: int) -> Job[tuple[Stream[Array], int]]:
         """The stream of `ids` [T] in stream order, and how many of its tokens had to be computed.
 
-        Asks `go_on` before every part. Where it says no, keeps what is encoded and raises ContextUnread.
+        What is encoded when time runs out is kept.
         """
         cache = self._caches[direction]
         cached, shared = cache.nearest(ids)
         stream = self._backend.empty_stream() if cached is None else cached.cut(shared)
         for start in range(shared, len(ids), PART):
             end = min(start + PART, len(ids))
-            if not go_on(end - start):
+            try:
+                yield Work(Phase.READ, end - start)
+            except OutOfTime:
                 if start > shared:
                     cache.put(ids[:start], stream)
-                raise ContextUnread
+                raise
             stream = self._backend.extend(stream, ids[:end], direction)
         if shared < len(ids):
             cache.put(ids, stream)

@@ -8,9 +8,10 @@ from cachetools import LRUCache
 
 from infill_engine.errors import ModelDamagedError
 from infill_engine.lines import with_breaks_first
-from infill_engine.models.base import ContextUnread, GoOn, Ints, Vocabulary
+from infill_engine.models.base import Ints, Vocabulary
 from infill_engine.models.duostream.net import BOS, EOS, MASK
 from infill_engine.models.vocabulary import TokenizerVocabulary
+from infill_engine.work import Job, Phase, Work
 
 CACHED_LINES = 4096  # and their tokens
 
@@ -31,14 +32,14 @@ class CachedLines:
         self._vocabulary = vocabulary
         self._lines: LRUCache[str, Ints] = LRUCache(CACHED_LINES)
 
-    def encode(self, texts: Sequence[str], go_on: GoOn) -> list[Ints]:
-        """The tokens [T] of each text. Asks `go_on` with the number of new lines; raises ContextUnread at a no."""
+    def encode(self, texts: Sequence[str]) -> Job[list[Ints]]:
+        """The tokens [T] of each text."""
         split = [with_breaks_first(text.replace("\r\n", "\n")) for text in texts]
         wanted = dict.fromkeys(line for lines in split for line in lines)
         known = {line: self._lines[line] for line in wanted if line in self._lines}
         new = [line for line in wanted if line not in known]
-        if not go_on(len(new)):
-            raise ContextUnread
+        if new:
+            yield Work(Phase.COUNT, len(new))
         for line in new:
             known[line] = self._lines[line] = np.array(self._vocabulary.encode(line), dtype=np.int64)
         return [np.concatenate([known[line] for line in lines]) for lines in split]

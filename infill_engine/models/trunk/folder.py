@@ -1,7 +1,8 @@
 """Where the trunk's shards are, and whether they are what was written. Needs no torch.
 
-The wheel has the shards in TRUNK_FOLDER. A package that comes without them, such as an editor's extension, leaves it to
-`infill-ls models get`, which builds the same files in the user's own folder. config.json, the tokenizer and the index lie beside them; checksums.json has each shard's SHA-256.
+The wheel has the shards in TRUNK_FOLDER. A package that comes without them, such as an editor's extension, leaves it
+to `infill-ls models get`, which builds the same files in the user's own folder. config.json, the tokenizer and the
+index lie beside them; checksums.json has each shard's SHA-256.
 """
 
 import hashlib

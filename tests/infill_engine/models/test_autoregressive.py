@@ -9,15 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from jobs import limited, states
 from torch import Tensor, nn
 from toy import LANGUAGE, PAIRS, answer, learn_to_continue, share_right, sides
 
 from infill_engine import Deadline, Engine, InfillRequest, Source
 from infill_engine.canvas.canvas import State, lay_out
-from infill_engine.deadline import CostModel
 from infill_engine.errors import ModelDamagedError
 from infill_engine.models.autoregressive import AutoregressiveFamily
-from infill_engine.models.base import ContextUnread
 from infill_engine.models.load import load_family
 from infill_engine.models.prompts import PART
 from infill_engine.sampler.denoise import Row, Step, denoise
@@ -28,6 +27,7 @@ from infill_engine.types import Draft, Hole, HoleKind
 from infill_engine.verify import fim
 from infill_engine.verify.fim import PUBLISHED, new_network, reference
 from infill_engine.verify.tiny import byte_level
+from infill_engine.work import Budget, OutOfTime, finished
 
 EXACT = ModelSettings(dtype="float32")
 SOME_PAIRS = PAIRS[::5]
@@ -66,7 +66,7 @@ def families(publish: Callable[[str, nn.Module], Path]) -> Callable[[str], tuple
 def test_logits_are_those_of_the_reference(name: str, families: Callable[[str], Any]) -> None:
     family, network = families(name)
     rows = [[70, 71, 72], [73, 74, 75, 76, 77], [78]]
-    context = family.encode(BEFORE, BEHIND)
+    context = finished(family.encode(BEFORE, BEHIND))
     canvas = lay_out(rows, family.spec.mask_id)
     at_once = family.denoise(context, LINE.kind, canvas, np.arange(canvas.slots))
     expected = torch.cat([reference(name, network, row, (BEFORE, BEHIND)) for row in rows])
@@ -84,7 +84,7 @@ def test_rows_do_not_see_each_other_and_steps_add_up(name: str, families: Callab
 
     def written(rows: list[list[int] | int]) -> list[list[int]]:
         canvas = lay_out(rows, family.spec.mask_id)
-        context = family.encode(BEFORE, BEHIND)
+        context = finished(family.encode(BEFORE, BEHIND))
         for slot in range(4):
             wanted = np.array([canvas.span(row).start + slot for row in range(canvas.rows)])
             canvas.ids[wanted] = family.denoise(context, LINE.kind, canvas, wanted)[:, 64:].argmax(-1).numpy() + 64
@@ -98,8 +98,8 @@ def test_typing_reads_only_what_is_new(name: str, families: Callable[[str], Any]
     family, network = families(name)
     before = "".join(f"value_{number} = {number}\n" for number in range(30))
     cold = loaded_again(family)
-    cold.encode(before, BEHIND)
-    again = cold.encode(before + "v", BEHIND)
+    finished(cold.encode(before, BEHIND))
+    again = finished(cold.encode(before + "v", BEHIND))
     assert again.encoded <= 4
     warm = cold.denoise(again, LINE.kind, lay_out([[70]], 0), np.arange(1))
     expected = reference(name, network, [70], (before + "v", BEHIND))
@@ -110,14 +110,10 @@ def test_reading_that_was_stopped_goes_on_where_it_was(families: Callable[[str],
     family = loaded_again(families("mellum")[0])
     asked: list[int] = []
 
-    def once(tokens: int) -> bool:
-        asked.append(tokens)
-        return len(asked) < 2
-
-    with pytest.raises(ContextUnread):
-        family.encode("x = 1\n" * 60, BEHIND, once)
+    with pytest.raises(OutOfTime):
+        limited(family.encode("x = 1\n" * 60, BEHIND), 1, asked)
     assert asked[0] == PART
-    context = family.encode("x = 1\n" * 60, BEHIND)
+    context = finished(family.encode("x = 1\n" * 60, BEHIND))
     assert context.encoded == context.tokens - 1 - PART
 
 
@@ -130,17 +126,8 @@ def run(family: AutoregressiveFamily, rows: list[Row], text: tuple[str, str], fi
     for position, token in fixed.items():
         canvas.ids[position], canvas.state[position] = token, State.FIXED
     steps = []
-    for step in denoise(
-        family,
-        family.encode(*text),
-        LINE.kind,
-        canvas,
-        rows,
-        rules_for(family, LINE, canvas, ""),
-        SamplerSettings(),
-        Deadline.after_ms(1e6),
-        CostModel(),
-    ):
+    context, rules = finished(family.encode(*text)), rules_for(family, LINE, canvas, "")
+    for step in states(denoise(family, context, LINE.kind, canvas, rows, rules, SamplerSettings(), Budget.unlimited())):
         assert [int(step.canvas.ids[position]) for position in fixed] == list(fixed.values())
         steps.append(step)
     return steps

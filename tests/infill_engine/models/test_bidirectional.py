@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 import torch
 from conftest import Publish, trained
+from jobs import limited, states
 from torch import Tensor, nn
 from toy import LANGUAGE, PAIRS, answer, share_right, sides
 
 from infill_engine import Deadline, Engine, InfillRequest
 from infill_engine.canvas.canvas import State, lay_out
-from infill_engine.deadline import CostModel
 from infill_engine.errors import ModelDamagedError
 from infill_engine.models.backbone import Backbone
-from infill_engine.models.base import Context, ContextUnread
+from infill_engine.models.base import Context
 from infill_engine.models.bidirectional import BidirectionalFamily, Shift
 from infill_engine.models.dual_cache import MOST_DRIFT, NEAR, REFERENCE
 from infill_engine.models.keys_values import LayerMemory, Remembered
@@ -29,6 +29,7 @@ from infill_engine.settings import EngineSettings, ModelSettings, SamplerSetting
 from infill_engine.types import Draft, Hole, HoleKind
 from infill_engine.verify import masked
 from infill_engine.verify.masked import MASK, PUBLISHED, STOCK, reference, stock_network
+from infill_engine.work import Budget, OutOfTime, finished
 
 EXACT = ModelSettings(dtype="float32")
 REUSED = replace(EXACT, reuse_context=True)
@@ -74,7 +75,7 @@ def planted(publish: Publish) -> Callable[[str], Path]:
 
 def predictions(family: BidirectionalFamily, rows: list[int | list[int]], text: tuple[str, str]) -> Tensor:
     canvas = lay_out(rows, family.spec.mask_id)
-    return family.denoise(family.encode(*text), HoleKind.LINE, canvas, np.arange(canvas.slots))
+    return family.denoise(finished(family.encode(*text)), HoleKind.LINE, canvas, np.arange(canvas.slots))
 
 
 @every_family
@@ -93,7 +94,7 @@ def test_logits_with_little_and_with_much_around(
     family, network = families(name)
     expected = reference(name, network, [MASK] * 4, text)
     if len(text[0]) > 1:
-        assert len(family.encode(*text).state.prefix) <= EXACT.prefix_tokens + 1
+        assert len(finished(family.encode(*text)).state.prefix) <= EXACT.prefix_tokens + 1
         family = BidirectionalFamily(
             family._description,
             family._backbone,
@@ -124,18 +125,9 @@ def test_given_slots_never_change(name: str, families: Callable[[str], Any]) -> 
     canvas, hole = lay_out([6, 6], family.spec.mask_id), Hole(HoleKind.LINE)
     for position, token in ((2, 70), (8, 71)):
         canvas.ids[position], canvas.state[position] = token, State.FIXED
-    steps = denoise(
-        family,
-        family.encode(BEFORE, BEHIND),
-        hole.kind,
-        canvas,
-        [Row(6), Row(6)],
-        rules_for(family, hole, canvas, ""),
-        SamplerSettings(),
-        Deadline.after_ms(1e6),
-        CostModel(),
-    )
-    for step in steps:
+    context, rules = finished(family.encode(BEFORE, BEHIND)), rules_for(family, hole, canvas, "")
+    rows, budget = [Row(6), Row(6)], Budget.unlimited()
+    for step in states(denoise(family, context, hole.kind, canvas, rows, rules, SamplerSettings(), budget)):
         assert step.canvas.ids[step.canvas.state == State.FIXED].tolist() == [70, 71]
 
 
@@ -159,10 +151,10 @@ def test_one_that_writes_block_by_block_is_known_by_its_name(name: str, path: st
 
 def test_a_probe_is_asked_for_and_remembered(families: Callable[[str], Any]) -> None:
     family, _ = families("dream")
-    with pytest.raises(ContextUnread):
-        family.encode("probe", "me", lambda _: False)
-    assert family.encode("probe", "me").encoded > 0
-    assert family.encode("probe", "me").encoded == 0
+    with pytest.raises(OutOfTime):
+        limited(family.encode("probe", "me"), 0)
+    assert finished(family.encode("probe", "me")).encoded > 0
+    assert finished(family.encode("probe", "me")).encoded == 0
 
 
 def at_once(family: BidirectionalFamily, before: str, behind: str) -> str | None:
@@ -219,8 +211,8 @@ def reusing(family: BidirectionalFamily, **more: Any) -> BidirectionalFamily:
 def typed(family: BidirectionalFamily, before: str, behind: str, number: int) -> Context:
     """The context of two sides, the last `number` characters of the first typed one after the other."""
     for length in range(len(before) - number, len(before)):
-        family.encode(before[:length], behind)
-    return family.encode(before, behind)
+        finished(family.encode(before[:length], behind))
+    return finished(family.encode(before, behind))
 
 
 @pytest.mark.parametrize("number", [0, 1, 2, 3])
@@ -231,7 +223,7 @@ def test_reusing_the_context_costs_little_accuracy(name: str, number: int, plant
     for pair in SOME_PAIRS:
         (before, behind), token = sides(*pair), exact.vocabulary.encode(answer(*pair))
         family = reusing(exact)
-        contexts = exact.encode(before, behind), typed(family, before, behind, number)
+        contexts = finished(exact.encode(before, behind)), typed(family, before, behind, number)
         canvas = lay_out([2, 4], exact.spec.mask_id)
         for start, differences in enumerate((open_slots, decided)):
             one, other = (
@@ -335,10 +327,10 @@ def test_a_context_is_read_as_a_whole_where_too_much_has_changed(name: str, fami
     assert is_as_new(family, before + end + "z", behind)
     for changed in ((before, behind + "z"), (before[: -MOST_DRIFT - 1], behind), ("z" + before, behind)):
         family = reusing(exact)
-        family.encode(before, behind)
+        finished(family.encode(before, behind))
         assert is_as_new(family, *changed)
     family = reusing(exact)
-    family.encode(before, behind)
+    finished(family.encode(before, behind))
     assert not is_as_new(family, before[:-MOST_DRIFT], behind)
 
 
@@ -355,13 +347,13 @@ def test_a_keystroke_costs_a_tenth_of_a_long_context_and_what_is_counted(
 
     monkeypatch.setattr(family._backbone, "states", counted)
     before, behind = (PLAIN * 300)[:1663], (PLAIN * 60)[:384]
-    cold, asked = family.encode(before, behind), []
+    cold, asked = finished(family.encode(before, behind)), []
     assert cold.tokens >= 2047
     assert cold.encoded == sum(computed)
     computed.clear()
     warm = family.encode(before + "v", behind, lambda tokens: bool(asked.append(tokens)) or True)
     assert warm.encoded == sum(computed) == sum(asked) <= 0.1 * cold.encoded
-    assert family.encode(before + "v", behind).encoded == 0
+    assert finished(family.encode(before + "v", behind)).encoded == 0
     computed.clear()
     canvas = lay_out([3, 9], family.spec.mask_id)
     family.denoise(warm, HoleKind.LINE, canvas, np.arange(12))
@@ -372,16 +364,12 @@ def test_a_context_that_was_read_stays_where_no_time_is_left_to_ask_about_it(fam
     family = reusing(families("dream")[0])
     asked: list[int] = []
 
-    def once(tokens: int) -> bool:
-        asked.append(tokens)
-        return len(asked) == 1
-
-    with pytest.raises(ContextUnread):
-        family.encode(BEFORE, BEHIND, lambda _: False)
-    with pytest.raises(ContextUnread):
-        family.encode(BEFORE, BEHIND, once)
+    with pytest.raises(OutOfTime):
+        limited(family.encode(BEFORE, BEHIND), 0)
+    with pytest.raises(OutOfTime):
+        limited(family.encode(BEFORE, BEHIND), 1, asked)
     assert len(asked) == 2
-    assert family.encode(BEFORE, BEHIND).encoded == asked[1]
+    assert finished(family.encode(BEFORE, BEHIND)).encoded == asked[1]
 
 
 @pytest.mark.parametrize("slots", [1, 2, 4])
@@ -391,19 +379,9 @@ def test_dreamon_finds_the_length_by_itself(slots: int, planted: Callable[[str],
 
     def fill(before: str, behind: str) -> str | None:
         canvas = lay_out([slots], family.spec.mask_id)
-        steps = list(
-            denoise(
-                family,
-                family.encode(before, behind),
-                hole.kind,
-                canvas,
-                [Row(slots)],
-                rules_for(family, hole, canvas, ""),
-                settings,
-                Deadline.after_ms(1e6),
-                CostModel(),
-            )
-        )
+        context, rules = finished(family.encode(before, behind)), rules_for(family, hole, canvas, "")
+        job = denoise(family, context, hole.kind, canvas, [Row(slots)], rules, settings, Budget.unlimited())
+        steps = list(states(job))
         assert len(steps[-1].predicted) == steps[-1].canvas.slots == steps[-1].canvas.lengths.sum()
         return family.vocabulary.decode(steps[-1].canvas.ids.tolist())
 

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from jobs import states
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 from toy import LANGUAGE, PAIRS, answer, share_right, sides
 
 from infill_engine import Deadline, Engine, InfillRequest
 from infill_engine.canvas.canvas import State, lay_out
-from infill_engine.deadline import CostModel
 from infill_engine.errors import ModelDamagedError
 from infill_engine.models.block_causal import BlockCausalFamily
 from infill_engine.models.load import load_family
@@ -36,6 +36,7 @@ from infill_engine.verify.stable_diffcoder import (
     reference,
 )
 from infill_engine.verify.tiny import byte_level, ids_of, write
+from infill_engine.work import Budget, finished
 
 EXACT = ModelSettings(dtype="float32")
 SOME_PAIRS = PAIRS[::5]
@@ -93,7 +94,7 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def predictions(family: BlockCausalFamily, rows: list[list[int]], text: tuple[str, str] = TEXT) -> Tensor:
     canvas = lay_out(rows, family.spec.mask_id)
-    return family.denoise(family.encode(*text), HoleKind.LINE, canvas, np.arange(canvas.slots))
+    return family.denoise(finished(family.encode(*text)), HoleKind.LINE, canvas, np.arange(canvas.slots))
 
 
 @pytest.mark.parametrize("before", ["", "x", "xy", "x = [1:", "value = 1\n" * 30])
@@ -112,7 +113,7 @@ def test_rows_do_not_see_each_other(family: Any) -> None:
 def test_typing_reads_whole_blocks_that_are_new(family: Any, network: nn.Module) -> None:
     for typed in ("value", "value1", "value12", "value123", "value12", "other"):
         text = ("x = 1\n" * 30 + typed, TEXT[1])
-        context = family.encode(*text)
+        context = finished(family.encode(*text))
         canvas = lay_out([[70, MASK]], MASK)
         found = family.denoise(context, HoleKind.LINE, canvas, np.arange(2))
         torch.testing.assert_close(found, reference(network, [70, MASK], text), atol=1e-4, rtol=1e-4)
@@ -124,20 +125,16 @@ def test_given_slots_never_change(family: Any) -> None:
     canvas = lay_out([6, 6], MASK)
     for position, token in ((2, 70), (8, 71)):
         canvas.ids[position], canvas.state[position] = token, State.FIXED
-    context, rules = family.encode(*TEXT), rules_for(family, LINE, canvas, "")
-    rows, deadline = [Row(6), Row(6)], Deadline.after_ms(1e6)
-    for step in denoise(family, context, LINE.kind, canvas, rows, rules, SamplerSettings(), deadline, CostModel()):
+    context, rules = finished(family.encode(*TEXT)), rules_for(family, LINE, canvas, "")
+    rows, budget = [Row(6), Row(6)], Budget.unlimited()
+    for step in states(denoise(family, context, LINE.kind, canvas, rows, rules, SamplerSettings(), budget)):
         assert step.canvas.ids[[2, 8]].tolist() == [70, 71]
 
 
 def filled(family: BlockCausalFamily, before: str, behind: str) -> str | None:
     canvas, hole = lay_out([5], MASK), Hole(HoleKind.EXPRESSION)
-    context, rules, deadline = (
-        family.encode(before, behind),
-        rules_for(family, hole, canvas, ""),
-        Deadline.after_ms(1e6),
-    )
-    list(denoise(family, context, hole.kind, canvas, [Row(5)], rules, SamplerSettings(), deadline, CostModel()))
+    context, rules = finished(family.encode(before, behind)), rules_for(family, hole, canvas, "")
+    finished(denoise(family, context, hole.kind, canvas, [Row(5)], rules, SamplerSettings(), Budget.unlimited()))
     ids = canvas.ids.tolist()
     return family.vocabulary.decode(ids[: ids.index(END)] if END in ids else ids)
 

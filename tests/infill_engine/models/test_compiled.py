@@ -29,6 +29,7 @@ from infill_engine.settings import ModelSettings
 from infill_engine.types import HoleKind
 from infill_engine.verify.checks import MINIATURES
 from infill_engine.verify.masked import publish, stock_network
+from infill_engine.work import finished
 
 EXACT = ModelSettings(dtype="float32", probe_lengths=False)
 KEPT = ModelSettings(dtype="float32", probe_lengths=False, reuse_context=True)
@@ -123,7 +124,7 @@ def runs(family: Any) -> int:
 
 def predictions(family: Any, text: tuple[str, str], lengths: Sequence[int]) -> list[Tensor]:
     """Logits of the open slots of three steps, in which more and more is decided."""
-    context, found = family.encode(*text), []
+    context, found = finished(family.encode(*text)), []
     canvas = lay_out(lengths, family.spec.mask_id)
     for decided in (0, 1, 2):
         canvas.ids[canvas.index < decided] = 70

@@ -7,10 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from jobs import limited
 from torch import Tensor
 
 from infill_engine.context.ngrams import Ngrams
-from infill_engine.models.base import ContextUnread, ReadsOn, unhurried
+from infill_engine.models.base import ReadsOn
 from infill_engine.models.duostream import continuation
 from infill_engine.models.duostream.continuation import Counted, read_on
 from infill_engine.models.duostream.encoded import Prompt
@@ -19,6 +20,7 @@ from infill_engine.models.duostream.net import EOS
 from infill_engine.models.duostream.net import PREFIX as PREFIX_STREAM
 from infill_engine.models.duostream.prompting import LINE_BLOCK, MOST_ABOVE, MOST_OF_LINE
 from infill_engine.models.duostream.vocabulary import BytesVocabulary
+from infill_engine.work import OutOfTime, finished
 
 PREFIX = "def area(radius):\n    pi = 3.14\n    return "
 SUFFIX = "\n\nprint(area(2))\n"
@@ -32,13 +34,13 @@ def vocabulary() -> BytesVocabulary:
 
 def asked(family: DuostreamFamily, prefix: str = PREFIX, suffix: str = SUFFIX) -> Prompt:
     """The prompt for a hole between two texts."""
-    return family.prompt(family.encode(prefix, suffix), unhurried)
+    return finished(family.prompt(finished(family.encode(prefix, suffix))))
 
 
 def state_after(family: DuostreamFamily, ids: list[int]) -> Tensor:
     """The last state [D] where `ids` go on from PREFIX's last line, by a prompt read at once."""
-    sides = family.encode(PREFIX, SUFFIX).state
-    stream, _ = family.streams.encode(np.array(ids), PREFIX_STREAM, unhurried)
+    sides = finished(family.encode(PREFIX, SUFFIX)).state
+    stream, _ = finished(family.streams.encode(np.array(ids), PREFIX_STREAM))
     line = len(family.vocabulary.encode(PREFIX[: PREFIX.rfind("return")])) - 1
     return family.prompts.begin(replace(sides, stream=stream, before=np.array(ids)), line).states[0, -1]
 
@@ -76,7 +78,7 @@ def test_rows_are_what_the_network_says_one_token_at_a_time(ends_after_four: Duo
         scores[FAVOURED] += FAVOUR if len(ids) == before else 0.0
         return torch.log_softmax(scores, -1)
 
-    written = family.read_on(asked(family), "", "", 3, unhurried)
+    written = finished(family.read_on(asked(family), "", "", 3))
     ids, greedy = family.vocabulary.encode(PREFIX), 0.0
     for _ in range(4):
         logprobs = after(ids)
@@ -101,7 +103,7 @@ def test_typing_goes_on_with_the_prompt(family: DuostreamFamily) -> None:
     """What was read of it is not read again, and the answer is that of the whole prompt."""
     read: list[int] = []
     asked(family, PREFIX + "pi")
-    context = family.encode(PREFIX + "pi *", SUFFIX)
+    context = finished(family.encode(PREFIX + "pi *", SUFFIX))
     prompt = family.prompt(context, lambda tokens: bool(read.append(tokens)) or True)
     assert family.prompt(context, lambda tokens: bool(read.append(tokens))) is not None
     assert read == [1]
@@ -114,10 +116,10 @@ def test_a_new_line_reads_nothing_aside_again(family: DuostreamFamily) -> None:
     read: list[int] = []
     asked(family, PREFIX + "pi * radius")
     longer = PREFIX + "pi * radius\n    x = "
-    found = family.prompt(family.encode(longer, SUFFIX), lambda tokens: bool(read.append(tokens)) or True)
+    found = family.prompt(finished(family.encode(longer, SUFFIX)), lambda tokens: bool(read.append(tokens)) or True)
     assert read == [found.states.shape[1]]
     fresh = DuostreamFamily(family.backend, family.vocabulary)
-    fresh.prompt(fresh.encode(longer, SUFFIX), lambda tokens: bool(read.append(tokens)) or True)
+    fresh.prompt(finished(fresh.encode(longer, SUFFIX)), lambda tokens: bool(read.append(tokens)) or True)
     assert read[1] == read[0] + 1 + len(family.vocabulary.encode(SUFFIX))
     torch.testing.assert_close(found.states, asked(fresh, longer).states, atol=1e-4, rtol=1e-4)
 
@@ -136,8 +138,8 @@ def test_what_stands_right_of_the_hole_matters(family: DuostreamFamily) -> None:
 
 
 def test_without_time_the_prompt_is_not_read(family: DuostreamFamily) -> None:
-    with pytest.raises(ContextUnread):
-        family.prompt(family.encode(PREFIX, SUFFIX), lambda _tokens: False)
+    with pytest.raises(OutOfTime):
+        limited(family.prompt(finished(family.encode(PREFIX, SUFFIX))), 0)
 
 
 @pytest.mark.parametrize("typed", [0, 7, 40])
@@ -152,13 +154,13 @@ def test_a_prompt_sees_only_so_much_above_its_line(family: DuostreamFamily) -> N
     lengths = [each.encoder[0][0].shape[2] - each.states.shape[1] for each in (near, far)]
     assert lengths[0] < lengths[1]
     assert len(far.ids) > MOST_ABOVE + far.states.shape[1]
-    aside = 1 + len(family.encode(PREFIX, SUFFIX).state.after)
+    aside = 1 + len(finished(family.encode(PREFIX, SUFFIX)).state.after)
     assert lengths[1] == MOST_ABOVE + aside
 
 
 def test_a_cut_word_is_completed(ends_after_four: DuostreamFamily) -> None:
     family = ends_after_four
-    written = family.read_on(asked(family), "ra", "", 2, unhurried)
+    written = finished(family.read_on(asked(family), "ra", "", 2))
     assert written
     for row in written:
         assert b"".join(family.vocabulary.bytes_of(token) for token in row.tokens).startswith(b"ra")
@@ -174,7 +176,7 @@ def test_nothing_is_said_of_lines_that_there_was_no_time_to_end(ends_after_four:
 
 def test_improbable_lines_are_left_out(ends_after_four: DuostreamFamily, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(continuation, "LEAST_LOGPROB", -0.01)
-    assert ends_after_four.read_on(asked(ends_after_four), "", "", 2, unhurried) == []
+    assert finished(ends_after_four.read_on(asked(ends_after_four), "", "", 2)) == []
 
 
 def test_the_default_family_offers_it(family: DuostreamFamily) -> None:
@@ -221,7 +223,7 @@ def test_a_text_ends_where_what_stands_right_can_follow(
     texts: dict[str, float], right: str, start: str, expected: list[str], vocabulary: BytesVocabulary
 ) -> None:
     telling = Telling(vocabulary, texts, right)
-    found = read_on(telling, vocabulary, start.encode(), right.strip("\n"), 3, unhurried)
+    found = finished(read_on(telling, vocabulary, start.encode(), right.strip("\n"), 3))
     assert [vocabulary.decode(one.tokens) for one in found] == expected
 
 
@@ -230,5 +232,5 @@ def test_what_a_project_often_says_is_written_first(vocabulary: BytesVocabulary)
     before = vocabulary.encode("x.y(")
     project = Ngrams([np.array(vocabulary.encode("x.y(two\n" * 9))])
     writers = telling, Counted(telling, project, before)
-    found = [read_on(writer, vocabulary, b"", "", 3, unhurried)[0] for writer in writers]
+    found = [finished(read_on(writer, vocabulary, b"", "", 3))[0] for writer in writers]
     assert [vocabulary.decode(one.tokens) for one in found] == ["one", "two"]

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from jobs import limited, states
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 from toy import LANGUAGE, PAIRS, answer, share_right, sides
@@ -18,9 +19,8 @@ from transformers import DynamicCache
 
 from infill_engine import Deadline, Engine, InfillRequest
 from infill_engine.canvas.canvas import Canvas, State, lay_out
-from infill_engine.deadline import CostModel
 from infill_engine.errors import ModelDamagedError
-from infill_engine.models.base import Context, ContextUnread, blanks_of
+from infill_engine.models.base import Context, blanks_of
 from infill_engine.models.diffusion_gemma import DiffusionGemmaFamily
 from infill_engine.models.load import load_family
 from infill_engine.sampler.denoise import Row, Step, denoise
@@ -38,6 +38,7 @@ from infill_engine.verify.diffusion_gemma import (
     tokenizer,
 )
 from infill_engine.verify.tiny import ids_of
+from infill_engine.work import Budget, OutOfTime, finished
 
 EXACT = ModelSettings(dtype="float32")
 UNPROBED = replace(EXACT, probe_lengths=False)
@@ -138,14 +139,14 @@ def predictions(family: DiffusionGemmaFamily, context: Context, rows: list[list[
 @pytest.mark.parametrize("text", [TEXT, ("", ""), ("x", ""), ("value = 1\n" * 12, "def f():\n" * 12)])
 def test_logits_are_those_of_the_library(text: tuple[str, str], family: Any, network: nn.Module) -> None:
     rows = [[70, 71, 72], [70, 9, 71, 200, 300, 72, 80], [100]]
-    context = family.encode(*text)
+    context = finished(family.encode(*text))
     found = predictions(family, context, rows)
     expected = torch.cat([reference(network, row, text) for row in rows])
     torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
 
 
 def test_logits_of_the_next_step_rest_on_those_of_the_last(family: Any, network: nn.Module) -> None:
-    context, rows = family.encode(*TEXT), [[70, 71, 72], [70, 9, 71, 200, 300]]
+    context, rows = finished(family.encode(*TEXT)), [[70, 71, 72], [70, 9, 71, 200, 300]]
     canvas = lay_out(rows, family.spec.mask_id)
     first = torch.randn(8, VOCABULARY, generator=torch.Generator().manual_seed(1)) * 4
     wanted = np.array([0, 1, 2, 3, 4, 6, 7])  # slot 5 is given
@@ -155,23 +156,23 @@ def test_logits_of_the_next_step_rest_on_those_of_the_last(family: Any, network:
     parts = first.split([3, 5])
     expected = torch.cat([reference(network, row, TEXT, told) for row, told in zip(rows, parts, strict=True)])
     torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
-    assert not torch.allclose(found, predictions(family, family.encode(*TEXT), rows), atol=1e-2)
+    assert not torch.allclose(found, predictions(family, finished(family.encode(*TEXT)), rows), atol=1e-2)
 
 
 def test_rows_do_not_see_each_other(family: Any) -> None:
     rows = [[70, 71, 72], list(range(80, 91)), [71, 72], [9]]
-    together = predictions(family, family.encode(*TEXT), rows)
-    alone = torch.cat([predictions(family, family.encode(*TEXT), [row]) for row in rows])
+    together = predictions(family, finished(family.encode(*TEXT)), rows)
+    alone = torch.cat([predictions(family, finished(family.encode(*TEXT)), [row]) for row in rows])
     torch.testing.assert_close(together, alone, atol=1e-4, rtol=1e-4)
 
 
 def test_typing_encodes_what_is_new_and_computes_the_same(folder: Path, network: nn.Module) -> None:
     family, before = loaded(folder), "value = 1\n" * 12
-    cold = family.encode(before, TEXT[1])
+    cold = finished(family.encode(before, TEXT[1]))
     assert cold.encoded == cold.tokens
-    warm = family.encode(before + "v", TEXT[1])
+    warm = finished(family.encode(before + "v", TEXT[1]))
     assert warm.encoded == 1
-    back = family.encode(before[:-5], TEXT[1])  # further than a window reaches, the cut leaves what it had
+    back = finished(family.encode(before[:-5], TEXT[1]))  # further than a window reaches, the cut leaves what it had
     assert back.encoded == 0
     for context, text in ((warm, before + "v"), (back, before[:-5])):
         expected = reference(network, [70, 71], (text, TEXT[1]))
@@ -181,20 +182,16 @@ def test_typing_encodes_what_is_new_and_computes_the_same(folder: Path, network:
 def test_reading_that_was_stopped_goes_on_where_it_was(folder: Path) -> None:
     family, asked = loaded(folder), []
 
-    def once(tokens: int) -> bool:
-        asked.append(tokens)
-        return len(asked) < 2
-
-    with pytest.raises(ContextUnread):
-        family.encode(*TEXT, once)
-    context = family.encode(*TEXT)
+    with pytest.raises(OutOfTime):
+        limited(family.encode(*TEXT), 1, asked)
+    context = finished(family.encode(*TEXT))
     assert context.encoded == context.tokens - asked[0]
 
 
 def run(family: DiffusionGemmaFamily, canvas: Canvas, rows: list[Row], steps: int = 6) -> Iterator[Step]:
-    context, rules = family.encode(*TEXT), rules_for(family, LINE, canvas, "")
+    context, rules = finished(family.encode(*TEXT)), rules_for(family, LINE, canvas, "")
     settings = SamplerSettings(max_steps=steps)
-    return denoise(family, context, LINE.kind, canvas, rows, rules, settings, Deadline.after_ms(1e6), CostModel())
+    return states(denoise(family, context, LINE.kind, canvas, rows, rules, settings, Budget.unlimited()))
 
 
 def test_given_slots_never_change(family: Any) -> None:
@@ -228,7 +225,7 @@ def at_once(family: DiffusionGemmaFamily, before: str, behind: str, shift: int =
     canvas = lay_out([2 + 2 * abs(shift)], family.spec.mask_id)
     if not shift:
         blanks_of(family.spec, 1, 7).fill(canvas)
-    logits = family.denoise(family.encode(before, behind), HoleKind.LINE, canvas, np.arange(canvas.slots))
+    logits = family.denoise(finished(family.encode(before, behind)), HoleKind.LINE, canvas, np.arange(canvas.slots))
     return family.vocabulary.decode(logits.argmax(-1)[abs(shift) :][:2].tolist())
 
 
@@ -249,11 +246,9 @@ def test_the_planted_task_is_solved_and_only_with_the_right_mask_and_place(
 
 def filled(family: DiffusionGemmaFamily, before: str, behind: str, *, slots: int = 2) -> str | None:
     canvas, hole = lay_out([slots], family.spec.mask_id), Hole(HoleKind.EXPRESSION)
-    context, rules = family.encode(before, behind), rules_for(family, hole, canvas, "")
-    settings, costs = SamplerSettings(max_steps=6), CostModel()
-    steps = list(
-        denoise(family, context, hole.kind, canvas, [Row(slots)], rules, settings, Deadline.after_ms(1e6), costs)
-    )
+    context, rules = finished(family.encode(before, behind)), rules_for(family, hole, canvas, "")
+    settings, budget = SamplerSettings(max_steps=6), Budget.unlimited()
+    steps = list(states(denoise(family, context, hole.kind, canvas, [Row(slots)], rules, settings, budget)))
     ids = steps[-1].canvas.ids.tolist()
     return family.vocabulary.decode(ids[: ids.index(TURN_END)] if TURN_END in ids else ids)
 
@@ -276,9 +271,9 @@ def test_the_loop_solves_it_and_only_if_the_model_is_told_rightly(
 def test_a_row_that_has_settled_costs_no_further_step(planted: Path) -> None:
     family = loaded(planted)
     canvas = lay_out([2], family.spec.mask_id)
-    context, rules = family.encode(*sides(3, 4)), rules_for(family, LINE, canvas, "")
-    settings, deadline = SamplerSettings(max_steps=20, settled=0.2), Deadline.after_ms(1e6)
-    steps = list(denoise(family, context, LINE.kind, canvas, [Row(2)], rules, settings, deadline, CostModel()))
+    context, rules = finished(family.encode(*sides(3, 4))), rules_for(family, LINE, canvas, "")
+    settings, budget = SamplerSettings(max_steps=20, settled=0.2), Budget.unlimited()
+    steps = list(states(denoise(family, context, LINE.kind, canvas, [Row(2)], rules, settings, budget)))
     assert 2 <= len(steps) < 8
     assert (canvas.state == State.COMMITTED).all()
 
@@ -307,7 +302,7 @@ def test_kept_in_few_bits_it_computes_nearly_the_same(
     precision: str, most: float, folder: Path, network: nn.Module
 ) -> None:
     small = loaded(folder, replace(UNPROBED, dtype=precision))
-    found = predictions(small, small.encode(*TEXT), [[70, 71, 72]])
+    found = predictions(small, finished(small.encode(*TEXT)), [[70, 71, 72]])
     difference = (found - reference(network, [70, 71, 72], TEXT)).abs().mean()
     assert 0 < float(difference) < most
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 import torch
+from jobs import limited
 
 from infill_engine.canvas.canvas import lay_out
-from infill_engine.models.base import ContextUnread
 from infill_engine.models.duostream.family import DuostreamFamily
 from infill_engine.models.duostream.net import LENGTH_BUCKETS, MASK, Duostream
 from infill_engine.models.duostream.streams import PART
@@ -13,13 +13,14 @@ from infill_engine.models.duostream.torch_backend import TorchBackend
 from infill_engine.models.duostream.vocabulary import BytesVocabulary
 from infill_engine.types import HoleKind
 from infill_engine.verify.default import trained_logits
+from infill_engine.work import OutOfTime, finished
 
 PREFIX = "def area(radius):\n    pi = 3.14\n    return "
 SUFFIX = "\n\n\ndef main():\n    print(area(2))\n"
 
 
 def logits(family: DuostreamFamily, prefix: str, suffix: str, rows: list[int | list[int]]) -> torch.Tensor:
-    context = family.encode(prefix, suffix)
+    context = finished(family.encode(prefix, suffix))
     canvas = lay_out(rows, MASK)
     return family.denoise(context, HoleKind.LINE, canvas, np.arange(canvas.slots))
 
@@ -54,17 +55,17 @@ EDITS = [
 def test_reused_keys_change_nothing(
     family: DuostreamFamily, prefix: str, then_prefix: str, suffix: str, then_suffix: str
 ) -> None:
-    family.encode(prefix, suffix)
+    finished(family.encode(prefix, suffix))
     warm = logits(family, then_prefix, then_suffix, [6])
     cold = logits(fresh(family.backend.network, family.vocabulary), then_prefix, then_suffix, [6])
     torch.testing.assert_close(warm, cold, atol=1e-4, rtol=1e-4)
 
 
 def test_typing_encodes_only_what_is_new(family: DuostreamFamily) -> None:
-    cold = family.encode(PREFIX, SUFFIX)
+    cold = finished(family.encode(PREFIX, SUFFIX))
     assert cold.encoded == cold.tokens
-    assert family.encode(PREFIX, SUFFIX).encoded == 0
-    assert 1 <= family.encode(PREFIX + "1", SUFFIX).encoded <= 2
+    assert finished(family.encode(PREFIX, SUFFIX)).encoded == 0
+    assert 1 <= finished(family.encode(PREFIX + "1", SUFFIX)).encoded <= 2
 
 
 def test_rows_do_not_see_each_other(family: DuostreamFamily) -> None:
@@ -80,16 +81,16 @@ def test_both_sides_matter(family: DuostreamFamily) -> None:
 
 
 def test_lengths_are_ranked_probabilities(family: DuostreamFamily) -> None:
-    proposals = family.propose_lengths(family.encode(PREFIX, SUFFIX), HoleKind.LINE, 10)
+    proposals = family.propose_lengths(finished(family.encode(PREFIX, SUFFIX)), HoleKind.LINE, 10)
     assert [p.logprob for p in proposals] == sorted((p.logprob for p in proposals), reverse=True)
     assert {p.slots for p in proposals} == {slots for slots in LENGTH_BUCKETS if slots <= family.spec.max_slots}
-    every = family.backend.length_logits(family.encode(PREFIX, SUFFIX).state, kind=0).softmax(-1)
+    every = family.backend.length_logits(finished(family.encode(PREFIX, SUFFIX)).state, kind=0).softmax(-1)
     fitting = every[[slots <= family.spec.max_slots for slots in LENGTH_BUCKETS]]
     assert sum(np.exp(p.logprob) for p in proposals) == pytest.approx(fitting.sum().item(), abs=1e-4)
 
 
 def test_a_long_window_is_cut_at_its_far_end(family: DuostreamFamily) -> None:
-    context = family.encode("x = 1\n" * 700, "y\n" * 700)
+    context = finished(family.encode("x = 1\n" * 700, "y\n" * 700))
     assert context.state.prefix.length <= 448
     assert torch.isfinite(logits(family, "x = 1\n" * 700, "y\n" * 700, [4])).all()
 
@@ -98,15 +99,11 @@ def test_reading_that_was_stopped_goes_on_where_it_was(family: DuostreamFamily) 
     prefix = "".join(f"value_{number} = {number}\n" for number in range(40))
     asked: list[int] = []
 
-    def twice(tokens: int) -> bool:
-        asked.append(tokens)
-        return len(asked) <= 2
-
-    with pytest.raises(ContextUnread):
-        family.encode(prefix, SUFFIX, twice)
+    with pytest.raises(OutOfTime):
+        limited(family.encode(prefix, SUFFIX), 2, asked)
     assert asked[:2] == [PART, PART]
     assert len(asked) == 3
-    context = family.encode(prefix, SUFFIX)
+    context = finished(family.encode(prefix, SUFFIX))
     assert context.encoded == context.tokens - 2 * PART
     cold = logits(fresh(family.backend.network, family.vocabulary), prefix, SUFFIX, [6])
     torch.testing.assert_close(logits(family, prefix, SUFFIX, [6]), cold, atol=1e-4, rtol=1e-4)

@@ -6,16 +6,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from jobs import limited
 
 from infill_engine.context.ngrams import SEPARATOR, Ngrams
 from infill_engine.lines import first_line
-from infill_engine.models.base import ContextUnread, unhurried
 from infill_engine.models.duostream.continuation import ends_at
 from infill_engine.models.duostream.encoded import Prompt
 from infill_engine.models.duostream.family import DuostreamFamily
 from infill_engine.models.duostream.judging import MOST_TOKENS, ROOT, Tree
 from infill_engine.models.duostream.torch_writer import TorchWriter
 from infill_engine.models.duostream.vocabulary import CACHED_LINES
+from infill_engine.work import OutOfTime, finished
 
 PREFIX = "def area(radius):\n    pi = 3.14\n    return "
 SUFFIX = "\n\nprint(area(2))\n"
@@ -24,14 +25,14 @@ TEXTS = ["pi * radius", "pi * radius ** 2", "pi", "radius", "3.14 * radius * rad
 
 
 def asked(family: DuostreamFamily, prefix: str = PREFIX, suffix: str = SUFFIX) -> Prompt:
-    return family.prompt(family.encode(prefix, suffix), unhurried)
+    return finished(family.prompt(finished(family.encode(prefix, suffix))))
 
 
 def judged(
     family: DuostreamFamily, prompt: Prompt, partial_word: str, around: tuple[str, str], texts: list[str]
 ) -> list[float]:
-    near = family.count(around, unhurried)
-    return family.judge(prompt, partial_word, first_line(around[1]), texts, near, None, unhurried)
+    near = finished(family.count(around))
+    return finished(family.judge(prompt, partial_word, first_line(around[1]), texts, near, None))
 
 
 @torch.inference_mode()
@@ -95,25 +96,25 @@ def test_windows_and_unix_line_ends_are_the_same(family: DuostreamFamily) -> Non
 
 def test_lines_are_tokenised_as_the_text_they_are_of(family: DuostreamFamily) -> None:
     text = Path(__file__).read_text() + "\n\n  \n\tx\n\n\n"
-    found = family.count((text, ""), unhurried)
+    found = finished(family.count((text, "")))
     assert found._tokens.tolist() == [*family.vocabulary.encode(text), SEPARATOR, SEPARATOR]
 
 
 def test_lines_are_tokenised_once(family: DuostreamFamily) -> None:
     asked_for: list[int] = []
     for text in ("a = 1\nb = 2\n", "a = 1\nb = 3\n"):
-        family.count((text, text), lambda lines: bool(asked_for.append(lines)) or True)
+        limited(family.count((text, text)), 1, asked_for)
     assert asked_for == [3, 1]
 
 
 def test_without_time_nothing_is_counted(family: DuostreamFamily) -> None:
-    with pytest.raises(ContextUnread):
-        family.count((PREFIX, SUFFIX), lambda _lines: False)
+    with pytest.raises(OutOfTime):
+        limited(family.count((PREFIX, SUFFIX)), 0)
 
 
 def test_more_lines_are_counted_than_are_kept(family: DuostreamFamily) -> None:
     text = "".join(f"{number}\n" for number in range(CACHED_LINES + 100))
-    assert family.count((text, ""), unhurried)._tokens.tolist()[:-2] == family.vocabulary.encode(text)
+    assert finished(family.count((text, "")))._tokens.tolist()[:-2] == family.vocabulary.encode(text)
 
 
 def test_what_texts_have_in_common_is_in_the_tree_once() -> None:
@@ -129,8 +130,8 @@ def test_what_texts_have_in_common_is_in_the_tree_once() -> None:
 def test_a_long_text_is_judged_by_its_beginning(family: DuostreamFamily) -> None:
     asked_for: list[int] = []
     text = "radius + " * 40
-    near = family.count(NOWHERE, unhurried)
-    family.judge(asked(family), "", "", [text], near, None, lambda tokens: bool(asked_for.append(tokens)) or True)
+    near = finished(family.count(NOWHERE))
+    limited(family.judge(asked(family), "", "", [text], near, None), 1, asked_for)
     assert asked_for == [MOST_TOKENS]
 
 
@@ -139,8 +140,8 @@ def test_nothing_to_judge_is_no_error(family: DuostreamFamily) -> None:
 
 
 def test_without_time_nothing_is_judged(family: DuostreamFamily) -> None:
-    with pytest.raises(ContextUnread):
-        family.judge(asked(family), "", "", TEXTS, family.count(NOWHERE, unhurried), None, lambda _tokens: False)
+    with pytest.raises(OutOfTime):
+        limited(family.judge(asked(family), "", "", TEXTS, finished(family.count(NOWHERE)), None), 0)
 
 
 def test_judging_leaves_the_prompt_as_it_was(family: DuostreamFamily) -> None:

@@ -5,12 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from jobs import limited
 
 from infill_engine import Deadline, Engine, InfillRequest
 from infill_engine.canvas.canvas import lay_out
 from infill_engine.errors import InputError
 from infill_engine.models import load
-from infill_engine.models.base import ContextUnread, unhurried
 from infill_engine.models.duostream import continuation
 from infill_engine.models.duostream.family import DuostreamFamily
 from infill_engine.models.duostream.net import MASK
@@ -20,6 +20,7 @@ from infill_engine.models.load import choose_device, device_for, load_family
 from infill_engine.sampler.denoise import Step
 from infill_engine.settings import EngineSettings, ModelSettings
 from infill_engine.types import HoleKind, Reason
+from infill_engine.work import OutOfTime, finished
 
 pytest.importorskip("mlx.core", reason="NO MLX, so its family was not tested: pip install 'infill-ls[mlx]'")
 
@@ -47,7 +48,7 @@ def theirs(model_folder: Path) -> DuostreamFamily:
 
 def logits(family: DuostreamFamily, prefix: str, suffix: str) -> torch.Tensor:
     canvas = lay_out([3, 8, [9, 10, 11]], MASK)
-    return family.denoise(family.encode(prefix, suffix), HoleKind.LINE, canvas, np.arange(canvas.slots))
+    return family.denoise(finished(family.encode(prefix, suffix)), HoleKind.LINE, canvas, np.arange(canvas.slots))
 
 
 @pytest.mark.parametrize(("prefix", "suffix"), SIDES)
@@ -56,7 +57,7 @@ def test_logits_are_those_of_torch(ours: DuostreamFamily, theirs: DuostreamFamil
 
 
 def test_only_the_wanted_slots_are_answered(ours: DuostreamFamily) -> None:
-    context, canvas = ours.encode(PREFIX, SUFFIX), lay_out([3, 8], MASK)
+    context, canvas = finished(ours.encode(PREFIX, SUFFIX)), lay_out([3, 8], MASK)
     every = ours.denoise(context, HoleKind.BLOCK, canvas, np.arange(canvas.slots))
     some = ours.denoise(context, HoleKind.BLOCK, canvas, np.array([9, 2]))
     torch.testing.assert_close(some, every[[9, 2]], **CLOSE)
@@ -65,14 +66,17 @@ def test_only_the_wanted_slots_are_answered(ours: DuostreamFamily) -> None:
 @pytest.mark.parametrize("kind", list(HoleKind))
 def test_lengths_are_those_of_torch(ours: DuostreamFamily, theirs: DuostreamFamily, kind: HoleKind) -> None:
     found, expected = (
-        {length.slots: length.logprob for length in family.propose_lengths(family.encode(PREFIX, SUFFIX), kind, 10)}
+        {
+            length.slots: length.logprob
+            for length in family.propose_lengths(finished(family.encode(PREFIX, SUFFIX)), kind, 10)
+        }
         for family in (ours, theirs)
     )
     assert found == pytest.approx(expected, abs=1e-4)
 
 
 def test_lines_that_it_writes_itself_are_those_of_torch(ours: DuostreamFamily, theirs: DuostreamFamily) -> None:
-    one, other = (family.prompt(family.encode(PREFIX, SUFFIX), unhurried) for family in (ours, theirs))
+    one, other = (finished(family.prompt(finished(family.encode(PREFIX, SUFFIX)))) for family in (ours, theirs))
     network = theirs.backend.network
     expected = TorchWriter(network, network.write, other.encoder, other.states[:, -1:], other.ids, 2)
     found = ours.backend.writer(one, 2)
@@ -88,14 +92,15 @@ def test_lines_that_it_writes_itself_are_those_of_torch(ours: DuostreamFamily, t
 @pytest.mark.parametrize("texts", [["pi * radius", "pi", "radius ** 2"], ["", "pi"], [""], []])
 def test_it_judges_texts_like_torch(ours: DuostreamFamily, theirs: DuostreamFamily, texts: list[str]) -> None:
     found, expected = (
-        family.judge(
-            family.prompt(family.encode(PREFIX, SUFFIX), unhurried),
-            "",
-            "",
-            texts,
-            family.count((PREFIX, SUFFIX), unhurried),
-            None,
-            unhurried,
+        finished(
+            family.judge(
+                finished(family.prompt(finished(family.encode(PREFIX, SUFFIX)))),
+                "",
+                "",
+                texts,
+                finished(family.count((PREFIX, SUFFIX))),
+                None,
+            )
         )
         for family in (ours, theirs)
     )
@@ -106,7 +111,7 @@ def test_it_offers_such_lines(ours: DuostreamFamily, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(continuation, "LEAST_LOGPROB", -1e3)
     going_on = [100, 101, 102]
     monkeypatch.setattr(ours.vocabulary, "breaks_line", lambda: np.setdiff1d(np.arange(2, 700), going_on))
-    written = ours.read_on(ours.prompt(ours.encode(PREFIX, SUFFIX), unhurried), "", "", 3, unhurried)
+    written = finished(ours.read_on(finished(ours.prompt(finished(ours.encode(PREFIX, SUFFIX)))), "", "", 3))
     assert sorted(line.tokens[0] for line in written) == going_on
 
 
@@ -132,24 +137,23 @@ EDITS = [
 def test_reused_keys_change_nothing(
     ours: DuostreamFamily, theirs: DuostreamFamily, prefix: str, then_prefix: str, suffix: str, then_suffix: str
 ) -> None:
-    ours.encode(prefix, suffix)
+    finished(ours.encode(prefix, suffix))
     torch.testing.assert_close(
         logits(ours, then_prefix, then_suffix), logits(theirs, then_prefix, then_suffix), **CLOSE
     )
 
 
 def test_typing_encodes_only_what_is_new(ours: DuostreamFamily) -> None:
-    cold = ours.encode(PREFIX, SUFFIX)
+    cold = finished(ours.encode(PREFIX, SUFFIX))
     assert cold.encoded == cold.tokens
-    assert 1 <= ours.encode(PREFIX + "1", SUFFIX).encoded <= 2
+    assert 1 <= finished(ours.encode(PREFIX + "1", SUFFIX)).encoded <= 2
 
 
 def test_reading_that_was_stopped_goes_on_where_it_was(ours: DuostreamFamily) -> None:
     prefix = "".join(f"value_{number} = {number}\n" for number in range(40))
-    parts = iter([True, False])
-    with pytest.raises(ContextUnread):
-        ours.encode(prefix, SUFFIX, lambda _tokens: next(parts))
-    context = ours.encode(prefix, SUFFIX)
+    with pytest.raises(OutOfTime):
+        limited(ours.encode(prefix, SUFFIX), 1)
+    context = finished(ours.encode(prefix, SUFFIX))
     assert context.encoded == context.tokens - PART
 
 

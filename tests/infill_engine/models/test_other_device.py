@@ -26,6 +26,7 @@ from infill_engine.train.objective import LossSettings, losses
 from infill_engine.train.pack import open_tokenizer, pack_text
 from infill_engine.types import Draft, HoleKind
 from infill_engine.verify.checks import MINIATURES, check_family
+from infill_engine.work import finished
 
 EXACT = ModelSettings(dtype="float32", prefix_tokens=128, suffix_tokens=128)
 KEPT = ModelSettings(dtype="float32", prefix_tokens=128, suffix_tokens=128, reuse_context=True)
@@ -144,7 +145,7 @@ def predictions(family: ModelFamily) -> list[torch.Tensor]:
     """Logits of all slots of two canvases, where some characters are typed between them."""
     canvas = lay_out([[family.spec.mask_id] * 3, [70, family.spec.mask_id, 71], [family.spec.mask_id]], 0)
     return [
-        family.denoise(family.encode(*text), HoleKind.LINE, canvas, np.arange(canvas.slots)).float().cpu()
+        family.denoise(finished(family.encode(*text)), HoleKind.LINE, canvas, np.arange(canvas.slots)).float().cpu()
         for text in (TEXT, LATER)
     ]
 

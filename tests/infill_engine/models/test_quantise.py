@@ -18,6 +18,7 @@ from infill_engine.settings import ModelSettings
 from infill_engine.types import HoleKind
 from infill_engine.verify.masked import stock_network
 from infill_engine.verify.tiny import byte_level, write
+from infill_engine.work import finished
 
 WIDE = {"hidden_size": 128, "intermediate_size": 256}
 STORED = pytest.mark.parametrize("stored", ["int8", "int4"])
@@ -108,5 +109,5 @@ def test_a_family_says_nearly_the_same(stored: str, least: float, publish: Publi
 def _logits(folder: Path, precision: str) -> Tensor:
     family: Any = load_family(str(folder), "cpu", ModelSettings(dtype=precision))
     canvas = lay_out([4, 2], family.spec.mask_id)
-    found: Tensor = family.denoise(family.encode("x = [", "]\n"), HoleKind.LINE, canvas, np.arange(6))
+    found: Tensor = family.denoise(finished(family.encode("x = [", "]\n")), HoleKind.LINE, canvas, np.arange(6))
     return found

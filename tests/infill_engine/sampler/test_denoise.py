@@ -4,9 +4,10 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from jobs import states
 
 from infill_engine.canvas.canvas import State, lay_out
-from infill_engine.deadline import CostModel, Deadline
+from infill_engine.deadline import Deadline, Reserve
 from infill_engine.models.scripted import EOS, MASK, Script, ScriptedFamily
 from infill_engine.sampler.denoise import Row, Step, denoise
 from infill_engine.sampler.guesses import guesses_of
@@ -14,9 +15,11 @@ from infill_engine.sampler.plan import affordable, canvas_of, plan_rows
 from infill_engine.sampler.rules import rules_for
 from infill_engine.settings import SamplerSettings
 from infill_engine.types import Draft, Hole, HoleKind, Source
+from infill_engine.work import Budget, Costs, Phase, finished
 
 LINE = Hole(HoleKind.LINE)
-SETTINGS = SamplerSettings(max_steps=8, reserve_ms=10)
+SETTINGS = SamplerSettings(max_steps=8)
+RESERVE_MS = 10.0
 
 
 class Clock:
@@ -54,17 +57,14 @@ def run(
 ) -> tuple[list[str], Step | None, Slow]:
     clock = Clock()
     family = Slow(Script((("", texts),), steps=steps), clock, step_ms)
-    context = family.encode("", "")
+    context = finished(family.encode("", ""))
     planned = rows or plan_rows(family, family.propose_lengths(context, LINE.kind, 8), (), (), "", 8, 24)
     canvas = canvas_of(planned, MASK)
-    costs = CostModel()
-    costs.observe(canvas.slots, step_ms)
+    costs = Costs()
+    costs.observe(Phase.PASS, canvas.slots, step_ms)
     deadline = Deadline(budget_ms / 1000, clock, lambda: cancelled(family))
-    rules = rules_for(family, LINE, canvas, partial_word)
-    last: Step | None = None
-    for step in denoise(family, context, LINE.kind, canvas, planned, rules, SETTINGS, deadline, costs):
-        last = step
-        costs.observe(canvas.slots, step_ms)  # the wall clock is not this test's clock
+    rules, budget = rules_for(family, LINE, canvas, partial_word), Budget(deadline, costs, Reserve(RESERVE_MS))
+    last = budget.run(denoise(family, context, LINE.kind, canvas, planned, rules, SETTINGS, budget))
     guesses = guesses_of(family, last, planned, partial_word, SETTINGS) if last else []
     return [guess.text + ("…" if guess.partial else "") for guess in guesses], last, family
 
@@ -138,18 +138,17 @@ def test_given_slots_never_change() -> None:
     canvas = canvas_of([Row(7)], MASK)
     canvas.ids[2], canvas.state[2] = ord("Z"), State.FIXED
     rules = rules_for(family, LINE, canvas, "")
-    steps = denoise(
-        family, family.encode("", ""), LINE.kind, canvas, [Row(7)], rules, SETTINGS, Deadline(1e3, clock), CostModel()
-    )
+    context, budget = finished(family.encode("", "")), Budget.unlimited()
+    steps = states(denoise(family, context, LINE.kind, canvas, [Row(7)], rules, SETTINGS, budget))
     assert all(step.canvas.ids[2] == ord("Z") and step.canvas.state[2] == State.FIXED for step in steps)
 
 
 def test_a_canvas_too_wide_for_the_budget_is_narrowed() -> None:
-    costs = CostModel()
-    costs.observe(96, 80)
+    costs = Costs()
+    costs.observe(Phase.PASS, 96, 80)
     rows = [Row(24)] * 4
     family = ScriptedFamily(Script())
-    context = family.encode("", "")
+    context = finished(family.encode("", ""))
     assert len(affordable(family, context, rows, costs, budget_ms=1000)) == 4
     assert 1 <= len(affordable(family, context, rows, costs, budget_ms=140)) < 4
     assert len(affordable(family, context, rows, costs, budget_ms=0)) == 1
@@ -157,7 +156,7 @@ def test_a_canvas_too_wide_for_the_budget_is_narrowed() -> None:
 
 def test_drafts_come_right_after_the_best_length() -> None:
     family = ScriptedFamily(Script((("", ("a",)),)))
-    lengths = family.propose_lengths(family.encode("", ""), LINE.kind, 4)
+    lengths = family.propose_lengths(finished(family.encode("", "")), LINE.kind, 4)
     branching = type("Branching", (ScriptedFamily,), {})(family.script)
     branching.spec = type(family.spec)("scripted", family.spec.corruption, 258, MASK, EOS, 512)
     rows = plan_rows(branching, lengths, (Draft("copied", 8),), (), "", 4, 24)

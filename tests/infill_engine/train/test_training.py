@@ -15,7 +15,6 @@ from tokenizers import Tokenizer
 from torch.nn.functional import cross_entropy
 
 from infill_engine.errors import InputError, TrainingError
-from infill_engine.models.base import unhurried
 from infill_engine.models.duostream import prompting
 from infill_engine.models.duostream.family import DuostreamFamily
 from infill_engine.models.duostream.net import EOS, LENGTH_BUCKETS, MASK, PREFIX, Duostream
@@ -30,6 +29,7 @@ from infill_engine.train.optimiser import ADAM_RATE, MUON_RATE
 from infill_engine.train.pack import pack_text
 from infill_engine.train.plot import chain
 from infill_engine.types import HoleKind
+from infill_engine.work import finished
 
 SOURCE = Path(__file__).parents[3] / "infill_engine"
 TOKENIZER = SOURCE / "weights" / "default" / "tokenizer.json"
@@ -72,7 +72,7 @@ def test_prompts_are_learned_as_they_are_read(parts: Path, network: Duostream, m
     part, rng = load_part(parts / "part-000.npz"), np.random.default_rng(0)
     batch = stacked([draw_window(part, BatchShape(), HoleSettings(), rng) for _ in range(3)])
     family = DuostreamFamily(TorchBackend(network, "cpu"), BytesVocabulary(TOKENIZER))
-    anywhere, entropies, weights = family.encode("x = 1", "").state, [], []
+    anywhere, entropies, weights = finished(family.encode("x = 1", "")).state, [], []
     for window, tokens in enumerate(batch["tokens"].numpy()):
         holes = zip(*(batch[f"length_{name}"][window].tolist() for name in ("start", "end", "kind")), strict=True)
         prompted = {(start, end) for start, end, kind in holes if KINDS[kind] is not HoleKind.BLOCK}
@@ -88,7 +88,7 @@ def test_prompts_are_learned_as_they_are_read(parts: Path, network: Duostream, m
             after = tokens[hole_end : hole_end + shown - 1].tolist()
             assert batch["prompt_aside"][window, number, :shown].tolist() == [MASK, *after]
             before = tokens[:hole_end].astype(np.int64)
-            above, _ = family.streams.encode(before, PREFIX, unhurried)
+            above, _ = finished(family.streams.encode(before, PREFIX))
             sides = replace(anywhere, stream=above, before=before, after=tuple(after))
             prompt = family.prompts.begin(sides, start)
             entropies.append(weight * cross_entropy(network.logits(prompt.states)[0], target, reduction="none"))

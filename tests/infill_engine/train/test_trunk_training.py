@@ -11,12 +11,12 @@ sys.path.append(str(Path(__file__).parents[1] / "models" / "trunk"))
 
 from tiny_trunk import tiny_model
 
-from infill_engine.models.base import unhurried
 from infill_engine.models.duostream.kernels import KERNELS, is_exact
 from infill_engine.models.trunk.network import normed
 from infill_engine.train.trunk.data import ExampleSettings, HoleExample, Window, draw_window, lay_out
 from infill_engine.train.trunk.frozen import FrozenLinear
 from infill_engine.train.trunk.network import _of_rank, learned_states, read_context
+from infill_engine.work import finished
 
 TEXT = "".join(
     f"class Box{n}:\n    def __init__(self, width, height):\n"
@@ -61,7 +61,7 @@ def test_serving_computes_what_was_trained(model):
         (other, later + "        return", " * self.height\n"),
     ):
         tokens = targets[start : start + example.learned].tolist()
-        reading = model.read(prefix, suffix, unhurried)
+        reading = finished(model.read(prefix, suffix))
         parents = [[~before for before in range(at)] for at in range(len(tokens) - 1)]
         served = torch.from_numpy(model.logprobs(reading, tokens[:-1], range(len(tokens) - 1), parents).logprobs)
         torch.testing.assert_close(logprobs[start : start + example.learned], served, atol=1e-4, rtol=1e-3)

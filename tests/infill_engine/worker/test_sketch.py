@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from infill_engine.deadline import Deadline
-from infill_engine.engine import Engine
+from infill_engine.engine.engine import Engine
 from infill_engine.models.scripted import Script, ScriptedFamily
 from infill_engine.rank import Calibration
 from infill_engine.types import Draft, InfillRequest, Source

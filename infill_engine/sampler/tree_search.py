@@ -1,36 +1,40 @@
-"""What the trunk makes of a request: one search over a tree of tokens, as many passes as the time allows.
+"""The search over a tree of tokens for one request: which nodes each pass reads, and which texts are found.
 
-read the prompt ──▶ plant the retrieved texts ──▶ pass over the likeliest nodes ──▶ … ──▶ texts with their likelihoods
+The first pass also scores the retrieved texts. Each further pass reads the nodes that promise the most progress for
+what they cost, so a pass verifies what the one before it proposed.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from math import log
 
 import numpy as np
 
-from infill_engine.answering import Guessed, TextPiece, TreeStep, Watch, since, unread_guess
 from infill_engine.context.ngrams import LONGEST, Ngrams
-from infill_engine.context.surroundings import CountedSurroundings
-from infill_engine.deadline import CostModel, Deadline, Reading, Reserve, now
+from infill_engine.deadline import Deadline
 from infill_engine.lines import first_line
-from infill_engine.models.base import ContextUnread, unhurried
-from infill_engine.models.duostream.vocabulary import CachedLines
-from infill_engine.models.trunk.model import Reading as Prompted
-from infill_engine.models.trunk.model import TrunkModel
+from infill_engine.models.trunk.model import Reading, TrunkModel
 from infill_engine.models.trunk.prompt import TrunkVocabulary
+from infill_engine.sampler.proposals import unread_guess
 from infill_engine.sampler.readout import NoNumbersError
-from infill_engine.sampler.token_tree import PLANTED_LOGPROB, EndRules, Finished, Node, TokenTree, stands_in_brackets
-from infill_engine.settings import SamplerSettings
-from infill_engine.types import Draft, Guess, Hole, InfillRequest, Source, Surroundings
+from infill_engine.sampler.token_tree import (
+    PLANTED_LOGPROB,
+    EndRules,
+    Finished,
+    Node,
+    TextPiece,
+    TokenTree,
+    TreeStep,
+    stands_in_brackets,
+)
+from infill_engine.types import Draft, Guess, Hole, InfillRequest, Source
+from infill_engine.work import Budget, Job, OutOfTime, PassState, Phase, Work
 
 PLANTED_TOKENS = 32  # of retrieved texts, in the first pass
 ROWS = (2, 4, 8, 12, 16, 24)  # tokens of a pass, of which the best number is chosen
-MEASURED = (8, 16, 32, 64)  # rows of the passes that are measured when a model is loaded
-PARTS, PART_MS = (8, 16, 32, 64), 45.0  # rows of a prompt that are read at once, and how long that may take
 LOOKED_UP = 3  # tokens in a row that counts of the file may put behind a node
 LEAST_SHARE = 0.5  # of what followed the same tokens, for one of them to be put there
 TEXTS = 12  # that are ranked
@@ -38,134 +42,21 @@ SHOWN_TEXTS = 6  # to somebody who watches
 UNFINISHED_LOGPROB = log(0.5)  # of a token that may stand in a partial answer
 
 
-@dataclass(slots=True)
-class _Costs:
-    """What a pass over so many tokens has taken, and counting in so many new lines."""
-
-    passes: CostModel = field(default_factory=CostModel)
-    counting: CostModel = field(default_factory=CostModel)
-
-
-class TreeGuessing:
-    """A loaded trunk, what its passes have cost so far, and the text it has counted. One request at a time."""
-
-    def __init__(self, family: TrunkModel, settings: SamplerSettings, reserve: Reserve) -> None:
-        self.family = family
-        self._settings = settings
-        self._reserve = reserve  # for what follows the guesses
-        self._costs = _Costs()
-        self._lines = CachedLines(family.vocabulary)
-        self._surroundings = CountedSurroundings(family.vocabulary.encode)
-
-    def surround(self, surroundings: Surroundings) -> Iterator[None]:
-        """Counts the text around a document, of use to requests that name it; yields after every 2 ms or so."""
-        return self._surroundings.count(surroundings)
-
-    def read_ahead(self, request: InfillRequest, deadline: Deadline) -> None:
-        """Reads a request's prompt, so that a later request nearby finds it read, and counts the text around it.
-
-        Raises ContextUnread if there is no time for all of it.
-        """
-        before, partial_word = self.family.vocabulary.split_partial_word(request.prefix)
-        reading = self._reading(deadline)
-        prompt = self.family.read(before, request.suffix, reading.go_on, part=self._part())
-        self.family.logprobs(prompt, (), (), ())
-        reading.pause()
-        self._count(request, partial_word, unhurried)
-
-    def guess(
-        self,
-        request: InfillRequest,
-        hole: Hole,
-        drafts: tuple[Draft, ...],
-        deadline: Deadline,
-        room: object = None,  # noqa: ARG002  (a tree of texts needs little memory)
-        watch: Watch | None = None,
-    ) -> Guessed:
-        """All texts that were found for a hole in time. `watch` sees the tree after every pass."""
-        began = now()
-        before, partial_word = self.family.vocabulary.split_partial_word(request.prefix)
-        reading = self._reading(deadline)
-        try:
-            prompt = self.family.read(before, request.suffix, reading.go_on, part=self._part(), hurried=True)
-            reading.pause()
-        except ContextUnread:
-            return Guessed([unread_guess(draft) for draft in drafts] or None, since(began), unread=True)
-        encode_ms = since(began)
-        began = now()
-        near = self._count_in_time(request, partial_word, deadline)
-        search = _Search(self, prompt, request, hole, partial_word, near, watch)
-        search.plant(drafts)
-        passes = search.run(deadline.sooner(self._settings.aim), deadline)
-        if not passes:
-            return Guessed([unread_guess(draft) for draft in drafts] or None, encode_ms, unread=True)
-        counted = not request.surroundings or self._surroundings.get(request.surroundings) is not None
-        guesses = search.guesses(drafts, passes)
-        return Guessed(guesses, encode_ms, since(began), unread=prompt.stale, final=counted and not prompt.stale)
-
-    def affordable(self, rows: int, deadline: Deadline) -> bool:
-        """Whether a pass over so many tokens would be done in time."""
-        return deadline.allows(self._costs.passes.predict_ms(rows) + self._reserve.predict_ms())
-
-    def pass_ms(self, rows: int) -> float:
-        """What a pass over so many tokens is expected to take."""
-        return self._costs.passes.predict_ms(rows)
-
-    def measure(self) -> None:
-        """Learns what passes of usual sizes cost, each measured when nothing has to be set up any more."""
-        text = "".join(f"value_{line} = compute({line})\n" for line in range(12))
-        for size in MEASURED:
-            for attempt in range(2):
-                prompt = self.family.read(text, text, unhurried)
-                self.family.logprobs(prompt, (), (), ())
-                began = now()
-                self.family.logprobs(prompt, [0] * size, [0] * size, [[]] * size)
-                if attempt:
-                    self.took(size, since(began))
-
-    def _part(self) -> int:
-        """How many rows are read before asking again: as many as keep a new request waiting no longer than PART_MS."""
-        return max((rows for rows in PARTS if self.pass_ms(rows) <= PART_MS), default=min(PARTS))
-
-    def took(self, rows: int, milliseconds: float) -> None:
-        """Learn what a pass took."""
-        self._costs.passes.observe(rows, milliseconds)
-
-    def relent(self) -> None:
-        """A pass was not begun because it seemed too dear."""
-        self._costs.passes.relent()
-
-    def _reading(self, deadline: Deadline) -> Reading:
-        return Reading(deadline, self._costs.passes, self._reserve.predict_ms())
-
-    def _count(self, request: InfillRequest, partial_word: str, go_on: Callable[[int], bool]) -> Ngrams:
-        return Ngrams(self._lines.encode(request.around(partial_word), go_on))
-
-    def _count_in_time(self, request: InfillRequest, partial_word: str, deadline: Deadline) -> Ngrams | None:
-        counting = Reading(deadline, self._costs.counting, self._reserve.predict_ms() + self.pass_ms(8))
-        try:
-            near = self._count(request, partial_word, counting.go_on)
-        except ContextUnread:
-            return None
-        counting.pause()
-        return near
-
-
 @dataclass
-class _Search:
+class TreeSearch:
     """One request's tree, grown pass by pass."""
 
-    guessing: TreeGuessing
-    prompt: Prompted
+    family: TrunkModel
+    prompt: Reading
     request: InfillRequest
     hole: Hole
     partial_word: str
     near: Ngrams | None
-    watch: Watch | None = None
+    budget: Budget
 
     @cached_property
     def tree(self) -> TokenTree:
-        return tree_for(self.guessing.family.vocabulary, self.hole, first_line(self.request.suffix), self.partial_word)
+        return tree_for(self.family.vocabulary, self.hole, first_line(self.request.suffix), self.partial_word)
 
     @cached_property
     def _before(self) -> list[int]:
@@ -174,28 +65,39 @@ class _Search:
 
     def plant(self, drafts: Sequence[Draft]) -> None:
         """Puts the retrieved texts into the tree."""
-        encode = self.guessing.family.vocabulary.encode
+        encode = self.family.vocabulary.encode
         for draft in drafts:
             self.tree.plant(encode(self.partial_word + draft.text))
 
-    def run(self, aimed: Deadline, deadline: Deadline) -> int:
-        """Passes over the likeliest nodes as long as there is time and something to gain; how many there were."""
-        passes, wanted = 0, self.request.candidates
+    def run(self, aimed: Deadline) -> Job[int]:
+        """Passes over the likeliest nodes as long as there is time and something to gain; how many there were.
+
+        Once a text is finished, passes end by the time `aimed` at.
+        """
+        passes = 0
         while True:
-            rows = self._rows(wanted)
+            rows = self._affordable(self._rows(self.request.candidates))
             waiting = len(self.prompt.waiting)
-            while rows and not self.guessing.affordable(len(rows) + waiting, deadline):
-                rows = rows[: len(rows) // 2]
-            if not rows and not (waiting and self.guessing.affordable(waiting, deadline)):
-                if not passes:
-                    self.guessing.relent()
-                return passes
-            if passes and not self.guessing.affordable(len(rows), aimed) and self.tree.finished:
-                return passes
+            if not rows and not waiting:
+                break
+            due = aimed if passes and self.tree.finished else None
+            try:
+                yield Work(Phase.PASS, len(rows) + waiting, due=due)
+            except OutOfTime:
+                break
             self._pass(rows)
             passes += 1
-            if self.watch is not None:
-                self.watch(self.guessing.family, TreeStep(passes, tuple(map(_shown, self.tree.likeliest(SHOWN_TEXTS)))))
+            yield PassState(self.family, TreeStep(passes, tuple(map(_shown, self.tree.likeliest(SHOWN_TEXTS)))))
+        if not passes:
+            self.budget.costs.relent(Phase.PASS)
+        return passes
+
+    def _affordable(self, rows: list[int]) -> list[int]:
+        """As many of the first nodes as a pass has time for."""
+        waiting = len(self.prompt.waiting)
+        while rows and not self.budget.allows(Work(Phase.PASS, len(rows) + waiting)):
+            rows = rows[: len(rows) // 2]
+        return rows
 
     def guesses(self, drafts: Sequence[Draft], passes: int) -> list[Guess]:
         """The texts that were found, each with what the model thinks of it."""
@@ -222,7 +124,7 @@ class _Search:
 
     def _as_far_as_read(self, draft: Draft, passes: int) -> Guess:
         """A retrieved text that the model has not read to its end: what it has not read counts as usual tokens do."""
-        tokens = self.guessing.family.vocabulary.encode(self.partial_word + draft.text)
+        tokens = self.family.vocabulary.encode(self.partial_word + draft.text)
         sums = [0.0, *(self.tree.nodes[number].logprob for number in self.tree.plant(tokens))]
         known = [after - before for before, after in pairwise(one for one in sums if one is not None)]
         if not known:
@@ -249,7 +151,7 @@ class _Search:
         """
         gains = gain + np.cumsum([0.0, *(self.tree.probability(number) for number in nodes)])
         counts = [0, *(rows for rows in ROWS if rows < len(nodes)), len(nodes)]
-        worth = [gains[rows] / self.guessing.pass_ms(max(rows + others, 1)) for rows in counts]
+        worth = [gains[rows] / self.budget.costs.predict_ms(Phase.PASS, max(rows + others, 1)) for rows in counts]
         return nodes[: counts[int(np.argmax(worth))]]
 
     def _look_ahead(self, numbers: Sequence[int]) -> None:
@@ -286,12 +188,9 @@ class _Search:
             [~order[one] if one in order else tree.nodes[one].slot for one in tree.path(number)[:-1]]
             for number in numbers
         ]
-        rows = len(numbers) + len(self.prompt.waiting)
-        began = now()
-        found = self.guessing.family.logprobs(
+        found = self.family.logprobs(
             self.prompt, [node.token for node in nodes], [node.depth for node in nodes], parents
         )
-        self.guessing.took(rows, since(began))
         if np.isnan(found.logprobs[:, 0]).any():
             raise NoNumbersError
         tree.learn_pass(numbers, found.logprobs, found.likeliest, found.slots)

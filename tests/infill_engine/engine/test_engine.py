@@ -7,22 +7,25 @@ import sys
 from collections import deque
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 import torch
 
 from infill_engine import Deadline, Draft, Engine, InfillRequest, Reason, Source
 from infill_engine.errors import InputError
-from infill_engine.guessing import OWN_DRAFTS, STEPS_BESIDE_OWN, Guessing
-from infill_engine.models.base import Context, ContextUnread, Continuation
+from infill_engine.models.base import Context, Continuation
 from infill_engine.models.duostream.family import DuostreamFamily
 from infill_engine.models.duostream.net import LENGTH_BUCKETS
 from infill_engine.models.load import load_family
 from infill_engine.rank import Calibration
+from infill_engine.sampler.canvas_sampler import OWN_DRAFTS, STEPS_BESIDE_OWN, CanvasSampler
 from infill_engine.sampler.denoise import Step
 from infill_engine.settings import ModelSettings
 from infill_engine.types import Guess, Hole, HoleKind, Surroundings
+from infill_engine.work import Job, OutOfTime, Phase, finished
+
+T = TypeVar("T")
 
 
 def scripted(tmp_path: Path, **script: object) -> Engine:
@@ -111,7 +114,7 @@ def test_an_answer_without_a_single_step_is_not_kept(model_folder: Path, monkeyp
     engine = _exact(model_folder)
     request = InfillRequest("x = ", "\n", drafts=(Draft("alpha(1)", 12),))
     with monkeypatch.context() as busy:
-        busy.setattr("infill_engine.guessing.denoise", lambda *_: iter(()))
+        busy.setattr("infill_engine.sampler.canvas_sampler.denoise", lambda *_: returning(None))
         hurried = engine.answer(request, soon())
     assert {candidate.steps for candidate in hurried.candidates} == {0}
     whole = engine.answer(request, soon())
@@ -135,12 +138,12 @@ def test_a_canvas_is_laid_even_where_the_likeliest_length_is_too_long(
     engine = _exact(model_folder)
     rising = torch.arange(len(LENGTH_BUCKETS), dtype=torch.float32)
     monkeypatch.setattr(engine.family.backend.network, "length_logits", lambda *_: rising[None, None])
-    lengths = engine.family.propose_lengths(engine.family.encode("x = ", ""), HoleKind.BLOCK, 2)
+    lengths = engine.family.propose_lengths(finished(engine.family.encode("x = ", "")), HoleKind.BLOCK, 2)
     assert [length.slots for length in lengths] == [24, 16]
     hole = Hole(HoleKind.BLOCK, max_lines=5)
     steps: list[Step] = []
     request = InfillRequest("if x:\n    ", "\n", hole=hole, drafts=(), candidates=wanted)
-    engine.answer(request, soon(), lambda _family, step: steps.append(step))
+    engine.answer(request, soon(), lambda after: steps.append(after.state))
     assert steps
 
 
@@ -217,7 +220,8 @@ def test_warming_reads_the_prompt_too(model_folder: Path) -> None:
     read: list[int] = []
     prefix, _ = engine.family.vocabulary.split_partial_word(request.prefix)
     assert isinstance(engine.family, DuostreamFamily)
-    engine.family.prompt(engine.family.encode(prefix, request.suffix), lambda tokens: bool(read.append(tokens)))
+    context = finished(engine.family.encode(prefix, request.suffix))
+    limited(engine.family.prompt(context), 1, read)
     assert read == []
 
 
@@ -251,13 +255,13 @@ def likelihoods(engine: Engine, request: InfillRequest) -> dict[str, float | Non
     """The log-probability of each text that was judged for an answer."""
     judged: dict[str, float | None] = {}
 
-    def keep(*given: Any) -> list[Guess]:
-        guesses = Guessing._judged(engine.guessing, *given)
+    def keep(*given: Any) -> Job[list[Guess]]:
+        guesses = yield from CanvasSampler._judged(engine.sampler, *given)
         judged.update({guess.text: guess.likelihood for guess in guesses})
         return guesses
 
     with pytest.MonkeyPatch.context() as watched:
-        watched.setattr(engine.guessing, "_judged", keep)
+        watched.setattr(engine.sampler, "_judged", keep)
         engine.infill(request, soon())
     return judged
 
@@ -282,9 +286,9 @@ def test_own_drafts_that_no_canvas_had_room_for_are_candidates_all_the_same(
     texts = [f"value_{number}" for number in range(OWN_DRAFTS)]
     ids = [tuple(vocabulary.encode(start + text)) for text in texts]
     written = [Continuation(tokens, (-0.1,) * (len(tokens) + 1)) for tokens in ids]
-    monkeypatch.setattr(engine.family, "read_on", lambda *_: written)
+    monkeypatch.setattr(engine.family, "read_on", lambda *_: returning(written))
     steps: list[Step] = []
-    answer = engine.answer(InfillRequest("x = ", "\n", candidates=40), soon(), lambda _family, step: steps.append(step))
+    answer = engine.answer(InfillRequest("x = ", "\n", candidates=40), soon(), lambda after: steps.append(after.state))
     assert set(texts) <= {candidate.text for candidate in answer.candidates}
     assert 0 < len(steps) <= STEPS_BESIDE_OWN
 
@@ -300,9 +304,9 @@ def test_drafts_of_its_own_are_tried_again_after_they_once_took_long(
     model_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine = _exact(model_folder)
-    engine.guessing._costs.writing.observe(4, 2_000)  # a token: a whole line of them is beyond any deadline
+    engine.sampler.costs.observe(Phase.WRITE, 4, 2_000)  # a token: a whole line of them is beyond any deadline
     asked: list[str] = []
-    monkeypatch.setattr(engine.family, "read_on", lambda *_: asked.append("") or [])
+    monkeypatch.setattr(engine.family, "read_on", lambda *_: asked.append("") or returning([]))
     for number in range(100):
         engine.answer(InfillRequest(f"value_{number} = ", "\n"), Deadline.after_ms(10_000))
         if number == 0:
@@ -313,15 +317,21 @@ def test_drafts_of_its_own_are_tried_again_after_they_once_took_long(
 def test_drafts_of_its_own_leave_time_to_be_judged(model_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     engine = _exact(model_folder)
     asked: list[str] = []
-    monkeypatch.setattr(engine.family, "read_on", lambda *_: asked.append("") or [])
+    monkeypatch.setattr(engine.family, "read_on", lambda *_: asked.append("") or returning([]))
     for judging_ms in (0.0, 9_000.0):
-        monkeypatch.setattr(engine.guessing, "_judging_ms", lambda took=judging_ms: took)
+        monkeypatch.setattr(engine.sampler, "_judging_ms", lambda took=judging_ms: took)
         engine.answer(InfillRequest(f"after_{judging_ms:.0f} = ", "\n"), Deadline.after_ms(10_000))
         assert len(asked) == 1
 
 
-def _unread(*_arguments: object) -> Context:
-    raise ContextUnread
+def _unread(*_arguments: object) -> Job[Context]:
+    yield from ()
+    raise OutOfTime
+
+
+def returning(result: T) -> Job[T]:
+    yield from ()
+    return result
 
 
 def _exact(folder: Path) -> Engine:

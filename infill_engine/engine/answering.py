@@ -7,58 +7,21 @@ hole and drafts ──▶ guesses of a model, here or elsewhere ──▶ clean 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
-from infill_engine.cache.answers import AnswerCache
 from infill_engine.canvas.hole import hole_at
 from infill_engine.context.drafts import find_drafts
-from infill_engine.deadline import Deadline, Reserve, now
+from infill_engine.deadline import Deadline, Reserve, now, since
+from infill_engine.engine.answer_cache import AnswerCache
 from infill_engine.errors import InputError
 from infill_engine.postprocess import clean
 from infill_engine.rank import Calibration, rank
-from infill_engine.types import Answer, Draft, Guess, Hole, InfillRequest, Reason, Source
+from infill_engine.sampler.proposals import Guessed
+from infill_engine.types import Answer, Draft, Guess, Hole, InfillRequest, Reason
 
 KEPT_ANSWERS = 512
-UNREAD_LOGPROB = -1.5  # given to a copied token that the model had no time to look at
 
 
-@dataclass(frozen=True, slots=True)
-class Guessed:
-    """What a model came to. `guesses` is None where there was no time to begin.
-
-    Where `final` is False, an equal request is worth another try, as it is where time ran out.
-    """
-
-    guesses: list[Guess] | None
-    encode_ms: float = 0.0
-    denoise_ms: float = 0.0
-    unread: bool = False
-    trouble: str = ""
-    final: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class TextPiece:
-    """A text up to one of its tokens, in bytes; the token's share is known where the model has been asked before it.
-
-    `logprob` is that of the text so far. `seen`: the model has read the token.
-    """
-
-    text: bytes
-    logprob: float | None
-    seen: bool
-
-
-@dataclass(frozen=True, slots=True)
-class TreeStep:
-    """The likeliest texts of a search after a pass, each as its pieces from the first token on."""
-
-    number: int
-    texts: tuple[tuple[TextPiece, ...], ...]
-
-
-Watch = Callable[[Any, Any], None]  # sees a model, and its canvas or its tree of texts after each pass
 Guesser = Callable[[InfillRequest, Hole, tuple[Draft, ...], Deadline], Guessed]
 
 
@@ -99,16 +62,6 @@ class Answering:
         reason = None if candidates else Reason.DEADLINE if found.guesses is None else Reason.BLANK
         cut_short = found.unread or any(candidate.partial for candidate in candidates)
         return replace(answer, candidates=candidates, reason=reason, final=found.final and not cut_short)
-
-
-def unread_guess(draft: Draft) -> Guess:
-    """A copy that no model has looked at."""
-    return Guess(draft.text, UNREAD_LOGPROB, 2 * UNREAD_LOGPROB, tokens=4, draft=draft, source=Source.RETRIEVAL)
-
-
-def since(started: float) -> float:
-    """Milliseconds since a moment of the clock."""
-    return (now() - started) * 1000
 
 
 def _drafts(request: InfillRequest, hole: Hole) -> tuple[Draft, ...]:

@@ -1,6 +1,6 @@
-"""The engine: a model on this machine, and what becomes of it when its memory or its precision does not do.
+"""The engine: a model on this machine, and how it degrades when memory runs out or a precision overflows.
 
-What it makes of a request is in `guessing`, what comes before and after in `answering`.
+What it makes of a request is in `sampler`, what comes before and after in `answering`.
 """
 
 from collections.abc import Callable, Iterator
@@ -8,21 +8,24 @@ from dataclasses import replace
 from functools import partial
 from typing import cast
 
-from infill_engine.answering import Answering, Guessed, Watch, unread_guess
 from infill_engine.deadline import Deadline, Reserve
+from infill_engine.engine.answering import Answering
 from infill_engine.errors import ModelError, ModelNotFoundError
-from infill_engine.guessing import Guessing, Room
-from infill_engine.models.base import ContextUnread, Model, ModelFamily
+from infill_engine.models.base import Model, ModelFamily
 from infill_engine.models.compiled import compile_steps
+from infill_engine.models.devices import finish
 from infill_engine.models.folder import DEFAULT, SMALL, TRUNK
 from infill_engine.models.load import folder_of, load_family, load_model, trained_folder
 from infill_engine.models.memory import give_back, is_out_of_memory
 from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.rank import Calibration
+from infill_engine.sampler.canvas_sampler import CanvasSampler, Room
+from infill_engine.sampler.proposals import Guessed, unread
 from infill_engine.sampler.readout import NoNumbersError
+from infill_engine.sampler.tree_sampler import TreeSampler
 from infill_engine.settings import EngineSettings, WindowSettings
-from infill_engine.tree_guessing import TreeGuessing
 from infill_engine.types import Answer, Candidate, Draft, Hole, InfillRequest, Surroundings
+from infill_engine.work import Budget, Costs, OutOfTime, Watch
 
 Progress = Callable[[str, float], None]  # what is being done, and the share of it that is done
 
@@ -46,7 +49,7 @@ class Engine:
         self._trouble = ""  # of which the next answer tells
         self._why_small = ""  # where the small model serves instead of the default
         self._reserve = Reserve(self.settings.sampler.reserve_ms)
-        self.guessing = self._guessing_of(model)
+        self.sampler = self._sampler_of(model)
         self._answering = Answering(calibration, self._reserve)
 
     @classmethod
@@ -103,13 +106,13 @@ class Engine:
 
     def is_fast_enough(self) -> bool:
         """Whether enough passes of the trunk fit the usual budget on this machine."""
-        assert isinstance(self.guessing, TreeGuessing)
-        return self.guessing.pass_ms(MEASURED_ROWS) <= SLOWEST_PASS_MS
+        assert isinstance(self.sampler, TreeSampler)
+        return self.sampler.pass_ms(MEASURED_ROWS) <= SLOWEST_PASS_MS
 
-    def _guessing_of(self, model: Model) -> Guessing | TreeGuessing:
+    def _sampler_of(self, model: Model) -> CanvasSampler | TreeSampler:
         if isinstance(model, TrunkModel):
-            return TreeGuessing(model, self.settings.sampler, self._reserve)
-        return Guessing(cast(ModelFamily, model), self.settings.sampler, self._reserve)
+            return TreeSampler(model, self.settings.sampler)
+        return CanvasSampler(cast(ModelFamily, model), self.settings.sampler, THRIFT[self._thrift])
 
     def _tell(self, trouble: str) -> None:
         self._trouble = f"{self.name}: {trouble}"
@@ -117,7 +120,7 @@ class Engine:
     @property
     def family(self) -> Model:
         """The model."""
-        return self.guessing.family
+        return self.sampler.family
 
     @property
     def device(self) -> str:
@@ -149,9 +152,9 @@ class Engine:
         And what its prompt would show, where the family has one, and counts the text that candidates are judged by.
         """
         try:
-            self.guessing.read_ahead(request, deadline)
+            self._budget(deadline).run(self.sampler.read_ahead(request))
             return
-        except ContextUnread:
+        except OutOfTime:
             return
         except Exception as error:
             step_down = self._way_down(error)
@@ -159,7 +162,7 @@ class Engine:
 
     def surround(self, surroundings: Surroundings) -> Iterator[None]:
         """Counts the text around a document, of use to requests that name it; yields after every 2 ms or so."""
-        return self.guessing.surround(surroundings)
+        return self.sampler.surround(surroundings)
 
     def _guess(
         self, watch: Watch | None, request: InfillRequest, hole: Hole, drafts: tuple[Draft, ...], deadline: Deadline
@@ -174,14 +177,19 @@ class Engine:
     ) -> Guessed:
         """Guesses; where memory or a precision does not do, with what asks less of it and once more."""
         tried = None
-        while tried != (self.guessing, self._thrift) and not deadline.cancelled():
-            tried = self.guessing, self._thrift
+        while tried != (self.sampler, self._thrift) and not deadline.cancelled():
+            tried = self.sampler, self._thrift
+            budget = self._budget(deadline)
             try:
-                return self.guessing.guess(request, hole, drafts, deadline, THRIFT[self._thrift], watch)
+                return budget.run(self.sampler.guess(request, hole, drafts, budget), watch)
             except Exception as error:
                 step_down = self._way_down(error)
             step_down()
-        return Guessed([unread_guess(draft) for draft in drafts] or None)
+        return Guessed(unread(drafts))
+
+    def _budget(self, deadline: Deadline) -> Budget:
+        """The time of one request. A GPU is waited for: it has been handed its work and has not done it."""
+        return Budget(deadline, self.sampler.costs, self._reserve, partial(finish, self.device))
 
     def _way_down(self, error: Exception) -> Callable[[], None]:
         """What makes another try worthwhile; raises the error where nothing does.
@@ -204,6 +212,8 @@ class Engine:
         give_back(self.device)
         if self._thrift + 1 < len(THRIFT):
             self._thrift += 1
+            if isinstance(self.sampler, CanvasSampler):
+                self.sampler.room = THRIFT[self._thrift]
             self._trouble = (
                 f"{self.name} ran out of memory on {self.device}: it now gives fewer and shorter candidates. Free some "
                 "memory, or choose the precision int8 or int4, and restart the engine"
@@ -222,22 +232,23 @@ class Engine:
 
     def _take_default(self, why: str) -> None:
         device, self._trouble = self.device, why
-        self.guessing = self._guessing_of(load_family(SMALL, "cpu"))
+        self._thrift = 0
+        self.sampler = self._sampler_of(load_family(SMALL, "cpu"))
         give_back(device)
         self._why_small = why if self.name == DEFAULT else ""
-        self.name, self._thrift = DEFAULT, 0
+        self.name = DEFAULT
         self._answering = Answering(_calibration_of(SMALL), self._reserve)
 
     def _warm_up(self) -> None:
         """Runs a few requests of a usual size: libraries set themselves up, and the cost of a step becomes known."""
-        if isinstance(self.guessing, TreeGuessing):
-            self.guessing.measure()
+        if isinstance(self.sampler, TreeSampler):
+            self.sampler.measure()
             request = InfillRequest("total = sum(", ")\n")
             self._answering.fresh(request, Deadline.after_ms(USUAL_BUDGET_MS), partial(self._guess_thriftily, None))
             return
         for number in range(WARM_UP_ROUNDS):
             if number == 1:
-                self.guessing.forget_costs()
+                self.sampler.costs = Costs()
             before = "".join(f"value_{line} = compute({line}, {number})\n" for line in range(30))
             request = InfillRequest(f"{before}result = ", f"\n{before[:400]}")
             self._answering.fresh(request, Deadline.after_ms(5_000), partial(self._guess_thriftily, None))
