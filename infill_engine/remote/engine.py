@@ -23,7 +23,7 @@ class RemoteEngine:
     def __init__(self, name: str, server: Server) -> None:
         self.name = name
         self.device = server.address.place
-        self.window = USUAL_WINDOW  # README says how much is sent
+        self.window = USUAL_WINDOW  # docs/models.md says how much is sent
         self.pace = ""  # nothing is computed here
         settings = SamplerSettings()
         self._server = server
