@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import pytest
 import torch
+from jobs import limited
 
 from infill_engine import Deadline, Draft, Engine, InfillRequest, Reason, Source
 from infill_engine.errors import InputError
@@ -172,10 +173,8 @@ def test_typing_through_keeps_the_rest(tmp_path: Path, typed: str, suffix: str, 
 def test_the_canvas_can_be_watched(tmp_path: Path) -> None:
     seen: list[int] = []
 
-    def watch(_: object, step: Step) -> None:
-        seen.append(step.number)
-
-    scripted(tmp_path, rules=RULES, steps=3).answer(InfillRequest("x = ", "\n"), soon(), watch)
+    engine = scripted(tmp_path, rules=RULES, steps=3)
+    engine.answer(InfillRequest("x = ", "\n"), soon(), lambda after: seen.append(after.state.number))
     assert seen == [1, 2, 3]
 
 

@@ -351,7 +351,7 @@ def test_a_keystroke_costs_a_tenth_of_a_long_context_and_what_is_counted(
     assert cold.tokens >= 2047
     assert cold.encoded == sum(computed)
     computed.clear()
-    warm = family.encode(before + "v", behind, lambda tokens: bool(asked.append(tokens)) or True)
+    warm = limited(family.encode(before + "v", behind), 9, asked)
     assert warm.encoded == sum(computed) == sum(asked) <= 0.1 * cold.encoded
     assert finished(family.encode(before + "v", behind)).encoded == 0
     computed.clear()

@@ -104,8 +104,8 @@ def test_typing_goes_on_with_the_prompt(family: DuostreamFamily) -> None:
     read: list[int] = []
     asked(family, PREFIX + "pi")
     context = finished(family.encode(PREFIX + "pi *", SUFFIX))
-    prompt = family.prompt(context, lambda tokens: bool(read.append(tokens)) or True)
-    assert family.prompt(context, lambda tokens: bool(read.append(tokens))) is not None
+    prompt = limited(family.prompt(context), 1, read)
+    assert limited(family.prompt(context), 0, read) is not None
     assert read == [1]
     expected = state_after(family, family.vocabulary.encode(PREFIX + "pi *"))
     torch.testing.assert_close(prompt.states[0, -1], expected, atol=1e-4, rtol=1e-4)
@@ -116,10 +116,10 @@ def test_a_new_line_reads_nothing_aside_again(family: DuostreamFamily) -> None:
     read: list[int] = []
     asked(family, PREFIX + "pi * radius")
     longer = PREFIX + "pi * radius\n    x = "
-    found = family.prompt(finished(family.encode(longer, SUFFIX)), lambda tokens: bool(read.append(tokens)) or True)
+    found = limited(family.prompt(finished(family.encode(longer, SUFFIX))), 1, read)
     assert read == [found.states.shape[1]]
     fresh = DuostreamFamily(family.backend, family.vocabulary)
-    fresh.prompt(finished(fresh.encode(longer, SUFFIX)), lambda tokens: bool(read.append(tokens)) or True)
+    limited(fresh.prompt(finished(fresh.encode(longer, SUFFIX))), 1, read)
     assert read[1] == read[0] + 1 + len(family.vocabulary.encode(SUFFIX))
     torch.testing.assert_close(found.states, asked(fresh, longer).states, atol=1e-4, rtol=1e-4)
 
@@ -169,7 +169,7 @@ def test_a_cut_word_is_completed(ends_after_four: DuostreamFamily) -> None:
 def test_nothing_is_said_of_lines_that_there_was_no_time_to_end(ends_after_four: DuostreamFamily) -> None:
     family = ends_after_four
     rows: list[int] = []
-    written = family.read_on(asked(family), "", "", 2, lambda more: bool(rows.append(more)) or len(rows) < 3)
+    written = limited(family.read_on(asked(family), "", "", 2), 2, rows)
     assert written == []
     assert rows == [2, 2, 2]
 

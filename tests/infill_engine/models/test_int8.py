@@ -86,7 +86,7 @@ def test_the_shipped_model_reads_as_well() -> None:
 
 
 def _losses(precision: str) -> torch.Tensor:
-    family = load_family("default", "cpu", ModelSettings(dtype=precision))
+    family = load_family("small", "cpu", ModelSettings(dtype=precision))
     assert isinstance(family, DuostreamFamily)
     ids = torch.tensor([family.vocabulary.encode(TEXT)[:400]])
     with torch.inference_mode():

@@ -120,7 +120,7 @@ def test_an_engine_reads_ahead_and_answers(model_folder: Path) -> None:
     request = InfillRequest(PREFIX, SUFFIX)
     engine.warm(request, Deadline.after_ms(60_000))
     steps: list[Step] = []
-    answer = engine.answer(request, Deadline.after_ms(60_000), lambda _family, step: steps.append(step))
+    answer = engine.answer(request, Deadline.after_ms(60_000), lambda after: steps.append(after.state))
     assert steps
     assert answer.reason in (None, Reason.BLANK)  # random weights may have nothing to say
 
