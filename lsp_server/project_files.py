@@ -1,121 +1,20 @@
-"""A project's own source files as texts: what git would list, less what may hold secrets or is no source.
+"""A project's own files: what git would list, and the text of one of them."""
 
-Excluded files are not even opened. The order is by a hash of the path, so that any first so many are a fair sample and
-the files held out stay the same ones while a project grows.
-"""
-
-import hashlib
 import os
 import subprocess
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from infill_engine.errors import InputError
-from infill_engine.syntax import GRAMMARS, language_of
-from lsp_server.excludes import is_excluded
 
 LARGEST_BYTES = 1_000_000
 MOST_LISTED = 200_000  # files looked at; beyond, the folder is hardly one project
 LONGEST_MEAN_LINE = 200  # characters; above, a file was not written by hand
 GIT_SECONDS = 60.0
-HELD_OUT = 0.12  # of the characters, and
-HELD_OUT_MOST = 0.15
-_DATA = frozenset(("json", "jsonc"))
 _SKIPPED_FOLDERS = frozenset(
     "node_modules bower_components __pycache__ venv env virtualenv site-packages build dist out target vendor".split()
 )
-
-
-@dataclass(frozen=True, slots=True)
-class ProjectFile:
-    """One text with LF line ends. `path` is relative to the project."""
-
-    path: PurePosixPath
-    language: str
-    text: str
-
-
-@dataclass(slots=True)
-class Project:
-    """The files read, in the order of their paths' hashes, Python first, and how many were not, by the reason why."""
-
-    root: Path
-    files: list[ProjectFile] = field(default_factory=list)
-    skipped: Counter[str] = field(default_factory=Counter)
-    beyond: int = 0  # source files not read because the rest is as much as can be learned
-
-    @property
-    def characters(self) -> int:
-        return sum(len(file.text) for file in self.files)
-
-    def split(self) -> tuple[list[ProjectFile], list[ProjectFile]]:
-        """Files to learn from, and those held out to judge by: an eighth, or the smaller of two.
-
-        Raises InputError if there are fewer than two.
-        """
-        if len(self.files) < 2:
-            raise InputError(
-                f"{self.root} has {_count(len(self.files), 'source file')} to learn from; at least two are needed, "
-                + f"because one is held out to see whether it helped.{self.reasons()}"
-            )
-        held_out: set[PurePosixPath] = set()
-        characters = 0
-        for file in sorted(self.files, key=lambda file: _digest(file.path)):
-            if characters + len(file.text) <= HELD_OUT_MOST * self.characters:
-                held_out.add(file.path)
-                characters += len(file.text)
-            if characters >= HELD_OUT * self.characters:
-                break
-        held_out = held_out or {min(self.files, key=lambda file: len(file.text)).path}
-        return (
-            [file for file in self.files if file.path not in held_out],
-            [file for file in self.files if file.path in held_out],
-        )
-
-    def reasons(self) -> str:
-        """Why files were left out, as a sentence of its own; "" if none were."""
-        if not self.skipped:
-            return ""
-        return " Left out: " + ", ".join(f"{number:,} {why}" for why, number in self.skipped.most_common()) + "."
-
-
-def read_project(root: Path, excludes: tuple[str, ...], most_characters: int) -> Project:
-    """Reads a project's sources up to so many characters. Raises InputError for a folder that cannot be listed."""
-    project = Project(root)
-    seen: set[bytes] = set()
-    characters = 0
-    for path, language in sorted(_sources(root, excludes, project.skipped), key=_python_first):
-        if characters >= most_characters:
-            project.beyond += 1
-            continue
-        text = read_source(root / path, project.skipped)
-        if text is None:
-            continue
-        digest = hashlib.sha256(text.encode()).digest()
-        if digest in seen:
-            project.skipped["copies of another"] += 1
-            continue
-        seen.add(digest)
-        project.files.append(ProjectFile(path, language, text))
-        characters += len(text)
-    return project
-
-
-def _sources(root: Path, excludes: tuple[str, ...], skipped: Counter[str]) -> Iterator[tuple[PurePosixPath, str]]:
-    """Relative paths and languages of the files that may be read, judged by their names."""
-    for number, path in enumerate(listed(root, skipped)):
-        if number >= MOST_LISTED:
-            skipped[f"or more after the first {MOST_LISTED:,} files"] = 1
-            return
-        language = language_of(path.name)
-        if is_excluded((root / path).as_uri(), excludes, (str(root),)):
-            skipped["excluded (what may hold secrets is, too)"] += 1
-        elif language not in GRAMMARS or language in _DATA:
-            skipped["not in a programming language known here"] += 1
-        else:
-            yield path, language
 
 
 def listed(root: Path, skipped: Counter[str]) -> Iterator[PurePosixPath]:
@@ -203,21 +102,3 @@ def read_source(path: Path, skipped: Counter[str]) -> str | None:
     else:
         return text
     return None
-
-
-def _python_first(source: tuple[PurePosixPath, str]) -> tuple[bool, bytes]:
-    path, language = source
-    return language != "python", _digest(path)
-
-
-def _digest(path: PurePosixPath) -> bytes:
-    return hashlib.sha256(os.fsencode(str(path))).digest()
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number or 'no'} {noun}s"
-
-
-def characters_of(files: Sequence[ProjectFile]) -> int:
-    """Of all texts together."""
-    return sum(len(file.text) for file in files)

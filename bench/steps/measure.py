@@ -158,7 +158,7 @@ def _attempt(made: Made, about: Result, work: Callable[[], Result], *, forgiving
 
 def _filling(made: Made, settings: ModelSettings, prompt: int) -> ModelSettings:
     """Settings with which a family reads at most `prompt` tokens, those that it adds by itself included."""
-    added = finished(finished(made.family(settings).encode("", ""))).tokens
+    added = finished(made.family(settings).encode("", "")).tokens
     room = max(8, prompt - added)
     return replace(settings, prefix_tokens=room - room // 4, suffix_tokens=room // 4, probe_lengths=False)
 

@@ -18,7 +18,7 @@ from infill_engine.models.duostream.kernels import KERNELS, Kernel
 from infill_engine.models.duostream.pace import settle
 from infill_engine.models.duostream.torch_backend import TorchBackend
 from infill_engine.models.duostream.vocabulary import BytesVocabulary
-from infill_engine.models.duostream.weights import load_network, load_project
+from infill_engine.models.duostream.weights import load_network
 from infill_engine.models.folder import DEFAULT, SMALL, SMALL_FOLDER, TRUNK, verify
 from infill_engine.models.quantise import INT4, INT8
 from infill_engine.models.scripted import ScriptedFamily
@@ -40,15 +40,15 @@ def load_duostream(folder: Path, device: str, dtype: torch.dtype, settings: Mode
 
     On a CPU its matrices are multiplied in int8 where that is wanted, or is the fastest and nothing else is wanted.
     """
-    vocabulary, project = BytesVocabulary(folder / "tokenizer.json"), load_project(folder)
+    vocabulary = BytesVocabulary(folder / "tokenizer.json")
     if device == MLX:
         from infill_engine.models.duostream.mlx_backend import MlxBackend
 
-        return DuostreamFamily(MlxBackend(load_network(folder), dtype), vocabulary, project)
+        return DuostreamFamily(MlxBackend(load_network(folder), dtype), vocabulary)
     kernels = INTEGER_KERNELS.get(settings.dtype, (None,))
     network = load_network(folder, dtype, settle(dtype, kernels) if device == "cpu" else None).to(device)
     network.join()
-    return DuostreamFamily(TorchBackend(network, device), vocabulary, project)
+    return DuostreamFamily(TorchBackend(network, device), vocabulary)
 
 
 # By the model_type of config.json. What else tells two families apart, such as a token, is for the function to look at.

@@ -1,6 +1,5 @@
 """The sub-commands other than `serve`: their arguments here, one module each for what they do.
 
-adapt       fine-tunes a copy of the default model on a project
 complete    candidates for one place in a file
 doctor      what works on this machine, and how to mend what does not
 demo        a hole filled step by step
@@ -44,18 +43,6 @@ def add_commands(commands: "Subparsers[argparse.ArgumentParser]") -> None:
     complete.add_argument("--json", action="store_true", help="print one JSON object")
     _add_engine(complete)
     complete.set_defaults(run=lambda options: _run("complete", options))
-
-    adapt = commands.add_parser("adapt", help="fine-tune a copy of the default model on a project, on this machine")
-    adapt.add_argument("path", metavar="PATH", help="the project's folder")
-    adapt.add_argument(
-        "--minutes", type=_minutes, default=MINUTES, metavar="M", help="how long, measuring included (%(default)g)"
-    )
-    adapt.add_argument(
-        "--exclude", action="append", default=[], metavar="PATTERN", help="further files not to read, as in .gitignore"
-    )
-    adapt.add_argument("--reset", action="store_true", help="remove the project's copy instead")
-    adapt.add_argument("--json", action="store_true", help="print one JSON object")
-    adapt.set_defaults(run=lambda options: _run("adapt", options))
 
     doctor = commands.add_parser("doctor", help="what works on this machine, and how to mend what does not")
     doctor.add_argument("--json", action="store_true", help="print one JSON object")

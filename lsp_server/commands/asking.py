@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING
 
 from infill_engine.context.analogies import outline_of_other
 from infill_engine.deadline import Deadline, now
-from infill_engine.errors import ModelError
 from infill_engine.remote.address import disclosure, is_remote, read_address
 from infill_engine.settings import ModelSettings
 from infill_engine.syntax import parser_for
 from infill_engine.types import Answer, Surroundings
 from infill_engine.worker.dispatch import EngineLike
 from infill_engine.worker.loading import load_engine, load_remote
-from lsp_server import adapted
 from lsp_server.commands.place import Opened
 from lsp_server.documents import Snapshot
 from lsp_server.model_name import resolved
@@ -40,10 +38,9 @@ class Asked:
     device: str | None = None
 
 
-def load_engine_for(place: Path, options: argparse.Namespace) -> EngineLike:
-    """The engine that a server would run for the project around a place: with a copy adapted to it, if there is one.
+def load_engine_for(options: argparse.Namespace) -> EngineLike:
+    """The engine that a server would run. A line on stderr says so if text will be sent to another server.
 
-    A copy that cannot be used is passed over with a line on stderr, and where text will be sent stands there too.
     Raises what `Engine.load` does.
     """
     model, device = resolved(options.model, Path.cwd()), options.device
@@ -51,16 +48,7 @@ def load_engine_for(place: Path, options: argparse.Namespace) -> EngineLike:
     if is_remote(model):
         print(disclosure(read_address(model)), file=sys.stderr)
         return load_remote(model, options.api_key_variable)
-    chosen = adapted.choose(model, [place])
-    if chosen.warning:
-        print(chosen.warning, file=sys.stderr)
-    try:
-        return load_engine(chosen.model, device, settings)
-    except ModelError as error:
-        if not adapted.is_adapted(chosen.model):
-            raise
-        print(adapted.passed_over(f"{error}."), file=sys.stderr)
-        return load_engine(model, device, settings)
+    return load_engine(model, device, settings)
 
 
 def ask(engine: EngineLike, opened: Opened, candidates: int, budget_ms: int, watch: "Watch | None" = None) -> Asked:
@@ -74,7 +62,7 @@ def ask(engine: EngineLike, opened: Opened, candidates: int, budget_ms: int, wat
     request = build_request(opened.snapshot, opened.place, settings, project=project, window=engine.window)
     answer = engine.answer(request, Deadline(began + budget_ms / 1000), watch)
     elapsed_ms = (now() - began) * 1000
-    return Asked(answer, budget_ms, elapsed_ms, adapted.shown_name(engine.name), engine.device)
+    return Asked(answer, budget_ms, elapsed_ms, engine.name, engine.device)
 
 
 def _project_near(snapshot: Snapshot, settings: ServerSettings) -> Surroundings:

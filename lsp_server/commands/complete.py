@@ -19,7 +19,7 @@ def run(options: argparse.Namespace) -> int:
         asked = Asked(Answer(reason=opened), options.budget_ms, 0.0, options.model)
     else:
         with say(f"loading the model {options.model}"):
-            engine = load_engine_for(named.path, options)
+            engine = load_engine_for(options)
         asked = ask(engine, opened, options.candidates, options.budget_ms)
     if asked.answer.trouble:
         print(asked.answer.trouble, file=sys.stderr)

@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
     _print_hole(console, named, opened)
     began = now()
     with say(f"loading the model {options.model}"):
-        engine = load_engine_for(named.path, options)
+        engine = load_engine_for(options)
         loaded = now()
         engine.warm(build_context(opened.snapshot, opened.place, engine.window), Deadline.after_ms(MOST_READING_MS))
         read = now()

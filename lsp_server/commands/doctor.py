@@ -5,7 +5,7 @@ import json
 import platform
 import sys
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from importlib import metadata
 from pathlib import Path
@@ -21,7 +21,6 @@ from infill_engine.remote.address import SUFFIX_FIELD, Api, disclosure, is_remot
 from infill_engine.remote.server import Server
 from infill_engine.syntax import GRAMMARS, parse
 from infill_engine.types import Reason
-from lsp_server import adapted
 from lsp_server.commands.listing import console_of, say
 from lsp_server.commands.worker_trial import Trial, try_worker
 from lsp_server.model_name import resolved
@@ -97,10 +96,6 @@ def _checks_here(choice: EngineChoice) -> Generator[Check, None, tuple[EngineCho
     if torch.status is Verdict.FAIL:
         return choice, False
     yield _or_failure("device", lambda: check_device(choice.device, choice.model))
-    chosen = adapted.choose(choice.model, [Path.cwd()])
-    if chosen.model != choice.model or chosen.warning:
-        yield (copy := check_adapted(chosen))
-        choice = replace(choice, model=chosen.model) if copy.status is Verdict.OK else choice
     files = _or_failure("model", lambda: check_model(choice.model))
     yield files
     return choice, files.status is not Verdict.FAIL
@@ -162,18 +157,6 @@ def check_device(wanted: str, model: str = DEFAULT) -> Check:
     return Check("device", Verdict.OK, detail)
 
 
-def check_adapted(chosen: adapted.Choice) -> Check:
-    """Whether the copy of the default model that was adapted to the project in this folder can be used."""
-    try:
-        if not chosen.warning:
-            verify(Path(chosen.model))
-            return Check("adapted", Verdict.OK, adapted.shown_name(chosen.model))
-        detail = chosen.warning
-    except InfillError as error:
-        detail = str(error)
-    return Check("adapted", Verdict.WARN, detail, "Run `infill-ls adapt` on the project again, or with --reset.")
-
-
 def check_model(model: str) -> Check:
     """Whether the model's files are there and can be read."""
     from infill_engine.models.checkpoint import weight_files
@@ -200,7 +183,7 @@ def check_model(model: str) -> Check:
         verify(folder)
     except ModelDamagedError as error:
         return Check("model", Verdict.FAIL, f"{model}: {error}", REINSTALL if model == "default" else OTHER_MODEL)
-    return Check("model", Verdict.OK, f"{adapted.shown_name(model)}: {folder}, {sum(sizes.values()) / 1e6:.1f} MB")
+    return Check("model", Verdict.OK, f"{model}: {folder}, {sum(sizes.values()) / 1e6:.1f} MB")
 
 
 def check_worker(trial: Trial) -> Check:

@@ -12,7 +12,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from infill_engine.context.ngrams import FLOOR, Ngrams
 from infill_engine.delimiters import QUOTES, Scan, scan
 from infill_engine.models.base import Continuation, Ints, Vocabulary
 from infill_engine.models.duostream.net import EOS, PAD
@@ -52,27 +51,6 @@ class Writer(Protocol):
         Row r goes on from what was row `parents[r]` then; without `parents` each from itself.
         """
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class Counted:
-    """A `Writer` whose probabilities are corrected by counts of other text. `before` are the prompt's last tokens."""
-
-    writer: Writer
-    counts: Ngrams
-    before: Sequence[int]
-
-    def first(self) -> Tensor:
-        return self._corrected(self.writer.first(), [()])
-
-    def after(self, rows: Sequence[Sequence[int]], parents: Sequence[int] = ()) -> Tensor:
-        return self._corrected(self.writer.after(rows, parents), rows)
-
-    def _corrected(self, logprobs: Tensor, rows: Sequence[Sequence[int]]) -> Tensor:
-        probabilities = logprobs.exp().numpy(force=True)
-        for row, own in zip(rows, probabilities, strict=True):
-            self.counts.correct([*self.before, *row], own)
-        return torch.from_numpy(np.log(np.maximum(probabilities, FLOOR))).to(logprobs.device)
 
 
 def read_on(writer: Writer, vocabulary: Vocabulary, start: bytes, right: str, rows: int) -> Job[list[Continuation]]:

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from infill_engine.cache.streams import cut_in_blocks
 from infill_engine.canvas.canvas import Canvas
-from infill_engine.context.ngrams import LONGEST, Ngrams
+from infill_engine.context.ngrams import Ngrams
 from infill_engine.models.base import (
     Context,
     Continuation,
@@ -19,7 +19,7 @@ from infill_engine.models.base import (
     Spec,
 )
 from infill_engine.models.duostream.backend import Backend
-from infill_engine.models.duostream.continuation import Counted, ends_at, read_on
+from infill_engine.models.duostream.continuation import ends_at, read_on
 from infill_engine.models.duostream.encoded import Array, Prompt, Sides
 from infill_engine.models.duostream.judging import Tree, logprobs_of
 from infill_engine.models.duostream.net import BOS, EOS, LENGTH_BUCKETS, MASK, PREFIX, PROMPT_ASIDE, SUFFIX
@@ -36,12 +36,9 @@ KINDS = tuple(HoleKind)
 
 
 class DuostreamFamily(Generic[Array]):
-    """Implements `infill_engine.models.base.ModelFamily`, and `ReadsOn`, for the embedded default.
+    """Implements `infill_engine.models.base.ModelFamily`, and `ReadsOn`, for the embedded default."""
 
-    `project` counts the text of the project that it was adapted to, if it was.
-    """
-
-    def __init__(self, backend: Backend[Array], vocabulary: BytesVocabulary, project: Ngrams | None = None) -> None:
+    def __init__(self, backend: Backend[Array], vocabulary: BytesVocabulary) -> None:
         self.backend = backend
         self.vocabulary = vocabulary
         self.device = backend.device
@@ -58,7 +55,6 @@ class DuostreamFamily(Generic[Array]):
         self.streams = CachedStreams(backend)
         self.prompts = PromptReader(backend, vocabulary.breaks_line())
         self._lines = CachedLines(vocabulary)
-        self._project = project
 
     @torch.inference_mode()
     def encode(self, prefix: str, suffix: str) -> Job[Context]:
@@ -89,8 +85,6 @@ class DuostreamFamily(Generic[Array]):
     @torch.inference_mode()
     def read_on(self, prompt: Prompt[Array], partial_word: str, right: str, limit: int) -> Job[list[Continuation]]:
         writer = self.backend.writer(prompt, limit)
-        if self._project is not None:
-            writer = Counted(writer, self._project, prompt.ids[-LONGEST:].tolist())
         return (yield from read_on(writer, self.vocabulary, partial_word.encode(), right, limit))
 
     def count(self, around: tuple[str, str]) -> Job[Ngrams]:
@@ -110,7 +104,6 @@ class DuostreamFamily(Generic[Array]):
             return []
         tree = Tree.of([self.vocabulary.encode(partial_word + text) for text in texts])
         yield Work(Phase.READ, len(tree.tokens))
-        farther = project or self._project
-        counts = [near] if farther is None else [farther, near]
+        counts = [near] if project is None else [project, near]
         ends = ends_at(self.vocabulary, right)
         return logprobs_of(tree, self.backend.tree_logprobs(prompt, tree), ends, prompt.ids.tolist(), counts)

@@ -3,14 +3,11 @@
 import json
 from pathlib import Path
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from infill_engine.context.ngrams import Ngrams
 from infill_engine.errors import ModelDamagedError
 from infill_engine.models.duostream.config import DuostreamConfig
 from infill_engine.models.duostream.int8 import dequantise, make_room, quantise
@@ -19,8 +16,6 @@ from infill_engine.models.duostream.net import Duostream
 from infill_engine.models.folder import WEIGHTS, write_checksum
 from infill_engine.models.weights import uninitialised
 
-PROJECT = "project.safetensors"  # the tokens of the project that a copy was adapted to
-PROJECT_DOUBT = 20.0  # in its counts: other files say less than the one at hand
 MATRIX = ".weight"
 SCALE = ".scale"  # suffix of the tensor that holds the row scales of an int8 matrix
 
@@ -72,18 +67,3 @@ def load_network(folder: Path, dtype: torch.dtype = torch.float32, kernel: type[
         ) from error
     network.rotary.to(dtype)
     return network.eval()
-
-
-def save_project(tokens: NDArray[np.integer], folder: Path) -> None:
-    """Writes what a copy of the model in `folder` is to count in: the tokens [T] of a project."""
-    save_file({"tokens": torch.from_numpy(tokens.astype(np.int32))}, folder / PROJECT)
-
-
-def load_project(folder: Path) -> Ngrams | None:
-    """The counts of what `save_project` wrote, None if nothing was. Raises ModelDamagedError."""
-    if not (folder / PROJECT).exists():
-        return None
-    try:
-        return Ngrams([load_file(folder / PROJECT)["tokens"].numpy()], PROJECT_DOUBT)
-    except (OSError, ValueError, KeyError, SafetensorError) as error:
-        raise ModelDamagedError(f"{folder / PROJECT} cannot be read ({error}); adapt the model again") from error

@@ -10,10 +10,9 @@ import torch
 from jobs import limited
 from torch import Tensor
 
-from infill_engine.context.ngrams import Ngrams
 from infill_engine.models.base import ReadsOn
 from infill_engine.models.duostream import continuation
-from infill_engine.models.duostream.continuation import Counted, read_on
+from infill_engine.models.duostream.continuation import read_on
 from infill_engine.models.duostream.encoded import Prompt
 from infill_engine.models.duostream.family import DuostreamFamily
 from infill_engine.models.duostream.net import EOS
@@ -225,12 +224,3 @@ def test_a_text_ends_where_what_stands_right_can_follow(
     telling = Telling(vocabulary, texts, right)
     found = finished(read_on(telling, vocabulary, start.encode(), right.strip("\n"), 3))
     assert [vocabulary.decode(one.tokens) for one in found] == expected
-
-
-def test_what_a_project_often_says_is_written_first(vocabulary: BytesVocabulary) -> None:
-    telling = Telling(vocabulary, {"one": 3.0, "two": 2.0}, "\n")
-    before = vocabulary.encode("x.y(")
-    project = Ngrams([np.array(vocabulary.encode("x.y(two\n" * 9))])
-    writers = telling, Counted(telling, project, before)
-    found = [finished(read_on(writer, vocabulary, b"", "", 3))[0] for writer in writers]
-    assert [vocabulary.decode(one.tokens) for one in found] == ["one", "two"]

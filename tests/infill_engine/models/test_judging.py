@@ -8,7 +8,7 @@ import pytest
 import torch
 from jobs import limited
 
-from infill_engine.context.ngrams import SEPARATOR, Ngrams
+from infill_engine.context.ngrams import SEPARATOR
 from infill_engine.lines import first_line
 from infill_engine.models.duostream.continuation import ends_at
 from infill_engine.models.duostream.encoded import Prompt
@@ -74,14 +74,6 @@ def test_what_stands_around_counts(family: DuostreamFamily) -> None:
     )
     assert after > before[0] + 1
     assert after - other > before[0] - before[1] + 1
-
-
-def test_what_the_project_says_counts(family: DuostreamFamily) -> None:
-    project = Ngrams([np.array(family.vocabulary.encode("    return pi * radius\n" * 9))])
-    adapted = DuostreamFamily(family.backend, family.vocabulary, project)
-    texts = ["pi * radius", "pi * tau"]
-    one, other = (judged(each, asked(each), "", NOWHERE, texts) for each in (family, adapted))
-    assert other[0] - other[1] > one[0] - one[1] + 1
 
 
 def test_windows_and_unix_line_ends_are_the_same(family: DuostreamFamily) -> None:

@@ -3,14 +3,13 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 
 from infill_engine.errors import InputError, ModelDamagedError, ModelNotFoundError
 from infill_engine.models.duostream.int8 import dequantise, quantise
 from infill_engine.models.duostream.net import Duostream
-from infill_engine.models.duostream.weights import PROJECT, load_network, load_project, save_project
+from infill_engine.models.duostream.weights import load_network
 from infill_engine.models.load import load_family
 
 
@@ -24,17 +23,6 @@ def test_a_network_survives_its_files(network: Duostream, model_folder: Path) ->
     ids = torch.randint(4, network.config.vocab, (1, 40))
     loaded = load_network(model_folder)
     torch.testing.assert_close(loaded.streams(ids).prefix, network.streams(ids).prefix, atol=0.15, rtol=0.1)
-
-
-def test_what_a_project_says_survives_its_file(tmp_path: Path) -> None:
-    assert load_project(tmp_path) is None
-    save_project(np.array([1, 2, 3, 1, 2, 3], dtype=np.uint16), tmp_path)
-    found = load_project(tmp_path)
-    assert found is not None
-    assert found.logprob([1, 2], np.array([3]), -3.0) > -3.0
-    (tmp_path / PROJECT).write_bytes(b"nothing")
-    with pytest.raises(ModelDamagedError, match="adapt the model again"):
-        load_project(tmp_path)
 
 
 DAMAGE: list[tuple[str, Callable[[Path], object], type[Exception]]] = [

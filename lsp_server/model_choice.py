@@ -9,7 +9,6 @@ from infill_engine.errors import InputError
 from infill_engine.models.folder import DEFAULT
 from infill_engine.remote.address import disclosure, is_remote, read_address
 from infill_engine.worker.protocol import Status
-from lsp_server import adapted
 from lsp_server.model_name import resolved
 from lsp_server.settings import EngineChoice
 
@@ -19,26 +18,22 @@ ALWAYS_THERE = EngineChoice()
 def settled(choice: EngineChoice, roots: Sequence[str]) -> tuple[EngineChoice, str]:
     """The choice as the worker can use it, and a sentence for the user, "" if there is nothing to say.
 
-    The default model's copy for this project, or what the name means here: a path counts from the first folder of the
-    workspace. A copy that cannot be used is passed over with a warning; where the choice is an engine elsewhere, the
-    user is told what is sent to it.
+    A path counts from the first folder of the workspace. If the choice is a server elsewhere, the sentence says what is
+    sent there.
     """
     if is_remote(choice.model):
         with contextlib.suppress(InputError):  # the worker says what is wrong with it, and sends nothing
             return choice, disclosure(read_address(choice.model))
         return choice, ""
-    chosen = adapted.choose(choice.model, roots[:1])
-    if chosen.model != choice.model:
-        return replace(choice, model=chosen.model), chosen.warning
     folder = Path(roots[0]) if roots else Path.cwd()
-    return replace(choice, model=resolved(choice.model, folder)), chosen.warning
+    return replace(choice, model=resolved(choice.model, folder)), ""
 
 
 def successor(failed: EngineChoice) -> EngineChoice | None:
     """What goes on in the place of an engine that could not be loaded; None where that was the default itself."""
     if (failed.model, failed.device) == (ALWAYS_THERE.model, ALWAYS_THERE.device):
         return None
-    return replace(failed, model=DEFAULT) if adapted.is_adapted(failed.model) else ALWAYS_THERE
+    return ALWAYS_THERE
 
 
 def as_shown(status: Status, wanted: EngineChoice) -> Status:
