@@ -6,21 +6,21 @@ from collections.abc import Coroutine
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from infill_engine.serving.protocol import State, Status
 from infill_engine.settings import WindowSettings
 from infill_engine.types import InfillRequest, Reason, Surroundings
-from infill_engine.worker.protocol import State, Status
-from lsp_server import model_choice
-from lsp_server.acceptance import Acceptance
-from lsp_server.convert import Place
 from lsp_server.documents import Documents, EditKind, Snapshot
-from lsp_server.engine_client import EngineClient
-from lsp_server.project_text import ProjectText
+from lsp_server.engine import model_choice
+from lsp_server.engine.client import EngineClient
+from lsp_server.engine.supervisor import Command, worker_command
+from lsp_server.project.text import ProjectText
+from lsp_server.protocol.positions import Place
+from lsp_server.protocol.wire import WireProtocol
 from lsp_server.refusal import refusal
 from lsp_server.settings import EngineChoice, ServerSettings
 from lsp_server.status import StatusReporter
-from lsp_server.tally import Tally
-from lsp_server.wire import WireProtocol
-from lsp_server.worker_process import Command, worker_command
+from lsp_server.usage.counters import Tally
+from lsp_server.usage.suggestions import Acceptance
 
 # Changes that arrive in one burst are answered once: the last of them starts the computing.
 BURST_SECONDS = 0.004

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
+from infill_engine.serving.protocol import State, Status
 from infill_engine.types import Reason
-from infill_engine.worker.protocol import State, Status
 
 if TYPE_CHECKING:
-    from lsp_server.wire import WireProtocol
+    from lsp_server.protocol.wire import WireProtocol
 
 STATUS = "infill/status"
 OFF = "off"

@@ -21,8 +21,8 @@ from bench.sources import SourceFile, read_packages, standard_library
 from infill_engine.deadline import Deadline
 from infill_engine.engine.engine import Engine
 from infill_engine.errors import InfillError
-from infill_engine.sampler.denoise import Step
-from infill_engine.sampler.token_tree import TreeStep
+from infill_engine.sampling.denoise import Step
+from infill_engine.sampling.token_tree import TreeStep
 from infill_engine.types import InfillRequest
 from infill_engine.work import PassState
 from lsp_server.documents import Change, Documents

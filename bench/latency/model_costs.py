@@ -10,8 +10,8 @@ from bench.latency.keystrokes import Replay
 from bench.percentiles import percentile
 from infill_engine.models.base import ModelFamily
 from infill_engine.models.trunk.model import TrunkModel
-from infill_engine.sampler.denoise import Row
-from infill_engine.sampler.plan import canvas_of
+from infill_engine.sampling.denoise import Row
+from infill_engine.sampling.plan import canvas_of
 from infill_engine.types import HoleKind
 from infill_engine.work import finished
 from lsp_server.documents import Change, Documents

@@ -40,11 +40,11 @@ from bench.quality.systems import (
 from bench.quality.twin import Twin
 from bench.sources import read_packages
 from infill_engine.errors import InfillError, InputError
-from infill_engine.models.duostream.pace import settle
-from infill_engine.models.duostream.vocabulary import BytesVocabulary
-from infill_engine.models.load import fastest_dtype
+from infill_engine.models.loading import fastest_dtype
+from infill_engine.models.small.autotune import settle
+from infill_engine.models.small.vocabulary import BytesVocabulary
 from infill_engine.models.trunk.model import TrunkModel
-from infill_engine.sampler.canvas_sampler import CanvasSampler
+from infill_engine.sampling.canvas_sampler import CanvasSampler
 from infill_engine.settings import USUAL_WINDOW, WindowSettings
 
 SYSTEMS = ("nothing", "copy", "drafts", "ngram", "twin", "beams", "engine", "model-only")

@@ -5,10 +5,10 @@ from time import perf_counter
 
 from bench.quality.systems import Question, Reply, reply
 from infill_engine.deadline import Deadline
-from infill_engine.lines import first_line
 from infill_engine.models.trunk.model import TrunkModel
-from infill_engine.sampler.token_tree import ROOT, TokenTree
-from infill_engine.sampler.tree_search import tree_for
+from infill_engine.sampling.token_tree import ROOT, TokenTree
+from infill_engine.sampling.tree_search import tree_for
+from infill_engine.text.lines import first_line
 from infill_engine.work import finished
 
 MOST_TOKENS = 32

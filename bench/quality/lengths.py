@@ -22,7 +22,7 @@ from infill_engine.models.base import (
     ProposedLength,
     ReadsOn,
 )
-from infill_engine.models.duostream.net import LENGTH_BUCKETS
+from infill_engine.models.small.network import LENGTH_BUCKETS
 from infill_engine.types import HoleKind
 from infill_engine.work import Job, OutOfTime
 

@@ -20,9 +20,9 @@ from infill_engine.engine.answer_cache import AnswerCache
 from infill_engine.engine.answering import cleaned
 from infill_engine.engine.engine import Engine
 from infill_engine.models.base import Vocabulary
-from infill_engine.postprocess import clean
-from infill_engine.rank import evidence
-from infill_engine.sampler.proposals import Guessed
+from infill_engine.ranking.cleanup import clean
+from infill_engine.ranking.rank import evidence
+from infill_engine.sampling.proposals import Guessed
 from infill_engine.settings import USUAL_WINDOW, WindowSettings
 from infill_engine.types import Guess, Hole, InfillRequest, Surroundings
 from lsp_server.documents import Documents

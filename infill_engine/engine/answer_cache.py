@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from cachetools import LRUCache
 
-from infill_engine.lines import with_plain_ends
+from infill_engine.text.lines import with_plain_ends
 from infill_engine.types import Answer, Candidate, InfillRequest, Source
 
 LONGEST_TYPED = 64  # characters typed into a candidate before a fresh look is worth more

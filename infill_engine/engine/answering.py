@@ -9,14 +9,14 @@ hole and drafts ──▶ guesses of a model, here or elsewhere ──▶ clean 
 from collections.abc import Callable
 from dataclasses import replace
 
-from infill_engine.canvas.hole import hole_at
 from infill_engine.context.drafts import find_drafts
+from infill_engine.context.hole import hole_at
 from infill_engine.deadline import Deadline, Reserve, now, since
 from infill_engine.engine.answer_cache import AnswerCache
 from infill_engine.errors import InputError
-from infill_engine.postprocess import clean
-from infill_engine.rank import Calibration, rank
-from infill_engine.sampler.proposals import Guessed
+from infill_engine.ranking.cleanup import clean
+from infill_engine.ranking.rank import Calibration, rank
+from infill_engine.sampling.proposals import Guessed
 from infill_engine.types import Answer, Draft, Guess, Hole, InfillRequest, Reason
 
 KEPT_ANSWERS = 512

@@ -12,17 +12,17 @@ from infill_engine.deadline import Deadline, Reserve
 from infill_engine.engine.answering import Answering
 from infill_engine.errors import ModelError, ModelNotFoundError
 from infill_engine.models.base import Model, ModelFamily
-from infill_engine.models.compiled import compile_steps
-from infill_engine.models.devices import finish
-from infill_engine.models.folder import DEFAULT, SMALL, TRUNK
-from infill_engine.models.load import folder_of, load_family, load_model, trained_folder
-from infill_engine.models.memory import give_back, is_out_of_memory
+from infill_engine.models.checkpoint.folder import DEFAULT, SMALL, TRUNK
+from infill_engine.models.loading import folder_of, load_family, load_model, trained_folder
+from infill_engine.models.runtime.cuda_graphs import compile_steps
+from infill_engine.models.runtime.devices import finish
+from infill_engine.models.runtime.memory import give_back, is_out_of_memory
 from infill_engine.models.trunk.model import TrunkModel
-from infill_engine.rank import Calibration
-from infill_engine.sampler.canvas_sampler import CanvasSampler, Room
-from infill_engine.sampler.proposals import Guessed, unread
-from infill_engine.sampler.readout import NoNumbersError
-from infill_engine.sampler.tree_sampler import TreeSampler
+from infill_engine.ranking.rank import Calibration
+from infill_engine.sampling.canvas_sampler import CanvasSampler, Room
+from infill_engine.sampling.prediction import NoNumbersError
+from infill_engine.sampling.proposals import Guessed, unread
+from infill_engine.sampling.tree_sampler import TreeSampler
 from infill_engine.settings import EngineSettings, WindowSettings
 from infill_engine.types import Answer, Candidate, Draft, Hole, InfillRequest, Surroundings
 from infill_engine.work import Budget, Costs, OutOfTime, Watch

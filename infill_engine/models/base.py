@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from infill_engine.canvas.blanks import Blanks
 from infill_engine.canvas.canvas import Canvas
+from infill_engine.canvas.corruption import Blanks
 from infill_engine.context.ngrams import Ngrams
 from infill_engine.settings import USUAL_WINDOW, WindowSettings
 from infill_engine.types import HoleKind

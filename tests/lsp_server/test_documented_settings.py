@@ -4,7 +4,7 @@ import json
 import re
 from pathlib import Path
 
-from lsp_server.commands.editor_lines import editor_lines
+from lsp_server.cli.editor_lines import editor_lines
 from lsp_server.settings import SETTINGS
 
 REPOSITORY = Path(__file__).parents[2]

@@ -3,8 +3,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from infill_engine.cache.streams import StreamCache, shared_length
 from infill_engine.engine.answer_cache import AnswerCache
+from infill_engine.models.kv_cache.prefix_cache import StreamCache, shared_length
 from infill_engine.types import Answer, Candidate, InfillRequest
 
 SEEN = 0.1  # the least confidence at which candidates are shown

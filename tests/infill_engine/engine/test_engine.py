@@ -16,12 +16,12 @@ from jobs import limited
 from infill_engine import Deadline, Draft, Engine, InfillRequest, Reason, Source
 from infill_engine.errors import InputError
 from infill_engine.models.base import Context, Continuation
-from infill_engine.models.duostream.family import DuostreamFamily
-from infill_engine.models.duostream.net import LENGTH_BUCKETS
-from infill_engine.models.load import load_family
-from infill_engine.rank import Calibration
-from infill_engine.sampler.canvas_sampler import OWN_DRAFTS, STEPS_BESIDE_OWN, CanvasSampler
-from infill_engine.sampler.denoise import Step
+from infill_engine.models.loading import load_family
+from infill_engine.models.small.model import DuostreamFamily
+from infill_engine.models.small.network import LENGTH_BUCKETS
+from infill_engine.ranking.rank import Calibration
+from infill_engine.sampling.canvas_sampler import OWN_DRAFTS, STEPS_BESIDE_OWN, CanvasSampler
+from infill_engine.sampling.denoise import Step
 from infill_engine.settings import ModelSettings
 from infill_engine.types import Guess, Hole, HoleKind, Surroundings
 from infill_engine.work import Job, OutOfTime, Phase, finished
@@ -43,7 +43,7 @@ RULES = [{"before": "x = ", "candidates": ["alpha(1)", "beta(2)", "gamma"]}, {"b
 
 
 def test_importing_the_package_imports_no_torch() -> None:
-    code = "import sys, infill_engine, infill_engine.worker.dispatch; print('torch' in sys.modules)"
+    code = "import sys, infill_engine, infill_engine.serving.dispatch; print('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "False"
 
 
@@ -115,7 +115,7 @@ def test_an_answer_without_a_single_step_is_not_kept(model_folder: Path, monkeyp
     engine = _exact(model_folder)
     request = InfillRequest("x = ", "\n", drafts=(Draft("alpha(1)", 12),))
     with monkeypatch.context() as busy:
-        busy.setattr("infill_engine.sampler.canvas_sampler.denoise", lambda *_: returning(None))
+        busy.setattr("infill_engine.sampling.canvas_sampler.denoise", lambda *_: returning(None))
         hurried = engine.answer(request, soon())
     assert {candidate.steps for candidate in hurried.candidates} == {0}
     whole = engine.answer(request, soon())
