@@ -9,6 +9,8 @@ from dataclasses import asdict, dataclass, field, fields
 from infill_engine.errors import ModelDamagedError
 from infill_engine.ranking.context_features import Nearby
 from infill_engine.text import syntax
+from infill_engine.text.embedded import within_embedded
+from infill_engine.text.languages import language as language_named
 from infill_engine.types import Candidate, Guess, Hole, HoleKind, InfillRequest, Source
 
 PLACEHOLDER = "x"  # stands in the hole to learn how broken the surroundings are without it
@@ -18,7 +20,6 @@ LEAST_LIKELIHOOD = -30.0  # a logarithm: what is less likely than this is as goo
 BREAKS = 1.0  # new faults, for each one that is there anyway and one more, from which on a text counts as broken
 
 _SPACES = re.compile(r"\s+")
-_HEADER = re.compile(r"^[ \t]*(?:async def|def|class|@|from|import|func|fn|function)\b.*", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +180,7 @@ def evidence(guesses: Sequence[Guess], request: InfillRequest, hole: Hole) -> li
     """Each distinct text of `guesses`, cleaned ones, by its best guess, with what its confidence is computed from."""
     groups = _same_texts(guesses)
     faults = _new_faults([group[0].text for group in groups], request)
-    nearby = Nearby.of(request.prefix, request.suffix)
+    nearby = Nearby.of(request.prefix, request.suffix, request.language)
     likelihoods = [_likelihood(group) for group in groups]
     return [
         (group[0], _features(group, new, likelihood, share, hole, nearby))
@@ -263,6 +264,7 @@ def _new_faults(texts: Sequence[str], request: InfillRequest) -> list[float]:
 
     The best is what the surroundings have with nothing in the hole, with a name in it, or with the fittest text.
     """
+    request = within_embedded(request)
     if not texts or syntax.parser_for(request.language) is None:
         return [0.0] * len(texts)
     prefix, suffix, least = _surroundings(request)
@@ -277,7 +279,8 @@ def _surroundings(request: InfillRequest) -> tuple[str, str, int]:
     A window may begin amid a docstring or an argument list, and then its parse says little. Beginning at a definition
     mends that about every other time.
     """
-    headers = [match.start() for match in _HEADER.finditer(request.prefix)]
+    starts = language_named(request.language).code.starts
+    headers = [] if starts is None else [match.start() for match in starts.finditer(request.prefix)]
     best: tuple[str, str, int] | None = None
     for start in dict.fromkeys([0, *headers[:1], *headers[-1:]]):
         prefix = request.prefix[start:]
