@@ -23,7 +23,7 @@ FOLDER = Path(__file__).parent / "queries"
 
 
 def captures(language: Language, root: "Node") -> "dict[str, list[Node]]":
-    """The nodes below `root` by what the language's query calls them; nothing for a language without one.
+    """The nodes below `root`, in no order, by what the language's query calls them; nothing without a query.
 
     Raises RecordError for a query that does not fit its grammar.
     """

@@ -146,12 +146,11 @@ def _found(text: str, language: str) -> _Found:
     lines = text.split("\n")
     begins = {node.start_point for node in found.get(STATEMENT, [])}
     rows = sorted(row for row, column in begins if not lines[row][:column].strip())
-    bodies = [_inner_rows(lines, node.start_point.row, node.end_point.row) for node in found.get(BLOCK, [])]
+    bodies = [_inner_rows(lines, node.start_point.row, node.end_point) for node in found.get(BLOCK, [])]
     return _Found(arguments, rows, [body for body in bodies if body[0] < body[1]])
 
 
-def _inner_rows(lines: list[str], first: int, last: int) -> tuple[int, int]:
-    """The rows of a body without those of its braces."""
-    first += lines[first].rstrip().endswith("{")
-    last -= not lines[last].strip(" \t)}];,")
-    return first, last
+def _inner_rows(lines: list[str], first: int, end: tuple[int, int]) -> tuple[int, int]:
+    """The rows of a body without those of its braces, of which the last ends at `end`."""
+    last, column = end
+    return first + lines[first].rstrip().endswith("{"), last - (not lines[last][:column].strip(" \t}"))
