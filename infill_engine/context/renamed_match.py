@@ -13,7 +13,7 @@ from itertools import islice
 
 from infill_engine.context.continuation import TOKEN, Around, continuation, most_looked_at
 from infill_engine.context.line_shapes import WORD, Outline, is_name, names_in, outline, shape_of
-from infill_engine.context.votes import Ballot
+from infill_engine.context.votes import Votes
 from infill_engine.text import lines
 from infill_engine.types import Draft, Hole
 
@@ -50,7 +50,7 @@ def find_analogies(around: Around, sources: Sequence[str], hole: Hole, limit: in
         return []
     base, partial_word = _without_partial_word(around.left)
     outlines = _outlines(sources)
-    ballot = Ballot()
+    votes = Votes()
     seen: set[tuple[int, int]] = set()
     for count in range(len(around.above), -1, -1):
         here = [*reversed(around.above[:count]), base]
@@ -61,8 +61,8 @@ def find_analogies(around: Around, sources: Sequence[str], hole: Hole, limit: in
             text, renamed, agrees = _carried_over(outlines[like.source], like, around, hole)
             if text.startswith(partial_word):
                 weight = like.weight * LINE**count * (RENAMED if renamed else 1.0) * (AGREEING if agrees else 1.0)
-                ballot.vote(text[len(partial_word) :], sum(map(len, here)), weight)
-    return [Draft(text, analogous=matched, share=share) for text, matched, share in ballot.best(limit)]
+                votes.vote(text[len(partial_word) :], sum(map(len, here)), weight)
+    return [Draft(text, analogous=matched, share=share) for text, matched, share in votes.best(limit)]
 
 
 def _without_partial_word(left: str) -> tuple[str, str]:

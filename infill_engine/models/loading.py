@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from infill_engine.errors import InputError, ModelDamagedError, ModelNotFoundError
-from infill_engine.models.base import Model, ModelFamily
+from infill_engine.models.base import CanvasModel, Model
 from infill_engine.models.checkpoint import hub
 from infill_engine.models.checkpoint.files import read_config, require_no_code
 from infill_engine.models.checkpoint.folder import DEFAULT, SMALL, SMALL_FOLDER, TRUNK, verify
@@ -19,9 +19,9 @@ from infill_engine.models.quantization.int8_kernels import KERNELS, Kernel
 from infill_engine.models.quantization.weight_only import INT4, INT8
 from infill_engine.models.runtime.devices import MLX, on_apple_silicon
 from infill_engine.models.runtime.timing import quickest
-from infill_engine.models.scripted import ScriptedFamily
+from infill_engine.models.scripted import ScriptedModel
 from infill_engine.models.small.autotune import settle
-from infill_engine.models.small.model import DuostreamFamily
+from infill_engine.models.small.model import SmallModel
 from infill_engine.models.small.torch_backend import TorchBackend
 from infill_engine.models.small.vocabulary import BytesVocabulary
 from infill_engine.models.small.weights import load_network
@@ -34,10 +34,10 @@ MLX_TYPES = ("trunk", "duostream")  # the models that are written for it
 AUTO = "auto"
 # What may multiply the default's matrices on a CPU, by the precision that is wanted; None: that precision itself.
 INTEGER_KERNELS: dict[str, Sequence[type[Kernel] | None]] = {AUTO: (None, *KERNELS), INT8: KERNELS}
-Load = Callable[[Path, str, torch.dtype, ModelSettings], ModelFamily]
+Load = Callable[[Path, str, torch.dtype, ModelSettings], CanvasModel]
 
 
-def load_duostream(folder: Path, device: str, dtype: torch.dtype, settings: ModelSettings) -> ModelFamily:
+def load_small(folder: Path, device: str, dtype: torch.dtype, settings: ModelSettings) -> CanvasModel:
     """Loads the embedded default's family. Raises ModelDamagedError.
 
     On a CPU its matrices are multiplied in int8 where that is wanted, or is the fastest and nothing else is wanted.
@@ -46,16 +46,16 @@ def load_duostream(folder: Path, device: str, dtype: torch.dtype, settings: Mode
     if device == MLX:
         from infill_engine.models.small.mlx_backend import MlxBackend
 
-        return DuostreamFamily(MlxBackend(load_network(folder), dtype), vocabulary)
+        return SmallModel(MlxBackend(load_network(folder), dtype), vocabulary)
     kernels = INTEGER_KERNELS.get(settings.dtype, (None,))
     network = load_network(folder, dtype, settle(dtype, kernels) if device == "cpu" else None).to(device)
     network.join()
-    return DuostreamFamily(TorchBackend(network, device), vocabulary)
+    return SmallModel(TorchBackend(network, device), vocabulary)
 
 
 # By the model_type of config.json. What else tells two families apart, such as a token, is for the function to look at.
 FAMILIES: dict[str, Load] = {
-    "duostream": load_duostream,
+    "duostream": load_small,
     "Dream": dream.load,
     "dream": dream.load,
     "a2d-qwen2": a2d.load,
@@ -85,10 +85,10 @@ def quietly(_doing: str, _share: float) -> None:
 def load_model(
     name: str, device: str = AUTO, settings: ModelSettings | None = None, report: hub.Report = quietly
 ) -> Model:
-    """Loads the trunk, or what `load_family` does. Raises what that does."""
+    """Loads the trunk, or what `load_canvas_model` does. Raises what that does."""
     folder = None if hub.is_hub_name(name) else folder_of(name)
     if folder is None or read_config(folder)["model_type"] != TRUNK:
-        return load_family(name, device, settings, report)
+        return load_canvas_model(name, device, settings, report)
     settings = settings or ModelSettings()
     chosen = device_for(TRUNK, device)
     int8 = settings.dtype in (AUTO, INT8)
@@ -100,9 +100,9 @@ def trained_folder(name: str, folder: Path) -> Path:
     return TRUNK_FOLDER if name in (DEFAULT, TRUNK) and folder == trunk_folder() else folder
 
 
-def load_family(
+def load_canvas_model(
     name: str, device: str = AUTO, settings: ModelSettings | None = None, report: hub.Report = quietly
-) -> ModelFamily:
+) -> CanvasModel:
     """Loads `small`, `scripted`, `scripted:FILE.json`, a folder with config.json and model.safetensors, or a
     published model by its name `OWNER/NAME`, which is fetched where it is not on this machine yet.
 
@@ -112,7 +112,7 @@ def load_family(
     settings = settings or ModelSettings()
     folder = hub.fetch(name, report) if hub.is_hub_name(name) else folder_of(name)
     if folder is None:
-        return ScriptedFamily.load(name.partition(":")[2])
+        return ScriptedModel.load(name.partition(":")[2])
     config = read_config(folder)
     require_known(config, folder)
     load = FAMILIES[config["model_type"]]
@@ -144,7 +144,7 @@ def folder_of(name: str) -> Path | None:
     if name in (DEFAULT, TRUNK):
         found = find_trunk(trunk_folder())
         if name == TRUNK and found.folder is None:
-            raise ModelDamagedError(found.trouble) if found.damaged else ModelNotFoundError(found.trouble)
+            raise ModelDamagedError(found.user_message) if found.damaged else ModelNotFoundError(found.user_message)
         return found.folder or SMALL_FOLDER
     return Path(name).expanduser()
 

@@ -188,9 +188,9 @@ def check_model(model: str) -> Check:
 
 def check_worker(trial: Trial) -> Check:
     """Whether the worker process came up with its model and answered over the pipe."""
-    if trial.trouble:
+    if trial.user_message:
         remedy = "Run `infill-ls complete` on a file with the same --model: it shows the fault in this terminal."
-        return Check("worker", Verdict.FAIL, trial.trouble, remedy)
+        return Check("worker", Verdict.FAIL, trial.user_message, remedy)
     return Check("worker", Verdict.OK, f"answers, {trial.ready_seconds:.1f} s after it was started")
 
 

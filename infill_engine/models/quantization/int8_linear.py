@@ -72,7 +72,7 @@ class Int8Embedding(Int8Linear):
         return (self.weight[ids] * self.scale[ids].unsqueeze(-1)).to(self._dtype)
 
 
-def make_room(network: nn.Module, dtype: torch.dtype, kernel: type[Kernel]) -> None:
+def use_int8(network: nn.Module, dtype: torch.dtype, kernel: type[Kernel]) -> None:
     """Replaces what holds a matrix in a network without biases by what holds it in int8, and computes in `dtype`."""
     for module in list(network.modules()):
         for name, child in list(module.named_children()):

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from infill_engine.models.runtime.devices import MLX, physical_cores
-from infill_engine.models.small.autotune import pace_of
+from infill_engine.models.small.autotune import profile_of
 from infill_engine.models.trunk.adapter import Adapter
 from infill_engine.models.trunk.files.weights import TrunkWeights
 from infill_engine.models.trunk.model import TrunkModel
@@ -40,7 +40,7 @@ def load_trunk(
     precision = kernel.NAME if kernel else str(dtype).removeprefix("torch.")
     dtype = torch.float32 if kernel else dtype
     network = build_network(weights, Adapter.load(trained), make, device, dtype, report)
-    return TrunkModel(TorchBackend(network, device, dtype, pace_of(precision)), vocabulary)
+    return TrunkModel(TorchBackend(network, device, dtype, profile_of(precision)), vocabulary)
 
 
 def build_network(

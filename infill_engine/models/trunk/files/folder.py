@@ -25,13 +25,13 @@ _LONGEST_HEADER = 100_000_000
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The folder with all of the trunk's shards. If there is none, `trouble` says what is wrong and what to do.
+    """The folder with all of the trunk's shards. If there is none, `user_message` says what is wrong and what to do.
 
     `damaged` tells whether there was something that was meant to be the trunk.
     """
 
     folder: Path | None
-    trouble: str = ""
+    user_message: str = ""
     damaged: bool = False
 
 
