@@ -12,8 +12,8 @@ from infill_engine.deadline import Deadline, FinishMargin
 from infill_engine.engine.answering import Answering
 from infill_engine.errors import ModelError, ModelNotFoundError
 from infill_engine.models.base import CanvasModel, Model
-from infill_engine.models.checkpoint.folder import DEFAULT, SMALL, TRUNK
-from infill_engine.models.loading import folder_of, load_canvas_model, load_model, trained_folder
+from infill_engine.models.loading import load_canvas_model, load_model
+from infill_engine.models.registry import DEFAULT, SMALL, TRUNK, folder_of, trained_folder
 from infill_engine.models.runtime.cuda_graphs import compile_steps
 from infill_engine.models.runtime.devices import finish
 from infill_engine.models.runtime.memory import give_back, is_out_of_memory
@@ -261,5 +261,5 @@ class Engine:
 def _calibration_of(name: str) -> Calibration:
     """The weights fitted for this model, from calibration.json beside it; the built-in ones if it has none."""
     folder = folder_of(name)
-    path = trained_folder(name, folder) / CALIBRATION if folder else None
+    path = trained_folder(folder) / CALIBRATION if folder else None
     return Calibration.from_json(path.read_text()) if path and path.is_file() else Calibration()

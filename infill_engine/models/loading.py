@@ -8,15 +8,16 @@ from typing import Any
 
 import torch
 
-from infill_engine.errors import InputError, ModelDamagedError, ModelNotFoundError
+from infill_engine.errors import InputError, ModelDamagedError
 from infill_engine.models.base import CanvasModel, Model
 from infill_engine.models.checkpoint import hub
 from infill_engine.models.checkpoint.files import read_config, require_no_code
-from infill_engine.models.checkpoint.folder import DEFAULT, SMALL, SMALL_FOLDER, TRUNK, verify
+from infill_engine.models.checkpoint.folder import verify
 from infill_engine.models.published import a2d, blockwise, dream, fim, llada, llama, qwen2
 from infill_engine.models.published.diffusion_gemma import model as diffusion_gemma
 from infill_engine.models.quantization.int8_kernels import KERNELS, Kernel
 from infill_engine.models.quantization.weight_only import INT4, INT8
+from infill_engine.models.registry import TRUNK, folder_of, trained_folder
 from infill_engine.models.runtime.devices import MLX, on_apple_silicon
 from infill_engine.models.runtime.timing import quickest
 from infill_engine.models.scripted import ScriptedModel
@@ -25,10 +26,8 @@ from infill_engine.models.small.model import SmallModel
 from infill_engine.models.small.torch_backend import TorchBackend
 from infill_engine.models.small.vocabulary import BytesVocabulary
 from infill_engine.models.small.weights import load_network
-from infill_engine.models.trunk.files.folder import TRUNK_FOLDER, find_trunk
 from infill_engine.models.trunk.loading import load_trunk
 from infill_engine.settings import ModelSettings
-from infill_engine.user_data import trunk_folder
 
 MLX_TYPES = ("trunk", "duostream")  # the models that are written for it
 AUTO = "auto"
@@ -92,12 +91,7 @@ def load_model(
     settings = settings or ModelSettings()
     chosen = device_for(TRUNK, device)
     int8 = settings.dtype in (AUTO, INT8)
-    return load_trunk(folder, trained_folder(name, folder), chosen, dtype_of(settings, chosen), report, int8=int8)
-
-
-def trained_folder(name: str, folder: Path) -> Path:
-    """Where what was trained on top of a model lies: the default's in the package, wherever its shards were built."""
-    return TRUNK_FOLDER if name in (DEFAULT, TRUNK) and folder == trunk_folder() else folder
+    return load_trunk(folder, trained_folder(folder), chosen, dtype_of(settings, chosen), report, int8=int8)
 
 
 def load_canvas_model(
@@ -131,22 +125,6 @@ def require_known(config: Mapping[str, Any], folder: Path) -> None:
             f"{folder}/config.json has the model type {config['model_type']}, and this version knows only "
             f"{', '.join(FAMILIES)}"
         )
-
-
-def folder_of(name: str) -> Path | None:
-    """The folder that a model's name stands for; None for a model without files. Nothing is fetched."""
-    if name == "scripted" or name.startswith("scripted:"):
-        return None
-    if hub.is_hub_name(name) and (folder := hub.cached(name)) is not None:
-        return folder
-    if name == SMALL:
-        return SMALL_FOLDER
-    if name in (DEFAULT, TRUNK):
-        found = find_trunk(trunk_folder())
-        if name == TRUNK and found.folder is None:
-            raise ModelDamagedError(found.user_message) if found.damaged else ModelNotFoundError(found.user_message)
-        return found.folder or SMALL_FOLDER
-    return Path(name).expanduser()
 
 
 def dtype_of(settings: ModelSettings, device: str) -> torch.dtype:

@@ -20,13 +20,13 @@ from rich.text import Text
 
 from infill_engine.errors import InputError, ModelError
 from infill_engine.models.published.catalogue import BYTES, CATALOGUE, Known, Published, known_for
+from infill_engine.models.registry import resolved
 from infill_engine.remote.address import is_remote
 from infill_engine.serving.loading import set_threads
 from infill_engine.settings import ModelSettings
 from lsp_server.cli import models_get
 from lsp_server.cli.escapes import visible, visible_lines
 from lsp_server.cli.terminal import console_of, say
-from lsp_server.engine.model_name import resolved
 
 if TYPE_CHECKING:
     from infill_engine.diagnostics.costs import Cost

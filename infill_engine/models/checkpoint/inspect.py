@@ -13,7 +13,8 @@ from infill_engine.errors import InfillError, InputError
 from infill_engine.models.base import CanvasModel
 from infill_engine.models.checkpoint import hub
 from infill_engine.models.checkpoint.files import Checkpoint, Stored, open_checkpoint, read_config
-from infill_engine.models.loading import FAMILIES, choose_device, folder_of, require_known
+from infill_engine.models.loading import FAMILIES, choose_device, require_known
+from infill_engine.models.registry import folder_of
 from infill_engine.models.runtime.memory import OVERHEAD, PRECISIONS, free_memory, remedy_for
 from infill_engine.settings import ModelSettings
 
