@@ -14,6 +14,7 @@ from lsp_server.acceptance import Acceptance
 from lsp_server.convert import Place
 from lsp_server.documents import Documents, EditKind, Snapshot
 from lsp_server.engine_client import EngineClient
+from lsp_server.next_edits.tracker import NextEdits
 from lsp_server.project_text import ProjectText
 from lsp_server.refusal import refusal
 from lsp_server.settings import EngineChoice, ServerSettings
@@ -52,6 +53,7 @@ class Session:
     engine: EngineClient = field(init=False)
     tally: Tally = field(init=False)
     acceptance: Acceptance = field(init=False)
+    next_edits: NextEdits = field(default_factory=NextEdits)
     project: ProjectText = field(default_factory=ProjectText)
     _rested: tuple[int, Place] = (0, (0, 0))  # the version of the snapshot in which the cursor last rested, and where
     _timer: asyncio.TimerHandle | None = None
@@ -165,6 +167,7 @@ class Session:
         """Nothing more is to be computed. What was counted is saved; safe to call again."""
         self.hold_speculation()
         self.acceptance.left_all()
+        self.next_edits.end()
         saving = asyncio.ensure_future(self.tally.save())
         await asyncio.gather(self.engine.stop(), asyncio.wait((saving,), timeout=SAVING_SECONDS))
 

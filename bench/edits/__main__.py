@@ -23,8 +23,9 @@ from bench.edits.renaming import renames
 from bench.json_lines import write_lines
 from bench.percentiles import spread
 from bench.sources import read_packages
+from infill_engine.edits.changes import word_at
 from infill_engine.edits.find import MOST_PROPOSALS, SHOW_FROM, find_consequences
-from infill_engine.edits.source import word_at, words
+from infill_engine.edits.source import words
 from infill_engine.edits.types import Edit, EditedText, Proposal, Span, applied
 
 SEED = 11

@@ -59,6 +59,12 @@ class Module:
             starts.append(starts[-1] + len(line) + 1)
         return starts
 
+    @cached_property
+    def strings(self) -> list[tuple[int, int]]:
+        """Where strings are, formatted ones too."""
+        nodes = (node for node in ast.walk(self.tree) if isinstance(node, ast.Constant | ast.JoinedStr))
+        return [self.span(node) for node in nodes if isinstance(getattr(node, "value", ""), str)]
+
     def offset(self, row: int, column: int) -> int:
         """The character at a line (from 1) and a column in bytes of UTF-8."""
         start = self._starts[row - 1]

@@ -210,11 +210,7 @@ def _outermost(module: Module, chance: random.Random) -> int | None:
 
 
 def _in_string(module: Module, at: int) -> bool:
-    return any(
-        isinstance(node, ast.Constant | ast.JoinedStr) and module.span(node)[0] <= at < module.span(node)[1]
-        for node in ast.walk(module.tree)
-        if not isinstance(node, ast.Constant) or isinstance(node.value, str)
-    )
+    return any(start <= at < end for start, end in module.strings)
 
 
 MAKERS: dict[str, Maker] = {

@@ -87,7 +87,8 @@ def literals(module: Module, chance: random.Random, vocabulary: Sequence[str]) -
             n.value for n in strings if isinstance(n.value, str) and re.fullmatch(r"[\w./-]+( [\w./-]+)*", n.value)
         }
         counts = Counter(n.value for n in strings)
-        parts = [n for joined in ast.walk(function) if isinstance(joined, ast.JoinedStr) for n in ast.walk(joined)]
+        parts: list[ast.AST] = [n.value for n in ast.walk(function) if isinstance(n, ast.Expr)]
+        parts += [n for joined in ast.walk(function) if isinstance(joined, ast.JoinedStr) for n in ast.walk(joined)]
         for value in sorted(plain):
             if counts[value] != 2 or len(value) < LEAST_LITERAL or module.text.count(value) != 2:
                 continue

@@ -1,10 +1,13 @@
 """Changes of a text: composed, trimmed, made from two texts, and offsets carried across them."""
 
+import re
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 
 from infill_engine.edits.types import Change
+
+WORD_CHARS = re.compile(r"[\w$]")
 
 
 def make(text: str, changes: Iterable[Change]) -> str:
@@ -62,6 +65,38 @@ def _trim(old: str, change: Change) -> Change:
     most -= left
     right = next((at for at in range(most) if old[-1 - at] != new[-1 - at]), most)
     return Change(change.start + left, change.end - right, new[left : len(new) - right])
+
+
+def words_changed(before: str, changes: Sequence[Change]) -> Iterator[tuple[int, int, str]]:
+    """The changes widened to whole words of the text before; those in one word are joined."""
+    waiting: tuple[int, int, list[Change]] | None = None
+    for change in changes:
+        start, end = word_at(before, change.start, change.end)
+        if waiting is not None and start <= waiting[1] and start == waiting[0]:
+            waiting = (waiting[0], max(end, waiting[1]), [*waiting[2], change])
+            continue
+        if waiting is not None:
+            yield _joined(before, *waiting)
+        waiting = (start, end, [change])
+    if waiting is not None:
+        yield _joined(before, *waiting)
+
+
+def _joined(before: str, start: int, end: int, changes: Sequence[Change]) -> tuple[int, int, str]:
+    parts, at = [], start
+    for change in changes:
+        parts += [before[at : change.start], change.new]
+        at = change.end
+    return start, end, "".join(parts) + before[at:end]
+
+
+def word_at(text: str, start: int, end: int) -> tuple[int, int]:
+    """The span widened to whole words at both ends."""
+    while start and WORD_CHARS.match(text[start - 1]):
+        start -= 1
+    while end < len(text) and WORD_CHARS.match(text[end]):
+        end += 1
+    return start, end
 
 
 class Shift:

@@ -30,6 +30,7 @@ MOST_CHARS = 600  # inserted or removed by the user; more is a block of text
 MOST_LINES = 12
 LONGEST_TEXT = 100_000  # characters; of a longer text an excerpt around the edit is looked at
 EXCERPT_CHARS = 60_000
+LONGEST_FORMATTED = 5_000  # characters of lines that are compared word by word
 
 Finder = Callable[[ParsedEdit], list[Proposal]]
 FINDERS: tuple[Finder, ...] = (propose_renames, propose_calls, propose_fields, propose_literals, propose_twins)
@@ -43,7 +44,7 @@ def find_consequences(
     if grammar is None or load_query(edited.language, "locals") is None:
         return Consequences(silence=Silence.UNSUPPORTED)
     changes = trimmed(edited.before, edited.changes)
-    silence = _quiet(edited.before, changes)
+    silence = _quiet(edited.before, edited.after, changes)
     if silence is not None:
         return Consequences(silence=silence)
     excerpt = _excerpt(edited.before, changes)
@@ -79,7 +80,7 @@ def find_consequences(
     return Consequences(silence=Silence.LOW_CONFIDENCE if kept else Silence.NO_CONSEQUENCE)
 
 
-def _quiet(before: str, changes: Sequence[Change]) -> Silence | None:
+def _quiet(before: str, after: str, changes: Sequence[Change]) -> Silence | None:
     """Why the changes are nothing to follow, whatever they are in."""
     if not changes:
         return Silence.NO_CONSEQUENCE
@@ -89,9 +90,19 @@ def _quiet(before: str, changes: Sequence[Change]) -> Silence | None:
     removed = "".join(before[change.start : change.end] for change in changes)
     if max(len(inserted), len(removed)) > MOST_CHARS or max(inserted.count("\n"), removed.count("\n")) > MOST_LINES:
         return Silence.BULK
-    if not inserted.strip() and not removed.strip():
-        return Silence.NO_CONSEQUENCE  # formatting
-    return None
+    return Silence.NO_CONSEQUENCE if _is_formatting(before, after, changes) else None
+
+
+def _is_formatting(before: str, after: str, changes: Sequence[Change]) -> bool:
+    """Whether the lines that are touched have the same words and signs as before."""
+    first, last = changes[0].start, changes[-1].end
+    growth = sum(change.growth for change in changes)
+    start = before.rfind("\n", 0, first) + 1
+    end = before.find("\n", last)
+    end = len(before) if end < 0 else end
+    if end - start > LONGEST_FORMATTED:
+        return False
+    return _TOKEN.findall(before, start, end) == _TOKEN.findall(after, start, end + growth)
 
 
 def _excerpt(text: str, changes: Sequence[Change]) -> tuple[int, int] | None:
@@ -108,6 +119,7 @@ def _excerpt(text: str, changes: Sequence[Change]) -> tuple[int, int] | None:
     return start, following[-1] if following and end < len(text) else end
 
 
+_TOKEN = re.compile(r"\w+|[^\w\s]")
 _OUTERMOST = re.compile(r"(?m)^(?=[^\W\d]|@|#)")
 
 

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 
 from tree_sitter import Node
 
-from infill_engine.edits.changes import Shift
+from infill_engine.edits.changes import Shift, word_at
 from infill_engine.edits.grammar import Grammar
 from infill_engine.edits.parsed import ParsedEdit
-from infill_engine.edits.source import Source, ancestors, word_at
+from infill_engine.edits.source import Source, ancestors
 from infill_engine.edits.types import Change, Edit, Kind, Proposal, Span
 
 MOST_OTHERS = 12  # more of them is a word of the domain, not one value

@@ -4,6 +4,7 @@
     @local.outer                     inside the extent of a scope, but resolved outside of it
     @local.definition.<kind>         `hoisted` ones belong to the function around; `member` ones are no variables
     @local.reference  @local.quoted  a use, also inside of a string
+    @local.annotation  @local.text   strings inside of annotations are read as uses
     @local.global  @local.nonlocal   says that the name belongs to an outer scope
     @local.assigned                  a pattern that defines nothing
     @local.member  @local.keyword    looked up in an object; the name of an argument
@@ -137,8 +138,8 @@ def _role(here: dict[str, Node], node: Node, extent: tuple[int, int]) -> tuple[R
         return Role.DEFINITION, definition[len("local.definition.") :], exact[definition]
     if definition is not None or "local.reference" in exact:
         return Role.REFERENCE, "", exact.get("local.reference", node)
-    if "local.quoted" in here:
-        return Role.REFERENCE, "quoted", here["local.quoted"]
+    if "local.quoted" in here or ("local.text" in here and "local.annotation" in here):
+        return Role.REFERENCE, "quoted", here.get("local.quoted", here.get("local.text", node))
     return Role.OTHER, "", node
 
 

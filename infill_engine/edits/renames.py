@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from infill_engine.edits.calls import calls_of
-from infill_engine.edits.changes import Shift
+from infill_engine.edits.changes import Shift, words_changed
 from infill_engine.edits.grammar import Grammar
 from infill_engine.edits.names import Names, Occurrence, Role
 from infill_engine.edits.parsed import ParsedEdit
-from infill_engine.edits.source import Source, enclosing, word_at
+from infill_engine.edits.source import Source, enclosing
 from infill_engine.edits.types import Change, Edit, Kind, Proposal, Span
 
 # How likely the user wants the uses to follow, by what was renamed.
@@ -35,34 +35,11 @@ class Renaming:
 def renamings(before: str, changes: Sequence[Change]) -> list[Renaming]:
     """The names that the changes turn into others, each in one piece."""
     found: dict[tuple[str, str], list[int]] = {}
-    for start, end, new in _words_changed(before, changes):
+    for start, end, new in words_changed(before, changes):
         old = before[start:end]
         if old != new and _NAME.match(old) and _NAME.match(new):
             found.setdefault((old, new), []).append(start)
     return [Renaming(old, new, tuple(starts)) for (old, new), starts in found.items()]
-
-
-def _words_changed(before: str, changes: Sequence[Change]) -> Iterator[tuple[int, int, str]]:
-    """The changes widened to whole words of the text before; those in one word are joined."""
-    waiting: tuple[int, int, list[Change]] | None = None
-    for change in changes:
-        start, end = word_at(before, change.start, change.end)
-        if waiting is not None and start <= waiting[1] and start == waiting[0]:
-            waiting = (waiting[0], max(end, waiting[1]), [*waiting[2], change])
-            continue
-        if waiting is not None:
-            yield _joined(before, *waiting)
-        waiting = (start, end, [change])
-    if waiting is not None:
-        yield _joined(before, *waiting)
-
-
-def _joined(before: str, start: int, end: int, changes: Sequence[Change]) -> tuple[int, int, str]:
-    parts, at = [], start
-    for change in changes:
-        parts += [before[at : change.start], change.new]
-        at = change.end
-    return start, end, "".join(parts) + before[at:end]
 
 
 def propose_renames(edit: ParsedEdit) -> list[Proposal]:

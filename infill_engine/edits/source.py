@@ -8,8 +8,6 @@ from tree_sitter import Node, Tree
 from infill_engine import syntax
 from infill_engine.edits.types import Change
 
-WORD_CHARS = re.compile(r"[\w$]")
-
 
 class Source:
     """A text with its tree. Offsets are characters on this side and bytes of UTF-8 on the tree's."""
@@ -84,15 +82,6 @@ def words(text: str, word: str) -> Iterator[int]:
     """Where `word` begins in a text, as a whole word."""
     for found in re.finditer(rf"(?<![\w$]){re.escape(word)}(?![\w$])", text):
         yield found.start()
-
-
-def word_at(text: str, start: int, end: int) -> tuple[int, int]:
-    """The span widened to whole words at both ends."""
-    while start and WORD_CHARS.match(text[start - 1]):
-        start -= 1
-    while end < len(text) and WORD_CHARS.match(text[end]):
-        end += 1
-    return start, end
 
 
 def ancestors(node: Node) -> Iterator[Node]:

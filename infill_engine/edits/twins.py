@@ -8,12 +8,14 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from tree_sitter import Node
+
 from infill_engine.context.analogies import exchanged_names, renamed_word
 from infill_engine.context.outline import KEYWORDS, WORD, is_name, shape_of
 from infill_engine.edits.changes import Shift
 from infill_engine.edits.grammar import Grammar
 from infill_engine.edits.parsed import ParsedEdit
-from infill_engine.edits.source import Source
+from infill_engine.edits.source import Source, enclosing
 from infill_engine.edits.types import Change, Edit, Kind, Proposal, Span
 
 REACH_LINES = 25  # above and below
@@ -21,10 +23,14 @@ MOST_TWINS = 8
 LEAST_TOKENS = 5  # of a line that has a shape of its own
 LONGEST_LINE = 300
 BASE, EACH_ANCHOR, MOST_ANCHORS = 0.47, 0.04, 4
+MOVED = 0.1  # more, where words only change places
+SAME_BRANCHING = 1.05  # times that for the twins in the same `if`
 NEXT_TO = 1.1  # times that for a twin in the next line
 ONLY_NEAREST = 0.92
 
 _DEFINES = re.compile(r"(async\s+|export\s+|default\s+)*(def|class|function|import|from)\b|@")
+_PARAMETERS = ("parameters", "formal_parameters", "lambda_parameters")
+_BRANCHINGS = ("if_statement", "try_statement", "match_statement", "switch_statement")
 _TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
 
 
@@ -62,11 +68,18 @@ def propose_twins(edit: ParsedEdit) -> list[Proposal]:
     twins.sort(key=lambda twin: abs(twin.line.row - line.row))
     if not twins or len(twins) > MOST_TWINS:
         return []
+    if _holder(before, line.start, _PARAMETERS) is not None:
+        return []  # of a function
+    branching = _holder(before, line.start, _BRANCHINGS)
+    beside = [twin for twin in twins if branching is not None and _within(before, branching, twin.line.start)]
+    moved = MOVED if sorted(_TOKEN.findall(line.text)) == sorted(_TOKEN.findall(new)) else 0.0
     proposals: list[Proposal] = []
-    for group, part in ((twins, 1.0), (twins[:1], ONLY_NEAREST)):
+    for group, part in ((beside, SAME_BRANCHING), (twins, 1.0), (twins[:1], ONLY_NEAREST)):
+        if not group:
+            continue
         edits = _placed(before.text, group, edit.shift)
         if edits and all(proposal.edits != edits for proposal in proposals):
-            certain = BASE + EACH_ANCHOR * min(min(twin.anchors for twin in group), MOST_ANCHORS)
+            certain = BASE + moved + EACH_ANCHOR * min(min(twin.anchors for twin in group), MOST_ANCHORS)
             certain *= NEXT_TO if abs(group[0].line.row - line.row) == 1 else 1.0
             count = len(group)
             label = f"change {count} line{'s' if count > 1 else ''} of the same shape"
@@ -171,6 +184,15 @@ def _mapping(old: Sequence[str], other: Sequence[str]) -> dict[str, str] | None:
 def _carries_over(old: Sequence[str], other: Sequence[str], new: Sequence[str]) -> bool:
     """Whether what replaces `old` makes sense where `other` stands: what differs there is not lost, only moved."""
     return all(one in new for one, another in zip(old, other, strict=True) if one != another and not one.isspace())
+
+
+def _holder(source: Source, at: int, types: tuple[str, ...]) -> Node | None:
+    return enclosing(source.node_at(at, at + 1), types)
+
+
+def _within(source: Source, node: Node, at: int) -> bool:
+    start, end = source.span_of(node)
+    return start <= at < end
 
 
 def _says_something(token: str) -> bool:

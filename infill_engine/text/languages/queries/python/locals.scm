@@ -64,7 +64,9 @@
 
 ; References
 (identifier) @local.reference
-(type (string (string_content) @local.quoted))
+(type) @local.annotation
+(string_content) @local.text
+
 (assignment
   left: (identifier) @_exported
   right: [(list (string (string_content) @local.quoted)) (tuple (string (string_content) @local.quoted))]
