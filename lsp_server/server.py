@@ -4,7 +4,7 @@ import asyncio
 import logging
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from importlib import metadata
@@ -77,15 +77,19 @@ def create_server(command: Command = worker_command) -> tuple[InfillServer, Sess
         partial(inline_completion, session)
     )
 
+    def told(arguments: Sequence[object]) -> list[object]:
+        """What the client has sent: pygls puts the server before it."""
+        return [argument for argument in arguments if argument is not server]
+
     # A function of its own: pygls reads the parameters of a partial's inside and would ask the client for a session.
     async def restart_engine(*_arguments: object) -> None:
         await commands.restart_engine(session)
 
     def accepted(*arguments: object) -> None:
-        commands.accepted(session, *arguments)
+        commands.accepted(session, *told(arguments))
 
     def dismissed(*arguments: object) -> None:
-        next_edit.dismissed(session, *arguments)
+        next_edit.dismissed(session, *told(arguments))
 
     def taken(*_arguments: object) -> None:
         """Nothing: that a proposal was applied is read from the edits themselves."""

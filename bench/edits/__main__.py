@@ -12,11 +12,12 @@ import random
 import time
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from bench.edits.calling import signature_changes
-from bench.edits.case import Case, Module, same_program
+from bench.edits.case import Case, Module, Wanted, same_program
 from bench.edits.harmless import harmless
 from bench.edits.others import fields, literals, mirrored
 from bench.edits.renaming import renames
@@ -68,21 +69,18 @@ def make_cases(folders: Sequence[Path], each: int, seed: int) -> list[Case]:
     chance.shuffle(modules)
     found: dict[str, list[Case]] = defaultdict(list)
     for module in modules:
-        by_kind: dict[str, list[Case]] = defaultdict(list)
+        wanted = Wanted(frozenset(kind for kind, cases in found.items() if len(cases) >= each))
         makers = (
-            renames(module, chance, vocabulary),
-            signature_changes(module, chance),
+            renames(module, chance, vocabulary, wanted),
+            signature_changes(module, chance, wanted),
             fields(module),
             literals(module, chance, vocabulary),
             mirrored(module),
-            harmless(module, chance, vocabulary),
+            harmless(module, chance, vocabulary, wanted),
         )
-        for maker in makers:
-            for case in maker:
-                by_kind[case.kind].append(case)
-        for kind, cases in by_kind.items():
-            if len(found[kind]) < each:
-                found[kind] += chance.sample(cases, min(2, len(cases)))[: each - len(found[kind])]
+        for case in chain.from_iterable(makers):
+            if len(found[case.kind]) < each:
+                found[case.kind].append(case)
         if len(found) >= 26 and all(len(cases) >= each for cases in found.values()):
             break
     return [case for kind in sorted(found) for case in found[kind]]
@@ -91,9 +89,9 @@ def make_cases(folders: Sequence[Path], each: int, seed: int) -> list[Case]:
 def run_case(case: Case) -> dict[str, Any]:
     """Ask for the consequences of a case's edit and compare them with what is known of it."""
     edited = EditedText(case.before, case.after, case.changes, "python", _cursor(case))
-    began = time.perf_counter()
+    began, computed = time.perf_counter(), time.thread_time()
     found = find_consequences(edited)
-    elapsed = (time.perf_counter() - began) * 1000
+    elapsed, computed = (time.perf_counter() - began) * 1000, (time.thread_time() - computed) * 1000
     results = [applied(edited.after, proposal.edits) for proposal in found.proposals]
     rank = 0
     if case.expected is not None:
@@ -116,6 +114,7 @@ def run_case(case: Case) -> dict[str, Any]:
         "reversals": sum(reverses(proposal, edited) for proposal in found.proposals),
         "broken": sum(text is None or not _parses(text) for text in results),
         "ms": round(elapsed, 2),
+        "cpu_ms": round(computed, 2),
         "chars": len(case.before),
     }
 
@@ -170,6 +169,7 @@ def summarise(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
         "reversals": sum(row["reversals"] for row in rows),
         "broken": sum(row["broken"] for row in rows),
         "ms": spread([row["ms"] for row in rows]),
+        "cpu_ms": spread([row["cpu_ms"] for row in rows]),
         "show_from": SHOW_FROM,
         "most_proposals": MOST_PROPOSALS,
     }
@@ -209,7 +209,9 @@ def _print_table(summary: dict[str, Any]) -> None:
     for name, row in (*summary["kinds"].items(), *summary["families"].items()):
         print(f"{name:24}{row['n']:7}{row['first']:9.1%}{row['found']:11.1%}{row['replaced']:18.1%}")
     print(f"false alarms {summary['false_alarms']:.2%} of {summary['harmless']}:", summary["false_alarms_by_kind"])
-    print(f"reversals {summary['reversals']}, broken {summary['broken']}, ms {summary['ms']}")
+    print(
+        f"reversals {summary['reversals']}, broken {summary['broken']}, ms {summary['ms']}, of a CPU {summary['cpu_ms']}"
+    )
 
 
 def _print_missed(cases: Sequence[Case], rows: Sequence[dict[str, Any]], most: int) -> None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from bench.edits.case import Case, Module
+from bench.edits.case import Case, Module, Wanted
 from infill_engine.edits.changes import make
 from infill_engine.edits.types import Change
 
@@ -22,18 +22,22 @@ class _Called:
     bound: int
 
 
-def signature_changes(module: Module, chance: random.Random) -> Iterator[Case]:
+def signature_changes(module: Module, chance: random.Random, wanted: Wanted) -> Iterator[Case]:
     """At most one case of each kind for a function."""
-    for called in _called(module):
+    found = list(_called(module))
+    chance.shuffle(found)
+    for called in found:
         parameters = called.function.args.args[called.bound :]
         if called.function.args.posonlyargs or not parameters:
             continue
-        for maker in (_removed, _added, _moved):
+        for kind, maker in MAKERS.items():
+            if not wanted(kind):
+                continue
             order = list(range(len(parameters)))
             chance.shuffle(order)
             case = next((case for at in order if (case := maker(module, called, at)) is not None), None)
             if case is not None:
-                yield case
+                yield wanted.made(case)
 
 
 def _called(module: Module) -> Iterator[_Called]:
@@ -190,3 +194,6 @@ def _is_self(node: ast.Attribute) -> bool:
 
 def _inside(node: ast.Attribute, holder: ast.ClassDef) -> bool:
     return holder.lineno <= node.lineno <= (holder.end_lineno or 0)
+
+
+MAKERS = {"parameter removed": _removed, "parameter added": _added, "parameter moved": _moved}

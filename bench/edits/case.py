@@ -2,6 +2,7 @@
 
 import ast
 import random
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -28,6 +29,24 @@ class Case:
     def after(self) -> str:
         """The text after the user's edit alone."""
         return make(self.before, self.changes)
+
+
+@dataclass(slots=True)
+class Wanted:
+    """Counts the cases of one file, so that none is made that will not be used."""
+
+    full: frozenset[str]  # kinds of which there are enough
+    most: int = 2  # of one kind from one file
+    _made: Counter[str] = field(default_factory=Counter)
+
+    def __call__(self, kind: str) -> bool:
+        """Whether one more case of a kind is wanted."""
+        return kind not in self.full and self._made[kind] < self.most
+
+    def made(self, case: "Case") -> "Case":
+        """Counts a case."""
+        self._made[case.kind] += 1
+        return case
 
 
 @dataclass(frozen=True)

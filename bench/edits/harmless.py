@@ -5,16 +5,16 @@ import random
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from bench.edits.case import Case, Module, fresh_name
+from bench.edits.case import Case, Module, Wanted, fresh_name
 from infill_engine.edits.types import Change
 
 Maker = Callable[[Module, random.Random, Sequence[str]], Change | None]
 
 
-def harmless(module: Module, chance: random.Random, vocabulary: Sequence[str]) -> Iterator[Case]:
+def harmless(module: Module, chance: random.Random, vocabulary: Sequence[str], wanted: Wanted) -> Iterator[Case]:
     """At most one case of each kind."""
     for kind, maker in MAKERS.items():
-        change = maker(module, chance, vocabulary)
+        change = maker(module, chance, vocabulary) if wanted(kind) else None
         if change is None:
             continue
         case = Case(module.file, kind, module.text, (change,), None)
@@ -22,7 +22,7 @@ def harmless(module: Module, chance: random.Random, vocabulary: Sequence[str]) -
             ast.parse(case.after)
         except SyntaxError:
             continue
-        yield case
+        yield wanted.made(case)
 
 
 def _comment_changed(module: Module, chance: random.Random, vocabulary: Sequence[str]) -> Change | None:

@@ -4,7 +4,7 @@ import ast
 import random
 from collections.abc import Iterator, Sequence
 
-from bench.edits.case import MOST_OCCURRENCES, Case, Module, fresh_name
+from bench.edits.case import MOST_OCCURRENCES, Case, Module, Wanted, fresh_name
 from bench.edits.scoping import Variable, variables
 from infill_engine.edits.changes import make
 from infill_engine.edits.types import Change
@@ -18,11 +18,13 @@ KINDS = {
 }
 
 
-def renames(module: Module, chance: random.Random, vocabulary: Sequence[str]) -> Iterator[Case]:
-    """All cases of a file."""
-    for variable in variables(module):
+def renames(module: Module, chance: random.Random, vocabulary: Sequence[str], wanted: Wanted) -> Iterator[Case]:
+    """The cases of a file."""
+    found = variables(module)
+    chance.shuffle(found)
+    for variable in found:
         kind = KINDS.get((variable.scope, variable.kind))
-        if kind is None or not 2 <= len(variable.starts) <= MOST_OCCURRENCES:
+        if kind is None or not wanted(kind) or not 2 <= len(variable.starts) <= MOST_OCCURRENCES:
             continue
         if variable.name in ("self", "cls") or variable.first != min(variable.starts):
             continue
@@ -34,8 +36,8 @@ def renames(module: Module, chance: random.Random, vocabulary: Sequence[str]) ->
             starts |= spelled
         new = fresh_name(chance, module, vocabulary, variable.name)
         if new is not None:
-            yield _case(module, kind, variable.name, new, variable.first, sorted(starts))
-    yield from _members(module, chance, vocabulary)
+            yield wanted.made(_case(module, kind, variable.name, new, variable.first, sorted(starts)))
+    yield from _members(module, chance, vocabulary, wanted)
 
 
 def _case(module: Module, kind: str, old: str, new: str, first: int, starts: Sequence[int]) -> Case:
@@ -89,7 +91,7 @@ def _function_of(
     return None, None
 
 
-def _members(module: Module, chance: random.Random, vocabulary: Sequence[str]) -> Iterator[Case]:
+def _members(module: Module, chance: random.Random, vocabulary: Sequence[str], wanted: Wanted) -> Iterator[Case]:
     """Attributes and methods that only `self` is asked for, in classes that no other of the file derives from."""
     classes = [node for node in module.tree.body if isinstance(node, ast.ClassDef)]
     names = {node.name for node in classes}
@@ -120,8 +122,8 @@ def _members(module: Module, chance: random.Random, vocabulary: Sequence[str]) -
             if sum(isinstance(s, ast.FunctionDef) and s.name == name for s in node.body) > 1:
                 continue
             new = fresh_name(chance, module, vocabulary, name)
-            if new is not None and len(places) < MOST_OCCURRENCES:
-                yield _case(module, kind, name, new, first, sorted({first, *places}))
+            if new is not None and len(places) < MOST_OCCURRENCES and wanted(kind):
+                yield wanted.made(_case(module, kind, name, new, first, sorted({first, *places})))
 
 
 def _is_self(node: ast.Attribute) -> bool:

@@ -69,8 +69,11 @@ def _owner(use: _Use, parents: dict[int, symtable.SymbolTable | None]) -> symtab
     assert table is not None
     try:
         symbol = table.lookup(use.name)
-    except KeyError:
-        return None
+    except KeyError:  # annotations that are never evaluated are not in the table
+        above = parents[table.get_id()]
+        while above is not None and not (above.get_type() != "class" and _is_bound(above, use.name)):
+            above = parents[above.get_id()]
+        return above
     if symbol.is_global() or table.get_type() == "module":
         while table is not None and table.get_type() != "module":
             table = parents[table.get_id()]

@@ -8,6 +8,7 @@ from tree_sitter import Node
 
 from infill_engine.edits.changes import Shift
 from infill_engine.edits.grammar import Grammar
+from infill_engine.edits.names import Names, Role
 from infill_engine.edits.parameters import PARAMETER_LISTS, parameters_of
 from infill_engine.edits.parsed import ParsedEdit
 from infill_engine.edits.signatures import changed_signatures
@@ -50,9 +51,7 @@ def _kept_parameters(edit: ParsedEdit) -> Iterator[Proposal]:
         settings = _settings(before, signature.function)
         own = [parameter.name for parameter in signature.before]
         alike = [setting for setting in settings if setting.value == setting.field and setting.value in own]
-        if not alike or re.search(
-            rf"\b{re.escape(added.name)}\b", _body_text(before, after, signature.function, shift)
-        ):
+        if not alike or _is_used(before, after, signature.function, shift, added.name):
             continue
         names = [parameter.name for parameter in signature.after]
         above = [s for s in alike if names.index(s.value) < names.index(added.name)] if added.name in names else alike
@@ -140,11 +139,15 @@ def _beside(source: Source, model: _Setting, line: str, shift: Shift, *, below: 
     return Edit(Span(*place, ""), end + indent + line if below else indent + line + end)
 
 
-def _body_text(before: Source, after: Source, function: Node, shift: Shift) -> str:
-    """What the constructor does, in the text after the changes."""
+def _is_used(before: Source, after: Source, function: Node, shift: Shift, name: str) -> bool:
+    """Whether the body of the constructor has the name already, in the text after the changes."""
     now = _function_after(before, after, function, shift)
     body = None if now is None else now.child_by_field_name("body")
-    return "" if body is None else after.text_of(body)
+    names = Names.of(after, name)
+    if body is None or names is None:
+        return True
+    start, end = after.span_of(body)
+    return any(start <= one.start < end and one.role in (Role.REFERENCE, Role.MEMBER) for one in names.all)
 
 
 def _function_after(before: Source, after: Source, function: Node, shift: Shift) -> Node | None:

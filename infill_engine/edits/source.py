@@ -1,11 +1,11 @@
 """A parsed text whose nodes are asked for by character offsets."""
 
-import re
 from collections.abc import Iterator, Sequence
 
 from tree_sitter import Node, Tree
 
 from infill_engine import syntax
+from infill_engine.edits.changes import WORD_CHARS
 from infill_engine.edits.types import Change
 
 
@@ -80,8 +80,12 @@ def _point(source: bytes, at: int) -> tuple[int, int]:
 
 def words(text: str, word: str) -> Iterator[int]:
     """Where `word` begins in a text, as a whole word."""
-    for found in re.finditer(rf"(?<![\w$]){re.escape(word)}(?![\w$])", text):
-        yield found.start()
+    at = text.find(word)
+    while at >= 0:
+        end = at + len(word)
+        if not WORD_CHARS.match(text, end) and not (at and WORD_CHARS.match(text, at - 1)):
+            yield at
+        at = text.find(word, end)
 
 
 def ancestors(node: Node) -> Iterator[Node]:

@@ -70,6 +70,8 @@ def propose_twins(edit: ParsedEdit) -> list[Proposal]:
         return []
     if _holder(before, line.start, _PARAMETERS) is not None:
         return []  # of a function
+    if all(_in_text(before, grammar, change) for change in edit.changes):
+        return []  # words of a message, not of the program
     branching = _holder(before, line.start, _BRANCHINGS)
     beside = [twin for twin in twins if branching is not None and _within(before, branching, twin.line.start)]
     moved = MOVED if sorted(_TOKEN.findall(line.text)) == sorted(_TOKEN.findall(new)) else 0.0
@@ -184,6 +186,13 @@ def _mapping(old: Sequence[str], other: Sequence[str]) -> dict[str, str] | None:
 def _carries_over(old: Sequence[str], other: Sequence[str], new: Sequence[str]) -> bool:
     """Whether what replaces `old` makes sense where `other` stands: what differs there is not lost, only moved."""
     return all(one in new for one, another in zip(old, other, strict=True) if one != another and not one.isspace())
+
+
+def _in_text(source: Source, grammar: Grammar, change: Change) -> bool:
+    """Whether a change is inside of a string or a comment."""
+    node = source.node_at(change.start, change.end)
+    inside = node.type in grammar.string_parts and not node.named_child_count
+    return inside or node.type in (*grammar.strings, *grammar.comments, "string_end")
 
 
 def _holder(source: Source, at: int, types: tuple[str, ...]) -> Node | None:
