@@ -209,9 +209,8 @@ def _print_table(summary: dict[str, Any]) -> None:
     for name, row in (*summary["kinds"].items(), *summary["families"].items()):
         print(f"{name:24}{row['n']:7}{row['first']:9.1%}{row['found']:11.1%}{row['replaced']:18.1%}")
     print(f"false alarms {summary['false_alarms']:.2%} of {summary['harmless']}:", summary["false_alarms_by_kind"])
-    print(
-        f"reversals {summary['reversals']}, broken {summary['broken']}, ms {summary['ms']}, of a CPU {summary['cpu_ms']}"
-    )
+    print(f"reversals {summary['reversals']}, syntax errors {summary['broken']}")
+    print(f"ms {summary['ms']}, of one CPU {summary['cpu_ms']}")
 
 
 def _print_missed(cases: Sequence[Case], rows: Sequence[dict[str, Any]], most: int) -> None:
