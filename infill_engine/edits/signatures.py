@@ -1,17 +1,16 @@
 """A parameter added, removed or moved in a definition: the calls in sight follow."""
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 from tree_sitter import Node
 
+from infill_engine.edits.arguments import CallSite, Replacement, cut, insert, passed_to
 from infill_engine.edits.calls import Call, calls_of
 from infill_engine.edits.changes import Shift
 from infill_engine.edits.grammar import Grammar
 from infill_engine.edits.names import Names, Role
-from infill_engine.edits.parameters import Argument, Parameter, Passing, arguments_of, parameters_of
+from infill_engine.edits.parameters import Parameter, Passing, arguments_of, parameters_of
 from infill_engine.edits.parsed import ParsedEdit
 from infill_engine.edits.source import Source, enclosing
 from infill_engine.edits.types import Edit, Kind, Proposal, Span
@@ -76,18 +75,7 @@ def propose_calls(edit: ParsedEdit) -> list[Proposal]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Site:
-    """A call with its arguments and the span of their list with its brackets, in characters."""
-
-    call: Call
-    arguments: tuple[Argument, ...]
-    start: int
-    end: int
-
-
-Replacement = tuple[int, int, str]
-Rewrite = Callable[[Signature, _Site], list[Replacement] | None]  # None: this call cannot be followed
+Rewrite = Callable[[Signature, CallSite], list[Replacement] | None]  # None: this call cannot be followed
 
 
 def _update(
@@ -108,7 +96,7 @@ def _update(
     count = loose = 0
     for call in calls:
         arguments = arguments_of(source, grammar, call.arguments)
-        site = None if arguments is None else _Site(call, arguments, *source.span_of(call.arguments))
+        site = None if arguments is None else CallSite(call, arguments, *source.span_of(call.arguments))
         replaced = None if site is None else rewrite(signature, site)
         if replaced is None:
             if call.certain:
@@ -131,19 +119,19 @@ def _update(
         yield Proposal(tuple(sorted(more)), text, confidence * UNCERTAIN, Kind.SIGNATURE)
 
 
-def _without(signature: Signature, site: _Site) -> list[Replacement] | None:
+def _without(signature: Signature, site: CallSite) -> list[Replacement] | None:
     """Cut the arguments of the parameters that are gone."""
     gone = {parameter.name for parameter in signature.removed}
-    passed = _passed(signature.before, site)
+    passed = passed_to(signature.before, site)
     if passed is None or any(parameter.passing is Passing.REST for parameter in signature.removed):
         return None
     kept = [argument for argument, name in zip(site.arguments, passed, strict=True) if name not in gone]
-    return _cut(site, kept)
+    return cut(site, kept)
 
 
-def _reordered(signature: Signature, site: _Site) -> list[Replacement] | None:
+def _reordered(signature: Signature, site: CallSite) -> list[Replacement] | None:
     """Put what is passed by position into the new order."""
-    passed = _passed(signature.before, site)
+    passed = passed_to(signature.before, site)
     if passed is None:
         return None
     arguments, implicit = site.arguments, site.call.implicit
@@ -173,7 +161,7 @@ def _additions(source: Source, grammar: Grammar, signature: Signature, shift: Sh
     in_sight = _Values(source, grammar, parameter.name)
     known = True
 
-    def with_argument(signature: Signature, site: _Site) -> list[Replacement] | None:
+    def with_argument(signature: Signature, site: CallSite) -> list[Replacement] | None:
         nonlocal known
         value = in_sight.at(site.call)
         known = known and value is not None
@@ -216,7 +204,7 @@ class _Values:
 
 
 def _inserted(
-    source: Source, grammar: Grammar, signature: Signature, site: _Site, parameter: Parameter, value: str
+    source: Source, grammar: Grammar, signature: Signature, site: CallSite, parameter: Parameter, value: str
 ) -> list[Replacement] | None:
     """The call with one more argument, by position where the others are, else by name."""
     arguments = site.arguments
@@ -231,65 +219,7 @@ def _inserted(
     if splats:
         return None
     text = f"{parameter.name}={value}" if named else value
-    return _insert(source, site, len(arguments) if named else at, text)
-
-
-def _insert(source: Source, site: _Site, index: int, text: str) -> list[Replacement]:
-    """`text` as the argument at `index`, separated as the others are."""
-    start, arguments = site.start, site.arguments
-    if not arguments:
-        return [(start + 1, start + 1, text)]
-    between = ", "
-    for one, other in pairwise(arguments):
-        if re.fullmatch(r",\s*", source.text[one.end : other.start]):
-            between = source.text[one.end : other.start]
-            break
-    else:
-        lead = source.text[start + 1 : arguments[0].start]
-        between = "," + lead if "\n" in lead and not lead.strip() else ", "
-    if index < len(arguments):
-        at = arguments[index].start
-        return [(at, at, text + between)]
-    at = arguments[-1].end
-    return [(at, at, between + text)]
-
-
-def _cut(site: _Site, kept: Sequence[Argument]) -> list[Replacement]:
-    """Take out all arguments but those that are kept, with the commas that go with them."""
-    arguments = site.arguments
-    if not kept and arguments:
-        return [(site.start + 1, site.end - 1, "")]
-    cuts = []
-    for index, argument in enumerate(arguments):
-        if argument in kept:
-            continue
-        later = [other for other in arguments[index + 1 :] if other in kept]
-        if later:  # up to the next argument
-            cuts.append((argument.start, arguments[index + 1].start, ""))
-        else:  # from the end of the one before
-            cuts.append((arguments[index - 1].end, argument.end, ""))
-    return cuts
-
-
-def _passed(parameters: Sequence[Parameter], site: _Site) -> list[str] | None:
-    """The name of the parameter that each argument is for; "" for those that a rest parameter takes. None if unsure."""
-    positional = [p for p in parameters[site.call.implicit :] if p.passing is Passing.ANY]
-    rest = any(p.passing is Passing.REST for p in parameters)
-    known = {p.name for p in parameters}
-    passed, at = [], 0
-    for argument in site.arguments:
-        if argument.splat:
-            return None
-        if argument.name:
-            passed.append(argument.name if argument.name in known else "")
-        elif at < len(positional):
-            passed.append(positional[at].name)
-            at += 1
-        elif rest:
-            passed.append("")
-        else:
-            return None
-    return passed
+    return insert(source, site, len(arguments) if named else at, text)
 
 
 def _shifts_positions(signature: Signature) -> bool:
