@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from infill_engine import syntax
 from infill_engine.edits.changes import Shift, trimmed
 from infill_engine.edits.fields import propose_fields
 from infill_engine.edits.grammar import GRAMMARS, Grammar
@@ -21,6 +20,7 @@ from infill_engine.edits.source import Source
 from infill_engine.edits.source import words as words_in
 from infill_engine.edits.twins import propose_twins
 from infill_engine.edits.types import Change, Consequences, Edit, EditedText, Proposal, Silence, Span, applied
+from infill_engine.text import syntax
 from infill_engine.text.languages.query_files import load_query
 
 SHOW_FROM = 0.5  # the least confidence of a proposal that is made

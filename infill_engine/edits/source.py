@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 
 from tree_sitter import Node, Tree
 
-from infill_engine import syntax
 from infill_engine.edits.changes import WORD_CHARS
 from infill_engine.edits.types import Change
+from infill_engine.text import syntax
 
 
 class Source:

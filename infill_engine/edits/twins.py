@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from infill_engine.context.analogies import exchanged_names, renamed_word
-from infill_engine.context.outline import KEYWORDS, WORD, is_name, shape_of
+from infill_engine.context.line_shapes import KEYWORDS, WORD, is_name, shape_of
+from infill_engine.context.renamed_match import exchanged_names, renamed_word
 from infill_engine.edits.changes import Shift
 from infill_engine.edits.grammar import Grammar
 from infill_engine.edits.parsed import ParsedEdit

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 
 from infill_engine.edits.changes import compose, trimmed
 from infill_engine.edits.types import Change, EditedText, Silence
-from lsp_server.convert import Place
 from lsp_server.documents import Change as DocumentChange
 from lsp_server.documents import Snapshot
+from lsp_server.protocol.positions import Place
 
 PASTE_CHARS, PASTE_LINES = 200, 8  # put in or taken out at once, or within
 BULK_SECONDS = 1.5

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tree_sitter import Query, QueryError
 
-from infill_engine.syntax import grammar
+from infill_engine.text.syntax import grammar
 
 FOLDER = Path(__file__).parent / "queries"
 

@@ -5,12 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from jobs import limited
 from tiny_trunk import tiny_model
 
-from infill_engine.models.base import ContextUnread, unhurried
 from infill_engine.models.trunk.model import PART
 from infill_engine.models.trunk.network import UNSEEN, attention, forward, normed
 from infill_engine.models.trunk.prompt import Prompt, build_prompt
+from infill_engine.work import OutOfTime, finished
 
 ABOVE = "class Box:\n    def __init__(self, width, height):\n        self.width = width\n"
 SUFFIX = "\n\n    def area(self):\n        return self.width * self.height\n"
@@ -33,7 +34,7 @@ def alone(model, tokens):
 
 
 def following(model, prefix, suffix, **how):
-    reading = model.read(prefix, suffix, how.pop("go_on", unhurried), **how)
+    reading = finished(model.read(prefix, suffix, **how))
     return reading, model.logprobs(reading, (), (), ()).root
 
 
@@ -69,14 +70,14 @@ def test_another_suffix_is_read_again(model):
 
 def test_a_typed_character_reads_a_row_or_two(model):
     following(model, ABOVE + "        self", SUFFIX)
-    reading = model.read(ABOVE + "        self.", SUFFIX, unhurried)
+    reading = finished(model.read(ABOVE + "        self.", SUFFIX))
     assert len(reading.waiting) <= 2
 
 
 def test_hurried_reading_uses_the_suffix_as_it_is_and_says_so(model):
     following(model, ABOVE + "        self", SUFFIX)
     longer = ABOVE + "        self.height = height\n        re"
-    reading = model.read(longer, SUFFIX, unhurried, hurried=True)
+    reading = finished(model.read(longer, SUFFIX, hurried=True))
     assert reading.stale
     assert len(reading.waiting) < len(model.vocabulary.encode(SUFFIX))
     model.logprobs(reading, (), (), ())
@@ -97,24 +98,24 @@ def test_a_stale_suffix_is_near_to_a_fresh_one(model):
 
 def test_reading_stops_between_parts_and_goes_on_later(model):
     prefix = ABOVE * 6 + "        self"
-    allowed = iter([True, False])
-    with pytest.raises(ContextUnread):
-        model.read(prefix, SUFFIX, lambda _tokens: next(allowed))
+    with pytest.raises(OutOfTime):
+        limited(model.read(prefix, SUFFIX), 1)
     parts = []
-    _, root = following(model, prefix, SUFFIX, go_on=lambda tokens: parts.append(tokens) or True)
+    reading = limited(model.read(prefix, SUFFIX), 100, parts)
+    root = model.logprobs(reading, (), (), ()).root
     total = len(build_prompt(model.vocabulary, prefix, SUFFIX).tokens)
     assert sum(parts) <= total - PART
     np.testing.assert_allclose(root, expected(model, prefix, SUFFIX), atol=1e-4)
 
 
 def test_rows_that_were_never_run_are_not_taken_for_read(model):
-    model.read(ABOVE + "        self", SUFFIX, unhurried)  # and no pass follows
+    finished(model.read(ABOVE + "        self", SUFFIX))  # and no pass follows
     _, root = following(model, ABOVE + "        self", SUFFIX)
     np.testing.assert_allclose(root, expected(model, ABOVE + "        self", SUFFIX), atol=1e-4)
 
 
 def test_texts_in_a_tree_are_what_they_are_one_by_one(model):
-    reading = model.read(ABOVE + "        self", SUFFIX, unhurried)
+    reading = finished(model.read(ABOVE + "        self", SUFFIX))
     one, other = model.vocabulary.encode(".width = 3"), model.vocabulary.encode(".width * 2")
     shared = next(at for at, pair in enumerate(zip(one, other, strict=True)) if pair[0] != pair[1])
     tokens = [*one, *other[shared:]]
@@ -133,7 +134,7 @@ def test_texts_in_a_tree_are_what_they_are_one_by_one(model):
 
 
 def test_a_later_pass_goes_on_from_tokens_of_an_earlier_one(model):
-    reading = model.read(ABOVE + "        self", SUFFIX, unhurried)
+    reading = finished(model.read(ABOVE + "        self", SUFFIX))
     text = model.vocabulary.encode(".width = 3")
     slots = model.logprobs(reading, text[:2], [0, 1], [[], [~0]]).slots
     later = model.logprobs(reading, text[2:3], [2], [slots])
@@ -145,7 +146,7 @@ def test_a_later_pass_goes_on_from_tokens_of_an_earlier_one(model):
 def test_two_documents_keep_their_prompts(model):
     following(model, ABOVE + "        self", SUFFIX)
     following(model, "def other():\n" * 12 + "    return", "\n")
-    reading = model.read(ABOVE + "        self.", SUFFIX, unhurried)
+    reading = finished(model.read(ABOVE + "        self.", SUFFIX))
     assert len(reading.waiting) <= 2
 
 
