@@ -13,6 +13,7 @@ from lsp_server.documents import Documents, EditKind, Snapshot
 from lsp_server.engine import model_choice
 from lsp_server.engine.client import EngineClient
 from lsp_server.engine.supervisor import Command, worker_command
+from lsp_server.next_edits.tracker import NextEdits
 from lsp_server.project.text import ProjectText
 from lsp_server.protocol.positions import Place
 from lsp_server.protocol.wire import WireProtocol
@@ -52,6 +53,7 @@ class Session:
     engine: EngineClient = field(init=False)
     counters: UsageCounters = field(init=False)
     suggestions: SuggestionTracker = field(init=False)
+    next_edits: NextEdits = field(default_factory=NextEdits)
     project: ProjectText = field(default_factory=ProjectText)
     _rested: tuple[int, Place] = (0, (0, 0))  # the version of the snapshot in which the cursor last rested, and where
     _timer: asyncio.TimerHandle | None = None
@@ -165,6 +167,7 @@ class Session:
         """Nothing more is to be computed. What was counted is saved; safe to call again."""
         self.hold_speculation()
         self.suggestions.left_all()
+        self.next_edits.end()
         saving = asyncio.ensure_future(self.counters.save())
         await asyncio.gather(self.engine.stop(), asyncio.wait((saving,), timeout=SAVING_SECONDS))
 

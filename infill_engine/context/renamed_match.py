@@ -126,13 +126,13 @@ def _carried_over(near: Outline, like: _Like, around: Around, hole: Hole) -> tup
     """What would follow here, whether it differs from what follows there, and whether the text then goes on as here."""
     lead = near.text[lines.start_of(near.text, like.at) : like.at]
     rest = near.text[like.at : like.at + most_looked_at(hole)]
-    exchanged = _exchanged(like.names)
-    carried = WORD.sub(lambda found: _renamed(found.group(), exchanged), rest)
+    exchanged = exchanged_names(like.names)
+    carried = WORD.sub(lambda found: renamed_word(found.group(), exchanged), rest)
     text, agrees = continuation(lead + carried, len(lead), around, hole)
     return text, not rest.startswith(text), agrees
 
 
-def _exchanged(names: Mapping[str, str]) -> dict[str, str]:
+def exchanged_names(names: Mapping[str, str]) -> dict[str, str]:
     """The names that differ, as they are, in capitals and in camel case, and the one part in which two differ."""
     exchanged: dict[str, str] = {}
     for there, own in names.items():
@@ -151,7 +151,7 @@ def _exchanged(names: Mapping[str, str]) -> dict[str, str]:
     return exchanged
 
 
-def _renamed(word: str, exchanged: Mapping[str, str]) -> str:
+def renamed_word(word: str, exchanged: Mapping[str, str]) -> str:
     """The word as it is called here; a part of it, between underscores or capitals, may be called otherwise, too."""
     if word in exchanged:
         return exchanged[word]
