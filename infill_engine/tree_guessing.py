@@ -6,7 +6,7 @@ read the prompt ──▶ plant the retrieved texts ──▶ pass over the like
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from math import log
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from infill_engine.answering import Guessed, TextPiece, TreeStep, Watch, since, unread_guess
 from infill_engine.context.ngrams import LONGEST, Ngrams
+from infill_engine.context.retrieval import Retriever
 from infill_engine.context.surroundings import CountedSurroundings
 from infill_engine.deadline import CostModel, Deadline, Reading, Reserve, now
 from infill_engine.lines import first_line
@@ -21,7 +22,7 @@ from infill_engine.models.base import ContextUnread, unhurried
 from infill_engine.models.duostream.vocabulary import CachedLines
 from infill_engine.models.trunk.model import Reading as Prompted
 from infill_engine.models.trunk.model import TrunkModel
-from infill_engine.models.trunk.prompt import TrunkVocabulary
+from infill_engine.models.trunk.prompt import TrunkVocabulary, build_head, fitting
 from infill_engine.sampler.readout import NoNumbersError
 from infill_engine.sampler.token_tree import PLANTED_LOGPROB, EndRules, Finished, Node, TokenTree, stands_in_brackets
 from infill_engine.settings import SamplerSettings
@@ -56,19 +57,28 @@ class TreeGuessing:
         self._costs = _Costs()
         self._lines = CachedLines(family.vocabulary)
         self._surroundings = CountedSurroundings(family.vocabulary.encode)
+        self._retriever = Retriever()
 
     def surround(self, surroundings: Surroundings) -> Iterator[None]:
-        """Counts the text around a document, of use to requests that name it; yields after every 2 ms or so."""
-        return self._surroundings.count(surroundings)
+        """Indexes and counts the text around a document, of use to requests that name it.
+
+        Yields after every 2 ms or so.
+        """
+        yield from self._retriever.index(surroundings)
+        yield from self._surroundings.count(surroundings)
 
     def read_ahead(self, request: InfillRequest, deadline: Deadline) -> None:
         """Reads a request's prompt, so that a later request nearby finds it read, and counts the text around it.
 
-        Raises ContextUnread if there is no time for all of it.
+        Only here are snippets retrieved; a hurried request uses those that have been read. Raises ContextUnread if
+        there is no time for all of it.
         """
-        before, partial_word = self.family.vocabulary.split_partial_word(request.prefix)
+        vocabulary = self.family.vocabulary
+        before, partial_word = vocabulary.split_partial_word(request.prefix)
+        snippets = self._retriever.retrieve(request, partial(fitting, vocabulary))
+        head = build_head(vocabulary, request.path, snippets)
         reading = self._reading(deadline)
-        prompt = self.family.read(before, request.suffix, reading.go_on, part=self._part())
+        prompt = self.family.read(before, request.suffix, reading.go_on, head=head, part=self._part())
         self.family.logprobs(prompt, (), (), ())
         reading.pause()
         self._count(request, partial_word, unhurried)
@@ -87,7 +97,8 @@ class TreeGuessing:
         before, partial_word = self.family.vocabulary.split_partial_word(request.prefix)
         reading = self._reading(deadline)
         try:
-            prompt = self.family.read(before, request.suffix, reading.go_on, part=self._part(), hurried=True)
+            head = build_head(self.family.vocabulary, request.path)
+            prompt = self.family.read(before, request.suffix, reading.go_on, head=head, part=self._part(), hurried=True)
             reading.pause()
         except ContextUnread:
             return Guessed([unread_guess(draft) for draft in drafts] or None, since(began), unread=True)

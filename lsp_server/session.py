@@ -19,6 +19,7 @@ from lsp_server.refusal import refusal
 from lsp_server.settings import EngineChoice, ServerSettings
 from lsp_server.status import StatusReporter
 from lsp_server.tally import Tally
+from lsp_server.uris import path_in_project
 from lsp_server.wire import WireProtocol
 from lsp_server.worker_process import Command, worker_command
 
@@ -117,7 +118,8 @@ class Session:
         if self.acceptance.typed_into(snapshot, place):
             settings = replace(settings, show_threshold=0.0)
         near = self.project_near(snapshot)
-        return build_request(snapshot, place, settings, self.neighbours(), near, self.window)
+        path = path_in_project(snapshot.uri, self.roots)
+        return build_request(snapshot, place, settings, self.neighbours(), near, self.window, path)
 
     def read_ahead(self, snapshot: Snapshot) -> None:
         """Pay for a document's first parse when it is opened, not at the first keystroke; then have the engine read."""
@@ -131,7 +133,9 @@ class Session:
         if self.engine.worker.running and self.refusal(snapshot) is None:
             from lsp_server.request import build_context
 
-            self.engine.warm(snapshot.uri, build_context(snapshot, self._likely_place(snapshot), self.window))
+            near, path = self.project_near(snapshot), path_in_project(snapshot.uri, self.roots)
+            place = self._likely_place(snapshot)
+            self.engine.warm(snapshot.uri, build_context(snapshot, place, self.window, near, path))
 
     def cursor_rests(self, snapshot: Snapshot, place: Place) -> None:
         """Parse the text where the cursor has come to rest, and have the engine read it.

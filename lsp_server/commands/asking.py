@@ -23,7 +23,7 @@ from lsp_server.model_name import resolved
 from lsp_server.project_text import project_of, read_around
 from lsp_server.request import build_request
 from lsp_server.settings import ServerSettings
-from lsp_server.uris import path_of
+from lsp_server.uris import path_in_project, path_of
 
 if TYPE_CHECKING:
     from infill_engine.answering import Watch
@@ -71,10 +71,16 @@ def ask(engine: EngineLike, opened: Opened, candidates: int, budget_ms: int, wat
     outline_of_other(project.text)
     deque(engine.surround(project), maxlen=0)
     began = now()
-    request = build_request(opened.snapshot, opened.place, settings, project=project, window=engine.window)
+    path = _path_in_project(opened.snapshot)
+    request = build_request(opened.snapshot, opened.place, settings, project=project, window=engine.window, path=path)
     answer = engine.answer(request, Deadline(began + budget_ms / 1000), watch)
     elapsed_ms = (now() - began) * 1000
     return Asked(answer, budget_ms, elapsed_ms, adapted.shown_name(engine.name), engine.device)
+
+
+def _path_in_project(snapshot: Snapshot) -> str:
+    root = project_of(Path(path_of(snapshot.uri)))
+    return path_in_project(snapshot.uri, (str(root),)) if root else ""
 
 
 def _project_near(snapshot: Snapshot, settings: ServerSettings) -> Surroundings:

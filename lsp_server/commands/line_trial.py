@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
+from infill_engine.context.surroundings import joined
 from infill_engine.deadline import Deadline
 from infill_engine.syntax import parse
 from infill_engine.types import InfillRequest, Surroundings
 from lsp_server.commands.place import open_text
 from lsp_server.project_files import ProjectFile
-from lsp_server.project_text import joined
 from lsp_server.request import build_request
 from lsp_server.settings import ServerSettings
 
@@ -61,10 +61,10 @@ def draw_holes(files: Sequence[ProjectFile], wanted: int, others: Sequence[Proje
     `others` are the project's further files, which are at hand as they are in an editor: those of its language, in
     their order, as many as are searched.
     """
-    texts: dict[str, list[str]] = defaultdict(list)
+    texts: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for file in others:
-        texts[file.language].append(file.text)
-    around = {language: Surroundings.of(joined(each)) for language, each in texts.items()}
+        texts[file.language].append((str(file.path), file.text))
+    around = {language: joined(each) for language, each in texts.items()}
     rng = random.Random(0)
     lines = [file.text.split("\n") for file in files]
     rows = [(number, row) for number, file in enumerate(files) for row in _code_rows(file, lines[number])]
@@ -78,7 +78,8 @@ def draw_holes(files: Sequence[ProjectFile], wanted: int, others: Sequence[Proje
             text = "\n".join([*lines[number][:row], line[:column], *lines[number][row + 1 :]])
             snapshot = open_text("file:///held-out", files[number].language, text)
             project = around.get(files[number].language, Surroundings())
-            request = build_request(snapshot, (row, column), ServerSettings(), project=project)
+            path = str(files[number].path)
+            request = build_request(snapshot, (row, column), ServerSettings(), project=project, path=path)
             found[number, row, column] = LineHole(request, gold, project)
         if len(found) == wanted:
             break

@@ -12,9 +12,11 @@ sys.path.append(str(Path(__file__).parent / "models" / "trunk"))
 from tiny_trunk import tiny_model
 
 from infill_engine.answering import TreeStep
+from infill_engine.context.surroundings import joined
 from infill_engine.deadline import Deadline, Reserve
 from infill_engine.engine import Engine
 from infill_engine.models.trunk.backend import Likely
+from infill_engine.models.trunk.slots import MIDDLE
 from infill_engine.rank import Calibration
 from infill_engine.sampler.readout import NoNumbersError
 from infill_engine.settings import SamplerSettings
@@ -148,3 +150,55 @@ class Slow:
 
     def __getattr__(self, name):
         return getattr(self.inner, name)
+
+
+NEAR = joined(
+    [("app/shapes.py", "def draw_shape(width, height):\n    return width\n"), ("app/far.py", "far = 1\n" * 40)]
+)
+CALLING = replace(REQUEST, prefix="draw_shape(1)\n" + PREFIX, surroundings=NEAR.name, path="app/box.py")
+
+
+def test_snippets_are_read_ahead_and_used_by_hurried_requests(guessing):
+    list(guessing.surround(NEAR))
+    guessing.read_ahead(CALLING, Deadline.after_ms(AGES_MS))
+    cache = guessing.family._caches[-1]
+    ids = guessing.family.vocabulary.encode("app/shapes.py\ndef draw_shape(width, height):\n    return width\n")
+    assert list(cache.head[1 : 1 + len(ids)]) == ids
+    before = cache.held.head
+    guess(guessing, CALLING)
+    assert guessing.family._caches[-1] is cache
+    assert cache.held.head == before
+
+
+def test_a_keystroke_neither_retrieves_nor_reads_again(guessing, monkeypatch):
+    list(guessing.surround(NEAR))
+    guessing.read_ahead(CALLING, Deadline.after_ms(AGES_MS))
+    monkeypatch.setattr(guessing._retriever, "retrieve", lambda *_: pytest.fail("retrieved in a hurry"))
+    rows = []
+    run = guessing.family.backend.run
+
+    def noting(buffer, each, first):
+        rows.extend(each.slots)
+        return run(buffer, each, first)
+
+    object.__setattr__(guessing.family, "backend", Slow(guessing.family.backend, noting))
+    for cache in guessing.family._caches:
+        cache._backend = guessing.family.backend
+    for typed in ("i", "igh", "ight = he"):
+        guess(guessing, replace(CALLING, prefix=CALLING.prefix + typed), drafts=())
+    assert rows
+    assert min(rows) >= MIDDLE
+
+
+def test_typing_a_line_keeps_the_snippets_and_calm_reading_reads_nothing_again(guessing):
+    list(guessing.surround(NEAR))
+    guessing.read_ahead(CALLING, Deadline.after_ms(AGES_MS))
+    caches = list(guessing.family._caches)
+    for typed in ("ight", "ight = draw_shape(", "ight = draw_shape(self.width)"):
+        guessing.read_ahead(replace(CALLING, prefix=CALLING.prefix + typed), Deadline.after_ms(AGES_MS))
+    assert guessing.family._caches == caches
+
+
+def test_a_request_without_a_path_or_a_project_has_no_head(guessing):
+    guessing.read_ahead(REQUEST, Deadline.after_ms(AGES_MS))
+    assert guessing.family._caches[-1].head == ()

@@ -15,7 +15,7 @@ from infill_engine.models.trunk.prompt import TrunkVocabulary
 from infill_engine.models.trunk.torch_backend import TorchBackend
 from infill_engine.models.vocabulary import _LETTERS, QWEN_PIECE
 
-SPECIALS = ("<|endoftext|>", "<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>")
+SPECIALS = ("<|endoftext|>", "<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>", "<|file_sep|>")
 WORDS = (
     "return",
     " return",
