@@ -15,7 +15,7 @@ from infill_engine.deadline import Deadline
 from infill_engine.types import Answer, Candidate, Draft, Hole, HoleKind, InfillRequest, Reason, Source
 
 if TYPE_CHECKING:
-    from infill_engine.engine import Engine
+    from infill_engine.engine.engine import Engine
 
 __all__ = [
     "Answer",
@@ -33,5 +33,5 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name == "Engine":
-        return import_module("infill_engine.engine").Engine
+        return import_module("infill_engine.engine.engine").Engine
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -17,12 +17,13 @@ Clock = Callable[[], float]  # seconds, monotonic
 now: Clock = time.perf_counter
 
 
+def since(started: float) -> float:
+    """Milliseconds since a moment of the clock."""
+    return (now() - started) * 1000
+
+
 def _never() -> bool:
     return False
-
-
-def _at_once() -> None:
-    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,38 +94,6 @@ class CostModel:
             return UNKNOWN_MS
         size = _rounded(slots)
         return min(took * max(1.0, 0.5 + 0.5 * size / known) for known, took in self._least.items())
-
-
-class Reading:
-    """Whether there is time to read further, for somebody who reads in parts and asks before each.
-
-    What the parts took goes to `costs`, of which the size is the number of tokens. `finish` waits until a part that was
-    begun is done.
-    """
-
-    def __init__(
-        self, deadline: Deadline, costs: CostModel, reserve_ms: float, finish: Callable[[], None] = _at_once
-    ) -> None:
-        self._deadline = deadline
-        self._costs = costs
-        self._reserve_ms = reserve_ms
-        self._finish = finish
-        self._tokens = 0
-        self._since = 0.0
-
-    def go_on(self, tokens: int) -> bool:
-        """Whether so many tokens can be read, and time be left."""
-        self.pause()
-        allowed = self._deadline.allows(self._costs.predict_ms(tokens) + self._reserve_ms)
-        self._tokens, self._since = tokens if allowed else 0, self._deadline.clock()
-        return allowed
-
-    def pause(self) -> None:
-        """The part last asked for, if any, has been read."""
-        if self._tokens:
-            self._finish()
-            self._costs.observe(self._tokens, (self._deadline.clock() - self._since) * 1000)
-            self._tokens = 0
 
 
 @dataclass(slots=True)

@@ -1,13 +1,13 @@
 """The error tree. What a user can cause is an `InfillError`, and its text says what to do.
 
-    InfillError
-    ├── InputError              a file, position or option that does not exist or cannot be read
-    ├── ModelError              a model that cannot be used
-    │   ├── ModelNotFoundError      no such model or folder
-    │   ├── ModelDamagedError       present, but its files do not fit together
-    │   └── ModelTooLargeError      sound, but larger than the memory that is free
-    ├── WorkerError             the worker process could not start, or died
-    └── TrainingError           a training that cannot go on
+InfillError
+├── InputError              a file, position or option that does not exist or cannot be read
+├── ModelError              a model that cannot be used
+│   ├── ModelNotFoundError      no such model or folder
+│   ├── ModelDamagedError       present, but its files do not fit together
+│   └── ModelTooLargeError      sound, but larger than the memory that is free
+├── WorkerError             the worker process could not start, or died
+└── TrainingError           a training that cannot go on
 """
 
 

@@ -1,6 +1,6 @@
 """The command line: `infill-ls` or `python -m lsp_server`. Without a sub-command it serves.
 
-The other sub-commands stand in `lsp_server.commands`; each imports what it needs itself, so that serving starts fast.
+The other sub-commands stand in `lsp_server.cli`; each imports what it needs itself, so that serving starts fast.
 """
 
 import argparse
@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from lsp_server.commands import INTERRUPTED, add_commands
+from lsp_server.cli import INTERRUPTED, add_commands
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -20,7 +20,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def serve(_options: argparse.Namespace) -> int:
     """Serve an editor on stdin and stdout."""
-    from lsp_server.startup import import_protocol_types
+    from lsp_server.protocol.fast_import import import_protocol_types
 
     import_protocol_types()
     from lsp_server.server import serve_stdio

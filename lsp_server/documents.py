@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from infill_engine.lines import start_of
-from lsp_server.convert import Place, line_content, mend_surrogates
+from infill_engine.text.lines import start_of
+from lsp_server.protocol.positions import Place, line_content, mend_surrogates
 from lsp_server.syntax_tree import SyntaxTree
 
 REMEMBERED_VERSIONS = 64  # how far back an undo or redo is recognised

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from infill_engine.types import Reason
 from lsp_server.documents import EditKind, Snapshot
-from lsp_server.excludes import is_excluded
+from lsp_server.project.excludes import is_excluded
 from lsp_server.settings import ServerSettings
 
 LARGEST_SIZE = 20_000_000  # of a document that is filled in at all; characters, or bytes of a file

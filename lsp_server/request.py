@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Iterator
 
-from infill_engine.canvas.hole import hole_at
 from infill_engine.context.drafts import find_drafts
+from infill_engine.context.hole import hole_at
 from infill_engine.context.window import window_at
 from infill_engine.settings import USUAL_WINDOW, WindowSettings
 from infill_engine.types import InfillRequest, Surroundings
-from lsp_server.convert import Place
 from lsp_server.documents import Snapshot
+from lsp_server.protocol.positions import Place
 from lsp_server.settings import ServerSettings
 
 BEFORE_CHARS = 100_000  # of this file, left of the cursor, searched for drafts

@@ -15,15 +15,15 @@ from lsprotocol import types
 from pygls.io_ import StdinAsyncReader, StdoutWriter, run_async
 from pygls.lsp.server import LanguageServer
 
-from lsp_server.extensions import ACCEPTED, CANDIDATES, CURSOR, GET_STATUS, RESTART_ENGINE
+from lsp_server.engine.supervisor import Command, worker_command
 from lsp_server.features import commands, configuration, lifecycle, text_sync
 from lsp_server.features.candidates import candidates
 from lsp_server.features.cursor import cursor
 from lsp_server.features.inline_completion import inline_completion
 from lsp_server.features.status import get_status
+from lsp_server.protocol.messages import ACCEPTED, CANDIDATES, CURSOR, GET_STATUS, RESTART_ENGINE
+from lsp_server.protocol.wire import WireProtocol, silence_libraries
 from lsp_server.session import Session
-from lsp_server.wire import WireProtocol, silence_libraries
-from lsp_server.worker_process import Command, worker_command
 
 NAME = "infill-ls"
 LEFT_UNSAID = 1  # the exit status when a client has gone without `shutdown` and `exit`

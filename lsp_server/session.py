@@ -6,22 +6,22 @@ from collections.abc import Coroutine
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from infill_engine.serving.protocol import State, Status
 from infill_engine.settings import WindowSettings
 from infill_engine.types import InfillRequest, Reason, Surroundings
-from infill_engine.worker.protocol import State, Status
-from lsp_server import adapted, serving_model
-from lsp_server.acceptance import Acceptance
-from lsp_server.convert import Place
 from lsp_server.documents import Documents, EditKind, Snapshot
-from lsp_server.engine_client import EngineClient
-from lsp_server.project_text import ProjectText
+from lsp_server.engine import model_choice
+from lsp_server.engine.client import EngineClient
+from lsp_server.engine.supervisor import Command, worker_command
+from lsp_server.project.text import ProjectText
+from lsp_server.protocol.positions import Place
+from lsp_server.protocol.uris import path_in_project
+from lsp_server.protocol.wire import WireProtocol
 from lsp_server.refusal import refusal
 from lsp_server.settings import EngineChoice, ServerSettings
 from lsp_server.status import StatusReporter
-from lsp_server.tally import Tally
-from lsp_server.uris import path_in_project
-from lsp_server.wire import WireProtocol
-from lsp_server.worker_process import Command, worker_command
+from lsp_server.usage.counters import Tally
+from lsp_server.usage.suggestions import Acceptance
 
 # Changes that arrive in one burst are answered once: the last of them starts the computing.
 BURST_SECONDS = 0.004
@@ -149,7 +149,7 @@ class Session:
 
     def resolve(self, choice: EngineChoice) -> EngineChoice:
         """The choice as the worker can use it. The user is told what there is to know of it."""
-        settled, sentence = serving_model.settled(choice, self.roots)
+        settled, sentence = model_choice.settled(choice, self.roots)
         if sentence:
             self.warn_once(sentence)
         return settled
@@ -191,18 +191,15 @@ class Session:
     def _on_trouble(self, sentence: str) -> None:
         """Tell the user; and where it is the engine of their choice that failed, go on with the default model."""
         failed = self.engine.status.state is State.FAILED
-        successor = serving_model.successor(self.engine.choice) if failed else None
+        successor = model_choice.successor(self.engine.choice) if failed else None
         if successor is None:
             self.reporter.trouble(sentence)
             return
-        if adapted.is_adapted(self.engine.choice.model):
-            self.warn_once(adapted.passed_over(sentence))
-        else:
-            self.reporter.trouble(f"{sentence.rstrip('.')}. Meanwhile the default model is used.")
+        self.reporter.trouble(f"{sentence.rstrip('.')}. Meanwhile the default model is used.")
         self.in_background(self.engine.start(successor))
 
     def _on_status(self, status: Status) -> None:
-        self.reporter.engine(serving_model.as_shown(status, self.settings.engine))
+        self.reporter.engine(model_choice.as_shown(status, self.settings.engine))
         if status.state is State.READY and not self.engine.worker.deaths:  # the text may be what killed the last one
             for snapshot in sorted(self.documents.snapshots(), key=self._is_elsewhere)[:1]:
                 self.warm(snapshot)

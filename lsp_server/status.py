@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
+from infill_engine.serving.protocol import State, Status
 from infill_engine.types import Reason
-from infill_engine.worker.protocol import State, Status
-from lsp_server import adapted
 
 if TYPE_CHECKING:
-    from lsp_server.wire import WireProtocol
+    from lsp_server.protocol.wire import WireProtocol
 
 STATUS = "infill/status"
 OFF = "off"
@@ -103,7 +102,7 @@ class StatusReporter:
             "state": THINKING if self._thinking and state == State.READY.value else state,
             "detail": status.detail,
             "fraction": status.fraction,
-            "model": adapted.shown_name(status.model),
+            "model": status.model,
             "device": status.device,
             "reason": None if self._reason is None else self._reason.value,
             "lastElapsedMs": self.last_elapsed_ms,

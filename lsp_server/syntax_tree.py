@@ -7,7 +7,7 @@ Re-parsing after one keystroke is no constant: it visits every child of the root
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from lsp_server.convert import Place, utf8_length
+from lsp_server.protocol.positions import Place, utf8_length
 
 if TYPE_CHECKING:
     from tree_sitter import Tree
@@ -94,7 +94,7 @@ class SyntaxTree:
         return above and below and self._rows <= WHOLE_LINES
 
     def _parsed(self, excerpt: Sequence[str]) -> "Tree | None":
-        from infill_engine.syntax import parser_for
+        from infill_engine.text.syntax import parser_for
 
         parser = parser_for(self._language) if self._language else None
         # Before any text is joined: a file of one enormous line is asked for at every keystroke, too.

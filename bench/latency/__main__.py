@@ -146,7 +146,7 @@ def _settings(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _model_costs(options: argparse.Namespace, replay: Replay) -> dict[str, Any]:
-    from infill_engine.engine import Engine
+    from infill_engine.engine.engine import Engine
     from infill_engine.models.trunk.model import TrunkModel
 
     engine = Engine.load(options.model)

@@ -19,11 +19,12 @@ from bench.latency.keystrokes import Keystroke, Replay, make_replay
 from bench.percentiles import spread
 from bench.sources import SourceFile, read_packages, standard_library
 from infill_engine.deadline import Deadline
-from infill_engine.engine import Engine
+from infill_engine.engine.engine import Engine
 from infill_engine.errors import InfillError
-from infill_engine.models.base import ModelFamily
-from infill_engine.sampler.denoise import Step
+from infill_engine.sampling.denoise import Step
+from infill_engine.sampling.token_tree import TreeStep
 from infill_engine.types import InfillRequest
+from infill_engine.work import PassState
 from lsp_server.documents import Change, Documents
 from lsp_server.request import build_request
 from lsp_server.settings import ServerSettings
@@ -119,9 +120,12 @@ def _timed(
 ) -> Timing:
     slots = steps = 0
 
-    def watch(_family: ModelFamily, step: Step) -> None:
+    def watch(after: PassState) -> None:
         nonlocal slots, steps
-        slots, steps = step.canvas.slots, step.number
+        if isinstance(after.state, Step):
+            slots, steps = after.state.canvas.slots, after.state.number
+        elif isinstance(after.state, TreeStep):
+            steps = after.state.number
 
     answer = engine.answer(request, Deadline.after_ms(budget_ms), watch)
     return Timing(

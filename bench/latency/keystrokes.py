@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from bench.sources import SourceFile
-from infill_engine import syntax
 from infill_engine.errors import InputError
+from infill_engine.text import syntax
 
 BLOCK_LINES = 200
 TYPO_SHARE = 0.02

@@ -8,11 +8,12 @@ import numpy as np
 
 from bench.latency.keystrokes import Replay
 from bench.percentiles import percentile
-from infill_engine.models.base import ModelFamily, unhurried
+from infill_engine.models.base import ModelFamily
 from infill_engine.models.trunk.model import TrunkModel
-from infill_engine.sampler.denoise import Row
-from infill_engine.sampler.plan import canvas_of
+from infill_engine.sampling.denoise import Row
+from infill_engine.sampling.plan import canvas_of
 from infill_engine.types import HoleKind
+from infill_engine.work import finished
 from lsp_server.documents import Change, Documents
 from lsp_server.request import build_context
 
@@ -37,9 +38,9 @@ def encode_costs(family: ModelFamily, replay: Replay) -> dict[str, float]:
         # A first and a last line of its own: nothing that is cached begins like it.
         mark = f"# {number * 7919:x}\n"
         started = perf_counter()
-        context = family.encode(mark + before[0], before[1] + mark)
+        context = finished(family.encode(mark + before[0], before[1] + mark))
         between = perf_counter()
-        appended = family.encode(mark + after[0], after[1] + mark)
+        appended = finished(family.encode(mark + after[0], after[1] + mark))
         ended = perf_counter()
         cold.append(1000 * (between - started))
         cold_tokens.append(context.encoded)
@@ -63,7 +64,7 @@ def pass_costs(model: TrunkModel, window: Window) -> dict[str, float]:
     for rows in PASS_ROWS:
         took = []
         for _ in range(REPEATS):
-            reading = model.read(*window, unhurried)
+            reading = finished(model.read(*window))
             model.logprobs(reading, (), (), ())
             started = perf_counter()
             model.logprobs(reading, list(range(rows)), [0] * rows, [[]] * rows)
@@ -74,7 +75,7 @@ def pass_costs(model: TrunkModel, window: Window) -> dict[str, float]:
 
 def step_costs(family: ModelFamily, window: Window) -> dict[str, float]:
     """Median ms of one denoising step by canvas, as `N4C16`: four rows of sixteen slots, all of them open."""
-    context = family.encode(*window)
+    context = finished(family.encode(*window))
     found = {}
     for rows, slots in itertools.product(ROWS, SLOTS):
         canvas = canvas_of([Row(slots)] * rows, family.spec.mask_id)

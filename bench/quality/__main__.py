@@ -40,11 +40,11 @@ from bench.quality.systems import (
 from bench.quality.twin import Twin
 from bench.sources import read_packages
 from infill_engine.errors import InfillError, InputError
-from infill_engine.guessing import Guessing
-from infill_engine.models.duostream.pace import settle
-from infill_engine.models.duostream.vocabulary import BytesVocabulary
-from infill_engine.models.load import fastest_dtype
+from infill_engine.models.loading import fastest_dtype
+from infill_engine.models.small.autotune import settle
+from infill_engine.models.small.vocabulary import BytesVocabulary
 from infill_engine.models.trunk.model import TrunkModel
+from infill_engine.sampling.canvas_sampler import CanvasSampler
 from infill_engine.settings import USUAL_WINDOW, WindowSettings
 
 SYSTEMS = ("nothing", "copy", "drafts", "ngram", "twin", "beams", "engine", "model-only")
@@ -100,10 +100,10 @@ def systems_of(options: argparse.Namespace) -> tuple[dict[str, System], WatchedE
     slots = fixed_slots(options.lengths, engine.family.spec.max_slots)
     product = EngineSystem(engine, options.budget_ms, cold=options.cold)
     if options.lengths != "predicted":
-        if not isinstance(engine.guessing, Guessing):
+        if not isinstance(engine.sampler, CanvasSampler):
             raise InputError(f"{options.model} has no lengths to be given; use --lengths predicted")
-        given = GivenLengths(engine.guessing.family, slots or 1)
-        engine.guessing.family = given
+        given = GivenLengths(engine.sampler.family, slots or 1)
+        engine.sampler.family = given
         product.before = (lambda _question: None) if slots else given.take_from
     makers: dict[str, Callable[[], System]] = {
         "nothing": lambda: nothing,

@@ -5,11 +5,11 @@ from time import perf_counter
 
 from bench.quality.systems import Question, Reply, reply
 from infill_engine.deadline import Deadline
-from infill_engine.lines import first_line
-from infill_engine.models.base import unhurried
 from infill_engine.models.trunk.model import TrunkModel
-from infill_engine.sampler.token_tree import ROOT, TokenTree
-from infill_engine.tree_guessing import tree_for
+from infill_engine.sampling.token_tree import ROOT, TokenTree
+from infill_engine.sampling.tree_search import tree_for
+from infill_engine.text.lines import first_line
+from infill_engine.work import finished
 
 MOST_TOKENS = 32
 
@@ -27,11 +27,11 @@ class BeamSystem:
         request = question.request
         before, partial_word = self.model.vocabulary.split_partial_word(request.prefix)
         line = len(request.prefix) - len(request.prefix.rsplit("\n", 1)[-1])
-        warm = self.model.read(request.prefix[:line], request.suffix, unhurried)
+        warm = finished(self.model.read(request.prefix[:line], request.suffix))
         self.model.logprobs(warm, (), (), ())
         started, deadline = perf_counter(), Deadline.after_ms(self.budget_ms)
         tree = tree_for(self.model.vocabulary, question.hole, first_line(request.suffix), partial_word)
-        reading = self.model.read(before, request.suffix, unhurried)
+        reading = finished(self.model.read(before, request.suffix))
         found = self.model.logprobs(reading, (), (), ())
         tree.learn_pass([], found.logprobs, found.likeliest, [])
         beam = self._next(tree, {ROOT})

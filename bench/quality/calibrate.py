@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from bench.quality import metrics
 from bench.quality.outcomes import Outcome, read_outcomes
 from infill_engine.errors import InfillError, InputError
-from infill_engine.rank import TIMES, Calibration, Features, brokenness
+from infill_engine.ranking.rank import TIMES, Calibration, Features, brokenness
 
 Floats = NDArray[np.float64]
 Pair = tuple[int, int]  # of features, by their numbers

@@ -26,9 +26,9 @@ from tree_sitter import Node
 
 from bench.quality.metrics import is_trivial
 from bench.sources import SourceFile, download, read_packages
-from infill_engine import syntax
 from infill_engine.context.surroundings import joined, nearest_first
 from infill_engine.errors import InfillError, InputError
+from infill_engine.text import syntax
 from infill_engine.types import Surroundings
 
 KINDS = ("line", "middle", "statement", "block")
@@ -238,7 +238,7 @@ def _column(encoded: Sequence[bytes], point: "tuple[int, int]") -> int:
 
 
 def main() -> int:
-    from infill_engine.train.sources import CALIBRATION_PACKAGES, DEVELOPMENT_PACKAGES, RECENT_PACKAGES
+    from infill_engine.training.corpus.sources import CALIBRATION_PACKAGES, DEVELOPMENT_PACKAGES, RECENT_PACKAGES
 
     held_out = {
         "development": DEVELOPMENT_PACKAGES,

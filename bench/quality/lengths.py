@@ -16,17 +16,15 @@ from infill_engine.context.ngrams import Ngrams
 from infill_engine.errors import InputError
 from infill_engine.models.base import (
     Context,
-    ContextUnread,
     Continuation,
-    GoOn,
     Ints,
     ModelFamily,
     ProposedLength,
     ReadsOn,
-    unhurried,
 )
-from infill_engine.models.duostream.net import LENGTH_BUCKETS
+from infill_engine.models.small.network import LENGTH_BUCKETS
 from infill_engine.types import HoleKind
+from infill_engine.work import Job, OutOfTime
 
 
 class GivenLengths:
@@ -39,8 +37,8 @@ class GivenLengths:
         self.device = family.device
         self.slots = slots
 
-    def encode(self, prefix: str, suffix: str, go_on: GoOn = unhurried) -> Context:
-        return self._family.encode(prefix, suffix, go_on)
+    def encode(self, prefix: str, suffix: str) -> Job[Context]:
+        return self._family.encode(prefix, suffix)
 
     def propose_lengths(self, context: Context, kind: HoleKind, limit: int) -> list[ProposedLength]:  # noqa: ARG002
         return [ProposedLength(self.slots, 0.0)]
@@ -48,26 +46,28 @@ class GivenLengths:
     def denoise(self, context: Context, kind: HoleKind, canvas: Canvas, wanted: Ints) -> Tensor:
         return self._family.denoise(context, kind, canvas, wanted)
 
-    def prompt(self, context: Context, go_on: GoOn) -> Any:
-        return self._family.prompt(context, go_on) if isinstance(self._family, ReadsOn) else None
+    def prompt(self, context: Context) -> Job[Any]:
+        if not isinstance(self._family, ReadsOn):
+            return None
+        return (yield from self._family.prompt(context))
 
-    def read_on(self, prompt: Any, partial_word: str, right: str, limit: int, go_on: GoOn) -> list[Continuation]:
+    def read_on(self, prompt: Any, partial_word: str, right: str, limit: int) -> Job[list[Continuation]]:
         """The family's own drafts, if it has any: they find their length by themselves."""
         if not isinstance(self._family, ReadsOn):
             return []
-        return self._family.read_on(prompt, partial_word, right, limit, go_on)
+        return (yield from self._family.read_on(prompt, partial_word, right, limit))
 
-    def count(self, around: tuple[str, str], go_on: GoOn) -> Ngrams:
+    def count(self, around: tuple[str, str]) -> Job[Ngrams]:
         """What the family counts, if it judges at all."""
         if not isinstance(self._family, ReadsOn):
-            raise ContextUnread
-        return self._family.count(around, go_on)
+            raise OutOfTime
+        return (yield from self._family.count(around))
 
-    def judge(self, *arguments: Any) -> list[float]:
+    def judge(self, *arguments: Any) -> Job[list[float]]:
         """What the family thinks of the texts, if it has an opinion."""
         if not isinstance(self._family, ReadsOn):
-            raise ContextUnread
-        return self._family.judge(*arguments)
+            raise OutOfTime
+        return (yield from self._family.judge(*arguments))
 
     def take_from(self, question: Question) -> None:
         """Proposes the length of the question's gold text from now on."""

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from infill_engine import syntax
+from infill_engine.text import syntax
 
 RESAMPLES = 1000
 LEAST_SIGNIFICANT = 3

@@ -15,13 +15,14 @@ from bench.quality.decode import generate
 from bench.quality.holes import Task
 from bench.quality.ngram import ORDER, NgramModel, NgramTable, count
 from bench.quality.twin import Twin
-from infill_engine.answering import Guessed, cleaned
-from infill_engine.cache.answers import AnswerCache
 from infill_engine.deadline import Deadline
-from infill_engine.engine import Engine
+from infill_engine.engine.answer_cache import AnswerCache
+from infill_engine.engine.answering import cleaned
+from infill_engine.engine.engine import Engine
 from infill_engine.models.base import Vocabulary
-from infill_engine.postprocess import clean
-from infill_engine.rank import evidence
+from infill_engine.ranking.cleanup import clean
+from infill_engine.ranking.rank import evidence
+from infill_engine.sampling.proposals import Guessed
 from infill_engine.settings import USUAL_WINDOW, WindowSettings
 from infill_engine.types import Guess, Hole, InfillRequest, Surroundings
 from lsp_server.documents import Documents

@@ -1,6 +1,6 @@
 """Teaches the prefix stream of a trained default to fill in the middle: the autoregressive twin of the comparison.
 
-    python -m bench.quality.train_twin --init infill_engine/weights/default --minutes 25 --out training/twin
+    python -m bench.quality.train_twin --init infill_engine/weights/small --minutes 25 --out training/twin
 
 Windows, holes and optimisers are the default's own. A window has one hole. Its middle is scored, and as many other
 tokens as the default's streams score. Sequences differ in length, or a text's end would be learned by its position.
@@ -21,12 +21,12 @@ from torch.nn.functional import cross_entropy
 
 from bench.quality.twin import MOST_PREFIX, MOST_SUFFIX, joined, read
 from infill_engine.errors import InfillError, InputError
-from infill_engine.models.duostream.net import EOS, MAX_SLOTS, PAD, Duostream
-from infill_engine.models.duostream.weights import load_network, save_network
-from infill_engine.train.checkpoint import progress_of
-from infill_engine.train.data import Part, load_part
-from infill_engine.train.optimiser import optimisers_of, set_rate, take_step
-from infill_engine.train.precision import precision_of
+from infill_engine.models.small.network import EOS, MAX_SLOTS, PAD, Duostream
+from infill_engine.models.small.weights import load_network, save_network
+from infill_engine.training.small.checkpoint import progress_of
+from infill_engine.training.small.data import Part, load_part
+from infill_engine.training.small.optimiser import optimisers_of, set_rate, take_step
+from infill_engine.training.small.precision import precision_of
 
 LONGEST = 2 + MOST_PREFIX + MOST_SUFFIX + MAX_SLOTS + 1
 WINDOWS = 16
@@ -39,7 +39,7 @@ FEW_RIGHT = 0.15  # share of holes with less than 32 tokens to their right
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Train the autoregressive twin.")
-    parser.add_argument("--init", type=Path, default=Path("infill_engine/weights/default"))
+    parser.add_argument("--init", type=Path, default=Path("infill_engine/weights/small"))
     parser.add_argument("--data", type=Path, default=Path("training/parts"))
     parser.add_argument("--minutes", type=float, default=25.0)
     parser.add_argument("--decay", type=float, default=0.4, help="share of the time in which the rate falls to 0")
@@ -98,7 +98,7 @@ def batches(folder: Path, rng: np.random.Generator) -> Iterator[tuple[Tensor, Te
     """Batches of WINDOWS sequences, as `loss` takes them. Raises InputError where there are no packed parts."""
     parts = [load_part(path) for path in sorted(folder.glob("part-*.npz"))]
     if not parts:
-        raise InputError(f"no packed parts in {folder}: run `python -m infill_engine.train.pack` first")
+        raise InputError(f"no packed parts in {folder}: run `python -m infill_engine.training.corpus.pack` first")
     while True:
         drawn = [sequence(parts[part], rng) for part in rng.integers(0, len(parts), WINDOWS)]
         yield torch.tensor([ids for ids, _ in drawn]), torch.tensor([middle for _, middle in drawn])

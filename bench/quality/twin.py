@@ -19,13 +19,13 @@ from torch import Tensor
 
 from bench.quality.decode import Generated, generate, most_tokens
 from infill_engine.deadline import Deadline
-from infill_engine.models.duostream.kernels import Kernel
-from infill_engine.models.duostream.layers import KeysValues
-from infill_engine.models.duostream.narrow import fastest_write
-from infill_engine.models.duostream.net import EOS, MASK, PAD, PREFIX, Duostream, Write
-from infill_engine.models.duostream.torch_writer import TorchWriter
-from infill_engine.models.duostream.vocabulary import BytesVocabulary
-from infill_engine.models.duostream.weights import load_network
+from infill_engine.models.quantization.int8_kernels import Kernel
+from infill_engine.models.small.layers import KeysValues
+from infill_engine.models.small.network import EOS, MASK, PAD, PREFIX, Duostream, Write
+from infill_engine.models.small.numpy_encoder import fastest_write
+from infill_engine.models.small.torch_writer import TorchWriter
+from infill_engine.models.small.vocabulary import BytesVocabulary
+from infill_engine.models.small.weights import load_network
 from infill_engine.types import Hole
 
 SUFFIX_FOLLOWS, PREFIX_FOLLOWS = MASK, PAD  # which stand in no text

@@ -37,7 +37,7 @@ from bench.sources import read_packages
 from infill_engine.deadline import Deadline
 from infill_engine.errors import InfillError
 from infill_engine.settings import USUAL_WINDOW, WindowSettings
-from lsp_server.question import is_one_key
+from lsp_server.completions import is_one_key
 
 KINDS = ("statement", "middle")
 THRESHOLDS = tuple(step / 20 for step in range(20))

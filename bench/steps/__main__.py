@@ -20,11 +20,11 @@ import transformers
 from bench.json_lines import write_lines
 from bench.steps.measure import COMPILED, EAGER, TINY, Result, Sizes, measured
 from bench.steps.networks import Made, diffusion_gemma_like, dream_like
+from infill_engine.diagnostics.costs import memory_bytes
 from infill_engine.errors import InfillError, InputError, ModelTooLargeError
-from infill_engine.models.load import choose_device, fastest_dtype
-from infill_engine.models.memory import give_back
+from infill_engine.models.loading import choose_device, fastest_dtype
+from infill_engine.models.runtime.memory import give_back
 from infill_engine.settings import ModelSettings
-from infill_engine.verify.costs import memory_bytes
 
 Make = Callable[..., Made]
 USUAL = ModelSettings()

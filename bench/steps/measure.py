@@ -9,22 +9,21 @@ from typing import Any
 import torch
 
 from bench.steps.networks import Made
-from infill_engine.deadline import CostModel, Deadline
+from infill_engine.diagnostics.costs import lines, reading, step, timed
 from infill_engine.models.base import ModelFamily
-from infill_engine.models.compiled import compile_steps
-from infill_engine.models.memory import give_back, is_out_of_memory
-from infill_engine.sampler.denoise import Row, denoise
-from infill_engine.sampler.plan import canvas_of
-from infill_engine.sampler.rules import rules_for
+from infill_engine.models.runtime.cuda_graphs import compile_steps
+from infill_engine.models.runtime.memory import give_back, is_out_of_memory
+from infill_engine.sampling.constraints import rules_for
+from infill_engine.sampling.denoise import Row, denoise
+from infill_engine.sampling.plan import canvas_of
 from infill_engine.settings import ModelSettings, SamplerSettings
 from infill_engine.types import Hole, HoleKind
-from infill_engine.verify.costs import lines, reading, step, timed
+from infill_engine.work import Budget, PassState, finished
 
 Result = dict[str, Any]
 EAGER, COMPILED = "eager", "compiled"
 LINE = Hole(HoleKind.LINE)
 SHORTEST = 8  # tokens of a line, at least: of so many lines no more is read than there is
-EVER_MS = 1e9
 STATIC = "static"  # the library's cache of a fixed size, with which it compiles its own steps
 
 
@@ -120,12 +119,12 @@ def _canvas(
     settings = replace(SamplerSettings(), max_steps=steps)
 
     def denoised(run: int) -> int:
-        context = family.encode(*sides(run * changing))
+        context = finished(family.encode(*sides(run * changing)))
         rows = [Row(slots)] * candidates
         canvas = canvas_of(rows, family.spec.mask_id)
         rules = rules_for(family, LINE, canvas, "")
-        deadline, costs = Deadline.after_ms(EVER_MS), CostModel()
-        return sum(1 for _ in denoise(family, context, LINE.kind, canvas, rows, rules, settings, deadline, costs))
+        job = denoise(family, context, LINE.kind, canvas, rows, rules, settings, Budget.unlimited())
+        return sum(1 for event in job if isinstance(event, PassState))
 
     took = [timed(family.device, partial(denoised, run)) for run in range(runs + 1)][1:]
     ms = statistics.median(each for each, _ in took)
@@ -159,7 +158,7 @@ def _attempt(made: Made, about: Result, work: Callable[[], Result], *, forgiving
 
 def _filling(made: Made, settings: ModelSettings, prompt: int) -> ModelSettings:
     """Settings with which a family reads at most `prompt` tokens, those that it adds by itself included."""
-    added = made.family(settings).encode("", "").tokens
+    added = finished(made.family(settings).encode("", "")).tokens
     room = max(8, prompt - added)
     return replace(settings, prefix_tokens=room - room // 4, suffix_tokens=room // 4, probe_lengths=False)
 

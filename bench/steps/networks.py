@@ -17,18 +17,18 @@ from torch import Tensor, nn
 from transformers import DiffusionGemmaConfig, DiffusionGemmaForBlockDiffusion, Qwen2Config, Qwen2ForCausalLM
 from transformers.models.diffusion_gemma import modeling_diffusion_gemma
 
+from infill_engine.diagnostics import diffusion_gemma, masked
 from infill_engine.errors import ModelTooLargeError
-from infill_engine.models.backbone import Backbone
 from infill_engine.models.base import ModelFamily
-from infill_engine.models.bidirectional import BidirectionalFamily
-from infill_engine.models.diffusion_gemma import DiffusionGemmaFamily
-from infill_engine.models.diffusion_gemma_network import Network
-from infill_engine.models.dream import DREAM
-from infill_engine.models.memory import OVERHEAD, free_memory
-from infill_engine.models.stock import building
-from infill_engine.models.vocabulary import TokenizerVocabulary
+from infill_engine.models.published.bidirectional import BidirectionalFamily
+from infill_engine.models.published.diffusion_gemma.model import DiffusionGemmaFamily
+from infill_engine.models.published.diffusion_gemma.network import Network
+from infill_engine.models.published.dream import DREAM
+from infill_engine.models.runtime.memory import OVERHEAD, free_memory
+from infill_engine.models.stock.decoder import Backbone
+from infill_engine.models.stock.loader import building
+from infill_engine.models.tokenizer import TokenizerVocabulary
 from infill_engine.settings import ModelSettings
-from infill_engine.verify import diffusion_gemma, masked
 
 SPREAD = 0.02  # standard deviation of the weights of matrices; all others are one
 GEMMA_SHAPE = {

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from infill_engine import lines
+from infill_engine.text import lines
 from infill_engine.types import Hole, HoleKind
 
 LINES_ABOVE = 3  # looked at beyond the hole's own line

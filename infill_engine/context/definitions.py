@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from infill_engine.lines import indent_of
+from infill_engine.text.lines import indent_of
 
 SIGNATURE_LINES = 8  # a longer signature is cut
 BODY_LINES = 4  # a longer body is left out

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import chain, zip_longest
 
-from infill_engine.context.analogies import find_analogies
 from infill_engine.context.continuation import around_hole
-from infill_engine.context.copies import find_copies
+from infill_engine.context.exact_match import find_copies
+from infill_engine.context.renamed_match import find_analogies
 from infill_engine.types import Draft, Hole
 
 MOST = 4  # of either kind

@@ -15,8 +15,8 @@ from math import log
 from cachetools import LRUCache
 
 from infill_engine.context.definitions import LONGEST_LINE, definitions_in, name_defined
-from infill_engine.context.outline import WORD, is_name
-from infill_engine.lines import split, with_plain_ends
+from infill_engine.context.line_shapes import WORD, is_name
+from infill_engine.text.lines import split, with_plain_ends
 from infill_engine.types import InfillRequest, Surroundings
 
 KEPT = 6  # indexes, of some 5 MB each, and documents of which the last snippets are known

@@ -4,7 +4,7 @@ A family turns text into tokens, encodes a hole's two sides once, proposes lengt
 slots of a canvas as often as it is asked. Shifts, masks and special tokens live in the family and nowhere else.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol, runtime_checkable
@@ -13,23 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from infill_engine.canvas.blanks import Blanks
 from infill_engine.canvas.canvas import Canvas
+from infill_engine.canvas.corruption import Blanks
 from infill_engine.context.ngrams import Ngrams
 from infill_engine.settings import USUAL_WINDOW, WindowSettings
 from infill_engine.types import HoleKind
+from infill_engine.work import Job
 
 Ints = NDArray[np.int64]
-GoOn = Callable[[int], bool]  # whether there is time to read so many tokens more
-
-
-class ContextUnread(Exception):  # noqa: N818  (no error: what was read is kept, and the rest can be read later)
-    """There was no time to read all of a context."""
-
-
-def unhurried(_tokens: int) -> bool:
-    """A `GoOn` for whoever has time."""
-    return True
 
 
 class Corruption(StrEnum):
@@ -150,11 +141,10 @@ class Model(Protocol):
 class ModelFamily(Model, Protocol):
     """A loaded model that denoises a canvas, or writes it in order."""
 
-    def encode(self, prefix: str, suffix: str, go_on: GoOn = unhurried) -> Context:
+    def encode(self, prefix: str, suffix: str) -> Job[Context]:
         """Encodes both sides, reusing keys and values of earlier calls where their tokens agree.
 
-        Asks `go_on` before every part, a hundred tokens or so, and raises ContextUnread where it says no. What was
-        encoded until then need not be encoded again.
+        Reads a hundred tokens or so at a time. What was encoded before OutOfTime need not be encoded again.
         """
         ...
 
@@ -171,24 +161,23 @@ class ModelFamily(Model, Protocol):
 class ReadsOn(Protocol):
     """What a family may offer besides: drafts of its own, from a stream that is a language model by itself."""
 
-    def prompt(self, context: Context, go_on: GoOn) -> Any:
-        """What `read_on` goes on from. Asks `go_on` before it reads, and raises ContextUnread where it says no."""
+    def prompt(self, context: Context) -> Job[Any]:
+        """What `read_on` goes on from."""
         ...
 
-    def read_on(self, prompt: Any, partial_word: str, right: str, limit: int, go_on: GoOn) -> list[Continuation]:
+    def read_on(self, prompt: Any, partial_word: str, right: str, limit: int) -> Job[list[Continuation]]:
         """At most `limit` texts from the cursor to `right`, the likeliest first, each beginning with `partial_word`.
 
         `right` is what stands right of the cursor on its line; where that is blank they are ends of the line.
 
-        Asks `go_on` before every token; what is not finished when it says no is left out.
+        What is not finished when time runs out is left out.
         """
         ...
 
-    def count(self, around: tuple[str, str], go_on: GoOn) -> Ngrams:
+    def count(self, around: tuple[str, str]) -> Job[Ngrams]:
         """Counts of what stands left of the cursor's word and right of the hole, which is more than was encoded.
 
-        Lines that were counted before are kept. Asks `go_on` with the number of lines that are new, and raises
-        ContextUnread where it says no.
+        Lines that were counted before are kept.
         """
         ...
 
@@ -200,12 +189,11 @@ class ReadsOn(Protocol):
         texts: Sequence[str],
         near: Ngrams,
         project: Ngrams | None,
-        go_on: GoOn,
-    ) -> list[float]:
+    ) -> Job[list[float]]:
         """The log-probability of each text and of its end, beginning with `partial_word`, which none of them holds.
 
         `right` is as for `read_on`. How the text goes on after the same tokens counts too: `near` the hole, and
-        elsewhere in the `project`. Asks `go_on` before it reads, and raises ContextUnread where it says no.
+        elsewhere in the `project`.
         """
         ...
 

@@ -16,7 +16,7 @@ from enum import StrEnum
 from urllib.parse import SplitResult, urlsplit
 
 from infill_engine.errors import InputError
-from infill_engine.models.fim_tokens import KNOWN, FimTokens, known_by_name
+from infill_engine.models.published.fim_tokens import KNOWN, FimTokens, known_by_name
 
 UNENCRYPTED = "+unencrypted"
 KEY_VARIABLE = "INFILL_API_KEY"

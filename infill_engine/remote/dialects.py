@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from infill_engine.models.fim_tokens import PREFIX, SUFFIX, FimTokens
+from infill_engine.models.published.fim_tokens import PREFIX, SUFFIX, FimTokens
 from infill_engine.remote.address import Address, Api
 
 NOT_YET: tuple[object, ...] = (None, "", "null")  # reasons to have finished that servers give while they go on

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 
-from infill_engine.answering import Answering, Guessed, unread_guess
 from infill_engine.deadline import Deadline, Reserve
-from infill_engine.rank import DEFAULT
+from infill_engine.engine.answering import Answering
+from infill_engine.ranking.rank import DEFAULT
 from infill_engine.remote.address import KEY_VARIABLE, read_address
 from infill_engine.remote.dialects import Question
 from infill_engine.remote.server import Server, Text
+from infill_engine.sampling.proposals import Guessed, unread_guess
 from infill_engine.settings import USUAL_WINDOW, SamplerSettings
 from infill_engine.types import Answer, Draft, Guess, Hole, InfillRequest, Surroundings
 
@@ -22,7 +23,7 @@ class RemoteEngine:
     def __init__(self, name: str, server: Server) -> None:
         self.name = name
         self.device = server.address.place
-        self.window = USUAL_WINDOW  # README says how much is sent
+        self.window = USUAL_WINDOW  # docs/models.md says how much is sent
         self.pace = ""  # nothing is computed here
         settings = SamplerSettings()
         self._server = server

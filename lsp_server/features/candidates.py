@@ -14,11 +14,11 @@ from functools import partial
 from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidParams
 
-from infill_engine.worker.protocol import Sketch, SketchRow
-from lsp_server.convert import to_place, to_span
+from infill_engine.serving.protocol import Sketch, SketchRow
+from lsp_server.completions import Question, Reply, at, instead_of, put
 from lsp_server.documents import Snapshot
-from lsp_server.extensions import CandidatesParams, accepted_command
-from lsp_server.question import Question, Reply, at, instead_of, put
+from lsp_server.protocol.messages import CandidatesParams, accepted_command
+from lsp_server.protocol.positions import to_place, to_span
 from lsp_server.session import Session
 from lsp_server.settings import MOST_CANDIDATES
 

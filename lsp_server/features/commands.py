@@ -1,7 +1,7 @@
 """workspace/executeCommand."""
 
-from lsp_server.acceptance import read_arguments
 from lsp_server.session import Session
+from lsp_server.usage.suggestions import read_arguments
 
 
 async def restart_engine(session: Session) -> None:

@@ -7,12 +7,12 @@ from typing import Any
 from lsprotocol import types
 from pygls.capabilities import get_capability
 
-from infill_engine.lines import first_line
+from infill_engine.text.lines import first_line
 from infill_engine.types import Candidate
-from lsp_server.convert import to_place, to_span
+from lsp_server.completions import OVERTAKEN, Question, Reply, at, put
 from lsp_server.documents import Snapshot
-from lsp_server.extensions import accepted_command
-from lsp_server.question import OVERTAKEN, Question, Reply, at, put
+from lsp_server.protocol.messages import accepted_command
+from lsp_server.protocol.positions import to_place, to_span
 from lsp_server.session import Session
 from lsp_server.settings import Fallback, read_settings
 

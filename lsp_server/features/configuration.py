@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from lsprotocol import types
 
-from lsp_server.excludes import bad_patterns
+from lsp_server.project.excludes import bad_patterns
 from lsp_server.session import Session
 from lsp_server.settings import SECTION, SETTINGS, Fallback, read_settings
 

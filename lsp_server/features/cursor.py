@@ -5,8 +5,8 @@
 Clients need not send it, and it is never answered. It is ignored if `version` is not the newest of the document.
 """
 
-from lsp_server.convert import to_place
-from lsp_server.extensions import CursorParams
+from lsp_server.protocol.messages import CursorParams
+from lsp_server.protocol.positions import to_place
 from lsp_server.session import Session
 
 

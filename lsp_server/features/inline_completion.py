@@ -4,9 +4,9 @@ from functools import partial
 
 from lsprotocol import types
 
-from lsp_server.convert import to_items, to_place, to_span
+from lsp_server.completions import OVERTAKEN, Question, at, instead_of, put
 from lsp_server.documents import Snapshot
-from lsp_server.question import OVERTAKEN, Question, at, instead_of, put
+from lsp_server.protocol.positions import to_items, to_place, to_span
 from lsp_server.session import Session
 
 

@@ -9,9 +9,9 @@ from pygls.capabilities import get_capability
 
 from lsp_server.features import completion
 from lsp_server.features.configuration import apply_options, pull_settings, section_of
+from lsp_server.protocol.uris import path_of
 from lsp_server.session import Session
 from lsp_server.settings import SECTION
-from lsp_server.uris import path_of
 
 LOOK_SECONDS = 2.0  # how often to see whether the client still runs
 

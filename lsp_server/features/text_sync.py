@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 
 from lsprotocol import types
 
-from lsp_server.convert import to_place
 from lsp_server.documents import Change, EditKind
+from lsp_server.protocol.positions import to_place
+from lsp_server.protocol.wire import arrived
 from lsp_server.session import Session
-from lsp_server.wire import arrived
 
 
 def did_open(session: Session, params: types.DidOpenTextDocumentParams) -> None:

@@ -22,7 +22,7 @@ from bench.quality.systems import EngineSystem, Reply, WatchedEngine, ask, copy,
 from bench.sources import SourceFile, standard_library
 from infill_engine.errors import InputError
 from infill_engine.models.scripted import ByteVocabulary, Script, ScriptedFamily
-from infill_engine.rank import Calibration
+from infill_engine.ranking.rank import Calibration
 
 CURSOR = "│"
 

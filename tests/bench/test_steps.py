@@ -10,7 +10,7 @@ import torch
 from bench.steps import networks
 from bench.steps.__main__ import figures, main
 from bench.steps.measure import TINY
-from infill_engine.models import compiled
+from infill_engine.models.runtime import cuda_graphs as compiled
 
 
 def of(results: list[dict[str, Any]], model: str, **fields: Any) -> list[dict[str, Any]]:

@@ -8,13 +8,13 @@ import torch
 
 from bench.quality.train_twin import LONGEST, loss, sequence
 from bench.quality.twin import PREFIX_FOLLOWS, SUFFIX_FOLLOWS, Twin, joined
-from infill_engine.models.duostream.config import DuostreamConfig
-from infill_engine.models.duostream.net import EOS, PAD, Duostream
-from infill_engine.models.duostream.vocabulary import BytesVocabulary
-from infill_engine.train.data import Part
+from infill_engine.models.small.config import DuostreamConfig
+from infill_engine.models.small.network import EOS, PAD, Duostream
+from infill_engine.models.small.vocabulary import BytesVocabulary
+from infill_engine.training.small.data import Part
 from infill_engine.types import Hole, HoleKind
 
-TOKENIZER = Path("infill_engine/weights/default/tokenizer.json")
+TOKENIZER = Path("infill_engine/weights/small/tokenizer.json")
 HOLE = Hole(HoleKind.LINE, max_lines=1)
 
 

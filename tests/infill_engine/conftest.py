@@ -6,13 +6,13 @@ import pytest
 import torch
 from tokenizers import Tokenizer
 
-from infill_engine.models.duostream.config import DuostreamConfig
-from infill_engine.models.duostream.family import DuostreamFamily
-from infill_engine.models.duostream.net import Duostream
-from infill_engine.models.duostream.torch_backend import TorchBackend
-from infill_engine.models.duostream.vocabulary import BytesVocabulary
-from infill_engine.models.duostream.weights import save_network
-from infill_engine.train.tokenizer import train
+from infill_engine.models.small.config import DuostreamConfig
+from infill_engine.models.small.model import DuostreamFamily
+from infill_engine.models.small.network import Duostream
+from infill_engine.models.small.torch_backend import TorchBackend
+from infill_engine.models.small.vocabulary import BytesVocabulary
+from infill_engine.models.small.weights import save_network
+from infill_engine.training.corpus.tokenizer import train
 
 ENGINE = Path(__file__).parents[2] / "infill_engine"
 

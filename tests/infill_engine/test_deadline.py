@@ -1,6 +1,7 @@
 import pytest
 
-from infill_engine.deadline import CostModel, Deadline, Reading, Reserve
+from infill_engine.deadline import CostModel, Deadline, Reserve
+from infill_engine.work import Budget, Costs, Job, Phase, Work
 
 
 class Clock:
@@ -84,12 +85,13 @@ def test_what_was_thought_too_dear_is_tried_again() -> None:
 
 
 def test_a_part_has_taken_what_it_takes_until_it_is_done() -> None:
-    clock, costs = Clock(), CostModel()
+    clock, costs = Clock(), Costs()
 
     def finish() -> None:
         clock.now += 0.05
 
-    reading = Reading(Deadline.after_ms(1000, clock=clock), costs, 0.0, finish)
-    assert reading.go_on(32)
-    reading.pause()
-    assert costs.predict_ms(32) == pytest.approx(50)
+    def job() -> Job[None]:
+        yield Work(Phase.READ, 32)
+
+    Budget(Deadline.after_ms(1000, clock=clock), costs, Reserve(0.0), finish).run(job())
+    assert costs.predict_ms(Phase.READ, 32) == pytest.approx(50)

@@ -8,12 +8,12 @@ import pytest
 from capabilities import NEOVIM
 from editor import CURSOR, editor
 
+from infill_engine.serving.protocol import Infill, State, Status, Warm
 from infill_engine.settings import WindowSettings
-from infill_engine.worker.protocol import Infill, State, Status, Warm
+from lsp_server.engine.supervisor import WorkerProcess
 from lsp_server.refusal import LARGEST_SIZE
 from lsp_server.server import create_server
 from lsp_server.settings import ServerSettings
-from lsp_server.worker_process import WorkerProcess
 
 URI, OTHER, SECRET = "file:///project/a.py", "file:///project/b.py", "file:///project/.env"
 READY = Status(State.READY, model="toy", device="cpu", window=WindowSettings(40, 30))

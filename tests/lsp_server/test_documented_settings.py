@@ -1,15 +1,16 @@
-"""The settings' names and defaults, as README and Neovim's help tell them, are the server's."""
+"""The settings' names and defaults in docs/settings.md and in Neovim's help are the server's."""
 
 import json
 import re
 from pathlib import Path
 
-from lsp_server.commands.editor_lines import editor_lines
+from lsp_server.cli.editor_lines import editor_lines
 from lsp_server.settings import SETTINGS
 
 REPOSITORY = Path(__file__).parents[2]
 HELP = (REPOSITORY / "editors/nvim/doc/infill.txt").read_text(encoding="utf-8")
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+PAGE = (REPOSITORY / "docs/settings.md").read_text(encoding="utf-8")
 WITHOUT_ONE = {"languages", "showThreshold"}  # whose defaults the help tells in words
 FOR_OTHERS = {"completionFallback"}  # than Neovim, which knows ghost text
 
@@ -22,9 +23,9 @@ def in_the_help() -> dict[str, str]:
     return {key: at_the_end[1] if at_the_end else "" for key, at_the_end in found.items()}
 
 
-def in_the_readme() -> dict[str, str]:
+def on_the_page() -> dict[str, str]:
     """The table's last column."""
-    (table,) = re.findall(r"^\| setting \| meaning \| default \|\n\|[-|]*\n(.*?)\n\n", README, re.DOTALL | re.MULTILINE)
+    (table,) = re.findall(r"^\| setting \| meaning \| default \|\n\|[-|]*\n(.*?)\n\n", PAGE, re.DOTALL | re.MULTILINE)
     return dict(re.findall(r"^\| `(\w+)` \|.*\| `(.*)` \|$", table, re.MULTILINE))
 
 
@@ -42,8 +43,8 @@ def test_the_help() -> None:
         assert json.loads(told[key].replace("{}", "[]")) == SETTINGS[key].default, key
 
 
-def test_the_readme() -> None:
-    told = in_the_readme()
+def test_the_page() -> None:
+    told = on_the_page()
     assert told.keys() == SETTINGS.keys()
     for key, value in told.items():
         default = SETTINGS[key].default

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lsprotocol import types
 
-from infill_engine.syntax import parser_for
-from lsp_server.convert import Place, to_place, to_position
+from infill_engine.text.syntax import parser_for
 from lsp_server.documents import Change, Documents, EditKind, Snapshot, split_lines
+from lsp_server.protocol.positions import Place, to_place, to_position
 
 URI = "file:///project/example.py"
 ODD = st.text(st.sampled_from("ab \r\n\t\x0c\x0b\x1c\x85\u2028é→😀𝒳"), max_size=24)

@@ -3,7 +3,7 @@
 import pytest
 
 from lsp_server.documents import Change, Documents, edited_lines
-from lsp_server.excludes import bad_patterns, is_excluded
+from lsp_server.project.excludes import bad_patterns, is_excluded
 from lsp_server.request import BEFORE_CHARS, BEYOND_CHARS, build_request
 from lsp_server.server import create_server
 from lsp_server.settings import (

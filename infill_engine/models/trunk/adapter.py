@@ -14,7 +14,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from infill_engine.errors import ModelDamagedError
-from infill_engine.models.duostream.int8 import dequantise, quantise
+from infill_engine.models.quantization.int8_linear import dequantise, quantise
 
 ADAPTER = "adapter.safetensors"
 NAMES = ("qkv", "out", "gate_up", "down")

@@ -7,10 +7,10 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from infill_engine.models.devices import MLX, physical_cores
-from infill_engine.models.duostream.pace import pace_of
+from infill_engine.models.runtime.devices import MLX, physical_cores
+from infill_engine.models.small.autotune import pace_of
 from infill_engine.models.trunk.adapter import Adapter
-from infill_engine.models.trunk.checkpoint import TrunkWeights
+from infill_engine.models.trunk.files.weights import TrunkWeights
 from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.models.trunk.network import Layer, Network
 from infill_engine.models.trunk.products import MakeProduct, fastest_kernel, float_products, int8_products

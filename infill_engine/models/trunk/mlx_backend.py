@@ -11,11 +11,11 @@ import mlx.core as mx
 import numpy as np
 import torch
 
-from infill_engine.models.devices import MLX
+from infill_engine.models.runtime.devices import MLX
 from infill_engine.models.trunk.adapter import Adapter
 from infill_engine.models.trunk.backend import LIKELIEST, Likely
-from infill_engine.models.trunk.checkpoint import TrunkWeights
 from infill_engine.models.trunk.config import TrunkConfig
+from infill_engine.models.trunk.files.weights import TrunkWeights
 from infill_engine.models.trunk.slots import SLOTS, Rows
 
 BITS, GROUP = 8, 64

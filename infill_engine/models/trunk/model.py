@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from infill_engine.models.base import Corruption, GoOn, Order, Spec
+from infill_engine.models.base import Corruption, Order, Spec
 from infill_engine.models.trunk.backend import Backend, Floats, Ints
 from infill_engine.models.trunk.prompt import Prompt, TrunkVocabulary, build_prompt
 from infill_engine.models.trunk.prompt_cache import PromptCache
 from infill_engine.models.trunk.slots import NO_ROWS, SLOTS, TEXTS, Rows, joined, text_rows
 from infill_engine.settings import WindowSettings
+from infill_engine.work import Job
 
 WINDOW = WindowSettings(prefix_chars=1600, suffix_chars=500, surroundings=True)
 PART = 64  # rows that are read at once where nobody waits
@@ -83,24 +84,16 @@ class TrunkModel:
         )
 
     def read(
-        self,
-        prefix: str,
-        suffix: str,
-        go_on: GoOn,
-        *,
-        head: tuple[int, ...] = (),
-        part: int = PART,
-        hurried: bool = False,
-    ) -> Reading:
+        self, prefix: str, suffix: str, *, head: tuple[int, ...] = (), part: int = PART, hurried: bool = False
+    ) -> Job[Reading]:
         """Reads what is new of a hole's prompt. `prefix` ends before the word at the cursor.
 
-        Asks `go_on` before each part of so many rows; the last part waits for the pass that follows. Raises
-        ContextUnread where it does not allow all of it; what was read is kept. Where `hurried`, a prompt that is kept
-        with another head is gone on with as long as that leaves less to read.
+        Reads parts of so many rows; the last one waits for the pass that follows. What is read when time runs out is
+        kept. Where `hurried`, a prompt that is kept with another head is used as long as that leaves less to read.
         """
         prompt = build_prompt(self.vocabulary, prefix, suffix, head)
         prompt, cache = self._kept_for(prompt) if hurried else (prompt, self._cache_for(prompt))
-        waiting = cache.read(prompt, go_on, part, hurried=hurried)
+        waiting = yield from cache.read(prompt, part, hurried=hurried)
         return Reading(prompt, cache, waiting, cache.stale)
 
     def logprobs(

@@ -8,10 +8,10 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
-from infill_engine.models.devices import wanted_threads
-from infill_engine.models.duostream.int8 import quantise
-from infill_engine.models.duostream.kernels import KERNELS, Kernel, is_exact
-from infill_engine.models.timing import quickest
+from infill_engine.models.quantization.int8_kernels import KERNELS, Kernel, is_exact
+from infill_engine.models.quantization.int8_linear import quantise
+from infill_engine.models.runtime.devices import wanted_threads
+from infill_engine.models.runtime.timing import quickest
 from infill_engine.models.trunk.config import TrunkConfig
 
 ROWS = 16  # of the pass that is measured: two candidates' worth

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from infill_engine.context.retrieval import Snippet
-from infill_engine.lines import last_line
-from infill_engine.models.vocabulary import LONGEST_PARTIAL, TokenizerVocabulary
+from infill_engine.models.tokenizer import LONGEST_PARTIAL, TokenizerVocabulary
+from infill_engine.text.lines import last_line
 
 PREFIX_TOKENS = 448  # of the lines above, at most; the far end is cut in blocks, so that the cut seldom moves
 SUFFIX_TOKENS = 127

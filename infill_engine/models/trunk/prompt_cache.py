@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import takewhile
 
-from infill_engine.models.base import ContextUnread, GoOn
 from infill_engine.models.trunk.backend import Backend, Likely
 from infill_engine.models.trunk.prompt import Prompt
 from infill_engine.models.trunk.slots import MIDDLE, PREFIX, SUFFIX, Rows, first_of_head, prompt_rows
+from infill_engine.work import Job, Phase, Work
 
 NOTHING = Prompt((), (), ())
 
@@ -47,18 +47,17 @@ class PromptCache:
         stale = self._usable_when_stale(prompt) and self._suffix_saw != prompt.prefix
         return len(prompt.tokens) - self.shared(prompt) - (len(prompt.suffix) if stale else 0)
 
-    def read(self, prompt: Prompt, go_on: GoOn, part: int, *, hurried: bool = False) -> Rows:
+    def read(self, prompt: Prompt, part: int, *, hurried: bool = False) -> Job[Rows]:
         """Reads `prompt` in parts of so many rows, but for the last part, which is returned for the pass that follows.
 
-        Once they have been run, `hold` is to be told. Asks `go_on` before each part, and raises ContextUnread where it
-        says no; what was read is kept. Where `hurried`, a suffix that has not seen the newest lines is used as it is.
+        Once they have been run, `hold` is to be told. What is read when time runs out is kept. Where `hurried`, a
+        suffix that has not seen the newest lines is used as it is.
         """
         self._forget_from(prompt, keep_stale=hurried)
         waiting = self._missing(prompt)
         while len(waiting) > part:
             slots, waiting = waiting[:part], waiting[part:]
-            if not go_on(part):
-                raise ContextUnread
+            yield Work(Phase.PASS, part)
             self.run(prompt_rows(prompt, slots), part - 1)
             self.hold(prompt, slots)
         return prompt_rows(prompt, waiting)

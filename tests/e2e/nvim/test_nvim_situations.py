@@ -10,7 +10,7 @@ import pytest
 from nvim_editor import REPOSITORY, SERVER, WAIT, Editor, Start
 
 PLUGIN = REPOSITORY / "editors" / "nvim"
-WEIGHTS = REPOSITORY / "infill_engine" / "weights" / "default" / "config.json"
+WEIGHTS = REPOSITORY / "infill_engine" / "weights" / "small" / "config.json"
 
 
 def test_two_buffers_in_two_windows(nvim: Editor) -> None:
@@ -206,7 +206,7 @@ def test_the_engine_dies_while_ghost_text_is_shown(nvim: Editor) -> None:
     nvim.open("x = │")
     nvim.until_ghost("alpha(1)")
     children = psutil.Process().children(recursive=True)
-    killed = [process for process in children if "infill_engine.worker" in process.cmdline()]
+    killed = [process for process in children if "infill_engine.serving" in process.cmdline()]
     for process in killed:
         process.kill()
     assert killed

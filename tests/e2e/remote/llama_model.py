@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 from toy import learn_to_continue
 
-from infill_engine.verify.fim import PUBLISHED, new_network
+from infill_engine.diagnostics.fim import PUBLISHED, new_network
 
 REPOSITORY = Path(__file__).parents[3]
 HOME = REPOSITORY / ".cache" / "e2e" / "remote"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from lsp_server.commands import add_commands
+from lsp_server.cli import add_commands
 from lsp_server.settings import SETTINGS, EngineChoice, ServerSettings, read_settings
 
 EXTENSION = Path(__file__).parents[3] / "editors" / "vscode"

@@ -9,9 +9,9 @@ import torch
 from torch import nn
 from toy import Frame, learn_to_fill
 
-from infill_engine.verify import masked
-from infill_engine.verify.masked import BEGIN, END, GROW, MASK, stock_network
-from infill_engine.verify.tiny import byte_level
+from infill_engine.diagnostics import masked
+from infill_engine.diagnostics.masked import BEGIN, END, GROW, MASK, stock_network
+from infill_engine.diagnostics.tiny import byte_level
 
 torch.set_num_threads(1)  # tiny matrices: a second thread would only wait
 

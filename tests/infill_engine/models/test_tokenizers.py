@@ -7,9 +7,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from infill_engine.diagnostics.tiny import byte_level, pieces
 from infill_engine.errors import ModelDamagedError
-from infill_engine.models.vocabulary import TokenizerVocabulary
-from infill_engine.verify.tiny import byte_level, pieces
+from infill_engine.models.tokenizer import TokenizerVocabulary
 
 FIM = ["<|fim_prefix|>", "<tool_call>"]
 

@@ -3,7 +3,7 @@
 import pytest
 
 from infill_engine.errors import InputError
-from infill_engine.models.fim_tokens import MELLUM, QWEN_CODER, STARCODER
+from infill_engine.models.published.fim_tokens import MELLUM, QWEN_CODER, STARCODER
 from infill_engine.remote.address import Api, disclosure, is_remote, read_address
 
 

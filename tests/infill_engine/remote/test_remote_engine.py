@@ -12,7 +12,7 @@ from servers import SECONDS, Say, Teller, Visit, telling
 
 from infill_engine import Deadline, Draft, InfillRequest, Reason, Source
 from infill_engine.errors import InputError
-from infill_engine.models.fim_tokens import DEEPSEEK_CODER, QWEN_CODER
+from infill_engine.models.published.fim_tokens import DEEPSEEK_CODER, QWEN_CODER
 from infill_engine.remote.address import read_address
 from infill_engine.remote.dialects import Question, prompt_of
 from infill_engine.remote.engine import RemoteEngine

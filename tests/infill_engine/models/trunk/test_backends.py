@@ -9,10 +9,10 @@ import torch
 from tiny_gguf import KV_HEADS, LAYERS, silent, write_gguf, write_plan
 
 from infill_engine.errors import ModelDamagedError
-from infill_engine.models.duostream.kernels import KERNELS, is_exact
+from infill_engine.models.quantization.int8_kernels import KERNELS, is_exact
 from infill_engine.models.trunk.adapter import ADAPTER, Adapter
-from infill_engine.models.trunk.checkpoint import TrunkWeights
-from infill_engine.models.trunk.convert import convert
+from infill_engine.models.trunk.files.convert import convert
+from infill_engine.models.trunk.files.weights import TrunkWeights
 from infill_engine.models.trunk.loading import build_network
 from infill_engine.models.trunk.products import fastest_kernel, float_products, int8_products
 from infill_engine.models.trunk.prompt import Prompt

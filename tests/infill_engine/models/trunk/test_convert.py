@@ -13,10 +13,10 @@ from tiny_gguf import DIM, HEADS, HIDDEN, KEPT, KV_HEADS, LAYERS, TOKENS, silent
 from tiny_gguf import write_plan as plan_in
 
 from infill_engine.errors import ModelDamagedError, ModelError, ModelNotFoundError
-from infill_engine.models.trunk.checkpoint import TrunkWeights
-from infill_engine.models.trunk.convert import SHARDS, Plan, convert
-from infill_engine.models.trunk.folder import read_checksums, sha256_of
-from infill_engine.models.trunk.shards import shard_name, split
+from infill_engine.models.trunk.files.convert import SHARDS, Plan, convert
+from infill_engine.models.trunk.files.folder import read_checksums, sha256_of
+from infill_engine.models.trunk.files.shards import shard_name, split
+from infill_engine.models.trunk.files.weights import TrunkWeights
 
 NAMES = [shard_name(number, 3) for number in range(3)]
 
@@ -193,7 +193,7 @@ PEAK = """
 import resource, sys
 from pathlib import Path
 import numpy as np
-from infill_engine.models.trunk.quantisation import FOUR_BITS, pack
+from infill_engine.models.trunk.files.formats import FOUR_BITS, pack
 pack(np.zeros((64, 896), np.float32), np.ones(896, np.float32), FOUR_BITS)
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 weights = np.random.default_rng(0).standard_normal((4864, 896), np.float32)

@@ -5,13 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from jobs import limited
 from tiny_trunk import tiny_model
 
 from infill_engine.context.retrieval import Snippet
-from infill_engine.models.base import ContextUnread, unhurried
 from infill_engine.models.trunk.model import PART
 from infill_engine.models.trunk.network import UNSEEN, attention, forward, normed
 from infill_engine.models.trunk.prompt import HEAD_TOKENS, SNIPPET_TOKENS, Prompt, build_head, build_prompt, fitting
+from infill_engine.work import OutOfTime, finished
 
 ABOVE = "class Box:\n    def __init__(self, width, height):\n        self.width = width\n"
 SUFFIX = "\n\n    def area(self):\n        return self.width * self.height\n"
@@ -34,7 +35,7 @@ def alone(model, tokens):
 
 
 def following(model, prefix, suffix, **how):
-    reading = model.read(prefix, suffix, how.pop("go_on", unhurried), **how)
+    reading = finished(model.read(prefix, suffix, **how))
     return reading, model.logprobs(reading, (), (), ()).root
 
 
@@ -74,14 +75,14 @@ def test_another_suffix_is_read_again(model):
 
 def test_a_typed_character_reads_a_row_or_two(model):
     following(model, ABOVE + "        self", SUFFIX)
-    reading = model.read(ABOVE + "        self.", SUFFIX, unhurried)
+    reading = finished(model.read(ABOVE + "        self.", SUFFIX))
     assert len(reading.waiting) <= 2
 
 
 def test_hurried_reading_uses_the_suffix_as_it_is_and_says_so(model):
     following(model, ABOVE + "        self", SUFFIX)
     longer = ABOVE + "        self.height = height\n        re"
-    reading = model.read(longer, SUFFIX, unhurried, hurried=True)
+    reading = finished(model.read(longer, SUFFIX, hurried=True))
     assert reading.stale
     assert len(reading.waiting) < len(model.vocabulary.encode(SUFFIX))
     model.logprobs(reading, (), (), ())
@@ -102,24 +103,24 @@ def test_a_stale_suffix_is_near_to_a_fresh_one(model):
 
 def test_reading_stops_between_parts_and_goes_on_later(model):
     prefix = ABOVE * 6 + "        self"
-    allowed = iter([True, False])
-    with pytest.raises(ContextUnread):
-        model.read(prefix, SUFFIX, lambda _tokens: next(allowed))
+    with pytest.raises(OutOfTime):
+        limited(model.read(prefix, SUFFIX), 1)
     parts = []
-    _, root = following(model, prefix, SUFFIX, go_on=lambda tokens: parts.append(tokens) or True)
+    reading = limited(model.read(prefix, SUFFIX), 100, parts)
+    root = model.logprobs(reading, (), (), ()).root
     total = len(build_prompt(model.vocabulary, prefix, SUFFIX).tokens)
     assert sum(parts) <= total - PART
     np.testing.assert_allclose(root, expected(model, prefix, SUFFIX), atol=1e-4)
 
 
 def test_rows_that_were_never_run_are_not_taken_for_read(model):
-    model.read(ABOVE + "        self", SUFFIX, unhurried)  # and no pass follows
+    finished(model.read(ABOVE + "        self", SUFFIX))  # and no pass follows
     _, root = following(model, ABOVE + "        self", SUFFIX)
     np.testing.assert_allclose(root, expected(model, ABOVE + "        self", SUFFIX), atol=1e-4)
 
 
 def test_texts_in_a_tree_are_what_they_are_one_by_one(model):
-    reading = model.read(ABOVE + "        self", SUFFIX, unhurried)
+    reading = finished(model.read(ABOVE + "        self", SUFFIX))
     one, other = model.vocabulary.encode(".width = 3"), model.vocabulary.encode(".width * 2")
     shared = next(at for at, pair in enumerate(zip(one, other, strict=True)) if pair[0] != pair[1])
     tokens = [*one, *other[shared:]]
@@ -138,7 +139,7 @@ def test_texts_in_a_tree_are_what_they_are_one_by_one(model):
 
 
 def test_a_later_pass_goes_on_from_tokens_of_an_earlier_one(model):
-    reading = model.read(ABOVE + "        self", SUFFIX, unhurried)
+    reading = finished(model.read(ABOVE + "        self", SUFFIX))
     text = model.vocabulary.encode(".width = 3")
     slots = model.logprobs(reading, text[:2], [0, 1], [[], [~0]]).slots
     later = model.logprobs(reading, text[2:3], [2], [slots])
@@ -150,7 +151,7 @@ def test_a_later_pass_goes_on_from_tokens_of_an_earlier_one(model):
 def test_two_documents_keep_their_prompts(model):
     following(model, ABOVE + "        self", SUFFIX)
     following(model, "def other():\n" * 12 + "    return", "\n")
-    reading = model.read(ABOVE + "        self.", SUFFIX, unhurried)
+    reading = finished(model.read(ABOVE + "        self.", SUFFIX))
     assert len(reading.waiting) <= 2
 
 
@@ -223,7 +224,7 @@ def test_a_hurried_request_goes_on_with_the_head_that_was_read(model):
 
 def test_a_typed_character_reads_a_row_or_two_behind_a_head(model):
     following(model, ABOVE + "        self", SUFFIX, head=head_of(model, "width = 1"))
-    reading = model.read(ABOVE + "        self.", SUFFIX, unhurried, hurried=True)
+    reading = finished(model.read(ABOVE + "        self.", SUFFIX, hurried=True))
     assert len(reading.waiting) <= 2
 
 
@@ -232,10 +233,9 @@ def test_a_new_head_is_read_beside_the_old_one_which_serves_until_then(model):
     prefix = ABOVE * 4 + "        self"
     following(model, prefix, SUFFIX, head=old)
     for allowed in (0, 1, 2, 3):
-        left = iter([True] * allowed)
-        with pytest.raises(ContextUnread):
-            model.read(prefix, SUFFIX, lambda _tokens, left=left: next(left, False), head=new, part=16)
-        hurried = model.read(prefix + ".", SUFFIX, unhurried, hurried=True)
+        with pytest.raises(OutOfTime):
+            limited(model.read(prefix, SUFFIX, head=new, part=16), allowed)
+        hurried = finished(model.read(prefix + ".", SUFFIX, hurried=True))
         assert hurried.prompt.head == old
         assert len(hurried.waiting) <= 2
     following(model, prefix, SUFFIX, head=new)

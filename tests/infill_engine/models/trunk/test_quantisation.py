@@ -5,8 +5,8 @@ import pytest
 import torch
 from gguf import GGMLQuantizationType, dequantize, quantize
 
-from infill_engine.models.trunk import quantisation
-from infill_engine.models.trunk.quantisation import (
+from infill_engine.models.trunk.files import formats as quantisation
+from infill_engine.models.trunk.files.formats import (
     EIGHT_BITS,
     FIVE,
     FIVE_BITS,

@@ -8,11 +8,11 @@ import torch
 from tiny_gguf import silent, write_gguf, write_plan
 
 from infill_engine.errors import ModelDamagedError
-from infill_engine.models.trunk import folder as folders
-from infill_engine.models.trunk.checkpoint import MATRICES, TrunkWeights
-from infill_engine.models.trunk.convert import convert
-from infill_engine.models.trunk.folder import find_trunk, weight_map
-from infill_engine.models.trunk.quantisation import unpack
+from infill_engine.models.trunk.files import folder as folders
+from infill_engine.models.trunk.files.convert import convert
+from infill_engine.models.trunk.files.folder import find_trunk, weight_map
+from infill_engine.models.trunk.files.formats import unpack
+from infill_engine.models.trunk.files.weights import MATRICES, TrunkWeights
 
 SECOND = "model-00002-of-00003.safetensors"
 REMEDY = "Run `infill-ls models get` to rebuild it."

@@ -1,0 +1,169 @@
+"""Drafts by analogy: how a line of the same shape goes on elsewhere, with its names exchanged for those used here.
+
+    self.width = width        stands elsewhere, and here stands
+    self.height = |           so `width` there is `height` here, and `height` follows.
+
+The lines above the hole take part too, as many as have their like: the more of them, the more the analogy counts.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from infill_engine.context.continuation import TOKEN, Around, continuation, most_looked_at
+from infill_engine.context.line_shapes import WORD, Outline, is_name, names_in, outline, shape_of
+from infill_engine.context.votes import Ballot
+from infill_engine.text import lines
+from infill_engine.types import Draft, Hole
+
+ABOVE_CHARS = 60_000  # searched of the text that ends at the cursor,
+BELOW_CHARS = 40_000  # of the text after it,
+OTHER_CHARS = 300_000  # and of each other source
+MOST_LEFT = 500  # characters on the hole's line: a longer one has no like
+MOST_PLACES = 12  # looked at for one shape in one source
+RENAMED = 3.0  # times the weight where the text is not simply the same,
+LINE = 2.0  # for each line above that takes part,
+SAME_NAME = 1.5  # for each name that is the same on both sides,
+AGREEING = 3.0  # when the text goes on as it does after the hole,
+FURTHER_PLACE = 0.8  # for each place that is nearer,
+FURTHER_SOURCE = 0.7  # and for each source that is nearer
+LEAST_PART = 3  # letters of a part of a name that is exchanged by itself
+
+_HUMP = re.compile(r"[A-Z]*[a-z0-9]+|[A-Z]+|.")
+
+
+@dataclass(frozen=True, slots=True)
+class _Like:
+    """A place like the hole's: the source and number of its line, where in the source the like of the hole is."""
+
+    source: int
+    line: int
+    at: int
+    names: Mapping[str, str]  # there -> here
+    weight: float
+
+
+def find_analogies(around: Around, sources: Sequence[str], hole: Hole, limit: int) -> list[Draft]:
+    """At most `limit` different drafts for the hole with these surroundings, best first; see `find_drafts`."""
+    if len(around.left) > MOST_LEFT:
+        return []
+    base, partial_word = _without_partial_word(around.left)
+    outlines = _outlines(sources)
+    ballot = Ballot()
+    seen: set[tuple[int, int]] = set()
+    for count in range(len(around.above), -1, -1):
+        here = [*reversed(around.above[:count]), base]
+        for like in _likes(here, outlines):
+            if (like.source, like.line) in seen:
+                continue
+            seen.add((like.source, like.line))
+            text, renamed, agrees = _carried_over(outlines[like.source], like, around, hole)
+            if text.startswith(partial_word):
+                weight = like.weight * LINE**count * (RENAMED if renamed else 1.0) * (AGREEING if agrees else 1.0)
+                ballot.vote(text[len(partial_word) :], sum(map(len, here)), weight)
+    return [Draft(text, analogous=matched, share=share) for text, matched, share in ballot.best(limit)]
+
+
+def _without_partial_word(left: str) -> tuple[str, str]:
+    at = len(left)
+    while at and (left[at - 1].isalnum() or left[at - 1] == "_"):
+        at -= 1
+    return left[:at], left[at:]
+
+
+def _outlines(sources: Sequence[str]) -> list[Outline]:
+    """What is searched of each source: whole lines only, so that it stays the same while a line is being typed."""
+    before, after, *others = sources
+    above = before[: len(before) - len(lines.last_line(before))]
+    below = after[len(lines.first_line(after)) :]
+    return [outline(above[-ABOVE_CHARS:]), outline(below[:BELOW_CHARS]), *map(outline_of_other, others)]
+
+
+def outline_of_other(source: str) -> Outline:
+    """What is searched of a source other than the document itself; kept, so that a long one may be read ahead."""
+    return outline(source[:OTHER_CHARS])
+
+
+def _likes(here: list[str], outlines: Sequence[Outline]) -> Iterator[_Like]:
+    """The places whose lines have the shape of those `here`, of which the last one is cut off at the hole."""
+    if not any(map(names_in, here)):
+        return  # nothing that could stand for anything
+    tokens = [TOKEN.findall(line) for line in here]
+    blanks = len(here[-1]) - len(here[-1].rstrip())
+    shape = shape_of("\n".join(here))
+    for source, near in enumerate(outlines):
+        places = near.places(shape, backwards=source == 0)
+        for rank, first in enumerate(islice(places, MOST_PLACES)):
+            last = first + len(here) - 1
+            if last >= len(near.starts):
+                continue  # the lines above are alike, but there is none after them yet
+            theirs = [
+                list(islice(TOKEN.finditer(near.line(first + number)), len(own))) for number, own in enumerate(tokens)
+            ]
+            names = _names(theirs, tokens)
+            if names is not None:
+                end = theirs[-1][-1].end() + blanks if theirs[-1] else 0
+                same = sum(there == own for there, own in names.items())
+                weight = SAME_NAME**same * FURTHER_PLACE**rank * FURTHER_SOURCE**source
+                yield _Like(source, last, near.starts[last] + end, names, weight)
+
+
+def _names(theirs: Sequence[Sequence[re.Match[str]]], ours: Sequence[Sequence[str]]) -> dict[str, str] | None:
+    """What each name there is called here; None if one would have two names, or the lines are not alike after all."""
+    names: dict[str, str] = {}
+    for there, own in zip(theirs, ours, strict=True):
+        if len(there) < len(own):
+            return None
+        for found, token in zip(there, own, strict=False):
+            name = found.group()
+            if is_name(token) != is_name(name) or names.setdefault(name, token) != token:
+                return None
+    return names
+
+
+def _carried_over(near: Outline, like: _Like, around: Around, hole: Hole) -> tuple[str, bool, bool]:
+    """What would follow here, whether it differs from what follows there, and whether the text then goes on as here."""
+    lead = near.text[lines.start_of(near.text, like.at) : like.at]
+    rest = near.text[like.at : like.at + most_looked_at(hole)]
+    exchanged = _exchanged(like.names)
+    carried = WORD.sub(lambda found: _renamed(found.group(), exchanged), rest)
+    text, agrees = continuation(lead + carried, len(lead), around, hole)
+    return text, not rest.startswith(text), agrees
+
+
+def _exchanged(names: Mapping[str, str]) -> dict[str, str]:
+    """The names that differ, as they are, in capitals and in camel case, and the one part in which two differ."""
+    exchanged: dict[str, str] = {}
+    for there, own in names.items():
+        if there == own:
+            continue
+        for one, other in (
+            (there, own),
+            (there.strip("_"), own.strip("_")),
+            (there.upper(), own.upper()),
+            (_camel(there), _camel(own)),
+        ):
+            exchanged.setdefault(one, other)
+        parts = [pair for pair in zip(there.split("_"), own.split("_"), strict=False) if pair[0] != pair[1]]
+        if len(parts) == 1 and there.count("_") == own.count("_") and len(parts[0][0]) >= LEAST_PART:
+            exchanged.setdefault(*parts[0])
+    return exchanged
+
+
+def _renamed(word: str, exchanged: Mapping[str, str]) -> str:
+    """The word as it is called here; a part of it, between underscores or capitals, may be called otherwise, too."""
+    if word in exchanged:
+        return exchanged[word]
+    if "_" in word:
+        for there, own in exchanged.items():
+            if len(there) >= LEAST_PART and f"_{there}_" in f"_{word}_":
+                return f"_{word}_".replace(f"_{there}_", f"_{own}_")[1:-1]
+    if word.islower():
+        return word
+    parts = _HUMP.findall(word)
+    return "".join(exchanged.get(part, part) if len(part) >= LEAST_PART else part for part in parts)
+
+
+def _camel(name: str) -> str:
+    return "".join(part[:1].upper() + part[1:] for part in name.split("_"))

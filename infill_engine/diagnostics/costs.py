@@ -1,0 +1,114 @@
+"""What a loaded model costs on this machine: its steps by rows and slots, reading a context cold and after a keystroke.
+
+medians of a few runs, after one that is not counted; on a GPU each run ends when its result is here
+"""
+
+import statistics
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from time import perf_counter
+from typing import TypeVar
+
+import numpy as np
+import psutil
+import torch
+
+from infill_engine.canvas.canvas import lay_out
+from infill_engine.models.base import ConditionsItself, Context, ModelFamily
+from infill_engine.models.runtime.devices import finish
+from infill_engine.types import HoleKind
+from infill_engine.work import finished
+
+T = TypeVar("T")
+
+ROWS = (1, 2, 4)
+SLOTS = (8, 16, 32)
+CONTEXTS = ((24, 6), (104, 24))  # lines left and right; about 16 tokens each, so 480 and 2,048 in all
+LONGEST = (1664, 384)  # tokens left and right of the second; a family may read less
+RUNS = 3
+LINE = "value_{number} = compute(first, second, {number})\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """A median in milliseconds: of one step over `rows` of `slots`, or of reading; with `tokens` of a context."""
+
+    what: str
+    ms: float
+    rows: int = 0
+    slots: int = 0
+    tokens: int = 0
+
+
+def measure(family: ModelFamily) -> Iterator[Cost]:
+    """Each cost as it is known."""
+    for above, below in CONTEXTS:
+        yield from reading(family, above, below)
+    sides = lines(0, CONTEXTS[0][0]) + "result = ", "\nprint(result)\n"
+    for rows in ROWS:
+        for slots in SLOTS:
+            if slots <= family.spec.max_slots:
+                yield step(family, sides, rows, slots)
+
+
+def memory_bytes(device: str) -> int:
+    """What this process has taken at most: of the device's memory where it has its own, else of the machine's."""
+    if device.startswith("cuda"):
+        return torch.cuda.max_memory_allocated(device)
+    if device.startswith("mps"):
+        return torch.mps.driver_allocated_memory()
+    if sys.platform == "win32":
+        return int(psutil.Process().memory_info().peak_wset)
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+def reading(family: ModelFamily, above: int, below: int, runs: int = RUNS) -> Iterator[Cost]:
+    """Of a context of so many lines on both sides: read cold, and once more with one character typed."""
+    cold, typed, tokens = [], [], 0
+
+    def encode(prefix: str, suffix: str) -> Context:
+        return finished(family.encode(prefix, suffix))
+
+    for run in range(runs + 1):
+        first = run * 1000
+        prefix, suffix = lines(first, above) + "result = ", "\n" + lines(first + above, below)
+        took, context = timed(family.device, partial(encode, prefix, suffix))
+        cold.append(took)
+        typed.append(timed(family.device, partial(encode, prefix + "v", suffix))[0])
+        tokens = context.tokens
+    yield Cost("read cold", statistics.median(cold[1:]), tokens=tokens)
+    yield Cost("read after a keystroke", statistics.median(typed[1:]), tokens=tokens)
+
+
+def step(family: ModelFamily, sides: tuple[str, str], rows: int, slots: int, runs: int = RUNS) -> Cost:
+    """Of one step over open rows between two texts, and not the first where a model is told of the one before."""
+    canvas = lay_out([slots] * rows, family.spec.mask_id)
+    wanted = np.arange(canvas.slots)
+    took, tokens = [], 0
+    for _ in range(runs + 1):
+        context = finished(family.encode(*sides))
+        denoise = partial(family.denoise, context, HoleKind.LINE, canvas, wanted)
+        if isinstance(family, ConditionsItself):
+            family.condition(context, canvas, wanted, denoise())
+        took.append(timed(family.device, denoise)[0])
+        tokens = context.tokens
+    return Cost("step", statistics.median(took[1:]), rows=rows, slots=slots, tokens=tokens)
+
+
+def lines(first: int, number: int) -> str:
+    """So many lines of code, numbered."""
+    return "".join(LINE.format(number=line) for line in range(first, first + number))
+
+
+def timed(device: str, work: Callable[[], T]) -> tuple[float, T]:
+    """What `work` took in milliseconds, until its result was on the device, and the result."""
+    finish(device)
+    began = perf_counter()
+    result = work()
+    finish(device)
+    return (perf_counter() - began) * 1000, result

@@ -1,0 +1,58 @@
+"""The default model's family in miniature; its reference is the pass that it is trained with.
+
+Serving lays all rows on one flat axis and keeps what it has read; training passes over a whole window at once.
+"""
+
+import shutil
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from infill_engine.models.checkpoint.folder import SMALL_FOLDER
+from infill_engine.models.small.config import DuostreamConfig
+from infill_engine.models.small.layers import Frames, Visible
+from infill_engine.models.small.network import MAX_SLOTS, Duostream
+from infill_engine.models.small.vocabulary import BytesVocabulary
+from infill_engine.models.small.weights import load_network, save_network
+from infill_engine.training.small.objective import edge_states
+
+CONFIG = DuostreamConfig(dim=48, heads=4, hidden=96, encoder_layers=2, decoder_layers=2, ngram_slots=256)
+
+
+def publish(folder: Path) -> Duostream:
+    """Writes a random network as a checkpoint of the family, and gives the network as its files have it."""
+    torch.manual_seed(0)
+    save_network(Duostream(CONFIG), folder)
+    shutil.copyfile(SMALL_FOLDER / "tokenizer.json", folder / "tokenizer.json")
+    return load_network(folder)
+
+
+def reference(network: Duostream, row: list[int], text: tuple[str, str]) -> Tensor:
+    """Logits of every slot of `row`, by the way of training."""
+    return trained_logits(network, BytesVocabulary(SMALL_FOLDER / "tokenizer.json"), row, text)
+
+
+def trained_logits(network: Duostream, vocabulary: BytesVocabulary, row: list[int], text: tuple[str, str]) -> Tensor:
+    """Logits [len(row), V] of the slots of `row` between the two texts, as one hole in a whole window."""
+    before, after = (vocabulary.encode(side) for side in text)
+    window = torch.tensor([[*before, *([5] * 3), *after]])  # what stood in the hole does not matter
+    length, start, end, total = len(row), len(before), len(before) + 3, window.shape[1]
+    streams = network.streams(window)
+    index = torch.arange(length)[None]
+    starts, ends = torch.full((1, length), start), torch.full((1, length), end)
+    frames = Frames(
+        network.rotary(index), network.rotary(start + index), network.rotary(total - end - 1 + MAX_SLOTS - index)
+    )
+    positions = torch.arange(total)
+    visible = Visible(
+        prefix=torch.where(positions < start, 0.0, -1e9).expand(1, 1, length, -1),
+        suffix=torch.where(total - 1 - positions >= end, 0.0, -1e9).expand(1, 1, length, -1),
+    )
+    edge = edge_states(streams.prefix, streams.suffix, starts, ends, torch.ones((1, length), dtype=torch.bool))
+    kind = torch.zeros((1, length), dtype=torch.long)
+    x = network.canvas_input(torch.tensor([row]), length - 1 - index, kind, edge)
+    tables = network.rotary(positions)
+    prefix, suffix = (network.context_kv(states, tables) for states in (streams.prefix, streams.suffix))
+    states = network.decode(x, frames, prefix, suffix, visible)
+    return network.logits(states)[0]

@@ -1,0 +1,253 @@
+"""Published models by their name, `OWNER/NAME` or `OWNER/NAME@REVISION`, through the huggingface_hub library.
+
+Nothing but this and `infill_engine.remote` uses a network, and both only for a name that the user has written down as
+the model to run. What is on this machine already is used without a request. Of a model's files those are fetched that
+are read: weights as safetensors, JSON, the tokenizer; never code, never a pickle. A transfer that was cut short goes on
+where it was.
+"""
+
+import errno
+import os
+import re
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from infill_engine.errors import ModelDamagedError, ModelError, ModelNotFoundError
+from infill_engine.models.checkpoint.folder import tokenizer_files
+
+Report = Callable[[str, float], None]  # what is being done, and the share of it that is done
+
+FILES = (
+    "config.json",
+    "model*.safetensors",
+    "model.safetensors.index.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "vocab.json",
+    "merges.txt",
+)
+ELSEWHERE = ("*/*",)  # subfolders hold the same in other formats
+_NAME = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*(@[\w./-]+)?", re.ASCII)
+SNAPSHOT_BARS = ("huggingface_hub.snapshot_download",)
+FILE_BARS = ("huggingface_hub.http_get", "huggingface_hub.xet_get")
+_TELL_BYTES = 8_000_000  # transferred between two reports
+
+
+def is_hub_name(name: str) -> bool:
+    """Whether a model's name is written like that of a published one: OWNER/NAME, or OWNER/NAME@REVISION."""
+    return _NAME.fullmatch(name) is not None
+
+
+def cached(name: str) -> Path | None:
+    """The folder of a model that is whole on this machine, found without a request; None if it is not."""
+    try:
+        _quieten_library()
+        from huggingface_hub import snapshot_download
+    except ImportError:
+        return None
+    repository, revision = _parts(name)
+    with suppress(OSError, ValueError):  # what the library raises where there is nothing, or a part of it
+        folder = Path(
+            snapshot_download(repository, revision=revision, local_files_only=True, allow_patterns=list(FILES))
+        )
+        return folder if _is_whole(folder) and _has_tokenizer(folder) else None
+    return None
+
+
+def fetch(name: str, report: Report) -> Path:
+    """The folder of a published model, fetched if it is not on this machine; `report` hears of the transfer.
+
+    Raises ModelError, whose text says what to do.
+    """
+    if (folder := cached(name)) is not None:
+        return folder
+    try:
+        _quieten_library()
+        from huggingface_hub import snapshot_download
+    except ImportError as error:
+        raise _needs_library(name) from error
+    repository, revision = _parts(name)
+    try:
+        folder = Path(
+            snapshot_download(
+                repository,
+                revision=revision,
+                allow_patterns=list(FILES),
+                ignore_patterns=list(ELSEWHERE),
+                tqdm_class=_reporting(name, report),
+            )
+        )
+    except Exception as error:  # the library's transport raises kinds of its own
+        raise _in_words(name, error) from error
+    if not _is_whole(folder):
+        raise _not_whole(name)
+    return folder
+
+
+def fetch_file(repository: str, file: str, report: Report) -> Path:
+    """One file of a published model, fetched if it is not on this machine; `report` hears of the transfer.
+
+    Raises ModelError, whose text says what to do.
+    """
+    try:
+        _quieten_library()
+        from huggingface_hub import hf_hub_download, try_to_load_from_cache
+    except ImportError as error:
+        raise ModelError(
+            f"fetching {file} needs a library: `pip install 'infill-ls[models]'`. Or fetch it yourself"
+        ) from error
+    found = try_to_load_from_cache(repository, file)
+    if isinstance(found, str):
+        return Path(found)
+    try:
+        return Path(hf_hub_download(repository, file, tqdm_class=_reporting(file, report, FILE_BARS)))
+    except Exception as error:  # the library's transport raises kinds of its own
+        raise _in_words(repository, error, f"fetch {file} yourself and give its path") from error
+
+
+def peek(name: str) -> tuple[dict[str, Any], dict[str, tuple[int, ...]]]:
+    """config.json and the shapes of all tensors by name, without fetching the weights. Raises ModelError."""
+    repository, revision = _parts(name)
+    try:
+        _quieten_library()
+        from huggingface_hub import get_safetensors_metadata, hf_hub_download, model_info
+
+        from infill_engine.models.checkpoint.files import read_config
+
+        model_info(repository, revision=revision)  # fails at once where the library would ask again and again
+        config = Path(hf_hub_download(repository, "config.json", revision=revision))
+        metadata = get_safetensors_metadata(repository, revision=revision)
+    except ImportError as error:
+        raise _needs_library(name) from error
+    except Exception as error:
+        raise _in_words(name, error) from error
+    files = metadata.files_metadata.values()
+    return read_config(config.parent), {
+        key: tuple(about.shape) for file in files for key, about in file.tensors.items()
+    }
+
+
+def _quieten_library() -> None:
+    """No telemetry, and no words of its own to the terminal: what matters is said here."""
+    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")  # read when the library is imported
+    from huggingface_hub.utils import logging
+
+    logging.set_verbosity_error()  # type: ignore[no-untyped-call, unused-ignore]
+
+
+def _needs_library(name: str) -> ModelError:
+    return ModelError(
+        f"{name} is no folder here. To fetch a published model of that name, install what that needs: "
+        "`pip install 'infill-ls[models]'`"
+    )
+
+
+def _not_whole(name: str) -> ModelError:
+    """Why a model lacks weights although its fetching ended: they are of another kind, or out of reach."""
+    from huggingface_hub import list_repo_files
+
+    repository, revision = _parts(name)
+    try:
+        published = list_repo_files(repository, revision=revision)
+    except Exception as error:
+        return _in_words(name, error)
+    if any(file.endswith(".safetensors") and "/" not in file for file in published):
+        return ModelDamagedError(f"{name} is not whole, neither here nor as it is published; use another model")
+    return _without_safetensors(name)
+
+
+def _without_safetensors(name: str) -> ModelError:
+    return ModelDamagedError(
+        f"{name} is published without safetensors. Other formats run code when they are loaded, so infill-ls does not "
+        "fetch them; use another version of the model, or convert it"
+    )
+
+
+def _in_words(name: str, error: Exception, instead: str = "") -> ModelError:
+    """What kept a model from being fetched, and what to do about it: try again, or what `instead` says."""
+    from huggingface_hub import constants, errors
+
+    repository, revision = _parts(name)
+    instead = instead or f"name a folder with the files of {name} as the model"
+    again = f"check the connection and try again, or {instead}"
+    match error:
+        case errors.GatedRepoError():
+            return ModelError(
+                f"{name} is given only to those who accept its terms: accept them on the model's page, log in on this "
+                "machine with `hf auth login`, and try again"
+            )
+        case errors.RepositoryNotFoundError() | errors.HFValidationError():
+            return ModelNotFoundError(
+                f"there is no model {name}, neither as a folder here nor as a published one. Check how it is written; "
+                "if it is private, log in with `hf auth login`"
+            )
+        case errors.NotASafetensorsRepoError():
+            return _without_safetensors(name)
+        case errors.RevisionNotFoundError():
+            return ModelNotFoundError(f"{repository} has no revision {revision}; leave out what follows the @")
+        case _ if constants.HF_HUB_OFFLINE:
+            return ModelError(
+                f"{name} is not whole on this machine, and HF_HUB_OFFLINE forbids fetching it: unset that once, or "
+                f"{instead}"
+            )
+        case errors.LocalEntryNotFoundError():  # what the library makes of a network that is not there
+            return _unreachable(name, again)
+        case _ if type(error).__name__ == "ConnectError":  # of whichever transport the library has
+            return _unreachable(name, again)
+        case errors.HfHubHTTPError() if error.response.status_code in (401, 403):
+            status = error.response.status_code
+            return ModelError(f"{name} may not be fetched ({status}): log in with `hf auth login` and try again")
+        case OSError(errno=errno.ENOSPC):
+            return ModelError(f"the disk is full; make room for {name} and try again: what came stays")
+    return ModelError(f"{name} could not be fetched whole ({type(error).__name__}); what came stays: {again}")
+
+
+def _unreachable(name: str, again: str) -> ModelError:
+    return ModelError(f"{name} is not on this machine and cannot be reached: {again}")
+
+
+def _parts(name: str) -> tuple[str, str | None]:
+    repository, _, revision = name.partition("@")
+    return repository, revision or None
+
+
+def _is_whole(folder: Path) -> bool:
+    from infill_engine.models.checkpoint.files import weight_files
+
+    try:
+        weight_files(folder)
+    except ModelDamagedError:
+        return False
+    return (folder / "config.json").is_file()
+
+
+def _has_tokenizer(folder: Path) -> bool:
+    """Whether what a tokenizer is read from came along; of one that is published otherwise loading will tell."""
+    return all((folder / name).is_file() for name in tokenizer_files(folder))
+
+
+def _reporting(name: str, report: Report, bars: tuple[str, ...] = SNAPSHOT_BARS) -> type[Any]:
+    """A progress bar for the library that draws nothing and tells `report` of the bytes there are.
+
+    `bars` are the library's names for those that count bytes.
+    """
+    from huggingface_hub.utils.tqdm import tqdm
+
+    class Reporting(tqdm):  # type: ignore[misc, unused-ignore]
+        def __init__(self, *args: Any, **options: Any) -> None:
+            self.is_bytes = options.get("unit") == "B" and options.get("name") in bars
+            self.told = -_TELL_BYTES
+            super().__init__(*args, **(options | {"disable": True}))  # type: ignore[no-untyped-call, unused-ignore]
+
+        def update(self, n: float | None = 1) -> bool | None:
+            self.n += n or 0
+            if self.is_bytes and self.total and (self.n >= self.told + _TELL_BYTES or self.n >= self.total):
+                self.told = self.n
+                report(f"fetching {name}, {self.n / 1e9:.2f} of {self.total / 1e9:.2f} GB", self.n / self.total)
+            return None
+
+    return Reporting

@@ -1,0 +1,136 @@
+"""A checkpoint's weights into a network, once their names and shapes are those it wants."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
+
+from infill_engine.errors import ModelDamagedError, ModelTooLargeError
+from infill_engine.models.checkpoint.files import REMEDY, Checkpoint
+from infill_engine.models.checkpoint.folder import name_of
+from infill_engine.models.quantization.weight_only import Packed, is_packed, pack, replace_parameter, takes_packed
+from infill_engine.models.runtime.memory import is_out_of_memory
+
+COMPUTED = ("rotary_emb.inv_freq",)  # tensors that some checkpoints hold and every network computes for itself
+_FILLING = ("normal_", "uniform_", "zero_", "fill_", "trunc_normal_")
+
+
+def load_weights(
+    network: nn.Module,
+    checkpoint: Checkpoint,
+    device: str,
+    dtype: torch.dtype,
+    name_of: Callable[[str], str] = str,
+    tied: Mapping[str, str] | None = None,
+    stored: str = "",
+) -> nn.Module:
+    """Gives `network` the checkpoint's weights and makes it ready to serve.
+
+    `name_of` turns a parameter's name into the tensor's; `tied` maps parameters to the one whose weights they share;
+    tensors that end in one of COMPUTED may be left over. Names and shapes are all compared before any weight is read.
+    With `stored` matrices are packed one after another, so that at no time more than one of them is there in full.
+    Raises ModelDamagedError, or ModelError when memory runs out.
+    """
+    tied = tied or {}
+    wanted = {name: (name_of(tied.get(name, name)), tuple(value.shape)) for name, value in network.state_dict().items()}
+    _require_fit(checkpoint, wanted, {name_of(name) for name in tied})
+    weights: dict[str, Tensor] = {}
+    packed: dict[str, Packed] = {}
+    sources = {source for source, _ in wanted.values()}
+    small = _packable(network, wanted) if stored else {}
+    with _explained(checkpoint, device):
+        for path in sorted({checkpoint.tensors[source].file for source in sources}):
+            with safe_open(path, framework="pt") as file:
+                for source in sorted(sources.intersection(file.keys())):
+                    tensor = file.get_tensor(source).to(device=device, dtype=dtype)
+                    if source in small:
+                        packed[small[source]] = pack(tensor, stored)
+                    else:
+                        weights[source] = tensor
+        network.load_state_dict(
+            {name: weights[source] for name, (source, _) in wanted.items() if name not in packed},
+            assign=True,
+            strict=not packed,
+        )
+        while packed:  # each in its turn: a kernel may want another layout, and both of all would be too much
+            replace_parameter(network, *packed.popitem())
+        return network.to(device).eval().requires_grad_(False)
+
+
+@contextmanager
+def _explained(checkpoint: Checkpoint, device: str) -> Iterator[None]:
+    """While it lasts, a file that cannot be read and memory that runs out become a ModelError that says what to do."""
+    try:
+        yield
+    except (SafetensorError, OSError) as error:
+        raise ModelDamagedError(f"{checkpoint.folder} cannot be read ({error}); {REMEDY}") from error
+    except (RuntimeError, MemoryError) as error:
+        if not is_out_of_memory(error):
+            raise
+        raise ModelTooLargeError(
+            f"{name_of(checkpoint.folder)} does not fit {device}; use a smaller model, or the precision int8 or int4"
+        ) from error
+
+
+def uninitialised() -> AbstractContextManager[object]:
+    """While it lasts, new parameters stay as they come, untouched and so without memory: others will replace them.
+
+    The meta device would do the same, but its first use imports torch's compiler, half a second and 80 MB, and it
+    empties the tables that a network computes for itself.
+    """
+    return _Uninitialised()
+
+
+def _packable(network: nn.Module, wanted: Mapping[str, tuple[str, tuple[int, ...]]]) -> dict[str, str]:
+    """The parameters that can be packed, by their tensors: matrices that nothing else shares."""
+    uses = Counter(source for source, _ in wanted.values())
+    return {
+        source: name
+        for name, (source, shape) in wanted.items()
+        if uses[source] == 1 and is_packed(source, shape) and takes_packed(network, name)
+    }
+
+
+def _require_fit(
+    checkpoint: Checkpoint,
+    wanted: Mapping[str, tuple[str, tuple[int, ...]]],
+    spare: set[str],
+) -> None:
+    """Raises ModelDamagedError unless the tensors are those the network wants; those in `spare` may be there or not."""
+    missing = sorted(source for source, _ in wanted.values() if source not in checkpoint.tensors)
+    if missing:
+        raise ModelDamagedError(f"{checkpoint.folder} lacks {_some(missing)}; {REMEDY}")
+    used = {source for source, _ in wanted.values()}
+    left = [name for name in checkpoint.tensors if name not in used | spare and not name.endswith(COMPUTED)]
+    if left:
+        raise ModelDamagedError(
+            f"{checkpoint.folder} holds tensors its config.json does not speak of ({_some(sorted(left))}): it is "
+            f"another kind of model, or its files are mixed up; {REMEDY}"
+        )
+    for source, shape in wanted.values():
+        if checkpoint.tensors[source].shape != shape:
+            raise ModelDamagedError(
+                f"{checkpoint.folder}: {source} has the shape {checkpoint.tensors[source].shape}, and config.json "
+                f"asks for {shape}; {REMEDY}"
+            )
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
+class _Uninitialised(TorchFunctionMode):
+    """See `uninitialised`."""
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        given = kwargs or {}
+        if getattr(func, "__module__", "") == "torch.nn.init" or getattr(func, "__name__", "") in _FILLING:
+            return args[0] if args else given["tensor"]
+        return func(*args, **given)

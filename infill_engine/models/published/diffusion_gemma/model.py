@@ -1,0 +1,296 @@
+"""DiffusionGemma (huggingface.co/google/diffusiongemma-26B-A4B-it): a causal encoder, a canvas that starts as noise.
+
+    <|turn>user … the text right of the hole … <turn|> <|turn>model … the text left of it ──▶ encoder, left to right
+                                                                                              │ keys and values
+    hole | first tokens of the right text   hole | first tokens …   a stretch of slots a row ─┴▶ decoder ──▶ logits
+
+The model was trained to answer a user, so the hole's right side is what the user turn asks for and its left side is an
+answer half written; the same right side then stands on the canvas once more, behind each row's hole. Those slots are
+no part of the sampler's canvas: they are given, so nothing can change them, and neither entropies nor the rule for
+stopping see them. Thinking is off: the model's turn begins with the empty channel that the chat template of this size
+writes for it.
+
+Typing appends to the prompt, whose keys and values are kept, so a keystroke encodes one or two tokens. All rows lie
+side by side on one axis, each sees itself and the prompt: they share the prompt's keys and values, need not be padded,
+and cost hardly more than one. Every layer keeps all keys, also those that attend to a window only; the window is a
+matter of the mask, and of what the decoder is given: it reads the last `sliding_window` - 1 tokens there, and within
+the canvas everything. So a prompt can be cut back to where it still agrees, however long it was.
+
+There is no mask token. An open slot holds a random token, drawn anew in every step by the loop (`Corruption.UNIFORM`),
+and the model is told what it predicted the step before as a mixture of embeddings (self-conditioning); what is given
+is told as itself. The layers are the library's own, `transformers.models.diffusion_gemma`, without those for images.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+from infill_engine.canvas.canvas import Canvas, lay_out
+from infill_engine.errors import ModelDamagedError
+from infill_engine.models.base import (
+    Context,
+    Corruption,
+    Ints,
+    ModelFamily,
+    ProposedLength,
+    Spec,
+    blanks_of,
+)
+from infill_engine.models.checkpoint import files as files
+from infill_engine.models.kv_cache.layers import COLUMN_BLOCK, LayerMemory, Remembered, rounded_up
+from infill_engine.models.kv_cache.prefix_cache import cut_in_blocks
+from infill_engine.models.published.diffusion_gemma.network import Network
+from infill_engine.models.published.diffusion_gemma.weights import load_network, open_checkpoint_of_text
+from infill_engine.models.published.length_prior import (
+    Floats,
+    confidence_of_rows,
+    lengths_up_to,
+    rank_lengths,
+    usual_confidence,
+)
+from infill_engine.models.published.prompts import PromptReader, seen_left
+from infill_engine.models.published.tensors import to_device
+from infill_engine.models.runtime.cuda_graphs import Compiler, Report, Tell
+from infill_engine.models.stock.decoder import joined_ends
+from infill_engine.models.tokenizer import TokenizerVocabulary
+from infill_engine.settings import ModelSettings
+from infill_engine.types import HoleKind
+from infill_engine.work import Job, OutOfTime, Phase, Work
+
+ASK = (
+    "Below is the end of a source file. Write the whole file: what comes before this end, and then the end as it is. "
+    "Answer with one code block and nothing else.\n```\n"
+)
+FENCE = "\n```"
+CLAMPED = 8  # tokens of the right side that stand on the canvas behind each row
+MOST_SLOTS = 64
+KEPT_PROMPTS = 2  # they are the largest of all
+# Steps are compiled for so many slots, with what is given behind them, and so many columns of the prompt at most.
+STEP_TOKENS, STEP_COLUMNS = (128, 256, 512), (512, 2048)
+SLOT_BLOCK = 16  # slots are rounded up to this: few shapes, few kernels
+TEMPERATURES = (0.8, 0.4)  # of the first and the last step, where generation_config.json says nothing else
+CERTAIN = -3e4  # logit of every other token where one is given; finite also in half precision
+
+
+@dataclass(slots=True)
+class Prompt:
+    """What `Context.state` holds here: the prompt as the decoder reads it, fresh for each request.
+
+    `layers` are padded to whole blocks, `seen` tells by the kind of a layer which columns count; `length` is in tokens,
+    `given` the first tokens of the right side. `conditioning` [L, V] are the logits that tell the model what it
+    predicted in the last step; `confidence` is how sure it was at each length.
+    """
+
+    layers: Sequence[LayerMemory]
+    seen: Mapping[str, Tensor]
+    length: int
+    given: Ints
+    conditioning: Tensor | None = None
+    confidence: Floats | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The columns of a canvas with what is given behind each row: `ids`, `places` and `row` [L], -1 for padding.
+
+    `slots` [M] are the columns of the canvas's own slots.
+    """
+
+    ids: Ints
+    places: Ints
+    row: Ints
+    slots: Ints
+
+
+class DiffusionGemmaFamily:
+    """Implements `infill_engine.models.base.ModelFamily`, and CountsWork, ConditionsItself and CompilesSteps."""
+
+    def __init__(
+        self,
+        network: Network,
+        vocabulary: TokenizerVocabulary,
+        device: str,
+        settings: ModelSettings,
+        most_slots: int = MOST_SLOTS,
+        temperatures: tuple[float, float] = TEMPERATURES,
+    ) -> None:
+        self.vocabulary = vocabulary
+        self.device = device
+        self._tensor = to_device(device)
+        self._network = network
+        self._settings = settings
+        start, close = vocabulary.need("<|turn>", "<turn|>")
+        (begin,) = vocabulary.need("<bos>")
+        thinking, answering = vocabulary.need("<|channel>", "<channel|>")
+        vocabulary.ended_by("<turn|>")
+        self._ends = vocabulary.need("<eos>")
+        text = vocabulary.encode
+        self._asking = [begin, start, *text("user\n" + ASK)]
+        self._answering = [
+            *[*text(FENCE), close, *text("\n"), start, *text("model\n")],
+            *[thinking, *text("thought\n"), answering, *text("```\n")],
+        ]
+        self._closing = [*text(FENCE), close]
+        self.spec = Spec(
+            "diffusion-gemma",
+            Corruption.UNIFORM,
+            int(network.text.vocab_size),
+            vocabulary.end,  # a slot that nobody has written yet
+            vocabulary.end,
+            most_slots,
+            copies_end=False,
+            temperatures=temperatures,
+            window=settings.window,
+        )
+        self._prompts = PromptReader(self._read, KEPT_PROMPTS)
+        self._probed: tuple[Ints, Floats] | None = None
+
+    @torch.inference_mode()
+    def encode(self, prefix: str, suffix: str) -> Job[Context]:
+        """Reads the prompt as far as it is new and, where lengths are probed and there is time, asks about them."""
+        ids, given = self._tokens(prefix, suffix)
+        layers, read = yield from self._prompts.layers_of(ids)
+        prompt = self._prompt(layers, given)
+        context = Context(prompt, read, len(ids))
+        if self._settings.probe_lengths:
+            text = np.concatenate([ids, given])
+            if self._probed is not None and np.array_equal(self._probed[0], text):
+                prompt.confidence = self._probed[1]
+            else:
+                with suppress(OutOfTime):
+                    yield Work(Phase.READ, self.step_size(context, self._lengths, 0))
+                    prompt.confidence = self._confidence(prompt)
+                    self._probed = text, prompt.confidence
+        return context
+
+    def propose_lengths(self, context: Context, kind: HoleKind, limit: int) -> list[ProposedLength]:
+        confidence = context.state.confidence
+        gain = None if confidence is None else confidence - self._usual_confidence
+        return rank_lengths(self._lengths, kind, gain, limit)
+
+    def step_size(self, context: Context, lengths: Sequence[int], number: int) -> int:  # noqa: ARG002
+        return sum(lengths) + len(lengths) * len(context.state.given)
+
+    @torch.inference_mode()
+    def denoise(self, context: Context, kind: HoleKind, canvas: Canvas, wanted: Ints) -> Tensor:  # noqa: ARG002
+        prompt: Prompt = context.state
+        layout = self._layout(prompt, canvas)
+        row = self._tensor(layout.row)
+        ids, places, own = self._tensor(layout.ids), self._tensor(layout.places), row[:, None] == row
+        states = self._network.states(ids, places, own, prompt.seen, prompt.layers, prompt.conditioning)
+        logits = self._network.logits(states[self._tensor(layout.slots[wanted])])
+        return joined_ends(logits, self.spec.eos_id, self._ends)
+
+    @torch.inference_mode()
+    def condition(self, context: Context, canvas: Canvas, wanted: Ints, logits: Tensor) -> None:
+        prompt: Prompt = context.state
+        layout = self._layout(prompt, canvas)
+        shape = len(layout.ids), self.spec.vocabulary
+        told = torch.full(shape, CERTAIN, dtype=self._network.dtype, device=self.device)
+        told.scatter_(1, self._tensor(layout.ids)[:, None], 0.0)
+        told[self._tensor(layout.slots[wanted])] = logits.to(told.dtype)
+        prompt.conditioning = told
+
+    def compile_steps(self, compiler: Compiler, report: Report, tell: Tell) -> bool:
+        shapes = [(tokens, columns) for columns in STEP_COLUMNS for tokens in STEP_TOKENS]
+        return self._network.compile_steps(compiler, shapes, report, tell)
+
+    @cached_property
+    def _lengths(self) -> tuple[int, ...]:
+        return lengths_up_to(self.spec.max_slots)
+
+    @cached_property
+    def _usual_confidence(self) -> Floats:
+        return usual_confidence(lambda prefix, suffix: self._confidence(self._read_sides(prefix, suffix)))
+
+    def _confidence(self, prompt: Prompt) -> Floats:
+        """How sure the model is of its first prediction of a row of each length."""
+        canvas = lay_out(self._lengths, self.spec.mask_id)
+        blanks_of(self.spec, canvas.rows, prompt.length).fill(canvas)
+        logits = self.denoise(Context(prompt, 0, 0), HoleKind.LINE, canvas, np.arange(canvas.slots))
+        return confidence_of_rows(canvas, logits)
+
+    def _read_sides(self, prefix: str, suffix: str) -> Prompt:
+        ids, given = self._tokens(prefix, suffix)
+        return self._prompt(self._read([], ids), given)
+
+    def _tokens(self, prefix: str, suffix: str) -> tuple[Ints, Ints]:
+        """The prompt, and what is given on the canvas."""
+        before = self.vocabulary.encode(prefix.replace("\r\n", "\n"))
+        behind = self.vocabulary.encode(suffix.replace("\r\n", "\n"))[: self._settings.suffix_tokens]
+        cut = cut_in_blocks(before, self._settings.prefix_tokens)
+        ids = np.array([*self._asking, *behind, *self._answering, *cut], np.int64)
+        return ids, np.array([*behind, *self._closing][:CLAMPED], np.int64)
+
+    def _read(self, layers: list[LayerMemory], ids: Ints) -> list[LayerMemory]:
+        memory, past = Remembered(layers), layers[0][0].shape[2] if layers else 0
+        windows = self._network.windows.items()
+        self._network.encoder(
+            input_ids=self._tensor(ids)[None],
+            position_ids=torch.arange(past, past + len(ids), device=self.device)[None],
+            attention_mask={kind: seen_left(past, len(ids), window).to(self.device) for kind, window in windows},
+            past_key_values=memory,
+        )
+        return memory.layers
+
+    def _prompt(self, layers: Sequence[LayerMemory], given: Ints) -> Prompt:
+        """What the decoder reads of a prompt."""
+        length = layers[0][0].shape[2]
+        windows = self._network.windows
+        kept = {kind: length if window is None else min(length, window - 1) for kind, window in windows.items()}
+        columns = {kind: rounded_up(count, COLUMN_BLOCK) for kind, count in kept.items()}
+        read = [
+            (_columns(keys, kept[kind], columns[kind]), _columns(values, kept[kind], columns[kind]))
+            for kind, (keys, values) in zip(self._network.text.layer_types, layers, strict=True)
+        ]
+        seen = {kind: torch.arange(columns[kind], device=self.device) < count for kind, count in kept.items()}
+        return Prompt(read, seen, length, given)
+
+    def _layout(self, prompt: Prompt, canvas: Canvas) -> Layout:
+        given = len(prompt.given)
+        used = canvas.slots + canvas.rows * given
+        width = rounded_up(used, SLOT_BLOCK)
+        slots = np.arange(canvas.slots) + canvas.row * given  # each row's slots, then what is given
+        ids, places = np.zeros(width, np.int64), np.zeros(width, np.int64)
+        row = np.full(width, -1)
+        row[:used] = np.repeat(np.arange(canvas.rows), canvas.lengths + given)
+        behind = np.setdiff1d(np.arange(used), slots)
+        ids[slots], ids[behind] = canvas.ids, np.tile(prompt.given, canvas.rows)
+        places[slots] = prompt.length + canvas.index
+        places[behind] = prompt.length + (canvas.lengths[:, None] + np.arange(given)).ravel()
+        return Layout(ids, places, row, slots)
+
+
+def load(folder: Path, device: str, dtype: torch.dtype, settings: ModelSettings) -> ModelFamily:
+    """Loads a checkpoint with the model type `diffusion_gemma`, without its tower for images. Raises ModelError."""
+    checkpoint = open_checkpoint_of_text(folder)
+    vocabulary = TokenizerVocabulary(folder / "tokenizer.json", width=checkpoint.config["text_config"]["vocab_size"])
+    network = load_network(checkpoint, device, dtype, settings.stored)
+    most_slots = max(1, min(MOST_SLOTS, checkpoint.config["canvas_length"] - CLAMPED))
+    return DiffusionGemmaFamily(network, vocabulary, device, settings, most_slots, _temperatures(folder))
+
+
+def _temperatures(folder: Path) -> tuple[float, float]:
+    """Those of the first and the last step, from generation_config.json where it has them."""
+    path = folder / "generation_config.json"
+    try:
+        stated = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        first, last = (float(stated.get(name) or TEMPERATURES[at]) for at, name in enumerate(("t_max", "t_min")))
+    except (ValueError, TypeError, AttributeError, OSError) as error:
+        raise ModelDamagedError(f"{path} cannot be read ({error}); {files.REMEDY}") from error
+    if min(first, last) <= 0:
+        raise ModelDamagedError(f"{path}: temperatures must be above zero, not {first} and {last}; {files.REMEDY}")
+    return first, last
+
+
+def _columns(values: Tensor, kept: int, columns: int) -> Tensor:
+    """The last `kept` of [1, H, T, hd], padded to `columns`."""
+    return pad(values[:, :, values.shape[2] - kept :], (0, 0, 0, columns - kept))

@@ -1,0 +1,39 @@
+"""Dream, Dream-Coder, DiffuCoder and DreamOn: masked diffusion made from Qwen2.5, logits shifted to the right.
+
+DreamOn (huggingface.co/Dream-org/DreamOn-v0-7B) is told by its `<|expand|>` token. It changes the hole's length while
+it fills it: that token makes two masks of one, the end-of-text token deletes its slot. Its prompts begin with the
+tokenizer's `<|beginoftext|>` and close with the end of text; the others were given no such frame.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+
+from infill_engine.models.base import ModelFamily
+from infill_engine.models.checkpoint.files import open_checkpoint
+from infill_engine.models.published.bidirectional import BidirectionalFamily, Description, Shift
+from infill_engine.models.stock.loader import Stock
+from infill_engine.models.tokenizer import TokenizerVocabulary
+from infill_engine.settings import ModelSettings
+
+QWEN2 = Stock("qwen2", "Qwen2", known={"hidden_act": ("silu",), "use_sliding_window": (False, None)})
+DREAM = Description(
+    name="dream",
+    stock=QWEN2,
+    shift=Shift.RIGHT,
+    mask="<|mask|>",
+    end="<|endoftext|>",
+    ends=("<|im_end|>",),
+)
+DREAMON = replace(
+    DREAM, name="dreamon", begin="<|beginoftext|>", close="<|endoftext|>", expand="<|expand|>", deletes=True
+)
+
+
+def load(folder: Path, device: str, dtype: torch.dtype, settings: ModelSettings) -> ModelFamily:
+    """Loads a checkpoint with the model type `Dream`. Raises ModelError."""
+    checkpoint = open_checkpoint(folder)
+    vocabulary = TokenizerVocabulary(folder / "tokenizer.json", width=checkpoint.width)
+    description = DREAM if vocabulary.id_of(DREAMON.expand) is None else DREAMON
+    return BidirectionalFamily.load(description, checkpoint, vocabulary, device, dtype, settings)

@@ -1,0 +1,54 @@
+"""The fill-in-the-middle models that infill-ls loads: each one's tokens, and the stock network it runs on."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from infill_engine.errors import ModelDamagedError
+from infill_engine.models.base import ModelFamily
+from infill_engine.models.checkpoint.files import open_checkpoint
+from infill_engine.models.checkpoint.folder import name_of
+from infill_engine.models.published.autoregressive import AutoregressiveFamily, Recipe
+from infill_engine.models.published.fim_tokens import CODEGEMMA, DEEPSEEK_CODER, MELLUM, QWEN_CODER, STARCODER
+from infill_engine.models.stock.loader import Stock
+from infill_engine.models.tokenizer import TokenizerVocabulary
+from infill_engine.settings import ModelSettings
+
+
+def gemma_fields(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Gemma's config.json says `gelu` and was trained with its tanh approximation."""
+    return dict(config) | {"hidden_act": config.get("hidden_activation") or "gelu_pytorch_tanh"}
+
+
+SILU = {"hidden_act": ("silu",)}
+LLAMA = Stock("llama", "Llama", known=SILU)
+RECIPES = (
+    Recipe(QWEN_CODER, ("qwen2",), Stock("qwen2", "Qwen2", known=SILU | {"use_sliding_window": (False, None)})),
+    Recipe(STARCODER, ("starcoder2",), Stock("starcoder2", "Starcoder2", known={"hidden_act": ("gelu_pytorch_tanh",)})),
+    Recipe(DEEPSEEK_CODER, ("llama",), LLAMA),
+    Recipe(
+        CODEGEMMA,
+        ("gemma",),
+        Stock("gemma", "Gemma", gemma_fields, known={"hidden_activation": (None, "gelu_pytorch_tanh")}),
+    ),
+    Recipe(MELLUM, ("llama",), LLAMA),
+)
+
+
+def load(folder: Path, device: str, dtype: torch.dtype, settings: ModelSettings) -> ModelFamily:
+    """Loads a checkpoint of the recipe whose tokens its tokenizer has. Raises ModelError."""
+    checkpoint = open_checkpoint(folder)
+    vocabulary = TokenizerVocabulary(folder / "tokenizer.json", width=checkpoint.width)
+    possible = [recipe for recipe in RECIPES if checkpoint.config["model_type"] in recipe.model_types]
+    for recipe in possible:
+        if all(vocabulary.id_of(name) is not None for name in recipe.fim.tokens):
+            return AutoregressiveFamily.load(recipe, checkpoint, vocabulary, device, dtype, settings)
+    lacking = "; or ".join(
+        f"{', '.join(name for name in recipe.fim.tokens if vocabulary.id_of(name) is None)} ({recipe.fim.name})"
+        for recipe in possible
+    )
+    raise ModelDamagedError(
+        f"{name_of(folder)} cannot fill in: its tokenizer has no {lacking}. Use a base model trained to fill in"
+    )

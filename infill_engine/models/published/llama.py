@@ -1,0 +1,40 @@
+"""Models with the model type `llama`: Stable-DiffCoder by the class its config.json names, else fill-in-the-middle.
+
+Stable-DiffCoder (arXiv 2601.15892, huggingface.co/ByteDance-Seed/Stable-DiffCoder-8B-Base) is Seed-Coder trained on as
+masked diffusion in blocks of 4, logits unshifted, token 5 the mask (its modeling_stable_diffcoder.py; the network is a
+stock Llama under a block mask). The report says that this training went over Seed-Coder's own continued-pretraining
+data, a tenth of which was made to fill in, suffix first (arXiv 2506.03524): so that prompt is used here,
+as the report prints it. How well the diffusion model follows it no report says.
+"""
+
+from pathlib import Path
+
+import torch
+
+from infill_engine.models.base import ModelFamily
+from infill_engine.models.checkpoint.files import open_checkpoint, read_config
+from infill_engine.models.published import fim
+from infill_engine.models.published.block_causal import BlockCausalFamily
+from infill_engine.models.published.fim_tokens import PREFIX, SUFFIX, FimTokens
+from infill_engine.models.stock.loader import load_backbone
+from infill_engine.models.tokenizer import TokenizerVocabulary
+from infill_engine.settings import ModelSettings
+
+CLASS = "StableDiffcoderForCausalLM"
+MASK, BLOCK = 5, 4
+STABLE_DIFFCODER = FimTokens(
+    "stable-diffcoder",
+    ("<[fim-suffix]>", SUFFIX, "<[fim-prefix]>", PREFIX, "<[fim-middle]>"),
+    "<[end▁of▁sentence]>",
+)
+
+
+def load(folder: Path, device: str, dtype: torch.dtype, settings: ModelSettings) -> ModelFamily:
+    """Loads a checkpoint with the model type `llama`. Raises ModelError."""
+    if CLASS not in (read_config(folder).get("architectures") or ()):
+        return fim.load(folder, device, dtype, settings)
+    checkpoint = open_checkpoint(folder)
+    vocabulary = TokenizerVocabulary(folder / "tokenizer.json", width=checkpoint.width)
+    vocabulary.need(*STABLE_DIFFCODER.tokens, STABLE_DIFFCODER.end)
+    backbone = load_backbone(checkpoint, fim.LLAMA, device, dtype, settings.stored)
+    return BlockCausalFamily(STABLE_DIFFCODER, backbone, vocabulary, settings, MASK, BLOCK)

@@ -1,0 +1,28 @@
+"""Models with the model type `qwen2`: Open-dCoder where the tokenizer has a mask, else Qwen2.5-Coder.
+
+Open-dCoder (huggingface.co/fredzzp/open-dcoder-0.5B) is Qwen2.5-Coder trained on as masked diffusion, logits shifted to
+the right; its checkpoint says so by nothing but the mask token.
+"""
+
+from pathlib import Path
+
+import torch
+
+from infill_engine.models.base import ModelFamily
+from infill_engine.models.checkpoint.files import open_checkpoint
+from infill_engine.models.published import fim
+from infill_engine.models.published.bidirectional import BidirectionalFamily, Description, Shift
+from infill_engine.models.published.dream import QWEN2
+from infill_engine.models.tokenizer import TokenizerVocabulary, mask_name
+from infill_engine.settings import ModelSettings
+
+
+def load(folder: Path, device: str, dtype: torch.dtype, settings: ModelSettings) -> ModelFamily:
+    """Loads a checkpoint with the model type `qwen2`. Raises ModelError."""
+    mask = mask_name(folder)
+    if not mask:
+        return fim.load(folder, device, dtype, settings)
+    checkpoint = open_checkpoint(folder)
+    vocabulary = TokenizerVocabulary(folder / "tokenizer.json", width=checkpoint.width)
+    open_dcoder = Description("open-dcoder", QWEN2, Shift.RIGHT, mask, "<|endoftext|>", ends=("<|im_end|>",))
+    return BidirectionalFamily.load(open_dcoder, checkpoint, vocabulary, device, dtype, settings)

@@ -1,0 +1,83 @@
+"""Matrices as int8 with a scale for each row: so they are stored, and so a CPU may keep them and multiply with them."""
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from infill_engine.models.quantization.int8_kernels import LARGEST, LEAST, Kernel
+
+
+def quantise(matrix: Tensor) -> tuple[Tensor, Tensor]:
+    """Symmetric int8 with one scale a row: matrix [R, C] -> int8 [R, C], float32 scales [R]."""
+    scale = matrix.abs().amax(1).clamp(min=LEAST) / LARGEST
+    return (matrix / scale[:, None]).round().to(torch.int8), scale
+
+
+def dequantise(quantised: Tensor, scale: Tensor) -> Tensor:
+    """The inverse of `quantise`, in float32."""
+    return quantised.float() * scale[:, None]
+
+
+class Int8Linear(nn.Module):
+    """Takes the place of an `nn.Linear` without bias, for serving on a CPU: `weight` int8 [N, K], `scale` [N]."""
+
+    weight: Tensor
+    scale: Tensor
+
+    def __init__(self, weight: Tensor, scale: Tensor, kernel: type[Kernel]) -> None:
+        super().__init__()
+        self.out_features = len(weight)
+        self.kernel = kernel
+        self.register_buffer("weight", weight)
+        self.register_buffer("scale", scale)
+
+    @cached_property
+    def _matrix(self) -> Kernel:
+        """Made once the weights are there."""
+        return self.kernel(self.weight, self.scale.float())
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x [..., K] -> [..., N]"""
+        return self.product(x)
+
+    def product(self, x: Tensor) -> Tensor:
+        """x [..., K] by the matrix -> [..., N]"""
+        tokens = x.flatten(0, -2).float()  # in bfloat16 the largest number of a token could become 128
+        return self._matrix.product(tokens).to(x.dtype).view(*x.shape[:-1], -1)
+
+    def product_of_rows(self, x: NDArray[np.float32]) -> NDArray[np.float32]:
+        """The same for arrays: x [T, K] -> [T, N]."""
+        return self._matrix.product_of_rows(x)
+
+    @staticmethod
+    def joined(linears: Sequence["Int8Linear"]) -> "Int8Linear":
+        """One for all of these, of the same input: what they put out stands side by side."""
+        weight, scale = (torch.cat([getattr(each, name) for each in linears]) for name in ("weight", "scale"))
+        return Int8Linear(weight, scale, linears[0].kernel)
+
+
+class Int8Embedding(Int8Linear):
+    """Takes the place of an `nn.Embedding` of `weight` [V, D], which may be multiplied with, too."""
+
+    def __init__(self, weight: Tensor, scale: Tensor, kernel: type[Kernel], dtype: torch.dtype) -> None:
+        super().__init__(weight, scale, kernel)
+        self._dtype = dtype
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """ids [...] -> [..., D]"""
+        return (self.weight[ids] * self.scale[ids].unsqueeze(-1)).to(self._dtype)
+
+
+def make_room(network: nn.Module, dtype: torch.dtype, kernel: type[Kernel]) -> None:
+    """Replaces what holds a matrix in a network without biases by what holds it in int8, and computes in `dtype`."""
+    for module in list(network.modules()):
+        for name, child in list(module.named_children()):
+            if isinstance(child, nn.Linear | nn.Embedding):
+                weight, scale = torch.empty(child.weight.shape, dtype=torch.int8), torch.empty(len(child.weight))
+                embeds = isinstance(child, nn.Embedding)
+                held = Int8Embedding(weight, scale, kernel, dtype) if embeds else Int8Linear(weight, scale, kernel)
+                setattr(module, name, held)

@@ -1,0 +1,74 @@
+"""Memory: whether a model fits, how running out of it is told from other faults, and what gives some back."""
+
+import gc
+import sys
+
+import psutil
+import torch
+
+from infill_engine.errors import ModelTooLargeError
+from infill_engine.models.checkpoint.files import Checkpoint
+from infill_engine.models.checkpoint.folder import name_of
+from infill_engine.models.quantization.weight_only import INT4, INT8
+
+PRECISIONS = (  # of a user's choice, the largest first
+    ("fp32", torch.float32, ""),
+    ("bf16", torch.bfloat16, ""),
+    ("int8", torch.bfloat16, INT8),
+    ("int4", torch.bfloat16, INT4),
+)
+OVERHEAD = 1.1  # times the weights: activations, keys and values, what a library sets up
+# In a plain RuntimeError, the last of them of CUDA's libraries.
+_SAID = ("can't allocate memory", "not enough memory", "out of memory", "alloc_failed")
+
+
+def is_out_of_memory(error: Exception) -> bool:
+    """Whether an error says that tensors could not be allocated."""
+    if isinstance(error, torch.OutOfMemoryError | MemoryError):
+        return True
+    return isinstance(error, RuntimeError) and any(words in str(error).lower() for words in _SAID)
+
+
+def give_back(device: str) -> None:
+    """Returns what is allocated and not used to the device."""
+    gc.collect()
+    if device.startswith("cuda"):
+        torch.cuda.empty_cache()
+    elif device.startswith("mps"):
+        torch.mps.empty_cache()
+
+
+def require_memory(
+    checkpoint: Checkpoint, device: str, dtype: torch.dtype, stored: str = "", free: int | None = None
+) -> None:
+    """Raises ModelError if the weights do not fit what `device` has free, in bytes; None asks the device.
+
+    They are in `dtype`, or packed as `stored` says.
+    """
+    available = free_memory(device) if free is None else free
+    needed = int(checkpoint.bytes_in(dtype, stored) * OVERHEAD)
+    if needed > available:
+        raise ModelTooLargeError(
+            f"{name_of(checkpoint.folder)} needs about {needed / 1e9:.1f} GB and {device} has {available / 1e9:.1f} GB "
+            f"free. {remedy_for(checkpoint, available, needed)}"
+        )
+
+
+def remedy_for(checkpoint: Checkpoint, available: int, needed: int) -> str:
+    """What to do about a model that needs more bytes than there are: the largest precision that fits, or else."""
+    for name, dtype, stored in PRECISIONS:
+        smaller = int(checkpoint.bytes_in(dtype, stored) * OVERHEAD)
+        if smaller <= available and smaller < needed:
+            return f"The precision {name} takes {smaller / 1e9:.1f} GB; or free some memory, or use a smaller model"
+    return "It does not fit even with the precision int4: free some memory, choose another device, or a smaller model"
+
+
+def free_memory(device: str) -> int:
+    """Bytes that can still be allocated on `device`; on `meta`, where nothing is, as many as one likes."""
+    if device == "meta":
+        return sys.maxsize
+    if device.startswith("cuda"):
+        return int(torch.cuda.mem_get_info(device)[0])
+    if device.startswith("mps"):
+        return torch.mps.recommended_max_memory() - torch.mps.driver_allocated_memory()
+    return int(psutil.virtual_memory().available)

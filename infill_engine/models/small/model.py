@@ -1,0 +1,109 @@
+"""The embedded default as a model family: its streams, its prompts and its canvas decoder, whatever computes them."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Generic
+
+import torch
+from torch import Tensor
+
+from infill_engine.canvas.canvas import Canvas
+from infill_engine.context.ngrams import Ngrams
+from infill_engine.models.base import (
+    Context,
+    Continuation,
+    Corruption,
+    Ints,
+    ProposedLength,
+    Spec,
+)
+from infill_engine.models.kv_cache.prefix_cache import cut_in_blocks
+from infill_engine.models.small.backend import Backend
+from infill_engine.models.small.drafting import ends_at, read_on
+from infill_engine.models.small.encoded import Array, Prompt, Sides
+from infill_engine.models.small.network import BOS, EOS, LENGTH_BUCKETS, MASK, PREFIX, PROMPT_ASIDE, SUFFIX
+from infill_engine.models.small.prompts import PromptReader
+from infill_engine.models.small.scoring import Tree, logprobs_of
+from infill_engine.models.small.streams import CachedStreams
+from infill_engine.models.small.vocabulary import BytesVocabulary, CachedLines
+from infill_engine.settings import USUAL_WINDOW
+from infill_engine.types import HoleKind
+from infill_engine.work import Job, Phase, Work
+
+MOST_TOKENS = 448  # of one stream
+MOST_SLOTS = 24  # of a canvas: longer ones are seldom right, and take the time of others
+KINDS = tuple(HoleKind)
+
+
+class DuostreamFamily(Generic[Array]):
+    """Implements `infill_engine.models.base.ModelFamily`, and `ReadsOn`, for the embedded default."""
+
+    def __init__(self, backend: Backend[Array], vocabulary: BytesVocabulary) -> None:
+        self.backend = backend
+        self.vocabulary = vocabulary
+        self.device = backend.device
+        self.spec = Spec(
+            "duostream",
+            Corruption.MASK,
+            backend.config.vocab,
+            MASK,
+            EOS,
+            MOST_SLOTS,
+            window=replace(USUAL_WINDOW, surroundings=True),
+            pace=backend.pace,
+        )
+        self.streams = CachedStreams(backend)
+        self.prompts = PromptReader(backend, vocabulary.breaks_line())
+        self._lines = CachedLines(vocabulary)
+
+    @torch.inference_mode()
+    def encode(self, prefix: str, suffix: str) -> Job[Context]:
+        before = self.vocabulary.encode(prefix.replace("\r\n", "\n")) or [BOS]
+        after = self.vocabulary.encode(suffix.replace("\r\n", "\n"))
+        kept = cut_in_blocks(before, MOST_TOKENS)
+        left, left_new = yield from self.streams.encode(kept, PREFIX)
+        right, right_new = yield from self.streams.encode(cut_in_blocks(after[::-1], MOST_TOKENS), SUFFIX)
+        side = self.backend.side
+        sides = Sides(side(left), side(right), left, kept, tuple(after[:PROMPT_ASIDE]))
+        return Context(sides, left_new + right_new, len(before) + len(after))
+
+    @torch.inference_mode()
+    def propose_lengths(self, context: Context, kind: HoleKind, limit: int) -> list[ProposedLength]:
+        logits = self.backend.length_logits(context.state, KINDS.index(kind))
+        logprobs = torch.log_softmax(logits.float(), -1).tolist()
+        found = [ProposedLength(*pair) for pair in zip(LENGTH_BUCKETS, logprobs, strict=True) if pair[0] <= MOST_SLOTS]
+        return sorted(found, key=lambda length: -length.logprob)[:limit]
+
+    @torch.inference_mode()
+    def denoise(self, context: Context, kind: HoleKind, canvas: Canvas, wanted: Ints) -> Tensor:
+        return self.backend.canvas_logits(context.state, KINDS.index(kind), canvas, wanted)
+
+    @torch.inference_mode()
+    def prompt(self, context: Context) -> Job[Prompt[Array]]:
+        return (yield from self.prompts.read(context.state))
+
+    @torch.inference_mode()
+    def read_on(self, prompt: Prompt[Array], partial_word: str, right: str, limit: int) -> Job[list[Continuation]]:
+        writer = self.backend.writer(prompt, limit)
+        return (yield from read_on(writer, self.vocabulary, partial_word.encode(), right, limit))
+
+    def count(self, around: tuple[str, str]) -> Job[Ngrams]:
+        return Ngrams((yield from self._lines.encode(around)))
+
+    @torch.inference_mode()
+    def judge(
+        self,
+        prompt: Prompt[Array],
+        partial_word: str,
+        right: str,
+        texts: Sequence[str],
+        near: Ngrams,
+        project: Ngrams | None,
+    ) -> Job[list[float]]:
+        if not texts:
+            return []
+        tree = Tree.of([self.vocabulary.encode(partial_word + text) for text in texts])
+        yield Work(Phase.READ, len(tree.tokens))
+        counts = [near] if project is None else [project, near]
+        ends = ends_at(self.vocabulary, right)
+        return logprobs_of(tree, self.backend.tree_logprobs(prompt, tree), ends, prompt.ids.tolist(), counts)

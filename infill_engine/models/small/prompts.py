@@ -1,0 +1,84 @@
+"""Prompts: the cursor's line read once more by the prefix stream, which now sees what stands right of the hole, too.
+
+    … lines above, as they were encoded ──▶ the cursor's line, read once more ──▶ drafts, and how likely texts are
+                                            └ sees ─ <mask> text right of the hole
+
+See `net`. A prompt is kept, so a typed character adds one token to it.
+"""
+
+from typing import Generic
+
+import numpy as np
+from cachetools import LRUCache
+
+from infill_engine.models.base import Ints
+from infill_engine.models.kv_cache.prefix_cache import shared_length
+from infill_engine.models.small.backend import Backend, joined
+from infill_engine.models.small.encoded import Array, KeysValues, Prompt, Sides, first, last
+from infill_engine.models.small.network import MASK, PREFIX, PROMPT_LINE
+from infill_engine.work import Job, Phase, Work
+
+MOST_OF_LINE = 32  # tokens before the cursor that a prompt reads once more
+MOST_ABOVE = 192  # tokens above that line which it sees: the keys of all rows' past are as much to read as the weights
+LINE_BLOCK = 16  # more are cut by so many at a time, so that a typed character seldom moves the cut
+CACHED_PROMPTS = 2
+
+
+class PromptReader(Generic[Array]):
+    """Reads prompts, of each only what was not read before. `breaks` are the tokens that contain a line break."""
+
+    def __init__(self, backend: Backend[Array], breaks: Ints) -> None:
+        self._backend = backend
+        self._breaks = breaks
+        self._prompts: LRUCache[tuple[int, tuple[int, ...]], Prompt[Array]] = LRUCache(CACHED_PROMPTS)
+        self._asides: LRUCache[tuple[int, ...], list[KeysValues[Array]]] = LRUCache(CACHED_PROMPTS)
+
+    def read(self, sides: Sides[Array]) -> Job[Prompt[Array]]:
+        """The prompt of a hole."""
+        line = self._start_of_line(sides.before)
+        known = self._prompts.get((line, sides.after))
+        shared = shared_length(known.ids, sides.before) if known else 0
+        if known is None or shared <= line:
+            new = len(sides.before) - line
+            if sides.after not in self._asides:
+                new += 1 + len(sides.after)
+            yield Work(Phase.READ, new)
+            prompt = self.begin(sides, line)
+        else:
+            prompt = known.cut(shared)
+            if shared < len(sides.before):
+                yield Work(Phase.READ, len(sides.before) - shared)
+                prompt = self._extended(prompt, sides.before)
+        self._prompts[line, sides.after] = prompt
+        return prompt
+
+    def begin(self, sides: Sides[Array], line: int) -> Prompt[Array]:
+        """The prefix's stream read once more from token `line` on, with what is right of the hole shown aside."""
+        above = (last(first(keys_values, line), MOST_ABOVE) for keys_values in sides.stream.encoder)
+        aside = self._aside(sides.after, line + PROMPT_LINE)
+        past = [joined(self._backend, old, shown) for old, shown in zip(above, aside, strict=True)]
+        states, encoder = self._backend.read(sides.before, line, PREFIX, past)
+        return Prompt(tuple(encoder), states, sides.before)
+
+    def _extended(self, prompt: Prompt[Array], ids: Ints) -> Prompt[Array]:
+        """The prompt with all of `ids` [T], with the first of which it was read."""
+        states, encoder = self._backend.read(ids, len(prompt.ids), PREFIX, prompt.encoder)
+        return Prompt(tuple(encoder), self._backend.concatenate([prompt.states, states], 1), ids)
+
+    def _aside(self, after: tuple[int, ...], offset: int) -> list[KeysValues[Array]]:
+        """Keys and values of what a prompt shows aside, from place `offset` on.
+
+        It sees nothing but itself, so it is read once, and elsewhere only its keys are rotated on.
+        """
+        known = self._asides.get(after)
+        if known is None:
+            _, known = self._backend.read(np.array([MASK, *after]), 0, PREFIX)
+            self._asides[after] = known
+        return [(self._backend.move(keys, offset), values) for keys, values in known]
+
+    def _start_of_line(self, before: Ints) -> int:
+        """The number of the token from which on the cursor's line is read once more."""
+        breaks = np.flatnonzero(np.isin(before, self._breaks))
+        line = int(breaks[-1]) if len(breaks) else 0
+        excess = max(0, len(before) - line - MOST_OF_LINE)
+        return line + -(-excess // LINE_BLOCK) * LINE_BLOCK

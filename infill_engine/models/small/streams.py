@@ -1,0 +1,42 @@
+"""Both context streams, encoded a part at a time, with their keys and values kept across keystrokes."""
+
+from typing import Generic
+
+from infill_engine.models.base import Ints
+from infill_engine.models.kv_cache.prefix_cache import StreamCache
+from infill_engine.models.small.backend import Backend
+from infill_engine.models.small.encoded import Array, Stream
+from infill_engine.models.small.network import PREFIX, SUFFIX
+from infill_engine.work import Job, OutOfTime, Phase, Work
+
+CACHED_STREAMS = 4  # of each direction
+PART = 128  # tokens encoded at once: between two parts a deadline or the next keystroke can end the reading
+
+
+class CachedStreams(Generic[Array]):
+    """Encodes streams, of each only what was not encoded before."""
+
+    def __init__(self, backend: Backend[Array]) -> None:
+        self._backend = backend
+        self._caches = {direction: StreamCache[Stream[Array]](CACHED_STREAMS) for direction in (PREFIX, SUFFIX)}
+
+    def encode(self, ids: Ints, direction: int) -> Job[tuple[Stream[Array], int]]:
+        """The stream of `ids` [T] in stream order, and how many of its tokens had to be computed.
+
+        What is encoded when time runs out is kept.
+        """
+        cache = self._caches[direction]
+        cached, shared = cache.nearest(ids)
+        stream = self._backend.empty_stream() if cached is None else cached.cut(shared)
+        for start in range(shared, len(ids), PART):
+            end = min(start + PART, len(ids))
+            try:
+                yield Work(Phase.READ, end - start)
+            except OutOfTime:
+                if start > shared:
+                    cache.put(ids[:start], stream)
+                raise
+            stream = self._backend.extend(stream, ids[:end], direction)
+        if shared < len(ids):
+            cache.put(ids, stream)
+        return stream, len(ids) - shared

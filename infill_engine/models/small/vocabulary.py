@@ -1,0 +1,45 @@
+"""The default model's vocabulary: its special tokens stand where its network expects them; and lines it has encoded."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from cachetools import LRUCache
+
+from infill_engine.errors import ModelDamagedError
+from infill_engine.models.base import Ints, Vocabulary
+from infill_engine.models.small.network import BOS, EOS, MASK
+from infill_engine.models.tokenizer import TokenizerVocabulary
+from infill_engine.text.lines import with_breaks_first
+from infill_engine.work import Job, Phase, Work
+
+CACHED_LINES = 4096  # and their tokens
+
+
+class BytesVocabulary(TokenizerVocabulary):
+    """Byte-level BPE from the default model's tokenizer.json. Raises ModelDamagedError for another one."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, end=EOS)
+        if (self.id_of("<mask>"), self.id_of("<bos>")) != (MASK, BOS):
+            raise ModelDamagedError(f"{path} has other special tokens than this model expects; install the model again")
+
+
+class CachedLines:
+    """Encodes texts a line at a time, and only lines that it has not encoded before."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
+        self._lines: LRUCache[str, Ints] = LRUCache(CACHED_LINES)
+
+    def encode(self, texts: Sequence[str]) -> Job[list[Ints]]:
+        """The tokens [T] of each text."""
+        split = [with_breaks_first(text.replace("\r\n", "\n")) for text in texts]
+        wanted = dict.fromkeys(line for lines in split for line in lines)
+        known = {line: self._lines[line] for line in wanted if line in self._lines}
+        new = [line for line in wanted if line not in known]
+        if new:
+            yield Work(Phase.COUNT, len(new))
+        for line in new:
+            known[line] = self._lines[line] = np.array(self._vocabulary.encode(line), dtype=np.int64)
+        return [np.concatenate([known[line] for line in lines]) for lines in split]

@@ -1,0 +1,101 @@
+"""Which class of the transformers library computes a checkpoint, and that class with the checkpoint's weights."""
+
+import importlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from infill_engine.errors import ModelDamagedError, ModelError
+from infill_engine.models.checkpoint import files as files
+from infill_engine.models.checkpoint.files import Checkpoint
+from infill_engine.models.checkpoint.folder import name_of
+from infill_engine.models.checkpoint.weights import load_weights, uninitialised
+from infill_engine.models.runtime.memory import require_memory
+from infill_engine.models.stock.decoder import Backbone
+
+SIZES = ("vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads")
+COMPUTES = {"quantization_config": (None,), "final_logit_softcapping": (None,)}
+BOOKKEEPING = ("auto_map", "architectures", "model_type", "dtype", "torch_dtype", "transformers_version")
+
+
+def same(config: Mapping[str, Any]) -> dict[str, Any]:
+    """A config.json whose fields are already those of the library's class."""
+    return dict(config)
+
+
+@dataclass(frozen=True, slots=True)
+class Stock:
+    """Which class of the library computes a checkpoint, and how the checkpoint's names translate into it.
+
+    `module` is that of `transformers.models`, `name` the class's without `ForCausalLM`. `fields` turns config.json into
+    the class's fields; `tensor` a parameter's name into the checkpoint's; `known` has the values that fields of
+    config.json may have.
+    """
+
+    module: str
+    name: str
+    fields: Callable[[Mapping[str, Any]], dict[str, Any]] = same
+    tensor: Callable[[str], str] = str
+    known: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+
+
+def load_backbone(checkpoint: Checkpoint, stock: Stock, device: str, dtype: torch.dtype, stored: str = "") -> Backbone:
+    """Checks config.json, then memory, then names and shapes, and only then reads the weights.
+
+    Raises ModelDamagedError, or ModelError where the network does not fit the device or a package is missing.
+    """
+    folder = checkpoint.folder
+    fields = stock.fields(checkpoint.config)
+    files.require_values(checkpoint.config, folder, COMPUTES | dict(stock.known))
+    files.require_positive(fields, folder, SIZES)
+    files.require_layers(checkpoint, fields)
+    require_memory(checkpoint, device, dtype, stored)
+    network = _empty_network(stock, fields, dtype, checkpoint)
+    tied = network._tied_weights_keys if getattr(network.config, "tie_word_embeddings", False) else {}
+    load_weights(network, checkpoint, device, dtype, stock.tensor, tied, stored=stored)
+    return Backbone(network, device)
+
+
+def _empty_network(stock: Stock, fields: Mapping[str, Any], dtype: torch.dtype, checkpoint: Checkpoint) -> Any:
+    with explained(checkpoint, stock.name):
+        modeling = importlib.import_module(f"transformers.models.{stock.module}.modeling_{stock.module}")
+        configuration = importlib.import_module(f"transformers.models.{stock.module}.configuration_{stock.module}")
+        config_class = getattr(configuration, stock.name + "Config")
+        config = config_class(**{name: value for name, value in fields.items() if name not in BOOKKEEPING})
+        config._attn_implementation = "sdpa"
+        with building(dtype):
+            return getattr(modeling, stock.name + "ForCausalLM")(config)
+
+
+@contextmanager
+def explained(checkpoint: Checkpoint, name: str) -> Iterator[None]:
+    """While it lasts, what the library raises becomes a ModelError that says what to do.
+
+    One of a package that is missing, or a ModelDamagedError that says that config.json describes no `name` network.
+    """
+    try:
+        yield
+    except ImportError as error:
+        raise ModelError(
+            f"{name_of(checkpoint.folder)} needs the transformers library ({error}); install it with "
+            "`pip install 'infill-ls[models]'`, or use the default model"
+        ) from error
+    except Exception as error:  # the library's own checks raise plain ones
+        raise ModelDamagedError(
+            f"{checkpoint.folder}/config.json does not describe a {name} network ({error}); {files.REMEDY}"
+        ) from error
+
+
+@contextmanager
+def building(dtype: torch.dtype) -> Iterator[None]:
+    """While it lasts, new parameters are in `dtype`, and as they come: others will replace them."""
+    default = torch.get_default_dtype()
+    try:
+        torch.set_default_dtype(dtype)
+        with uninitialised():
+            yield
+    finally:
+        torch.set_default_dtype(default)

@@ -1,0 +1,91 @@
+"""The trunk's weights, read from its shards a matrix at a time.
+
+The shards stay mapped from disk, so what is read is in memory only as long as the caller holds it: an adapter can be
+merged into a matrix and the sum be packed again without a float32 copy of the whole trunk.
+"""
+
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError, safe_open
+from torch import Tensor
+
+from infill_engine.errors import ModelDamagedError
+from infill_engine.models.checkpoint.files import read_config
+from infill_engine.models.trunk.config import TrunkConfig
+from infill_engine.models.trunk.files.folder import REMEDY, verify_shards, weight_map
+from infill_engine.models.trunk.files.formats import pack_rows, unpack
+
+MATRICES = ("q", "k", "v", "o", "gate", "up", "down")
+ROWS = 4096  # of the embedding that are in float32 at a time
+
+
+class TrunkWeights:
+    """The tensors of a trunk's folder. Every method raises ModelDamagedError, which names the file and the remedy."""
+
+    def __init__(self, folder: Path) -> None:
+        """Reads all shards once, to compare them with their checksums."""
+        verify_shards(folder)
+        self.folder = folder
+        self.config = TrunkConfig.from_json(read_config(folder))
+        self._shard_of = weight_map(folder)
+        try:
+            names = set(self._shard_of.values())
+            self._shards = {name: safe_open(folder / name, framework="pt") for name in names}
+        except (SafetensorError, OSError) as error:
+            raise ModelDamagedError(f"the shards in {folder} cannot be read ({error}). {REMEDY}") from error
+
+    def read_matrix(self, layer: int, name: str) -> Tensor:
+        """A matrix [out, in] of a layer in float32: one of MATRICES."""
+        matrix = unpack(*self.read_packed(layer, name))
+        expected = self._shapes()[name]
+        if matrix.shape != expected:
+            raise ModelDamagedError(
+                f"layers.{layer}.{name} in {self.folder} is {tuple(matrix.shape)} and should be {expected}. {REMEDY}"
+            )
+        return matrix
+
+    def read_packed(self, layer: int, name: str) -> tuple[Tensor, Tensor, Tensor | None]:
+        """A matrix as it is stored: codes, scales, and fifth bits if it has them; `quantisation.unpack` takes them."""
+        return self._packed(f"layers.{layer}.{name}")
+
+    def read_vector(self, name: str) -> Tensor:
+        """A bias or norm in float32, such as `layers.0.q.bias`, `layers.0.mlp_norm` or `norm`."""
+        return self._read(name).float()
+
+    def embedding(self) -> tuple[Tensor, Tensor]:
+        """int8 codes [V, dim] and float32 scales [V]: a row is `codes * scale`. Also the head."""
+        codes, scales, high = self._packed("embedding")
+        found = (len(codes), codes.shape[1] * (1 if codes.dtype == torch.int8 else 2))
+        expected = (self.config.vocabulary, self.config.dim)
+        if found != expected:
+            raise ModelDamagedError(f"the embedding in {self.folder} is {found} and should be {expected}. {REMEDY}")
+        levels, steps = torch.empty(expected, dtype=torch.int8), torch.empty(expected[0])
+        for start in range(0, expected[0], ROWS):
+            part = slice(start, start + ROWS)
+            rows = unpack(codes[part], scales[part], None if high is None else high[part])
+            levels[part], steps[part] = map(torch.from_numpy, pack_rows(rows.numpy()))
+        return levels, steps
+
+    def _packed(self, prefix: str) -> tuple[Tensor, Tensor, Tensor | None]:
+        high = self._read(f"{prefix}.high") if f"{prefix}.high" in self._shard_of else None
+        return self._read(f"{prefix}.codes"), self._read(f"{prefix}.scales"), high
+
+    def _read(self, name: str) -> Tensor:
+        try:
+            tensor: Tensor = self._shards[self._shard_of[name]].get_tensor(name)  # type: ignore[no-untyped-call]
+        except (KeyError, SafetensorError) as error:
+            raise ModelDamagedError(f"the shards in {self.folder} lack {name}. {REMEDY}") from error
+        return tensor
+
+    def _shapes(self) -> dict[str, tuple[int, int]]:
+        config = self.config
+        return {
+            "q": (config.query_size, config.dim),
+            "k": (config.kv_size, config.dim),
+            "v": (config.kv_size, config.dim),
+            "o": (config.dim, config.query_size),
+            "gate": (config.hidden, config.dim),
+            "up": (config.hidden, config.dim),
+            "down": (config.dim, config.hidden),
+        }

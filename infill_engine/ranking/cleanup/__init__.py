@@ -1,0 +1,46 @@
+"""From what a model or a copy proposes to what may be inserted: an ordered chain of small rules, one a file.
+
+A rule is `(text, request, hole) -> str | None`; None drops the text. Each relies on those before it,
+so the order is part of the meaning; lines end in LF from `plain_line_ends` on.
+"""
+
+from collections.abc import Callable
+
+from infill_engine.ranking.cleanup.balance import balance
+from infill_engine.ranking.cleanup.blank import blank
+from infill_engine.ranking.cleanup.indentation import indentation
+from infill_engine.ranking.cleanup.leading_blank import leading_blank
+from infill_engine.ranking.cleanup.line_ends import plain_line_ends
+from infill_engine.ranking.cleanup.max_lines import max_lines
+from infill_engine.ranking.cleanup.neighbours import neighbours
+from infill_engine.ranking.cleanup.repetition import repetition
+from infill_engine.ranking.cleanup.suffix_overlap import suffix_overlap
+from infill_engine.ranking.cleanup.trailing_blank import trailing_blank
+from infill_engine.ranking.cleanup.undecodable import undecodable
+from infill_engine.types import Hole, InfillRequest
+
+Rule = Callable[[str, InfillRequest, Hole], str | None]
+
+RULES: tuple[Rule, ...] = (
+    undecodable,
+    plain_line_ends,
+    leading_blank,
+    max_lines,
+    indentation,
+    balance,
+    suffix_overlap,
+    trailing_blank,
+    repetition,
+    neighbours,
+    blank,
+)
+
+
+def clean(text: str, request: InfillRequest, hole: Hole) -> str | None:
+    """`text` as it may be inserted at the cursor, or None if nothing worth inserting is left of it."""
+    cleaned: str | None = text
+    for rule in RULES:
+        if cleaned is None:
+            return None
+        cleaned = rule(cleaned, request, hole)
+    return cleaned

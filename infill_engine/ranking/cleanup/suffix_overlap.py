@@ -1,0 +1,52 @@
+"""What already stands to the right is not written again."""
+
+from infill_engine.text import delimiters, lines
+from infill_engine.types import Hole, InfillRequest
+
+
+def suffix_overlap(text: str, request: InfillRequest, hole: Hole) -> str | None:  # noqa: ARG001
+    """Trim the end of the text that repeats the rest of the line, or the lines below the cursor."""
+    text = _without_lines_below(text, request.suffix)
+    right = lines.first_line(request.suffix).rstrip()
+    if not right:
+        return text
+    body = text.rstrip()
+    for candidate in (right, right.lstrip()):
+        for size in range(min(len(candidate), len(body)), 0, -1):
+            if body.endswith(candidate[:size]) and _may_go(body, candidate, size, request.language):
+                return body[: len(body) - size]
+    return text
+
+
+def _may_go(text: str, right: str, size: int, language: str) -> bool:
+    """Whether the last `size` characters of `text` are whole tokens, and not the closers of what `text` opens."""
+    kept, gone = text[: len(text) - size], text[len(text) - size :]
+    if _parts_word(kept, gone) or _parts_word(gone, right[size:]):
+        return False
+    before, after = delimiters.scan(text, language), delimiters.scan(kept, language)
+    return len(after.opened) <= len(before.opened) and after.inside == before.inside
+
+
+def _parts_word(left: str, right: str) -> bool:
+    return bool(left and right) and (left[-1].isalnum() or left[-1] == "_") and (right[0].isalnum() or right[0] == "_")
+
+
+def _without_lines_below(text: str, suffix: str) -> str:
+    """Cut before the first line from which on the text is what the lines below the cursor begin with."""
+    rows = text.split("\n")
+    below = [line.strip() for line in lines.split(suffix)[1:] if line.strip()]
+    if len(rows) == 1 or not below:
+        return text
+    for start in range(1, len(rows)):
+        tail = [row.strip() for row in rows[start:] if row.strip()]
+        if not tail or tail != below[: len(tail)]:
+            continue
+        kept = "\n".join(rows[:start])
+        if _closes_itself(kept, text):
+            return kept
+    return text
+
+
+def _closes_itself(kept: str, text: str) -> bool:
+    """Whether what is cut off holds no closing bracket that `kept` needs."""
+    return len(delimiters.scan(kept, "").opened) <= len(delimiters.scan(text, "").opened)

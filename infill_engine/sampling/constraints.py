@@ -1,0 +1,116 @@
+"""What may stand where: hard masks over the vocabulary, known before the model is asked."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from infill_engine.canvas.canvas import Canvas, State
+from infill_engine.models.base import Ints, ModelFamily, Order
+from infill_engine.models.runtime.devices import torch_device
+from infill_engine.types import Hole
+
+FORBIDDEN = -1e9  # finite: a row of a softmax must not be empty
+
+
+def _none() -> Ints:
+    return np.empty(0, np.int64)
+
+
+@dataclass(slots=True)
+class Rules:
+    """Masks of one hole. `base` [V] holds everywhere; `starts` maps flat positions to the bytes they must continue.
+
+    A start shrinks from slot to slot: a token that is itself a beginning of the word hands the rest to the next slot.
+    """
+
+    base: Tensor
+    eos_id: int
+    starts: dict[int, bytes] = field(default_factory=dict)
+    line_ends: Ints = field(default_factory=_none)  # count as an end, in a row that is decided in order
+    last: Ints = field(default_factory=_none)  # text with a line break behind it: the last of such a row
+    deletes: bool = False  # whether the end token makes its slot vanish, and so may stand first
+    expand_id: int | None = None
+    most_slots: int = 0
+    may_grow: bool = True  # whether there are steps left in which new slots could be filled
+
+    def is_last(self, ids: Ints) -> NDArray[np.bool_]:
+        """Which of `ids` end the row they stand in, where rows are decided in order."""
+        return np.isin(ids, [self.eos_id, *self.last])
+
+    def waits(self, canvas: Canvas, position: int) -> bool:
+        """Whether the slot must wait for the one before it, whose token decides what this one must begin with."""
+        return canvas.index[position] > 0 and position - 1 in self.starts
+
+    def apply(self, family: ModelFamily, logits: Tensor, canvas: Canvas, wanted: list[int]) -> Tensor:
+        """Masks logits [W, V] of the flat positions `wanted`."""
+        given, logits = logits, logits + self.base
+        if len(self.line_ends):
+            logits[:, self.eos_id] = torch.logsumexp(given[:, [self.eos_id, *self.line_ends.tolist()]], -1)
+        if self.expand_id is not None:
+            full = canvas.lengths[canvas.row[wanted]] >= self.most_slots
+            logits[np.flatnonzero(full) if self.may_grow else slice(None), self.expand_id] = FORBIDDEN
+        for number, position in enumerate(wanted):
+            start = self.starts.get(position)
+            if start is not None:
+                allowed = _allowed(family, start, room=int(canvas.left[position]))
+                if len(allowed):
+                    kept = logits[number, allowed].clone()
+                    logits[number] = FORBIDDEN
+                    logits[number, allowed] = kept
+            elif canvas.index[position] == 0 and not (self.deletes and canvas.left[position]):
+                logits[number, self.eos_id] = FORBIDDEN  # an empty text is no candidate
+        return logits
+
+    def advance(self, family: ModelFamily, canvas: Canvas) -> None:
+        """Hands what is left of a word's beginning to the next slot once the slot before it is decided."""
+        for position, start in list(self.starts.items()):
+            if canvas.state[position] == State.OPEN:
+                continue
+            del self.starts[position]
+            canvas.state[position] = State.FIXED
+            rest = start[len(family.vocabulary.bytes_of(int(canvas.ids[position]))) :]
+            if rest and canvas.left[position] > 0:
+                self.starts[position + 1] = rest
+                if canvas.state[position + 1] == State.COMMITTED:
+                    canvas.state[position + 1] = State.OPEN
+
+
+def rules_for(family: ModelFamily, hole: Hole, canvas: Canvas, partial_word: str) -> Rules:
+    """The rules of a hole whose first token must begin with `partial_word`."""
+    spec = family.spec
+    base = torch.zeros(spec.vocabulary)
+    base[family.vocabulary.never()] = FORBIDDEN
+    line_ends, last = _none(), _none()
+    if hole.max_lines == 1:
+        breaking = family.vocabulary.breaks_line()
+        if spec.order is Order.LEFT_TO_RIGHT:
+            # Who writes on from token to token says by a line break that the line is done, often with its last bracket.
+            line_ends = family.vocabulary.breaks_line(at_once=True)
+            breaking, last = line_ends, np.setdiff1d(breaking, line_ends)
+        base[breaking] = FORBIDDEN
+    if spec.expand_id is not None:
+        base[spec.expand_id] = 0.0
+    starts = {}
+    if partial_word:
+        for row in range(canvas.rows):
+            first = canvas.span(row).start
+            if canvas.state[first] == State.OPEN:
+                starts[first] = partial_word.encode()
+    return Rules(
+        base.to(torch_device(family.device)),
+        spec.eos_id,
+        starts,
+        line_ends,
+        last,
+        deletes=spec.delete_id is not None,
+        expand_id=spec.expand_id,
+        most_slots=spec.max_slots,
+    )
+
+
+def _allowed(family: ModelFamily, start: bytes, room: int) -> Ints:
+    longer, shorter = family.vocabulary.completions_of(start)
+    return np.concatenate([longer, shorter]) if room > 0 else longer

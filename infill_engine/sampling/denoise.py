@@ -1,0 +1,278 @@
+"""The denoising loop: predict every open slot at once, commit what is sure, ask again, stop in time.
+
+    canvas, all open ──▶ predict ──▶ commit the sure, doubt the wrong ──▶ … ──▶ nothing open, or no time left
+
+Families whose slots depend on those before them are asked for the first open slot of each row only, and a row is done
+at its first end; everything else is the same (`_wanted_in_order`, `_keep_order`).
+
+The loop is anytime: after every step the canvas together with the last predictions is an answer. It is asked between
+two steps whether the deadline still allows another one, and never starts a step that the measured cost says cannot end.
+
+Where an open slot holds noise instead of a mask, a model cannot tell what is decided from what is not, and its first
+predictions rest on noise. There nothing stays decided: every step predicts all slots again, keeps the sure ones and
+draws the others anew, and a row is done when it has settled (`Settling`).
+"""
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from infill_engine.canvas.canvas import Canvas, State
+from infill_engine.deadline import Deadline
+from infill_engine.models.base import (
+    ConditionsItself,
+    Context,
+    Continuation,
+    Corruption,
+    ModelFamily,
+    Order,
+    Spec,
+    blanks_of,
+    step_size,
+)
+from infill_engine.sampling.constraints import Rules
+from infill_engine.sampling.convergence import Settling
+from infill_engine.sampling.prediction import Readout, read
+from infill_engine.sampling.resize import copies_of_slots, resize
+from infill_engine.sampling.unmasking import to_commit, to_doubt
+from infill_engine.settings import SamplerSettings
+from infill_engine.types import Draft, HoleKind
+from infill_engine.work import Budget, Job, OutOfTime, PassState, Phase, Work
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """How one row of the canvas is started.
+
+    `tokens` are the ids of `draft` or of `written`, the family's own; None starts from masks. `branch` makes the row
+    take the runner-up where it costs least; `sampled` draws its tokens at the settings' temperature instead of taking
+    the best.
+    """
+
+    slots: int
+    length_logprob: float = 0.0
+    tokens: tuple[int, ...] | None = None
+    draft: Draft | None = None
+    written: Continuation | None = None
+    branch: bool = False
+    sampled: bool = False
+
+
+@dataclass(slots=True)
+class Step:
+    """The state after a step, per slot [M].
+
+    `predicted` and its log-probability fill the slots that are still open; `draft_logprob` is what the model thought of
+    the tokens of a draft before it changed any; `changed` tells which slots this step wrote.
+    """
+
+    number: int
+    canvas: Canvas
+    predicted: Ints
+    predicted_logprob: NDArray[np.float32]
+    draft_logprob: NDArray[np.float32]
+    changed: NDArray[np.bool_]
+
+
+def denoise(
+    family: ModelFamily,
+    context: Context,
+    kind: HoleKind,
+    canvas: Canvas,
+    rows: Sequence[Row],
+    rules: Rules,
+    settings: SamplerSettings,
+    budget: Budget,
+    due: Deadline | None = None,
+    then_ms: float = 0.0,
+) -> Job[Step | None]:
+    """The canvas after the last step, when all is decided or time is up; None if there was no time for any.
+
+    Steps end before they are `due` and leave `then_ms`. Yields its state after every step.
+    """
+    noise = _Noise(rows, settings.temperature, seed=zlib.crc32(canvas.ids.tobytes()) ^ context.tokens)
+    blanks = blanks_of(family.spec, canvas.rows, seed=context.tokens)
+    blanks.fill(canvas)
+    settling = Settling(canvas, settings) if family.spec.corruption is Corruption.UNIFORM else None
+    state = _nothing_yet(canvas)
+    ordered = family.spec.order is Order.LEFT_TO_RIGHT
+    most_steps = int(canvas.lengths.max(initial=0)) if ordered else settings.max_steps
+    while state.number < most_steps:
+        size = step_size(family, context, canvas.lengths.tolist(), state.number)
+        later_size = step_size(family, context, canvas.lengths.tolist(), state.number + 1)
+        cost, later_cost = (budget.costs.predict_ms(Phase.PASS, each) for each in (size, later_size))
+        time_ms = budget.left_ms(due) - then_ms
+        steps_left = max(1, min(most_steps - state.number, 1 + int((time_ms - cost) / max(later_cost, 0.01))))
+        rules.may_grow = steps_left > 1
+        if settling is not None:
+            wanted = settling.wanted(canvas)
+        else:
+            wanted = _wanted_in_order(canvas) if ordered else _wanted(canvas, doubting=steps_left > 1)
+        if not len(wanted):
+            break
+        try:
+            yield Work(Phase.PASS, size, then_ms, due)
+        except OutOfTime:
+            break
+        logits = family.denoise(context, kind, canvas, wanted)
+        logits = rules.apply(family, logits, canvas, wanted.tolist())
+        if family.spec.temperatures != (1.0, 1.0):
+            logits = logits / _temperature(family.spec, state.number, steps_left)
+        if isinstance(family, ConditionsItself):
+            family.condition(context, canvas, wanted, logits)
+        readout = read(logits, canvas.ids[wanted], noise.of(canvas.row[wanted], logits))
+        before, was_open = canvas.ids.copy(), canvas.state == State.OPEN
+        if settling is not None:
+            settling.reopen(canvas, wanted)
+        taken = _decide(canvas, wanted, readout, rows, rules, settings, steps_left, first=state.number == 0)
+        if ordered:
+            _keep_order(canvas, rules)
+        rules.advance(family, canvas)
+        if settling is not None:
+            settling.settle(canvas, wanted, readout, rules, taken)
+        blanks.fill(canvas)
+        if state.number == 0:
+            state.draft_logprob[wanted] = readout.held_logprob
+        state.number += 1
+        state.predicted[wanted], state.predicted_logprob[wanted] = readout.best, readout.best_logprob
+        state.changed = (before != canvas.ids) & ~(was_open & (canvas.state == State.OPEN))
+        _resize(state, family.spec, rules)
+        yield PassState(family, state)
+    return state if state.number else None
+
+
+def _temperature(spec: Spec, steps: int, steps_left: int) -> float:
+    first, last = spec.temperatures
+    return last + (first - last) * steps_left / (steps + steps_left)
+
+
+def _nothing_yet(canvas: Canvas) -> Step:
+    unknown = np.full(canvas.slots, -1e4, np.float32)
+    return Step(0, canvas, canvas.ids.copy(), unknown, unknown.copy(), np.ones(canvas.slots, bool))
+
+
+def _wanted(canvas: Canvas, *, doubting: bool) -> Ints:
+    """Flat positions whose logits a step needs: what is open or a draft, and in unfinished rows what may be doubted."""
+    undecided = (canvas.state == State.OPEN) | (canvas.state == State.DRAFT)
+    unfinished = np.zeros(canvas.rows, bool)
+    unfinished[canvas.row[undecided]] = True
+    doubtful = (canvas.state == State.COMMITTED) & unfinished[canvas.row]
+    return np.flatnonzero(undecided | doubtful if doubting else undecided)
+
+
+def _wanted_in_order(canvas: Canvas) -> Ints:
+    """The first open slot of each row, and the drafts before it: a copy is read, and so checked, in one step."""
+    is_open = canvas.state == State.OPEN
+    opened = np.cumsum(is_open)
+    before_row = np.concatenate([[0], opened])[np.cumsum(canvas.lengths) - canvas.lengths]
+    number = opened - before_row[canvas.row]  # of open slots in the row up to this one
+    return np.flatnonzero((is_open & (number == 1)) | ((canvas.state == State.DRAFT) & (number == 0)))
+
+
+def _keep_order(canvas: Canvas, rules: Rules) -> None:
+    """Opens all that follows an open slot, since it rests on what will stand there, and ends rows at their end."""
+    for row in range(canvas.rows):
+        span = canvas.span(row)
+        ids, state = canvas.ids[span], canvas.state[span]
+        is_open = np.flatnonzero(state == State.OPEN)
+        decided = int(is_open[0]) if len(is_open) else len(ids)
+        ends = np.flatnonzero(rules.is_last(ids[:decided]))
+        rest = np.arange(decided if not len(ends) else int(ends[0]) + 1, len(ids)) + span.start
+        rest = rest[canvas.state[rest] != State.FIXED]
+        if len(ends):
+            canvas.ids[rest], canvas.state[rest], canvas.logprob[rest] = rules.eos_id, State.COMMITTED, 0.0
+        else:
+            canvas.state[rest] = State.OPEN
+
+
+def _resize(step: Step, spec: Spec, rules: Rules) -> None:
+    """Makes room where the model has asked for more slots, and closes up where it has given some back."""
+    copies = copies_of_slots(step.canvas, spec)
+    if copies is None:
+        return
+    resize(step.canvas, copies, spec)
+    first = np.cumsum(copies) - copies
+    rules.starts = {int(first[position]): start for position, start in rules.starts.items()}
+    step.predicted, step.predicted_logprob = (
+        np.repeat(step.predicted, copies),
+        np.repeat(step.predicted_logprob, copies),
+    )
+    step.draft_logprob, step.changed = np.repeat(step.draft_logprob, copies), np.repeat(step.changed, copies)
+
+
+def _decide(
+    canvas: Canvas,
+    wanted: Ints,
+    readout: Readout,
+    rows: Sequence[Row],
+    rules: Rules,
+    settings: SamplerSettings,
+    steps_left: int,
+    *,
+    first: bool,
+) -> Ints:
+    """Commits, keeps, doubts: changes the canvas by what the model said of the `wanted` positions.
+
+    Returns the flat positions where a row took a branch.
+    """
+    # In the last step nothing may wait any longer; a word that then does not fit its beginning is dropped later.
+    ready = [steps_left == 1 or not rules.waits(canvas, int(position)) for position in wanted]
+    candidates = np.flatnonzero((canvas.state[wanted] == State.OPEN) & np.array(ready))
+    _check_filled(canvas, wanted, readout, settings, reopen=steps_left > 1)
+    tokens, logprobs = readout.best.copy(), readout.best_logprob.copy()
+    rows_of = canvas.row[wanted[candidates]]
+    chosen = candidates[to_commit(readout.part(candidates), rows_of, steps_left, settings)]
+    taken = np.empty(0, np.int64)
+    if first:
+        branches = [
+            _cheapest_branch(candidates[rows_of == row], readout) for row, plan in enumerate(rows) if plan.branch
+        ]
+        taken = np.array([at for at in branches if at is not None], dtype=np.int64)
+        tokens[taken], logprobs[taken] = readout.second[taken], readout.second_logprob[taken]
+        # A branch is worth nothing unless it is taken before the row has settled around the first choice.
+        chosen = np.union1d(chosen, taken)
+    canvas.ids[wanted[chosen]] = tokens[chosen]
+    canvas.logprob[wanted[chosen]] = logprobs[chosen]
+    canvas.state[wanted[chosen]] = State.COMMITTED
+    return wanted[taken]
+
+
+def _check_filled(canvas: Canvas, wanted: Ints, readout: Readout, settings: SamplerSettings, *, reopen: bool) -> None:
+    """Takes drafts over at the model's own probability, and opens again what the model now thinks is wrong."""
+    filled = np.flatnonzero((canvas.state[wanted] == State.DRAFT) | (canvas.state[wanted] == State.COMMITTED))
+    positions = wanted[filled]
+    was_draft = canvas.state[positions] == State.DRAFT
+    canvas.logprob[positions[was_draft]] = readout.held_logprob[filled[was_draft]]
+    canvas.state[positions] = State.COMMITTED
+    if reopen:
+        doubted = positions[to_doubt(readout.part(filled), settings)]
+        canvas.state[doubted] = State.OPEN
+
+
+def _cheapest_branch(members: Ints, readout: Readout) -> int | None:
+    """The slot whose second choice is the most probable: the cheapest way to a different text."""
+    return int(members[np.argmax(readout.second_logprob[members])]) if len(members) else None
+
+
+class _Noise:
+    """Gumbel noise for the sampled rows, from a seed that depends only on the request."""
+
+    def __init__(self, rows: Sequence[Row], temperature: float, seed: int) -> None:
+        self._sampled = np.array([row.sampled for row in rows])
+        self._temperature = temperature
+        self._generator = torch.Generator().manual_seed(seed)
+
+    def of(self, rows: Ints, logits: torch.Tensor) -> torch.Tensor | None:
+        members = np.flatnonzero(self._sampled[rows])
+        if not len(members):
+            return None
+        uniform = torch.rand(len(members), logits.shape[1], generator=self._generator).clamp(1e-9, 1 - 1e-9)
+        noise = torch.zeros_like(logits)
+        noise[members] = (-torch.log(-torch.log(uniform)) * self._temperature).to(logits.device)
+        return noise

@@ -1,0 +1,108 @@
+"""What the trunk makes of a request: one search over a tree of tokens, as many passes as the time allows.
+
+read the prompt ──▶ plant the retrieved texts ──▶ pass over the likeliest nodes ──▶ … ──▶ texts with their likelihoods
+"""
+
+from collections.abc import Iterator
+from functools import partial
+
+from infill_engine.context.ngrams import Ngrams
+from infill_engine.context.project_counts import CountedSurroundings
+from infill_engine.context.retrieval import Retriever
+from infill_engine.deadline import CostModel, now, since
+from infill_engine.models.small.vocabulary import CachedLines
+from infill_engine.models.trunk.model import TrunkModel
+from infill_engine.models.trunk.prompt import build_head, fitting
+from infill_engine.sampling.proposals import Guessed, unread
+from infill_engine.sampling.tree_search import TreeSearch
+from infill_engine.settings import SamplerSettings
+from infill_engine.types import Draft, Hole, InfillRequest, Surroundings
+from infill_engine.work import Budget, Costs, Job, OutOfTime, Phase, finished, within
+
+MEASURED = (8, 16, 32, 64)  # rows of the passes that are measured when a model is loaded
+PARTS, PART_MS = (8, 16, 32, 64), 45.0  # rows of a prompt that are read at once, and how long that may take
+USUAL_ROWS = 8  # of a pass that must still be possible after counting
+
+
+class TreeSampler:
+    """A loaded trunk, what its passes have cost so far, and the text it has counted. One request at a time."""
+
+    def __init__(self, family: TrunkModel, settings: SamplerSettings) -> None:
+        self.family = family
+        passes = CostModel()  # rows of a prompt cost what rows of texts do
+        self.costs = Costs({Phase.READ: passes, Phase.PASS: passes, Phase.COUNT: CostModel()})
+        self._settings = settings
+        self._lines = CachedLines(family.vocabulary)
+        self._surroundings = CountedSurroundings(family.vocabulary.encode)
+        self._retriever = Retriever()
+
+    def surround(self, surroundings: Surroundings) -> Iterator[None]:
+        """Indexes and counts the text around a document, of use to requests that name it.
+
+        Yields after every 2 ms or so.
+        """
+        yield from self._retriever.index(surroundings)
+        yield from self._surroundings.count(surroundings)
+
+    def read_ahead(self, request: InfillRequest) -> Job[None]:
+        """Reads a request's prompt, so that a later request nearby finds it read, and counts the text around it.
+
+        Snippets are retrieved only here; a hurried request uses those that have been read.
+        """
+        vocabulary = self.family.vocabulary
+        before, partial_word = vocabulary.split_partial_word(request.prefix)
+        snippets = self._retriever.retrieve(request, partial(fitting, vocabulary))
+        head = build_head(vocabulary, request.path, snippets)
+        prompt = yield from self.family.read(before, request.suffix, head=head, part=self._part())
+        self.family.logprobs(prompt, (), (), ())
+        yield from self._count(request, partial_word)
+
+    def guess(self, request: InfillRequest, hole: Hole, drafts: tuple[Draft, ...], budget: Budget) -> Job[Guessed]:
+        """All texts that were found for a hole in time. A snapshot shows the tree after every pass."""
+        began = now()
+        before, partial_word = self.family.vocabulary.split_partial_word(request.prefix)
+        try:
+            head = build_head(self.family.vocabulary, request.path)
+            prompt = yield from self.family.read(before, request.suffix, head=head, part=self._part(), hurried=True)
+        except OutOfTime:
+            return Guessed(unread(drafts), since(began), unread=True)
+        encode_ms = since(began)
+        began = now()
+        near = yield from self._count_in_time(request, partial_word, budget)
+        search = TreeSearch(self.family, prompt, request, hole, partial_word, near, budget)
+        search.plant(drafts)
+        passes = yield from search.run(budget.deadline.sooner(self._settings.aim))
+        if not passes:
+            return Guessed(unread(drafts), encode_ms, unread=True)
+        counted = not request.surroundings or self._surroundings.get(request.surroundings) is not None
+        guesses = search.guesses(drafts, passes)
+        return Guessed(guesses, encode_ms, since(began), unread=prompt.stale, final=counted and not prompt.stale)
+
+    def pass_ms(self, rows: int) -> float:
+        """What a pass over so many tokens is expected to take."""
+        return self.costs.predict_ms(Phase.PASS, rows)
+
+    def measure(self) -> None:
+        """Learns what passes of usual sizes cost, each measured when nothing has to be set up any more."""
+        text = "".join(f"value_{line} = compute({line})\n" for line in range(12))
+        for size in MEASURED:
+            for attempt in range(2):
+                prompt = finished(self.family.read(text, text))
+                self.family.logprobs(prompt, (), (), ())
+                began = now()
+                self.family.logprobs(prompt, [0] * size, [0] * size, [[]] * size)
+                if attempt:
+                    self.costs.observe(Phase.PASS, size, since(began))
+
+    def _part(self) -> int:
+        """How many rows are read before asking again: as many as keep a new request waiting no longer than PART_MS."""
+        return max((rows for rows in PARTS if self.pass_ms(rows) <= PART_MS), default=min(PARTS))
+
+    def _count(self, request: InfillRequest, partial_word: str) -> Job[Ngrams]:
+        return Ngrams((yield from self._lines.encode(request.around(partial_word))))
+
+    def _count_in_time(self, request: InfillRequest, partial_word: str, budget: Budget) -> Job[Ngrams | None]:
+        try:
+            return (yield from within(self._count(request, partial_word), budget.deadline, self.pass_ms(USUAL_ROWS)))
+        except OutOfTime:
+            return None

@@ -1,0 +1,237 @@
+"""The search over a tree of tokens for one request: which nodes each pass reads, and which texts are found.
+
+The first pass also scores the retrieved texts. Each further pass reads the nodes that promise the most progress for
+what they cost, so a pass verifies what the one before it proposed.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from math import log
+
+import numpy as np
+
+from infill_engine.context.ngrams import LONGEST, Ngrams
+from infill_engine.deadline import Deadline
+from infill_engine.models.trunk.model import Reading, TrunkModel
+from infill_engine.models.trunk.prompt import TrunkVocabulary
+from infill_engine.sampling.prediction import NoNumbersError
+from infill_engine.sampling.proposals import unread_guess
+from infill_engine.sampling.token_tree import (
+    PLANTED_LOGPROB,
+    EndRules,
+    Finished,
+    Node,
+    TextPiece,
+    TokenTree,
+    TreeStep,
+    stands_in_brackets,
+)
+from infill_engine.text.lines import first_line
+from infill_engine.types import Draft, Guess, Hole, InfillRequest, Source
+from infill_engine.work import Budget, Job, OutOfTime, PassState, Phase, Work
+
+PLANTED_TOKENS = 32  # of retrieved texts, in the first pass
+ROWS = (2, 4, 8, 12, 16, 24)  # tokens of a pass, of which the best number is chosen
+LOOKED_UP = 3  # tokens in a row that counts of the file may put behind a node
+LEAST_SHARE = 0.5  # of what followed the same tokens, for one of them to be put there
+TEXTS = 12  # that are ranked
+SHOWN_TEXTS = 6  # to somebody who watches
+UNFINISHED_LOGPROB = log(0.5)  # of a token that may stand in a partial answer
+
+
+@dataclass
+class TreeSearch:
+    """One request's tree, grown pass by pass."""
+
+    family: TrunkModel
+    prompt: Reading
+    request: InfillRequest
+    hole: Hole
+    partial_word: str
+    near: Ngrams | None
+    budget: Budget
+
+    @cached_property
+    def tree(self) -> TokenTree:
+        return tree_for(self.family.vocabulary, self.hole, first_line(self.request.suffix), self.partial_word)
+
+    @cached_property
+    def _before(self) -> list[int]:
+        """The tokens before the hole, as far as counts look at them."""
+        return [*self.prompt.prompt.prefix[1:], *self.prompt.prompt.middle[1:]][-LONGEST:]
+
+    def plant(self, drafts: Sequence[Draft]) -> None:
+        """Puts the retrieved texts into the tree."""
+        encode = self.family.vocabulary.encode
+        for draft in drafts:
+            self.tree.plant(encode(self.partial_word + draft.text))
+
+    def run(self, aimed: Deadline) -> Job[int]:
+        """Passes over the likeliest nodes as long as there is time and something to gain; how many there were.
+
+        Once a text is finished, passes end by the time `aimed` at.
+        """
+        passes = 0
+        while True:
+            rows = self._affordable(self._rows(self.request.candidates))
+            waiting = len(self.prompt.waiting)
+            if not rows and not waiting:
+                break
+            due = aimed if passes and self.tree.finished else None
+            try:
+                yield Work(Phase.PASS, len(rows) + waiting, due=due)
+            except OutOfTime:
+                break
+            self._pass(rows)
+            passes += 1
+            yield PassState(self.family, TreeStep(passes, tuple(map(_shown, self.tree.likeliest(SHOWN_TEXTS)))))
+        if not passes:
+            self.budget.costs.relent(Phase.PASS)
+        return passes
+
+    def _affordable(self, rows: list[int]) -> list[int]:
+        """As many of the first nodes as a pass has time for."""
+        waiting = len(self.prompt.waiting)
+        while rows and not self.budget.allows(Work(Phase.PASS, len(rows) + waiting)):
+            rows = rows[: len(rows) // 2]
+        return rows
+
+    def guesses(self, drafts: Sequence[Draft], passes: int) -> list[Guess]:
+        """The texts that were found, each with what the model thinks of it."""
+        by_text = {draft.text: draft for draft in reversed(drafts)}
+        found: list[Guess] = []
+        for one in self.tree.texts():
+            text = self._text_of(one)
+            if text is None:
+                continue
+            draft = by_text.pop(text, None)
+            if draft is not None:
+                found.append(replace(_guess(one, text, passes), draft=draft, source=Source.RETRIEVAL))
+            if one.proposed and len(found) < TEXTS:
+                found.append(replace(_guess(one, text, passes), fluency=sum(one.logprobs) / len(one.logprobs)))
+        found += [self._as_far_as_read(draft, passes) for draft in by_text.values()]
+        partial = (
+            self.tree.unfinished(UNFINISHED_LOGPROB)
+            if not any(guess.source is Source.MODEL for guess in found)
+            else None
+        )
+        if partial is not None and (text := self._text_of(partial)):
+            found.append(replace(_guess(partial, text, passes), partial=True, likelihood=None))
+        return found
+
+    def _as_far_as_read(self, draft: Draft, passes: int) -> Guess:
+        """A retrieved text that the model has not read to its end: what it has not read counts as usual tokens do."""
+        tokens = self.family.vocabulary.encode(self.partial_word + draft.text)
+        sums = [0.0, *(self.tree.nodes[number].logprob for number in self.tree.plant(tokens))]
+        known = [after - before for before, after in pairwise(one for one in sums if one is not None)]
+        if not known:
+            return unread_guess(draft)
+        logprobs = (*known, *[PLANTED_LOGPROB] * (len(tokens) - len(known)))
+        expected = Finished(b"", tuple(tokens), logprobs, PLANTED_LOGPROB, proposed=False)
+        return replace(_guess(expected, draft.text, passes), draft=draft, source=Source.RETRIEVAL)
+
+    def _rows(self, wanted: int) -> list[int]:
+        """The nodes of the next pass: as many as give the most progress for what they cost."""
+        tree = self.tree
+        nodes = tree.worthwhile(wanted)[: self.prompt.room]
+        if not tree.nodes[0].seen:
+            return self._most_for_the_time(nodes[:PLANTED_TOKENS], len(self.prompt.waiting), 1.0)
+        self._look_ahead(nodes[: max(ROWS)])
+        nodes = tree.worthwhile(wanted)[: min(self.prompt.room, max(ROWS))]
+        return self._most_for_the_time(nodes, 0, 0.0)
+
+    def _most_for_the_time(self, nodes: list[int], others: int, gain: float) -> list[int]:
+        """The first of some nodes, as many as give the most progress for what they cost.
+
+        `others` are further rows of the pass, which are worth `gain`. Progress is the share of right beginnings that
+        become a token longer.
+        """
+        gains = gain + np.cumsum([0.0, *(self.tree.probability(number) for number in nodes)])
+        counts = [0, *(rows for rows in ROWS if rows < len(nodes)), len(nodes)]
+        worth = [gains[rows] / self.budget.costs.predict_ms(Phase.PASS, max(rows + others, 1)) for rows in counts]
+        return nodes[: counts[int(np.argmax(worth))]]
+
+    def _look_ahead(self, numbers: Sequence[int]) -> None:
+        """Puts behind some nodes what followed the same tokens elsewhere in the file, where that is clear."""
+        if self.near is None:
+            return
+        for number in numbers[:4]:
+            node = self.tree.nodes[number]
+            if node.logprob is None or node.start:
+                continue
+            for _ in range(LOOKED_UP):
+                token = self._usual_next([*self._before, *self.tree.tokens(number)][-LONGEST:])
+                if token is None or token in self._no_text:
+                    break
+                (number,) = self.tree.plant([token], number) or (number,)
+
+    @cached_property
+    def _no_text(self) -> frozenset[int]:
+        return frozenset(self.tree.rules.forbidden.tolist()) | frozenset(self.tree.rules.ends.tolist())
+
+    def _usual_next(self, context: Sequence[int]) -> int | None:
+        assert self.near is not None
+        following = self.near.longest(context)
+        if not len(following):
+            return None
+        (token, count), *_ = Counter(following.tolist()).most_common(1)
+        return int(token) if count >= LEAST_SHARE * len(following) else None
+
+    def _pass(self, numbers: Sequence[int]) -> None:
+        """One pass of the model over some nodes, and over what of the prompt is still waiting."""
+        tree, nodes = self.tree, [self.tree.nodes[number] for number in numbers]
+        order = {number: row for row, number in enumerate(numbers)}
+        parents = [
+            [~order[one] if one in order else tree.nodes[one].slot for one in tree.path(number)[:-1]]
+            for number in numbers
+        ]
+        found = self.family.logprobs(
+            self.prompt, [node.token for node in nodes], [node.depth for node in nodes], parents
+        )
+        if np.isnan(found.logprobs[:, 0]).any():
+            raise NoNumbersError
+        tree.learn_pass(numbers, found.logprobs, found.likeliest, found.slots)
+
+    def _text_of(self, one: Finished) -> str | None:
+        """The text as it is inserted at the cursor; None if it ends inside a character or does not fit the word."""
+        try:
+            text = one.text.decode()
+        except UnicodeDecodeError:
+            return None
+        return text[len(self.partial_word) :] if text.startswith(self.partial_word) else None
+
+
+def tree_for(vocabulary: TrunkVocabulary, hole: Hole, right: str, partial_word: str) -> TokenTree:
+    """An empty tree for a hole. `right` is what stands right of it on its line, blank at the line's end."""
+    breaks, at_once = vocabulary.breaks_line(), vocabulary.breaks_line(at_once=True)
+    one_line, inside = hole.max_lines == 1, bool(right.strip())
+    end, nothing = np.array([vocabulary.fim.end]), np.empty(0, np.int64)
+    ends = [end]
+    if inside:
+        ends += vocabulary.completions_of(f"{right}\n".encode(errors="ignore"))
+    elif one_line:
+        ends.append(at_once)
+    forbidden = np.concatenate([vocabulary.never(), end, breaks if one_line else nothing])
+    last = np.setdiff1d(breaks, at_once) if one_line and not inside else nothing
+    rules = EndRules(np.concatenate(ends), last, forbidden, stands_in_brackets(right))
+    return TokenTree(vocabulary, rules, partial_word.encode())
+
+
+def _shown(nodes: Sequence[Node]) -> tuple[TextPiece, ...]:
+    return tuple(TextPiece(node.text, node.logprob, node.seen) for node in nodes)
+
+
+def _guess(one: Finished, text: str, passes: int) -> Guess:
+    scored = (*one.logprobs, one.ending)
+    return Guess(
+        text,
+        mean_logprob=sum(scored) / len(scored),
+        min_logprob=min(scored),
+        length_logprob=one.ending,
+        tokens=len(one.tokens),
+        steps=passes,
+        likelihood=one.logprob,
+    )

@@ -1,0 +1,81 @@
+"""The worker process: `python -m infill_engine.serving --model default --device auto`.
+
+Frames come in on stdin and go out on what was stdout; anything else that prints goes to stderr. The process ends when
+its stdin does, whatever the model is doing.
+"""
+
+import argparse
+import os
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from typing import BinaryIO
+
+from infill_engine.remote.address import KEY_VARIABLE, is_remote
+from infill_engine.serving.dispatch import Dispatch, Load
+from infill_engine.serving.loading import load_engine, load_remote
+from infill_engine.serving.protocol import Message, decode, encode, read_frame
+from infill_engine.settings import ModelSettings
+
+GRACE_SECONDS = 0.5  # for the compute thread to notice that the pipe is closed
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Parse the command line and serve until stdin closes. Never returns: see `serve`."""
+    parser = argparse.ArgumentParser(prog="python -m infill_engine.serving", description=__doc__)
+    parser.add_argument("--model", default="default")
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--precision", default="auto")
+    parser.add_argument("--reuse-context", action="store_true")
+    parser.add_argument("--api-key-variable", default=KEY_VARIABLE)
+    options = parser.parse_args(arguments)
+    if is_remote(options.model):
+        serve(lambda _progress: load_remote(options.model, options.api_key_variable))
+    settings = ModelSettings(dtype=options.precision, reuse_context=options.reuse_context)
+    serve(lambda progress: load_engine(options.model, options.device, settings, progress))
+
+
+def serve(load: Load) -> None:
+    """Answer frames with the engine that `load` returns, then leave the process.
+
+    Leaves by `os._exit`: a load or a denoising step may hold the compute thread for seconds, and tearing down a
+    library under a running thread crashes.
+    """
+    frames_in, frames_out = claim_stdio()
+    dispatch = Dispatch(load, _sender(frames_out))
+    compute = threading.Thread(target=dispatch.run, name="compute", daemon=True)
+    compute.start()
+    while (payload := read_frame(frames_in)) is not None:
+        if (message := decode(payload)) is not None:
+            dispatch.receive(message)
+    dispatch.close()
+    compute.join(GRACE_SECONDS)
+    sys.stderr.flush()
+    os._exit(0)
+
+
+def claim_stdio() -> tuple[BinaryIO, BinaryIO]:
+    """Stdin and stdout as binary streams of our own; file descriptor 1 becomes stderr, for C code that prints too."""
+    frames_out = os.fdopen(os.dup(1), "wb", buffering=0)
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    return sys.stdin.buffer, frames_out
+
+
+def _sender(stream: BinaryIO) -> Callable[[Message], None]:
+    lock = threading.Lock()
+
+    def send(message: Message) -> None:
+        frame = memoryview(encode(message))
+        with lock:
+            try:
+                while frame:
+                    frame = frame[stream.write(frame) :]
+            except OSError:  # the server is gone; stdin is about to say so
+                return
+
+    return send
+
+
+if __name__ == "__main__":
+    main()

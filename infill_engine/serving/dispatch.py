@@ -1,0 +1,300 @@
+"""Which request the one compute slot works on, and who is told what meanwhile.
+
+    reader thread   receive()   files a message; answers at once whatever need not wait for the model
+    compute thread  run()       loads the engine, then works: infills in the order of arrival, warming when idle, and
+                                counting, a piece at a time, when there is nothing else
+
+Invariants: every infill is answered exactly once; at most one infill of a document waits or runs; the engine is only
+ever touched by the compute thread; a load is never interrupted by requests.
+"""
+
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from infill_engine.allocator import release_freed
+from infill_engine.deadline import Clock, Deadline, now
+from infill_engine.errors import InfillError
+from infill_engine.serving.preview import sketching
+from infill_engine.serving.protocol import (
+    Alive,
+    Answered,
+    Cancel,
+    Failure,
+    Infill,
+    Message,
+    Shutdown,
+    Sketch,
+    State,
+    Status,
+    Surround,
+    Warm,
+    Watch,
+)
+from infill_engine.settings import WindowSettings
+from infill_engine.types import Answer, InfillRequest, Reason, Surroundings
+from infill_engine.work import Watch as WatchPasses
+
+WARM_SECONDS = 20.0  # the longest that encoding a context ahead of time may take
+RELEASE_EVERY = 64  # pieces of work; then, if nobody waits, freed memory goes back to the system
+COUNTED_TEXTS = 6  # that may wait; an engine keeps no more
+WARM_DOCUMENTS = 4  # contexts that may wait to be encoded; more would push each other out of the engine's cache
+
+
+class EngineLike(Protocol):
+    """The part of the engine that the worker needs."""
+
+    name: str
+
+    @property
+    def device(self) -> str: ...
+
+    @property
+    def window(self) -> WindowSettings: ...
+
+    @property
+    def pace(self) -> str: ...
+
+    def answer(self, request: InfillRequest, deadline: Deadline, watch: WatchPasses | None = None) -> Answer: ...
+
+    def warm(self, request: InfillRequest, deadline: Deadline) -> None: ...
+
+    def surround(self, surroundings: Surroundings) -> Iterator[None]: ...
+
+
+Load = Callable[[Callable[[str, float], None]], EngineLike]
+
+
+@dataclass(slots=True)
+class _Work:
+    """An infill, a context to warm or a text to count, whether it has been answered or withdrawn, and is being watched.
+
+    `pieces` is what is left to count, once it was begun.
+    """
+
+    message: Infill | Warm | Surround
+    withdrawn: bool = False
+    watched: bool = False
+    pieces: Iterator[None] | None = None
+
+
+@dataclass
+class Dispatch:
+    """One engine, one compute slot. `send` must be callable from both threads and must not block for long."""
+
+    load: Load
+    send: Callable[[Message], None]
+    clock: Clock = now
+    _state: State = State.LOADING
+    _told: Status | None = None  # the last that was said of the engine
+    _waiting: dict[str, _Work] = field(default_factory=dict)  # by document, in the order of arrival
+    _warming: dict[str, _Work] = field(default_factory=dict)
+    _counting: dict[str, _Work] = field(default_factory=dict)  # by the name of the text
+    _running: _Work | None = None
+    _closed: bool = False
+    _changed: threading.Condition = field(default_factory=threading.Condition)
+
+    def receive(self, message: Message) -> None:
+        """File a message from the server. Called by the reader thread only."""
+        with self._changed:
+            match message:
+                case Infill():
+                    self._file(message)
+                case Warm() if self._state is not State.FAILED and not self._closed:
+                    self._warming.pop(message.document, None)
+                    if self._running is not None and _is_warming(self._running.message, message.document):
+                        self._withdraw(self._running, Reason.SUPERSEDED)
+                    _put(self._warming, message.document, _Work(message), WARM_DOCUMENTS)
+                case Surround() if self._state is not State.FAILED and not self._closed:
+                    if message.surroundings.name not in self._counting:
+                        _put(self._counting, message.surroundings.name, _Work(message), COUNTED_TEXTS)
+                case Cancel():
+                    self._cancel(message.id)
+                case Watch():
+                    self._watch(message.id)
+                case Shutdown():
+                    self._close()
+                case _:
+                    pass
+            self._changed.notify()
+
+    def close(self) -> None:
+        """Answer what waits and let `run` return. The pipe closing means the same as a shutdown."""
+        self.receive(Shutdown())
+
+    def run(self) -> None:
+        """Load the engine, then work until closed. Called by the compute thread only."""
+        engine = self._load()
+        done = 0
+        while (work := self._next()) is not None:
+            if engine is not None:
+                self._work(engine, work)
+                self._tell_ready(engine)
+            done += 1
+            if done % RELEASE_EVERY == 0 and not self._waiting:
+                release_freed()
+
+    def _load(self) -> EngineLike | None:
+        self.send(Status(State.LOADING))
+        try:
+            engine = self.load(lambda detail, fraction: self.send(Status(State.LOADING, detail, fraction)))
+        except Exception as fault:
+            with self._changed:
+                self._state = State.FAILED
+            self.send(Status(State.FAILED, _describe(fault)))
+            return None
+        release_freed()  # of files that were read, and of a warm-up's sizes
+        with self._changed:
+            self._state = State.READY
+        self._tell_ready(engine)
+        return engine
+
+    def _tell_ready(self, engine: EngineLike) -> None:
+        """Says which model is ready, unless that is known: where memory runs out the engine takes another."""
+        ready = Status(State.READY, engine.pace, 1.0, engine.name, engine.device, engine.window)
+        if ready != self._told:
+            self._told = ready
+            self.send(ready)
+
+    def _next(self) -> _Work | None:
+        with self._changed:
+            self._running = None
+            while not self._closed:
+                for queue in (self._waiting, self._warming, self._counting):
+                    if queue:
+                        self._running = queue.pop(next(iter(queue)))
+                        return self._running
+                self._changed.wait()
+            return None
+
+    def _work(self, engine: EngineLike, work: _Work) -> None:
+        message = work.message
+        if isinstance(message, Warm):
+            self._warm(engine, work, message)
+            return
+        if isinstance(message, Surround):
+            self._count(engine, work, message)
+            return
+        deadline = Deadline(message.expires_at, self.clock, lambda: work.withdrawn)
+        outcome: Message
+        try:
+            if deadline.remaining_ms() <= 0:
+                outcome = Answered(message.id, Answer(reason=Reason.DEADLINE))
+            else:
+                outcome = Answered(message.id, engine.answer(message.request, deadline, self._watcher(work, message)))
+        except Exception as fault:
+            outcome = Failure(message.id, _describe(fault))
+        with self._changed:
+            if work.withdrawn:  # answered by whoever withdrew it
+                outcome = Alive()
+            elif isinstance(outcome, Answered) and outcome.answer.unread:
+                self._warm_later(message)
+            work.withdrawn = True
+        self.send(outcome)
+
+    def _watcher(self, work: _Work, message: Infill) -> WatchPasses:
+        return sketching(
+            lambda: work.watched and not work.withdrawn,
+            lambda step, rows: self.send(Sketch(message.id, step, rows)),
+        )
+
+    def _warm(self, engine: EngineLike, work: _Work, message: Warm) -> None:
+        try:
+            engine.warm(message.request, Deadline(self.clock() + WARM_SECONDS, self.clock, lambda: work.withdrawn))
+        except Exception as fault:
+            _describe(fault)
+        self.send(Alive())
+
+    def _warm_later(self, message: Infill) -> None:
+        """Read what there was no time for. What is waiting to be read in that document is newer."""
+        if not self._closed and message.document not in self._warming:
+            _put(self._warming, message.document, _Work(Warm(message.document, message.request)), WARM_DOCUMENTS)
+
+    def _count(self, engine: EngineLike, work: _Work, message: Surround) -> None:
+        """One piece of a text. What is left of it waits until there is nothing else again."""
+        try:
+            work.pieces = work.pieces or engine.surround(message.surroundings)
+            next(work.pieces)
+        except StopIteration:
+            return
+        except Exception as fault:
+            _describe(fault)
+            return
+        with self._changed:
+            if not self._closed:
+                _put(self._counting, message.surroundings.name, work, COUNTED_TEXTS)
+
+    def _file(self, message: Infill) -> None:
+        if self._closed or self._state is not State.READY:
+            # Loading is not waited for: the editor would show an answer to a question asked long ago.
+            failed = self._closed or self._state is State.FAILED
+            self._answer(message.id, Reason.WORKER_FAILED if failed else Reason.LOADING)
+            return
+        if (older := self._waiting.pop(message.document, None)) is not None:
+            self._withdraw(older, Reason.SUPERSEDED)
+        if self._running is not None and _gives_way(self._running.message, message):
+            self._withdraw(self._running, Reason.SUPERSEDED)
+        self._waiting[message.document] = _Work(message)
+
+    def _cancel(self, request_id: int) -> None:
+        work = self._infill(request_id)
+        if work is not None:
+            self._waiting = {document: other for document, other in self._waiting.items() if other is not work}
+            self._withdraw(work, Reason.CANCELLED)
+
+    def _watch(self, request_id: int) -> None:
+        work = self._infill(request_id)
+        if work is not None:
+            work.watched = True
+
+    def _infill(self, request_id: int) -> _Work | None:
+        for work in (*self._waiting.values(), *([self._running] if self._running else [])):
+            if isinstance(work.message, Infill) and work.message.id == request_id:
+                return work
+        return None
+
+    def _close(self) -> None:
+        self._closed = True
+        for work in (*self._waiting.values(), *([self._running] if self._running else [])):
+            self._withdraw(work, Reason.CANCELLED)
+        self._waiting.clear()
+        self._warming.clear()
+        self._counting.clear()
+
+    def _withdraw(self, work: _Work, reason: Reason) -> None:
+        if work.withdrawn:
+            return
+        work.withdrawn = True
+        if isinstance(work.message, Infill):
+            self._answer(work.message.id, reason)
+
+    def _answer(self, request_id: int, reason: Reason) -> None:
+        self.send(Answered(request_id, Answer(reason=reason)))
+
+
+def _put(queue: dict[str, _Work], name: str, work: _Work, most: int) -> None:
+    """Files work; of more than so much the oldest is dropped."""
+    queue[name] = work
+    if len(queue) > most:
+        del queue[next(iter(queue))]
+
+
+def _gives_way(running: Infill | Warm | Surround, newer: Infill) -> bool:
+    """Whether what runs is to end for a newer infill: not for another document's, and a piece of counting soon does."""
+    return isinstance(running, Warm) or (isinstance(running, Infill) and running.document == newer.document)
+
+
+def _is_warming(running: Infill | Warm | Surround, document: str) -> bool:
+    return isinstance(running, Warm) and running.document == document
+
+
+def _describe(fault: Exception) -> str:
+    """A fault in words a user may see. Only our own errors are quoted: any other text may hold the user's code."""
+    if isinstance(fault, InfillError):
+        return str(fault)
+    frames = traceback.format_tb(fault.__traceback__)
+    sys.stderr.write(f"infill worker: {type(fault).__name__}\n{''.join(frames)}")
+    return f"The engine met an unexpected {type(fault).__name__}; the worker's log shows where."

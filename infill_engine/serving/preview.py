@@ -1,0 +1,126 @@
+"""The canvas as plain values, step by step, for somebody who watches.
+
+Steps are taken under a deadline: an infill that nobody watches pays for one comparison of arrays.
+"""
+
+import codecs
+from collections.abc import Callable, Sequence
+from math import exp
+from typing import TYPE_CHECKING, cast
+
+from infill_engine.sampling.token_tree import TextPiece, TreeStep
+from infill_engine.serving.protocol import SketchRow
+from infill_engine.types import Source
+from infill_engine.work import PassState, Watch
+
+if TYPE_CHECKING:
+    from infill_engine.models.base import ModelFamily
+    from infill_engine.sampling.denoise import Step
+
+Rows = tuple[SketchRow, ...]
+OPEN = "open"
+DRAFT = "draft"
+COMMITTED = "committed"
+NEVER = -1e4
+
+_Slot = tuple[int | None, str, float]  # token if any, state, natural logarithm of its probability
+
+
+def sketching(wanted: Callable[[], bool], show: Callable[[int, Rows], None]) -> Watch:
+    """A callback for `Engine.answer` that hands the canvas after every step to `show`, as long as it is `wanted`."""
+    retrieved: frozenset[int] = frozenset()
+
+    def watch(passed: PassState) -> None:
+        nonlocal retrieved
+        if isinstance(passed.state, TreeStep):
+            if wanted():
+                show(passed.state.number, tuple(map(_text_row, passed.state.texts)))
+            return
+        family, step = cast("ModelFamily", passed.model), cast("Step", passed.state)
+        if step.number == 1:
+            retrieved = _retrieved(step)
+        if not wanted():
+            return
+        if step.number == 1:
+            show(0, _rows(family, step, retrieved, _laid_out))
+        show(step.number, _rows(family, step, retrieved, _as_it_stands))
+
+    return watch
+
+
+def _text_row(pieces: Sequence[TextPiece]) -> SketchRow:
+    """One text of a search: what the model has read is committed, what it proposes open, what was retrieved a draft."""
+    texts, states, confidences = [], [], []
+    before, sure = b"", 0.0
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    for piece in pieces:
+        texts.append(decoder.decode(piece.text[len(before) :]))
+        states.append(DRAFT if piece.logprob is None else COMMITTED if piece.seen else OPEN)
+        known = sure if piece.logprob is None else piece.logprob
+        confidences.append(round(exp(min(0.0, known - sure)), 3) if piece.logprob is not None else 0.0)
+        before, sure = piece.text, known
+    source = Source.RETRIEVAL if DRAFT in states else Source.MODEL
+    return SketchRow(tuple(texts), tuple(states), tuple(confidences), source)
+
+
+def _rows(
+    family: "ModelFamily", step: "Step", retrieved: frozenset[int], slots_of: "Callable[[Step, range], list[_Slot]]"
+) -> Rows:
+    canvas = step.canvas
+    spans = (canvas.span(number) for number in range(canvas.rows))
+    return tuple(
+        _row(family, slots_of(step, range(span.start, span.stop)), number in retrieved)
+        for number, span in enumerate(spans)
+    )
+
+
+def _row(family: "ModelFamily", slots: Sequence[_Slot], retrieved: bool) -> SketchRow:
+    texts, states, confidences = [], [], []
+    without_text = (family.spec.eos_id, family.spec.mask_id)
+    # A character may begin in one slot and end in the next.
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    for token, state, logprob in slots:
+        data = b"" if token is None or token in without_text else family.vocabulary.bytes_of(token)
+        texts.append(decoder.decode(data))
+        states.append(state)
+        confidences.append(round(exp(min(0.0, logprob)), 3))
+        if token == family.spec.eos_id and state != OPEN:
+            break
+    source = Source.RETRIEVAL if retrieved else Source.MODEL
+    return SketchRow(tuple(texts), tuple(states), tuple(confidences), source)
+
+
+def _as_it_stands(step: "Step", span: range) -> list[_Slot]:
+    from infill_engine.canvas.canvas import State
+
+    canvas = step.canvas
+    slots: list[_Slot] = []
+    for position in span:
+        state = State(int(canvas.state[position]))
+        if state is State.OPEN:
+            slots.append((int(step.predicted[position]), OPEN, float(step.predicted_logprob[position])))
+        else:
+            slots.append((int(canvas.ids[position]), state.name.lower(), float(canvas.logprob[position])))
+    return slots
+
+
+def _laid_out(step: "Step", span: range) -> list[_Slot]:
+    """The slots before the first step, of which `step` is the state after: what it has not written was a draft."""
+    from infill_engine.canvas.canvas import State
+
+    canvas = step.canvas
+    slots: list[_Slot] = []
+    for position in span:
+        if step.changed[position] or canvas.state[position] == State.OPEN:
+            slots.append((None, OPEN, NEVER))
+        else:
+            slots.append((int(canvas.ids[position]), DRAFT, float(step.draft_logprob[position])))
+    return slots
+
+
+def _retrieved(step: "Step") -> frozenset[int]:
+    """The rows that hold something of a draft after the first step."""
+    from infill_engine.canvas.canvas import State
+
+    canvas = step.canvas
+    return frozenset(canvas.row[(canvas.state != State.OPEN) & ~step.changed].tolist())

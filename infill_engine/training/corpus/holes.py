@@ -1,0 +1,135 @@
+"""Which holes a training file is given: where a person's cursor could stand, and what should then be filled in.
+
+The mixture follows what an editor asks for: the rest of a line from a random cursor, syntax nodes, whole statements,
+short blocks, and a few arbitrary spans.
+"""
+
+import random
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tree_sitter import Node
+
+from infill_engine.text.syntax import parse
+from infill_engine.types import HoleKind
+
+KINDS = tuple(HoleKind)  # a hole's kind is stored as its index in this order
+CHARACTERS_PER_HOLE = 70
+CUT_ANYWHERE = 0.4  # share of cursors inside a word rather than between two
+NODE_TYPES = frozenset(
+    """
+    argument_list subscript binary_operator comparison_operator boolean_operator call attribute identifier string
+    integer list tuple dictionary conditional_expression lambda not_operator unary_operator keyword_argument pair
+    list_comprehension generator_expression parenthesized_expression
+    """.split()
+)
+_PIECE_START = re.compile(r"(?<![\w]) ?\w|[^\w\s]")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """One hole: the characters [start, end) of the text."""
+
+    start: int
+    end: int
+    kind: HoleKind
+
+
+def spans_of(text: str, rng: random.Random, language: str = "python") -> list[Span]:
+    """Holes for `text` in order of their start, about one for every `CHARACTERS_PER_HOLE` characters."""
+    breaks = [match.start() for match in re.finditer("\n", text)]
+    lines = [0, *(at + 1 for at in breaks)]
+    ends = [*breaks, len(text)]
+    nodes = list(_nodes(text, language))
+    wanted = max(1, len(text) // CHARACTERS_PER_HOLE)
+    spans: dict[tuple[int, int], Span] = {}
+    for _ in range(wanted):
+        draw = rng.random()
+        if draw < 0.40 or not nodes:
+            span = _rest_of_line(text, lines, ends, rng)
+        elif draw < 0.62:
+            span = _node(text, nodes, rng)
+        elif draw < 0.80:
+            span = _statement(text, lines, ends, rng)
+        elif draw < 0.94:
+            span = _block(text, lines, ends, rng)
+        else:
+            span = _arbitrary(text, lines, ends, rng)
+        if span is not None and text[span.start : span.end].strip():
+            spans.setdefault((span.start, span.end), span)
+    return sorted(spans.values(), key=lambda span: (span.start, span.end))
+
+
+def _rest_of_line(text: str, lines: list[int], ends: list[int], rng: random.Random) -> Span | None:
+    row = rng.randrange(len(ends))
+    start, end = lines[row], ends[row]
+    body = start + len(text[start:end]) - len(text[start:end].lstrip())
+    if end - body < 2:
+        return None
+    return Span(_cursor(text, body, end, rng), end, HoleKind.LINE)
+
+
+def _cursor(text: str, first: int, last: int, rng: random.Random) -> int:
+    """A cursor in [first, last): mostly between two pieces, sometimes inside a word."""
+    if rng.random() < CUT_ANYWHERE:
+        return rng.randrange(first, last)
+    starts = [match.start() for match in _PIECE_START.finditer(text, first, last)]
+    return rng.choice(starts) if starts else first
+
+
+def _node(text: str, nodes: list[tuple[int, int]], rng: random.Random) -> Span:
+    start, end = rng.choice(nodes)
+    if text[start - 1 : start] == " " and text[start - 2 : start - 1].strip() and rng.random() < 0.7:
+        start -= 1  # the engine heals a single space before the cursor into the first token
+    if rng.random() < CUT_ANYWHERE / 2 and end - start > 3:
+        start = rng.randrange(start, end - 1)
+    return Span(start, end, HoleKind.LINE if _ends_line(text, end) else HoleKind.EXPRESSION)
+
+
+def _statement(text: str, lines: list[int], ends: list[int], rng: random.Random) -> Span | None:
+    row = rng.randrange(len(ends))
+    start = lines[row] + len(text[lines[row] : ends[row]]) - len(text[lines[row] : ends[row]].lstrip())
+    return Span(start, ends[row], HoleKind.STATEMENT) if start < ends[row] else None
+
+
+def _block(text: str, lines: list[int], ends: list[int], rng: random.Random) -> Span | None:
+    row = rng.randrange(len(ends))
+    last = min(row + rng.randint(1, 5), len(ends) - 1)
+    start = lines[row] + len(text[lines[row] : ends[row]]) - len(text[lines[row] : ends[row]].lstrip())
+    if not start < ends[last] <= start + 240 or not text[lines[last] : ends[last]].strip():
+        return None
+    return Span(start, ends[last], HoleKind.BLOCK)
+
+
+def _arbitrary(text: str, lines: list[int], ends: list[int], rng: random.Random) -> Span | None:
+    row = rng.randrange(len(ends))
+    start, end = sorted((rng.randint(lines[row], ends[row]), rng.randint(lines[row], ends[row])))
+    if not text[lines[row] : start].strip():
+        return None
+    return Span(start, end, HoleKind.LINE if _ends_line(text, end) else HoleKind.EXPRESSION)
+
+
+def _ends_line(text: str, end: int) -> bool:
+    stop = text.find("\n", end)
+    return not text[end : stop if stop >= 0 else len(text)].strip()
+
+
+def _nodes(text: str, language: str) -> Iterator[tuple[int, int]]:
+    """Character spans of short one-line expression nodes. Text must be ASCII for bytes to be characters."""
+    tree = parse(text, language)
+    if tree is None or not text.isascii():
+        return
+    stack: list[Node] = [tree.root_node]
+    while stack:
+        node = stack.pop()
+        length = node.end_byte - node.start_byte
+        if (
+            node.is_named
+            and node.type in NODE_TYPES
+            and 1 < length <= 80
+            and node.start_point.row == node.end_point.row
+        ):
+            yield node.start_byte, node.end_byte
+        if length > 1:
+            stack.extend(node.children)

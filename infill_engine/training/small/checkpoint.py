@@ -1,0 +1,83 @@
+"""A training run on disk: one file that is replaced whole or not at all, and a log of its losses."""
+
+import json
+import os
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.optim import Optimizer
+
+from infill_engine.errors import InputError
+from infill_engine.models.small.config import DuostreamConfig
+from infill_engine.models.small.network import Duostream
+
+LOG = "log.jsonl"  # in the folder of a run, and of a model that came of it
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far a chain of runs has come. `minutes` counts training time only, per kind of device."""
+
+    steps: int = 0
+    tokens: int = 0
+    minutes: dict[str, float] = field(default_factory=dict)
+
+
+def save(path: Path, model: Duostream, optimisers: list[Optimizer], progress: Progress) -> None:
+    """Writes a checkpoint beside `path` and renames it into place, so an old one survives any failure."""
+    state = {
+        "config": model.config.to_dict(),
+        "model": model.state_dict(),
+        "optimisers": [optimiser.state_dict() for optimiser in optimisers],
+        "progress": {"steps": progress.steps, "tokens": progress.tokens, "minutes": progress.minutes},
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_suffix(".unfinished")
+    try:
+        with unfinished.open("wb") as file:
+            torch.save(state, file)
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(path)
+    except OSError:
+        unfinished.unlink(missing_ok=True)
+        raise
+
+
+def load_state(path: Path) -> dict[str, Any]:
+    """Reads a checkpoint's tensors and plain values, executing nothing in it. Raises InputError if unreadable."""
+    try:
+        state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:
+        raise InputError(f"{path} is not a readable checkpoint ({error}); move it away to start afresh") from error
+    return state
+
+
+def model_from(state: dict[str, Any]) -> Duostream:
+    """The network of a checkpoint."""
+    model = Duostream(DuostreamConfig.from_dict(state["config"]))
+    model.load_state_dict(state["model"])
+    return model
+
+
+def progress_of(folder: Path) -> Progress:
+    """How far the model in an exported `folder` had come. Raises InputError if it does not say."""
+    try:
+        return Progress(**json.loads((folder / "training.json").read_text()))
+    except (OSError, ValueError, TypeError) as error:
+        raise InputError(f"{folder}/training.json does not say how far the model was trained ({error})") from error
+
+
+def take_log(folder: Path, other: Path) -> None:
+    """Begins the log in `folder` with that of the run or model in `other`, if it has one: a curve has one beginning."""
+    if (other / LOG).exists() and not (folder / LOG).exists():
+        shutil.copyfile(other / LOG, folder / LOG)
+
+
+def append_log(path: Path, entry: dict[str, Any]) -> None:
+    """Adds one line to a run's log of losses."""
+    with path.open("a", encoding="utf-8") as log:
+        log.write(json.dumps(entry) + "\n")

@@ -1,0 +1,249 @@
+"""Trains the trunk's fill-in-the-middle adapter; starts afresh or goes on from the run's checkpoint.
+
+    python -m infill_engine.training.trunk --run training/fim --minutes 120
+    python -m infill_engine.training.trunk --run training/fim --minutes 20 --decay      # the rate falls to zero
+    python -m infill_engine.training.trunk --run training/fim --export infill_engine/weights/trunk
+
+Reads files from the corpus (`python -m infill_engine.training.corpus.build`), draws windows with holes, and learns the
+holes' texts. Losses on windows of the calibration packages, which are never trained on, are printed and kept in
+log.jsonl.
+"""
+
+import argparse
+import json
+import os
+import random
+import signal
+import sys
+import time
+from collections import defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from infill_engine.errors import InfillError, InputError, TrainingError
+from infill_engine.models.loading import folder_of
+from infill_engine.models.trunk.files.weights import TrunkWeights
+from infill_engine.models.trunk.products import fastest_kernel
+from infill_engine.models.trunk.prompt import TrunkVocabulary
+from infill_engine.training.trunk.data import ExampleSettings, Window, draw_window
+from infill_engine.training.trunk.network import TrainedTrunk
+
+CHECKPOINT, LOG = "last.pt", "log.jsonl"
+RATE, WARMUP_STEPS, LEAST_RATE = 4e-4, 20, 0.02
+WINDOWS = 2  # in a step
+LARGEST_SHARE = 30_000  # characters of a file that count when one is drawn: a huge one is not drawn all the time
+EVALUATED_WINDOWS, EVALUATED_HOLES = 16, 10
+SAVE_SECONDS, EVALUATE_STEPS, REPORT_STEPS = 240, 100, 5
+MOST_SKIPPED = 8  # steps in a row without a finite gradient
+
+Text = tuple[str, str]  # a file and its language
+
+
+@dataclass(slots=True)
+class Run:
+    """Everything a training loop changes."""
+
+    folder: Path
+    trunk: TrainedTrunk
+    vocabulary: TrunkVocabulary
+    optimiser: torch.optim.AdamW
+    progress: dict[str, float] = field(default_factory=lambda: {"steps": 0, "holes": 0, "seconds": 0.0})
+    stopping: bool = False
+
+
+def main() -> None:
+    options = _parser().parse_args()
+    try:
+        run = open_run(options)
+        if options.export:
+            run.trunk.adapter(options.export_rank).save(options.export)
+            return
+        signal.signal(signal.SIGTERM, lambda *_: _stop(run))
+        signal.signal(signal.SIGINT, lambda *_: _stop(run))
+        train(run, options)
+    except InfillError as error:
+        sys.exit(str(error))
+
+
+def open_run(options: argparse.Namespace) -> Run:
+    """The run in the folder, from its checkpoint if there is one. Raises ModelError or TrainingError."""
+    torch.manual_seed(0)
+    options.run.mkdir(parents=True, exist_ok=True)
+    folder = options.trunk or folder_of("trunk")
+    assert folder is not None
+    weights = TrunkWeights(folder)
+    kernel = fastest_kernel(weights.config)
+    if kernel is None:
+        raise TrainingError("this CPU has no usable int8 kernel, which the frozen trunk is multiplied by")
+    torch.set_num_threads(os.cpu_count() or 1)
+    trunk = TrainedTrunk(weights, kernel, options.rank)
+    optimiser = torch.optim.AdamW(trunk.parameters.values(), lr=RATE, betas=(0.9, 0.98), weight_decay=0.0)
+    run = Run(options.run, trunk, TrunkVocabulary(folder / "tokenizer.json"), optimiser)
+    if (options.run / CHECKPOINT).is_file():
+        _restore(run)
+    return run
+
+
+def train(run: Run, options: argparse.Namespace) -> None:
+    """Trains until the minutes are over or the process is told to stop, then saves and evaluates."""
+    texts = read_corpus(options.corpus)
+    held_out = held_out_windows(options.heldout, run.vocabulary)
+    shares = [min(len(text), LARGEST_SHARE) for text, _ in texts]
+    rng = random.Random(1000 + int(run.progress["steps"]))
+    began = saved = time.monotonic()
+    losses: list[float] = []
+    skipped = 0
+    while not run.stopping and (left := 1 - (time.monotonic() - began) / (60 * options.minutes)) > 0:
+        started = time.monotonic()
+        windows = [_drawn(texts, shares, run.vocabulary, rng) for _ in range(WINDOWS)]
+        rate = min(1.0, (run.progress["steps"] + 1) / WARMUP_STEPS) * (max(LEAST_RATE, left) if options.decay else 1)
+        loss = step(run, windows, RATE * rate)
+        skipped = skipped + 1 if loss is None else 0
+        if skipped == MOST_SKIPPED:
+            raise TrainingError(f"{skipped} steps in a row had no finite gradient; the checkpoint is from before them")
+        if loss is None:
+            continue
+        losses.append(loss)
+        run.progress["steps"] += 1
+        run.progress["holes"] += sum(len(window.holes) for window in windows)
+        run.progress["seconds"] += time.monotonic() - started
+        if run.progress["steps"] % REPORT_STEPS == 0:
+            _report(run, losses[-40:])
+        if run.progress["steps"] % EVALUATE_STEPS == 0:
+            _log(run, evaluate(run.trunk, held_out))
+        if time.monotonic() - saved > SAVE_SECONDS:
+            _save(run)
+            saved = time.monotonic()
+    _save(run)
+    _log(run, evaluate(run.trunk, held_out))
+
+
+def step(run: Run, windows: list[Window], rate: float) -> float | None:
+    """One step of the optimiser; the mean loss of its tokens in nats, None where the gradient was not finite."""
+    for group in run.optimiser.param_groups:
+        group["lr"] = rate
+    run.optimiser.zero_grad()
+    tokens = sum(hole.learned for window in windows for hole in window.holes)
+    total = 0.0
+    for window in windows:
+        loss = run.trunk.score(window, learning=True).losses.sum() / tokens
+        loss.backward()
+        total += loss.item()
+    norm = torch.nn.utils.clip_grad_norm_(run.trunk.parameters.values(), 1.0)
+    if not torch.isfinite(norm):
+        return None
+    run.optimiser.step()
+    return total
+
+
+def evaluate(trunk: TrainedTrunk, windows: list[Window]) -> dict[str, dict[str, float]]:
+    """Mean loss in nats and share of right tokens, by kind of hole and over all."""
+    sums: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
+    for window in windows:
+        scored = trunk.score(window, learning=False)
+        for kind, loss, right in zip(scored.kinds, scored.losses.tolist(), scored.right.tolist(), strict=True):
+            for name in (kind, "all"):
+                sums[name] = [a + b for a, b in zip(sums[name], (loss, right, 1), strict=True)]
+    return {
+        name: {"loss": round(loss / count, 4), "right": round(right / count, 4), "tokens": count}
+        for name, (loss, right, count) in sorted(sums.items())
+    }
+
+
+def read_corpus(path: Path) -> list[Text]:
+    """The texts of a corpus.jsonl with their languages. Raises InputError."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        raise InputError(
+            f"{path} cannot be read ({error.strerror}); build it with infill_engine.training.corpus.build"
+        ) from error
+    files = [json.loads(line) for line in lines]
+    return [(file["text"], file.get("language", "python")) for file in files]
+
+
+def held_out_windows(path: Path, vocabulary: TrunkVocabulary) -> list[Window]:
+    """Windows of a corpus.jsonl that is never trained on, always the same ones."""
+    texts, rng = read_corpus(path), random.Random(99)
+    shares = [len(text) > EVALUATED_WINDOWS * 100 for text, _ in texts]
+    settings = ExampleSettings(holes=EVALUATED_HOLES)
+    return [_drawn(texts, shares, vocabulary, rng, settings) for _ in range(EVALUATED_WINDOWS)]
+
+
+def _drawn(
+    texts: list[Text],
+    shares: list[Any],
+    vocabulary: TrunkVocabulary,
+    rng: random.Random,
+    settings: ExampleSettings | None = None,
+) -> Window:
+    while True:
+        text, language = rng.choices(texts, shares)[0]
+        window = draw_window(text, language, vocabulary, settings or ExampleSettings(), rng)
+        if window is not None:
+            return window
+
+
+def _restore(run: Run) -> None:
+    path = run.folder / CHECKPOINT
+    try:
+        state = torch.load(path, weights_only=True)
+        with torch.no_grad():
+            for name, parameter in run.trunk.parameters.items():
+                parameter.copy_(state["parameters"][name])
+        run.optimiser.load_state_dict(state["optimiser"])
+        run.progress = state["progress"]
+    except Exception as error:  # torch raises a dozen kinds for a damaged file
+        raise TrainingError(f"{path} cannot be read ({type(error).__name__}); remove it to start afresh") from error
+
+
+def _save(run: Run) -> None:
+    parameters = {name: parameter.detach() for name, parameter in run.trunk.parameters.items()}
+    state = {"parameters": parameters, "optimiser": run.optimiser.state_dict(), "progress": run.progress}
+    unfinished = run.folder / f"{CHECKPOINT}.part"
+    torch.save(state, unfinished)
+    unfinished.replace(run.folder / CHECKPOINT)
+
+
+def _report(run: Run, losses: list[float]) -> None:
+    progress = run.progress
+    rate = progress["holes"] / progress["seconds"]
+    print(
+        f"step {progress['steps']:.0f} · {progress['holes']:.0f} holes · {rate:.2f} holes/s · "
+        f"loss {sum(losses) / len(losses):.4f}",
+        flush=True,
+    )
+
+
+def _log(run: Run, evaluated: dict[str, dict[str, float]]) -> None:
+    line = json.dumps({**run.progress, "held_out": evaluated})
+    print(line, flush=True)
+    with (run.folder / LOG).open("a", encoding="utf-8") as log:
+        log.write(line + "\n")
+
+
+def _stop(run: Run) -> None:
+    print("stopping after this step", file=sys.stderr)
+    run.stopping = True
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m infill_engine.training.trunk", description="Train the adapter.")
+    add = parser.add_argument
+    add("--run", type=Path, default=Path("training/fim"), help="folder of the checkpoint and the log")
+    add("--corpus", type=Path, default=Path("training/corpus/corpus.jsonl"))
+    add("--heldout", type=Path, default=Path("training/calibration/corpus.jsonl"), help="texts to evaluate on")
+    add("--trunk", type=Path, default=None, help="folder of the trunk; the one that would be served by default")
+    add("--minutes", type=float, default=60.0)
+    add("--decay", action="store_true", help="let the learning rate fall to zero over these minutes")
+    add("--rank", type=int, default=32)
+    add("--export", type=Path, default=None, metavar="FOLDER", help="write the adapter there and train nothing")
+    add("--export-rank", type=int, default=16, help="of the adapter that is written")
+    return parser
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,223 @@
+"""Fill-in-the-middle examples in the trunk's prompt layout: many holes of one file share the text above them.
+
+    <prefix> lines above <suffix> text right of the hole <middle> the line so far | the hole's text <end>
+    └──── shared ─────┘ └────────── context of one hole ─────────┘└── rows that are learned from ───┘
+
+A hole sees the lines above its own and nothing of the other holes, exactly as when it is served.
+"""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+import torch
+from torch import Tensor
+
+from infill_engine.models.trunk.network import UNSEEN
+from infill_engine.models.trunk.prompt import TrunkVocabulary
+from infill_engine.text.lines import first_line
+from infill_engine.training.corpus.holes import Span, spans_of
+
+
+@dataclass(frozen=True, slots=True)
+class ExampleSettings:
+    """Sizes in characters and tokens.
+
+    Most suffixes are short ones, which cost less to read and say nearly as much; `long_suffix` is the share of others.
+    `no_suffix` is the share of holes that have nothing to their right.
+    """
+
+    window_chars: int = 2000
+    short_chars: tuple[int, int] = (40, 200)
+    long_chars: tuple[int, int] = (200, 500)
+    long_suffix: float = 0.3
+    holes: int = 16
+    text_tokens: int = 48  # of the hole's text; what is longer is left out
+    no_suffix: float = 0.08
+
+
+@dataclass(frozen=True, slots=True)
+class HoleExample:
+    """One hole of a window: `above` tokens of the shared prefix are visible to it.
+
+    `context` holds the suffix marker and the suffix; `middle` the middle marker, the line so far, and the hole's text
+    up to its end token. `learned` counts the tokens at the end of `middle` that are predicted.
+    """
+
+    above: int
+    context: list[int]
+    middle: list[int]
+    learned: int
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The prefix marker and the tokens of a window's text, with its holes."""
+
+    prefix: list[int]
+    holes: list[HoleExample]
+
+
+def draw_window(
+    text: str, language: str, vocabulary: TrunkVocabulary, settings: ExampleSettings, rng: random.Random
+) -> Window | None:
+    """A window from somewhere in `text` with holes in it; None where it has none that can be used."""
+    start = rng.randrange(max(1, len(text) - settings.window_chars // 2))
+    start = text.rfind("\n", 0, start) + 1
+    window = text[start : start + settings.window_chars]
+    window = window[: window.rfind("\n") + 1] or window
+    tokens = vocabulary.encode(window)
+    boundaries = {0: 0}
+    length = 0
+    for number, token in enumerate(tokens, 1):
+        length += len(vocabulary.bytes_of(token))
+        boundaries[length] = number
+    spans = spans_of(window, rng, language)
+    rng.shuffle(spans)
+    found = []
+    for span in spans:
+        example = _hole(window, text[start + len(window) :], span, boundaries, vocabulary, settings, rng)
+        if example is not None:
+            found.append(example)
+        if len(found) == settings.holes:
+            break
+    if not found:
+        return None
+    most = max(hole.above for hole in found)
+    return Window([vocabulary.fim.prefix, *tokens[: most - 1]], found)
+
+
+def _hole(
+    window: str,
+    below: str,
+    span: Span,
+    boundaries: dict[int, int],
+    vocabulary: TrunkVocabulary,
+    settings: ExampleSettings,
+    rng: random.Random,
+) -> HoleExample | None:
+    line = window.rfind("\n", 0, span.start) + 1
+    above = boundaries.get(len(window[:line].encode()))
+    if above is None:  # a token reaches over the beginning of the line
+        return None
+    so_far, partial_word = vocabulary.split_partial_word(window[line : span.start])
+    text = vocabulary.encode(partial_word + window[span.start : span.end])
+    if len(text) > settings.text_tokens:
+        return None
+    size = rng.randint(*(settings.long_chars if rng.random() < settings.long_suffix else settings.short_chars))
+    suffix = (window[span.end :] + below)[:size]
+    if rng.random() < settings.no_suffix and not first_line(suffix).strip():
+        suffix = ""
+    middle = [vocabulary.fim.middle, *vocabulary.encode(so_far), *text, vocabulary.fim.end]
+    context = [vocabulary.fim.suffix, *vocabulary.encode(suffix)]
+    return HoleExample(above + 1, context, middle, len(text) + 1, str(span.kind))
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """Rows of several holes side by side: ids and positions [T], and what each of them sees.
+
+    `shared` [T, P] is added to the scores of the window's prefix. The holes' rows lie in groups: `group` [H, M] are the
+    numbers of each hole's rows, padded with 0, and `place` [T] is where a row stands in the flattened groups. A group
+    sees the keys `keys` [H, N] of the holes' own tokens, under `own` [H, M, N].
+    """
+
+    ids: Tensor
+    positions: Tensor
+    shared: Tensor
+    group: Tensor
+    place: Tensor
+    keys: Tensor
+    own: Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Laid:
+    """A window laid out as three passes: `prefix` [P] and `suffixes` are only read, `middles` are learned from.
+
+    `rows` are the rows of `middles` whose next token is `targets`; `kinds` are the kinds of hole of those.
+    """
+
+    prefix: Tensor
+    suffixes: Pass
+    middles: Pass
+    rows: Tensor
+    targets: Tensor
+    kinds: list[str]
+
+
+def lay_out(window: Window) -> Laid:
+    """The passes of a window. The keys of `middles` count all rows of `suffixes` first, then its own."""
+    holes = window.holes
+    contexts = [hole.context for hole in holes]
+    inputs = [hole.middle[:-1] for hole in holes]
+    starts = [hole.above for hole in holes]
+    behind = [hole.above + len(hole.context) for hole in holes]
+    read = sum(map(len, contexts))
+    no_keys: list[list[int]] = [[] for _ in holes]
+    suffix_keys = _numbered(contexts)
+    rows: list[int] = []
+    targets: list[int] = []
+    kinds: list[str] = []
+    first = 0
+    for hole, tokens in zip(holes, inputs, strict=True):
+        last = first + len(tokens)
+        rows += range(last - hole.learned, last)
+        targets += hole.middle[-hole.learned :]
+        kinds += [hole.kind] * hole.learned
+        first = last
+    return Laid(
+        torch.tensor(window.prefix),
+        _pass(window, contexts, starts, no_keys, 0),
+        _pass(window, inputs, behind, suffix_keys, read),
+        torch.tensor(rows),
+        torch.tensor(targets),
+        kinds,
+    )
+
+
+def _numbered(texts: Sequence[Sequence[int]]) -> list[list[int]]:
+    """The numbers of each text's tokens when all lie one after another."""
+    ends = list(accumulate(map(len, texts)))
+    return [list(range(end - len(text), end)) for text, end in zip(texts, ends, strict=True)]
+
+
+def _pass(
+    window: Window,
+    texts: Sequence[Sequence[int]],
+    starts: Sequence[int],
+    earlier: Sequence[Sequence[int]],
+    offset: int,
+) -> Pass:
+    """The rows of `texts`, which begin at the positions `starts` and see the keys `earlier` besides their own.
+
+    Their own keys are numbered from `offset` on.
+    """
+    above = torch.tensor([hole.above for hole in window.holes])
+    lengths = [len(text) for text in texts]
+    most = max(lengths)
+    group, place = torch.zeros(len(texts), most, dtype=torch.long), []
+    columns = max(len(before) + length for before, length in zip(earlier, lengths, strict=True))
+    keys = torch.zeros(len(texts), columns, dtype=torch.long)
+    seen = torch.zeros(len(texts), most, columns, dtype=torch.bool)
+    for hole, (numbers, before) in enumerate(zip(_numbered(texts), earlier, strict=True)):
+        own = len(before) + len(numbers)
+        group[hole, : len(numbers)] = torch.tensor(numbers)
+        place += [hole * most + column for column in range(len(numbers))]
+        keys[hole, :own] = torch.tensor([*before, *(offset + number for number in numbers)])
+        seen[hole, :, : len(before)] = True
+        seen[hole, :, len(before) : own] = torch.ones(most, len(numbers), dtype=torch.bool).tril()
+    owners = torch.repeat_interleave(torch.arange(len(texts)), torch.tensor(lengths))
+    shared = torch.arange(len(window.prefix))[None] < above[owners][:, None]
+    positions = [start + number for start, length in zip(starts, lengths, strict=True) for number in range(length)]
+    ids = [token for text in texts for token in text]
+    return Pass(
+        torch.tensor(ids), torch.tensor(positions), _added(shared), group, torch.tensor(place), keys, _added(seen)
+    )
+
+
+def _added(seen: Tensor) -> Tensor:
+    """A mask to be added to scores: 0 where `seen`, UNSEEN elsewhere."""
+    return torch.zeros(seen.shape).masked_fill_(~seen, UNSEEN)

@@ -1,0 +1,125 @@
+"""The trunk for training: frozen in int8, every matrix with a trainable low-rank term."""
+
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F  # noqa: N812
+from torch import Tensor, nn
+
+from infill_engine.models.quantization.int8_kernels import Kernel
+from infill_engine.models.trunk.adapter import Adapter
+from infill_engine.models.trunk.files.weights import TrunkWeights
+from infill_engine.models.trunk.network import UNSEEN, KeysValues, Layer, Network, attention, forward, normed
+from infill_engine.models.trunk.smoothing import Smoothing
+from infill_engine.training.trunk.attention import attend_in_groups
+from infill_engine.training.trunk.data import Laid, Window, lay_out
+from infill_engine.training.trunk.frozen import FrozenLinear
+
+PARTS = {"qkv": ("q", "k", "v"), "out": ("o",), "gate_up": ("gate", "up"), "down": ("down",)}
+INPUTS = {"qkv": "attention", "out": "o", "gate_up": "mlp", "down": "down"}  # of the matrices, by their names there
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """What the network thinks of the learned tokens of a window, all [N]: losses in nats, whether it would say them."""
+
+    losses: Tensor
+    right: Tensor
+    kinds: list[str]
+
+
+class TrainedTrunk:
+    """The network and its trainable matrices by name."""
+
+    def __init__(self, weights: TrunkWeights, kernel: type[Kernel], rank: int) -> None:
+        smoothing = Smoothing.load(weights.folder)
+        self.linears: dict[str, FrozenLinear] = {}
+        layers = [self._layer(weights, smoothing, number, kernel, rank) for number in range(weights.config.layers)]
+        codes, scales = weights.embedding()
+        head = codes.float().mul_(scales[:, None])
+        self.network = Network(
+            weights.config, layers, weights.read_vector("norm"), lambda ids: head[ids], lambda x: F.linear(x, head)
+        )
+
+    @property
+    def parameters(self) -> dict[str, nn.Parameter]:
+        """The trained matrices: `….down` and `….up` of each linear."""
+        named = ((name, linear) for name, linear in self.linears.items())
+        return {f"{name}.{side}": getattr(linear, side) for name, linear in named for side in ("down", "up")}
+
+    def adapter(self, rank: int) -> Adapter:
+        """What has been learned, as it is merged when the trunk is loaded, in the best approximation of that rank."""
+        return Adapter({name: _of_rank(linear, rank) for name, linear in self.linears.items()})
+
+    def score(self, window: Window, *, learning: bool) -> Scored:
+        """The learned tokens of a window. With `learning`, the losses have gradients; what is only read never does."""
+        laid = lay_out(window)
+        with torch.no_grad():
+            read = read_context(self.network, laid)
+        with torch.set_grad_enabled(learning):
+            states = learned_states(self.network, laid, read)
+            logits = self.network.logits(normed(self.network, states))
+            losses = F.cross_entropy(logits, laid.targets, reduction="none")
+        return Scored(losses, logits.argmax(-1) == laid.targets, laid.kinds)
+
+    def _layer(
+        self, weights: TrunkWeights, smoothing: Smoothing, number: int, kernel: type[Kernel], rank: int
+    ) -> Layer:
+        linears = {}
+        for name, parts in PARTS.items():
+            matrix = torch.cat([weights.read_matrix(number, part) for part in parts])
+            biases = [weights.read_vector(f"layers.{number}.{part}.bias") for part in parts] if name == "qkv" else []
+            factors = smoothing.factors(number, INPUTS[name], matrix)
+            linears[name] = FrozenLinear(matrix, torch.cat(biases) if biases else None, kernel, rank, factors)
+            self.linears[f"layers.{number}.{name}"] = linears[name]
+        attention_norm = weights.read_vector(f"layers.{number}.attention_norm")
+        mlp_norm = weights.read_vector(f"layers.{number}.mlp_norm")
+        return Layer(attention_norm, mlp_norm, linears["qkv"], linears["out"], linears["gate_up"], linears["down"])
+
+
+@torch.no_grad()
+def _of_rank(linear: FrozenLinear, rank: int) -> tuple[Tensor, Tensor]:
+    """The low-rank term as `up` [out, rank] and `down` [rank, in], by a singular value decomposition."""
+    up_basis, up = torch.linalg.qr(linear.up * linear.scale)
+    down_basis, down = torch.linalg.qr(linear.down.t())
+    left, values, right = torch.linalg.svd(up @ down.t())
+    roots = values[:rank].sqrt()
+    return up_basis @ left[:, :rank] * roots, roots[:, None] * right[:rank] @ down_basis.t()
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """Keys and values by layer: of a window's prefix, and of its suffixes."""
+
+    prefix: list[KeysValues]
+    suffixes: list[KeysValues]
+
+
+def read_context(network: Network, laid: Laid) -> Read:
+    """Reads a window's prefix, and behind it the suffixes of its holes."""
+    read = Read([], [])
+    count = len(laid.prefix)
+    causal = torch.full((count, count), UNSEEN).triu(1)
+
+    def of_prefix(_layer: int, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+        read.prefix.append((keys, values))
+        return attention(queries, keys, values, causal)
+
+    def of_suffixes(layer: int, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+        read.suffixes.append((keys, values))
+        return attend_in_groups(queries, read.prefix[layer], (keys, values), laid.suffixes)
+
+    forward(network, network.embed(laid.prefix), torch.arange(count), of_prefix)
+    forward(network, network.embed(laid.suffixes.ids), laid.suffixes.positions, of_suffixes)
+    return read
+
+
+def learned_states(network: Network, laid: Laid, read: Read) -> Tensor:
+    """States [N, D], not yet normed, of the rows that targets follow."""
+
+    def attend(layer: int, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+        before = read.suffixes[layer]
+        own = torch.cat([before[0], keys], 1), torch.cat([before[1], values], 1)
+        return attend_in_groups(queries, read.prefix[layer], own, laid.middles)
+
+    return forward(network, network.embed(laid.middles.ids), laid.middles.positions, attend)[laid.rows]

@@ -1,0 +1,162 @@
+"""Work done in pieces: a job names each piece before it starts, and whoever runs the job decides whether it may.
+
+    Job ──Work(phase, size)──▶ Budget.run ──there is time──▶ the job does the piece, and is measured
+                                          └─there is none──▶ OutOfTime is raised inside the job
+
+A piece is usually one forward pass. A pass cannot be interrupted, so it must not start unless it will end in time. Only
+`Budget` compares clock, cost and deadline; a job that runs out of time returns what it has.
+"""
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import TypeVar
+
+from infill_engine.deadline import CostModel, Deadline, Reserve
+
+T = TypeVar("T")
+EVER_MS = 1e9
+
+
+class OutOfTime(Exception):  # noqa: N818  (not an error: the job returns what it has, and its caches keep what was read)
+    """There is no time for the piece of work that was announced."""
+
+
+class Phase(StrEnum):
+    """What a piece of work does, because phases cost differently. In brackets: what their sizes count."""
+
+    READ = "read"  # part of a prompt or of a context [tokens]
+    PASS = "pass"  # a forward pass over a canvas, or over tokens behind a prompt [slots or tokens]
+    WRITE = "write"  # the next token of each row [rows]
+    COUNT = "count"  # n-grams of new lines [lines]
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One piece of work. `then_ms` is the time that must be left after it. It has to end when it is `due`, or by the
+    deadline of the request if that is None.
+    """
+
+    phase: Phase
+    size: int
+    then_ms: float = 0.0
+    due: Deadline | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PassState:
+    """A model with its canvas, or tree of texts, after a pass, for whoever watches."""
+
+    model: object
+    state: object
+
+
+Job = Generator[Work | PassState, None, T]
+Watch = Callable[[PassState], None]
+
+
+def _at_once() -> None:
+    pass
+
+
+@dataclass(slots=True)
+class Costs:
+    """The measured cost of each phase."""
+
+    phases: dict[Phase, CostModel] = field(default_factory=lambda: {phase: CostModel() for phase in Phase})
+
+    def predict_ms(self, phase: Phase, size: int) -> float:
+        """What a piece of that size is expected to take."""
+        return self.phases[phase].predict_ms(size)
+
+    def observe(self, phase: Phase, size: int, took_ms: float) -> None:
+        """Learns what a piece took."""
+        self.phases[phase].observe(size, took_ms)
+
+    def relent(self, phase: Phase) -> None:
+        """Expects a little less: work that is always refused is never measured again."""
+        self.phases[phase].relent()
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """The time of one request. `reserve` is for what follows the job; `finish` waits for the device."""
+
+    deadline: Deadline
+    costs: Costs
+    reserve: Reserve
+    finish: Callable[[], None] = _at_once
+
+    @classmethod
+    def unlimited(cls) -> "Budget":
+        """All the time there is."""
+        return cls(Deadline.after_ms(EVER_MS), Costs(), Reserve(0.0))
+
+    def left_ms(self, due: Deadline | None = None) -> float:
+        """Milliseconds that work may still take, until it is `due` or until the deadline."""
+        return (due or self.deadline).remaining_ms() - self.reserve.predict_ms()
+
+    def allows(self, work: Work) -> bool:
+        """Whether `work` is still wanted and would end in time."""
+        cost_ms = self.costs.predict_ms(work.phase, work.size) + work.then_ms
+        return (work.due or self.deadline).allows(cost_ms + self.reserve.predict_ms())
+
+    def run(self, job: Job[T], watch: Watch | None = None) -> T:
+        """Runs a job to its end, piece by piece, as far as there is time. The one loop of the engine."""
+        try:
+            event = next(job)
+            while True:
+                if isinstance(event, PassState):
+                    if watch is not None:
+                        watch(event)
+                    event = next(job)
+                elif self.allows(event):
+                    event = self._timed(job, event)
+                else:
+                    event = job.throw(OutOfTime())
+        except StopIteration as end:
+            result: T = end.value
+            return result
+
+    def _timed(self, job: Job[T], work: Work) -> Work | PassState:
+        """Lets the job do one piece. What it took counts until the next piece is announced."""
+        started = self.deadline.clock()
+        try:
+            event = next(job)
+        except StopIteration:
+            self._learn(work, started)
+            raise
+        self._learn(work, started)
+        return event
+
+    def _learn(self, work: Work, started: float) -> None:
+        self.finish()
+        self.costs.observe(work.phase, work.size, (self.deadline.clock() - started) * 1000)
+
+
+def within(job: Job[T], due: Deadline, then_ms: float) -> Job[T]:
+    """The same job, whose pieces are due earlier and leave `then_ms` for what follows."""
+    try:
+        event = next(job)
+        while True:
+            if isinstance(event, Work):
+                event = replace(event, due=due, then_ms=event.then_ms + then_ms)
+            try:
+                yield event
+            except OutOfTime as over:
+                event = job.throw(over)
+            else:
+                event = next(job)
+    except StopIteration as end:
+        result: T = end.value
+        return result
+
+
+def finished(job: Job[T]) -> T:
+    """The result of a job that has all the time it needs."""
+    try:
+        while True:
+            next(job)
+    except StopIteration as end:
+        result: T = end.value
+        return result

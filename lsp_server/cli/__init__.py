@@ -1,0 +1,192 @@
+"""The sub-commands other than `serve`: their arguments here, one module each for what they do.
+
+complete    candidates for one place in a file
+doctor      what works on this machine, and how to mend what does not
+demo        a hole filled step by step
+models      which families there are, what a model takes, whether its adapter is right, what it costs
+stats       what was offered and taken, how fast, and why there was silence
+
+A command's module is imported when it is run. Exit status: 0 an answer (silence with its reason is one), 1 something is
+wrong with this machine, 2 something is wrong with what was asked.
+"""
+
+import argparse
+import importlib
+import math
+import os
+import sys
+from collections.abc import Callable
+
+from infill_engine.errors import InfillError
+from lsp_server.cli.escapes import visible_lines
+from lsp_server.settings import LEAST_BUDGET_MS, MOST_BUDGET_MS, MOST_CANDIDATES, Precision, ServerSettings
+
+Subparsers = argparse._SubParsersAction  # the type that argparse gives no public name
+
+MINUTES = 5.0
+LEAST_MINUTES, MOST_MINUTES = 0.1, 600
+DEFAULTS = ServerSettings()
+INTERRUPTED = 130  # what a shell reports for a program ended by Ctrl-C
+
+
+def add_commands(commands: "Subparsers[argparse.ArgumentParser]") -> None:
+    """Declare the sub-commands and their arguments."""
+    complete = commands.add_parser("complete", help="candidates for one place in a file")
+    complete.add_argument("place", metavar="FILE:LINE:COL", help="line and column count from 1, columns in characters")
+    complete.add_argument(
+        "--candidates",
+        type=_whole(1, MOST_CANDIDATES),
+        default=DEFAULTS.candidates,
+        metavar="N",
+        help="how many at most (%(default)s)",
+    )
+    complete.add_argument("--json", action="store_true", help="print one JSON object")
+    _add_engine(complete)
+    complete.set_defaults(run=lambda options: _run("complete", options))
+
+    doctor = commands.add_parser("doctor", help="what works on this machine, and how to mend what does not")
+    doctor.add_argument("--json", action="store_true", help="print one JSON object")
+    _add_engine(doctor)
+    doctor.set_defaults(run=lambda options: _run("doctor", options))
+
+    demo = commands.add_parser("demo", help="a hole filled step by step")
+    demo.add_argument(
+        "place", metavar="FILE:LINE:COL", nargs="?", help="a place of your own instead of the bundled one"
+    )
+    _add_engine(demo)
+    demo.set_defaults(run=lambda options: _run("demo", options))
+
+    stats = commands.add_parser("stats", help="what was offered and taken, how fast, and why there was silence")
+    stats.add_argument("--json", action="store_true", help="print one JSON object")
+    stats.add_argument("--reset", action="store_true", help="forget all of it")
+    stats.set_defaults(run=lambda options: _run("stats", options))
+
+    models = commands.add_parser("models", help="families of models: list, info, verify, bench, get")
+    _add_models(models.add_subparsers(title="commands", metavar="COMMAND", dest="what", required=True))
+    models.set_defaults(run=lambda options: _run("models", options))
+
+
+def _add_models(commands: "Subparsers[argparse.ArgumentParser]") -> None:
+    commands.add_parser("list", help="every family, published models of it, what they take")
+    info = commands.add_parser("info", help="what a model says of itself, and whether it fits this machine")
+    verify = commands.add_parser("verify", help="a family in miniature against its reference")
+    bench = commands.add_parser("bench", help="what a step and what reading a context cost here")
+    get = commands.add_parser("get", help="build the default model's weights here, from a published file")
+    get.add_argument("name", metavar="NAME", nargs="?", default="default", help="which model (%(default)s)")
+    source = get.add_mutually_exclusive_group()
+    source.add_argument("--from", dest="file", metavar="FILE", help="the published file, if it is here already")
+    source.add_argument("--download", action="store_true", help="fetch the published file, about 490 MB")
+    for parser in (info, bench):
+        parser.add_argument("name", metavar="NAME", help='"default", the path of a model\'s folder, or OWNER/NAME')
+        _add_device(parser)
+    _add_precision(bench)
+    _add_reuse(bench)
+    verify.add_argument("name", metavar="FAMILY", nargs="?", default="", help="as `models list` has it")
+    verify.add_argument("--all", action="store_true", help="all families")
+    _add_device(verify)
+    for parser in commands.choices.values():
+        parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def _add_engine(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--budget-ms",
+        type=_whole(LEAST_BUDGET_MS, MOST_BUDGET_MS),
+        default=DEFAULTS.budget_ms,
+        metavar="MS",
+        help="milliseconds in which to answer (%(default)s)",
+    )
+    parser.add_argument(
+        "--model",
+        type=_name,
+        default=DEFAULTS.engine.model,
+        help='a name such as "default", the path of a model\'s folder, OWNER/NAME, or a server',
+    )
+    parser.add_argument(
+        "--api-key-variable",
+        default=DEFAULTS.engine.key_variable,
+        metavar="NAME",
+        help="the environment variable with the key for a server (%(default)s)",
+    )
+    _add_device(parser)
+    _add_precision(parser)
+    _add_reuse(parser)
+
+
+def _add_device(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--device", default=DEFAULTS.engine.device, help='"auto", "cpu", "cuda", "mps" or "mlx"')
+
+
+def _add_precision(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--precision",
+        choices=[each.value for each in Precision],
+        default=DEFAULTS.engine.precision,
+        help="what the model computes in; int4 for published models alone",
+    )
+
+
+def _add_reuse(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--reuse-context",
+        action="store_true",
+        help="keep what a model in which every token sees every other has read, approximately (Dream, LLaDA)",
+    )
+
+
+def _run(name: str, options: argparse.Namespace) -> int:
+    """Run a command, with whatever ends it early turned into a line on stderr and an exit status."""
+    if sys.stdout is None:  # closed by whoever started us
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  (for as long as we run)
+    try:
+        status = int(importlib.import_module(f"{__name__}.{name}").run(options))
+        sys.stdout.flush()
+    except InfillError as error:
+        print(f"infill-ls: {visible_lines(str(error))}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        if not _is_somewhere():
+            print("infill-ls: the folder you are in is gone; change to another one", file=sys.stderr)
+            return 2
+        # Of our output: its reader has gone, or its disk is full. Nothing is left to flush at exit either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            print(f"infill-ls: the output cannot be written: {error.strerror}", file=sys.stderr)
+        return 1
+    return status
+
+
+def _is_somewhere() -> bool:
+    try:
+        return bool(os.getcwd())
+    except OSError:
+        return False
+
+
+def _minutes(text: str) -> float:
+    try:
+        minutes = float(text)
+    except ValueError:
+        minutes = math.nan
+    if not LEAST_MINUTES <= minutes <= MOST_MINUTES:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of minutes from {LEAST_MINUTES} to {MOST_MINUTES}")
+    return minutes
+
+
+def _name(text: str) -> str:
+    if not text.strip():
+        raise argparse.ArgumentTypeError("it is empty; leave the option out for the default")
+    return text
+
+
+def _whole(least: int, most: int) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        if not text.isdecimal() or not least <= int(text[:9]) <= most:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {least} to {most}")
+        return int(text[:9])
+
+    return read

@@ -1,0 +1,77 @@
+"""One request, answered in this process, and built as the server builds it: the answer an editor would get."""
+
+import argparse
+import sys
+from collections import deque
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from infill_engine.context.renamed_match import outline_of_other
+from infill_engine.deadline import Deadline, now
+from infill_engine.remote.address import disclosure, is_remote, read_address
+from infill_engine.serving.dispatch import EngineLike
+from infill_engine.serving.loading import load_engine, load_remote
+from infill_engine.settings import ModelSettings
+from infill_engine.text.syntax import parser_for
+from infill_engine.types import Answer, Surroundings
+from lsp_server.cli.place import Opened
+from lsp_server.documents import Snapshot
+from lsp_server.engine.model_name import resolved
+from lsp_server.project.text import project_of, read_around
+from lsp_server.protocol.uris import path_in_project, path_of
+from lsp_server.request import build_request
+from lsp_server.settings import ServerSettings
+
+if TYPE_CHECKING:
+    from infill_engine.work import Watch
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """An answer and what it took. `elapsed_ms` runs from the question to the candidates, loading excepted."""
+
+    answer: Answer
+    budget_ms: int
+    elapsed_ms: float
+    model: str
+    device: str | None = None
+
+
+def load_engine_for(options: argparse.Namespace) -> EngineLike:
+    """The engine that a server would run. A line on stderr says so if text will be sent to another server.
+
+    Raises what `Engine.load` does.
+    """
+    model, device = resolved(options.model, Path.cwd()), options.device
+    settings = ModelSettings(dtype=options.precision, reuse_context=options.reuse_context)
+    if is_remote(model):
+        print(disclosure(read_address(model)), file=sys.stderr)
+        return load_remote(model, options.api_key_variable)
+    return load_engine(model, device, settings)
+
+
+def ask(engine: EngineLike, opened: Opened, candidates: int, budget_ms: int, watch: "Watch | None" = None) -> Asked:
+    """Ask for the hole at a place. Surroundings that are new to the engine are read within the budget."""
+    parser_for(opened.snapshot.language)  # a running server has loaded the grammar
+    settings = ServerSettings(budget_ms=budget_ms, candidates=candidates)
+    project = _project_near(opened.snapshot, settings)  # a running server has read that too, and its worker counted it
+    outline_of_other(project.text)
+    deque(engine.surround(project), maxlen=0)
+    began = now()
+    path = _path_in_project(opened.snapshot)
+    request = build_request(opened.snapshot, opened.place, settings, project=project, window=engine.window, path=path)
+    answer = engine.answer(request, Deadline(began + budget_ms / 1000), watch)
+    elapsed_ms = (now() - began) * 1000
+    return Asked(answer, budget_ms, elapsed_ms, engine.name, engine.device)
+
+
+def _path_in_project(snapshot: Snapshot) -> str:
+    root = project_of(Path(path_of(snapshot.uri)))
+    return path_in_project(snapshot.uri, (str(root),)) if root else ""
+
+
+def _project_near(snapshot: Snapshot, settings: ServerSettings) -> Surroundings:
+    path = Path(path_of(snapshot.uri))
+    root = project_of(path)
+    return read_around(path, snapshot.language, root, settings.excludes) if root else Surroundings()

@@ -1,0 +1,82 @@
+"""The canvas recorded while it is denoised, and shown afterwards: drawing must not take time from the deadline."""
+
+import time
+from collections.abc import Iterator
+from copy import deepcopy
+from dataclasses import dataclass, field
+
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+from infill_engine.serving.preview import DRAFT, OPEN, Rows, sketching
+from infill_engine.serving.protocol import SketchRow
+from infill_engine.work import PassState
+from lsp_server.cli.escapes import visible
+
+SECONDS_A_STEP = 0.6  # a step takes milliseconds; this is for the eye
+MASK = "▒▒"
+END = "∎"
+LINE_BREAK = "⏎"
+SURE_STYLES = ((0.9, "bold green"), (0.6, "green"), (0.3, "yellow"), (0.0, "red"))
+
+
+@dataclass(slots=True)
+class Film:
+    """The canvas after every step."""
+
+    _passes: list[PassState] = field(default_factory=list)
+
+    def record(self, after: PassState) -> None:
+        """Keeps a copy: the loop goes on to write into its arrays. To be given to `Engine.answer` as `watch`."""
+        self._passes.append(PassState(after.model, deepcopy(after.state)))
+
+    def frames(self) -> Iterator[Rows]:
+        """The canvas before the first step, then after each."""
+        shown: list[Rows] = []
+        watch = sketching(lambda: True, lambda _step, rows: shown.append(rows))
+        for after in self._passes:
+            watch(after)
+            yield from shown
+            shown.clear()
+
+    def show(self, console: Console) -> None:
+        """Replay it in a terminal, or print one line for each row and step."""
+        frames = list(self.frames())
+        if not frames:
+            console.print("No denoising step could be taken in time.")
+        elif console.is_terminal and not console.is_dumb_terminal:
+            with Live(console=console, auto_refresh=False) as live:
+                for number, frame in enumerate(frames):
+                    live.update(_drawing(number, frame), refresh=True)
+                    time.sleep(SECONDS_A_STEP)
+        else:
+            for number, frame in enumerate(frames):
+                console.print(_drawing(number, frame), soft_wrap=True)
+
+
+def _drawing(number: int, rows: Rows) -> Text:
+    drawing = Text().append(f"step {number}" if number else "canvas", "bold")
+    for row in rows:
+        drawing.append("\n    ").append(_drawn(row))
+    return drawing
+
+
+def _drawn(row: SketchRow) -> Text:
+    drawn = Text()
+    for text, state, probability in zip(row.texts, row.states, row.confidences, strict=True):
+        if state == OPEN:
+            drawn.append(MASK, "dim")
+        else:
+            drawn.append(_on_one_line(text), "italic cyan" if state == DRAFT else _style(probability))
+    if row.texts and not row.texts[-1] and row.states[-1] != OPEN:  # only the end of the text is decided and empty
+        drawn.append(END, "dim")
+    return drawn
+
+
+def _on_one_line(text: str) -> str:
+    return visible(text.replace("\r\n", "\n").replace("\n", LINE_BREAK))
+
+
+def _style(probability: float) -> str:
+    return next(style for least, style in SURE_STYLES if probability >= least)

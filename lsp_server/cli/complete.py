@@ -1,0 +1,47 @@
+"""`infill-ls complete FILE:LINE:COL`: the best candidates for one place, however unsure, or the reason for silence."""
+
+import argparse
+import json
+import sys
+from dataclasses import asdict
+
+from infill_engine.types import Answer, Reason
+from lsp_server.cli.asking import Asked, ask, load_engine_for
+from lsp_server.cli.place import NamedPlace, open_at
+from lsp_server.cli.terminal import print_answer, print_silence, say
+
+
+def run(options: argparse.Namespace) -> int:
+    """Answer on stdout. Raises InfillError for a place or a model that does not exist."""
+    named = NamedPlace.parse(options.place)
+    opened = open_at(named)
+    if isinstance(opened, Reason):
+        asked = Asked(Answer(reason=opened), options.budget_ms, 0.0, options.model)
+    else:
+        with say(f"loading the model {options.model}"):
+            engine = load_engine_for(options)
+        asked = ask(engine, opened, options.candidates, options.budget_ms)
+    if asked.answer.trouble:
+        print(asked.answer.trouble, file=sys.stderr)
+    if options.json:
+        print(json.dumps(as_json(asked)))
+    elif isinstance(opened, Reason):
+        print_silence(asked, named, sys.stdout)
+    else:
+        print_answer(asked, named, opened, sys.stdout)
+    return 0
+
+
+def as_json(asked: Asked) -> dict[str, object]:
+    """The object that `--json` prints. `reason` is null when there are candidates, `device` when none was needed."""
+    answer = asked.answer
+    return {
+        "candidates": [{**asdict(item), "confidence": round(item.confidence, 4)} for item in answer.candidates],
+        "reason": None if answer.reason is None else answer.reason.value,
+        "elapsed_ms": round(asked.elapsed_ms, 1),
+        "budget_ms": asked.budget_ms,
+        "model": asked.model,
+        "device": asked.device,
+        "encode_ms": round(answer.encode_ms, 1),
+        "denoise_ms": round(answer.denoise_ms, 1),
+    }

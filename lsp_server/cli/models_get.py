@@ -1,0 +1,107 @@
+"""`infill-ls models get`: the default model's weights, built on this machine from a published file.
+
+The file is given with --from, or fetched with --download; nothing is fetched otherwise. Weights that are there and
+intact are left alone, and a run that was stopped goes on where it was.
+"""
+
+import argparse
+import contextlib
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+from infill_engine.errors import InputError, ModelDamagedError
+from infill_engine.models.checkpoint import hub
+from infill_engine.models.checkpoint.folder import DEFAULT, TRUNK
+from infill_engine.models.trunk.files.folder import TRUNK_FOLDER, verify_shards
+from infill_engine.user_data import trunk_folder
+from lsp_server.cli.terminal import console_of, say
+
+NAMES = (DEFAULT, TRUNK)
+LINE_SECONDS = 5.0  # between two lines of progress where there is no terminal
+
+
+def run(options: argparse.Namespace) -> int:
+    """Build the weights, or say where they are. Raises ModelError, or InputError for a full disk."""
+    if options.name not in NAMES:
+        raise InputError(
+            f"`models get` builds the default model, not {options.name}; a published model is fetched when it is first "
+            f"used: `infill-ls complete FILE:LINE:COL --model {options.name}`"
+        )
+    with say("checking the weights"):
+        present = next((folder for folder in (TRUNK_FOLDER, trunk_folder()) if _is_intact(folder)), None)
+    if present is not None:
+        where = "installed with infill-ls" if present == TRUNK_FOLDER else "already built"
+        return _tell(options, present, [], f"The default model is {where} and intact: {present}")
+    console = console_of(sys.stderr if options.json else sys.stdout)
+    folder = trunk_folder()
+    with _progress(console) as report:
+        built = _build(options, folder, report)
+    return _tell(options, folder, built, f"Built {len(built)} files in {folder}. Restart the server to use them.")
+
+
+def _build(options: argparse.Namespace, folder: Path, report: hub.Report) -> list[str]:
+    from infill_engine.models.trunk.files.convert import convert, released
+    from infill_engine.models.trunk.files.gguf_file import SOURCE
+
+    if options.file:
+        path = Path(options.file).expanduser()
+    elif options.download:
+        path = hub.fetch_file(SOURCE.repository, SOURCE.file, report)
+    else:
+        raise InputError(
+            f"the default model's weights are built from {SOURCE.file} ({SOURCE.size / 1e6:,.0f} MB, Apache-2.0). "
+            f"Fetch it from {SOURCE.address} and give it with `--from FILE`, or let `--download` fetch it"
+        )
+    try:
+        return convert(path, folder, released(), report)
+    except OSError as error:
+        raise InputError(
+            f"the weights cannot be written to {folder} ({error.strerror or error}); make room or see to its "
+            "permissions, and run the command again: it goes on where it was"
+        ) from error
+
+
+def _is_intact(folder: Path) -> bool:
+    try:
+        verify_shards(folder)
+    except ModelDamagedError:
+        return False
+    return True
+
+
+def _tell(options: argparse.Namespace, folder: Path, built: list[str], sentence: str) -> int:
+    if options.json:
+        print(json.dumps({"folder": str(folder), "built": built}))
+    else:
+        console_of(sys.stdout).print(sentence, soft_wrap=True)
+    return 0
+
+
+@contextlib.contextmanager
+def _progress(console: Console) -> Iterator[Callable[[str, float], None]]:
+    """What is to hear of the work: a bar in a terminal, a line now and then elsewhere."""
+    if not console.is_terminal:
+        yield _Lines(console)
+        return
+    columns = (BarColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task("", total=1.0)
+        yield lambda doing, share: progress.update(task, completed=share, description=doing)
+
+
+@dataclass(slots=True)
+class _Lines:
+    console: Console
+    next_at: float = 0.0
+
+    def __call__(self, doing: str, share: float) -> None:
+        if time.monotonic() >= self.next_at:
+            self.next_at = time.monotonic() + LINE_SECONDS
+            self.console.print(f"{doing}: {share:.0%}", soft_wrap=True)

@@ -1,0 +1,172 @@
+"""`infill-ls stats`: what was offered and taken, how fast, and why there was silence. Counted here, sent nowhere."""
+
+import argparse
+import json
+import sys
+
+from rich.console import Console
+from rich.text import Text
+
+from infill_engine.errors import InputError
+from infill_engine.types import Reason
+from lsp_server.cli.terminal import console_of
+from lsp_server.usage import store as tally_file
+from lsp_server.usage.counters import ANSWERS, REQUESTS, SILENCE, Counts, Days, histogram, percentile, total
+from lsp_server.usage.suggestions import CHARACTERS_SAVED, SHOWN, Outcome
+
+BAR_WIDTH = 40
+DAYS_SHOWN = 14
+BLOCKS = " ▏▎▍▌▋▊▉█"
+SHARES = (0.5, 0.9, 0.99)
+
+_WHY = {
+    Reason.BLANK: "nothing worth saying was found",
+    Reason.LOW_CONFIDENCE: "no guess was sure enough",
+    Reason.ONE_KEY: "the best guess was a single character",
+    Reason.DEADLINE: "the time ran out",
+    Reason.CANCELLED: "the editor withdrew the request",
+    Reason.SUPERSEDED: "typing went on",
+    Reason.DELETION: "text had just been deleted",
+    Reason.UNDO: "an edit had just been undone",
+    Reason.DISABLED: "switched off",
+    Reason.EXCLUDED: "the file is excluded",
+    Reason.UNSUPPORTED: "not a text document",
+    Reason.LOADING: "the model was being loaded",
+    Reason.WORKER_FAILED: "the engine had failed",
+}
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the counts, or forget them. Raises InputError if their file cannot be used."""
+    try:
+        if options.reset:
+            return _reset(as_json=options.json)
+        days, warning = tally_file.read()
+    except OSError as error:
+        why = error.strerror or error
+        raise InputError(f"{tally_file.path()} cannot be used ({why}); see to its permissions") from error
+    if warning:
+        print(warning, file=sys.stderr)
+    if options.json:
+        print(json.dumps(as_json(days)))
+    else:
+        show(days, console_of(sys.stdout))
+    return 0
+
+
+def _reset(*, as_json: bool) -> int:
+    removed = tally_file.reset()
+    if as_json:
+        print(json.dumps({"file": str(tally_file.path()), "removed": removed}))
+    else:
+        print("The statistics are deleted." if removed else "There were no statistics.")
+    return 0
+
+
+def as_json(days: Days) -> dict[str, object]:
+    """The object that `--json` prints: `total` and `days` hold the same numbers. Times are in milliseconds."""
+    return {
+        "file": str(tally_file.path()),
+        "total": _numbers(total(days)),
+        "days": {day: _numbers(days[day]) for day in sorted(days)},
+    }
+
+
+def show(days: Days, console: Console) -> None:
+    """Print all of it for a person."""
+    counts = total(days)
+    if not counts[REQUESTS]:
+        console.print("Nothing has been counted yet: an editor has to ask first.")
+        console.print(f"The counts will be kept in {tally_file.path()}.", soft_wrap=True)
+        return
+    _show_outcomes(console, days, counts)
+    _show_latency(console, counts)
+    _show_silences(console, counts)
+    _show_days(console, days)
+    console.print(f"\nCounted on this machine and sent nowhere: {tally_file.path()}", soft_wrap=True)
+
+
+def _show_outcomes(console: Console, days: Days, counts: Counts) -> None:
+    shown = counts[SHOWN]
+    since = f"since {min(days)}" if days else ""
+    console.print(Text(f"Suggestions {since}", "bold"))
+    console.print(f"  {_many(counts[REQUESTS])} requests, {_many(counts[ANSWERS])} answered with candidates")
+    console.print(f"  {_many(shown)} suggestions shown, {_many(counts[CHARACTERS_SAVED])} characters saved")
+    bars = [
+        ("accepted", counts[Outcome.ACCEPTED], "green"),
+        ("accepted in part", counts[Outcome.PARTIAL], "green"),
+        ("typed by hand", counts[Outcome.TYPED], "cyan"),
+        ("rejected", counts[Outcome.REJECTED], "yellow"),
+    ]
+    _bars(console, [(name, number, style, _share(number, shown)) for name, number, style in bars], most=shown)
+
+
+def _show_latency(console: Console, counts: Counts) -> None:
+    times = [percentile(counts, share) for share in SHARES]
+    if None in times:
+        return
+    console.print(Text("\nTime from request to reply", "bold"))
+    named = (f"{share:.0%} within {time:.0f} ms" for share, time in zip(SHARES, times, strict=True))
+    console.print(f"  {', '.join(named)}")
+    bars = histogram(counts)
+    used = [at for at, (_, _, number) in enumerate(bars) if number]
+    rows = [
+        (f"{least}–{most} ms" if most else f"over {least} ms", number, "blue", "")
+        for least, most, number in bars[used[0] : used[-1] + 1]
+    ]
+    _bars(console, rows)
+
+
+def _show_silences(console: Console, counts: Counts) -> None:
+    silences = [(reason, counts[SILENCE + reason.value]) for reason in Reason if counts[SILENCE + reason.value]]
+    if not silences:
+        return
+    console.print(Text("\nSilences", "bold"))
+    silences.sort(key=lambda item: -item[1])
+    _bars(console, [(_WHY[reason], number, "magenta", "") for reason, number in silences])
+
+
+def _show_days(console: Console, days: Days) -> None:
+    if len(days) < 2:
+        return
+    console.print(Text("\nAccepted, day by day", "bold"))
+    recent = sorted(days)[-DAYS_SHOWN:]
+    taken = {day: days[day][Outcome.ACCEPTED] + days[day][Outcome.PARTIAL] for day in recent}
+    _bars(console, [(day, taken[day], "green", _share(taken[day], days[day][SHOWN])) for day in recent])
+
+
+def _bars(console: Console, rows: list[tuple[str, int, str, str]], most: int = 0) -> None:
+    """One bar for each (name, number, style, remark); as long as there is room for `most`, or the largest number."""
+    most = max(most, 1, *(number for _, number, _, _ in rows))
+    names = max(len(name) for name, *_ in rows)
+    digits = max(len(_many(number)) for _, number, *_ in rows)
+    for name, number, style, remark in rows:
+        line = Text(f"  {name:<{names}}  {_many(number):>{digits}}  ").append(_bar(number / most), style)
+        console.print(line.append(f" {remark}", "dim") if remark else line, soft_wrap=True)
+
+
+def _bar(share: float) -> str:
+    eighths = round(max(0.0, min(share, 1.0)) * BAR_WIDTH * 8)
+    if share > 0:
+        eighths = max(1, eighths)
+    return BLOCKS[8] * (eighths // 8) + BLOCKS[eighths % 8].strip()
+
+
+def _numbers(counts: Counts) -> dict[str, object]:
+    silences = {reason.value: counts[SILENCE + reason.value] for reason in Reason if counts[SILENCE + reason.value]}
+    times = {f"p{share * 100:.0f}": percentile(counts, share) for share in SHARES}
+    plain = (REQUESTS, ANSWERS, SHOWN, *Outcome, CHARACTERS_SAVED)
+    return {
+        **{str(name): counts[name] for name in plain},
+        "silences": silences,
+        "latencyMs": {name: None if time is None else round(time, 1) for name, time in times.items()},
+        "histogramMs": [list(bar) for bar in histogram(counts) if bar[2]],
+    }
+
+
+def _many(number: int) -> str:
+    return f"{number:,}"
+
+
+def _share(number: int, of: int) -> str:
+    return f"{number / of:.0%}" if of else ""

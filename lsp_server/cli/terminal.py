@@ -1,0 +1,124 @@
+"""Candidates as a person reads them: each in its line, with how sure it is and what it took."""
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from typing import TextIO
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from infill_engine.text.lines import first_line, last_line, split
+from infill_engine.types import Candidate, Reason
+from lsp_server.cli.asking import Asked
+from lsp_server.cli.escapes import visible
+from lsp_server.cli.place import NamedPlace, Opened
+
+LEFT_CHARS = 60  # of the line that is shown before the cursor
+RIGHT_CHARS = 30
+
+_SILENCES = {
+    Reason.BLANK: "Nothing was found worth saying there.",
+    Reason.DEADLINE: "The {budget_ms} ms ran out before a whole candidate stood. Give more with --budget-ms.",
+    Reason.EXCLUDED: "The file matches an exclude pattern: files that tend to hold secrets are never read.",
+    Reason.UNSUPPORTED: "The file is not text, or larger than 20 MB.",
+}
+
+
+def print_answer(asked: Asked, named: NamedPlace, opened: Opened, stream: TextIO) -> None:
+    """The candidates as a table in a terminal and as plain lines elsewhere, or the reason why there are none."""
+    answer = asked.answer
+    if not answer.candidates:
+        print_silence(asked, named, stream)
+        return
+    console = console_of(stream)
+    row, column = opened.place
+    line = first_line(opened.snapshot.lines[row])
+    sides = _shortened(line[:column], line[column:])
+    if console.is_terminal:
+        _print_table(console, answer.candidates, sides)
+    else:
+        _print_lines(console, answer.candidates, sides)
+    _print_plainly(console, f"{named}: {_timing(asked)}")
+
+
+def print_silence(asked: Asked, named: NamedPlace, stream: TextIO) -> None:
+    """The reason for an answer without candidates, in a sentence."""
+    reason = asked.answer.reason or Reason.BLANK
+    sentence = _SILENCES.get(reason, f"No candidates: {reason.value}.").format(budget_ms=asked.budget_ms)
+    console = console_of(stream)
+    _print_plainly(console, f"{named}: {sentence}")
+    if asked.device is not None:
+        _print_plainly(console, _timing(asked))
+
+
+def console_of(stream: TextIO) -> Console:
+    """A console that no character of a document can stop or recolour."""
+    if stream is sys.stdout and hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="replace")
+    return Console(file=stream, highlight=False, markup=False, emoji=False)
+
+
+@contextlib.contextmanager
+def say(what: str) -> Iterator[None]:
+    """Tell somebody who watches a terminal what takes so long."""
+    console = Console(file=sys.stderr)
+    if console.is_terminal and os.environ.get("TERM") != "dumb":
+        with console.status(what):
+            yield
+    else:
+        yield
+
+
+def _print_table(console: Console, candidates: tuple[Candidate, ...], sides: tuple[str, str]) -> None:
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column("")
+    table.add_column("candidate", overflow="fold")
+    for name in ("confidence", "steps"):
+        table.add_column(name, justify="right")
+    table.add_column("source")
+    for number, candidate in enumerate(candidates, 1):
+        shown = Text().append(sides[0], "dim")
+        shown.append("\n".join(map(visible, split(candidate.text))), "bold green")
+        shown.append(sides[1], "dim")
+        table.add_row(f"{number}", shown, f"{candidate.confidence:.0%}", f"{candidate.steps}", _source(candidate))
+    console.print(table)
+
+
+def _print_lines(console: Console, candidates: tuple[Candidate, ...], sides: tuple[str, str]) -> None:
+    for number, candidate in enumerate(candidates, 1):
+        facts = f"{number}  {candidate.confidence:4.0%}  {_steps(candidate):<7}  {_source(candidate):<14}  "
+        shown = "\n".join(map(visible, split(candidate.text))).replace("\n", "\n" + " " * len(facts))
+        _print_plainly(console, f"{facts}{sides[0]}«{shown}»{sides[1]}")
+
+
+def _print_plainly(console: Console, line: str) -> None:
+    console.print(line, soft_wrap=True)
+
+
+def _timing(asked: Asked) -> str:
+    answer = asked.answer
+    return (
+        f"{asked.elapsed_ms:.0f} ms of {asked.budget_ms} ms "
+        f"(reading both sides {answer.encode_ms:.0f} ms, denoising {answer.denoise_ms:.0f} ms), "
+        f"model {asked.model} on {asked.device}"
+    )
+
+
+def _steps(candidate: Candidate) -> str:
+    return f"{candidate.steps} step" if candidate.steps == 1 else f"{candidate.steps} steps"
+
+
+def _source(candidate: Candidate) -> str:
+    return candidate.source.value + (", cut off" if candidate.partial else "")
+
+
+def _shortened(left: str, right: str) -> tuple[str, str]:
+    left, right = visible(last_line(left)), visible(right)
+    if len(left) > LEFT_CHARS:
+        left = "…" + left.lstrip()[-LEFT_CHARS:]
+    if len(right) > RIGHT_CHARS:
+        right = right[:RIGHT_CHARS] + "…"
+    return left, right

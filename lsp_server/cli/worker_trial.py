@@ -1,0 +1,65 @@
+"""A worker started as the server starts it, asked once, and ended."""
+
+import asyncio
+from dataclasses import dataclass
+
+from infill_engine.deadline import now
+from infill_engine.serving.protocol import State
+from infill_engine.types import Answer
+from lsp_server.cli.place import open_text
+from lsp_server.engine.client import EngineClient
+from lsp_server.request import build_request
+from lsp_server.settings import EngineChoice, ServerSettings
+
+LOAD_SECONDS = 180.0  # a large model on a slow disk takes its time
+LOOK_SECONDS = 0.1
+TEXT = """\
+def area(width, height):
+    return width * height
+
+
+def volume(width, height, depth):
+    return area(width, ) * depth
+"""
+BEFORE = "    return area(width, "
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What came of it. `trouble` is a sentence about what went wrong; `answer` is None if it came to no question."""
+
+    trouble: str = ""
+    ready_seconds: float = 0.0
+    answer: Answer | None = None
+    elapsed_ms: float = 0.0
+
+
+def try_worker(choice: EngineChoice, budget_ms: int) -> Trial:
+    """Start a worker, wait for its model, ask it for one hole, and end it."""
+    return asyncio.run(_try(choice, budget_ms))
+
+
+async def _try(choice: EngineChoice, budget_ms: int) -> Trial:
+    troubles: list[str] = []
+    client = EngineClient(lambda _status: None, troubles.append)
+    began = now()
+    await client.start(choice)
+    try:
+        while client.status.state is not State.READY:
+            if troubles or now() - began > LOAD_SECONDS:
+                return Trial(troubles[0] if troubles else f"no model after {LOAD_SECONDS:.0f} s")
+            await asyncio.sleep(LOOK_SECONDS)
+        ready_seconds = now() - began
+        answer, elapsed_ms = await _ask(client, budget_ms)
+        return Trial("".join(troubles[:1]), ready_seconds, answer, elapsed_ms)
+    finally:
+        await client.stop()
+
+
+async def _ask(client: EngineClient, budget_ms: int) -> tuple[Answer, float]:
+    snapshot = open_text("file:///volume.py", "python", TEXT)
+    row = next(row for row, line in enumerate(snapshot.lines) if line.startswith(BEFORE))
+    asked = now()
+    request = build_request(snapshot, (row, len(BEFORE)), ServerSettings(budget_ms=budget_ms))
+    answer = await client.ask(snapshot.uri, request, asked + budget_ms / 1000)
+    return answer, (now() - asked) * 1000

@@ -1,0 +1,215 @@
+"""What the server asks of the worker, and hears from it. Requests of a document that are equal share one answer.
+
+Invariant: every `ask` returns by its deadline, whatever the worker does.
+"""
+
+import asyncio
+import itertools
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from infill_engine.deadline import now
+from infill_engine.serving.protocol import (
+    Answered,
+    Cancel,
+    Failure,
+    Infill,
+    Message,
+    Sketch,
+    State,
+    Status,
+    Surround,
+    Warm,
+    Watch,
+)
+from infill_engine.types import Answer, InfillRequest, Reason, Surroundings
+from lsp_server.engine.pending import Flight, OnSketch
+from lsp_server.engine.supervisor import Command, WorkerProcess, worker_command
+from lsp_server.settings import EngineChoice
+
+WAY_BACK_SECONDS = 0.004  # kept from the worker's deadline for the frame and our answer
+DIED = "The infill engine stopped unexpectedly and is being restarted."
+HUNG = "The infill engine no longer answered and is being restarted."
+
+News = TypeVar("News")
+log = logging.getLogger(__name__)
+
+
+@dataclass(eq=False)
+class EngineClient:
+    """Asks the worker and keeps it alive.
+
+    `on_status` hears of every change of the worker's state, `on_trouble` gets a sentence for the user when the worker
+    dies for the first time, gives up, or cannot load its model. Both are called on the event loop, and whatever they
+    raise is logged by name: what the worker says goes on being read.
+    """
+
+    on_status: Callable[[Status], None]
+    on_trouble: Callable[[str], None]
+    command: Command = worker_command
+    status: Status = field(default_factory=lambda: Status(State.LOADING))
+    choice: EngineChoice = field(default_factory=EngineChoice)  # what the worker was started with
+    worker: WorkerProcess = field(init=False)
+    _flights: dict[int, Flight] = field(default_factory=dict)
+    _newest: dict[str, Flight] = field(default_factory=dict)  # by document, done or not
+    _ids: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
+    _read_last: tuple[str, InfillRequest] | None = None  # document and context, if the last thing sent was to read one
+    _told: set[str] = field(default_factory=set)
+    _switching: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    def __post_init__(self) -> None:
+        self.worker = WorkerProcess(self, self.command)
+
+    async def start(self, choice: EngineChoice) -> None:
+        """Start the worker, or replace one that runs."""
+        async with self._switching:
+            await self.worker.stop()
+            self.choice = choice
+            self._told.clear()
+            self._report(Status(State.LOADING, model=choice.model, device=choice.device))
+            self.worker.start(choice)
+
+    async def stop(self) -> None:
+        """End the worker. Requests on their way are answered."""
+        async with self._switching:
+            await self.worker.stop()
+
+    async def ask(self, document: str, request: InfillRequest, due: float, on_sketch: OnSketch | None = None) -> Answer:
+        """The answer to a request, at the latest at `due` (seconds of `deadline.now`).
+
+        Joins a request that is equal and on its way, or just answered; any other of the same document is superseded.
+        `on_sketch` sees the canvas after every step that is still to come.
+        """
+        flight = self._flight(document, request, due)
+        if flight is None:
+            return Answer(reason=Reason.LOADING if self.status.state is State.LOADING else Reason.WORKER_FAILED)
+        flight.waiting += 1
+        if on_sketch is not None:
+            self._watch(flight, on_sketch)
+        try:
+            return await asyncio.wait_for(asyncio.shield(flight.answer), max(0.0, due - now()))
+        except TimeoutError:
+            self.worker.missed()
+            return Answer(reason=Reason.DEADLINE)
+        finally:
+            flight.waiting -= 1
+            if on_sketch is not None:
+                flight.watchers.remove(on_sketch)
+            if not flight.waiting:
+                self._withdraw(flight, Reason.CANCELLED)
+
+    def speculate(self, document: str, request: InfillRequest, due: float) -> None:
+        """Begin with a request that is likely to be asked soon."""
+        self._flight(document, request, due)
+
+    def withdraw(self, document: str, *, unless: InfillRequest | None = None) -> None:
+        """Nobody wants what is on its way for this document any more, unless it is this very request."""
+        flight = self._newest.get(document)
+        if flight is not None and flight.request != unless:
+            self._withdraw(flight, Reason.SUPERSEDED)
+
+    def forget(self, document: str) -> None:
+        """The document is closed."""
+        self.withdraw(document)
+        self._newest.pop(document, None)
+
+    def warm(self, document: str, request: InfillRequest) -> None:
+        """Have the worker read a context ahead of time, unless it was sent just before. Allowed while loading."""
+        if self._read_last != (document, request) and self.worker.send(Warm(document, request)):
+            self._read_last = (document, request)
+
+    def surround(self, surroundings: Surroundings) -> None:
+        """Have the worker count a text that requests will name, if it has a use for it; again for every new worker."""
+        if surroundings.text and self.status.state is State.READY and self.status.window.surroundings:
+            self.worker.send(Surround(surroundings))
+
+    def _flight(self, document: str, request: InfillRequest, due: float) -> Flight | None:
+        newest = self._newest.get(document)
+        if newest is not None and newest.request == request and newest.worth_joining():
+            return newest
+        if newest is not None:
+            self._withdraw(newest, Reason.SUPERSEDED)
+        if self.status.state is not State.READY:
+            return None
+        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        flight = Flight(next(self._ids), request, future)
+        if not self.worker.send(Infill(flight.id, document, request, due - WAY_BACK_SECONDS)):
+            return None
+        self._read_last = None
+        self._flights[flight.id] = self._newest[document] = flight
+        return flight
+
+    def _watch(self, flight: Flight, on_sketch: OnSketch) -> None:
+        flight.watchers.append(on_sketch)
+        if not flight.watched and not flight.answer.done():
+            flight.watched = self.worker.send(Watch(flight.id))
+
+    def _withdraw(self, flight: Flight, reason: Reason) -> None:
+        if not flight.answer.done():
+            self._flights.pop(flight.id, None)
+            flight.answer.set_result(Answer(reason=reason))
+            self.worker.send(Cancel(flight.id))
+
+    def heard(self, message: Message) -> None:
+        """The worker has said something."""
+        match message:
+            case Status():
+                self._report(message)
+                if message.state is State.FAILED:
+                    self._tell(f"The infill engine could not load its model. {message.detail}")
+            case Answered():
+                if message.answer.trouble:
+                    self._tell(message.answer.trouble)
+                self._land(message.id, message.answer)
+            case Sketch():
+                if (flight := self._flights.get(message.id)) is not None:
+                    for on_sketch in flight.watchers:
+                        _hand(message, on_sketch)
+            case Failure():
+                log.warning("the engine failed on a request: %s", message.message)
+                self._tell(message.message)
+                self._land(message.id, Answer(reason=Reason.WORKER_FAILED))
+            case _:
+                pass
+
+    def ended(self) -> None:
+        """The worker is gone, and with it what it was asked."""
+        for flight_id in list(self._flights):
+            self._land(flight_id, Answer(reason=Reason.WORKER_FAILED))
+        self._newest.clear()
+        self._read_last = None
+
+    def restarting(self, *, hung: bool) -> None:
+        """The user is told once."""
+        self._report(Status(State.LOADING, "restarting", 0.0, self.choice.model, self.choice.device))
+        self._tell(HUNG if hung else DIED)
+
+    def given_up(self, deaths: int) -> None:
+        """No other worker will be started unless the user asks for it."""
+        how = f"stopped {deaths} times in a row" if deaths else "could not be started"
+        advice = f"The infill engine {how}. See the server's log, then run the command infill.restartEngine."
+        self._report(Status(State.FAILED, advice, 0.0, self.choice.model, self.choice.device))
+        self._tell(advice)
+
+    def _land(self, flight_id: int, answer: Answer) -> None:
+        flight = self._flights.pop(flight_id, None)
+        if flight is not None and not flight.answer.done():
+            flight.answer.set_result(answer)
+
+    def _report(self, status: Status) -> None:
+        self.status = status
+        _hand(status, self.on_status)
+
+    def _tell(self, sentence: str) -> None:
+        if sentence not in self._told:
+            self._told.add(sentence)
+            _hand(sentence, self.on_trouble)
+
+
+def _hand(news: News, hear: Callable[[News], None]) -> None:
+    try:
+        hear(news)
+    except Exception as fault:  # its text may hold the user's
+        log.error("what the worker said could not be passed on: %s", type(fault).__name__)

@@ -1,0 +1,45 @@
+"""Which model serves a connection: what the user's choice comes to, and what takes its place when it fails."""
+
+import contextlib
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from infill_engine.errors import InputError
+from infill_engine.models.checkpoint.folder import DEFAULT
+from infill_engine.remote.address import disclosure, is_remote, read_address
+from infill_engine.serving.protocol import Status
+from lsp_server.engine.model_name import resolved
+from lsp_server.settings import EngineChoice
+
+ALWAYS_THERE = EngineChoice()
+
+
+def settled(choice: EngineChoice, roots: Sequence[str]) -> tuple[EngineChoice, str]:
+    """The choice as the worker can use it, and a sentence for the user, "" if there is nothing to say.
+
+    A path counts from the first folder of the workspace. If the choice is a server elsewhere, the sentence says what is
+    sent there.
+    """
+    if is_remote(choice.model):
+        with contextlib.suppress(InputError):  # the worker says what is wrong with it, and sends nothing
+            return choice, disclosure(read_address(choice.model))
+        return choice, ""
+    folder = Path(roots[0]) if roots else Path.cwd()
+    return replace(choice, model=resolved(choice.model, folder)), ""
+
+
+def successor(failed: EngineChoice) -> EngineChoice | None:
+    """What goes on in the place of an engine that could not be loaded; None where that was the default itself."""
+    if (failed.model, failed.device) == (ALWAYS_THERE.model, ALWAYS_THERE.device):
+        return None
+    return ALWAYS_THERE
+
+
+def as_shown(status: Status, wanted: EngineChoice) -> Status:
+    """The worker's status as users are told it: with what they wanted, where something else took its place."""
+    if status.model == DEFAULT != wanted.model:
+        status = replace(status, model=f"{status.model}, in place of {wanted.model}")
+    if status.device and wanted.device not in (ALWAYS_THERE.device, status.device) and not is_remote(wanted.model):
+        status = replace(status, device=f"{status.device}, in place of {wanted.device}")
+    return status

@@ -1,0 +1,104 @@
+"""A project's own files: what git would list, and the text of one of them."""
+
+import os
+import subprocess
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+from infill_engine.errors import InputError
+
+LARGEST_BYTES = 1_000_000
+MOST_LISTED = 200_000  # files looked at; beyond, the folder is hardly one project
+LONGEST_MEAN_LINE = 200  # characters; above, a file was not written by hand
+GIT_SECONDS = 60.0
+_SKIPPED_FOLDERS = frozenset(
+    "node_modules bower_components __pycache__ venv env virtualenv site-packages build dist out target vendor".split()
+)
+
+
+def listed(root: Path, skipped: Counter[str]) -> Iterator[PurePosixPath]:
+    """Relative paths of what git lists there, or where there is no git, of all but hidden and foreign folders.
+
+    Raises InputError for a folder that cannot be listed.
+    """
+    try:
+        with os.scandir(root):
+            pass
+    except NotADirectoryError:
+        raise InputError(f"{root} is not a folder; give the folder of a project") from None
+    except FileNotFoundError:
+        raise InputError(f"{root} does not exist; give the folder of a project") from None
+    except OSError as error:
+        raise InputError(f"{root} cannot be read ({error.strerror}); give a folder that you may read") from error
+    by_git = _listed_by_git(root)
+    return _walked(root, skipped) if by_git is None else iter(by_git)
+
+
+def _listed_by_git(root: Path) -> list[PurePosixPath] | None:
+    """What git tracks, and would track; None without git or outside of a repository."""
+    git = _git()
+    if git is None:
+        return None
+    # A repository's configuration may name a program as its file-system monitor: none is run.
+    command = [git, "-c", "core.fsmonitor=false", "-C", str(root), "ls-files", "-z", "-co", "--exclude-standard"]
+    try:
+        ran = subprocess.run(command, capture_output=True, timeout=GIT_SECONDS, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    if ran.returncode:
+        return None
+    return [PurePosixPath(os.fsdecode(name)) for name in sorted(set(ran.stdout.split(b"\0"))) if name]
+
+
+def _git() -> str | None:
+    """Where git is. Of a bare name Windows runs what the current folder has, which may be a repository of anybody's."""
+    name = "git.exe" if os.name == "nt" else "git"
+    programs = (os.path.join(folder, name) for folder in os.get_exec_path() if os.path.isabs(folder))
+    return next((program for program in programs if os.access(program, os.X_OK)), None)
+
+
+def _walked(root: Path, skipped: Counter[str]) -> Iterator[PurePosixPath]:
+    def unreadable(_error: OSError) -> None:
+        skipped["folders that cannot be read"] += 1
+
+    for folder, folders, names in os.walk(root, onerror=unreadable):
+        folders[:] = sorted(name for name in folders if not _is_foreign(Path(folder, name)))
+        relative = PurePosixPath(Path(folder).relative_to(root).as_posix())
+        yield from (relative / name for name in sorted(names) if not name.startswith("."))
+
+
+def _is_foreign(folder: Path) -> bool:
+    """Whether a folder is hidden, an environment, or holds what others wrote or a build made."""
+    name = folder.name
+    # Not Path.exists, which raises for folders that may not be entered.
+    return name.startswith(".") or name in _SKIPPED_FOLDERS or os.path.exists(folder / "pyvenv.cfg")
+
+
+def read_source(path: Path, skipped: Counter[str]) -> str | None:
+    """The text with LF line ends; None, and the reason counted, if it is none to learn from."""
+    try:
+        if path.is_symlink() or not path.is_file():
+            skipped["links or no regular files"] += 1
+            return None
+        with path.open("rb") as file:
+            data = file.read(LARGEST_BYTES + 1)
+    except OSError:
+        skipped["that cannot be read"] += 1
+        return None
+    if len(data) > LARGEST_BYTES:
+        skipped["larger than 1 MB"] += 1
+        return None
+    try:
+        text = data.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError:
+        text = "\0"
+    if "\0" in text:
+        skipped["binary or not in UTF-8"] += 1
+    elif not text.strip():
+        skipped["empty"] += 1
+    elif len(text) > LONGEST_MEAN_LINE * (text.count("\n") + 1):
+        skipped["with lines that nobody wrote by hand"] += 1
+    else:
+        return text
+    return None

@@ -1,0 +1,91 @@
+"""What stands in the project's other files, as one text that is searched for drafts.
+
+How a line goes on is often written in a file that nobody has open. The files nearest to a document are read from disk
+in the background, once it is opened and again when what was read has become old; until then there is nothing.
+"""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from cachetools import LRUCache
+
+from infill_engine.context.renamed_match import outline_of_other
+from infill_engine.context.surroundings import joined, nearest_first
+from infill_engine.errors import InputError
+from infill_engine.text.syntax import language_of
+from infill_engine.types import Surroundings
+from lsp_server.project.excludes import is_excluded
+from lsp_server.project.files import MOST_LISTED, listed, read_source
+from lsp_server.protocol.uris import path_of, root_of
+
+OLD_SECONDS = 300.0
+DOCUMENTS = 6  # whose surroundings are remembered
+
+
+@dataclass(slots=True)
+class _Read:
+    """What was read, which is nothing while it is for the first time, and when that was begun or done."""
+
+    surroundings: Surroundings
+    since: float
+
+
+class ProjectText:
+    """The surroundings of a few documents, those last asked for."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._known: LRUCache[str, _Read] = LRUCache(DOCUMENTS)
+        self._one_at_a_time = asyncio.Lock()  # an editor may open a window full of documents at once
+
+    def near(self, uri: str) -> Surroundings:
+        """The files around a document; without text if they were not read yet."""
+        known = self._known.get(uri)
+        return Surroundings() if known is None else known.surroundings
+
+    def is_due(self, uri: str) -> bool:
+        """Whether `read` is to be called."""
+        known = self._known.get(uri)
+        return known is None or self._clock() - known.since > OLD_SECONDS
+
+    async def read(self, uri: str, language: str, roots: Iterable[str], excludes: tuple[str, ...]) -> None:
+        """Read what is around a document. One that lies in no folder of the workspace has no surroundings."""
+        before = self.near(uri)
+        self._known[uri] = _Read(before, self._clock())
+        path = path_of(uri)
+        root = root_of(path, roots)
+        if root is not None:
+            async with self._one_at_a_time:
+                if uri not in self._known:  # forgotten while it waited, since more were opened than are remembered
+                    return
+                found = await asyncio.to_thread(read_around, Path(path), language, Path(root), excludes)
+                await asyncio.to_thread(outline_of_other, found.text)  # what a search needs of it, kept
+            if uri in self._known:
+                self._known[uri] = _Read(found, self._clock())
+
+
+def read_around(document: Path, language: str, root: Path, excludes: tuple[str, ...]) -> Surroundings:
+    """The files of `language` under `root` that lie nearest to `document`; without that file itself.
+
+    Folders that cannot be read have no text.
+    """
+    skipped: Counter[str] = Counter()
+    own = PurePosixPath(document.relative_to(root).as_posix())
+    try:
+        paths = [path for path, _ in zip(listed(root, skipped), range(MOST_LISTED), strict=False)]
+    except InputError:
+        return Surroundings()
+    near = nearest_first(own, (path for path in paths if path != own and language_of(path.name) == language))
+    allowed = (path for path in near if not is_excluded((root / path).as_uri(), excludes, (str(root),)))
+    read = ((str(path), read_source(root / path, skipped)) for path in allowed)
+    return joined((path, text) for path, text in read if text is not None)
+
+
+def project_of(document: Path) -> Path | None:
+    """The folder of the repository or package that a file belongs to, as its marks tell; None if there are none."""
+    marks = (".git", "pyproject.toml", "package.json", "Cargo.toml", "go.mod", "pom.xml")
+    return next((folder for folder in document.parents if any((folder / mark).exists() for mark in marks)), None)

@@ -1,0 +1,189 @@
+"""The protocol layer, hardened: whatever comes in, nothing crashes, every request is answered, no text reaches a log.
+
+pygls decodes strictly while it parses JSON; there a request with `"triggerKind": 0` gets no response at all. Here a
+message that does not decode is mended once (positions clamped, unknown trigger kinds made Automatic, parameters that
+were left out put in) and else refused.
+"""
+
+import contextvars
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from lsprotocol import types
+from pygls.exceptions import (
+    JsonRpcException,
+    JsonRpcInvalidParams,
+    JsonRpcInvalidRequest,
+    JsonRpcServerNotInitialized,
+)
+from pygls.protocol import LanguageServerProtocol
+
+from infill_engine.deadline import now
+from lsp_server.protocol import messages as extensions
+
+MOST = 2**31 - 1  # the largest number the protocol allows
+
+log = logging.getLogger(__name__)
+_arrived: contextvars.ContextVar[float | None] = contextvars.ContextVar("arrived", default=None)
+
+# We keep the documents ourselves; pygls's copies would cost milliseconds a keystroke and miscount lines.
+_OWN = (
+    types.TEXT_DOCUMENT_DID_OPEN,
+    types.TEXT_DOCUMENT_DID_CHANGE,
+    types.TEXT_DOCUMENT_DID_CLOSE,
+    types.NOTEBOOK_DOCUMENT_DID_OPEN,
+    types.NOTEBOOK_DOCUMENT_DID_CHANGE,
+    types.NOTEBOOK_DOCUMENT_DID_CLOSE,
+)
+
+
+def arrived() -> float:
+    """When the message being handled arrived, in seconds of `deadline.now`."""
+    moment = _arrived.get()
+    return now() if moment is None else moment
+
+
+def silence_libraries() -> None:
+    """Keep message bodies, and with them the user's code, out of every log."""
+    for name in ("pygls", "lsprotocol", "cattrs", "asyncio"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+
+
+class WireProtocol(LanguageServerProtocol):
+    """`LanguageServerProtocol` that decodes leniently, knows our own methods and leaves the documents to us."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._introduced = False  # whether the client has said who it is
+        self._leaving = False  # whether it has asked us to shut down
+        extensions.teach(self._converter)
+
+    def _register_builtin_features(self) -> None:
+        super()._register_builtin_features()  # type: ignore[no-untyped-call]
+        for method in _OWN:
+            self.fm.builtin_features.pop(method, None)
+
+    def structure_message(self, data: Any) -> Any:
+        """Nothing yet: the JSON parser calls this for every object; `handle_message` decodes whole messages."""
+        return data
+
+    def handle_message(self, message: Any) -> None:
+        """Decode a message and hand it on. Raises nothing but what ends the server."""
+        _arrived.set(now())
+        if not isinstance(message, dict):
+            log.warning("ignored a message that is no object")
+            return
+        if "id" in message and "method" in message and (refusal := self._untimely(message["method"])):
+            self._refuse(message, refusal)
+            return
+        try:
+            decoded = self._decode(message)
+            if "id" in message and "method" in message and getattr(decoded, "id", None) is None:
+                self._refuse(message, JsonRpcInvalidRequest("This method is a notification, and has no id."))
+                return
+            super().handle_message(decoded)
+        except Exception as fault:
+            log.warning("could not handle a %r message: %s", message.get("method"), type(fault).__name__)
+            self._refuse(message, JsonRpcInvalidParams("The parameters do not have the form the protocol asks for."))
+
+    def _untimely(self, method: object) -> JsonRpcException | None:
+        """Why a request of this method comes too early or too late, if it does."""
+        if self._leaving:
+            return JsonRpcInvalidRequest("The server is shutting down.")
+        introduces = method == types.INITIALIZE
+        if introduces and self._introduced:
+            return JsonRpcInvalidRequest("The server is initialized already.")
+        if not introduces and not self._introduced:
+            return JsonRpcServerNotInitialized("Send initialize first.")
+        self._introduced = True
+        self._leaving = method == types.SHUTDOWN
+        return None
+
+    def _decode(self, message: dict[str, Any]) -> Any:
+        message["jsonrpc"] = self.VERSION
+        if message.get("method") == types.INITIALIZE:
+            _take_null_for_yes(message)
+        ours = extensions.MESSAGES.get(message.get("method", ""))
+        if ours is not None:
+            return self._converter.structure(mended(message), ours)
+        try:
+            return super().structure_message(message)
+        except JsonRpcException:
+            return super().structure_message(mended(message))
+
+    def _refuse(self, message: dict[str, Any], error: JsonRpcException) -> None:
+        request_id = message.get("id")
+        if "method" in message and isinstance(request_id, str | int):
+            self._send_response(request_id, error=error.to_response_error())
+        elif "method" not in message and isinstance(request_id, str | int):
+            # An answer to a question of ours that cannot be read: whoever waits for it must not wait for ever.
+            future = self._request_futures.pop(request_id, None)
+            if future is not None and not future.done():
+                future.set_exception(error)
+
+
+def mended(message: dict[str, Any]) -> Any:
+    """A copy with its numbers brought into the protocol's range, its trigger kind made a known one, and parameters."""
+    copy = _in_range(message)
+    if "method" in copy:
+        copy.setdefault("params", {})
+    params = copy.get("params")
+    if isinstance(params, dict):
+        mend = _MENDERS.get(copy.get("method", ""))
+        if mend is not None:
+            mend(params)
+    return copy
+
+
+def _mend_inline_completion(params: dict[str, Any]) -> None:
+    context = params.get("context")
+    params["context"] = context if isinstance(context, dict) else {}
+    if params["context"].get("triggerKind") not in (1, 2):
+        params["context"]["triggerKind"] = types.InlineCompletionTriggerKind.Automatic.value
+
+
+def _mend_text(params: dict[str, Any]) -> None:
+    """Versions left out, as the protocol's third edition allows, and ranges that are null for the whole text."""
+    document, events = params.get("textDocument"), params.get("contentChanges")
+    if isinstance(document, dict) and not isinstance(document.get("version"), int):
+        document["version"] = 0
+    for event in events if isinstance(events, list) else []:
+        if isinstance(event, dict) and event.get("range", ...) is None:
+            del event["range"]
+
+
+_MENDERS: dict[str, Callable[[dict[str, Any]], None]] = {
+    types.TEXT_DOCUMENT_INLINE_COMPLETION: _mend_inline_completion,
+    types.TEXT_DOCUMENT_DID_OPEN: _mend_text,
+    types.TEXT_DOCUMENT_DID_CHANGE: _mend_text,
+}
+
+
+def _take_null_for_yes(message: dict[str, Any]) -> None:
+    """Emacs' lsp-mode knows inline completion and says so with a null, as if it had said nothing."""
+    value: Any = message
+    for key in ("params", "capabilities", "textDocument"):
+        value = value.get(key) if isinstance(value, dict) else None
+    if isinstance(value, dict) and value.get("inlineCompletion", ...) is None:
+        value["inlineCompletion"] = {}
+
+
+def _in_range(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_in_range(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    copy = {key: _in_range(item) for key, item in value.items()}
+    for key in ("line", "character", "rangeLength"):
+        if key in copy:
+            copy[key] = _natural(copy[key])
+    if isinstance(copy.get("version"), float):
+        copy["version"] = int(copy["version"])
+    return copy
+
+
+def _natural(value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
+        return 0
+    return int(min(max(value, 0), MOST))

@@ -1,0 +1,119 @@
+"""Counts of what the server did, per day. Numbers alone: no text, no name, no path ever gets in.
+
+What is counted, by name:
+
+    requests, answers           of any method; answers are those with candidates
+    silence.REASON              requests without candidates
+    ms.BOUND                    answers and silences of the engine that took at most so many milliseconds
+    shown, accepted, …          see `lsp_server.usage.suggestions`
+"""
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+
+from infill_engine.errors import InputError
+from infill_engine.types import Reason
+
+SAVE_SECONDS = 30.0  # after the first count that is not in the file
+REQUESTS = "requests"
+ANSWERS = "answers"
+SILENCE = "silence."
+MILLISECONDS = "ms."
+BOUNDS_MS = (5, 10, 15, 20, 30, 40, 50, 75, 100, 125, 150, 200, 250, 300, 400, 500, 750, 1000, 2000, 5000)
+MORE = "more"
+# The engine was asked and had its time.
+_TIMED = (None, Reason.BLANK, Reason.LOW_CONFIDENCE, Reason.ONE_KEY, Reason.DEADLINE)
+
+Counts = Counter[str]
+Days = dict[str, Counts]  # by ISO date
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Tally:
+    """The counts of one server that are not in the file yet. `on_warning` gets a sentence for the user."""
+
+    on_warning: Callable[[str], None]
+    today: Callable[[], date] = date.today
+    pending: Days = field(default_factory=dict)
+    _timer: asyncio.TimerHandle | None = None
+    _saving: "asyncio.Task[None] | None" = None
+
+    def count(self, name: str, number: int = 1) -> None:
+        """So many more of `name`, today."""
+        self.pending.setdefault(self.today().isoformat(), Counter())[name] += number
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(SAVE_SECONDS, self._save_soon)
+
+    def answered(self, reason: Reason | None, elapsed_ms: float) -> None:
+        """A request was answered, with candidates for None."""
+        self.count(REQUESTS)
+        self.count(ANSWERS if reason is None else SILENCE + reason.value)
+        if reason in _TIMED:
+            bound = next((bound for bound in BOUNDS_MS if elapsed_ms <= bound), MORE)
+            self.count(f"{MILLISECONDS}{bound}")
+
+    async def save(self) -> None:
+        """Add what is pending to the file. Without success it stays pending."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        pending, self.pending = self.pending, {}
+        if not pending:
+            return
+        from lsp_server.usage import store as tally_file
+
+        try:
+            warning = await asyncio.to_thread(tally_file.add, pending)
+        except (OSError, InputError) as fault:
+            log.warning("could not save the statistics: %s", type(fault).__name__)
+            merge(self.pending, pending)
+        else:
+            if warning:
+                self.on_warning(warning)
+
+    def _save_soon(self) -> None:
+        self._timer = None
+        self._saving = asyncio.ensure_future(self.save())
+
+
+def merge(into: Days, more: Mapping[str, Mapping[str, int]]) -> None:
+    """Add counts to counts, day by day."""
+    for day, counts in more.items():
+        into.setdefault(day, Counter()).update(counts)
+
+
+def total(days: Mapping[str, Counts]) -> Counts:
+    """The counts of all days together."""
+    together: Counts = Counter()
+    for counts in days.values():
+        together.update(counts)
+    return together
+
+
+def histogram(counts: Counts) -> list[tuple[int, int | None, int]]:
+    """(from, to, how many) in milliseconds, from the shortest to the longest; None is without end."""
+    bounds: list[int | None] = [*BOUNDS_MS, None]
+    lowest = [0, *BOUNDS_MS]
+    numbers = [counts[f"{MILLISECONDS}{MORE if bound is None else bound}"] for bound in bounds]
+    return list(zip(lowest, bounds, numbers, strict=True))
+
+
+def percentile(counts: Counts, share: float) -> float | None:
+    """The milliseconds in which this share of the requests was answered, 0 to 1; None without any.
+
+    Exact to the width of a bar of the histogram, within which the times are taken to be spread evenly.
+    """
+    bars = histogram(counts)
+    wanted = share * sum(number for _, _, number in bars)
+    if not wanted:
+        return None
+    for least, most, number in bars:
+        if number and wanted <= number:
+            return float(least) if most is None else least + (most - least) * wanted / number
+        wanted -= number
+    return float(BOUNDS_MS[-1])

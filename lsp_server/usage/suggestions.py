@@ -1,0 +1,202 @@
+"""What becomes of a suggestion, read from the edits that follow it: editors hardly tell.
+
+    a candidate's text, whole and in one edit        accepted
+    several characters of its beginning in one edit  accepted in part
+    anything else, or the cursor goes elsewhere      rejected
+    its characters one by one                        nothing yet; typed, once the text is complete
+
+A suggestion that is shown anew while its text is being typed, or asked for again at its place, is still the same one.
+What was shown by request, however unsure, is kept in sight while it is being typed.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from infill_engine.text.lines import with_plain_ends
+from lsp_server.documents import Snapshot, common_prefix, one_key_types
+from lsp_server.protocol.positions import Place
+
+LONGEST_LINES = 200  # inserted below a suggestion; more is not one of ours
+
+
+class Outcome(StrEnum):
+    """How a suggestion ended."""
+
+    ACCEPTED = "accepted"
+    PARTIAL = "partial"
+    REJECTED = "rejected"
+    TYPED = "typed"
+
+
+SHOWN = "shown"
+CHARACTERS_SAVED = "charactersSaved"
+Count = Callable[[str, int], None]  # a name of what is counted, and how many more
+
+
+@dataclass(slots=True)
+class _Suggestion:
+    """Candidates offered at one place. `left` and `right` are what stands there on both sides, in its line.
+
+    `inserted` is what stands between the two now; at first what the candidates are to replace. `lines` is how many
+    there were in the document. `unsure` ones were shown because the user asked to see them.
+    """
+
+    versions: set[int]
+    row: int
+    left: str
+    right: str
+    lines: int
+    inserted: str
+    texts: tuple[str, ...]
+    unsure: bool = False
+    begun: bool = False  # to be typed or taken
+    partly: bool = False
+    outcome: Outcome | None = None
+
+    def front(self) -> tuple[int, str]:
+        """The row of the place that is right of what was inserted, and what stands left of it there."""
+        text = self.left + self.inserted
+        return self.row + text.count("\n"), text.rpartition("\n")[2]
+
+
+@dataclass(slots=True)
+class Acceptance:
+    """The newest suggestion of each document. `count` is told of every outcome, and with -1 of one taken back."""
+
+    count: Count
+    _suggestions: dict[str, _Suggestion] = field(default_factory=dict)
+
+    def shown(
+        self, snapshot: Snapshot, start: Place, end: Place, texts: Sequence[str], *, unsure: bool = False
+    ) -> None:
+        """These texts were offered for what is between two places of one row; `unsure` ones because of a request."""
+        row, column = start
+        line = snapshot.lines[row]
+        versions, held = {snapshot.client_version}, line[column : end[1]]
+        fresh = _Suggestion(
+            versions, row, line[:column], line[end[1] :], len(snapshot.lines), held, tuple(texts), unsure
+        )
+        older = self._suggestions.get(snapshot.uri)
+        if older is not None and older.outcome is None and fresh.front() == older.front():
+            fresh.versions |= older.versions
+            fresh.partly = older.partly
+            fresh.unsure |= older.unsure
+            fresh.begun = older.begun
+            if not older.inserted:  # nothing happened since: whichever of the two answers is shown
+                fresh.texts = tuple(dict.fromkeys((*older.texts, *fresh.texts)))
+        else:
+            self._end(older, Outcome.REJECTED)
+            self.count(SHOWN, 1)
+        self._suggestions[snapshot.uri] = fresh
+
+    def typed_into(self, snapshot: Snapshot, place: Place) -> bool:
+        """Whether the user has asked to see unsure candidates and has begun to type one of them, up to this place."""
+        suggestion = self._suggestions.get(snapshot.uri)
+        if suggestion is None or suggestion.outcome is not None or not (suggestion.unsure and suggestion.begun):
+            return False
+        row, column = place
+        return suggestion.front() == (row, snapshot.lines[row][:column])
+
+    def changed(self, snapshot: Snapshot) -> None:
+        """The document has become this one."""
+        suggestion = self._suggestions.get(snapshot.uri)
+        if suggestion is None or suggestion.outcome is not None:
+            return
+        inserted = _inserted(suggestion, snapshot)
+        before = suggestion.inserted
+        if inserted == before:
+            return
+        if inserted is None:
+            self._end(suggestion, Outcome.REJECTED)
+            return
+        suggestion.inserted, suggestion.begun = inserted, True
+        continues = any(text.startswith(inserted) and text != inserted for text in suggestion.texts)
+        if before.startswith(inserted):  # some of it was taken back
+            if not continues:
+                self._end(suggestion, Outcome.REJECTED)
+        elif inserted.startswith(before) and one_key_types(inserted[len(before) :]):
+            if not continues:
+                self._end(suggestion, Outcome.TYPED if inserted in suggestion.texts else Outcome.REJECTED)
+        else:
+            self._inserted_at_once(suggestion, before, inserted, continues=continues)
+
+    def accepted(self, uri: str, version: int, index: int) -> None:
+        """The editor says that a candidate was taken, before or after the edit that this caused, or without one."""
+        suggestion = self._suggestions.get(uri)
+        if suggestion is None or version not in suggestion.versions or suggestion.outcome is Outcome.ACCEPTED:
+            return
+        text = suggestion.texts[index] if 0 <= index < len(suggestion.texts) else ""
+        before = suggestion.inserted if suggestion.outcome is None else ""
+        self._accept(suggestion, len(text) - common_prefix(text, before))
+
+    def left(self, uri: str) -> None:
+        """The document was closed."""
+        self._end(self._suggestions.pop(uri, None), Outcome.REJECTED)
+
+    def left_all(self) -> None:
+        """The session ends."""
+        for uri in list(self._suggestions):
+            self.left(uri)
+
+    def _inserted_at_once(self, suggestion: _Suggestion, before: str, inserted: str, *, continues: bool) -> None:
+        start = common_prefix(inserted, before)
+        if inserted in suggestion.texts:
+            self._accept(suggestion, len(inserted) - start)
+        elif continues:
+            if not suggestion.partly:
+                suggestion.partly = True
+                self.count(Outcome.PARTIAL, 1)
+            self.count(CHARACTERS_SAVED, len(inserted) - start)
+        else:
+            # With something behind it: an edit that arrived together, or what was typed before pushed to the right.
+            whole = _longest(text for text in suggestion.texts if inserted.startswith(text) and len(text) > len(before))
+            if whole:
+                self._accept(suggestion, len(whole) - start)
+            else:
+                self._end(suggestion, Outcome.REJECTED)
+
+    def _accept(self, suggestion: _Suggestion, saved: int) -> None:
+        if suggestion.outcome is not None:
+            self.count(suggestion.outcome, -1)
+        elif suggestion.partly:
+            self.count(Outcome.PARTIAL, -1)
+        suggestion.outcome = Outcome.ACCEPTED
+        self.count(Outcome.ACCEPTED, 1)
+        self.count(CHARACTERS_SAVED, saved)
+
+    def _end(self, suggestion: _Suggestion | None, outcome: Outcome) -> None:
+        if suggestion is None or suggestion.outcome is not None:
+            return
+        if suggestion.partly:
+            suggestion.outcome = Outcome.PARTIAL  # counted when it happened
+        else:
+            suggestion.outcome = outcome
+            self.count(outcome, 1)
+
+
+def read_arguments(arguments: Sequence[object]) -> tuple[str, int, int] | None:
+    """uri, version and index from the arguments of the command `infill.accepted`; None if they are not."""
+    first = arguments[0] if arguments else None
+    if not isinstance(first, Mapping):
+        return None
+    uri, version, index = first.get("uri"), first.get("version"), first.get("index")
+    if isinstance(uri, str) and isinstance(version, int) and isinstance(index, int):
+        return uri, version, index
+    return None
+
+
+def _inserted(suggestion: _Suggestion, snapshot: Snapshot) -> str | None:
+    """What stands between the two sides now; None if they are no longer there."""
+    added = len(snapshot.lines) - suggestion.lines
+    if not 0 <= added <= LONGEST_LINES:
+        return None
+    region = "".join(snapshot.lines[suggestion.row : suggestion.row + added + 1])
+    left, right = suggestion.left, suggestion.right
+    if len(region) < len(left) + len(right) or not region.startswith(left) or not region.endswith(right):
+        return None
+    return with_plain_ends(region[len(left) : len(region) - len(right)])
+
+
+def _longest(texts: Iterable[str]) -> str:
+    return max(texts, key=len, default="")

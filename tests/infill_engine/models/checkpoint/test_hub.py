@@ -1,0 +1,215 @@
+"""Published models by name, fetched over real HTTP from a hub on this machine. Every request is counted."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from hub_server import COMMIT, Hub, serving
+from safetensors.torch import save_file
+
+from infill_engine.diagnostics import masked
+from infill_engine.models.checkpoint.hub import is_hub_name
+
+NAME = "some/dream"
+PEEK = """
+import json, sys
+from infill_engine.errors import ModelError
+from infill_engine.models.checkpoint import hub
+try:
+    config, shapes = hub.peek(sys.argv[1])
+    print(json.dumps({"config": config, "shapes": shapes}))
+except ModelError as error:
+    print(json.dumps({"error": str(error)}))
+"""
+PROGRAM = """
+import json, sys
+from infill_engine.errors import ModelError
+from infill_engine.models.checkpoint import hub
+said = []
+try:
+    found = hub.fetch(sys.argv[1], lambda doing, share: said.append((doing, share)))
+    print(json.dumps({"files": sorted(path.name for path in found.rglob("*")), "folder": str(found), "said": said}))
+except ModelError as error:
+    print(json.dumps({"error": str(error)}))
+"""
+ONE_FILE = """
+import json, sys
+from infill_engine.errors import ModelError
+from infill_engine.models.checkpoint import hub
+said = []
+try:
+    found = hub.fetch_file(sys.argv[1], "model.safetensors", lambda doing, share: said.append((doing, share)))
+    print(json.dumps({"size": found.stat().st_size, "said": said}))
+except ModelError as error:
+    print(json.dumps({"error": str(error)}))
+"""
+
+Fetch = Callable[..., dict[str, object]]
+
+
+@pytest.fixture(scope="module")
+def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
+    folder = masked.publish("dream", masked.stock_network("qwen2"), tmp_path_factory.mktemp("published") / "dream")
+    for other in ("modeling_dream.py", "pytorch_model.bin", "README.md", "onnx/model.safetensors"):
+        (folder / other).parent.mkdir(exist_ok=True)
+        (folder / other).write_text("never to be fetched")
+    pickled = tmp_path_factory.mktemp("pickled")
+    (pickled / "config.json").write_text("{}")
+    (pickled / "pytorch_model.bin").write_text("never to be fetched")
+    large = tmp_path_factory.mktemp("large")
+    (large / "config.json").write_text("{}")
+    save_file({"weight": torch.zeros(6_000_000)}, large / "model.safetensors")
+    refusals = {"some/gated": (403, "GatedRepo"), "some/secret": (401, ""), "some/broken": (503, "")}
+    with serving(Hub({NAME: folder, "some/pickled": pickled, "some/large": large}, refusals)) as served:
+        yield served
+
+
+@pytest.fixture
+def fetch(hub: Hub, tmp_path: Path) -> Fetch:
+    """`hub.fetch`, or another program, in a process of its own, since the library reads its environment once."""
+    hub.requests.clear()
+
+    def fetched(name: str, program: str = PROGRAM, **environment: str) -> dict[str, object]:
+        done = subprocess.run(
+            [sys.executable, "-c", program, name],
+            env=os.environ | hub.environment(tmp_path / "home") | environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=True,
+        )
+        assert not done.stderr
+        found: dict[str, object] = json.loads(done.stdout)
+        return found
+
+    return fetched
+
+
+def test_only_what_is_read_is_fetched_and_only_once(fetch: Fetch, hub: Hub) -> None:
+    first = fetch(NAME)
+    assert first["files"] == ["config.json", "model.safetensors", "tokenizer.json"]
+    assert not any("never" in request or ".py" in request or ".bin" in request for request in hub.requests)
+    said = first["said"]
+    assert isinstance(said, list)
+    assert said[-1][0].startswith(f"fetching {NAME}, ")
+    assert said[-1][1] == 1.0
+    asked = len(hub.requests)
+    assert fetch(NAME)["folder"] == first["folder"]
+    assert fetch(NAME, HF_HUB_OFFLINE="1")["folder"] == first["folder"]
+    assert fetch(f"{NAME}@{COMMIT}")["folder"] == first["folder"]
+    assert len(hub.requests) == asked
+
+
+def test_a_transfer_that_broke_off_goes_on_where_it_was(fetch: Fetch, hub: Hub) -> None:
+    hub.cut_after = 12_000_000
+    assert fetch("some/large")["files"] == ["config.json", "model.safetensors"]
+    (resumed,) = [request for request in hub.requests if request.startswith("RANGE")]
+    assert int(resumed.split()[-1]) >= 10_000_000
+
+
+def test_one_file_is_fetched_once_and_goes_on_where_it_was(fetch: Fetch, hub: Hub) -> None:
+    hub.cut_after = 12_000_000
+    first = fetch("some/large", ONE_FILE)
+    assert first["size"] == (hub.models["some/large"] / "model.safetensors").stat().st_size
+    (resumed,) = [request for request in hub.requests if request.startswith("RANGE")]
+    assert int(resumed.split()[-1]) >= 10_000_000
+    said = first["said"]
+    assert isinstance(said, list)
+    assert said[-1] == ["fetching model.safetensors, 0.02 of 0.02 GB", 1.0]
+    asked = len(hub.requests)
+    assert fetch("some/large", ONE_FILE)["size"] == first["size"]
+    assert len(hub.requests) == asked
+
+
+def test_a_file_that_cannot_be_fetched(fetch: Fetch) -> None:
+    said = str(fetch("some/large", ONE_FILE, HF_ENDPOINT="http://127.0.0.1:9")["error"])
+    assert "cannot be reached" in said
+    assert "fetch model.safetensors yourself and give its path" in said
+
+
+def cache_elsewhere(hub: Hub, tmp_path: Path, name: str, files: list[str]) -> Path:
+    """The snapshot another program left behind, which noted nothing of what it did not fetch."""
+    home = tmp_path / "home" / "hub" / f"models--{name.replace('/', '--')}"
+    snapshot = home / "snapshots" / COMMIT
+    snapshot.mkdir(parents=True)
+    (home / "refs").mkdir()
+    (home / "refs" / "main").write_text(COMMIT)
+    for file in files:
+        (snapshot / file).write_bytes((hub.models[NAME] / file).read_bytes())
+    return snapshot
+
+
+def test_a_cache_from_elsewhere_is_used_without_a_request(fetch: Fetch, hub: Hub, tmp_path: Path) -> None:
+    snapshot = cache_elsewhere(hub, tmp_path, "other/dream", ["config.json", "model.safetensors", "tokenizer.json"])
+    assert fetch("other/dream")["folder"] == str(snapshot)
+    assert not hub.requests
+    (snapshot / "model.safetensors").unlink()
+    assert "not whole on this machine" in str(fetch("other/dream", HF_HUB_OFFLINE="1")["error"])
+
+
+def test_a_cache_without_a_tokenizer_is_completed(fetch: Fetch, hub: Hub, tmp_path: Path) -> None:
+    snapshot = cache_elsewhere(hub, tmp_path, NAME, ["config.json", "model.safetensors"])
+    found = fetch(NAME)
+    assert (found["folder"], found["files"]) == (str(snapshot), ["config.json", "model.safetensors", "tokenizer.json"])
+
+
+def test_a_model_is_looked_at_without_fetching_it(fetch: Fetch, hub: Hub) -> None:
+    found = fetch(NAME, PEEK)
+    assert found["config"] == json.loads((hub.models[NAME] / "config.json").read_text())
+    shapes = found["shapes"]
+    assert isinstance(shapes, dict)
+    assert shapes["model.norm.weight"] == [found["config"]["hidden_size"]]  # type: ignore[index]
+    assert any(request.startswith("RANGE model.safetensors") for request in hub.requests)
+    assert "names no model type" in str(fetch("some/large", PEEK)["error"])
+    assert "without safetensors" in str(fetch("some/pickled", PEEK)["error"])
+    assert "cannot be reached" in str(fetch(NAME, PEEK, HF_ENDPOINT="http://127.0.0.1:9")["error"])
+
+
+@pytest.mark.parametrize(
+    ("name", "environment", "said"),
+    [
+        ("some/nothing", {}, "no model some/nothing.*Check how it is written"),
+        ("some/gated", {}, "accept its terms.*hf auth login"),
+        ("some/secret", {}, "401.*hf auth login"),
+        ("some/broken", {}, "cannot be reached.*try again"),
+        ("some/pickled", {}, "without safetensors.*use another version"),
+        (NAME, {"HF_HUB_OFFLINE": "1"}, "HF_HUB_OFFLINE.*unset"),
+        (NAME, {"HF_ENDPOINT": "http://127.0.0.1:9"}, "cannot be reached.*check the connection"),
+    ],
+)
+def test_what_went_wrong_is_said_with_a_remedy(fetch: Fetch, name: str, environment: dict[str, str], said: str) -> None:
+    error = str(fetch(name, **environment)["error"])
+    assert re.search(said, error), error
+    assert "http" not in error
+
+
+def test_what_is_written_like_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever lies in the folder of the process that asks, which for the worker is wherever the editor was started."""
+    monkeypatch.chdir(tmp_path)
+    assert is_hub_name("Dream-org/Dream-v0-Base-7B")
+    assert is_hub_name("a/b@refs/pr/1")
+    for path in ("default", "./models/dream", "/models/dream", "~/dream", "../a/b", "models/dream/7b", "a\\b", "a/ b"):
+        assert not is_hub_name(path)
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    assert is_hub_name("a/b")
+
+
+def test_the_library_is_told_to_send_no_telemetry(tmp_path: Path) -> None:
+    """By whichever function imports it first: it reads the variable once."""
+    code = """
+import sys
+from infill_engine.models.checkpoint import hub
+hub.cached("some/dream")
+from huggingface_hub import constants
+print(constants.HF_HUB_DISABLE_TELEMETRY)
+"""
+    environment = {name: value for name, value in os.environ.items() if name != "HF_HUB_DISABLE_TELEMETRY"}
+    environment["HF_HOME"] = str(tmp_path)
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "True"

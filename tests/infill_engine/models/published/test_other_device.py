@@ -1,0 +1,163 @@
+"""Every family on a device other than the CPU: no tensor is left behind, and its answers are those of the CPU."""
+
+import random
+from collections.abc import Iterator
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from pretended_device import pretended
+
+from infill_engine import Deadline, Engine, InfillRequest
+from infill_engine.canvas.canvas import lay_out
+from infill_engine.diagnostics.checks import MINIATURES, check_family
+from infill_engine.errors import InputError
+from infill_engine.models.base import ModelFamily
+from infill_engine.models.checkpoint.folder import SMALL_FOLDER
+from infill_engine.models.loading import choose_device, load_family
+from infill_engine.models.runtime.cuda_graphs import CompilesSteps
+from infill_engine.models.small.network import Duostream
+from infill_engine.settings import EngineSettings, ModelSettings
+from infill_engine.training.corpus.pack import open_tokenizer, pack_text
+from infill_engine.training.small.__main__ import SIZES
+from infill_engine.training.small.data import BatchShape, HoleSettings, Part, draw_window, stacked
+from infill_engine.training.small.objective import LossSettings, losses
+from infill_engine.types import Draft, HoleKind
+from infill_engine.work import finished
+
+EXACT = ModelSettings(dtype="float32", prefix_tokens=128, suffix_tokens=128)
+KEPT = ModelSettings(dtype="float32", prefix_tokens=128, suffix_tokens=128, reuse_context=True)
+TEXT = ("x = [1:", ":2]\nfor i in range(10):\n")
+LATER = ("x = [1:30", TEXT[1])  # after some more characters
+ENOUGH_MS = 60_000.0
+CASES = [(name, EXACT) for name in MINIATURES] + [("dream", KEPT), ("llada", KEPT)]
+# One of each adapter: the others differ in names and numbers.
+ADAPTERS = ("duostream", "dream", "qwen2.5-coder", "stable-diffcoder", "diffusion-gemma")
+NAMES = [name + " kept" * settings.reuse_context for name, settings in CASES]
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A miniature of every family on disk, made when it is first asked for."""
+
+    class Folders(dict[str, Path]):
+        def __missing__(self, name: str) -> Path:
+            folder = tmp_path_factory.mktemp(name)
+            MINIATURES[name].write(folder)
+            return self.setdefault(name, folder)
+
+    return Folders()
+
+
+@pytest.fixture
+def device(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    with pretended(monkeypatch) as name:
+        yield name
+
+
+def test_the_pretence_tells_devices_apart(device: str) -> None:
+    there, here = torch.ones(3, device=device), torch.ones(3)
+    assert (there + 1).sum().item() == 6
+    assert there.device.type == (there.cpu().to(device) * 2).device.type == device
+    assert there.tolist() == there.cpu().tolist() == here.tolist()
+    assert there[torch.tensor([0, 2])].shape == (2,)
+    there[1:] = here[1:]
+    for mixed in (lambda: there + here, lambda: here[there.long()], lambda: torch.cat([here, there])):
+        with pytest.raises(RuntimeError, match="same device"):
+            mixed()
+    with pytest.raises((TypeError, RuntimeError)):
+        there.numpy()
+
+
+@pytest.mark.parametrize(("name", "settings"), CASES, ids=NAMES)
+def test_predictions_are_those_of_the_cpu(
+    folders: dict[str, Path], name: str, settings: ModelSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = folders[name]
+    expected = predictions(load_family(str(folder), "cpu", settings))
+    with pretended(monkeypatch) as device:
+        family = load_family(str(folder), device, settings)
+        found = predictions(family)
+        assert torch.device(family.device).type == device
+        if isinstance(family, CompilesSteps):
+            family.compile_steps(lambda function: function, lambda *_: None, pytest.fail)
+            found += predictions(family)
+    for here, there in zip(expected * 2, found, strict=False):
+        torch.testing.assert_close(there, here, atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", MINIATURES)
+def test_half_precision_is_enough_for_every_family(folders: dict[str, Path], name: str) -> None:
+    """What Apple's Metal computes in, and what no mask and no given token may overflow."""
+    half = EngineSettings(model=replace(EXACT, dtype="fp16"))
+    engine = Engine.load(str(folders[name]), device="cpu", settings=half)
+    answer = engine.answer(InfillRequest(*TEXT, candidates=2), Deadline.after_ms(ENOUGH_MS))
+    assert not answer.trouble
+    assert all(torch.isfinite(logits).all() for logits in predictions(engine.family))
+
+
+@pytest.mark.parametrize(("wanted", "expected"), [("cpu:0", "cpu"), ("cpu:x", None), ("cuda:99", None), ("tpu", None)])
+def test_devices_are_named_as_torch_names_them(wanted: str, expected: str | None) -> None:
+    with nullcontext() if expected else pytest.raises(InputError, match="not available here"):
+        assert choose_device(wanted) == expected
+
+
+@pytest.mark.parametrize("name", ADAPTERS)
+def test_the_whole_engine_answers_as_on_the_cpu(
+    folders: dict[str, Path], name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = folders[name]
+    expected = answers(folder, "cpu")
+    assert any(expected)
+    with pretended(monkeypatch) as device:
+        assert answers(folder, device) == expected
+
+
+def test_verifying_a_family_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pretended(monkeypatch) as device:
+        found = list(check_family("a2d-qwen2", device))
+    assert all(check.ok for check in found), found
+    assert found[0].detail.endswith(f"to {device}")
+
+
+def test_training_losses_are_those_of_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their gradients need no code of ours."""
+    tokenizer = open_tokenizer(str(SMALL_FOLDER / "tokenizer.json"))
+    part = Part(*pack_text(Path(__file__).read_text(), tokenizer, random.Random(0)))
+    shape, rng = BatchShape(tokens=128), np.random.default_rng(0)
+    batch = stacked([draw_window(part, shape, HoleSettings(), rng) for _ in range(2)])
+    torch.manual_seed(0)
+    network = Duostream(replace(SIZES["tiny"], vocab=tokenizer.get_vocab_size())).requires_grad_(requires_grad=False)
+    settings = LossSettings(stream_positions=shape.tokens)  # all of them: which ones are scored is left to chance
+    expected = losses(network, batch, settings, canvases=True)
+    with pretended(monkeypatch) as device:
+        there = {name: tensor.to(device) for name, tensor in batch.items()}
+        found = losses(network.to(device), there, settings, canvases=True)
+        assert {name: value.item() for name, value in found.items()} == pytest.approx(
+            {name: value.item() for name, value in expected.items()}, rel=1e-5
+        )
+
+
+def predictions(family: ModelFamily) -> list[torch.Tensor]:
+    """Logits of all slots of two canvases, where some characters are typed between them."""
+    canvas = lay_out([[family.spec.mask_id] * 3, [70, family.spec.mask_id, 71], [family.spec.mask_id]], 0)
+    return [
+        family.denoise(finished(family.encode(*text)), HoleKind.LINE, canvas, np.arange(canvas.slots)).float().cpu()
+        for text in (TEXT, LATER)
+    ]
+
+
+def answers(folder: Path, device: str) -> list[list[tuple[str, str]]]:
+    """Texts and where they come from, for a line with a draft and one without."""
+    engine = Engine.load(str(folder), device=device, settings=EngineSettings(model=EXACT))
+    requests = (
+        InfillRequest(*TEXT, drafts=(Draft("i + 1", 5),), candidates=2),
+        InfillRequest(*LATER, candidates=2),
+    )
+    return [
+        [(each.text, each.source) for each in engine.infill(request, Deadline.after_ms(ENOUGH_MS))]
+        for request in requests
+    ]

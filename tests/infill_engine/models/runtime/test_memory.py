@@ -1,0 +1,139 @@
+"""Memory that runs out while a model is loaded or used: the engine is content with less, and says so."""
+
+import weakref
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from infill_engine import Deadline, Engine, InfillRequest
+from infill_engine.diagnostics import masked
+from infill_engine.errors import ModelTooLargeError
+from infill_engine.models.checkpoint import weights
+from infill_engine.models.loading import load_family
+from infill_engine.models.runtime import memory
+from infill_engine.models.runtime.memory import is_out_of_memory
+from infill_engine.models.scripted import Script, ScriptedFamily
+from infill_engine.ranking.rank import Calibration
+from infill_engine.settings import ModelSettings
+from infill_engine.types import Answer
+from infill_engine.work import finished
+
+TEXTS = ("alpha(1)", "beta(2)", "gamma", "delta + 4")
+
+
+class Cramped(ScriptedFamily):
+    """A scripted family with memory for so many rows and slots, as a CPU or a GPU tells of it."""
+
+    def __init__(self, rows: int, slots: int, error: Exception) -> None:
+        super().__init__(Script(rules=(("", TEXTS),)))
+        self.rows, self.slots, self.error = rows, slots, error
+
+    def denoise(self, context: Any, kind: Any, canvas: Any, wanted: Any) -> torch.Tensor:
+        if canvas.rows > self.rows or int(canvas.lengths.max()) > self.slots:
+            raise self.error
+        return super().denoise(context, kind, canvas, wanted)
+
+
+ON_CPU = RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes.")
+ON_CUDA = torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
+
+
+def asked(engine: Engine, before: str) -> Answer:
+    return engine.answer(InfillRequest(before, "\n", drafts=()), Deadline.after_ms(60_000))
+
+
+ON_CUBLAS = RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`")
+
+
+@pytest.mark.parametrize("error", [ON_CPU, ON_CUDA, ON_CUBLAS])
+def test_fewer_candidates_in_the_same_answer_and_said_once(error: Exception) -> None:
+    engine = Engine(Cramped(2, 99, error), "large", Calibration())
+    first, second = asked(engine, "x = "), asked(engine, "y = ")
+    assert 1 <= len(first.candidates) <= 2
+    assert "ran out of memory on cpu" in first.trouble
+    assert "int8 or int4" in first.trouble
+    assert second.candidates
+    assert not second.trouble
+
+
+@pytest.mark.parametrize("ahead", [False, True])
+def test_nothing_is_held_on_to_when_memory_is_given_back(ahead: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    held: list[weakref.ref[torch.Tensor]] = []
+
+    class Holding(Cramped):
+        def encode(self, *arguments: Any) -> Any:
+            computed = torch.zeros(1)
+            held.append(weakref.ref(computed))
+            if len(held) == 1:
+                raise RuntimeError("out of memory")
+            return finished(super().encode(*arguments))
+
+    alive = []
+    monkeypatch.setattr("infill_engine.engine.engine.give_back", lambda _device: alive.append(held[0]() is not None))
+    engine = Engine(Holding(9, 99, ON_CPU), "large", Calibration())
+    if ahead:
+        engine.warm(InfillRequest("x = ", "\n"), Deadline.after_ms(60_000))
+    else:
+        assert asked(engine, "x = ").candidates
+    assert alive == [False]
+
+
+def test_then_one_short_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = masked.publish("dream", masked.stock_network("qwen2"), tmp_path / "dream")
+    family: Any = load_family(str(folder), "cpu", ModelSettings(dtype="fp32", probe_lengths=False))
+    denoise = family.denoise
+    sizes = []
+
+    def with_little_memory(context: Any, kind: Any, canvas: Any, wanted: Any) -> torch.Tensor:
+        sizes.append((canvas.rows, int(canvas.lengths.max())))
+        if canvas.slots > 8:
+            raise ON_CPU
+        found: torch.Tensor = denoise(context, kind, canvas, wanted)
+        return found
+
+    monkeypatch.setattr(family, "denoise", with_little_memory)
+    engine = Engine(family, "large", Calibration())
+    assert asked(engine, "x = ").trouble
+    assert engine.name == "large"
+    assert sizes[0][0] > sizes[1][0] > sizes[2][0] == 1
+    assert not asked(engine, "y = ").trouble
+
+
+def test_then_the_default_model() -> None:
+    engine = Engine(Cramped(0, 0, ON_CPU), "large", Calibration())
+    first = asked(engine, "x = ")
+    assert "the default model is used instead" in first.trouble
+    assert engine.name == "default"
+    second = asked(engine, "import os\n\nfor number in range(")
+    assert second.candidates
+    assert not second.trouble
+
+
+def test_other_faults_are_not_hidden() -> None:
+    assert not is_out_of_memory(RuntimeError("shapes do not match"))
+    with pytest.raises(RuntimeError, match="shapes"):
+        asked(Engine(Cramped(0, 0, RuntimeError("shapes do not match")), "large", Calibration()), "x = ")
+
+
+def test_a_model_that_does_not_fit_is_refused_before_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = masked.publish("dream", masked.stock_network("qwen2"), tmp_path / "dream")
+    monkeypatch.setattr(memory, "free_memory", lambda _device: 1000)
+    with pytest.raises(ModelTooLargeError, match="dream needs about"):
+        Engine.load(str(folder), device="cpu")
+
+
+@pytest.mark.parametrize("where", ["pack", "replace_parameter"])
+def test_memory_that_runs_out_while_weights_are_packed(
+    where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise ON_CPU
+
+    folder = masked.publish("dream", masked.stock_network("qwen2"), tmp_path / "dream")
+    monkeypatch.setattr(weights, where, full)
+    with pytest.raises(ModelTooLargeError, match="dream does not fit cpu"):
+        load_family(str(folder), "cpu", ModelSettings(dtype="int8"))

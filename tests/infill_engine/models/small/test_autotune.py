@@ -1,0 +1,63 @@
+"""Threads and precision of the default on a CPU: whatever is the fastest, of what is exact and wanted."""
+
+from collections.abc import Callable, Iterator, Mapping
+
+import pytest
+import torch
+
+from infill_engine.models.quantization.int8_kernels import Fbgemm, OneDnn
+from infill_engine.models.small import autotune as pace
+from infill_engine.models.small.autotune import Pace, settle
+
+ALL = [Pace(threads, kernel) for threads in (1, 2) for kernel in (None, OneDnn, Fbgemm)]
+
+
+@pytest.mark.parametrize("fastest", ALL, ids=str)
+def test_the_fastest_of_threads_and_precisions_is_taken(fastest: Pace, monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.set_num_threads(2)
+    offered: list[Pace] = []
+
+    def chosen(ways: Mapping[Pace, object]) -> Pace:
+        offered.extend(ways)
+        return fastest
+
+    monkeypatch.setattr(pace, "quickest", chosen)
+    assert (settle(torch.float32), torch.get_num_threads()) == (fastest.kernel, fastest.threads)
+    assert set(offered) == set(ALL)
+
+
+def test_every_pace_runs_a_layer_with_its_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.set_num_threads(2)
+    used: list[int] = []
+
+    def timed(ways: Mapping[Pace, Callable[[], torch.Tensor]]) -> Pace:
+        for way, run in ways.items():
+            assert run().shape[:2] == (1, pace.TOKENS)
+            used.append(torch.get_num_threads() - way.threads)
+        return next(iter(ways))
+
+    monkeypatch.setattr(pace, "quickest", timed)
+    settle(torch.float32)
+    assert used == [0] * len(ALL)
+
+
+def test_a_processor_that_overflows_is_not_trusted(monkeypatch: pytest.MonkeyPatch) -> None:
+    exact: Callable[..., torch.Tensor] = torch._int_mm
+    assert settle(torch.float32, [OneDnn]) is OneDnn
+    monkeypatch.setattr(torch, "_int_mm", lambda a, b: exact(a, b).clamp(max=2**15 - 1))
+    assert settle(torch.float32, [OneDnn]) is None
+
+
+def test_a_number_of_threads_that_is_wanted_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("INFILL_THREADS", "2")
+    torch.set_num_threads(2)
+    settle(torch.float32)
+    assert torch.get_num_threads() == 2
+
+
+@pytest.fixture(autouse=True)
+def _threads() -> Iterator[None]:
+    """Puts the number of threads back."""
+    before = torch.get_num_threads()
+    yield
+    torch.set_num_threads(before)

@@ -1,0 +1,122 @@
+"""Frames survive the pipe; damaged, strange and oversized ones are survived."""
+
+import asyncio
+import io
+from dataclasses import replace
+
+import msgpack
+import pytest
+
+from infill_engine.context.surroundings import joined
+from infill_engine.errors import WorkerError
+from infill_engine.serving import protocol
+from infill_engine.serving.protocol import (
+    Alive,
+    Answered,
+    Cancel,
+    Failure,
+    Infill,
+    Message,
+    Shutdown,
+    Sketch,
+    SketchRow,
+    State,
+    Status,
+    Surround,
+    Warm,
+    Watch,
+    decode,
+    encode,
+    read_frame,
+    read_frame_async,
+)
+from infill_engine.settings import WindowSettings
+from infill_engine.types import Answer, Candidate, Draft, Hole, HoleKind, InfillRequest, Reason, Source, Surroundings
+
+HOLE = Hole(HoleKind.BLOCK, 6, "    ", ")]")
+FULL = InfillRequest("x = '😀\u2028", "')\r\n", "python", HOLE, (Draft("foo()\n", 12), Draft("", 0)), 3, "a name")
+MESSAGES: list[Message] = [
+    Infill(7, "file:///a.py", FULL, 12345.678901),
+    Infill(0, "", InfillRequest("", ""), 0.0),
+    Infill(1, "d", InfillRequest("half \ud83d of a pair", ""), 1.0),
+    Warm("untitled:1", FULL),
+    Surround(Surroundings("text = 1\r\n", "a name")),
+    Surround(joined([("a.py", "one = 1\n"), ("b/c.py", "two = 2\n")])),
+    Cancel(7),
+    Watch(7),
+    Shutdown(),
+    Alive(),
+    Sketch(
+        7,
+        0,
+        (SketchRow(("😀", ""), ("draft", "open"), (0.5, 0.0), Source.RETRIEVAL), SketchRow((), (), (), Source.MODEL)),
+    ),
+    Status(State.LOADING, "reading weights", 0.5),
+    Status(State.READY, "", 1.0, "default", "cpu", WindowSettings(70, 30, surroundings=True)),
+    Answered(
+        7, Answer((Candidate("y)", 0.5, True, 3, Source.RETRIEVAL), Candidate("", 0.0)), None, 1.5, 2.5, 4.0, True)
+    ),
+    Answered(8, Answer(reason=Reason.SUPERSEDED)),
+    Failure(9, "The engine met an unexpected KeyError."),
+]
+
+
+@pytest.mark.parametrize("message", MESSAGES, ids=lambda message: type(message).__name__)
+def test_every_message_survives(message: Message) -> None:
+    frame = encode(message)
+    payload = read_frame(io.BytesIO(frame))
+    assert payload is not None
+    assert decode(payload) == message
+
+
+def test_what_lies_beyond_the_windows_survives_too() -> None:
+    """It is no part of what makes two requests equal."""
+    request = replace(FULL, beyond=("before\r\n", "😀 after"))
+    for message in (Infill(7, "d", request, 1.0), Warm("d", request)):
+        payload = read_frame(io.BytesIO(encode(message)))
+        assert payload is not None
+        assert decode(payload).request.beyond == request.beyond  # type: ignore[union-attr]
+
+
+STRANGE = [
+    b"",
+    b"\xc1",
+    b"not msgpack at all",
+    msgpack.packb([1, 2]),
+    msgpack.packb({"id": 3}),
+    msgpack.packb({"type": "from the future", "id": 3}),
+    msgpack.packb({"type": "cancel", "id": 3, "unheard of": True}),
+    msgpack.packb({"type": "infill", "id": 1, "document": "d", "request": 5, "expires_at": 0.0}),
+    msgpack.packb({"type": "answer", "id": 1, "answer": {"reason": "no such reason", "candidates": []}}),
+    msgpack.packb({"type": ["unhashable"]}),
+]
+
+
+@pytest.mark.parametrize("payload", STRANGE)
+def test_strange_payloads_are_no_messages(payload: bytes) -> None:
+    assert decode(payload) is None
+
+
+def test_frames_in_a_row_and_a_truncated_one() -> None:
+    stream = io.BytesIO(encode(Cancel(1)) + encode(Shutdown()) + encode(Cancel(2))[:-1])
+    assert [decode(read_frame(stream)), decode(read_frame(stream))] == [Cancel(1), Shutdown()]
+    assert read_frame(stream) is None
+
+
+def test_an_oversized_frame_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    large = encode(Failure(1, "x" * 5000))
+    monkeypatch.setattr(protocol, "MAX_FRAME_BYTES", 1000)
+    stream = io.BytesIO(large + encode(Cancel(2)))
+    assert decode(read_frame(stream)) is None
+    assert decode(read_frame(stream)) == Cancel(2)
+    with pytest.raises(WorkerError, match="limit"):
+        encode(Failure(1, "x" * 5000))
+
+
+async def test_the_asyncio_reader_agrees() -> None:
+    reader = asyncio.StreamReader()
+    reader.feed_data(b"".join(map(encode, MESSAGES)) + b"\0\0")
+    reader.feed_eof()
+    for message in MESSAGES:
+        assert decode(await read_frame_async(reader)) == message
+    assert await read_frame_async(reader) is None

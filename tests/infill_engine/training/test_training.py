@@ -1,0 +1,213 @@
+"""A short real training run: it learns, stops cleanly, and goes on where it stopped."""
+
+import json
+import math
+import random
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from tokenizers import Tokenizer
+from torch.nn.functional import cross_entropy
+
+from infill_engine.errors import InputError, TrainingError
+from infill_engine.models.small import prompts as prompting
+from infill_engine.models.small.model import DuostreamFamily
+from infill_engine.models.small.network import EOS, LENGTH_BUCKETS, MASK, PREFIX, Duostream
+from infill_engine.models.small.torch_backend import TorchBackend
+from infill_engine.models.small.vocabulary import BytesVocabulary
+from infill_engine.training.corpus.holes import KINDS
+from infill_engine.training.corpus.pack import pack_text
+from infill_engine.training.small.__main__ import MOST_SKIPPED, SIZES, WARMUP_STEPS, compiled_losses, open_run, step
+from infill_engine.training.small.checkpoint import load_state
+from infill_engine.training.small.data import BatchShape, HoleSettings, Part, draw_window, load_part, stacked
+from infill_engine.training.small.objective import (
+    LossSettings,
+    edge_states,
+    length_loss,
+    losses,
+    prompt_loss,
+    prompt_loss_alone,
+)
+from infill_engine.training.small.optimiser import ADAM_RATE, MUON_RATE
+from infill_engine.training.small.plot import chain
+from infill_engine.types import HoleKind
+from infill_engine.work import finished
+
+SOURCE = Path(__file__).parents[3] / "infill_engine"
+TOKENIZER = SOURCE / "weights" / "small" / "tokenizer.json"
+
+
+@pytest.fixture(scope="module")
+def parts(tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("parts")
+    packed = [pack_text(path.read_text(), tokenizer, random.Random(0)) for path in sorted(SOURCE.rglob("*.py"))]
+    offsets = np.cumsum([0, *(len(tokens) for tokens, _ in packed)])[:-1]
+    holes = [holes + np.array([at, at, 0], dtype=np.int32) for at, (_, holes) in zip(offsets, packed, strict=True)]
+    tokens = np.concatenate([tokens for tokens, _ in packed])
+    np.savez_compressed(folder / "part-000.npz", tokens=tokens, holes=np.concatenate(holes))
+    return folder
+
+
+def test_windows_hold_their_holes(parts: Path) -> None:
+    part = load_part(parts / "part-000.npz")
+    rng = np.random.default_rng(0)
+    for _ in range(30):
+        window = draw_window(part, BatchShape(), HoleSettings(), rng)
+        for hole in set(window["hole"].tolist()) - {-1}:
+            at = window["hole"] == hole
+            start, end = int(window["start"][at][0]), int(window["end"][at][0])
+            text = window["target"][at].tolist()
+            assert text[: end - start] == window["tokens"][start:end].tolist()
+            assert set(text[end - start :]) <= {EOS}
+            assert len(text) in LENGTH_BUCKETS
+            assert (window["ids"][at] == MASK).any()
+            assert window["index"][at].tolist() == window["left"][at].tolist()[::-1] == list(range(len(text)))
+            assert (end <= window["seen"][at]).all()
+            bucket = LENGTH_BUCKETS[window["length_bucket"][hole]]
+            assert bucket >= end - start
+        assert (window["weight"][window["hole"] < 0] == 0).all()
+
+
+def test_prompts_are_learned_as_they_are_read(parts: Path, network: Duostream, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All prompts of a batch at once, and each as the default family reads it where it lets a prompt see all above."""
+    monkeypatch.setattr(prompting, "MOST_ABOVE", BatchShape().tokens)
+    part, rng = load_part(parts / "part-000.npz"), np.random.default_rng(0)
+    batch = stacked([draw_window(part, BatchShape(), HoleSettings(), rng) for _ in range(3)])
+    family = DuostreamFamily(TorchBackend(network, "cpu"), BytesVocabulary(TOKENIZER))
+    anywhere, entropies, weights = finished(family.encode("x = 1", "")).state, [], []
+    for window, tokens in enumerate(batch["tokens"].numpy()):
+        holes = zip(*(batch[f"length_{name}"][window].tolist() for name in ("start", "end", "kind")), strict=True)
+        prompted = {(start, end) for start, end, kind in holes if KINDS[kind] is not HoleKind.BLOCK}
+        for number, weight in enumerate(batch["prompt_weight"][window]):
+            weight = weight[weight > 0]
+            if not len(weight):
+                continue  # the window has fewer holes
+            start, shown = (int(batch[f"prompt_{name}"][window, number]) for name in ("start", "shown"))
+            hole_start, hole_end = start + 1 + int((weight < 1).sum()), start + len(weight)
+            assert (hole_start, hole_end) in prompted
+            target = batch["prompt_target"][window, number, : len(weight)]
+            assert target.tolist() == [*tokens[start + 1 : hole_end], EOS]
+            after = tokens[hole_end : hole_end + shown - 1].tolist()
+            assert batch["prompt_aside"][window, number, :shown].tolist() == [MASK, *after]
+            before = tokens[:hole_end].astype(np.int64)
+            above, _ = finished(family.streams.encode(before, PREFIX))
+            sides = replace(anywhere, stream=above, before=before, after=tuple(after))
+            prompt = family.prompts.begin(sides, start)
+            entropies.append(weight * cross_entropy(network.logits(prompt.states)[0], target, reduction="none"))
+            weights.append(weight)
+    assert len(entropies) > 5
+    found = prompt_loss(network, network.streams(batch["tokens"]).encoder, batch)
+    torch.testing.assert_close(found, prompt_loss_alone(network, batch))
+    torch.testing.assert_close(found, torch.cat(entropies).sum() / torch.cat(weights).sum(), atol=1e-4, rtol=1e-4)
+
+
+def test_lengths_are_learned_without_a_suffix_too(parts: Path, network: Duostream) -> None:
+    """The head is then given what serving gives it at a text's end: no state to the right of the hole."""
+    part, rng = load_part(parts / "part-000.npz"), np.random.default_rng(0)
+    batch = stacked([draw_window(part, BatchShape(), HoleSettings(no_suffix=0.5), rng) for _ in range(3)])
+    used, seen = batch["length_bucket"] >= 0, batch["length_seen"]
+    assert 0.2 < seen[used].float().mean() < 0.8
+    streams = network.streams(batch["tokens"])
+    right = edge_states(streams.prefix, streams.suffix, batch["length_start"], batch["length_end"], seen).chunk(2, -1)[
+        1
+    ]
+    assert (right.abs().sum(-1) > 0).equal(seen)
+    hidden = length_loss(network, streams, batch | {"length_seen": torch.zeros_like(seen)})
+    assert not torch.isclose(hidden, length_loss(network, streams, batch))
+
+
+def test_windows_without_holes_have_finite_losses(parts: Path, network: Duostream) -> None:
+    part = load_part(parts / "part-000.npz")
+    part = Part(part.tokens, part.holes[:0])
+    windows = [draw_window(part, BatchShape(), HoleSettings(), np.random.default_rng(seed)) for seed in range(2)]
+    found = losses(network, stacked(windows), LossSettings(), canvases=True)
+    assert all(math.isfinite(value.item()) for value in found.values())
+    assert found["canvas"] == found["prompt"] == found["length"] == 0
+
+
+def test_steps_without_a_finite_gradient_are_skipped_until_they_are_too_many(parts: Path, tmp_path: Path) -> None:
+    part = load_part(parts / "part-000.npz")
+    good = stacked([draw_window(part, BatchShape(), HoleSettings(), np.random.default_rng(0))])
+    bad = good | {"weight": good["weight"] * math.nan}
+    run = open_run(tmp_path, torch.device("cpu"), SIZES["tiny"])
+    compute = compiled_losses(run, eager=True)
+    before = {name: tensor.clone() for name, tensor in run.model.state_dict().items()}
+    for _ in range(MOST_SKIPPED - 1):
+        step(run, compute, bad, canvases=True)
+    torch.testing.assert_close(run.model.state_dict(), before)
+    assert (run.progress.steps, run.skipped) == (0, MOST_SKIPPED - 1)
+    with pytest.raises(TrainingError, match="--eager"):
+        step(run, compute, bad, canvases=True)
+    step(run, compute, good, canvases=True)
+    assert (run.progress.steps, run.skipped) == (1, 0)
+
+
+def test_a_run_learns_and_goes_on(parts: Path, tmp_path: Path) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "infill_engine.training.small",
+        "--data",
+        str(parts),
+        "--run",
+        str(tmp_path / "run"),
+    ]
+    options = ["--windows", "1", "--streams-first", "0", "--eager", "--loaders", "0", "--size", "tiny"]
+    for more in (["--steps", "50"], ["--steps", "25"], ["--steps", "25", "--minutes", "5", "--decay-minutes", "5"]):
+        ran = subprocess.run([*command, *options, *more], capture_output=True, text=True)
+        assert ran.returncode == 0, ran.stderr
+    trunk, decayed = (load_state(tmp_path / "run" / name)["progress"] for name in ("trunk.pt", "decayed.pt"))
+    assert (trunk["steps"], decayed["steps"]) == (75, 100)
+    assert decayed["minutes"]["cpu"] > trunk["minutes"]["cpu"] > 0
+    logged = [json.loads(line) for line in (tmp_path / "run" / "log.jsonl").read_text().splitlines()]
+    assert [entry["step"] for entry in logged] == [25, 50, 75, 100]
+    assert all(logged[-1][loss] < 0.8 * logged[0][loss] for loss in ("prefix", "suffix", "canvas", "prompt"))
+    assert all(math.isfinite(entry["length"]) for entry in logged)  # in so few steps it hardly falls
+    export = ["--checkpoint", str(tmp_path / "run" / "decayed.pt"), "--tokenizer", str(TOKENIZER)]
+    model = str(tmp_path / "model")
+    subprocess.run([sys.executable, "-m", "infill_engine.training.small.export", *export, "--out", model], check=True)
+    again = [*command[:-1], str(tmp_path / "again"), *options, "--init", model, "--steps", "25", "--peak", "0.1"]
+    subprocess.run(again, check=True, capture_output=True)
+    state = load_state(tmp_path / "again" / "trunk.pt")
+    assert state["progress"]["steps"] == 125
+    rates = [optimiser["param_groups"][0]["lr"] for optimiser in state["optimisers"]]
+    assert rates == pytest.approx([0.1 * rate * 25 / WARMUP_STEPS for rate in (MUON_RATE, ADAM_RATE)])
+    steps = [json.loads(line)["step"] for line in (tmp_path / "again" / "log.jsonl").read_text().splitlines()]
+    assert steps == [25, 50, 75, 100, 125]
+
+
+def test_a_damaged_checkpoint_is_said(tmp_path: Path) -> None:
+    (tmp_path / "trunk.pt").write_bytes(b"not a checkpoint")
+    with pytest.raises(InputError, match="move it away"):
+        load_state(tmp_path / "trunk.pt")
+
+
+def test_missing_parts_are_said(tmp_path: Path) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-m", "infill_engine.training.small", "--data", str(tmp_path), "--run", str(tmp_path / "run")],
+        capture_output=True,
+        text=True,
+    )
+    assert ran.returncode == 1
+    assert "infill_engine.training.corpus.pack" in ran.stderr
+
+
+def test_what_was_gone_back_behind_is_not_drawn() -> None:
+    logged = [{"tokens": tokens, "step": step} for step, tokens in enumerate([1, 2, 3, 4, 2, 3])]
+    assert [entry["step"] for entry in chain(logged)] == [0, 4, 5]
+    assert chain([]) == []
+
+
+def test_the_losses_can_be_drawn(tmp_path: Path) -> None:
+    log = [
+        {"tokens": 1e6 * n, "prefix": 9 / n, "suffix": 9 / n} | ({"canvas": 9 / n} if n > 3 else {}) for n in (1, 2, 4)
+    ]
+    (tmp_path / "log.jsonl").write_text("".join(json.dumps(entry) + "\n" for entry in log))
+    ran = subprocess.run([sys.executable, "-m", "infill_engine.training.small.plot", "--run", str(tmp_path)])
+    assert ran.returncode == 0
+    assert (tmp_path / "losses.png").read_bytes().startswith(b"\x89PNG")

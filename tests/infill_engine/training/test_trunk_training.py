@@ -1,0 +1,122 @@
+"""Examples for the trunk's adapter: they are laid out as prompts are served, and holes do not see each other."""
+
+import random
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+sys.path.append(str(Path(__file__).parents[1] / "models" / "trunk"))
+
+from tiny_trunk import tiny_model
+
+from infill_engine.models.quantization.int8_kernels import KERNELS, is_exact
+from infill_engine.models.trunk.network import normed
+from infill_engine.training.trunk.data import ExampleSettings, HoleExample, Window, draw_window, lay_out
+from infill_engine.training.trunk.frozen import FrozenLinear
+from infill_engine.training.trunk.network import _of_rank, learned_states, read_context
+from infill_engine.work import finished
+
+TEXT = "".join(
+    f"class Box{n}:\n    def __init__(self, width, height):\n"
+    "        self.width = width\n        self.height = height\n\n"
+    f"    def area(self):\n        return self.width * self.height + {n}\n\n"
+    for n in range(12)
+)
+
+
+@pytest.fixture
+def model(tmp_path):
+    return tiny_model(tmp_path)
+
+
+def trained_logits(model, window):
+    laid, network = lay_out(window), model.backend.network
+    with torch.inference_mode():
+        states = learned_states(network, laid, read_context(network, laid))
+        return torch.log_softmax(network.logits(normed(network, states)), -1), laid.targets
+
+
+def hole(model, above, line, text, suffix):
+    """An example as `draw_window` makes it, for a place that is given."""
+    vocabulary = model.vocabulary
+    so_far, word = vocabulary.split_partial_word(line)
+    tokens = vocabulary.encode(word + text)
+    middle = [vocabulary.fim.middle, *vocabulary.encode(so_far), *tokens, vocabulary.fim.end]
+    context = [vocabulary.fim.suffix, *vocabulary.encode(suffix)]
+    return HoleExample(1 + len(vocabulary.encode(above)), context, middle, len(tokens) + 1, "line")
+
+
+def test_serving_computes_what_was_trained(model):
+    lines = TEXT.splitlines(keepends=True)
+    above, later = "".join(lines[:3]), "".join(lines[:7])
+    one = hole(model, above, "        self.he", "ight = height", "\n\n    def area(self):\n")
+    other = hole(model, later, "        return self", ".width", " * self.height\n")
+    window = Window([model.vocabulary.fim.prefix, *model.vocabulary.encode(later)], [one, other])
+    logprobs, targets = trained_logits(model, window)
+    start = 0
+    for example, prefix, suffix in (
+        (one, above + "        self", "\n\n    def area(self):\n"),
+        (other, later + "        return", " * self.height\n"),
+    ):
+        tokens = targets[start : start + example.learned].tolist()
+        reading = finished(model.read(prefix, suffix))
+        parents = [[~before for before in range(at)] for at in range(len(tokens) - 1)]
+        served = torch.from_numpy(model.logprobs(reading, tokens[:-1], range(len(tokens) - 1), parents).logprobs)
+        torch.testing.assert_close(logprobs[start : start + example.learned], served, atol=1e-4, rtol=1e-3)
+        start += example.learned
+
+
+def test_holes_of_a_window_do_not_see_each_other(model):
+    window = draw_window(TEXT, "python", model.vocabulary, ExampleSettings(holes=4), random.Random(3))
+    assert len(window.holes) == 4
+    together, _ = trained_logits(model, window)
+    alone = [trained_logits(model, Window(window.prefix, [example]))[0] for example in window.holes]
+    torch.testing.assert_close(together, torch.cat(alone), atol=1e-4, rtol=1e-3)
+
+
+def test_what_is_learned_is_the_hole_and_its_end(model):
+    window = draw_window(TEXT, "python", model.vocabulary, ExampleSettings(holes=8), random.Random(5))
+    laid = lay_out(window)
+    start = 0
+    for example in window.holes:
+        targets = laid.targets[start : start + example.learned].tolist()
+        assert targets[-1] == model.vocabulary.fim.end
+        text = model.vocabulary.decode(targets[:-1])
+        assert text
+        assert text.strip() in TEXT
+        start += example.learned
+
+
+def test_equal_seeds_draw_equal_windows(model):
+    drawn = [draw_window(TEXT, "python", model.vocabulary, ExampleSettings(), random.Random(7)) for _ in range(2)]
+    assert drawn[0] == drawn[1]
+
+
+@pytest.mark.parametrize("kernel", [kernel for kernel in KERNELS if is_exact(kernel)])
+def test_a_frozen_matrix_passes_gradients_on_and_only_its_low_rank_term_learns(kernel):
+    torch.manual_seed(0)
+    matrix = torch.randn(96, 64)
+    linear = FrozenLinear(matrix, torch.randn(96), kernel, rank=4)
+    x = torch.randn(8, 64, requires_grad=True)
+    wanted = torch.randn(8, 96)
+    torch.testing.assert_close(linear(x), x @ matrix.t() + linear.bias, atol=0.8, rtol=0.1)
+    ((linear(x) - wanted) ** 2).sum().backward()
+    exact = 2 * (x @ matrix.t() + linear.bias - wanted) @ matrix
+    assert torch.nn.functional.cosine_similarity(x.grad.flatten(), exact.flatten(), 0) > 0.995
+    assert linear.up.grad.abs().sum() > 0
+    assert {name for name, _ in linear.named_parameters()} == {"down", "up"}
+
+
+def test_a_term_of_higher_rank_is_approximated_as_well_as_can_be():
+    torch.manual_seed(0)
+    kernel = next(kernel for kernel in KERNELS if is_exact(kernel))
+    linear = FrozenLinear(torch.randn(40, 30), None, kernel, rank=8)
+    with torch.no_grad():
+        linear.up.copy_(torch.randn(40, 8) * torch.tensor([9.0, 8, 7, 6, 0.1, 0.1, 0.1, 0.1]))
+        exact = linear.up @ linear.down * linear.scale
+    for rank, most in ((8, 1e-5), (4, 0.1)):
+        up, down = _of_rank(linear, rank)
+        assert up.shape == (40, rank)
+        assert (up @ down - exact).norm() <= most * exact.norm()

@@ -1,0 +1,108 @@
+"""`infill-ls doctor`: a real worker is started, asked and ended."""
+
+import json
+from pathlib import Path
+
+import pytest
+from command_line import infill_ls
+
+from lsp_server.cli import doctor
+from lsp_server.cli.doctor import Verdict
+from lsp_server.cli.worker_trial import Trial
+
+NAMES = ["python", "torch", "grammars", "device", "model", "worker", "completion"]
+BUDGET = ("--budget-ms", "5000")
+
+
+def verdicts(output: str) -> dict[str, str]:
+    return {check["name"]: check["status"] for check in json.loads(output)["checks"]}
+
+
+def test_all_is_well(tmp_path: Path) -> None:
+    done = infill_ls("doctor", "--json", *BUDGET, folder=tmp_path)
+    assert done.returncode == 0, done.stdout
+    report = json.loads(done.stdout)
+    assert list(report) == ["checks", "ok"]
+    assert report["ok"] is True
+    assert verdicts(done.stdout) == dict.fromkeys(NAMES, "ok")
+    for check in report["checks"]:
+        assert list(check) == ["name", "status", "detail", "remedy"]
+        assert check["detail"]
+        assert not check["remedy"]
+
+
+def test_lines_for_people(tmp_path: Path) -> None:
+    done = infill_ls("doctor", *BUDGET, folder=tmp_path)
+    assert done.returncode == 0
+    *checks, last = done.stdout.splitlines()
+    assert [line.split()[:2] for line in checks] == [["ok", name] for name in NAMES]
+    assert last == "All is well."
+
+
+def test_a_device_that_is_not_there(tmp_path: Path) -> None:
+    done = infill_ls("doctor", "--json", *BUDGET, "--device", "abacus", folder=tmp_path)
+    assert done.returncode == 1
+    assert json.loads(done.stdout)["ok"] is False
+    assert verdicts(done.stdout)["device"] == "fail"
+    assert all(check["remedy"] for check in json.loads(done.stdout)["checks"] if check["status"] != "ok")
+
+
+def test_a_worker_that_cannot_load_its_model(tmp_path: Path) -> None:
+    done = infill_ls("doctor", "--json", *BUDGET, folder=tmp_path, script={"no": "script"})
+    assert done.returncode == 1
+    checks = {check["name"]: check for check in json.loads(done.stdout)["checks"]}
+    assert checks["worker"]["status"] == "fail"
+    assert "is not a script" in checks["worker"]["detail"]
+    assert checks["worker"]["remedy"]
+    assert "completion" not in checks
+
+
+@pytest.mark.parametrize(
+    ("script", "detail"),
+    [
+        ({"rules": [{"before": "area(width, ", "candidates": []}]}, "(blank)"),
+        # What stands elsewhere in the text is found even when the model has no time.
+        ({"rules": [{"before": "", "candidates": ["height"]}], "step_ms": 2000}, "(copied ones only)"),
+    ],
+)
+def test_a_model_that_says_nothing_is_a_warning(tmp_path: Path, script: dict[str, object], detail: str) -> None:
+    done = infill_ls("doctor", "--json", "--budget-ms", "1000", folder=tmp_path, script=script)
+    assert done.returncode == 0
+    *_, completion = json.loads(done.stdout)["checks"]
+    assert (completion["name"], completion["status"]) == ("completion", "warn")
+    assert detail in completion["detail"]
+    assert completion["remedy"]
+
+
+def test_model_files(tmp_path: Path) -> None:
+    assert doctor.check_model(str(tmp_path)).status is Verdict.FAIL
+    for name in ("config.json", "model.safetensors", "tokenizer.json"):
+        (tmp_path / name).write_bytes(b"12345")
+    check = doctor.check_model(str(tmp_path))
+    assert check.status is Verdict.OK
+    assert str(tmp_path) in check.detail
+    (tmp_path / "tokenizer.json").unlink()
+    check = doctor.check_model(str(tmp_path))
+    assert check.status is Verdict.FAIL
+    assert "tokenizer.json" in check.detail
+    assert check.remedy
+    for name in ("vocab.json", "merges.txt", "tokenizer_config.json"):  # as Dream is published
+        (tmp_path / name).write_bytes(b"12345")
+    assert doctor.check_model(str(tmp_path)).status is Verdict.OK
+
+
+def test_an_old_python() -> None:
+    assert doctor.check_python((3, 11)).status is Verdict.OK
+    assert doctor.check_python((3, 10)).status is Verdict.FAIL
+
+
+def test_a_grammar_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "GRAMMARS", {"python": None, "klingon": None})
+    check = doctor.check_grammars()
+    assert (check.status, check.detail) == (Verdict.WARN, "not usable: klingon")
+    assert check.remedy
+
+
+def test_a_worker_in_trouble() -> None:
+    check = doctor.check_worker(Trial("The infill engine stopped."))
+    assert (check.status, check.detail) == (Verdict.FAIL, "The infill engine stopped.")

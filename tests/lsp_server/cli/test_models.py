@@ -1,0 +1,131 @@
+"""`infill-ls models`: run as a person would, in this process."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infill_engine.diagnostics import masked
+from infill_engine.diagnostics.checks import MINIATURES
+from infill_engine.models.loading import FAMILIES
+from infill_engine.models.published.catalogue import CATALOGUE
+from lsp_server.__main__ import main
+
+Said = pytest.CaptureFixture[str]
+
+
+def as_json(said: Said, *arguments: str, status: int = 0) -> Any:
+    assert main(["models", *arguments, "--json"]) == status
+    return json.loads(said.readouterr().out)
+
+
+@pytest.fixture
+def dream(tmp_path: Path) -> Path:
+    return masked.publish("dream", masked.stock_network("qwen2"), tmp_path / "dream")
+
+
+def test_the_list_has_every_family_that_can_be_loaded(capsys: Said) -> None:
+    found = as_json(capsys, "list")
+    listed = {model_type for family in found["families"] for model_type in family["model_types"]}
+    assert set(FAMILIES) <= listed
+    names = {family["name"] for family in found["families"]}
+    assert {"a2d" if name.startswith("a2d-") else name for name in MINIATURES} <= names | {"default"}
+    assert "not measured here" in found["score"]
+    for family in found["families"]:
+        for example in family["examples"]:
+            assert example["licence"]
+            sizes = example["gigabytes"]
+            assert sizes["int4"] <= sizes["int8"] <= sizes["bf16"]
+            assert (example["score"] is None) == (not example["source"])
+
+
+def test_the_largest_fits_eighteen_gigabytes_at_int4() -> None:
+    (published,) = next(known for known in CATALOGUE if known.name == "diffusion-gemma").examples
+    assert published.gigabytes("bf16") > 50
+    assert published.gigabytes("int4") < 17
+
+
+def test_the_list_for_people(capsys: Said) -> None:
+    assert main(["models", "list"]) == 0
+    said = capsys.readouterr().out
+    assert "qwen2.5-coder  left to right" in said
+    assert "as published; not measured here" in said
+
+
+def test_info_says_what_was_checked_and_what_it_takes(dream: Path, capsys: Said) -> None:
+    found = as_json(capsys, "info", str(dream), "--device", "cpu")
+    assert (found["family"], found["trouble"], found["fits"]) == ("dream", "", True)
+    assert found["config"]["model_type"] == "Dream"
+    assert len(found["checked"]) == 4
+    assert list(found["memory"]) == ["fp32", "bf16", "int8", "int4"]
+    assert main(["models", "info", str(dream)]) == 0
+    assert "both sides natively" in capsys.readouterr().out
+
+
+def test_info_of_a_damaged_model_says_what_is_wrong(dream: Path, capsys: Said) -> None:
+    (dream / "config.json").write_text(json.dumps(masked.PUBLISHED["dream"].config | {"hidden_act": "relu"}))
+    assert "'relu'; this version knows only" in as_json(capsys, "info", str(dream), status=1)["trouble"]
+    (dream / "config.json").write_text('{"model_type": "mamba"}')
+    assert "knows only" in as_json(capsys, "info", str(dream), status=1)["trouble"]
+
+
+def test_a_config_does_not_steer_the_terminal(dream: Path, capsys: Said) -> None:
+    config = masked.PUBLISHED["dream"].config
+    (dream / "config.json").write_text(
+        json.dumps(config | {"model_type": "\u001b]0;x\u0007", "\u001b[2J": "\u009b31m"})
+    )
+    assert main(["models", "info", str(dream)]) == 1
+    assert main(["complete", "x.py:1:1", "--model", str(dream)]) == 2
+    said = capsys.readouterr()
+    assert "\\x1b[2J" in said.out
+    assert "\\x1b]0;x" in said.out
+    assert not {"\u001b", "\u0007", "\u009b"} & {*said.out, *said.err}
+
+
+def test_verify(capsys: Said, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = as_json(capsys, "verify", "mellum", "--device", "cpu")
+    assert found["ok"] is True
+    assert found["checks"][0]["detail"].endswith(", to cpu")
+    assert {check["family"] for check in found["checks"]} == {"mellum"}
+    monkeypatch.setattr("infill_engine.diagnostics.checks.TOLERANCE", 0.0)
+    assert main(["models", "verify", "mellum"]) == 1
+    assert "fail  mellum" in capsys.readouterr().out
+
+
+def test_verify_wants_a_family(capsys: Said) -> None:
+    assert main(["models", "verify"]) == 2
+    assert main(["models", "verify", "nothing"]) == 2
+    assert "there are duostream" in capsys.readouterr().err
+    assert main(["models", "verify", "dream", "--device", "nowhere"]) == 2
+    assert "device `nowhere` is not available here" in capsys.readouterr().err
+
+
+def test_bench(dream: Path, capsys: Said) -> None:
+    found = as_json(capsys, "bench", str(dream), "--device", "cpu", "--precision", "int8")
+    assert found["family"] == "dream"
+    assert found["memory_bytes"] > 0
+    steps = [(cost["rows"], cost["slots"]) for cost in found["costs"] if cost["what"] == "step"]
+    assert steps == [(rows, slots) for rows in (1, 2, 4) for slots in (8, 16, 32)]
+    assert all(cost["ms"] > 0 for cost in found["costs"] if cost["what"] == "step")
+
+
+def test_bench_for_people(dream: Path, capsys: Said) -> None:
+    assert main(["models", "bench", str(dream), "--device", "cpu"]) == 0
+    said = capsys.readouterr().out
+    assert "ms a step" in said
+    assert "GB in use, steps not compiled" in said
+    assert "{" not in said
+
+
+def test_a_model_that_is_not_there(tmp_path: Path, capsys: Said) -> None:
+    assert main(["models", "info", str(tmp_path / "nothing")]) == 2
+    assert "no model at" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("what", ["info", "bench"])
+def test_a_server_is_no_model_of_this_machine(what: str, capsys: Said) -> None:
+    assert main(["models", what, "llama:http://localhost:1"]) == 2
+    said = capsys.readouterr().err
+    assert "llama:http://localhost:1 is a server" in said
+    assert "infill-ls doctor --model llama:http://localhost:1" in said

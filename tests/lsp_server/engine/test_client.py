@@ -1,0 +1,255 @@
+"""The server's side of the worker: joining, superseding, restarting. The worker is a real process with a toy engine."""
+
+import asyncio
+import contextlib
+import sys
+import time
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from infill_engine.diagnostics import masked
+from infill_engine.serving.protocol import Sketch, State
+from infill_engine.settings import ModelSettings, WindowSettings
+from infill_engine.types import Answer, InfillRequest, Reason, Surroundings
+from lsp_server.engine import supervisor as worker_process
+from lsp_server.engine.client import EngineClient
+from lsp_server.settings import EngineChoice, Precision
+
+WAIT = 30  # seconds after which a test has failed
+COUNTING = """
+import time
+from infill_engine.settings import WindowSettings
+from infill_engine.types import Answer, Candidate
+from infill_engine.serving.__main__ import serve
+
+class Counting:
+    name, device, window, pace = "counting", "cpu", WindowSettings(surroundings=True), ""
+    calls = 0
+    texts = []
+    def surround(self, surroundings):
+        self.texts.append(surroundings.text)
+        return iter(())
+    def answer(self, request, deadline, watch):
+        self.calls += 1
+        while request.prefix.startswith("slow") and not deadline.cancelled():
+            time.sleep(0.001)
+        if request.prefix == "fault":
+            raise RuntimeError("the user's code")
+        if request.prefix == "surroundings":
+            return Answer((Candidate(" ".join(self.texts) or "none", 0.5),))
+        return Answer((Candidate(f"{request.prefix} {self.calls}", 0.5),), final=request.prefix != "cut")
+    def warm(self, request, deadline):
+        pass
+
+serve(lambda progress: Counting())
+"""
+
+
+def ask_for(prefix: str) -> InfillRequest:
+    return InfillRequest(prefix, "")
+
+
+def due() -> float:
+    return time.monotonic() + WAIT
+
+
+def said(answer: Answer) -> object:
+    return answer.reason or answer.candidates[0].text
+
+
+@contextlib.asynccontextmanager
+async def started(*command: str) -> AsyncIterator[tuple[EngineClient, list[str]]]:
+    told: list[str] = []
+    client = EngineClient(lambda _status: None, told.append, lambda _choice: command)
+    await client.start(EngineChoice())
+    try:
+        yield client, told
+    finally:
+        await client.stop()
+
+
+@contextlib.asynccontextmanager
+async def counting() -> AsyncIterator[tuple[EngineClient, list[str]]]:
+    async with started(sys.executable, "-c", COUNTING) as (client, told):
+        await until(client, State.READY)
+        yield client, told
+
+
+async def until(client: EngineClient, state: State) -> None:
+    async with asyncio.timeout(WAIT):
+        while client.status.state is not state:
+            await asyncio.sleep(0.005)
+
+
+async def test_equal_requests_share_one_answer() -> None:
+    async with counting() as (client, _):
+        client.speculate("d", ask_for("a"), due())
+        both = await asyncio.gather(*(client.ask("d", ask_for("a"), due()) for _ in range(2)))
+        assert [said(answer) for answer in both] == ["a 1", "a 1"]
+        assert said(await client.ask("d", ask_for("a"), due())) == "a 1"
+        assert said(await client.ask("d", ask_for("b"), due())) == "b 2"
+        assert said(await client.ask("another", ask_for("b"), due())) == "b 3"
+
+
+async def test_what_another_try_would_better_is_tried_again() -> None:
+    async with counting() as (client, _):
+        assert said(await client.ask("d", ask_for("cut"), due())) == "cut 1"
+        assert said(await client.ask("d", ask_for("cut"), due())) == "cut 2"
+
+
+async def test_a_newer_request_supersedes_within_its_document_alone() -> None:
+    async with counting() as (client, _):
+        old = asyncio.ensure_future(client.ask("d", ask_for("slow"), due()))
+        await asyncio.sleep(0.02)
+        assert str(said(await client.ask("d", ask_for("new"), due()))).startswith("new ")
+        assert said(await old) is Reason.SUPERSEDED
+        client.speculate("d", ask_for("slow"), due())
+        client.withdraw("d", unless=ask_for("slow"))
+        kept = asyncio.ensure_future(client.ask("d", ask_for("slow"), due()))
+        await asyncio.sleep(0.02)
+        assert not kept.done()
+        client.forget("d")
+        assert said(await kept) is Reason.SUPERSEDED
+
+
+async def test_the_deadline_holds_whatever_the_worker_does() -> None:
+    async with counting() as (client, _):
+        assert said(await client.ask("d", ask_for("slow"), time.monotonic() + 0.02)) is Reason.DEADLINE
+        assert said(await client.ask("d", ask_for("slow"), time.monotonic() - 1)) is Reason.DEADLINE
+        assert said(await client.ask("d", ask_for("a"), due())).startswith("a ")
+
+
+async def test_a_fault_is_told_once_and_the_worker_lives() -> None:
+    async with counting() as (client, told):
+        for _ in range(2):
+            assert said(await client.ask("d", ask_for("fault"), due())) is Reason.WORKER_FAILED
+        assert len(told) == 1
+        assert "user's code" not in told[0]
+        assert said(await client.ask("d", ask_for("a"), due())) == "a 3"
+
+
+async def test_whoever_hears_of_the_worker_cannot_end_it(caplog: pytest.LogCaptureFixture) -> None:
+    heard: set[str] = set()
+
+    def hear(news: object) -> None:
+        heard.add(type(news).__name__)
+        raise RuntimeError("the user's code")
+
+    client = EngineClient(hear, hear, lambda _choice: (sys.executable, "-c", COUNTING))
+    await client.start(EngineChoice())
+    try:
+        await until(client, State.READY)
+        assert said(await client.ask("d", ask_for("fault"), due())) is Reason.WORKER_FAILED
+        watched = asyncio.ensure_future(client.ask("d", ask_for("slow"), time.monotonic() + 1, hear))
+        await asyncio.sleep(0.02)
+        client.heard(Sketch(max(client._flights), 0, ()))
+        assert said(await watched) is Reason.DEADLINE
+        assert said(await client.ask("d", ask_for("a"), due())) == "a 3"
+        assert client.worker.deaths == 0
+    finally:
+        await client.stop()
+    assert heard == {"Status", "str", "Sketch"}
+    assert "RuntimeError" in caplog.text
+    assert "user's code" not in caplog.text
+
+
+async def test_the_worker_gets_the_text_around_documents() -> None:
+    async with counting() as (client, _):
+        client.surround(Surroundings.of("some"))
+        client.surround(Surroundings())
+        client.surround(Surroundings.of("more"))
+        async with asyncio.timeout(WAIT):
+            while said(await client.ask("d", ask_for("surroundings"), due())) != "some more":
+                client.forget("d")
+                await asyncio.sleep(0.01)
+
+
+async def test_an_engine_that_has_no_use_for_it_is_not_given_any() -> None:
+    async with counting() as (client, _):
+        client.status = replace(client.status, window=WindowSettings())
+        client.surround(Surroundings.of("some"))
+        await asyncio.sleep(0.05)
+        assert said(await client.ask("d", ask_for("surroundings"), due())) == "none"
+
+
+async def test_before_it_is_ready() -> None:
+    async with started(sys.executable, "-c", "import sys; sys.stdin.read()") as (client, _):
+        client.warm("d", ask_for("a"))
+        assert said(await client.ask("d", ask_for("a"), due())) is Reason.LOADING
+
+
+async def test_one_that_keeps_dying_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_process, "RESTART_SECONDS", 0.0)
+    async with started(sys.executable, "-S", "-c", "raise SystemExit(3)") as (client, told):
+        await until(client, State.FAILED)
+        assert said(await client.ask("d", ask_for("a"), due())) is Reason.WORKER_FAILED
+        assert client.worker.deaths == worker_process.DEATHS
+        assert ["restarted" in sentence for sentence in told] == [True, False]
+        assert "infill.restartEngine" in told[1]
+        assert not client.worker.running
+
+
+@pytest.mark.parametrize(("loading", "ready", "deaths"), [(1.5, 0.0, 2), (0.0, 1.5, 1)])
+async def test_a_long_life_speaks_for_a_worker_and_a_long_loading_does_not(
+    loading: float, ready: float, deaths: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker_process, "HEALTHY_SECONDS", 1.0)
+    monkeypatch.setattr(worker_process, "RESTART_SECONDS", 0.0)
+    script = f"""
+import sys, time
+from infill_engine.serving.protocol import *
+time.sleep({loading})
+sys.stdout.buffer.write(encode(Status(State.READY)))
+sys.stdout.flush()
+time.sleep({ready})
+"""
+    begun = []
+
+    def command(_choice: EngineChoice) -> list[str]:
+        begun.append(client.worker.deaths)
+        return [sys.executable, "-c", script]
+
+    client = EngineClient(lambda _status: None, lambda _sentence: None, command)
+    await client.start(EngineChoice())
+    try:
+        async with asyncio.timeout(WAIT):
+            while len(begun) < 3:
+                await asyncio.sleep(0.01)
+    finally:
+        await client.stop()
+    assert begun == [0, 1, deaths]
+
+
+async def test_one_that_cannot_be_started() -> None:
+    async with started("/no/such/program") as (client, told):
+        await until(client, State.FAILED)
+        assert len(told) == 1
+        assert "could not be started" in told[0]
+
+
+async def test_frames_that_make_no_sense_are_survived() -> None:
+    noise = (
+        r"import sys, time; sys.stdout.buffer.write(b'\0\0\0\3abc\xff\xff\xff\xff');"
+        "sys.stdout.flush(); time.sleep(60)"
+    )
+    async with started(sys.executable, "-S", "-c", noise) as (_, told):
+        async with asyncio.timeout(WAIT):
+            while not told:
+                await asyncio.sleep(0.01)
+        assert "restarted" in told[0]
+
+
+@pytest.mark.parametrize("reuse", [False, True])
+async def test_what_a_user_chooses_reaches_the_model(reuse: bool, tmp_path: Path) -> None:
+    """More text is asked for where it need not be computed in every step."""
+    folder = masked.publish("dream", masked.stock_network("qwen2"), tmp_path / "dream")
+    client = EngineClient(lambda _status: None, lambda _sentence: None)
+    await client.start(EngineChoice(str(folder), "cpu", Precision.FP32, reuse_context=reuse))
+    try:
+        await until(client, State.READY)
+        assert (client.status.window == ModelSettings().window) is reuse
+    finally:
+        await client.stop()

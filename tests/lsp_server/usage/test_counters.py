@@ -1,0 +1,259 @@
+"""What is counted, that it survives whatever happens to its file, and how it is shown."""
+
+import asyncio
+import errno
+import json
+import os
+import stat
+import subprocess
+import sys
+from collections import Counter
+from datetime import date
+from pathlib import Path
+
+import pytest
+from capabilities import BARE
+from editor import REPOSITORY, editor
+
+from infill_engine.errors import InputError
+from infill_engine.types import Reason
+from lsp_server.__main__ import main
+from lsp_server.usage import store as tally_file
+from lsp_server.usage.counters import Tally, histogram, merge, percentile, total
+from lsp_server.usage.file_lock import locked
+
+DAY = "2026-11-20"
+SECRET = "hunter2"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("INFILL_STATE_DIR", str(tmp_path / "state"))
+    return tmp_path / "state"
+
+
+def add(**counts: int) -> str | None:
+    return tally_file.add({DAY: Counter(counts)})
+
+
+def read() -> dict[str, Counter[str]]:
+    return tally_file.read()[0]
+
+
+def test_counts_add_up_in_a_file_of_ones_own(folder: Path) -> None:
+    assert read() == {}
+    assert add(accepted=2, rejected=1) is None
+    assert add(accepted=1, rejected=-1) is None
+    tally_file.add({"2026-11-21": Counter(accepted=5)})
+    assert read() == {DAY: Counter(accepted=3), "2026-11-21": Counter(accepted=5)}
+    assert stat.S_IMODE((folder / "statistics.json").stat().st_mode) == 0o600
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert sorted(path.name for path in folder.iterdir()) == ["statistics.json", "statistics.lock"]
+
+
+ADDING = """
+from collections import Counter
+from lsp_server.usage import store as tally_file
+tally_file.LOCK_SECONDS = 60
+for _ in range(50):
+    tally_file.add({"2026-11-20": Counter(accepted=1)})
+"""
+
+
+def test_several_servers_at_once_lose_nothing() -> None:
+    processes = [subprocess.Popen([sys.executable, "-c", ADDING], cwd=REPOSITORY) for _ in range(4)]
+    assert [process.wait(60) for process in processes] == [0] * 4
+    assert read() == {DAY: Counter(accepted=200)}
+
+
+DAMAGED = [
+    b"",
+    b"{",
+    b"\xff\x00",
+    b"[]",
+    b"null",
+    b'{"format": 1}',
+    b'{"format": "one", "days": {}}',
+    b'{"format": 1, "days": []}',
+    b'{"format": 1, "days": {"2026-11-20": 5}}',
+    b'{"format": 1, "days": {"2026-11-20": {"accepted": "many"}}}',
+    b"[" * 100_000,
+    b" " * 5_000_000,
+]
+
+
+@pytest.mark.parametrize("data", DAMAGED, ids=lambda data: data[:30].decode(errors="replace"))
+def test_a_damaged_file_is_moved_aside(folder: Path, data: bytes) -> None:
+    add(accepted=1)
+    (folder / "statistics.json").write_bytes(data)
+    warning = add(accepted=4)
+    assert read() == {DAY: Counter(accepted=4)}
+    (aside,) = folder.glob("*damaged*")
+    assert aside.read_bytes() == data
+    assert str(aside) in str(warning)
+    assert add(accepted=1) is None
+
+
+def test_a_newer_format_is_left_alone(folder: Path) -> None:
+    add(accepted=1)
+    (folder / "statistics.json").write_text('{"format": 2, "days": "all different"}')
+    with pytest.raises(InputError, match="newer"):
+        add(accepted=1)
+    assert "different" in (folder / "statistics.json").read_text()
+
+
+def test_a_full_disk_costs_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    add(accepted=1)
+
+    def full(_descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    async def save_twice() -> None:
+        tally = Tally(lambda _sentence: None, lambda: date(2026, 11, 20))
+        tally.count("accepted", 2)
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "fsync", full)
+            await tally.save()
+        assert sorted(path.name for path in folder.iterdir()) == ["statistics.json", "statistics.lock"]
+        tally.count("accepted")
+        await tally.save()
+        assert tally.pending == {}
+
+    asyncio.run(save_twice())
+    assert read() == {DAY: Counter(accepted=4)}
+
+
+def test_a_folder_that_cannot_be_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("INFILL_STATE_DIR", str(tmp_path / "file"))
+
+    async def save() -> None:
+        tally = Tally(lambda _sentence: None)
+        tally.count("accepted")
+        await tally.save()
+        assert total(tally.pending) == Counter(accepted=1)
+
+    asyncio.run(save())
+    assert main(["stats"]) == 2
+
+
+def test_a_lock_that_is_never_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tally_file, "LOCK_SECONDS", 0.0)
+    with locked(tally_file.path(), 0.0), pytest.raises(TimeoutError, match="locked"):
+        add(accepted=1)
+
+
+def test_only_so_many_days_are_kept() -> None:
+    days = {f"{year}-{month:02}-01": Counter(accepted=1) for year in range(1900, 2000) for month in range(1, 13)}
+    tally_file.add(days)
+    assert len(read()) == tally_file.DAYS_KEPT
+    assert max(read()) == "1999-12-01"
+
+
+def tallied(*answers: tuple[Reason | None, float]) -> Counter[str]:
+    async def count() -> Counter[str]:
+        tally = Tally(lambda _sentence: None)
+        for reason, elapsed_ms in answers:
+            tally.answered(reason, elapsed_ms)
+        return total(tally.pending)
+
+    return asyncio.run(count())
+
+
+ANSWERS = [
+    ([(None, 3.0)], {"requests": 1, "answers": 1, "ms.5": 1}),
+    ([(None, 150.0)], {"requests": 1, "answers": 1, "ms.150": 1}),
+    ([(None, 9999.0)], {"requests": 1, "answers": 1, "ms.more": 1}),
+    ([(Reason.DEADLINE, 149.0)], {"requests": 1, "silence.deadline": 1, "ms.150": 1}),
+    ([(Reason.SUPERSEDED, 20.0)], {"requests": 1, "silence.superseded": 1}),
+    ([(Reason.EXCLUDED, 0.1)], {"requests": 1, "silence.excluded": 1}),
+]
+
+
+@pytest.mark.parametrize(("answers", "expected"), ANSWERS, ids=str)
+def test_answers_are_counted(answers: list[tuple[Reason | None, float]], expected: dict[str, int]) -> None:
+    assert tallied(*answers) == expected
+
+
+PERCENTILES = [
+    ([], 0.5, None),
+    ([7.0], 0.5, 7.5),  # the middle of its bar
+    ([12.0] * 100, 0.9, 14.5),
+    ([12.0] * 50 + [45.0] * 50, 0.5, 15.0),
+    ([12.0] * 50 + [45.0] * 50, 1.0, 50.0),
+    ([12.0] * 99 + [9000.0], 1.0, 5000.0),
+]
+
+
+@pytest.mark.parametrize(("times", "share", "expected"), PERCENTILES, ids=str)
+def test_percentiles(times: list[float], share: float, expected: float | None) -> None:
+    counts = tallied(*((None, time) for time in times))
+    assert percentile(counts, share) == (None if expected is None else pytest.approx(expected))
+    assert sum(number for _, _, number in histogram(counts)) == len(times)
+
+
+def test_merging() -> None:
+    days = {DAY: Counter(accepted=1)}
+    merge(days, {DAY: {"accepted": 2, "rejected": 1}, "2026-11-21": {"typed": 1}})
+    assert days == {DAY: Counter(accepted=3, rejected=1), "2026-11-21": Counter(typed=1)}
+
+
+async def test_a_server_counts_and_never_keeps_text() -> None:
+    script = {"rules": [{"before": "x = ", "candidates": [f"{SECRET}()"]}]}
+    async with editor(BARE, script, options={"budgetMs": 5000}) as made:
+        await made.ready()
+        uri = made.open("x = │\n", f"file:///{SECRET}.py")
+        assert await made.ask(uri) == [f"{SECRET}()"]
+        made.type(uri, SECRET)
+        assert (await made.candidates(uri)).reason is None
+        assert await made.ask(made.open("x = │", "file:///project/.env")) == []
+        counts = await made.leave()
+        assert (counts["requests"], counts["answers"], counts["silence.excluded"]) == (3, 2, 1)
+        assert (counts["shown"], counts["partial"], counts["charactersSaved"]) == (1, 1, len(SECRET))
+        assert SECRET not in (made.folder / "statistics.json").read_text()
+
+
+def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(["stats", *arguments]) == 0
+    return capsys.readouterr().out
+
+
+def test_nothing_has_been_counted(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    out = printed(capsys)
+    assert "Nothing has been counted yet" in out
+    assert str(folder) in out
+    assert json.loads(printed(capsys, "--json"))["total"]["requests"] == 0
+    assert "no statistics" in printed(capsys, "--reset")
+    assert json.loads(printed(capsys, "--reset", "--json"))["removed"] is False
+
+
+def test_it_is_shown_and_forgotten(capsys: pytest.CaptureFixture[str]) -> None:
+    names = {"silence.blank": 30, "silence.superseded": 10, "ms.75": 40, "ms.125": 10, "charactersSaved": 1234}
+    tally_file.add({DAY: Counter(requests=90, answers=50, shown=40, accepted=20, partial=4, rejected=16, **names)})
+    tally_file.add({"2026-11-21": Counter(requests=1, answers=1, shown=1, typed=1)})
+    out = printed(capsys)
+    for expected in (
+        "since 2026-11-20",
+        "91 requests, 51 answered",
+        "41 suggestions shown, 1,234 characters saved",
+        "50% within",
+        "50–75 ms",
+        "nothing worth saying was found",
+        "2026-11-21",
+    ):
+        assert expected in out
+    rows = {line[:20].strip(): line.count("█") for line in out.splitlines() if "█" in line}
+    assert rows["accepted"] > rows["rejected"] > rows["accepted in part"] > 0
+    told = json.loads(printed(capsys, "--json"))
+    assert told["total"]["accepted"] == told["days"][DAY]["accepted"] == 20
+    assert told["total"]["silences"] == {"blank": 30, "superseded": 10}
+    assert 50 < told["total"]["latencyMs"]["p50"] <= 75
+    assert "deleted" in printed(capsys, "--reset")
+    assert read() == {}
+
+
+def test_a_damaged_file_is_told_of(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    add(accepted=1)
+    (folder / "statistics.json").write_text("{")
+    assert main(["stats"]) == 0
+    assert "damaged" in capsys.readouterr().err
