@@ -122,9 +122,7 @@ class Retriever:
         Those of the last request for the same document, as long as they are nearly as good. Takes some milliseconds, up
         to 15 where the file's own text has changed.
         """
-        query = Query.of(request.prefix, request.suffix)
-        far = _index_of(request.path, request.beyond)
-        indexes = [far, *([known] if (known := self._indexes.get(request.surroundings)) is not None else [])]
+        query, indexes = Query.of(request.prefix, request.suffix), self._indexes_for(request)
         found = fit(snippets_for(indexes, query))
         last = self._last.get(request.path, ())
         needed = STILL_GOOD * _worth(found, indexes, query)
@@ -132,6 +130,14 @@ class Retriever:
             return last
         self._last[request.path] = found
         return found
+
+    def retrieve_anew(self, request: InfillRequest, fit: Fit) -> tuple[Snippet, ...]:
+        """The snippets for a request's hole, whatever the document has had before."""
+        return fit(snippets_for(self._indexes_for(request), Query.of(request.prefix, request.suffix)))
+
+    def _indexes_for(self, request: InfillRequest) -> list[SnippetIndex]:
+        known = self._indexes.get(request.surroundings)
+        return [_index_of(request.path, request.beyond), *([] if known is None else [known])]
 
 
 def snippets_for(indexes: Sequence[SnippetIndex], query: Query) -> list[Snippet]:
