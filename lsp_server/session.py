@@ -181,6 +181,8 @@ class Session:
     async def _read_project(self, snapshot: Snapshot) -> None:
         await self.project.read(snapshot.uri, snapshot.language, self.roots, self.settings.excludes)
         self.engine.surround(self.project.near(snapshot.uri))
+        if (newest := self.documents.get(snapshot.uri)) is not None:
+            self.warm(newest)  # its context names the text now
 
     def _speculate(self, snapshot: Snapshot, due: float) -> None:
         self._timer = None
