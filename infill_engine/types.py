@@ -3,6 +3,7 @@
 Offsets are in characters (Unicode code points) unless a name says otherwise; times are in milliseconds.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from hashlib import blake2b
@@ -74,15 +75,28 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """The text of a project's files around a document, nearest first. The same text has the same name."""
+    """The text of a project's files around a document, nearest first. The same text has the same name.
+
+    `files` are their paths, relative to the project, each with the offset in `text` where the file begins. A text
+    without them is one file without a path.
+    """
 
     text: str = ""
     name: str = ""
+    files: tuple[tuple[str, int], ...] = ()
 
     @classmethod
-    def of(cls, text: str) -> "Surroundings":
-        """A text with its name."""
-        return cls(text, blake2b(text.encode(errors="replace"), digest_size=8).hexdigest() if text else "")
+    def of(cls, text: str, files: tuple[tuple[str, int], ...] = ()) -> "Surroundings":
+        """A text with its name, which depends on the files too."""
+        named = "\0".join([text, *(f"{path}:{start}" for path, start in files)])
+        return cls(text, blake2b(named.encode(errors="replace"), digest_size=8).hexdigest() if text else "", files)
+
+    def each(self) -> Iterator[tuple[str, str]]:
+        """The path and the text of every file."""
+        starts = self.files or (("", 0),)
+        ends = (*(start for _, start in starts[1:]), len(self.text))
+        for (path, start), end in zip(starts, ends, strict=True):
+            yield path, self.text[start:end]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +106,8 @@ class InfillRequest:
     `prefix` ends at the cursor and `suffix` begins there; both are windows, cut to what the model is to see.
     `language` is an LSP language identifier. A `hole` or `drafts` of None means: let the engine work them out
     from the two windows. Equal requests have equal answers, so the request itself is the cache key.
-    `surroundings` names the `Surroundings` of the document, "" if there are none.
+    `surroundings` names the `Surroundings` of the document, "" if there are none. `path` is the document's own,
+    relative to its project, "" if it lies in none.
     `show_from` is the least confidence of the best candidate at which the user wants to see them unasked, None for what
     the model's makers chose: what nobody has seen, nobody types into.
     `beyond` is more of the text left of the prefix and right of the suffix, in which words are counted and nothing is
@@ -108,6 +123,7 @@ class InfillRequest:
     surroundings: str = ""
     show_from: float | None = None
     beyond: tuple[str, str] = field(default=("", ""), compare=False)
+    path: str = ""
 
     def around(self, partial_word: str) -> tuple[str, str]:
         """All the text left of the cursor's word and right of the hole that the request has."""

@@ -16,6 +16,7 @@ from lsp_server.engine.supervisor import Command, worker_command
 from lsp_server.next_edits.tracker import NextEdits
 from lsp_server.project.text import ProjectText
 from lsp_server.protocol.positions import Place
+from lsp_server.protocol.uris import path_in_project
 from lsp_server.protocol.wire import WireProtocol
 from lsp_server.refusal import refusal
 from lsp_server.settings import EngineChoice, ServerSettings
@@ -119,7 +120,8 @@ class Session:
         if self.suggestions.typed_into(snapshot, place):
             settings = replace(settings, show_threshold=0.0)
         near = self.project_near(snapshot)
-        return build_request(snapshot, place, settings, self.neighbours(), near, self.window)
+        path = path_in_project(snapshot.uri, self.roots)
+        return build_request(snapshot, place, settings, self.neighbours(), near, self.window, path)
 
     def read_ahead(self, snapshot: Snapshot) -> None:
         """Pay for a document's first parse when it is opened, not at the first keystroke; then have the engine read."""
@@ -133,7 +135,9 @@ class Session:
         if self.engine.worker.running and self.refusal(snapshot) is None:
             from lsp_server.request import build_context
 
-            self.engine.warm(snapshot.uri, build_context(snapshot, self._likely_place(snapshot), self.window))
+            near, path = self.project_near(snapshot), path_in_project(snapshot.uri, self.roots)
+            place = self._likely_place(snapshot)
+            self.engine.warm(snapshot.uri, build_context(snapshot, place, self.window, near, path))
 
     def cursor_rests(self, snapshot: Snapshot, place: Place) -> None:
         """Parse the text where the cursor has come to rest, and have the engine read it.
@@ -180,6 +184,8 @@ class Session:
     async def _read_project(self, snapshot: Snapshot) -> None:
         await self.project.read(snapshot.uri, snapshot.language, self.roots, self.settings.excludes)
         self.engine.surround(self.project.near(snapshot.uri))
+        if (newest := self.documents.get(snapshot.uri)) is not None:
+            self.warm(newest)  # its context names the text now
 
     def _speculate(self, snapshot: Snapshot, due: float) -> None:
         self._timer = None

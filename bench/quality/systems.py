@@ -82,10 +82,10 @@ def ask(task: Task, candidates: int, window: WindowSettings = USUAL_WINDOW) -> Q
     `window` is how much text the engine wants around the hole.
     """
     snapshot = Documents().open("file:///bench/hole.py", task.language, task.text)
-    place, project = (task.row, task.column), Surroundings.of(task.project)
-    request = build_request(snapshot, place, ServerSettings(candidates=candidates), project=project, window=window)
+    place, settings = (task.row, task.column), ServerSettings(candidates=candidates)
+    request = build_request(snapshot, place, settings, project=task.project, window=window, path=task.path)
     assert request.hole is not None
-    return Question(task, request, request.hole, project)
+    return Question(task, request, request.hole, task.project)
 
 
 def nothing(_question: Question) -> Reply:

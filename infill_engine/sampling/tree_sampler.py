@@ -4,12 +4,15 @@ read the prompt ──▶ plant the retrieved texts ──▶ pass over the like
 """
 
 from collections.abc import Iterator
+from functools import partial
 
 from infill_engine.context.ngrams import Ngrams
 from infill_engine.context.project_counts import CountedSurroundings
+from infill_engine.context.retrieval import Retriever
 from infill_engine.deadline import CostModel, now, since
 from infill_engine.models.small.vocabulary import CachedLines
 from infill_engine.models.trunk.model import TrunkModel
+from infill_engine.models.trunk.prompt import build_head, fitting
 from infill_engine.sampling.proposals import Proposals, unread
 from infill_engine.sampling.tree_search import TreeSearch
 from infill_engine.settings import SamplerSettings
@@ -31,15 +34,26 @@ class TreeSampler:
         self._settings = settings
         self._lines = CachedLines(model.vocabulary)
         self._surroundings = CountedSurroundings(model.vocabulary.encode)
+        self._retriever = Retriever()
 
     def surround(self, surroundings: Surroundings) -> Iterator[None]:
-        """Counts the text around a document, of use to requests that name it; yields after every 2 ms or so."""
-        return self._surroundings.count(surroundings)
+        """Indexes and counts the text around a document, of use to requests that name it.
+
+        Yields after every 2 ms or so.
+        """
+        yield from self._retriever.index(surroundings)
+        yield from self._surroundings.count(surroundings)
 
     def read_ahead(self, request: InfillRequest) -> Job[None]:
-        """Reads a request's prompt, so that a later request nearby finds it read, and counts the text around it."""
-        before, partial_word = self.model.vocabulary.split_partial_word(request.prefix)
-        prompt = yield from self.model.read(before, request.suffix, part=self._part())
+        """Reads a request's prompt, so that a later request nearby finds it read, and counts the text around it.
+
+        Snippets are retrieved only here; a hurried request uses those that have been read.
+        """
+        vocabulary = self.model.vocabulary
+        before, partial_word = vocabulary.split_partial_word(request.prefix)
+        snippets = self._retriever.retrieve(request, partial(fitting, vocabulary))
+        head = build_head(vocabulary, request.path, snippets)
+        prompt = yield from self.model.read(before, request.suffix, head=head, part=self._part())
         self.model.logprobs(prompt, (), (), ())
         yield from self._count(request, partial_word)
 
@@ -48,7 +62,8 @@ class TreeSampler:
         began = now()
         before, partial_word = self.model.vocabulary.split_partial_word(request.prefix)
         try:
-            prompt = yield from self.model.read(before, request.suffix, part=self._part(), hurried=True)
+            head = build_head(self.model.vocabulary, request.path)
+            prompt = yield from self.model.read(before, request.suffix, head=head, part=self._part(), hurried=True)
         except OutOfTime:
             return Proposals(unread(drafts), since(began), unread=True)
         encode_ms = since(began)

@@ -94,6 +94,7 @@ class Dispatch:
     _warming: dict[str, _Work] = field(default_factory=dict)
     _counting: dict[str, _Work] = field(default_factory=dict)  # by the name of the text
     _running: _Work | None = None
+    _read_last: Warm | None = None  # what was last read or asked for
     _closed: bool = False
     _changed: threading.Condition = field(default_factory=threading.Condition)
 
@@ -172,6 +173,8 @@ class Dispatch:
 
     def _work(self, engine: EngineLike, work: _Work) -> None:
         message = work.message
+        if isinstance(message, Infill | Warm):
+            self._read_last = Warm(message.document, message.request)
         if isinstance(message, Warm):
             self._warm(engine, work, message)
             return
@@ -208,7 +211,7 @@ class Dispatch:
             _describe(fault)
         self.send(Alive())
 
-    def _warm_later(self, message: Infill) -> None:
+    def _warm_later(self, message: Infill | Warm) -> None:
         """Read what there was no time for. What is waiting to be read in that document is newer."""
         if not self._closed and message.document not in self._warming:
             _put(self._warming, message.document, _Work(Warm(message.document, message.request)), WARM_DOCUMENTS)
@@ -219,6 +222,7 @@ class Dispatch:
             work.pieces = work.pieces or engine.surround(message.surroundings)
             next(work.pieces)
         except StopIteration:
+            self._counted(message.surroundings.name)
             return
         except Exception as fault:
             _describe(fault)
@@ -226,6 +230,12 @@ class Dispatch:
         with self._changed:
             if not self._closed:
                 _put(self._counting, message.surroundings.name, work, COUNTED_TEXTS)
+
+    def _counted(self, name: str) -> None:
+        """A text is known: what was last read may be read with what the text has for it."""
+        with self._changed:
+            if self._read_last is not None and self._read_last.request.surroundings == name:
+                self._warm_later(self._read_last)
 
     def _file(self, message: Infill) -> None:
         if self._closed or self._state is not State.READY:

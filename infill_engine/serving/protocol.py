@@ -206,6 +206,10 @@ def _request(fields: dict[str, Any]) -> InfillRequest:
     )
 
 
+def _surroundings(fields: dict[str, Any]) -> Surroundings:
+    return Surroundings(files=tuple((path, start) for path, start in fields.pop("files")), **fields)
+
+
 def _answer(fields: dict[str, Any]) -> Answer:
     reason = fields.pop("reason")
     candidates = (Candidate(**{**item, "source": Source(item["source"])}) for item in fields.pop("candidates"))
@@ -230,7 +234,7 @@ _READERS: dict[str, Callable[[dict[str, Any]], Message]] = {
     "infill": lambda fields: Infill(request=_request(fields.pop("request")), **fields),
     "watch": lambda fields: Watch(**fields),
     "warm": lambda fields: Warm(request=_request(fields.pop("request")), **fields),
-    "surround": lambda fields: Surround(Surroundings(**fields.pop("surroundings"))),
+    "surround": lambda fields: Surround(_surroundings(fields.pop("surroundings"))),
     "cancel": lambda fields: Cancel(**fields),
     "shutdown": lambda fields: Shutdown(**fields),
     "status": lambda fields: Status(

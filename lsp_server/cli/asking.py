@@ -19,7 +19,7 @@ from infill_engine.types import Answer, Surroundings
 from lsp_server.cli.place import Opened
 from lsp_server.documents import Snapshot
 from lsp_server.project.text import project_of, read_around
-from lsp_server.protocol.uris import path_of
+from lsp_server.protocol.uris import path_in_project, path_of
 from lsp_server.request import build_request
 from lsp_server.settings import ServerSettings
 
@@ -59,10 +59,16 @@ def ask(engine: EngineLike, opened: Opened, candidates: int, budget_ms: int, wat
     outline_of_other(project.text)
     deque(engine.surround(project), maxlen=0)
     began = now()
-    request = build_request(opened.snapshot, opened.place, settings, project=project, window=engine.window)
+    path = _path_in_project(opened.snapshot)
+    request = build_request(opened.snapshot, opened.place, settings, project=project, window=engine.window, path=path)
     answer = engine.answer(request, Deadline(began + budget_ms / 1000), watch)
     elapsed_ms = (now() - began) * 1000
     return Asked(answer, budget_ms, elapsed_ms, engine.name, engine.device)
+
+
+def _path_in_project(snapshot: Snapshot) -> str:
+    root = project_of(Path(path_of(snapshot.uri)))
+    return path_in_project(snapshot.uri, (str(root),)) if root else ""
 
 
 def _project_near(snapshot: Snapshot, settings: ServerSettings) -> Surroundings:

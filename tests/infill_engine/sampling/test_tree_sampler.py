@@ -11,9 +11,11 @@ sys.path.append(str(Path(__file__).parents[1] / "models" / "trunk"))
 
 from tiny_trunk import tiny_model
 
+from infill_engine.context.surroundings import joined
 from infill_engine.deadline import Deadline, FinishMargin
 from infill_engine.engine.engine import Engine
 from infill_engine.models.trunk.backend import Likely
+from infill_engine.models.trunk.slots import MIDDLE
 from infill_engine.ranking.calibration import Calibration
 from infill_engine.sampling.prediction import NoNumbersError
 from infill_engine.sampling.token_tree import TreeStep
@@ -150,3 +152,55 @@ class Slow:
 
     def __getattr__(self, name):
         return getattr(self.inner, name)
+
+
+NEAR = joined(
+    [("app/shapes.py", "def draw_shape(width, height):\n    return width\n"), ("app/far.py", "far = 1\n" * 40)]
+)
+CALLING = replace(REQUEST, prefix="draw_shape(1)\n" + PREFIX, surroundings=NEAR.name, path="app/box.py")
+
+
+def test_snippets_are_read_ahead_and_used_by_hurried_requests(sampler):
+    list(sampler.surround(NEAR))
+    finished(sampler.read_ahead(CALLING))
+    cache = sampler.model._caches[-1]
+    ids = sampler.model.vocabulary.encode("app/shapes.py\ndef draw_shape(width, height):\n    return width\n")
+    assert list(cache.head[1 : 1 + len(ids)]) == ids
+    before = cache.held.head
+    proposal(sampler, CALLING)
+    assert sampler.model._caches[-1] is cache
+    assert cache.held.head == before
+
+
+def test_a_keystroke_neither_retrieves_nor_reads_again(sampler, monkeypatch):
+    list(sampler.surround(NEAR))
+    finished(sampler.read_ahead(CALLING))
+    monkeypatch.setattr(sampler._retriever, "retrieve", lambda *_: pytest.fail("retrieved in a hurry"))
+    rows = []
+    run = sampler.model.backend.run
+
+    def noting(buffer, each, first):
+        rows.extend(each.slots)
+        return run(buffer, each, first)
+
+    object.__setattr__(sampler.model, "backend", Slow(sampler.model.backend, noting))
+    for cache in sampler.model._caches:
+        cache._backend = sampler.model.backend
+    for typed in ("i", "igh", "ight = he"):
+        proposal(sampler, replace(CALLING, prefix=CALLING.prefix + typed), drafts=())
+    assert rows
+    assert min(rows) >= MIDDLE
+
+
+def test_typing_a_line_keeps_the_snippets_and_calm_reading_reads_nothing_again(sampler):
+    list(sampler.surround(NEAR))
+    finished(sampler.read_ahead(CALLING))
+    caches = list(sampler.model._caches)
+    for typed in ("ight", "ight = draw_shape(", "ight = draw_shape(self.width)"):
+        finished(sampler.read_ahead(replace(CALLING, prefix=CALLING.prefix + typed)))
+    assert sampler.model._caches == caches
+
+
+def test_a_request_without_a_path_or_a_project_has_no_head(sampler):
+    finished(sampler.read_ahead(REQUEST))
+    assert sampler.model._caches[-1].head == ()

@@ -7,6 +7,7 @@ from dataclasses import replace
 import msgpack
 import pytest
 
+from infill_engine.context.surroundings import joined
 from infill_engine.errors import WorkerError
 from infill_engine.serving import protocol
 from infill_engine.serving.protocol import (
@@ -40,6 +41,7 @@ MESSAGES: list[Message] = [
     Infill(1, "d", InfillRequest("half \ud83d of a pair", ""), 1.0),
     Warm("untitled:1", FULL),
     Surround(Surroundings("text = 1\r\n", "a name")),
+    Surround(joined([("a.py", "one = 1\n"), ("b/c.py", "two = 2\n")])),
     Cancel(7),
     Watch(7),
     Shutdown(),

@@ -15,7 +15,7 @@ from infill_engine.models.trunk.files.formats import unpack
 from infill_engine.models.trunk.files.weights import MATRICES, TrunkWeights
 
 SECOND = "model-00002-of-00003.safetensors"
-REMEDY = "Run `infill-ls models get` to rebuild it."
+REMEDY = "run `infill-ls models get` to rebuild it"
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from infill_engine.models.trunk.products import FloatProducts
 from infill_engine.models.trunk.prompt import TrunkVocabulary
 from infill_engine.models.trunk.torch_backend import TorchBackend
 
-SPECIALS = ("<|endoftext|>", "<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>")
+SPECIALS = ("<|endoftext|>", "<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>", "<|file_sep|>")
 WORDS = (
     "return",
     " return",
