@@ -17,6 +17,7 @@ from infill_engine.models.trunk.files.folder import TRUNK_FOLDER, find_trunk
 from infill_engine.user_data import trunk_folder
 
 DEFAULT, TRUNK, SMALL, SCRIPTED = "default", "trunk", "small", "scripted"
+ADDRESS = "://"  # in the name of a model on a server, which `infill_engine.remote` reads
 
 
 def resolved(name: str, folder: Path) -> str:
@@ -24,7 +25,7 @@ def resolved(name: str, folder: Path) -> str:
 
     A folder of that name goes before a published model.
     """
-    if name in (DEFAULT, TRUNK, SMALL, SCRIPTED):
+    if name in (DEFAULT, TRUNK, SMALL, SCRIPTED) or ADDRESS in name:
         return name
     kind, colon, script = name.partition(":")
     if kind == SCRIPTED and colon:
