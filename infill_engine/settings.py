@@ -72,7 +72,11 @@ class ModelSettings:
 
 @dataclass(frozen=True, slots=True)
 class EngineSettings:
-    """Everything about the engine and how it runs the model."""
+    """Everything about the engine and how it runs the model.
+
+    `budget_ms` is the time that requests usually have: it decides which model the default is on this machine.
+    """
 
     sampler: SamplerSettings = field(default_factory=SamplerSettings)
     model: ModelSettings = field(default_factory=ModelSettings)
+    budget_ms: float = 150.0

@@ -23,6 +23,7 @@ from infill_engine.engine.engine import Engine
 from infill_engine.errors import InfillError
 from infill_engine.sampling.denoise import Step
 from infill_engine.sampling.token_tree import TreeStep
+from infill_engine.settings import EngineSettings
 from infill_engine.types import InfillRequest
 from infill_engine.work import PassState
 from lsp_server.documents import Change, Documents
@@ -57,7 +58,7 @@ def main() -> int:
         files = sources_of(options.source)
         replay = make_replay(files, options.lines, options.keystrokes, options.seed)
         started = perf_counter()
-        engine = Engine.load(options.model, device=options.device)
+        engine = Engine.load(options.model, device=options.device, settings=EngineSettings(budget_ms=options.budget_ms))
     except InfillError as fault:
         print(fault, file=sys.stderr)
         return 2

@@ -45,7 +45,7 @@ from infill_engine.models.small.autotune import settle
 from infill_engine.models.small.vocabulary import BytesVocabulary
 from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.sampling.canvas_sampler import CanvasSampler
-from infill_engine.settings import USUAL_WINDOW, WindowSettings
+from infill_engine.settings import USUAL_WINDOW, EngineSettings, WindowSettings
 
 SYSTEMS = ("nothing", "copy", "drafts", "ngram", "twin", "beams", "engine", "model-only")
 
@@ -95,7 +95,9 @@ def systems_of(options: argparse.Namespace) -> tuple[dict[str, System], WatchedE
     unknown = set(options.systems) - set(SYSTEMS)
     if unknown:
         raise InputError(f"unknown systems {', '.join(sorted(unknown))}; there are {', '.join(SYSTEMS)}")
-    engine = WatchedEngine.load(options.model, device=options.device)
+    engine = WatchedEngine.load(
+        options.model, device=options.device, settings=EngineSettings(budget_ms=options.budget_ms)
+    )
     assert isinstance(engine, WatchedEngine)  # `load` makes one of the class it is called on
     slots = fixed_slots(options.lengths, engine.model.info.max_slots)
     product = EngineSystem(engine, options.budget_ms, cold=options.cold)

@@ -13,7 +13,7 @@ from infill_engine.models.registry import resolved
 from infill_engine.remote.address import disclosure, is_remote, read_address
 from infill_engine.serving.dispatch import EngineLike
 from infill_engine.serving.loading import load_engine, load_remote
-from infill_engine.settings import ModelSettings
+from infill_engine.settings import EngineSettings, ModelSettings
 from infill_engine.text.syntax import parser_for
 from infill_engine.types import Answer, Surroundings
 from lsp_server.cli.place import Opened
@@ -44,7 +44,8 @@ def load_engine_for(options: argparse.Namespace) -> EngineLike:
     Raises what `Engine.load` does.
     """
     model, device = resolved(options.model, Path.cwd()), options.device
-    settings = ModelSettings(dtype=options.precision, reuse_context=options.reuse_context)
+    model_settings = ModelSettings(dtype=options.precision, reuse_context=options.reuse_context)
+    settings = EngineSettings(model=model_settings, budget_ms=options.budget_ms)
     if is_remote(model):
         print(disclosure(read_address(model)), file=sys.stderr)
         return load_remote(model, options.api_key_variable)

@@ -56,7 +56,8 @@ def run(options: argparse.Namespace) -> int:
     checks = []
     model = resolved(options.model, Path.cwd())
     precision, reuse = Precision(options.precision), options.reuse_context
-    choice = EngineChoice(model, options.device, precision, options.api_key_variable, reuse)
+    key_variable, budget_ms = options.api_key_variable, options.budget_ms
+    choice = EngineChoice(model, options.device, precision, key_variable, reuse, budget_ms)
     for check in _checks(choice, options.budget_ms):
         checks.append(check)
         if console is not None:

@@ -13,12 +13,16 @@ from infill_engine.errors import InfillError, InputError
 from infill_engine.models.base import CanvasModel
 from infill_engine.models.checkpoint import hub
 from infill_engine.models.checkpoint.files import Checkpoint, Stored, open_checkpoint, read_config
+from infill_engine.models.checkpoint.folder import TOKENIZER
 from infill_engine.models.loading import FAMILIES, choose_device, require_known
-from infill_engine.models.registry import folder_of
+from infill_engine.models.registry import TRUNK, folder_of
 from infill_engine.models.runtime.memory import OVERHEAD, PRECISIONS, free_memory, remedy_for
+from infill_engine.models.trunk.files.weights import TrunkWeights
+from infill_engine.models.trunk.prompt import TrunkVocabulary
+from infill_engine.models.trunk.slots import SLOTS
 from infill_engine.settings import ModelSettings
 
-DEFAULT_TYPE = "duostream"  # packed in its files, and loaded in its own way
+PACKED = ("duostream", TRUNK)  # in int8 or fewer bits in their files, and loaded in their own way
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +58,12 @@ def describe(name: str, device: str = "auto") -> Described:
         found, checked, user_message = "", (), ""
         try:
             checkpoint = open_checkpoint(folder)
-            found, checked = _checked(_loaded(checkpoint), checkpoint)
+            found, checked = _check_loading(checkpoint)
         except InfillError as error:
             user_message = str(error)
     try:
-        require_known(checkpoint.config, folder)
+        if checkpoint.config["model_type"] != TRUNK:
+            require_known(checkpoint.config, folder)
     except InfillError as error:
         user_message = str(error)
     memory, free = _memory(checkpoint), free_memory(chosen)
@@ -78,10 +83,22 @@ def describe(name: str, device: str = "auto") -> Described:
     )
 
 
+def _check_loading(checkpoint: Checkpoint) -> tuple[str, tuple[str, ...]]:
+    """The name of the model's family and what was checked of its files. Raises ModelError."""
+    if checkpoint.config["model_type"] != TRUNK:
+        return _checked(_loaded(checkpoint), checkpoint)
+    weights, vocabulary = TrunkWeights(checkpoint.folder), TrunkVocabulary(checkpoint.folder / TOKENIZER)
+    return TRUNK, (
+        f"{len(checkpoint.tensors)} tensors in shards that are what checksums.json says",
+        f"the tokenizer has the tokens of fill-in-the-middle; logits are {weights.config.vocabulary} wide",
+        f"a prompt and its texts may have {SLOTS} tokens, {len(vocabulary)} different ones",
+    )
+
+
 def _loaded(checkpoint: Checkpoint) -> CanvasModel:
     require_known(checkpoint.config, checkpoint.folder)
     model_type = checkpoint.config["model_type"]
-    device = "cpu" if model_type == DEFAULT_TYPE else "meta"
+    device = "cpu" if model_type in PACKED else "meta"
     return FAMILIES[model_type](checkpoint.folder, device, torch.bfloat16, ModelSettings())
 
 
@@ -97,6 +114,6 @@ def _checked(family: CanvasModel, checkpoint: Checkpoint) -> tuple[str, tuple[st
 
 def _memory(checkpoint: Checkpoint) -> dict[str, int]:
     """Bytes by precision, with what activations and the rest take."""
-    if checkpoint.config.get("model_type") == DEFAULT_TYPE:
+    if checkpoint.config.get("model_type") in PACKED:
         return {name: int(checkpoint.bytes_in(dtype) * OVERHEAD) for name, dtype, stored in PRECISIONS if not stored}
     return {name: int(checkpoint.bytes_in(dtype, stored) * OVERHEAD) for name, dtype, stored in PRECISIONS}
