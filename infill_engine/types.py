@@ -29,9 +29,9 @@ class Source(StrEnum):
 class Reason(StrEnum):
     """Why an answer has no candidates. Every silence has exactly one."""
 
-    BLANK = "blank"  # nothing was found worth saying, not even a weak guess
-    LOW_CONFIDENCE = "low_confidence"  # there were guesses, all below the show threshold
-    ONE_KEY = "one_key"  # the best guess is a single character: as quick to type as to take
+    BLANK = "blank"  # nothing was found worth saying, not even a weak proposal
+    LOW_CONFIDENCE = "low_confidence"  # there were proposals, all below the show threshold
+    ONE_KEY = "one_key"  # the best proposal is a single character: as quick to type as to take
     DEADLINE = "deadline"  # the budget ran out before a whole candidate stood
     CANCELLED = "cancelled"  # the client withdrew the request
     SUPERSEDED = "superseded"  # a newer request for the same document took its place
@@ -132,7 +132,7 @@ class InfillRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Guess:
+class Proposal:
     """A text as it leaves the sampler: not yet cleaned, checked, compared with others or given a confidence.
 
     Log-probabilities are natural logarithms under the model: mean and minimum over the text's tokens, and that of its
@@ -149,8 +149,8 @@ class Guess:
     partial: bool = False
     steps: int = 0
     source: Source = Source.MODEL
-    fluency: float | None = None  # mean log-probability of the family's own draft that the text began as
-    likelihood: float | None = None  # log-probability that the family's prompt gives the whole text, where it was asked
+    draft_logprob: float | None = None  # mean over the tokens of the model's own draft that the text began as
+    logprob: float | None = None  # of the whole text, where the model was asked for it
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,4 +184,4 @@ class Answer:
     unread: bool = False  # the model had no time to read all of the text around the hole
     final: bool = True  # no second try would come to more
     show_from: float = 0.0
-    trouble: str = ""  # what the user should know and can mend; the candidates are what could be had in spite of it
+    user_message: str = ""  # what the user should know and can mend

@@ -61,7 +61,7 @@ def main() -> int:
     except InfillError as fault:
         print(fault, file=sys.stderr)
         return 2
-    print(f"model {options.model} on {engine.device} ({engine.pace}), loaded in {perf_counter() - started:.1f} s")
+    print(f"model {options.model} on {engine.device} ({engine.profile}), loaded in {perf_counter() - started:.1f} s")
     timings = list(replay_through(engine, replay, options.budget_ms, options.candidates))
     if options.out:
         options.out.parent.mkdir(parents=True, exist_ok=True)

@@ -295,7 +295,7 @@ def report(results: Sequence[Looks], product: Product, options: argparse.Namespa
         for (system, kind), group in _groups(results).items()
         if kind != ALL
     }
-    line = {"show_from": product.show_from, "pace": product.engine.pace, "systems": summary, "curves": curves} | {
+    line = {"show_from": product.show_from, "profile": product.engine.profile, "systems": summary, "curves": curves} | {
         name: str(value) if isinstance(value, Path) else value for name, value in vars(options).items()
     }
     if options.out:

@@ -13,7 +13,7 @@ from itertools import islice
 
 from infill_engine.context.continuation import TOKEN, Around, continuation, most_looked_at
 from infill_engine.context.line_shapes import WORD, Outline, is_name, names_in, outline, shape_of
-from infill_engine.context.votes import Ballot
+from infill_engine.context.votes import Votes
 from infill_engine.text import lines
 from infill_engine.types import Draft, Hole
 
@@ -50,7 +50,7 @@ def find_analogies(around: Around, sources: Sequence[str], hole: Hole, limit: in
         return []
     base, partial_word = _without_partial_word(around.left)
     outlines = _outlines(sources)
-    ballot = Ballot()
+    votes = Votes()
     seen: set[tuple[int, int]] = set()
     for count in range(len(around.above), -1, -1):
         here = [*reversed(around.above[:count]), base]
@@ -61,8 +61,8 @@ def find_analogies(around: Around, sources: Sequence[str], hole: Hole, limit: in
             text, renamed, agrees = _carried_over(outlines[like.source], like, around, hole)
             if text.startswith(partial_word):
                 weight = like.weight * LINE**count * (RENAMED if renamed else 1.0) * (AGREEING if agrees else 1.0)
-                ballot.vote(text[len(partial_word) :], sum(map(len, here)), weight)
-    return [Draft(text, analogous=matched, share=share) for text, matched, share in ballot.best(limit)]
+                votes.vote(text[len(partial_word) :], sum(map(len, here)), weight)
+    return [Draft(text, analogous=matched, share=share) for text, matched, share in votes.best(limit)]
 
 
 def _without_partial_word(left: str) -> tuple[str, str]:
@@ -126,13 +126,13 @@ def _carried_over(near: Outline, like: _Like, around: Around, hole: Hole) -> tup
     """What would follow here, whether it differs from what follows there, and whether the text then goes on as here."""
     lead = near.text[lines.start_of(near.text, like.at) : like.at]
     rest = near.text[like.at : like.at + most_looked_at(hole)]
-    exchanged = _exchanged(like.names)
-    carried = WORD.sub(lambda found: _renamed(found.group(), exchanged), rest)
+    exchanged = exchanged_names(like.names)
+    carried = WORD.sub(lambda found: renamed_word(found.group(), exchanged), rest)
     text, agrees = continuation(lead + carried, len(lead), around, hole)
     return text, not rest.startswith(text), agrees
 
 
-def _exchanged(names: Mapping[str, str]) -> dict[str, str]:
+def exchanged_names(names: Mapping[str, str]) -> dict[str, str]:
     """The names that differ, as they are, in capitals and in camel case, and the one part in which two differ."""
     exchanged: dict[str, str] = {}
     for there, own in names.items():
@@ -151,7 +151,7 @@ def _exchanged(names: Mapping[str, str]) -> dict[str, str]:
     return exchanged
 
 
-def _renamed(word: str, exchanged: Mapping[str, str]) -> str:
+def renamed_word(word: str, exchanged: Mapping[str, str]) -> str:
     """The word as it is called here; a part of it, between underscores or capitals, may be called otherwise, too."""
     if word in exchanged:
         return exchanged[word]

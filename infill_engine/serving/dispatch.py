@@ -18,16 +18,16 @@ from typing import Protocol
 from infill_engine.allocator import release_freed
 from infill_engine.deadline import Clock, Deadline, now
 from infill_engine.errors import InfillError
-from infill_engine.serving.preview import sketching
+from infill_engine.serving.preview import previewing
 from infill_engine.serving.protocol import (
     Alive,
     Answered,
     Cancel,
+    CanvasPreview,
     Failure,
     Infill,
     Message,
     Shutdown,
-    Sketch,
     State,
     Status,
     Surround,
@@ -56,7 +56,7 @@ class EngineLike(Protocol):
     def window(self) -> WindowSettings: ...
 
     @property
-    def pace(self) -> str: ...
+    def profile(self) -> str: ...
 
     def answer(self, request: InfillRequest, deadline: Deadline, watch: WatchPasses | None = None) -> Answer: ...
 
@@ -155,7 +155,7 @@ class Dispatch:
 
     def _tell_ready(self, engine: EngineLike) -> None:
         """Says which model is ready, unless that is known: where memory runs out the engine takes another."""
-        ready = Status(State.READY, engine.pace, 1.0, engine.name, engine.device, engine.window)
+        ready = Status(State.READY, engine.profile, 1.0, engine.name, engine.device, engine.window)
         if ready != self._told:
             self._told = ready
             self.send(ready)
@@ -199,9 +199,9 @@ class Dispatch:
         self.send(outcome)
 
     def _watcher(self, work: _Work, message: Infill) -> WatchPasses:
-        return sketching(
+        return previewing(
             lambda: work.watched and not work.withdrawn,
-            lambda step, rows: self.send(Sketch(message.id, step, rows)),
+            lambda step, rows: self.send(CanvasPreview(message.id, step, rows)),
         )
 
     def _warm(self, engine: EngineLike, work: _Work, message: Warm) -> None:

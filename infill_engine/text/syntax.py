@@ -60,8 +60,8 @@ def language_of(path: str) -> str | None:
 
 def parser_for(language: str) -> Parser | None:
     """A parser of its own for the caller's thread, or None where the language has no usable grammar."""
-    grammar = _grammar(language)
-    return None if grammar is None else Parser(grammar)
+    known = grammar(language)
+    return None if known is None else Parser(known)
 
 
 def parse(text: str, language: str) -> Tree | None:
@@ -91,7 +91,8 @@ def faults(tree: Tree) -> int:
 
 
 @cache
-def _grammar(language: str) -> Language | None:
+def grammar(language: str) -> Language | None:
+    """The grammar of a language, None where there is none that can be used."""
     if language not in GRAMMARS:
         return None
     module, function = GRAMMARS[language]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from infill_engine.context.renamed_match import outline_of_other
 from infill_engine.deadline import Deadline, now
+from infill_engine.models.registry import resolved
 from infill_engine.remote.address import disclosure, is_remote, read_address
 from infill_engine.serving.dispatch import EngineLike
 from infill_engine.serving.loading import load_engine, load_remote
@@ -17,7 +18,6 @@ from infill_engine.text.syntax import parser_for
 from infill_engine.types import Answer, Surroundings
 from lsp_server.cli.place import Opened
 from lsp_server.documents import Snapshot
-from lsp_server.engine.model_name import resolved
 from lsp_server.project.text import project_of, read_around
 from lsp_server.protocol.uris import path_in_project, path_of
 from lsp_server.request import build_request

@@ -10,10 +10,11 @@ from typing import Any
 import torch
 
 from infill_engine.errors import InfillError, InputError
-from infill_engine.models.base import ModelFamily
+from infill_engine.models.base import CanvasModel
 from infill_engine.models.checkpoint import hub
 from infill_engine.models.checkpoint.files import Checkpoint, Stored, open_checkpoint, read_config
-from infill_engine.models.loading import FAMILIES, choose_device, folder_of, require_known
+from infill_engine.models.loading import FAMILIES, choose_device, require_known
+from infill_engine.models.registry import folder_of
 from infill_engine.models.runtime.memory import OVERHEAD, PRECISIONS, free_memory, remedy_for
 from infill_engine.settings import ModelSettings
 
@@ -22,14 +23,14 @@ DEFAULT_TYPE = "duostream"  # packed in its files, and loaded in its own way
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """`family` is "" where the adapter refuses, and `trouble` says why. Memory is in bytes, by precision."""
+    """`family` is "" where the adapter refuses, and `user_message` says why. Memory is in bytes, by precision."""
 
     name: str
     folder: str
     config: Mapping[str, Any]
     family: str
     checked: tuple[str, ...]
-    trouble: str
+    user_message: str
     parameters: int
     memory: Mapping[str, int]
     device: str
@@ -46,20 +47,20 @@ def describe(name: str, device: str = "auto") -> Described:
     if hub.is_hub_name(name) and not folder.is_dir():
         config, tensors = hub.peek(name)
         checkpoint = Checkpoint(folder, config, {key: Stored(folder, shape) for key, shape in tensors.items()})
-        found, trouble = "", ""
+        found, user_message = "", ""
         checked: tuple[str, ...] = ("names and shapes of the tensors were read; the rest is checked once it is here",)
     else:
         checkpoint = Checkpoint(folder, read_config(folder), {})
-        found, checked, trouble = "", (), ""
+        found, checked, user_message = "", (), ""
         try:
             checkpoint = open_checkpoint(folder)
             found, checked = _checked(_loaded(checkpoint), checkpoint)
         except InfillError as error:
-            trouble = str(error)
+            user_message = str(error)
     try:
         require_known(checkpoint.config, folder)
     except InfillError as error:
-        trouble = str(error)
+        user_message = str(error)
     memory, free = _memory(checkpoint), free_memory(chosen)
     remedy = "" if memory["bf16"] <= free else remedy_for(checkpoint, free, memory["bf16"])
     return Described(
@@ -68,7 +69,7 @@ def describe(name: str, device: str = "auto") -> Described:
         checkpoint.config,
         found,
         checked,
-        trouble,
+        user_message,
         checkpoint.parameters,
         memory,
         chosen,
@@ -77,20 +78,20 @@ def describe(name: str, device: str = "auto") -> Described:
     )
 
 
-def _loaded(checkpoint: Checkpoint) -> ModelFamily:
+def _loaded(checkpoint: Checkpoint) -> CanvasModel:
     require_known(checkpoint.config, checkpoint.folder)
     model_type = checkpoint.config["model_type"]
     device = "cpu" if model_type == DEFAULT_TYPE else "meta"
     return FAMILIES[model_type](checkpoint.folder, device, torch.bfloat16, ModelSettings())
 
 
-def _checked(family: ModelFamily, checkpoint: Checkpoint) -> tuple[str, tuple[str, ...]]:
-    spec = family.spec
-    return spec.name, (
-        f"config.json describes what the adapter `{spec.name}` computes",
+def _checked(family: CanvasModel, checkpoint: Checkpoint) -> tuple[str, tuple[str, ...]]:
+    info = family.info
+    return info.name, (
+        f"config.json describes what the adapter `{info.name}` computes",
         f"{len(checkpoint.tensors)} tensors have the names and shapes that config.json asks for",
-        f"the tokenizer writes every text and has the tokens that are needed; logits are {spec.vocabulary} wide",
-        f"a hole may have up to {spec.max_slots} slots",
+        f"the tokenizer writes every text and has the tokens that are needed; logits are {info.vocabulary} wide",
+        f"a hole may have up to {info.max_slots} slots",
     )
 
 

@@ -32,7 +32,7 @@ class Backend(Protocol):
     def device(self) -> str: ...
 
     @property
-    def pace(self) -> str:
+    def profile(self) -> str:
         """How it computes, such as `int8, 1 thread`."""
         ...
 

@@ -45,7 +45,7 @@ class MlxBackend:
     def __init__(self, weights: TrunkWeights, adapter: Adapter, dtype: torch.dtype) -> None:
         self.config: TrunkConfig = weights.config
         self.dtype = DTYPES[dtype]
-        self.pace = "float32" if dtype == torch.float32 else f"{BITS} bits"
+        self.profile = "float32" if dtype == torch.float32 else f"{BITS} bits"
         self._layers = [self._layer(weights, adapter, number) for number in range(self.config.layers)]
         self._norm = self._array(weights.read_vector("norm"))
         codes, scales = weights.embedding()

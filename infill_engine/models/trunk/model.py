@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from infill_engine.models.base import Corruption, Order, Spec
+from infill_engine.models.base import Corruption, ModelInfo, Order
 from infill_engine.models.trunk.backend import Backend, Floats, Ints
 from infill_engine.models.trunk.prompt import Prompt, TrunkVocabulary, build_prompt
 from infill_engine.models.trunk.prompt_cache import PromptCache
@@ -17,7 +17,7 @@ CACHES = 4  # prompts that are kept: two windows, a new head of one of them, and
 
 
 @dataclass(slots=True)
-class Reading:
+class ReadPrompt:
     """A prompt that has been read but for the `waiting` rows, which the first pass reads."""
 
     prompt: Prompt
@@ -27,7 +27,7 @@ class Reading:
     used: int = TEXTS  # the next free slot
 
     @property
-    def room(self) -> int:
+    def free_slots(self) -> int:
         """How many tokens of texts there is room for."""
         return SLOTS - self.used
 
@@ -69,9 +69,9 @@ class TrunkModel:
         return self.backend.device
 
     @property
-    def spec(self) -> Spec:
+    def info(self) -> ModelInfo:
         """The facts that the engine needs."""
-        return Spec(
+        return ModelInfo(
             "trunk",
             Corruption.MASK,
             self.backend.config.vocabulary,
@@ -80,12 +80,12 @@ class TrunkModel:
             SLOTS - TEXTS,
             order=Order.LEFT_TO_RIGHT,
             window=WINDOW,
-            pace=self.backend.pace,
+            profile=self.backend.profile,
         )
 
     def read(
         self, prefix: str, suffix: str, *, head: tuple[int, ...] = (), part: int = PART, hurried: bool = False
-    ) -> Job[Reading]:
+    ) -> Job[ReadPrompt]:
         """Reads what is new of a hole's prompt. `prefix` ends before the word at the cursor.
 
         Reads parts of so many rows; the last one waits for the pass that follows. What is read when time runs out is
@@ -94,10 +94,10 @@ class TrunkModel:
         prompt = build_prompt(self.vocabulary, prefix, suffix, head)
         prompt, cache = self._kept_for(prompt) if hurried else (prompt, self._cache_for(prompt))
         waiting = yield from cache.read(prompt, part, hurried=hurried)
-        return Reading(prompt, cache, waiting, cache.stale)
+        return ReadPrompt(prompt, cache, waiting, cache.stale)
 
     def logprobs(
-        self, reading: Reading, tokens: Sequence[int], depths: Sequence[int], parents: Sequence[Sequence[int]]
+        self, reading: ReadPrompt, tokens: Sequence[int], depths: Sequence[int], parents: Sequence[Sequence[int]]
     ) -> Expected:
         """What follows the prompt, if that was not known yet, and each of `tokens` [T].
 

@@ -20,7 +20,7 @@ class TorchBackend:
     network: Network
     device: str = "cpu"
     dtype: torch.dtype = torch.float32
-    pace: str = ""
+    profile: str = ""
 
     @property
     def config(self) -> TrunkConfig:

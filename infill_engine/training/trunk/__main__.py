@@ -24,7 +24,7 @@ from typing import Any
 import torch
 
 from infill_engine.errors import InfillError, InputError, TrainingError
-from infill_engine.models.loading import folder_of
+from infill_engine.models.registry import folder_of
 from infill_engine.models.trunk.files.weights import TrunkWeights
 from infill_engine.models.trunk.products import fastest_kernel
 from infill_engine.models.trunk.prompt import TrunkVocabulary

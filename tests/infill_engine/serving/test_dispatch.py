@@ -33,7 +33,7 @@ SECRET = "some of the user's code"
 class HeldEngine:
     """Every call is put on `calls` and ends when told to, or when it is cancelled."""
 
-    name, device, window, pace = "held", "cpu", WindowSettings(70, 30), "slowly"
+    name, device, window, profile = "held", "cpu", WindowSettings(70, 30), "slowly"
 
     def __init__(self) -> None:
         self.calls: queue.Queue[tuple[str, str]] = queue.Queue()

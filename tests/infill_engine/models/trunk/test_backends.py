@@ -14,7 +14,7 @@ from infill_engine.models.trunk.adapter import ADAPTER, Adapter
 from infill_engine.models.trunk.files.convert import convert
 from infill_engine.models.trunk.files.weights import TrunkWeights
 from infill_engine.models.trunk.loading import build_network
-from infill_engine.models.trunk.products import fastest_kernel, float_products, int8_products
+from infill_engine.models.trunk.products import FloatProducts, Int8Products, fastest_kernel
 from infill_engine.models.trunk.prompt import Prompt
 from infill_engine.models.trunk.slots import MIDDLE, PREFIX, SUFFIX, TEXTS, Rows, joined, prompt_rows, text_rows
 from infill_engine.models.trunk.smoothing import Smoothing
@@ -49,11 +49,11 @@ def adapter() -> Adapter:
 
 
 def floats(weights: TrunkWeights, adapter: Adapter) -> TorchBackend:
-    return TorchBackend(build_network(weights, adapter, float_products("cpu", torch.float32)))
+    return TorchBackend(build_network(weights, adapter, FloatProducts("cpu", torch.float32)))
 
 
 def int8(weights: TrunkWeights, adapter: Adapter, kernel) -> TorchBackend:
-    return TorchBackend(build_network(weights, adapter, int8_products(kernel)))
+    return TorchBackend(build_network(weights, adapter, Int8Products(kernel)))
 
 
 def rows_of(prompt: Prompt):
