@@ -141,13 +141,12 @@ class Retriever:
 
 
 def snippets_for(indexes: Sequence[SnippetIndex], query: Query) -> list[Snippet]:
-    """The snippets of some indexes, each once: chunks and definitions in turn, the most useful of either kind first."""
+    """The snippets of some indexes, each once: chunks, the likest first, and where room is left definitions."""
     like = [each for index in indexes for each in chunks_for(index, query)]
     chunks = [snippet for _, snippet in sorted(like, key=lambda each: -each[0])]
     lists = [definitions_for(index, query) for index in indexes]
     definitions = [snippet for rank in zip_longest(*lists) for snippet in rank if snippet is not None]
-    in_turn = (snippet for pair in zip_longest(chunks, definitions) for snippet in pair if snippet is not None)
-    return list(dict.fromkeys(in_turn))
+    return list(dict.fromkeys((*chunks, *definitions)))
 
 
 def definitions_for(index: SnippetIndex, query: Query) -> list[Snippet]:
