@@ -29,11 +29,13 @@ def build_request(
     others: Iterable[Snapshot] = (),
     project: Surroundings = NO_SURROUNDINGS,
     window: WindowSettings = USUAL_WINDOW,
+    path: str = "",
 ) -> InfillRequest:
     """The request for the hole at `place`. `others` are open documents, nearest first; those count that are in
     its language or one searched with it.
 
-    `project` is text of files that are not open, `window` how much text around the place the engine wants.
+    `project` is text of files that are not open, `window` how much text around the place the engine wants, `path` the
+    document's, relative to its project.
 
     Equal text around equal places gives equal requests, so that one can join another that is under way.
     """
@@ -55,15 +57,22 @@ def build_request(
         project.name,
         settings.show_threshold,
         beyond,
+        path,
     )
 
 
-def build_context(snapshot: Snapshot, place: Place, window: WindowSettings = USUAL_WINDOW) -> InfillRequest:
+def build_context(
+    snapshot: Snapshot,
+    place: Place,
+    window: WindowSettings = USUAL_WINDOW,
+    project: Surroundings = NO_SURROUNDINGS,
+    path: str = "",
+) -> InfillRequest:
     """What the engine needs to read the text around `place` ahead of time; the hole does not matter yet."""
     lines, (row, column) = snapshot.lines, place
     prefix, suffix = window_at(lines, row, column, window)
     beyond = _beyond(*_sides(lines, place), prefix, suffix)
-    return InfillRequest(prefix, suffix, snapshot.language, beyond=beyond)
+    return InfillRequest(prefix, suffix, snapshot.language, surroundings=project.name, beyond=beyond, path=path)
 
 
 def _beyond(before: str, after: str, prefix: str, suffix: str) -> tuple[str, str]:

@@ -48,7 +48,7 @@ from infill_engine.models.small.autotune import settle
 from infill_engine.models.small.vocabulary import BytesVocabulary
 from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.sampling.canvas_sampler import CanvasSampler
-from infill_engine.settings import USUAL_WINDOW, WindowSettings
+from infill_engine.settings import USUAL_WINDOW, EngineSettings, WindowSettings
 
 SYSTEMS = ("nothing", "copy", "drafts", "ngram", "twin", "beams", "engine", "model-only")
 
@@ -98,15 +98,17 @@ def systems_of(options: argparse.Namespace) -> tuple[dict[str, System], WatchedE
     unknown = set(options.systems) - set(SYSTEMS)
     if unknown:
         raise InputError(f"unknown systems {', '.join(sorted(unknown))}; there are {', '.join(SYSTEMS)}")
-    engine = WatchedEngine.load(options.model, device=options.device)
+    engine = WatchedEngine.load(
+        options.model, device=options.device, settings=EngineSettings(budget_ms=options.budget_ms)
+    )
     assert isinstance(engine, WatchedEngine)  # `load` makes one of the class it is called on
-    slots = fixed_slots(options.lengths, engine.family.spec.max_slots)
+    slots = fixed_slots(options.lengths, engine.model.info.max_slots)
     product = EngineSystem(engine, options.budget_ms, cold=options.cold)
     if options.lengths != "predicted":
         if not isinstance(engine.sampler, CanvasSampler):
             raise InputError(f"{options.model} has no lengths to be given; use --lengths predicted")
-        given = GivenLengths(engine.sampler.family, slots or 1)
-        engine.sampler.family = given
+        given = GivenLengths(engine.sampler.model, slots or 1)
+        engine.sampler.model = given
         product.before = (lambda _question: None) if slots else given.take_from
     makers: dict[str, Callable[[], System]] = {
         "nothing": lambda: nothing,
@@ -172,7 +174,7 @@ def last_line(outcomes: Sequence[Outcome], options: argparse.Namespace, engine: 
         "system": leading,
         "model": options.model,
         "device": engine.device,
-        "pace": engine.pace,
+        "profile": engine.profile,
         "lengths": options.lengths,
         "candidates": options.candidates,
         "budget_ms": options.budget_ms,
@@ -200,9 +202,9 @@ def _ngram(options: argparse.Namespace) -> System:
 
 
 def _beams(engine: WatchedEngine, budget_ms: float) -> System:
-    if not isinstance(engine.family, TrunkModel):
+    if not isinstance(engine.model, TrunkModel):
         raise InputError("only the trunk is decoded left to right beside the product")
-    return BeamSystem(engine.family, budget_ms)
+    return BeamSystem(engine.model, budget_ms)
 
 
 def _twin(options: argparse.Namespace) -> System:

@@ -25,7 +25,8 @@ LARGEST = 200_000  # bytes of a file; what is longer is generated
 LONGEST_MEAN_LINE = 120  # characters; above, a file was not written by hand
 PERMISSIVE = frozenset(
     """
-    mit mit/x mit/x11 expat x11 isc zlib unlicense cc0-1.0 0bsd bsl-1.0 apache-2 apache-2.0 bsd bsd-2-clause bsd-3-clause
+    mit mit/x mit/x11 expat x11 isc zlib unlicense cc0-1.0 0bsd bsl-1.0
+    apache-2 apache-2.0 bsd bsd-2-clause bsd-3-clause
     """.split()
 )
 COMMANDS = {

@@ -26,9 +26,10 @@ from tree_sitter import Node
 
 from bench.quality.metrics import is_trivial
 from bench.sources import SourceFile, download, read_packages
+from infill_engine.context.surroundings import joined, nearest_first
 from infill_engine.errors import InfillError, InputError
 from infill_engine.text import syntax
-from lsp_server.project.text import joined, nearest_first
+from infill_engine.types import Surroundings
 
 KINDS = ("line", "middle", "statement", "block")
 BLOCK_LINES = (2, 5)
@@ -45,6 +46,7 @@ _MIDDLE_PARENTS = frozenset(
 
 _DEFINITION = re.compile(r"^[ ]*(?:async def|def|class) ", re.MULTILINE)
 
+NO_SURROUNDINGS = Surroundings()
 Draw = Callable[["FileHoles", random.Random], "tuple[int, int, int, int] | None"]
 
 
@@ -52,7 +54,8 @@ Draw = Callable[["FileHoles", random.Random], "tuple[int, int, int, int] | None"
 class Task:
     """One hole: a document without the gold text, and the cursor in it (row and column in characters).
 
-    `cluster` is what the intervals are resampled by: a package or a problem. `project` is the text of the files around.
+    `cluster` is what the intervals are resampled by: a package or a problem. `project` is the text of the files around,
+    `path` the document's own among them.
     """
 
     id: str
@@ -64,7 +67,8 @@ class Task:
     gold: str
     trivial: bool = False
     language: str = "python"
-    project: str = ""
+    project: Surroundings = NO_SURROUNDINGS
+    path: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,15 +155,16 @@ def _task(file: FileHoles, kind: str, span: tuple[int, int, int, int], project: 
         gold=gold,
         trivial=is_trivial(gold),
         project=_around(file, project),
+        path=source.path,
     )
 
 
-def _around(file: FileHoles, project: Sequence[FileHoles]) -> str:
+def _around(file: FileHoles, project: Sequence[FileHoles]) -> Surroundings:
     """The other files of a package, nearest first, as the server would have read them."""
     own = PurePosixPath(file.source.path)
     others = [PurePosixPath(other.source.path) for other in project if other is not file]
     texts = {PurePosixPath(other.source.path): other.source.text for other in project}
-    return joined([texts[path] for path in nearest_first(own, others)])
+    return joined((str(path), texts[path]) for path in nearest_first(own, others))
 
 
 def _rest_of_line(file: FileHoles, rng: random.Random) -> tuple[int, int, int, int] | None:

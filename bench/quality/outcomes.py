@@ -40,7 +40,7 @@ class Outcome:
     late: bool
     reason: str
     extra: dict[str, float] = field(default_factory=dict)
-    guesses: list[dict[str, Any]] = field(default_factory=list)
+    proposals: list[dict[str, Any]] = field(default_factory=list)
     passed: list[bool] | None = None
     language: str = "python"
 
@@ -71,7 +71,7 @@ def judge(system: str, question: Question, reply: Reply, budget_ms: float) -> Ou
         late=reply.elapsed_ms > budget_ms,
         reason=reply.reason,
         extra=reply.extra,
-        guesses=[{**guess, "right": _is_right(guess, gold)} for guess in reply.guesses],
+        proposals=[{**proposal, "right": _is_right(proposal, gold)} for proposal in reply.proposals],
         language=task.language,
     )
 
@@ -156,12 +156,12 @@ def read_outcomes(path: Path) -> list[Outcome]:
         raise InputError(f"{path} holds no results ({fault}); write some with `python -m bench.quality`") from fault
 
 
-def _is_right(guess: dict[str, Any], gold: str) -> bool:
-    """Whether a guess is the gold text, or for a partial one a beginning that is at least half of it."""
-    if guess["features"]["partial"]:
-        text, whole = metrics.trimmed(guess["text"]), metrics.trimmed(gold)
+def _is_right(proposal: dict[str, Any], gold: str) -> bool:
+    """Whether a proposal is the gold text, or for a partial one a beginning that is at least half of it."""
+    if proposal["features"]["partial"]:
+        text, whole = metrics.trimmed(proposal["text"]), metrics.trimmed(gold)
         return whole.startswith(text) and 2 * len(text) >= len(whole)
-    return metrics.is_exact(guess["text"], gold)
+    return metrics.is_exact(proposal["text"], gold)
 
 
 def _interval(outcomes: Sequence[Outcome], values: Sequence[float]) -> list[float]:

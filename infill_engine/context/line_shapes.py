@@ -11,6 +11,7 @@ from infill_engine.text.languages import language as language_named
 
 KEPT = 16  # outlines: of a few sources, before and after the newest edit
 
+WORD = re.compile(r"\w+")  # where the language does not matter
 _BLANKS = re.compile(r"\s*[\n\r]\s*|\A\s+")
 _LINE = re.compile(r"\S[^\n\r]*")
 
@@ -66,9 +67,14 @@ def token_pattern(language: str) -> re.Pattern[str]:
     return re.compile(rf"{word_pattern(language).pattern}|[^\w\s]")
 
 
+def keywords_of(language: str = "") -> frozenset[str]:
+    """The words that make the shape of a line; without a language, those of any that is known well."""
+    return language_named(language).lexical.keywords
+
+
 def is_name(word: str, language: str = "") -> bool:
     """Whether a word is one that may stand for another: no number and no keyword."""
-    return not word[0].isdigit() and word not in language_named(language).lexical.keywords
+    return not word[0].isdigit() and word not in keywords_of(language)
 
 
 def names_in(text: str, language: str = "") -> list[str]:
@@ -79,7 +85,7 @@ def names_in(text: str, language: str = "") -> list[str]:
 @lru_cache(64)
 def _classes(language: str) -> Callable[[re.Match[str]], str]:
     """Gives a word's part in the shape of its line."""
-    keywords = language_named(language).lexical.keywords
+    keywords = keywords_of(language)
 
     def class_of(found: re.Match[str]) -> str:
         word = found.group()

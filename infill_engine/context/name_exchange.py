@@ -34,12 +34,12 @@ def exchanged_names(names: Mapping[str, str], language: str = "") -> dict[str, s
     return exchanged
 
 
-def renamed(word: str, exchanged: Mapping[str, str]) -> str:
+def renamed_word(word: str, exchanged: Mapping[str, str]) -> str:
     """The word as it is called here; a part of it, between underscores, hyphens or capitals, may be renamed, too."""
     if word in exchanged:
         return exchanged[word]
     if "-" in word:
-        return "-".join(renamed(part, exchanged) if len(part) >= LEAST_PART else part for part in word.split("-"))
+        return "-".join(renamed_word(part, exchanged) if len(part) >= LEAST_PART else part for part in word.split("-"))
     if "_" in word:
         for there, own in exchanged.items():
             if len(there) >= LEAST_PART and f"_{there}_" in f"_{word}_":

@@ -21,8 +21,8 @@ from infill_engine.context.line_shapes import (
     token_pattern,
     word_pattern,
 )
-from infill_engine.context.name_exchange import exchanged_names, renamed
-from infill_engine.context.votes import Ballot
+from infill_engine.context.name_exchange import exchanged_names, renamed_word
+from infill_engine.context.votes import Votes
 from infill_engine.text import lines
 from infill_engine.types import Draft, Hole
 
@@ -56,7 +56,7 @@ def find_analogies(around: Around, sources: Sequence[str], hole: Hole, limit: in
         return []
     base, partial_word = _without_partial_word(around.left, language)
     outlines = _outlines(sources, language)
-    ballot = Ballot()
+    votes = Votes()
     seen: set[tuple[int, int]] = set()
     for count in range(len(around.above), -1, -1):
         here = [*reversed(around.above[:count]), base]
@@ -67,8 +67,8 @@ def find_analogies(around: Around, sources: Sequence[str], hole: Hole, limit: in
             text, renamed, agrees = _carried_over(outlines[like.source], like, around, hole, language)
             if text.startswith(partial_word):
                 weight = like.weight * LINE**count * (RENAMED if renamed else 1.0) * (AGREEING if agrees else 1.0)
-                ballot.vote(text[len(partial_word) :], sum(map(len, here)), weight)
-    return [Draft(text, analogous=matched, share=share) for text, matched, share in ballot.best(limit)]
+                votes.vote(text[len(partial_word) :], sum(map(len, here)), weight)
+    return [Draft(text, analogous=matched, share=share) for text, matched, share in votes.best(limit)]
 
 
 def _without_partial_word(left: str, language: str) -> tuple[str, str]:
@@ -135,6 +135,6 @@ def _carried_over(near: Outline, like: _Like, around: Around, hole: Hole, langua
     lead = near.text[lines.start_of(near.text, like.at) : like.at]
     rest = near.text[like.at : like.at + most_looked_at(hole)]
     exchanged = exchanged_names(like.names, language)
-    carried = word_pattern(language).sub(lambda found: renamed(found.group(), exchanged), rest)
+    carried = word_pattern(language).sub(lambda found: renamed_word(found.group(), exchanged), rest)
     text, agrees = continuation(lead + carried, len(lead), around, hole)
     return text, not rest.startswith(text), agrees

@@ -16,7 +16,7 @@ import psutil
 import torch
 
 from infill_engine.canvas.canvas import lay_out
-from infill_engine.models.base import ConditionsItself, Context, ModelFamily
+from infill_engine.models.base import CanvasModel, ConditionsItself, Context
 from infill_engine.models.runtime.devices import finish
 from infill_engine.types import HoleKind
 from infill_engine.work import finished
@@ -42,14 +42,14 @@ class Cost:
     tokens: int = 0
 
 
-def measure(family: ModelFamily) -> Iterator[Cost]:
+def measure(family: CanvasModel) -> Iterator[Cost]:
     """Each cost as it is known."""
     for above, below in CONTEXTS:
         yield from reading(family, above, below)
     sides = lines(0, CONTEXTS[0][0]) + "result = ", "\nprint(result)\n"
     for rows in ROWS:
         for slots in SLOTS:
-            if slots <= family.spec.max_slots:
+            if slots <= family.info.max_slots:
                 yield step(family, sides, rows, slots)
 
 
@@ -67,7 +67,7 @@ def memory_bytes(device: str) -> int:
     return peak if sys.platform == "darwin" else peak * 1024
 
 
-def reading(family: ModelFamily, above: int, below: int, runs: int = RUNS) -> Iterator[Cost]:
+def reading(family: CanvasModel, above: int, below: int, runs: int = RUNS) -> Iterator[Cost]:
     """Of a context of so many lines on both sides: read cold, and once more with one character typed."""
     cold, typed, tokens = [], [], 0
 
@@ -85,9 +85,9 @@ def reading(family: ModelFamily, above: int, below: int, runs: int = RUNS) -> It
     yield Cost("read after a keystroke", statistics.median(typed[1:]), tokens=tokens)
 
 
-def step(family: ModelFamily, sides: tuple[str, str], rows: int, slots: int, runs: int = RUNS) -> Cost:
+def step(family: CanvasModel, sides: tuple[str, str], rows: int, slots: int, runs: int = RUNS) -> Cost:
     """Of one step over open rows between two texts, and not the first where a model is told of the one before."""
-    canvas = lay_out([slots] * rows, family.spec.mask_id)
+    canvas = lay_out([slots] * rows, family.info.mask_id)
     wanted = np.arange(canvas.slots)
     took, tokens = [], 0
     for _ in range(runs + 1):

@@ -1,6 +1,6 @@
-"""The text around a hole, and what a guess says again of it.
+"""The text around a hole, and what a proposal says again of it.
 
-What stands a few lines away is copied readily, by whoever guesses, and is seldom wanted once more: an import, a
+What stands a few lines away is copied readily, by whoever proposals, and is seldom wanted once more: an import, a
 method's head, the line above.
 """
 
@@ -17,7 +17,7 @@ _IN_A_WORD = re.compile(r"\w\Z")
 
 
 @dataclass(frozen=True, slots=True)
-class Nearby:
+class ContextFeatures:
     """What stands left and right of the hole on its line, the lines above and below, and all words of it.
 
     Lines are the nearest first, without blank ones.
@@ -31,7 +31,7 @@ class Nearby:
     language: str = ""
 
     @classmethod
-    def of(cls, prefix: str, suffix: str, language: str = "") -> "Nearby":
+    def of(cls, prefix: str, suffix: str, language: str = "") -> "ContextFeatures":
         """What is in both windows around a hole."""
         *above, left = split(prefix)
         right, *below = split(suffix)

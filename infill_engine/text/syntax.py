@@ -4,7 +4,7 @@ A language without a grammar is no error: every function answers None and its ca
 Parsers are made anew for every call (a third of a microsecond), because one parser must not serve two threads.
 """
 
-from tree_sitter import Node, Parser, Tree
+from tree_sitter import Language, Node, Parser, Tree
 
 from infill_engine.text.languages import grammar_of
 from infill_engine.text.languages import language as language_named
@@ -12,10 +12,15 @@ from infill_engine.text.languages import language as language_named
 MOST_VISITED = 2000  # nodes; a tree more broken than this is simply "very broken"
 
 
+def grammar(language: str) -> Language | None:
+    """The grammar of a language, None where there is none that can be used."""
+    return grammar_of(language_named(language).entry)
+
+
 def parser_for(language: str) -> Parser | None:
     """A parser of its own for the caller's thread, or None where the language has no usable grammar."""
-    grammar = grammar_of(language_named(language).entry)
-    return None if grammar is None else Parser(grammar)
+    known = grammar(language)
+    return None if known is None else Parser(known)
 
 
 def parse(text: str, language: str) -> Tree | None:

@@ -14,6 +14,7 @@ from pathlib import Path, PurePosixPath
 from cachetools import LRUCache
 
 from infill_engine.context.renamed_match import outline_of_other
+from infill_engine.context.surroundings import joined, nearest_first
 from infill_engine.errors import InputError
 from infill_engine.text.languages import all_entries, language_of, related
 from infill_engine.types import Surroundings
@@ -21,7 +22,6 @@ from lsp_server.project.excludes import is_excluded
 from lsp_server.project.files import MOST_LISTED, listed, read_source
 from lsp_server.protocol.uris import path_of, root_of
 
-MOST_CHARS = 600_000  # near a document; a search that finds nothing in them takes about 0.05 ms
 OLD_SECONDS = 300.0
 DOCUMENTS = 6  # whose surroundings are remembered
 
@@ -81,38 +81,12 @@ def read_around(document: Path, language: str, root: Path, excludes: tuple[str, 
         return Surroundings()
     alike = related(language)
     near = nearest_first(own, (path for path in paths if path != own and language_of(path.name) in alike))
-    allowed = (root / path for path in near if not is_excluded((root / path).as_uri(), excludes, (str(root),)))
-    return Surroundings.of(joined(text for path in allowed if (text := read_source(path, skipped)) is not None))
-
-
-def nearest_first(own: PurePosixPath, others: Iterable[PurePosixPath]) -> list[PurePosixPath]:
-    """Files by the number of folders one goes up and down to them."""
-    return sorted(others, key=lambda path: (_distance(own, path), path))
-
-
-def joined(texts: Iterable[str]) -> str:
-    """As many of the texts as are searched. No more than needed are asked for."""
-    taken: list[str] = []
-    left = MOST_CHARS
-    for text in texts:
-        taken.append(text[:left])
-        left -= len(text)
-        if left <= 0:
-            break
-    return "\n\n".join(taken)
+    allowed = (path for path in near if not is_excluded((root / path).as_uri(), excludes, (str(root),)))
+    read = ((str(path), read_source(root / path, skipped)) for path in allowed)
+    return joined((path, text) for path, text in read if text is not None)
 
 
 def project_of(document: Path) -> Path | None:
     """The folder of the repository or package that a file belongs to, as its marks tell; None if there are none."""
     marks = {mark for entry in all_entries() for mark in entry.project.marks}
     return next((folder for folder in document.parents if any((folder / mark).exists() for mark in marks)), None)
-
-
-def _distance(one: PurePosixPath, other: PurePosixPath) -> int:
-    """How many folders one goes up and down from one file to the other."""
-    common = 0
-    for left, right in zip(one.parent.parts, other.parent.parts, strict=False):
-        if left != right:
-            break
-        common += 1
-    return len(one.parts) + len(other.parts) - 2 * common

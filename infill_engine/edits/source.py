@@ -1,0 +1,101 @@
+"""A parsed text whose nodes are asked for by character offsets."""
+
+from collections.abc import Iterator, Sequence
+
+from tree_sitter import Node, Tree
+
+from infill_engine.edits.changes import WORD_CHARS
+from infill_engine.edits.types import Change
+from infill_engine.text import syntax
+
+
+class Source:
+    """A text with its tree. Offsets are characters on this side and bytes of UTF-8 on the tree's."""
+
+    def __init__(self, text: str, language: str, tree: Tree) -> None:
+        self.text = text
+        self.language = language
+        self.tree = tree
+        self._ascii = text.isascii()
+        self._bytes = b"" if self._ascii else syntax.to_bytes(text)
+
+    @classmethod
+    def parse(cls, text: str, language: str) -> "Source | None":
+        """None for a language without a grammar."""
+        tree = syntax.parse(text, language)
+        return None if tree is None else cls(text, language, tree)
+
+    def changed(self, text: str, changes: Sequence[Change]) -> "Source":
+        """The text that changes of this one lead to; only what they touch is parsed anew."""
+        tree = self.tree.copy()
+        old = self._bytes or syntax.to_bytes(self.text)
+        for change in reversed(changes):  # the offsets of those before stay what they are
+            start, end = self.to_byte(change.start), self.to_byte(change.end)
+            new = syntax.to_bytes(change.new)
+            first = _point(old, start)
+            row, column = first[0] + new.count(b"\n"), len(new) - (new.rfind(b"\n") + 1)
+            tree.edit(
+                start,
+                end,
+                start + len(new),
+                first,
+                _point(old, end),
+                (row, column if b"\n" in new else first[1] + column),
+            )
+        parser = syntax.parser_for(self.language)
+        assert parser is not None  # it made this tree
+        return Source(text, self.language, parser.parse(syntax.to_bytes(text), tree))
+
+    @property
+    def root(self) -> Node:
+        """The node of the whole text."""
+        return self.tree.root_node
+
+    def to_byte(self, at: int) -> int:
+        """The tree's offset of a character."""
+        return at if self._ascii else len(syntax.to_bytes(self.text[:at]))
+
+    def to_char(self, byte: int) -> int:
+        """The character at an offset of the tree."""
+        return byte if self._ascii else len(self._bytes[:byte].decode("utf-8", "replace"))
+
+    def span_of(self, node: Node) -> tuple[int, int]:
+        """Where a node begins and ends, in characters."""
+        return self.to_char(node.start_byte), self.to_char(node.end_byte)
+
+    def text_of(self, node: Node) -> str:
+        """The text of a node."""
+        start, end = self.span_of(node)
+        return self.text[start:end]
+
+    def node_at(self, start: int, end: int) -> Node:
+        """The smallest node that has all characters from `start` to `end`."""
+        found = self.root.descendant_for_byte_range(self.to_byte(start), self.to_byte(end))
+        return self.root if found is None else found
+
+
+def _point(source: bytes, at: int) -> tuple[int, int]:
+    return source.count(b"\n", 0, at), at - (source.rfind(b"\n", 0, at) + 1)
+
+
+def words(text: str, word: str) -> Iterator[int]:
+    """Where `word` begins in a text, as a whole word."""
+    at = text.find(word)
+    while at >= 0:
+        end = at + len(word)
+        if not WORD_CHARS.match(text, end) and not (at and WORD_CHARS.match(text, at - 1)):
+            yield at
+        at = text.find(word, end)
+
+
+def ancestors(node: Node) -> Iterator[Node]:
+    """The nodes around a node, innermost first."""
+    above = node.parent
+    while above is not None:
+        yield above
+        above = above.parent
+
+
+def enclosing(node: Node, types: tuple[str, ...]) -> Node | None:
+    """The innermost node around a node that is of one of these types."""
+    return next((above for above in ancestors(node) if above.type in types), None)
