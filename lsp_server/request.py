@@ -6,6 +6,8 @@ from infill_engine.context.drafts import find_drafts
 from infill_engine.context.hole import hole_at
 from infill_engine.context.window import window_at
 from infill_engine.settings import USUAL_WINDOW, WindowSettings
+from infill_engine.text.embedded import language_at
+from infill_engine.text.languages import related
 from infill_engine.types import InfillRequest, Surroundings
 from lsp_server.documents import Snapshot
 from lsp_server.protocol.positions import Place
@@ -29,7 +31,8 @@ def build_request(
     window: WindowSettings = USUAL_WINDOW,
     path: str = "",
 ) -> InfillRequest:
-    """The request for the hole at `place`. `others` are open documents, nearest first; those of its language count.
+    """The request for the hole at `place`. `others` are open documents, nearest first; those count that are in
+    its language or one searched with it.
 
     `project` is text of files that are not open, `window` how much text around the place the engine wants, `path` the
     document's, relative to its project.
@@ -41,7 +44,8 @@ def build_request(
     tree, byte_offset = snapshot.syntax.at(lines, place) or (None, None)
     hole = hole_at(prefix, suffix, snapshot.language, tree, byte_offset)
     before, after = _sides(lines, place)
-    drafts = find_drafts(prefix, suffix, [before, after, *_other_files(snapshot, others), project.text], hole)
+    sources = [before, after, *_other_files(snapshot, others), project.text]
+    drafts = find_drafts(prefix, suffix, sources, hole, language_at(prefix, suffix, snapshot.language))
     beyond = _beyond(before, after, prefix, suffix)
     return InfillRequest(
         prefix,
@@ -83,7 +87,8 @@ def _sides(lines: tuple[str, ...], place: Place) -> tuple[str, str]:
 
 
 def _other_files(snapshot: Snapshot, others: Iterable[Snapshot]) -> Iterator[str]:
-    near = (other for other in others if other.language == snapshot.language and other.uri != snapshot.uri)
+    alike = related(snapshot.language)
+    near = (other for other in others if other.language in alike and other.uri != snapshot.uri)
     for other, _ in zip(near, range(OTHER_FILES), strict=False):
         yield _from(other.lines, 0, "", OTHER_CHARS)
 

@@ -2,6 +2,7 @@
 
     python -m bench.quality --packages training/heldout --holes 300 --out bench/results/quality.jsonl
     python -m bench.quality --data problems.jsonl.gz --execute --out bench/results/problems.jsonl
+    python -m bench.quality --languages training/held-out-languages --holes 60 --out bench/results/languages.jsonl
 
 Writes every reply as JSON lines to --out (gzipped when large), charts beside it, a table to the terminal, and one JSON
 object as the last line.
@@ -21,9 +22,11 @@ from bench.quality.beams import BeamSystem
 from bench.quality.execute import passes
 from bench.quality.holes import Task, draw_tasks
 from bench.quality.humaneval import Problem, read_problems
+from bench.quality.language_holes import draw_language_tasks
+from bench.quality.language_report import draw_languages, print_languages
 from bench.quality.lengths import GivenLengths, fixed_slots
 from bench.quality.ngram import corpus_table
-from bench.quality.outcomes import ALL, Outcome, calibration_of, judge, summarise, write_outcomes
+from bench.quality.outcomes import ALL, Outcome, by_language, calibration_of, judge, summarise, write_outcomes
 from bench.quality.report import draw_exact_matches, draw_reliability, print_table
 from bench.quality.systems import (
     PRODUCT,
@@ -147,8 +150,13 @@ def report(outcomes: Sequence[Outcome], options: argparse.Namespace, engine: Wat
     written = write_outcomes(outcomes, options.out)
     summary = summarise(outcomes, options.candidates)
     stem = options.out.name.split(".")[0]
-    print_table(summary, options.candidates)
-    draw_exact_matches(summary, options.candidates, options.out.with_name(f"{stem}.png"))
+    if options.languages:
+        languages = by_language(outcomes, options.candidates)
+        print_languages(languages, options.candidates)
+        draw_languages(languages, options.candidates, options.out.with_name(f"{stem}.png"))
+    else:
+        print_table(summary, options.candidates)
+        draw_exact_matches(summary, options.candidates, options.out.with_name(f"{stem}.png"))
     shown = calibration_of([outcome for outcome in outcomes if outcome.system == PRODUCT])["shown"]
     if shown["bins"]:
         draw_reliability(shown["bins"], shown["ece"], options.out.with_name(f"{stem}-reliability.png"))
@@ -171,7 +179,8 @@ def last_line(outcomes: Sequence[Outcome], options: argparse.Namespace, engine: 
         "candidates": options.candidates,
         "budget_ms": options.budget_ms,
         "seed": options.seed,
-        "data": str(options.data or options.packages),
+        "data": str(options.data or options.languages or options.packages),
+        **({"languages": by_language(outcomes, options.candidates)} if options.languages else {}),
         "calibration": calibration_of([outcome for outcome in outcomes if outcome.system == PRODUCT]),
         "systems": summary,
     }
@@ -180,6 +189,8 @@ def last_line(outcomes: Sequence[Outcome], options: argparse.Namespace, engine: 
 def _drawn(options: argparse.Namespace) -> list[Task]:
     if options.execute:
         raise InputError("--execute needs --data: only problems come with tests")
+    if options.languages:
+        return draw_language_tasks(options.languages, options.holes, options.seed, with_project=options.project)
     return draw_tasks(read_packages(options.packages), options.holes, options.seed, with_project=options.project)
 
 
@@ -208,6 +219,7 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("--packages", type=Path, default=Path("training/heldout"), help="folder of held-out wheels or source folders")
     add("--data", type=Path, help="problems in HumanEval-Infilling's format, instead of packages")
+    add("--languages", type=Path, help="folder with a folder of held-out packages for each language, instead")
     add("--execute", action="store_true", help="with --data: run the completed programs with their tests")
     add("--holes", type=int, default=300, help="non-trivial holes of each kind")
     add("--seed", type=int, default=0)

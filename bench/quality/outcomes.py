@@ -42,6 +42,7 @@ class Outcome:
     extra: dict[str, float] = field(default_factory=dict)
     proposals: list[dict[str, Any]] = field(default_factory=list)
     passed: list[bool] | None = None
+    language: str = "python"
 
 
 def judge(system: str, question: Question, reply: Reply, budget_ms: float) -> Outcome:
@@ -62,13 +63,16 @@ def judge(system: str, question: Question, reply: Reply, budget_ms: float) -> Ou
         exact=[metrics.is_exact(text, gold) for text in reply.texts],
         similarity=[round(metrics.edit_similarity(text, gold), 4) for text in reply.texts],
         parses=[metrics.parses(request.prefix, text, request.suffix, gold, task.language) for text in reply.texts],
-        indentation_wrong=[metrics.indentation_is_wrong(text, question.hole.indent) for text in reply.texts],
+        indentation_wrong=[
+            metrics.indentation_is_wrong(text, question.hole.indent, task.language) for text in reply.texts
+        ],
         suffix_repeated=[metrics.repeats_suffix(text, request.suffix, gold) for text in reply.texts],
         elapsed_ms=round(reply.elapsed_ms, 2),
         late=reply.elapsed_ms > budget_ms,
         reason=reply.reason,
         extra=reply.extra,
         proposals=[{**proposal, "right": _is_right(proposal, gold)} for proposal in reply.proposals],
+        language=task.language,
     )
 
 
@@ -82,6 +86,14 @@ def summarise(outcomes: Sequence[Outcome], candidates: int) -> dict[str, dict[st
     return {
         system: {kind: figures(group, candidates) for kind, group in kinds.items()} for system, kinds in groups.items()
     }
+
+
+def by_language(outcomes: Sequence[Outcome], candidates: int) -> dict[str, dict[str, dict[str, dict[str, Any]]]]:
+    """By language what `summarise` says of it."""
+    groups: dict[str, list[Outcome]] = defaultdict(list)
+    for outcome in outcomes:
+        groups[outcome.language].append(outcome)
+    return {language: summarise(group, candidates) for language, group in groups.items()}
 
 
 def figures(outcomes: Sequence[Outcome], candidates: int) -> dict[str, Any]:

@@ -70,7 +70,7 @@ class Answering:
 def _drafts(request: InfillRequest, hole: Hole) -> tuple[Draft, ...]:
     if request.drafts is not None:
         return request.drafts
-    return find_drafts(request.prefix, request.suffix, (request.prefix, request.suffix), hole)
+    return find_drafts(request.prefix, request.suffix, (request.prefix, request.suffix), hole, request.language)
 
 
 def cleaned(proposals: list[Proposal], request: InfillRequest, hole: Hole) -> list[Proposal]:

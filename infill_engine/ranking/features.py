@@ -55,7 +55,7 @@ def evidence(proposals: Sequence[Proposal], request: InfillRequest, hole: Hole) 
     """Each distinct text of `proposals`, cleaned ones, by its best proposal, with its features."""
     groups = _same_texts(proposals)
     faults = new_faults([group[0].text for group in groups], request)
-    context_features = ContextFeatures.of(request.prefix, request.suffix)
+    context_features = ContextFeatures.of(request.prefix, request.suffix, request.language)
     logprobs = [_logprob(group) for group in groups]
     return [
         (group[0], _features(group, new, logprob, share, hole, context_features))

@@ -1,15 +1,14 @@
 """How much a text breaks the syntax: the faults that it adds to those that are there anyway."""
 
-import re
 from collections.abc import Sequence
 
 from infill_engine.text import syntax
+from infill_engine.text.embedded import within_embedded
+from infill_engine.text.languages import language as language_named
 from infill_engine.types import InfillRequest
 
 PLACEHOLDER = "x"  # stands in the hole to learn how broken the surroundings are without it
 BREAKS = 1.0  # new faults, for each one that is there anyway and one more, from which on a text counts as broken
-
-_HEADER = re.compile(r"^[ \t]*(?:async def|def|class|@|from|import|func|fn|function)\b.*", re.MULTILINE)
 
 
 def brokenness(new_faults: float) -> int:
@@ -26,6 +25,7 @@ def new_faults(texts: Sequence[str], request: InfillRequest) -> list[float]:
 
     The best is what the surroundings have with nothing in the hole, with a name in it, or with the fittest text.
     """
+    request = within_embedded(request)
     if not texts or syntax.parser_for(request.language) is None:
         return [0.0] * len(texts)
     prefix, suffix, least = _surroundings(request)
@@ -40,7 +40,8 @@ def _surroundings(request: InfillRequest) -> tuple[str, str, int]:
     A window may begin amid a docstring or an argument list, and then its parse says little. Beginning at a definition
     mends that about every other time.
     """
-    headers = [match.start() for match in _HEADER.finditer(request.prefix)]
+    starts = language_named(request.language).code.starts
+    headers = [] if starts is None else [match.start() for match in starts.finditer(request.prefix)]
     best: tuple[str, str, int] | None = None
     for start in dict.fromkeys([0, *headers[:1], *headers[-1:]]):
         prefix = request.prefix[start:]

@@ -57,7 +57,7 @@ def ask(engine: EngineLike, opened: Opened, candidates: int, budget_ms: int, wat
     parser_for(opened.snapshot.language)  # a running server has loaded the grammar
     settings = ServerSettings(budget_ms=budget_ms, candidates=candidates)
     project = _project_near(opened.snapshot, settings)  # a running server has read that too, and its worker counted it
-    outline_of_other(project.text)
+    outline_of_other(project.text, opened.snapshot.language)
     deque(engine.surround(project), maxlen=0)
     began = now()
     path = _path_in_project(opened.snapshot)

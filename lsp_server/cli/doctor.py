@@ -20,7 +20,7 @@ from infill_engine.models.registry import DEFAULT, TRUNK, resolved
 from infill_engine.models.runtime.devices import physical_cores
 from infill_engine.remote.address import SUFFIX_FIELD, Api, disclosure, is_remote, read_address
 from infill_engine.remote.server import Server
-from infill_engine.text.syntax import GRAMMARS, parse
+from infill_engine.text.languages import Support, all_entries, grammar_trouble
 from infill_engine.types import Reason
 from lsp_server.cli.terminal import console_of, say
 from lsp_server.cli.worker_trial import Trial, try_worker
@@ -140,12 +140,19 @@ def check_torch() -> Check:
 
 
 def check_grammars() -> Check:
-    """Whether every language's grammar loads and parses. Without one, holes are found from the text alone."""
-    broken = [language for language in GRAMMARS if parse("a", language) is None]
-    if broken:
-        remedy = "Completions there are cruder. " + REINSTALL
-        return Check("grammars", Verdict.WARN, f"not usable: {', '.join(broken)}", remedy)
-    return Check("grammars", Verdict.OK, ", ".join(GRAMMARS))
+    """What each language gets, and whether its grammar loads. Without one, holes are found from the text alone."""
+    names = {
+        support: ", ".join(entry.name for entry in all_entries() if entry.support is support) for support in Support
+    }
+    detail = (
+        f"full: {names[Support.FIRST]} · by line and value: {names[Support.SECOND]} · "
+        f"as plain text: {names[Support.TEXT]} and anything else"
+    )
+    troubles = [trouble for entry in all_entries() if (trouble := grammar_trouble(entry))]
+    if troubles:
+        remedy = f"Files in these languages are completed as plain text. {REINSTALL}"
+        return Check("grammars", Verdict.WARN, "; ".join(troubles), remedy)
+    return Check("grammars", Verdict.OK, detail)
 
 
 def check_device(wanted: str, model: str = DEFAULT) -> Check:
