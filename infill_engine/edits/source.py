@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 
-from tree_sitter import Node, Tree
+from tree_sitter import Node, Parser, Tree
 
 from infill_engine.edits.changes import WORD_CHARS
 from infill_engine.edits.types import Change
 from infill_engine.text import syntax
+
+PIECE_BYTES = 2048  # parsed while the interpreter is locked
 
 
 class Source:
@@ -22,8 +24,8 @@ class Source:
     @classmethod
     def parse(cls, text: str, language: str) -> "Source | None":
         """None for a language without a grammar."""
-        tree = syntax.parse(text, language)
-        return None if tree is None else cls(text, language, tree)
+        parser = syntax.parser_for(language)
+        return None if parser is None else cls(text, language, _parsed(parser, syntax.to_bytes(text)))
 
     def changed(self, text: str, changes: Sequence[Change]) -> "Source":
         """The text that changes of this one lead to; only what they touch is parsed anew."""
@@ -44,7 +46,7 @@ class Source:
             )
         parser = syntax.parser_for(self.language)
         assert parser is not None  # it made this tree
-        return Source(text, self.language, parser.parse(syntax.to_bytes(text), tree))
+        return Source(text, self.language, _parsed(parser, syntax.to_bytes(text), tree))
 
     @property
     def root(self) -> Node:
@@ -72,6 +74,15 @@ class Source:
         """The smallest node that has all characters from `start` to `end`."""
         found = self.root.descendant_for_byte_range(self.to_byte(start), self.to_byte(end))
         return self.root if found is None else found
+
+
+def _parsed(parser: Parser, source: bytes, old: Tree | None = None) -> Tree:
+    """The tree of a text that is handed over in pieces: between two of them other threads may run."""
+
+    def piece(at: int, _place: object) -> bytes:
+        return source[at : at + PIECE_BYTES]
+
+    return parser.parse(piece) if old is None else parser.parse(piece, old)
 
 
 def _point(source: bytes, at: int) -> tuple[int, int]:
