@@ -1,6 +1,8 @@
 """A parsed text whose nodes are asked for by character offsets."""
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 
 from tree_sitter import Node, Parser, Tree
 
@@ -8,6 +10,7 @@ from infill_engine.edits.changes import WORD_CHARS
 from infill_engine.edits.types import Change
 from infill_engine.text import syntax
 
+MARK_CHARS = 512
 PIECE_BYTES = 2048  # parsed while the interpreter is locked
 
 
@@ -20,6 +23,10 @@ class Source:
         self.tree = tree
         self._ascii = text.isascii()
         self._bytes = b"" if self._ascii else syntax.to_bytes(text)
+        self._marks = [0]  # the tree's offset of every so many characters
+        if not self._ascii:
+            pieces = (text[at : at + MARK_CHARS] for at in range(0, len(text) // MARK_CHARS * MARK_CHARS, MARK_CHARS))
+            self._marks = list(accumulate((len(syntax.to_bytes(piece)) for piece in pieces), initial=0))
 
     @classmethod
     def parse(cls, text: str, language: str) -> "Source | None":
@@ -55,11 +62,17 @@ class Source:
 
     def to_byte(self, at: int) -> int:
         """The tree's offset of a character."""
-        return at if self._ascii else len(syntax.to_bytes(self.text[:at]))
+        if self._ascii:
+            return at
+        mark = at // MARK_CHARS
+        return self._marks[mark] + len(syntax.to_bytes(self.text[mark * MARK_CHARS : at]))
 
     def to_char(self, byte: int) -> int:
         """The character at an offset of the tree."""
-        return byte if self._ascii else len(self._bytes[:byte].decode("utf-8", "replace"))
+        if self._ascii:
+            return byte
+        mark = bisect_right(self._marks, byte) - 1
+        return mark * MARK_CHARS + len(self._bytes[self._marks[mark] : byte].decode("utf-8", "replace"))
 
     def span_of(self, node: Node) -> tuple[int, int]:
         """Where a node begins and ends, in characters."""
