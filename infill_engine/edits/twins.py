@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from infill_engine.context.line_shapes import KEYWORDS, WORD, is_name, shape_of
-from infill_engine.context.renamed_match import exchanged_names, renamed_word
+from infill_engine.context.line_shapes import WORD, is_name, keywords_of, shape_of
+from infill_engine.context.name_exchange import exchanged_names, renamed_word
 from infill_engine.edits.changes import Shift
 from infill_engine.edits.grammar import Grammar
 from infill_engine.edits.parsed import ParsedEdit
@@ -172,7 +172,7 @@ def _mapping(old: Sequence[str], other: Sequence[str]) -> dict[str, str] | None:
             if one != another and not (one.isspace() and another.isspace()):
                 return None
             continue
-        if one in KEYWORDS or another in KEYWORDS:
+        if keywords_of() & {one, another}:
             if one != another:
                 return None
             continue

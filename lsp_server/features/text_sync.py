@@ -27,7 +27,7 @@ def did_change(session: Session, params: types.DidChangeTextDocumentParams) -> N
     session.engine.withdraw(uri)
     session.hold_speculation()
     if snapshot is not None:
-        session.acceptance.changed(snapshot)
+        session.suggestions.changed(snapshot)
         session.next_edits.changed(snapshot)
     if snapshot is not None and snapshot.last_edit is EditKind.INSERTION:
         session.speculate_soon(snapshot, arrived())
@@ -38,7 +38,7 @@ def did_close(session: Session, params: types.DidCloseTextDocumentParams) -> Non
     uri = params.text_document.uri
     if session.documents.close(uri):
         session.engine.forget(uri)
-        session.acceptance.left(uri)
+        session.suggestions.left(uri)
         session.next_edits.closed(uri)
 
 

@@ -32,7 +32,7 @@ class Backend(Protocol):
     def device(self) -> str: ...
 
     @property
-    def pace(self) -> str:
+    def profile(self) -> str:
         """How it computes, such as `int8, 1 thread`."""
         ...
 
@@ -42,6 +42,6 @@ class Backend(Protocol):
         """One pass over rows, whose keys and values go to their slots; what follows the rows from `first` on."""
         ...
 
-    def rotate(self, buffer: Any, slots: int, by: int) -> None:
-        """Moves the keys in the first `slots` slots on by so many positions: rotations add up."""
+    def rotate(self, buffer: Any, slots: slice, by: int) -> None:
+        """Moves the keys in some slots on by so many positions: rotations add up."""
         ...

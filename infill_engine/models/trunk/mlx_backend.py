@@ -45,7 +45,7 @@ class MlxBackend:
     def __init__(self, weights: TrunkWeights, adapter: Adapter, dtype: torch.dtype) -> None:
         self.config: TrunkConfig = weights.config
         self.dtype = DTYPES[dtype]
-        self.pace = "float32" if dtype == torch.float32 else f"{BITS} bits"
+        self.profile = "float32" if dtype == torch.float32 else f"{BITS} bits"
         self._layers = [self._layer(weights, adapter, number) for number in range(self.config.layers)]
         self._norm = self._array(weights.read_vector("norm"))
         codes, scales = weights.embedding()
@@ -60,7 +60,7 @@ class MlxBackend:
     def run(self, buffer: Buffer, rows: Rows, first: int) -> Likely:
         """See `Backend`."""
         ids, slots, used = mx.array(list(rows.ids)), mx.array(list(rows.slots)), rows.used
-        mask = mx.array(rows.seen[:, :used])
+        mask = mx.array(rows.seen[:, used])
         cos, sin = self._rotations(mx.array(list(rows.positions)))
         x = (self._codes[ids].astype(mx.float32) * self._scales[ids][:, None]).astype(self.dtype)
         for number, layer in enumerate(self._layers):
@@ -73,8 +73,8 @@ class MlxBackend:
             buffer[number] = keys, values
             seen = mx.fast.scaled_dot_product_attention(
                 turned[None, : self.config.heads],
-                keys[None, :, :used],
-                values[None, :, :used],
+                keys[None, :, used],
+                values[None, :, used],
                 scale=self.config.head_dim**-0.5,
                 mask=mask,
             )
@@ -89,11 +89,11 @@ class MlxBackend:
         order = np.argsort(-np.take_along_axis(found, best, -1), -1, kind="stable")
         return Likely(found, np.take_along_axis(best, order, -1))
 
-    def rotate(self, buffer: Buffer, slots: int, by: int) -> None:
+    def rotate(self, buffer: Buffer, slots: slice, by: int) -> None:
         """See `Backend`."""
         cos, sin = self._rotations(mx.array([by]))
         for number, (keys, values) in enumerate(buffer):
-            keys[:, :slots] = _rotate(keys[:, :slots], cos, sin)
+            keys[:, slots] = _rotate(keys[:, slots], cos, sin)
             buffer[number] = keys, values
         mx.eval(buffer)
 

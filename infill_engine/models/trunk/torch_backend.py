@@ -20,7 +20,7 @@ class TorchBackend:
     network: Network
     device: str = "cpu"
     dtype: torch.dtype = torch.float32
-    pace: str = ""
+    profile: str = ""
 
     @property
     def config(self) -> TrunkConfig:
@@ -36,15 +36,15 @@ class TorchBackend:
     def run(self, buffer: Buffer, rows: Rows, first: int) -> Likely:
         """See `Backend`."""
         slots, used = torch.tensor(rows.slots, device=self.device), rows.used
-        hidden = ~torch.from_numpy(rows.seen[:, :used]).to(self.device)
-        mask = torch.zeros(len(rows), used, device=self.device, dtype=self.dtype)
+        hidden = ~torch.from_numpy(rows.seen[:, used]).to(self.device)
+        mask = torch.zeros(hidden.shape, device=self.device, dtype=self.dtype)
         mask.masked_fill_(hidden, max(UNSEEN, torch.finfo(self.dtype).min))
 
         def attend(layer: int, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
             kept = buffer[layer]
             kept[0].index_copy_(1, slots, keys)
             kept[1].index_copy_(1, slots, values)
-            return attention(queries, kept[0, :, :used], kept[1, :, :used], mask)
+            return attention(queries, kept[0, :, used], kept[1, :, used], mask)
 
         x = self.network.embed(torch.tensor(rows.ids, device=self.device))
         states = forward(self.network, x, torch.tensor(rows.positions, device=self.device), attend)
@@ -54,8 +54,8 @@ class TorchBackend:
         return Likely(logprobs.numpy(force=True), likeliest.numpy(force=True))
 
     @torch.inference_mode()
-    def rotate(self, buffer: Buffer, slots: int, by: int) -> None:
+    def rotate(self, buffer: Buffer, slots: slice, by: int) -> None:
         """See `Backend`."""
         cos, sin = rotations(self.config, torch.tensor([by], device=self.device))
         for kept in buffer:
-            kept[0, :, :slots] = rotate(kept[0, :, :slots].float(), cos, sin).to(kept.dtype)
+            kept[0, :, slots] = rotate(kept[0, :, slots].float(), cos, sin).to(kept.dtype)
