@@ -1,12 +1,12 @@
 """Where a function is called, as far as names and scopes tell."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tree_sitter import Node
 
 from infill_engine.edits.grammar import Grammar
 from infill_engine.edits.names import SELF, Names, Occurrence, Role, class_name
+from infill_engine.edits.parameters import decorators_of
 from infill_engine.edits.source import Source, enclosing
 
 
@@ -23,7 +23,9 @@ class Call:
 
 
 def calls_of(source: Source, grammar: Grammar, function: Node) -> list[Call]:
-    """The calls of a function that is defined in the text, in the order of the text."""
+    """The calls of a function of the text, in order; of a data class, what constructs it."""
+    if function.type == "class_definition":
+        return [replace(call, implicit=0) for call in _constructions(source, grammar, function)]
     name = name_of(function)
     if name is None:
         return []
@@ -123,10 +125,4 @@ def _is_static(source: Source, function: Node) -> bool:
 
 
 def _has_decorator(source: Source, function: Node, name: str) -> bool:
-    return any(source.text_of(node).lstrip("@").strip() == name for node in decorators(function))
-
-
-def decorators(function: Node) -> Iterator[Node]:
-    """The decorators of a Python function or class."""
-    if function.parent is not None and function.parent.type == "decorated_definition":
-        yield from (child for child in function.parent.named_children if child.type == "decorator")
+    return any(source.text_of(node).lstrip("@").strip() == name for node in decorators_of(function))

@@ -1,5 +1,6 @@
 """The parameters of a function and the arguments of a call, as lists that can be compared."""
 
+import re
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
@@ -9,6 +10,7 @@ from infill_engine.edits.grammar import Grammar
 from infill_engine.edits.source import Source
 
 PARAMETER_LISTS = ("parameters", "formal_parameters", "lambda_parameters")
+_DATA_CLASS = re.compile(r"@\s*(dataclasses\.)?dataclass\b")
 _MARKERS = ("keyword_separator", "positional_separator", "comment")
 
 
@@ -63,6 +65,38 @@ def parameters_of(source: Source, grammar: Grammar, function: Node) -> tuple[Par
         if rest:
             passing = Passing.NAME
     return tuple(found)
+
+
+def fields_of(source: Source, holder: Node) -> tuple[Parameter, ...] | None:
+    """The fields of a Python data class, which are its constructor's parameters; None where that is not certain.
+
+    A class with bases may have fields of theirs before its own.
+    """
+    body = holder.child_by_field_name("body")
+    decorators = [source.text_of(child) for child in decorators_of(holder)]
+    told = next((match for text in decorators if (match := _DATA_CLASS.match(text))), None)
+    if body is None or body.has_error or told is None or holder.child_by_field_name("superclasses") is not None:
+        return None
+    passing = Passing.NAME if "kw_only" in told.string else Passing.ANY
+    found: list[Parameter] = []
+    for statement in body.named_children:
+        inner = statement.named_children[0] if statement.type == "expression_statement" else None
+        if inner is None or inner.type != "assignment" or inner.child_by_field_name("type") is None:
+            continue
+        name, value = inner.child_by_field_name("left"), inner.child_by_field_name("right")
+        text = source.text_of(inner)
+        if name is None or name.type != "identifier" or "init=" in text or "KW_ONLY" in text or "InitVar" in text:
+            return None
+        if "ClassVar" not in text:
+            found.append(Parameter(source.text_of(name), passing, value is not None, text))
+    return tuple(found)
+
+
+def decorators_of(node: Node) -> list[Node]:
+    """The decorators of a Python function or class."""
+    if node.parent is None or node.parent.type != "decorated_definition":
+        return []
+    return [child for child in node.parent.named_children if child.type == "decorator"]
 
 
 def arguments_of(source: Source, grammar: Grammar, holder: Node) -> tuple[Argument, ...] | None:

@@ -18,3 +18,15 @@ class ParsedEdit:
     grammar: Grammar
     changes: Sequence[Change]
     shift: Shift
+
+    def back(self, start: int, end: int) -> tuple[int, int] | None:
+        """Where a span of the text after is in the text before; None if it touches a change."""
+        growth = 0
+        for change in self.changes:
+            first, last = change.start + growth, change.start + growth + len(change.new)
+            if first <= end and last >= start:
+                return None
+            if last >= start:
+                break
+            growth += change.growth
+        return start - growth, end - growth

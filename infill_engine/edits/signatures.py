@@ -10,7 +10,7 @@ from infill_engine.edits.calls import Call, calls_of
 from infill_engine.edits.changes import Shift
 from infill_engine.edits.grammar import Grammar
 from infill_engine.edits.names import Names, Role
-from infill_engine.edits.parameters import Parameter, Passing, arguments_of, parameters_of
+from infill_engine.edits.parameters import Parameter, Passing, arguments_of, fields_of, parameters_of
 from infill_engine.edits.parsed import ParsedEdit
 from infill_engine.edits.source import Source, enclosing
 from infill_engine.edits.types import Edit, Kind, Proposal, Span
@@ -59,6 +59,25 @@ def changed_signatures(edit: ParsedEdit) -> Iterator[Signature]:
         new = None if now is None else parameters_of(after, grammar, now)
         if old is not None and new is not None and old != new:
             yield Signature(function, old, new)
+    yield from _changed_fields(edit)
+
+
+def _changed_fields(edit: ParsedEdit) -> Iterator[Signature]:
+    """The data classes whose fields the changes touch: a field is a parameter of the constructor."""
+    growth, seen = 0, set()
+    for change in edit.changes:
+        at = change.start + growth + len(change.new) - len(change.new.lstrip())
+        growth += change.growth
+        now = enclosing(edit.after.node_at(at, at), ("class_definition",))
+        name = None if now is None else now.child_by_field_name("name")
+        place = None if name is None else edit.back(*edit.after.span_of(name))
+        holder = None if place is None else edit.before.node_at(*place).parent
+        if now is None or holder is None or holder.type != "class_definition" or holder.id in seen:
+            continue
+        seen.add(holder.id)
+        old, new = fields_of(edit.before, holder), fields_of(edit.after, now)
+        if old is not None and new is not None and old != new:
+            yield Signature(holder, old, new)
 
 
 def propose_calls(edit: ParsedEdit) -> list[Proposal]:

@@ -1,12 +1,17 @@
 """A parsed text whose nodes are asked for by character offsets."""
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 
-from tree_sitter import Node, Tree
+from tree_sitter import Node, Parser, Tree
 
 from infill_engine.edits.changes import WORD_CHARS
 from infill_engine.edits.types import Change
 from infill_engine.text import syntax
+
+MARK_CHARS = 512
+PIECE_BYTES = 2048  # parsed while the interpreter is locked
 
 
 class Source:
@@ -18,12 +23,16 @@ class Source:
         self.tree = tree
         self._ascii = text.isascii()
         self._bytes = b"" if self._ascii else syntax.to_bytes(text)
+        self._marks = [0]  # the tree's offset of every so many characters
+        if not self._ascii:
+            pieces = (text[at : at + MARK_CHARS] for at in range(0, len(text) // MARK_CHARS * MARK_CHARS, MARK_CHARS))
+            self._marks = list(accumulate((len(syntax.to_bytes(piece)) for piece in pieces), initial=0))
 
     @classmethod
     def parse(cls, text: str, language: str) -> "Source | None":
         """None for a language without a grammar."""
-        tree = syntax.parse(text, language)
-        return None if tree is None else cls(text, language, tree)
+        parser = syntax.parser_for(language)
+        return None if parser is None else cls(text, language, _parsed(parser, syntax.to_bytes(text)))
 
     def changed(self, text: str, changes: Sequence[Change]) -> "Source":
         """The text that changes of this one lead to; only what they touch is parsed anew."""
@@ -44,7 +53,7 @@ class Source:
             )
         parser = syntax.parser_for(self.language)
         assert parser is not None  # it made this tree
-        return Source(text, self.language, parser.parse(syntax.to_bytes(text), tree))
+        return Source(text, self.language, _parsed(parser, syntax.to_bytes(text), tree))
 
     @property
     def root(self) -> Node:
@@ -53,11 +62,17 @@ class Source:
 
     def to_byte(self, at: int) -> int:
         """The tree's offset of a character."""
-        return at if self._ascii else len(syntax.to_bytes(self.text[:at]))
+        if self._ascii:
+            return at
+        mark = at // MARK_CHARS
+        return self._marks[mark] + len(syntax.to_bytes(self.text[mark * MARK_CHARS : at]))
 
     def to_char(self, byte: int) -> int:
         """The character at an offset of the tree."""
-        return byte if self._ascii else len(self._bytes[:byte].decode("utf-8", "replace"))
+        if self._ascii:
+            return byte
+        mark = bisect_right(self._marks, byte) - 1
+        return mark * MARK_CHARS + len(self._bytes[self._marks[mark] : byte].decode("utf-8", "replace"))
 
     def span_of(self, node: Node) -> tuple[int, int]:
         """Where a node begins and ends, in characters."""
@@ -72,6 +87,15 @@ class Source:
         """The smallest node that has all characters from `start` to `end`."""
         found = self.root.descendant_for_byte_range(self.to_byte(start), self.to_byte(end))
         return self.root if found is None else found
+
+
+def _parsed(parser: Parser, source: bytes, old: Tree | None = None) -> Tree:
+    """The tree of a text that is handed over in pieces: between two of them other threads may run."""
+
+    def piece(at: int, _place: object) -> bytes:
+        return source[at : at + PIECE_BYTES]
+
+    return parser.parse(piece) if old is None else parser.parse(piece, old)
 
 
 def _point(source: bytes, at: int) -> tuple[int, int]:

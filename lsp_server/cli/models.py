@@ -150,11 +150,11 @@ def _bench(options: argparse.Namespace) -> int:
     with say(f"loading {options.name}"):
         set_threads()  # has to come before torch
         from infill_engine.diagnostics.costs import LONGEST, measure, memory_bytes
-        from infill_engine.models.loading import load_canvas_model
+        from infill_engine.models.loading import load_model
         from infill_engine.models.runtime.cuda_graphs import compile_steps
 
         settings = ModelSettings(options.precision, *LONGEST, reuse_context=options.reuse_context)
-        family = load_canvas_model(resolved(options.name, Path.cwd()), options.device, settings)
+        family = load_model(resolved(options.name, Path.cwd()), options.device, settings)
         troubles: list[str] = []
         compiled = compile_steps(family, family.device, lambda _what, _share: None, troubles.append)
     with say("measuring"):
@@ -185,7 +185,11 @@ def _tell_costs(costs: "list[Cost]", console: Console) -> None:
     for cost in costs:
         if not cost.rows:
             console.print(f"{cost.what}, {cost.tokens} tokens: {cost.ms:.1f} ms")
-    steps = {(cost.rows, cost.slots): cost.ms for cost in costs if cost.rows}
+        elif not cost.slots:
+            console.print(f"{cost.what}, {cost.rows} rows: {cost.ms:.1f} ms")
+    steps = {(cost.rows, cost.slots): cost.ms for cost in costs if cost.rows and cost.slots}
+    if not steps:
+        return
     table = Table(box=None, pad_edge=False, header_style="dim", title="ms a step", title_justify="left")
     table.add_column("candidates", justify="right")
     for slots in sorted({slots for _, slots in steps}):

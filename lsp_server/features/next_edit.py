@@ -4,6 +4,8 @@ import asyncio
 import logging
 import traceback
 
+import attrs
+
 from infill_engine.deadline import now
 from infill_engine.edits.types import Silence
 from lsp_server.documents import Snapshot
@@ -33,7 +35,9 @@ async def next_edit(session: Session, params: NextEditParams) -> dict[str, objec
 
 async def inline_edit(session: Session, params: NextEditParams) -> dict[str, object]:
     """The best proposal, its edits one after the other, each with the command to be run after it was applied."""
-    found = await _found(session, params)
+    # These clients name the version before the changes that they send just ahead of the request, and drop edits of
+    # another version than the document's by themselves.
+    found = await _found(session, attrs.evolve(params, version=None))
     snapshot = found.snapshot
     if snapshot is None or not found.held:
         return {"edits": []}

@@ -146,10 +146,11 @@ def edited_by(before: Snapshot, change: DocumentChange, after: Snapshot) -> Edit
     if change.start is None or change.end is None:
         return _swapped_lines(before.lines, after.lines)
     start, end = sorted((change.start, change.end))
-    first, last = offset(before.lines, start), offset(before.lines, end)
+    first = offset(before.lines, start)
+    length = offset(before.lines[start[0] : end[0] + 1], (end[0] - start[0], end[1])) - start[1]
     grown = after.size - before.size
-    new = _text(after.lines, start, last - first + grown)
-    old = _text(before.lines, start, last - first)
+    new = _text(after.lines, start, length + grown)
+    old = _text(before.lines, start, length)
     kept = trimmed(old, [Change(0, len(old), new)])
     if not kept:
         return Edited(first, first, "", start[0])

@@ -17,6 +17,7 @@ from infill_engine.models.checkpoint.folder import TOKENIZER
 from infill_engine.models.loading import FAMILIES, choose_device, require_known
 from infill_engine.models.registry import TRUNK, folder_of
 from infill_engine.models.runtime.memory import OVERHEAD, PRECISIONS, free_memory, remedy_for
+from infill_engine.models.trunk.config import TrunkConfig
 from infill_engine.models.trunk.files.weights import TrunkWeights
 from infill_engine.models.trunk.prompt import TrunkVocabulary
 from infill_engine.models.trunk.slots import SLOTS
@@ -75,7 +76,7 @@ def describe(name: str, device: str = "auto") -> Described:
         found,
         checked,
         user_message,
-        checkpoint.parameters,
+        _parameters(checkpoint),
         memory,
         chosen,
         free,
@@ -112,8 +113,18 @@ def _checked(family: CanvasModel, checkpoint: Checkpoint) -> tuple[str, tuple[st
     )
 
 
+def _parameters(checkpoint: Checkpoint) -> int:
+    """How many weights the network has. The trunk's are packed, so that its tensors are fewer."""
+    if checkpoint.config.get("model_type") == TRUNK:
+        return TrunkConfig.from_json(checkpoint.config).parameters
+    return checkpoint.parameters
+
+
 def _memory(checkpoint: Checkpoint) -> dict[str, int]:
     """Bytes by precision, with what activations and the rest take."""
+    if checkpoint.config.get("model_type") == TRUNK:
+        weights = {"bf16": 2, "int8": 1}
+        return {name: int(size * _parameters(checkpoint) * OVERHEAD) for name, size in weights.items()}
     if checkpoint.config.get("model_type") in PACKED:
         return {name: int(checkpoint.bytes_in(dtype) * OVERHEAD) for name, dtype, stored in PRECISIONS if not stored}
     return {name: int(checkpoint.bytes_in(dtype, stored) * OVERHEAD) for name, dtype, stored in PRECISIONS}

@@ -133,6 +133,20 @@ FOLLOWS = {
         "class A { constructor(a: number[[, b: string -> ]]) { super(a); } }\nconst x = new A(1, 'b');\n",
         "class A { constructor(a: number) { super(a); } }\nconst x = new A(1);\n",
     ),
+    "a field of a data class": (
+        Kind.SIGNATURE,
+        "python",
+        "@dataclass(frozen=True)\nclass A:\n    a: int\n[[ -> \n    size: int]]\n    b: ClassVar[int] = 1\n"
+        "def f(size): return A(1)\n",
+        "@dataclass(frozen=True)\nclass A:\n    a: int\n\n    size: int\n    b: ClassVar[int] = 1\n"
+        "def f(size): return A(1, size)\n",
+    ),
+    "a field of a data class taken out": (
+        Kind.SIGNATURE,
+        "python",
+        "@dataclass\nclass A:\n    a: int\n[[    b: int\n -> ]]    c: int = 1\nA(1, 2, 3)\nA(a=1, b=2)\n",
+        "@dataclass\nclass A:\n    a: int\n    c: int = 1\nA(1, 3)\nA(a=1)\n",
+    ),
     "a field for a new parameter": (
         Kind.FIELD,
         "python",
@@ -199,6 +213,8 @@ SILENT = {
     "a common literal": "a = open(f, encoding='utf-[[8 -> 16]]')\nb = open(g, encoding='utf-8')\n",
     "a small number": "a = f(1[[ -> 0]])\nb = g(1)\n",
     "a renamed local nobody uses": "def f():\n    [[x -> y]] = 1\n",
+    "a field of a class that is none of data": "class A:\n    a: int\n[[ ->     b: int\n]]A(1)\n",
+    "a field of a data class with a base": "@dataclass\nclass A(B):\n    a: int\n[[ ->     b: int\n]]A(1)\n",
     "an attribute of another object": "class A:\n    def f(self, o):\n        o.[[n -> m]] = 1\n"
     "        return self.n\n",
     "only the unlike part of a line": "self.width = [[width -> w]]\nself.height = height\n",

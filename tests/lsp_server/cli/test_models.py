@@ -63,6 +63,13 @@ def test_info_says_what_was_checked_and_what_it_takes(dream: Path, capsys: Said)
     assert "both sides natively" in capsys.readouterr().out
 
 
+def test_info_of_the_default_model(capsys: Said) -> None:
+    found = as_json(capsys, "info", "default", "--device", "cpu")
+    assert (found["family"], found["user_message"], found["fits"]) == ("trunk", "", True)
+    assert 0.42e9 < found["parameters"] < 0.45e9
+    assert list(found["memory"]) == ["bf16", "int8"]
+
+
 def test_info_of_a_damaged_model_says_what_is_wrong(dream: Path, capsys: Said) -> None:
     (dream / "config.json").write_text(json.dumps(masked.PUBLISHED["dream"].config | {"hidden_act": "relu"}))
     assert "'relu'; this version knows only" in as_json(capsys, "info", str(dream), status=1)["user_message"]
