@@ -24,7 +24,7 @@ def parser_for(language: str) -> Parser | None:
 
 
 def may_parse(text: str, language: str) -> bool:
-    """Whether the language's grammar can be given `text`; one has a parser that crashes on what is nested too deeply."""
+    """Whether the language's grammar can be given `text`: one has a parser that crashes on very deep nesting."""
     known = language_named(language).entry.grammar
     return known is None or known.refuses is None or known.refuses.search(text) is None
 
