@@ -10,6 +10,7 @@ from infill_engine.context.project_counts import CountedSurroundings
 from infill_engine.deadline import CostModel, now, since
 from infill_engine.models.small.vocabulary import CachedLines
 from infill_engine.models.trunk.model import TrunkModel
+from infill_engine.sampling.mask_blocks import MaskCosts, measured_mask_costs
 from infill_engine.sampling.proposals import Guessed, unread
 from infill_engine.sampling.tree_search import TreeSearch
 from infill_engine.settings import SamplerSettings
@@ -28,6 +29,7 @@ class TreeSampler:
         self.family = family
         passes = CostModel()  # rows of a prompt cost what rows of texts do
         self.costs = Costs({Phase.READ: passes, Phase.PASS: passes, Phase.COUNT: CostModel()})
+        self.mask_costs: MaskCosts | None = None
         self._settings = settings
         self._lines = CachedLines(family.vocabulary)
         self._surroundings = CountedSurroundings(family.vocabulary.encode)
@@ -54,7 +56,7 @@ class TreeSampler:
         encode_ms = since(began)
         began = now()
         near = yield from self._count_in_time(request, partial_word, budget)
-        search = TreeSearch(self.family, prompt, request, hole, partial_word, near, budget)
+        search = TreeSearch(self.family, prompt, request, hole, partial_word, near, budget, self.mask_costs)
         search.plant(drafts)
         passes = yield from search.run(budget.deadline.sooner(self._settings.aim))
         if not passes:
@@ -78,6 +80,9 @@ class TreeSampler:
                 self.family.logprobs(prompt, [0] * size, [0] * size, [[]] * size)
                 if attempt:
                     self.costs.observe(Phase.PASS, size, since(began))
+
+        if self.family.survival:
+            self.mask_costs = measured_mask_costs(self.family)
 
     def _part(self) -> int:
         """How many rows are read before asking again: as many as keep a new request waiting no longer than PART_MS."""

@@ -13,12 +13,14 @@ of a mask row by what the token placed before it suggests.
     survival         for each place, how often its token is the trunk's own choice, given that those before it were
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import torch
 import torch.nn.functional as F  # noqa: N812
+from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
@@ -43,8 +45,38 @@ class Head:
 
     def moved(self, states: Tensor, before: Tensor) -> Tensor:
         """Normed states [N, D] of mask rows behind tokens with the embeddings `before` [N, D]."""
-        suggested = F.linear(_unit(before), self.from_token) + F.linear(_unit(states), self.from_state)
+        suggested = F.linear(unit(before), self.from_token) + F.linear(unit(states), self.from_state)
         return states + F.linear(F.silu(suggested), self.to_state)
+
+
+@dataclass(frozen=True, slots=True)
+class Proposals:
+    """What the mask rows of a pass expect, and the head that chooses from it. M mask rows, K tokens each.
+
+    `tokens` [M, K] are the likeliest by the mask rows themselves, `logprobs` [M, K] what these think of them. The
+    head's share: `suggested` [M, RANK] by the mask rows' states, `by_token` by the token before, and `moves`
+    [M, K, RANK], by which they change the log-probabilities.
+    """
+
+    anchors: Sequence[int]
+    places: Sequence[int]
+    tokens: NDArray[np.int64]
+    logprobs: NDArray[np.float32]
+    suggested: NDArray[np.float32]
+    moves: NDArray[np.float32]
+    by_token: Callable[[int], NDArray[np.float32]]
+
+    def behind(self, anchor: int) -> list[int]:
+        """The mask rows of an anchor's block, in order."""
+        return [row for row, owner in enumerate(self.anchors) if owner == anchor]
+
+    def choose(self, row: int, before: int) -> tuple[int, float]:
+        """The token that a mask row proposes behind the token `before`, and its log-probability."""
+        inner = self.suggested[row] + self.by_token(before)
+        moved = self.logprobs[row] + self.moves[row] @ (inner / (1 + np.exp(-inner)))
+        best = int(moved.argmax())
+        total = np.logaddexp.reduce(moved) - np.logaddexp.reduce(self.logprobs[row])
+        return int(self.tokens[row, best]), float(min(moved[best] - total, 0.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +87,11 @@ class Denoiser:
     masks: Tensor  # [BLOCK, D]
     head: Head
     survival: tuple[float, ...]
+
+    def to(self, device: str, dtype: torch.dtype) -> "Denoiser":
+        """The same with masks and head on a device; the terms belong to the layers."""
+        head = Head(*(getattr(self.head, name).to(device, dtype) for name in HEAD))
+        return Denoiser({}, self.masks.to(device, dtype), head, self.survival)
 
     def save(self, folder: Path) -> None:
         """Writes the file."""
@@ -99,13 +136,14 @@ def matrix_shapes(config: TrunkConfig) -> dict[str, tuple[int, int]]:
     return {f"layers.{layer}.{name}": shape for layer in range(config.layers) for name, shape in shapes.items()}
 
 
+def unit(x: Tensor) -> Tensor:
+    """States or embeddings [..., D] of one length, as the head takes them."""
+    return F.rms_norm(x, x.shape[-1:], eps=1e-6)
+
+
 def _require_fit(denoiser: Denoiser, config: TrunkConfig, path: Path) -> None:
     found = {name: (up.shape[0], down.shape[1]) for name, (up, down) in denoiser.terms.items()}
     head = denoiser.head
     widths = {denoiser.masks.shape[-1], head.from_token.shape[1], head.from_state.shape[1], head.to_state.shape[0]}
     if found != matrix_shapes(config) or widths != {config.dim} or len(denoiser.survival) != len(denoiser.masks):
         raise ModelDamagedError(f"{path} does not fit the trunk. {REMEDY}")
-
-
-def _unit(x: Tensor) -> Tensor:
-    return F.rms_norm(x, x.shape[-1:], eps=1e-6)

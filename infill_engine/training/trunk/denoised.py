@@ -166,10 +166,12 @@ class DenoisedTrunk:
             factors = smoothing.factors(number, INPUTS[name], matrix)
             linears[name] = FrozenLinear(matrix, torch.cat(biases) if biases else None, kernel, rank, factors)
             self._linears[f"layers.{number}.{name}"] = linears[name]
+        attention_norm = weights.read_vector(f"layers.{number}.attention_norm")
+        mlp_norm = weights.read_vector(f"layers.{number}.mlp_norm")
 
         def layer(product: Callable[[FrozenLinear], Callable[[Tensor], Tensor]]) -> Layer:
-            norms = (weights.read_vector(f"layers.{number}.{name}_norm") for name in ("attention", "mlp"))
-            return Layer(*norms, *(product(linears[name]) for name in ("qkv", "out", "gate_up", "down")))
+            qkv, out, gate_up, down = (product(linears[name]) for name in ("qkv", "out", "gate_up", "down"))
+            return Layer(attention_norm, mlp_norm, qkv, out, gate_up, down)
 
         return layer(lambda linear: linear.frozen), layer(lambda linear: linear)
 
@@ -195,4 +197,5 @@ def mean_loss(slots: Slots) -> Tensor:
 def _sampled(vocabulary: int, needed: Tensor) -> Tensor:
     """`needed` tokens, the common ones, which have the lowest numbers, and a sample of the others; sorted."""
     common = torch.arange(min(COMMON, vocabulary))
-    return torch.cat([needed, common, torch.randint(vocabulary, (SAMPLED,))]).unique()
+    tokens: Tensor = torch.cat([needed, common, torch.randint(vocabulary, (SAMPLED,))]).unique()
+    return tokens

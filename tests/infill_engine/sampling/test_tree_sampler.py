@@ -73,7 +73,7 @@ def test_a_pass_that_could_not_finish_is_not_begun(sampler):
     now = 0.0
     passes = []
 
-    def run(buffer, rows, first, original=sampler.family.backend.run):
+    def run(buffer, rows, first, masks=None, original=sampler.family.backend.run):
         nonlocal now
         now += 0.040
         passes.append(now)
@@ -117,7 +117,7 @@ def test_a_request_that_names_text_not_counted_yet_is_worth_another_try(sampler)
 
 def test_numbers_that_are_none_are_told(sampler):
     class Broken(Slow):
-        def run(self, buffer, rows, first):
+        def run(self, buffer, rows, first, masks=None):
             found = self.inner.run(buffer, rows, first)
             return Likely(np.full_like(found.logprobs, np.nan), found.tokens)
 
