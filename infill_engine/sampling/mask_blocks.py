@@ -26,10 +26,14 @@ Block = tuple[int, int]  # the anchor, as the number of a node, and how many mas
 
 @dataclass(frozen=True, slots=True)
 class MaskCosts:
-    """What mask rows cost, in milliseconds: a pass that has any, and each row of a pass."""
+    """What mask rows cost, in milliseconds: a pass that has any, and each row of a pass.
+
+    A pass over one row without masks takes `one_row_ms`.
+    """
 
     pass_ms: float
     row_ms: float
+    one_row_ms: float = 0.0
 
     def predict_ms(self, masks: int) -> float:
         """What so many mask rows add to a pass, and the verification of what they propose to the next one."""
@@ -48,7 +52,7 @@ def measured_mask_costs(family: TrunkModel) -> MaskCosts:
             family.logprobs(prompt, [0] * rows, [0] * rows, [[]] * rows, [(0, behind)] if behind else ())
             fastest[name] = min(fastest[name], since(began))
     row_ms = max(0.0, fastest["rows"] - fastest["plain"]) / masks
-    return MaskCosts(max(0.0, fastest["masks"] - fastest["plain"] - masks * row_ms), row_ms)
+    return MaskCosts(max(0.0, fastest["masks"] - fastest["plain"] - masks * row_ms), row_ms, fastest["plain"])
 
 
 def choose_blocks(
