@@ -19,7 +19,7 @@ _SKIPPED = frozenset(("_vendor", "vendor", "vendored", "third_party", "externals
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """One Python file with LF line ends."""
+    """One file with LF line ends."""
 
     package: str
     path: str
@@ -57,6 +57,13 @@ def read_packages(folder: Path) -> list[SourceFile]:
             f"no Python files in {folder}: fetch them with `python -m bench.quality.holes --download {folder}`"
         )
     return found
+
+
+def read_folder(package: Path) -> list[SourceFile]:
+    """All files in a folder of one package that are text, by path."""
+    paths = sorted(path for path in package.rglob("*") if path.is_file() and not path.is_symlink())
+    name = package.name.lower()
+    return list(_decoded(name, ((str(path.relative_to(package)), path.read_bytes()) for path in paths)))
 
 
 def standard_library() -> list[SourceFile]:

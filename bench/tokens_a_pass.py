@@ -18,13 +18,13 @@ from time import perf_counter
 import numpy as np
 import torch
 
-from infill_engine.models.loading import folder_of
-from infill_engine.models.trunk.denoiser import Proposals
+from infill_engine.models.registry import folder_of
+from infill_engine.models.trunk.denoiser import MaskProposals
 from infill_engine.models.trunk.loading import load_trunk
 from infill_engine.models.trunk.model import PROMPT, TrunkModel
 from infill_engine.sampling.mask_blocks import MaskCosts, choose_blocks, measured_mask_costs
 from infill_engine.sampling.token_tree import EndRules, TokenTree
-from infill_engine.training.trunk.texts import read_corpus
+from infill_engine.training.trunk.__main__ import read_corpus
 from infill_engine.work import finished
 
 PREFIX_CHARS, SUFFIX_CHARS, TOKENS = 1600, 500, 24
@@ -48,14 +48,14 @@ def main() -> None:
     folder = options.trunk or folder_of("trunk")
     if folder is None:
         sys.exit("There is no trunk on this machine; name its folder with --trunk.")
-    family = load_trunk(folder, options.denoiser or folder, "cpu", torch.float32, lambda _what, _share: None)
-    costs = measured_mask_costs(family)
-    print(json.dumps({"pass_ms": costs.pass_ms, "row_ms": costs.row_ms, "survival": family.survival}), flush=True)
+    model = load_trunk(folder, options.denoiser or folder, "cpu", torch.float32, lambda _what, _share: None)
+    costs = measured_mask_costs(model)
+    print(json.dumps({"pass_ms": costs.pass_ms, "row_ms": costs.row_ms, "survival": model.survival}), flush=True)
     ways: list[int | None] = [0, *options.masks, None]
     tallies = {way: Tally() for way in ways}
     different = 0
     for prefix, suffix in _holes(options.texts, options.holes):
-        texts = [decode(family, prefix, suffix, way, costs, tallies[way]) for way in ways]
+        texts = [decode(model, prefix, suffix, way, costs, tallies[way]) for way in ways]
         different += any(text != texts[0] for text in texts)
     for way, tally in tallies.items():
         line = {
@@ -67,27 +67,27 @@ def main() -> None:
             "tokens": tally.tokens,
         }
         print(json.dumps(line), flush=True)
-    print(json.dumps({"holes": options.holes, "different": different, "pace": family.spec.pace}))
+    print(json.dumps({"holes": options.holes, "different": different, "pace": model.info.profile}))
 
 
-def decode(family: TrunkModel, prefix: str, suffix: str, way: int | None, costs: MaskCosts, tally: Tally) -> list[int]:
+def decode(model: TrunkModel, prefix: str, suffix: str, way: int | None, costs: MaskCosts, tally: Tally) -> list[int]:
     """The greedy text of a hole, at most TOKENS long. `way` is the length of blocks, None if costs choose."""
-    reading = finished(family.read(prefix, suffix))
-    found = family.logprobs(reading, (), (), (), [(PROMPT, way)] if way else [])
+    reading = finished(model.read(prefix, suffix))
+    found = model.logprobs(reading, (), (), (), [(PROMPT, way)] if way else [])
     assert found.root is not None
     text = [int(found.root.argmax())]
     drafted, sure = _proposed(found.proposals, PROMPT, text[0])
     slots: list[int] = []
     began = perf_counter()
-    while len(text) < TOKENS and text[-1] != family.vocabulary.fim.end:
+    while len(text) < TOKENS and text[-1] != model.vocabulary.fim.end:
         read = [text[-1], *drafted]
         depths = range(len(text) - 1, len(text) - 1 + len(read))
         parents = [[*slots, *(~before for before in range(row))] for row in range(len(read))]
         if way is None:
-            blocks = _chosen(read, [0.0, *sure], family, costs)
+            blocks = _chosen(read, [0.0, *sure], model, costs)
         else:
             blocks = [(row, way) for row in range(len(read))] if way else []
-        found = family.logprobs(reading, read, list(depths), parents, blocks)
+        found = model.logprobs(reading, read, list(depths), parents, blocks)
         choices = found.behind.argmax(-1).tolist()
         right = next((row for row, token in enumerate(drafted) if choices[row] != token), len(drafted))
         text += choices[: right + 1]
@@ -96,26 +96,26 @@ def decode(family: TrunkModel, prefix: str, suffix: str, way: int | None, costs:
         tally.passes += 1
         tally.tokens += right + 1
         tally.masks += sum(masks for _, masks in blocks)
-        if reading.room < 64:
+        if reading.free_slots < 64:
             break
     tally.seconds += perf_counter() - began
-    end = family.vocabulary.fim.end
+    end = model.vocabulary.fim.end
     return text[: text.index(end) + 1 if end in text else TOKENS][:TOKENS]
 
 
-def _chosen(read: Sequence[int], sure: Sequence[float], family: TrunkModel, costs: MaskCosts) -> list[tuple[int, int]]:
+def _chosen(read: Sequence[int], sure: Sequence[float], model: TrunkModel, costs: MaskCosts) -> list[tuple[int, int]]:
     """Blocks as the search chooses them; anchors are numbers of rows."""
-    tree = TokenTree(family.vocabulary, EndRules(NOTHING, NOTHING, NOTHING))
+    tree = TokenTree(model.vocabulary, EndRules(NOTHING, NOTHING, NOTHING))
     path = tree.plant(read)
     for number, logprob in zip(path, np.cumsum(sure).tolist(), strict=True):
         tree.nodes[number].logprob = logprob
     gain = sum(map(tree.probability, path))
     cost_ms = costs.one_row_ms + costs.row_ms * (len(read) - 1)
-    blocks = choose_blocks(tree, path, family.survival, gain, cost_ms, costs)
+    blocks = choose_blocks(tree, path, model.survival, gain, cost_ms, costs)
     return [(path.index(number), masks) for number, masks in blocks]
 
 
-def _proposed(proposals: Proposals | None, anchor: int, before: int) -> tuple[list[int], list[float]]:
+def _proposed(proposals: MaskProposals | None, anchor: int, before: int) -> tuple[list[int], list[float]]:
     tokens: list[int] = []
     logprobs: list[float] = []
     if proposals is not None:
@@ -131,7 +131,7 @@ def _holes(path: Path, count: int) -> list[tuple[str, str]]:
     rng, texts = random.Random(5), read_corpus(path)
     holes: list[tuple[str, str]] = []
     while len(holes) < count:
-        text, _ = rng.choice(texts)
+        text = rng.choice(texts).text
         at = rng.randrange(len(text))
         line = text.rfind("\n", 0, at) + 1
         end = text.find("\n", at)

@@ -97,7 +97,7 @@ class CostModel:
 
 
 @dataclass(slots=True)
-class Reserve:
+class FinishMargin:
     """How many milliseconds to keep free for what follows the last step.
 
     The most that this has lately taken, slowly forgotten, and never less than `least_ms`: that part grows with how busy

@@ -36,11 +36,11 @@ class SamplerSettings:
     sure: float = 0.92
     doubt: float = 0.05
     overrule: float = 0.5
-    settled: float = 0.005
+    converged: float = 0.005
     temperature: float = 0.7  # of the one sampled row
     partial_confidence: float = 0.5  # the least probability of a token that may stay in a partial answer
-    aim: float = 0.67  # of the time left after reading, for all else: people wait for the median
-    reserve_ms: float = 12.0  # kept free at the end for cleaning, ranking and the way back to the editor, at least
+    latency_target: float = 0.67  # of the time left after reading, for all else: people wait for the median
+    finish_margin_ms: float = 12.0  # at least, for cleaning, ranking and the way back to the editor
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,11 @@ class ModelSettings:
 
 @dataclass(frozen=True, slots=True)
 class EngineSettings:
-    """Everything about the engine and how it runs the model."""
+    """Everything about the engine and how it runs the model.
+
+    `budget_ms` is the time that requests usually have: it decides which model the default is on this machine.
+    """
 
     sampler: SamplerSettings = field(default_factory=SamplerSettings)
     model: ModelSettings = field(default_factory=ModelSettings)
+    budget_ms: float = 150.0

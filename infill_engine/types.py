@@ -3,6 +3,7 @@
 Offsets are in characters (Unicode code points) unless a name says otherwise; times are in milliseconds.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from hashlib import blake2b
@@ -28,9 +29,9 @@ class Source(StrEnum):
 class Reason(StrEnum):
     """Why an answer has no candidates. Every silence has exactly one."""
 
-    BLANK = "blank"  # nothing was found worth saying, not even a weak guess
-    LOW_CONFIDENCE = "low_confidence"  # there were guesses, all below the show threshold
-    ONE_KEY = "one_key"  # the best guess is a single character: as quick to type as to take
+    BLANK = "blank"  # nothing was found worth saying, not even a weak proposal
+    LOW_CONFIDENCE = "low_confidence"  # there were proposals, all below the show threshold
+    ONE_KEY = "one_key"  # the best proposal is a single character: as quick to type as to take
     DEADLINE = "deadline"  # the budget ran out before a whole candidate stood
     CANCELLED = "cancelled"  # the client withdrew the request
     SUPERSEDED = "superseded"  # a newer request for the same document took its place
@@ -74,15 +75,28 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """The text of a project's files around a document, nearest first. The same text has the same name."""
+    """The text of a project's files around a document, nearest first. The same text has the same name.
+
+    `files` are their paths, relative to the project, each with the offset in `text` where the file begins. A text
+    without them is one file without a path.
+    """
 
     text: str = ""
     name: str = ""
+    files: tuple[tuple[str, int], ...] = ()
 
     @classmethod
-    def of(cls, text: str) -> "Surroundings":
-        """A text with its name."""
-        return cls(text, blake2b(text.encode(errors="replace"), digest_size=8).hexdigest() if text else "")
+    def of(cls, text: str, files: tuple[tuple[str, int], ...] = ()) -> "Surroundings":
+        """A text with its name, which depends on the files too."""
+        named = "\0".join([text, *(f"{path}:{start}" for path, start in files)])
+        return cls(text, blake2b(named.encode(errors="replace"), digest_size=8).hexdigest() if text else "", files)
+
+    def each(self) -> Iterator[tuple[str, str]]:
+        """The path and the text of every file."""
+        starts = self.files or (("", 0),)
+        ends = (*(start for _, start in starts[1:]), len(self.text))
+        for (path, start), end in zip(starts, ends, strict=True):
+            yield path, self.text[start:end]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +106,8 @@ class InfillRequest:
     `prefix` ends at the cursor and `suffix` begins there; both are windows, cut to what the model is to see.
     `language` is an LSP language identifier. A `hole` or `drafts` of None means: let the engine work them out
     from the two windows. Equal requests have equal answers, so the request itself is the cache key.
-    `surroundings` names the `Surroundings` of the document, "" if there are none.
+    `surroundings` names the `Surroundings` of the document, "" if there are none. `path` is the document's own,
+    relative to its project, "" if it lies in none.
     `show_from` is the least confidence of the best candidate at which the user wants to see them unasked, None for what
     the model's makers chose: what nobody has seen, nobody types into.
     `beyond` is more of the text left of the prefix and right of the suffix, in which words are counted and nothing is
@@ -108,6 +123,7 @@ class InfillRequest:
     surroundings: str = ""
     show_from: float | None = None
     beyond: tuple[str, str] = field(default=("", ""), compare=False)
+    path: str = ""
 
     def around(self, partial_word: str) -> tuple[str, str]:
         """All the text left of the cursor's word and right of the hole that the request has."""
@@ -116,7 +132,7 @@ class InfillRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Guess:
+class Proposal:
     """A text as it leaves the sampler: not yet cleaned, checked, compared with others or given a confidence.
 
     Log-probabilities are natural logarithms under the model: mean and minimum over the text's tokens, and that of its
@@ -133,8 +149,8 @@ class Guess:
     partial: bool = False
     steps: int = 0
     source: Source = Source.MODEL
-    fluency: float | None = None  # mean log-probability of the family's own draft that the text began as
-    likelihood: float | None = None  # log-probability that the family's prompt gives the whole text, where it was asked
+    draft_logprob: float | None = None  # mean over the tokens of the model's own draft that the text began as
+    logprob: float | None = None  # of the whole text, where the model was asked for it
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,4 +184,4 @@ class Answer:
     unread: bool = False  # the model had no time to read all of the text around the hole
     final: bool = True  # no second try would come to more
     show_from: float = 0.0
-    trouble: str = ""  # what the user should know and can mend; the candidates are what could be had in spite of it
+    user_message: str = ""  # what the user should know and can mend

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TypeVar
 
-from infill_engine.deadline import CostModel, Deadline, Reserve
+from infill_engine.deadline import CostModel, Deadline, FinishMargin
 
 T = TypeVar("T")
 EVER_MS = 1e9
@@ -84,13 +84,13 @@ class Budget:
 
     deadline: Deadline
     costs: Costs
-    reserve: Reserve
+    reserve: FinishMargin
     finish: Callable[[], None] = _at_once
 
     @classmethod
     def unlimited(cls) -> "Budget":
         """All the time there is."""
-        return cls(Deadline.after_ms(EVER_MS), Costs(), Reserve(0.0))
+        return cls(Deadline.after_ms(EVER_MS), Costs(), FinishMargin(0.0))
 
     def left_ms(self, due: Deadline | None = None) -> float:
         """Milliseconds that work may still take, until it is `due` or until the deadline."""

@@ -80,10 +80,10 @@ async def put(
         answer = Answer(reason=Reason.WORKER_FAILED)
     elapsed_ms = (now() - began) * 1000
     session.reporter.answered(ticket, answer.reason, elapsed_ms)
-    session.tally.answered(answer.reason, elapsed_ms)
+    session.counters.answered(answer.reason, elapsed_ms)
     if snapshot is not None and question is not None and answer.candidates:
         texts = [question.lead + candidate.text for candidate in answer.candidates]
-        session.acceptance.shown(snapshot, question.start, question.end, texts, unsure=unsure)
+        session.suggestions.shown(snapshot, question.start, question.end, texts, unsure=unsure)
     return Reply(answer, elapsed_ms, snapshot, question)
 
 

@@ -6,6 +6,8 @@ from infill_engine.context.drafts import find_drafts
 from infill_engine.context.hole import hole_at
 from infill_engine.context.window import window_at
 from infill_engine.settings import USUAL_WINDOW, WindowSettings
+from infill_engine.text.embedded import language_at
+from infill_engine.text.languages import related
 from infill_engine.types import InfillRequest, Surroundings
 from lsp_server.documents import Snapshot
 from lsp_server.protocol.positions import Place
@@ -27,10 +29,13 @@ def build_request(
     others: Iterable[Snapshot] = (),
     project: Surroundings = NO_SURROUNDINGS,
     window: WindowSettings = USUAL_WINDOW,
+    path: str = "",
 ) -> InfillRequest:
-    """The request for the hole at `place`. `others` are open documents, nearest first; those of its language count.
+    """The request for the hole at `place`. `others` are open documents, nearest first; those count that are in
+    its language or one searched with it.
 
-    `project` is text of files that are not open, `window` how much text around the place the engine wants.
+    `project` is text of files that are not open, `window` how much text around the place the engine wants, `path` the
+    document's, relative to its project.
 
     Equal text around equal places gives equal requests, so that one can join another that is under way.
     """
@@ -39,7 +44,8 @@ def build_request(
     tree, byte_offset = snapshot.syntax.at(lines, place) or (None, None)
     hole = hole_at(prefix, suffix, snapshot.language, tree, byte_offset)
     before, after = _sides(lines, place)
-    drafts = find_drafts(prefix, suffix, [before, after, *_other_files(snapshot, others), project.text], hole)
+    sources = [before, after, *_other_files(snapshot, others), project.text]
+    drafts = find_drafts(prefix, suffix, sources, hole, language_at(prefix, suffix, snapshot.language))
     beyond = _beyond(before, after, prefix, suffix)
     return InfillRequest(
         prefix,
@@ -51,15 +57,22 @@ def build_request(
         project.name,
         settings.show_threshold,
         beyond,
+        path,
     )
 
 
-def build_context(snapshot: Snapshot, place: Place, window: WindowSettings = USUAL_WINDOW) -> InfillRequest:
+def build_context(
+    snapshot: Snapshot,
+    place: Place,
+    window: WindowSettings = USUAL_WINDOW,
+    project: Surroundings = NO_SURROUNDINGS,
+    path: str = "",
+) -> InfillRequest:
     """What the engine needs to read the text around `place` ahead of time; the hole does not matter yet."""
     lines, (row, column) = snapshot.lines, place
     prefix, suffix = window_at(lines, row, column, window)
     beyond = _beyond(*_sides(lines, place), prefix, suffix)
-    return InfillRequest(prefix, suffix, snapshot.language, beyond=beyond)
+    return InfillRequest(prefix, suffix, snapshot.language, surroundings=project.name, beyond=beyond, path=path)
 
 
 def _beyond(before: str, after: str, prefix: str, suffix: str) -> tuple[str, str]:
@@ -74,7 +87,8 @@ def _sides(lines: tuple[str, ...], place: Place) -> tuple[str, str]:
 
 
 def _other_files(snapshot: Snapshot, others: Iterable[Snapshot]) -> Iterator[str]:
-    near = (other for other in others if other.language == snapshot.language and other.uri != snapshot.uri)
+    alike = related(snapshot.language)
+    near = (other for other in others if other.language in alike and other.uri != snapshot.uri)
     for other, _ in zip(near, range(OTHER_FILES), strict=False):
         yield _from(other.lines, 0, "", OTHER_CHARS)
 

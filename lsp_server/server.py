@@ -4,7 +4,7 @@ import asyncio
 import logging
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from importlib import metadata
@@ -16,11 +16,12 @@ from pygls.io_ import StdinAsyncReader, StdoutWriter, run_async
 from pygls.lsp.server import LanguageServer
 
 from lsp_server.engine.supervisor import Command, worker_command
-from lsp_server.features import commands, configuration, lifecycle, text_sync
+from lsp_server.features import commands, configuration, lifecycle, next_edit, text_sync
 from lsp_server.features.candidates import candidates
 from lsp_server.features.cursor import cursor
 from lsp_server.features.inline_completion import inline_completion
 from lsp_server.features.status import get_status
+from lsp_server.next_edits import messages
 from lsp_server.protocol.messages import ACCEPTED, CANDIDATES, CURSOR, GET_STATUS, RESTART_ENGINE
 from lsp_server.protocol.wire import WireProtocol, silence_libraries
 from lsp_server.session import Session
@@ -62,6 +63,12 @@ def create_server(command: Command = worker_command) -> tuple[InfillServer, Sess
         CANDIDATES: candidates,
         GET_STATUS: get_status,
         CURSOR: cursor,
+        messages.NEXT_EDIT: next_edit.next_edit,
+        messages.INLINE_EDIT: next_edit.inline_edit,
+        messages.DID_DISMISS: next_edit.did_dismiss,
+        messages.DID_ACCEPT: next_edit.did_accept,
+        messages.DID_SHOW: next_edit.ignore,
+        messages.DID_FOCUS: next_edit.ignore,
     }
     for method, handler in features.items():
         server.feature(method)(partial(handler, session))
@@ -70,14 +77,26 @@ def create_server(command: Command = worker_command) -> tuple[InfillServer, Sess
         partial(inline_completion, session)
     )
 
+    def told(arguments: Sequence[object]) -> list[object]:
+        """What the client has sent: pygls puts the server before it."""
+        return [argument for argument in arguments if argument is not server]
+
     # A function of its own: pygls reads the parameters of a partial's inside and would ask the client for a session.
     async def restart_engine(*_arguments: object) -> None:
         await commands.restart_engine(session)
 
     def accepted(*arguments: object) -> None:
-        commands.accepted(session, *arguments)
+        commands.accepted(session, *told(arguments))
+
+    def dismissed(*arguments: object) -> None:
+        next_edit.dismissed(session, *told(arguments))
+
+    def taken(*_arguments: object) -> None:
+        """Nothing: that a proposal was applied is read from the edits themselves."""
 
     server.command(RESTART_ENGINE)(restart_engine)
+    server.command(messages.ACCEPT)(taken)
+    server.command(messages.DISMISS)(dismissed)
     server.command(ACCEPTED)(accepted)
     return server, session
 

@@ -13,14 +13,16 @@ from lsp_server.documents import Documents, EditKind, Snapshot
 from lsp_server.engine import model_choice
 from lsp_server.engine.client import EngineClient
 from lsp_server.engine.supervisor import Command, worker_command
+from lsp_server.next_edits.tracker import NextEdits
 from lsp_server.project.text import ProjectText
 from lsp_server.protocol.positions import Place
+from lsp_server.protocol.uris import path_in_project
 from lsp_server.protocol.wire import WireProtocol
 from lsp_server.refusal import refusal
 from lsp_server.settings import EngineChoice, ServerSettings
 from lsp_server.status import StatusReporter
-from lsp_server.usage.counters import Tally
-from lsp_server.usage.suggestions import Acceptance
+from lsp_server.usage.counters import UsageCounters
+from lsp_server.usage.suggestions import SuggestionTracker
 
 # Changes that arrive in one burst are answered once: the last of them starts the computing.
 BURST_SECONDS = 0.004
@@ -50,8 +52,9 @@ class Session:
     client_left: asyncio.Event = field(default_factory=asyncio.Event)  # without saying so
     reporter: StatusReporter = field(init=False)
     engine: EngineClient = field(init=False)
-    tally: Tally = field(init=False)
-    acceptance: Acceptance = field(init=False)
+    counters: UsageCounters = field(init=False)
+    suggestions: SuggestionTracker = field(init=False)
+    next_edits: NextEdits = field(default_factory=NextEdits)
     project: ProjectText = field(default_factory=ProjectText)
     _rested: tuple[int, Place] = (0, (0, 0))  # the version of the snapshot in which the cursor last rested, and where
     _timer: asyncio.TimerHandle | None = None
@@ -60,9 +63,9 @@ class Session:
 
     def __post_init__(self) -> None:
         self.reporter = StatusReporter(self.protocol)
-        self.engine = EngineClient(self._on_status, self._on_trouble, self.command)
-        self.tally = Tally(self.warn_once)
-        self.acceptance = Acceptance(self.tally.count)
+        self.engine = EngineClient(self._on_status, self._on_error, self.command)
+        self.counters = UsageCounters(self.warn_once)
+        self.suggestions = SuggestionTracker(self.counters.count)
 
     def refusal(self, snapshot: Snapshot | None, unasked_in: int | None = None) -> Reason | None:
         """Why nothing is to be computed for a document, if so. None of it costs a model call.
@@ -114,10 +117,11 @@ class Session:
         from lsp_server.request import build_request
 
         settings = replace(self.settings, candidates=max(least, self.settings.candidates))
-        if self.acceptance.typed_into(snapshot, place):
+        if self.suggestions.typed_into(snapshot, place):
             settings = replace(settings, show_threshold=0.0)
         near = self.project_near(snapshot)
-        return build_request(snapshot, place, settings, self.neighbours(), near, self.window)
+        path = path_in_project(snapshot.uri, self.roots)
+        return build_request(snapshot, place, settings, self.neighbours(), near, self.window, path)
 
     def read_ahead(self, snapshot: Snapshot) -> None:
         """Pay for a document's first parse when it is opened, not at the first keystroke; then have the engine read."""
@@ -131,7 +135,9 @@ class Session:
         if self.engine.worker.running and self.refusal(snapshot) is None:
             from lsp_server.request import build_context
 
-            self.engine.warm(snapshot.uri, build_context(snapshot, self._likely_place(snapshot), self.window))
+            near, path = self.project_near(snapshot), path_in_project(snapshot.uri, self.roots)
+            place = self._likely_place(snapshot)
+            self.engine.warm(snapshot.uri, build_context(snapshot, place, self.window, near, path))
 
     def cursor_rests(self, snapshot: Snapshot, place: Place) -> None:
         """Parse the text where the cursor has come to rest, and have the engine read it.
@@ -164,8 +170,9 @@ class Session:
     async def end(self) -> None:
         """Nothing more is to be computed. What was counted is saved; safe to call again."""
         self.hold_speculation()
-        self.acceptance.left_all()
-        saving = asyncio.ensure_future(self.tally.save())
+        self.suggestions.left_all()
+        self.next_edits.end()
+        saving = asyncio.ensure_future(self.counters.save())
         await asyncio.gather(self.engine.stop(), asyncio.wait((saving,), timeout=SAVING_SECONDS))
 
     def in_background(self, work: Coroutine[Any, Any, None]) -> None:
@@ -177,6 +184,8 @@ class Session:
     async def _read_project(self, snapshot: Snapshot) -> None:
         await self.project.read(snapshot.uri, snapshot.language, self.roots, self.settings.excludes)
         self.engine.surround(self.project.near(snapshot.uri))
+        if (newest := self.documents.get(snapshot.uri)) is not None:
+            self.warm(newest)  # its context names the text now
 
     def _speculate(self, snapshot: Snapshot, due: float) -> None:
         self._timer = None
@@ -184,14 +193,14 @@ class Session:
             return
         self.engine.speculate(snapshot.uri, self.request_at(snapshot, snapshot.cursor), due)
 
-    def _on_trouble(self, sentence: str) -> None:
+    def _on_error(self, sentence: str) -> None:
         """Tell the user; and where it is the engine of their choice that failed, go on with the default model."""
         failed = self.engine.status.state is State.FAILED
         successor = model_choice.successor(self.engine.choice) if failed else None
         if successor is None:
-            self.reporter.trouble(sentence)
+            self.reporter.error(sentence)
             return
-        self.reporter.trouble(f"{sentence.rstrip('.')}. Meanwhile the default model is used.")
+        self.reporter.error(f"{sentence.rstrip('.')}. Meanwhile the default model is used.")
         self.in_background(self.engine.start(successor))
 
     def _on_status(self, status: Status) -> None:

@@ -76,6 +76,7 @@ class EngineChoice:
     precision: Precision = Precision.AUTO
     key_variable: str = KEY_VARIABLE  # the environment variable that holds the key for an engine elsewhere
     reuse_context: bool = False  # of models in which every token sees every other: see ModelSettings
+    usual_budget_ms: int = 150  # decides which model the default is on this machine; set for the default only
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +138,10 @@ def read_settings(user: object) -> tuple[ServerSettings, tuple[str, ...]]:
                     f"default, {_shown(setting.default)}."
                 )
     engine = {item.name: ours.pop(item.name) for item in fields(EngineChoice) if item.name in ours}
-    return replace(ServerSettings(**ours), engine=EngineChoice(**engine)), tuple(warnings)
+    settings, choice = ServerSettings(**ours), EngineChoice(**engine)
+    if choice.model == EngineChoice().model:
+        choice = replace(choice, usual_budget_ms=settings.budget_ms)
+    return replace(settings, engine=choice), tuple(warnings)
 
 
 def _boolean(value: object) -> bool:

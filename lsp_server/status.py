@@ -112,7 +112,7 @@ class StatusReporter:
         """Show the user something to be mended."""
         self._message(types.MessageType.Warning, sentence)
 
-    def trouble(self, sentence: str) -> None:
+    def error(self, sentence: str) -> None:
         """Show the user something that is broken."""
         self._message(types.MessageType.Error, sentence)
 

@@ -80,7 +80,7 @@ class SyntaxTree:
         if self._language is None:
             return None
         if not self._has_around(place[0], len(lines)):
-            self._first, self._rows = _excerpt(lines, place[0])
+            self._first, self._rows = _excerpt(lines, place[0], self._language)
             self._tree, self._current = None, False
         if not self._current:
             self._current = True
@@ -104,21 +104,31 @@ class SyntaxTree:
         return parser.parse(source) if self._tree is None else parser.parse(source, self._tree)
 
 
-def _excerpt(lines: Sequence[str], row: int) -> tuple[int, int]:
+def _excerpt(lines: Sequence[str], row: int, language: str) -> tuple[int, int]:
     """First line and number of lines of the excerpt around `row`: the same for all rows of a quarter of it."""
     if len(lines) <= WHOLE_LINES:
         return 0, len(lines)
     step = EXCERPT_LINES // 4
     first = max(0, row - row % step - (EXCERPT_LINES - step) // 2)
     end = min(first + EXCERPT_LINES, len(lines))
-    outer = (at for at in range(first, max(first - OUTWARD_LINES, -1), -1) if _is_outermost(lines[at]))
+    marks = _outermost_marks(language)
+    outer = (at for at in range(first, max(first - OUTWARD_LINES, -1), -1) if _is_outermost(lines[at], marks))
     first = next(outer, first)
     return first, end - first
 
 
-def _is_outermost(line: str) -> bool:
-    """Whether a line looks like the first of a definition or statement that nothing encloses."""
-    return line[:1].isalpha() or line[:1] in ("@", "_", "#")
+def _outermost_marks(language: str) -> str:
+    from infill_engine.text.languages import language as language_named
+
+    return language_named(language).layout.outermost
+
+
+def _is_outermost(line: str, marks: str) -> bool:
+    """Whether a line looks like the first of a definition or statement that nothing encloses.
+
+    `marks` are the characters beside letters that it may begin with.
+    """
+    return line[:1].isalpha() or bool(line[:1] and line[:1] in marks)
 
 
 def _counts_differently(lines: Sequence[str]) -> bool:

@@ -27,7 +27,7 @@ from bench.latency.targets import judge
 from bench.latency.typing_runs import Sample, close_document, closed_loop, open_document, open_loop
 from bench.percentiles import percentile, spread
 from infill_engine.errors import InfillError, InputError
-from infill_engine.models.base import ModelFamily
+from infill_engine.models.base import CanvasModel
 
 SETTLE_SECONDS = 1.0  # between opening a document and the first keystroke
 GRACE_MS = 20  # after the budget, from which on an answer is late without excuse
@@ -62,7 +62,7 @@ def run_server(options: argparse.Namespace, replays: dict[int, Replay]) -> tuple
             "initialize_ms": round(client.initialize(_settings(options)), 1),
             "ready_ms": round(client.until_ready(), 1),
         }
-        server["pace"] = client.pace
+        server["profile"] = client.profile
         server["memory_after_load"] = memory_mb(client.process.pid)
         samples: list[Sample] = []
         for lines, replay in replays.items():
@@ -151,12 +151,12 @@ def _model_costs(options: argparse.Namespace, replay: Replay) -> dict[str, Any]:
 
     engine = Engine.load(options.model)
     windows = windows_of(Replay(replay.text, replay.keystrokes[:200]))
-    if isinstance(engine.family, TrunkModel):
-        costs = {"pass_ms": pass_costs(engine.family, windows[-1])}
+    if isinstance(engine.model, TrunkModel):
+        costs = {"pass_ms": pass_costs(engine.model, windows[-1])}
     else:
-        family = cast(ModelFamily, engine.family)
+        family = cast(CanvasModel, engine.model)
         costs = {"encode": encode_costs(family, replay), "step_ms": step_costs(family, windows[-1])}
-    return {"device": engine.device, "pace_here": engine.pace, **costs}
+    return {"device": engine.device, "pace_here": engine.profile, **costs}
 
 
 def _measured(result: dict[str, Any]) -> dict[str, float]:

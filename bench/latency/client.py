@@ -55,7 +55,7 @@ class LspClient:
             SERVER, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, env=environment
         )
         self.states: list[str] = []
-        self.pace = ""  # how the model that is ready computes
+        self.profile = ""  # how the model that is ready computes
         self._ids = itertools.count(1)
         self._pending: dict[int, Pending] = {}
         self._heard = threading.Condition()
@@ -134,7 +134,7 @@ class LspClient:
             with self._heard:
                 self.states.append(message["params"]["state"])
                 if self.states[-1] == "ready":
-                    self.pace = message["params"]["detail"]
+                    self.profile = message["params"]["detail"]
                 self._heard.notify_all()
 
 

@@ -23,6 +23,7 @@ from infill_engine.engine.engine import Engine
 from infill_engine.errors import InfillError
 from infill_engine.sampling.denoise import Step
 from infill_engine.sampling.token_tree import TreeStep
+from infill_engine.settings import EngineSettings
 from infill_engine.types import InfillRequest
 from infill_engine.work import PassState
 from lsp_server.documents import Change, Documents
@@ -57,11 +58,11 @@ def main() -> int:
         files = sources_of(options.source)
         replay = make_replay(files, options.lines, options.keystrokes, options.seed)
         started = perf_counter()
-        engine = Engine.load(options.model, device=options.device)
+        engine = Engine.load(options.model, device=options.device, settings=EngineSettings(budget_ms=options.budget_ms))
     except InfillError as fault:
         print(fault, file=sys.stderr)
         return 2
-    print(f"model {options.model} on {engine.device} ({engine.pace}), loaded in {perf_counter() - started:.1f} s")
+    print(f"model {options.model} on {engine.device} ({engine.profile}), loaded in {perf_counter() - started:.1f} s")
     timings = list(replay_through(engine, replay, options.budget_ms, options.candidates))
     if options.out:
         options.out.parent.mkdir(parents=True, exist_ok=True)

@@ -8,7 +8,7 @@ import numpy as np
 
 from bench.latency.keystrokes import Replay
 from bench.percentiles import percentile
-from infill_engine.models.base import ModelFamily
+from infill_engine.models.base import CanvasModel
 from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.sampling.denoise import Row
 from infill_engine.sampling.plan import canvas_of
@@ -26,7 +26,7 @@ URI = "file:///bench/typed.py"
 Window = tuple[str, str]
 
 
-def encode_costs(family: ModelFamily, replay: Replay) -> dict[str, float]:
+def encode_costs(family: CanvasModel, replay: Replay) -> dict[str, float]:
     """Medians in ms over places of a replay: its window read cold, then again after one more typed character.
 
     `typed_ms` counts only characters for which at least one token had to be encoded; the beginning of a word is not
@@ -73,12 +73,12 @@ def pass_costs(model: TrunkModel, window: Window) -> dict[str, float]:
     return found
 
 
-def step_costs(family: ModelFamily, window: Window) -> dict[str, float]:
+def step_costs(family: CanvasModel, window: Window) -> dict[str, float]:
     """Median ms of one denoising step by canvas, as `N4C16`: four rows of sixteen slots, all of them open."""
     context = finished(family.encode(*window))
     found = {}
     for rows, slots in itertools.product(ROWS, SLOTS):
-        canvas = canvas_of([Row(slots)] * rows, family.spec.mask_id)
+        canvas = canvas_of([Row(slots)] * rows, family.info.mask_id)
         wanted = np.arange(canvas.slots)
         times = []
         for _ in range(REPEATS):
@@ -103,7 +103,7 @@ def windows_of(replay: Replay) -> list[Window]:
     return found
 
 
-def _neighbours(family: ModelFamily, replay: Replay) -> Sequence[tuple[Window, Window]]:
+def _neighbours(family: CanvasModel, replay: Replay) -> Sequence[tuple[Window, Window]]:
     """Windows before and after one typed character, as the engine encodes them, spread over the replay."""
     windows = [(family.vocabulary.split_partial_word(prefix)[0], suffix) for prefix, suffix in windows_of(replay)]
     typed = [

@@ -2,6 +2,7 @@
 
     python -m bench.quality --packages training/heldout --holes 300 --out bench/results/quality.jsonl
     python -m bench.quality --data problems.jsonl.gz --execute --out bench/results/problems.jsonl
+    python -m bench.quality --languages training/held-out-languages --holes 60 --out bench/results/languages.jsonl
 
 Writes every reply as JSON lines to --out (gzipped when large), charts beside it, a table to the terminal, and one JSON
 object as the last line.
@@ -21,9 +22,11 @@ from bench.quality.beams import BeamSystem
 from bench.quality.execute import passes
 from bench.quality.holes import Task, draw_tasks
 from bench.quality.humaneval import Problem, read_problems
+from bench.quality.language_holes import draw_language_tasks
+from bench.quality.language_report import draw_languages, print_languages
 from bench.quality.lengths import GivenLengths, fixed_slots
 from bench.quality.ngram import corpus_table
-from bench.quality.outcomes import ALL, Outcome, calibration_of, judge, summarise, write_outcomes
+from bench.quality.outcomes import ALL, Outcome, by_language, calibration_of, judge, summarise, write_outcomes
 from bench.quality.report import draw_exact_matches, draw_reliability, print_table
 from bench.quality.systems import (
     PRODUCT,
@@ -45,7 +48,7 @@ from infill_engine.models.small.autotune import settle
 from infill_engine.models.small.vocabulary import BytesVocabulary
 from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.sampling.canvas_sampler import CanvasSampler
-from infill_engine.settings import USUAL_WINDOW, WindowSettings
+from infill_engine.settings import USUAL_WINDOW, EngineSettings, WindowSettings
 
 SYSTEMS = ("nothing", "copy", "drafts", "ngram", "twin", "beams", "engine", "model-only")
 
@@ -95,15 +98,17 @@ def systems_of(options: argparse.Namespace) -> tuple[dict[str, System], WatchedE
     unknown = set(options.systems) - set(SYSTEMS)
     if unknown:
         raise InputError(f"unknown systems {', '.join(sorted(unknown))}; there are {', '.join(SYSTEMS)}")
-    engine = WatchedEngine.load(options.model, device=options.device)
+    engine = WatchedEngine.load(
+        options.model, device=options.device, settings=EngineSettings(budget_ms=options.budget_ms)
+    )
     assert isinstance(engine, WatchedEngine)  # `load` makes one of the class it is called on
-    slots = fixed_slots(options.lengths, engine.family.spec.max_slots)
+    slots = fixed_slots(options.lengths, engine.model.info.max_slots)
     product = EngineSystem(engine, options.budget_ms, cold=options.cold)
     if options.lengths != "predicted":
         if not isinstance(engine.sampler, CanvasSampler):
             raise InputError(f"{options.model} has no lengths to be given; use --lengths predicted")
-        given = GivenLengths(engine.sampler.family, slots or 1)
-        engine.sampler.family = given
+        given = GivenLengths(engine.sampler.model, slots or 1)
+        engine.sampler.model = given
         product.before = (lambda _question: None) if slots else given.take_from
     makers: dict[str, Callable[[], System]] = {
         "nothing": lambda: nothing,
@@ -145,8 +150,13 @@ def report(outcomes: Sequence[Outcome], options: argparse.Namespace, engine: Wat
     written = write_outcomes(outcomes, options.out)
     summary = summarise(outcomes, options.candidates)
     stem = options.out.name.split(".")[0]
-    print_table(summary, options.candidates)
-    draw_exact_matches(summary, options.candidates, options.out.with_name(f"{stem}.png"))
+    if options.languages:
+        languages = by_language(outcomes, options.candidates)
+        print_languages(languages, options.candidates)
+        draw_languages(languages, options.candidates, options.out.with_name(f"{stem}.png"))
+    else:
+        print_table(summary, options.candidates)
+        draw_exact_matches(summary, options.candidates, options.out.with_name(f"{stem}.png"))
     shown = calibration_of([outcome for outcome in outcomes if outcome.system == PRODUCT])["shown"]
     if shown["bins"]:
         draw_reliability(shown["bins"], shown["ece"], options.out.with_name(f"{stem}-reliability.png"))
@@ -164,12 +174,13 @@ def last_line(outcomes: Sequence[Outcome], options: argparse.Namespace, engine: 
         "system": leading,
         "model": options.model,
         "device": engine.device,
-        "pace": engine.pace,
+        "profile": engine.profile,
         "lengths": options.lengths,
         "candidates": options.candidates,
         "budget_ms": options.budget_ms,
         "seed": options.seed,
-        "data": str(options.data or options.packages),
+        "data": str(options.data or options.languages or options.packages),
+        **({"languages": by_language(outcomes, options.candidates)} if options.languages else {}),
         "calibration": calibration_of([outcome for outcome in outcomes if outcome.system == PRODUCT]),
         "systems": summary,
     }
@@ -178,6 +189,8 @@ def last_line(outcomes: Sequence[Outcome], options: argparse.Namespace, engine: 
 def _drawn(options: argparse.Namespace) -> list[Task]:
     if options.execute:
         raise InputError("--execute needs --data: only problems come with tests")
+    if options.languages:
+        return draw_language_tasks(options.languages, options.holes, options.seed, with_project=options.project)
     return draw_tasks(read_packages(options.packages), options.holes, options.seed, with_project=options.project)
 
 
@@ -189,9 +202,9 @@ def _ngram(options: argparse.Namespace) -> System:
 
 
 def _beams(engine: WatchedEngine, budget_ms: float) -> System:
-    if not isinstance(engine.family, TrunkModel):
+    if not isinstance(engine.model, TrunkModel):
         raise InputError("only the trunk is decoded left to right beside the product")
-    return BeamSystem(engine.family, budget_ms)
+    return BeamSystem(engine.model, budget_ms)
 
 
 def _twin(options: argparse.Namespace) -> System:
@@ -206,6 +219,7 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("--packages", type=Path, default=Path("training/heldout"), help="folder of held-out wheels or source folders")
     add("--data", type=Path, help="problems in HumanEval-Infilling's format, instead of packages")
+    add("--languages", type=Path, help="folder with a folder of held-out packages for each language, instead")
     add("--execute", action="store_true", help="with --data: run the completed programs with their tests")
     add("--holes", type=int, default=300, help="non-trivial holes of each kind")
     add("--seed", type=int, default=0)

@@ -36,7 +36,7 @@ class BeamSystem:
         tree.learn_pass([], found.logprobs, found.likeliest, [])
         beam = self._next(tree, {ROOT})
         for _ in range(MOST_TOKENS):
-            if not beam or not deadline.allows(self._pass_ms) or len(beam) > reading.room:
+            if not beam or not deadline.allows(self._pass_ms) or len(beam) > reading.free_slots:
                 break
             began = perf_counter()
             nodes = [tree.nodes[number] for number in beam]

@@ -2,7 +2,7 @@
 
     python -m bench.quality.calibrate results-to-fit.jsonl.gz --judge results.jsonl.gz --out calibration.json
 
-A logistic regression, by Newton's method, on everything the engine weighed (not only what it showed): was the guess
+A logistic regression, by Newton's method, on everything the engine weighed (not only what it showed): was the proposal
 the gold text, or, for a partial one, at least the first half of it? Its variables are the features and, chosen one
 after the other, the products of two of them that would say most. Fitted on the results of some packages, reported on
 those of others. With them comes the least confidence from which on so many of the first candidates are right as
@@ -14,7 +14,7 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from itertools import combinations_with_replacement
 from pathlib import Path
 from typing import Any
@@ -25,21 +25,21 @@ from numpy.typing import NDArray
 from bench.quality import metrics
 from bench.quality.outcomes import Outcome, read_outcomes
 from infill_engine.errors import InfillError, InputError
-from infill_engine.ranking.rank import TIMES, Calibration, Features, brokenness
+from infill_engine.ranking.calibration import NAMES, PAIR, Calibration
+from infill_engine.ranking.syntax_check import brokenness
 
 Floats = NDArray[np.float64]
 Pair = tuple[int, int]  # of features, by their numbers
-NAMES = tuple(field.name for field in fields(Features))
 ALL_PAIRS = tuple(combinations_with_replacement(range(len(NAMES)), 2))
 RIDGE = 2.0  # penalty on the weights of standardised features, in observations
 STEPS = 50
 MOST_PAIRS = 12  # of features whose product is looked at, too; further ones add little
 NOTHING = 1e-9
-LEAST = 40  # guesses on either side, below which weights are noise
+LEAST = 40  # proposals on either side, below which weights are noise
 
 
 @dataclass(frozen=True, slots=True)
-class Guesses:
+class Weighed:
     """What the engine weighed for each hole: features [G, F], whether right [G], the hole's number [G]."""
 
     features: Floats
@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         shared = {outcome.cluster for outcome in fitting} & {outcome.cluster for outcome in reporting}
         if shared:
             raise InputError(f"fitted and judged on the same packages, {', '.join(sorted(shared))}: take others")
-        fitted_on, reported_on = guesses_of(fitting), guesses_of(reporting)
+        fitted_on, reported_on = proposals_of(fitting), proposals_of(reporting)
         fitted = fit(fitted_on)
         threshold = gate(fitted, fitted_on, options.precision)
         result = {
@@ -77,15 +77,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.out.parent.mkdir(parents=True, exist_ok=True)
     options.out.write_text(fitted.to_json())
     for name in NAMES:
-        print(f"{name:32} {getattr(Calibration(), name):8.3f} -> {getattr(fitted, name):8.3f}")
+        print(f"{name:32} {Calibration().weights.get(name, 0.0):8.3f} -> {fitted.weights[name]:8.3f}")
     for name, weight in fitted.pairs.items():
         print(f"{name:32} {0:8.3f} -> {weight:8.3f}")
     print(json.dumps(result))
     return 0
 
 
-def guesses_of(outcomes: Sequence[Outcome]) -> Guesses:
-    """The guesses of non-trivial holes.
+def proposals_of(outcomes: Sequence[Outcome]) -> Weighed:
+    """The proposals of non-trivial holes.
 
     Raises InputError for too few to learn from or to judge by, and for those of a product with other features.
     """
@@ -93,23 +93,23 @@ def guesses_of(outcomes: Sequence[Outcome]) -> Guesses:
     right: list[float] = []
     hole: list[int] = []
     for number, outcome in enumerate(outcomes):
-        for guess in () if outcome.trivial else outcome.guesses:
-            if guess["features"].keys() != {*NAMES}:
+        for proposal in () if outcome.trivial else outcome.proposals:
+            if proposal["features"].keys() != {*NAMES}:
                 raise InputError("the results are of a product that weighed other features: measure again")
-            rows.append([float(guess["features"][name]) for name in NAMES])
-            right.append(float(guess["right"]))
+            rows.append([float(proposal["features"][name]) for name in NAMES])
+            right.append(float(proposal["right"]))
             hole.append(number)
     if len(rows) < LEAST or not 0 < sum(right) < len(right):
         raise InputError(
-            f"only {len(rows)} guesses, {int(sum(right))} of them right: "
+            f"only {len(rows)} proposals, {int(sum(right))} of them right: "
             "measure more holes, with the engine among the systems"
         )
-    return Guesses(np.array(rows), np.array(right), np.array(hole))
+    return Weighed(np.array(rows), np.array(right), np.array(hole))
 
 
-def fit(guesses: Guesses) -> Calibration:
+def fit(proposals: Weighed) -> Calibration:
     """The weights that maximise the penalised likelihood, of the features and of the pairs of them that say most."""
-    features, right = guesses.features, guesses.right
+    features, right = proposals.features, proposals.right
     products = _columns(features, ALL_PAIRS)[:, len(NAMES) :]
     pairs: list[Pair] = []
     fitted = _maximised(features, right)
@@ -121,9 +121,9 @@ def fit(guesses: Guesses) -> Calibration:
         pairs.append(ALL_PAIRS[int(gains.argmax())])
         fitted = _maximised(_columns(features, pairs), right)
     bias, *weights = (round(float(value), 5) for value in fitted)
-    names = [TIMES.join(NAMES[number] for number in pair) for pair in pairs]
+    names = [PAIR.join(NAMES[number] for number in pair) for pair in pairs]
     of_pairs = dict(zip(names, weights[len(NAMES) :], strict=True))
-    return Calibration(bias=bias, pairs=of_pairs, **dict(zip(NAMES, weights, strict=False)))
+    return Calibration(bias=bias, weights=dict(zip(NAMES, weights, strict=False)), pairs=of_pairs)
 
 
 def _pair(one: str, other: str) -> Pair:
@@ -186,61 +186,61 @@ def _information(x: Floats, probability: Floats) -> Floats:
     return found
 
 
-def worth(calibration: Calibration, guesses: Guesses) -> dict[str, Any]:
-    """How good the confidences are over all guesses, and how often the most confident guess of a hole was right.
+def worth(calibration: Calibration, proposals: Weighed) -> dict[str, Any]:
+    """How good the confidences are over all proposals, and how often the most confident proposal of a hole was right.
 
-    `first_right` ranks as the engine does: a guess that breaks the syntax comes after every one that does not.
+    `first_right` ranks as the engine does: a proposal that breaks the syntax comes after every one that does not.
     """
-    probability = _probability(calibration, guesses)
-    loss = -np.mean(guesses.right * np.log(probability) + (1 - guesses.right) * np.log(1 - probability))
-    bins = metrics.reliability(probability.tolist(), [bool(value) for value in guesses.right])
-    firsts = _firsts(probability, guesses)
+    probability = _probability(calibration, proposals)
+    loss = -np.mean(proposals.right * np.log(probability) + (1 - proposals.right) * np.log(1 - probability))
+    bins = metrics.reliability(probability.tolist(), [bool(value) for value in proposals.right])
+    firsts = _firsts(probability, proposals)
     return {
-        "guesses": len(guesses.right),
+        "proposals": len(proposals.right),
         "log_loss": round(float(loss), 4),
-        "brier": round(float(np.mean((probability - guesses.right) ** 2)), 4),
+        "brier": round(float(np.mean((probability - proposals.right) ** 2)), 4),
         "ece": round(metrics.expected_calibration_error(bins), 4),
-        "first_right": round(float(guesses.right[firsts].mean()), 4),
+        "first_right": round(float(proposals.right[firsts].mean()), 4),
         "first_confidence": round(float(probability[firsts].mean()), 4),
         "bins": bins,
     }
 
 
-def gate(calibration: Calibration, guesses: Guesses, precision: float) -> float:
-    """The least confidence, in hundredths, from which on at least that share of first guesses is right; else 1."""
+def gate(calibration: Calibration, proposals: Weighed, precision: float) -> float:
+    """The least confidence, in hundredths, from which on at least that share of first proposals is right; else 1."""
     for hundredths in range(1, 100):
-        kept = shown(calibration, guesses, hundredths / 100)
+        kept = shown(calibration, proposals, hundredths / 100)
         if kept["right"] >= precision and kept["holes"]:
             return hundredths / 100
     return 1.0
 
 
-def shown(calibration: Calibration, guesses: Guesses, threshold: float) -> dict[str, Any]:
-    """How many holes have a first guess at least so confident, their share of all, and the share that is right."""
-    probability = _probability(calibration, guesses)
-    firsts = _firsts(probability, guesses)
+def shown(calibration: Calibration, proposals: Weighed, threshold: float) -> dict[str, Any]:
+    """How many holes have a first proposal at least so confident, their share of all, and the share that is right."""
+    probability = _probability(calibration, proposals)
+    firsts = _firsts(probability, proposals)
     kept = [first for first in firsts if probability[first] >= threshold]
     return {
         "holes": len(kept),
         "share": round(len(kept) / len(firsts), 4),
-        "right": round(float(guesses.right[kept].mean()), 4) if kept else 0.0,
+        "right": round(float(proposals.right[kept].mean()), 4) if kept else 0.0,
     }
 
 
-def _firsts(probability: Floats, guesses: Guesses) -> list[int]:
-    """Each hole's first guess as the engine ranks them."""
-    broken = [brokenness(faults) for faults in guesses.features[:, NAMES.index("new_faults")]]
+def _firsts(probability: Floats, proposals: Weighed) -> list[int]:
+    """Each hole's first proposal as the engine ranks them."""
+    broken = [brokenness(faults) for faults in proposals.features[:, NAMES.index("new_faults")]]
     firsts = []
-    for number in np.unique(guesses.hole):
-        members = np.flatnonzero(guesses.hole == number)
+    for number in np.unique(proposals.hole):
+        members = np.flatnonzero(proposals.hole == number)
         firsts.append(int(min(members, key=lambda member: (broken[member], -probability[member]))))
     return firsts
 
 
-def _probability(calibration: Calibration, guesses: Guesses) -> Floats:
-    pairs = [_pair(*name.split(TIMES)) for name in calibration.pairs]
-    weights = [*(getattr(calibration, name) for name in NAMES), *calibration.pairs.values()]
-    scores = _columns(guesses.features, pairs) @ np.array(weights) + calibration.bias
+def _probability(calibration: Calibration, proposals: Weighed) -> Floats:
+    pairs = [_pair(*name.split(PAIR)) for name in calibration.pairs]
+    weights = [*(calibration.weights.get(name, 0.0) for name in NAMES), *calibration.pairs.values()]
+    scores = _columns(proposals.features, pairs) @ np.array(weights) + calibration.bias
     clipped: Floats = np.clip(_logistic(scores), 1e-6, 1 - 1e-6)
     return clipped
 

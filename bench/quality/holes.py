@@ -26,9 +26,10 @@ from tree_sitter import Node
 
 from bench.quality.metrics import is_trivial
 from bench.sources import SourceFile, download, read_packages
+from infill_engine.context.surroundings import joined, nearest_first
 from infill_engine.errors import InfillError, InputError
 from infill_engine.text import syntax
-from lsp_server.project.text import joined, nearest_first
+from infill_engine.types import Surroundings
 
 KINDS = ("line", "middle", "statement", "block")
 BLOCK_LINES = (2, 5)
@@ -45,14 +46,16 @@ _MIDDLE_PARENTS = frozenset(
 
 _DEFINITION = re.compile(r"^[ ]*(?:async def|def|class) ", re.MULTILINE)
 
-Draw = Callable[["_File", random.Random], "tuple[int, int, int, int] | None"]
+NO_SURROUNDINGS = Surroundings()
+Draw = Callable[["FileHoles", random.Random], "tuple[int, int, int, int] | None"]
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
     """One hole: a document without the gold text, and the cursor in it (row and column in characters).
 
-    `cluster` is what the intervals are resampled by: a package or a problem. `project` is the text of the files around.
+    `cluster` is what the intervals are resampled by: a package or a problem. `project` is the text of the files around,
+    `path` the document's own among them.
     """
 
     id: str
@@ -64,40 +67,58 @@ class Task:
     gold: str
     trivial: bool = False
     language: str = "python"
-    project: str = ""
+    project: Surroundings = NO_SURROUNDINGS
+    path: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class _File:
+class FileHoles:
+    """The places of a file where holes can be: rows of code, and spans as (row, column, row, column)."""
+
     source: SourceFile
     lines: list[str]
     code_rows: list[int]
     middles: list[tuple[int, int, int, int]]
     blocks: list[tuple[int, int, int, int]]
+    statement_rows: list[int] | None = None  # where a statement begins; None: in any row of code
+
+    def pool(self, kind: str) -> Sequence[object]:
+        """What holes of a kind are drawn from."""
+        statements = self.code_rows if self.statement_rows is None else self.statement_rows
+        pools: dict[str, Sequence[object]] = {"middle": self.middles, "block": self.blocks, "statement": statements}
+        return pools.get(kind, self.code_rows)
 
 
-def draw_tasks(files: Sequence[SourceFile], per_kind: int, seed: int, *, with_project: bool = False) -> list[Task]:
+def draw_tasks(
+    files: Sequence[SourceFile],
+    per_kind: int,
+    seed: int,
+    *,
+    with_project: bool = False,
+    read: Callable[[SourceFile], FileHoles] | None = None,
+) -> list[Task]:
     """`per_kind` non-trivial holes of each kind, every package an equal share, and the trivial ones met on the way.
 
-    Raises InputError when no file has a hole.
+    `read` finds the places in a file; without it the files are Python. Raises InputError when no file has a hole.
     """
     packages = sorted({file.package for file in files})
     tasks: list[Task] = []
     for number, package in enumerate(packages):
         rng = random.Random(f"{seed} {package}")
-        read = [_read(file) for file in files if file.package == package]
-        usable = [file for file in read if file.code_rows]
+        usable = [each for file in files if file.package == package if (each := (read or _read)(file)).code_rows]
         share = per_kind // len(packages) + (number < per_kind % len(packages))
         if usable:
             drawn = [task for kind in KINDS for task in _drawn(usable, kind, share, rng, with_project=with_project)]
             tasks += sorted(drawn, key=lambda task: task.id)  # by file, so that what is around it is counted once
     if not tasks:
-        raise InputError("the sources hold no code to make holes in; give a folder of Python packages")
+        raise InputError("the sources hold no code to make holes in; give a folder of packages")
     return tasks
 
 
-def _drawn(files: Sequence[_File], kind: str, wanted: int, rng: random.Random, *, with_project: bool) -> Iterator[Task]:
-    weights = [len(_pool(file, kind)) for file in files]
+def _drawn(
+    files: Sequence[FileHoles], kind: str, wanted: int, rng: random.Random, *, with_project: bool
+) -> Iterator[Task]:
+    weights = [len(file.pool(kind)) for file in files]
     if not any(weights):
         return
     seen: set[tuple[str, int, int]] = set()
@@ -116,7 +137,7 @@ def _drawn(files: Sequence[_File], kind: str, wanted: int, rng: random.Random, *
             yield task
 
 
-def _task(file: _File, kind: str, span: tuple[int, int, int, int], project: Sequence[_File]) -> Task:
+def _task(file: FileHoles, kind: str, span: tuple[int, int, int, int], project: Sequence[FileHoles]) -> Task:
     row, column, end_row, end_column = span
     lines = file.lines
     gold = "\n".join([lines[row][column:], *lines[row + 1 : end_row + 1]]) if end_row > row else ""
@@ -134,51 +155,48 @@ def _task(file: _File, kind: str, span: tuple[int, int, int, int], project: Sequ
         gold=gold,
         trivial=is_trivial(gold),
         project=_around(file, project),
+        path=source.path,
     )
 
 
-def _around(file: _File, project: Sequence[_File]) -> str:
+def _around(file: FileHoles, project: Sequence[FileHoles]) -> Surroundings:
     """The other files of a package, nearest first, as the server would have read them."""
     own = PurePosixPath(file.source.path)
     others = [PurePosixPath(other.source.path) for other in project if other is not file]
     texts = {PurePosixPath(other.source.path): other.source.text for other in project}
-    return joined([texts[path] for path in nearest_first(own, others)])
+    return joined((str(path), texts[path]) for path in nearest_first(own, others))
 
 
-def _pool(file: _File, kind: str) -> Sequence[object]:
-    return {"middle": file.middles, "block": file.blocks}.get(kind, file.code_rows)
-
-
-def _rest_of_line(file: _File, rng: random.Random) -> tuple[int, int, int, int] | None:
+def _rest_of_line(file: FileHoles, rng: random.Random) -> tuple[int, int, int, int] | None:
     row = rng.choice(file.code_rows)
     line = file.lines[row]
     columns = [column for column, character in enumerate(line) if not character.isspace()]
     return row, rng.choice(columns), row, len(line)
 
 
-def _statement(file: _File, rng: random.Random) -> tuple[int, int, int, int] | None:
-    row = rng.choice(file.code_rows)
+def _statement(file: FileHoles, rng: random.Random) -> tuple[int, int, int, int] | None:
+    row = rng.choice(file.code_rows if file.statement_rows is None else file.statement_rows)
     line = file.lines[row]
     return row, len(line) - len(line.lstrip()), row, len(line)
 
 
-def _middle(file: _File, rng: random.Random) -> tuple[int, int, int, int] | None:
+def _middle(file: FileHoles, rng: random.Random) -> tuple[int, int, int, int] | None:
     return rng.choice(file.middles) if file.middles else None
 
 
-def _block(file: _File, rng: random.Random) -> tuple[int, int, int, int] | None:
+def _block(file: FileHoles, rng: random.Random) -> tuple[int, int, int, int] | None:
     return rng.choice(file.blocks) if file.blocks else None
 
 
 _DRAWS: dict[str, Draw] = {"line": _rest_of_line, "middle": _middle, "statement": _statement, "block": _block}
 
 
-def _read(source: SourceFile) -> _File:
+def _read(source: SourceFile) -> FileHoles:
     """The places of a file where holes can be; none if it does not parse or has line ends that are not LF."""
     tree = syntax.parse(source.text, "python")
     lines = source.text.split("\n")
     if tree is None or tree.root_node.has_error or "\r" in source.text:
-        return _File(source, lines, [], [], [])
+        return FileHoles(source, lines, [], [], [])
     encoded = [line.encode() for line in lines]
     prose: set[int] = set()
     middles: list[tuple[int, int, int, int]] = []
@@ -190,7 +208,7 @@ def _read(source: SourceFile) -> _File:
         if _is_prose(node):
             prose.update(range(first.row, last.row + 1))
             continue
-        place = (first.row, _column(encoded, first), last.row, _column(encoded, last))
+        place = (first.row, column_of(encoded, first), last.row, column_of(encoded, last))
         if _is_middle(node) and lines[last.row][place[3] :].strip():
             middles.append(place)
         if node.type == "block" and BLOCK_LINES[0] <= last.row - first.row + 1 <= BLOCK_LINES[1]:
@@ -198,8 +216,8 @@ def _read(source: SourceFile) -> _File:
         waiting.extend(node.children)
     code = [row for row, line in enumerate(lines) if line.strip() and row not in prose]
     if len(code) > DATA_LINES and 100 * len(_DEFINITION.findall(source.text)) < len(code):
-        return _File(source, lines, [], [], [])
-    return _File(
+        return FileHoles(source, lines, [], [], [])
+    return FileHoles(
         source,
         lines,
         code,
@@ -227,7 +245,8 @@ def _is_middle(node: Node) -> bool:
     )
 
 
-def _column(encoded: Sequence[bytes], point: "tuple[int, int]") -> int:
+def column_of(encoded: Sequence[bytes], point: "tuple[int, int]") -> int:
+    """The column in characters of a place in lines of UTF-8."""
     row, column = point
     return len(encoded[row][:column].decode("utf-8", "replace"))
 
@@ -254,7 +273,7 @@ def main() -> int:
         return 2
     for package in sorted({file.package for file in files}):
         read = [_read(file) for file in files if file.package == package]
-        counts = {kind: sum(len(_pool(file, kind)) for file in read) for kind in KINDS}
+        counts = {kind: sum(len(file.pool(kind)) for file in read) for kind in KINDS}
         print(f"{package}: {len(read)} files, places by kind {counts}")
     return 0
 

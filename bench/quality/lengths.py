@@ -15,12 +15,12 @@ from infill_engine.canvas.canvas import Canvas
 from infill_engine.context.ngrams import Ngrams
 from infill_engine.errors import InputError
 from infill_engine.models.base import (
+    CanvasModel,
     Context,
-    Continuation,
     Ints,
-    ModelFamily,
+    ModelDraft,
     ProposedLength,
-    ReadsOn,
+    WritesDrafts,
 )
 from infill_engine.models.small.network import LENGTH_BUCKETS
 from infill_engine.types import HoleKind
@@ -28,11 +28,11 @@ from infill_engine.work import Job, OutOfTime
 
 
 class GivenLengths:
-    """A family that proposes the lengths it was given; otherwise the one it wraps. Implements `ModelFamily`."""
+    """A family that proposes the lengths it was given; otherwise the one it wraps. Implements `CanvasModel`."""
 
-    def __init__(self, family: ModelFamily, slots: int = 1) -> None:
+    def __init__(self, family: CanvasModel, slots: int = 1) -> None:
         self._family = family
-        self.spec = family.spec
+        self.info = family.info
         self.vocabulary = family.vocabulary
         self.device = family.device
         self.slots = slots
@@ -47,35 +47,35 @@ class GivenLengths:
         return self._family.denoise(context, kind, canvas, wanted)
 
     def prompt(self, context: Context) -> Job[Any]:
-        if not isinstance(self._family, ReadsOn):
+        if not isinstance(self._family, WritesDrafts):
             return None
         return (yield from self._family.prompt(context))
 
-    def read_on(self, prompt: Any, partial_word: str, right: str, limit: int) -> Job[list[Continuation]]:
+    def write_drafts(self, prompt: Any, partial_word: str, right: str, limit: int) -> Job[list[ModelDraft]]:
         """The family's own drafts, if it has any: they find their length by themselves."""
-        if not isinstance(self._family, ReadsOn):
+        if not isinstance(self._family, WritesDrafts):
             return []
-        return (yield from self._family.read_on(prompt, partial_word, right, limit))
+        return (yield from self._family.write_drafts(prompt, partial_word, right, limit))
 
     def count(self, around: tuple[str, str]) -> Job[Ngrams]:
         """What the family counts, if it judges at all."""
-        if not isinstance(self._family, ReadsOn):
+        if not isinstance(self._family, WritesDrafts):
             raise OutOfTime
         return (yield from self._family.count(around))
 
-    def judge(self, *arguments: Any) -> Job[list[float]]:
+    def score(self, *arguments: Any) -> Job[list[float]]:
         """What the family thinks of the texts, if it has an opinion."""
-        if not isinstance(self._family, ReadsOn):
+        if not isinstance(self._family, WritesDrafts):
             raise OutOfTime
-        return (yield from self._family.judge(*arguments))
+        return (yield from self._family.score(*arguments))
 
     def take_from(self, question: Question) -> None:
         """Proposes the length of the question's gold text from now on."""
         _, partial_word = self.vocabulary.split_partial_word(question.request.prefix)
         tokens = len(self.vocabulary.encode(partial_word + question.task.gold))
-        if self.spec.name == "duostream":
+        if self.info.name == "duostream":
             tokens = next((bucket for bucket in LENGTH_BUCKETS if bucket >= tokens), LENGTH_BUCKETS[-1])
-        self.slots = max(1, min(tokens, self.spec.max_slots))
+        self.slots = max(1, min(tokens, self.info.max_slots))
 
 
 def fixed_slots(choice: str, most: int) -> int | None:

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from infill_engine.text import syntax
+from infill_engine.text.lines import indent_of
 
 RESAMPLES = 1000
 LEAST_SIGNIFICANT = 3
@@ -70,10 +71,16 @@ def parses(prefix: str, candidate: str, suffix: str, gold: str, language: str = 
     return _faults(prefix + candidate + suffix, language) <= _faults(prefix + gold + suffix, language)
 
 
-def indentation_is_wrong(candidate: str, indent: str) -> bool:
-    """Whether Python rejects the indentation of a candidate that stands, with its later lines, behind `indent`."""
+def indentation_is_wrong(candidate: str, indent: str, language: str = "python") -> bool:
+    """Whether a candidate of several lines is indented wrongly where its first line stands behind `indent`.
+
+    Python is asked; in other languages a line is wrong that stands further left, or mixes tabs and blanks.
+    """
     if "\n" not in candidate.strip():
         return False
+    if language != "python":
+        rows = [row for row in candidate.rstrip().split("\n")[1:] if row.strip()]
+        return any(not row.startswith(indent) or " \t" in indent_of(row) for row in rows)
     try:
         ast.parse(("if 1:\n" if indent else "") + indent + candidate.rstrip() + "\n")
     except IndentationError as fault:

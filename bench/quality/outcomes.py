@@ -40,8 +40,9 @@ class Outcome:
     late: bool
     reason: str
     extra: dict[str, float] = field(default_factory=dict)
-    guesses: list[dict[str, Any]] = field(default_factory=list)
+    proposals: list[dict[str, Any]] = field(default_factory=list)
     passed: list[bool] | None = None
+    language: str = "python"
 
 
 def judge(system: str, question: Question, reply: Reply, budget_ms: float) -> Outcome:
@@ -62,13 +63,16 @@ def judge(system: str, question: Question, reply: Reply, budget_ms: float) -> Ou
         exact=[metrics.is_exact(text, gold) for text in reply.texts],
         similarity=[round(metrics.edit_similarity(text, gold), 4) for text in reply.texts],
         parses=[metrics.parses(request.prefix, text, request.suffix, gold, task.language) for text in reply.texts],
-        indentation_wrong=[metrics.indentation_is_wrong(text, question.hole.indent) for text in reply.texts],
+        indentation_wrong=[
+            metrics.indentation_is_wrong(text, question.hole.indent, task.language) for text in reply.texts
+        ],
         suffix_repeated=[metrics.repeats_suffix(text, request.suffix, gold) for text in reply.texts],
         elapsed_ms=round(reply.elapsed_ms, 2),
         late=reply.elapsed_ms > budget_ms,
         reason=reply.reason,
         extra=reply.extra,
-        guesses=[{**guess, "right": _is_right(guess, gold)} for guess in reply.guesses],
+        proposals=[{**proposal, "right": _is_right(proposal, gold)} for proposal in reply.proposals],
+        language=task.language,
     )
 
 
@@ -82,6 +86,14 @@ def summarise(outcomes: Sequence[Outcome], candidates: int) -> dict[str, dict[st
     return {
         system: {kind: figures(group, candidates) for kind, group in kinds.items()} for system, kinds in groups.items()
     }
+
+
+def by_language(outcomes: Sequence[Outcome], candidates: int) -> dict[str, dict[str, dict[str, dict[str, Any]]]]:
+    """By language what `summarise` says of it."""
+    groups: dict[str, list[Outcome]] = defaultdict(list)
+    for outcome in outcomes:
+        groups[outcome.language].append(outcome)
+    return {language: summarise(group, candidates) for language, group in groups.items()}
 
 
 def figures(outcomes: Sequence[Outcome], candidates: int) -> dict[str, Any]:
@@ -144,12 +156,12 @@ def read_outcomes(path: Path) -> list[Outcome]:
         raise InputError(f"{path} holds no results ({fault}); write some with `python -m bench.quality`") from fault
 
 
-def _is_right(guess: dict[str, Any], gold: str) -> bool:
-    """Whether a guess is the gold text, or for a partial one a beginning that is at least half of it."""
-    if guess["features"]["partial"]:
-        text, whole = metrics.trimmed(guess["text"]), metrics.trimmed(gold)
+def _is_right(proposal: dict[str, Any], gold: str) -> bool:
+    """Whether a proposal is the gold text, or for a partial one a beginning that is at least half of it."""
+    if proposal["features"]["partial"]:
+        text, whole = metrics.trimmed(proposal["text"]), metrics.trimmed(gold)
         return whole.startswith(text) and 2 * len(text) >= len(whole)
-    return metrics.is_exact(guess["text"], gold)
+    return metrics.is_exact(proposal["text"], gold)
 
 
 def _interval(outcomes: Sequence[Outcome], values: Sequence[float]) -> list[float]:

@@ -53,7 +53,7 @@ def draw_exact_matches(summary: Summary, candidates: int, path: Path) -> None:
         axes.set_xticks(range(len(kinds)), kinds)
         axes.grid(axis="y", alpha=0.3)
     figure.axes[0].legend(fontsize=8, ncols=3)
-    _save(figure, path)
+    save_figure(figure, path)
 
 
 def draw_reliability(bins: Sequence[Mapping[str, float]], error: float, path: Path) -> None:
@@ -70,7 +70,7 @@ def draw_reliability(bins: Sequence[Mapping[str, float]], error: float, path: Pa
         axes.annotate(str(int(entry["n"])), (entry["confidence"], entry["right"]), fontsize=7, ha="center", va="center")
     axes.set(xlabel="confidence", ylabel="share that was exactly right", xlim=(0, 1), ylim=(0, 1))
     axes.set_title(f"Shown candidates, expected calibration error {error:.3f}", fontsize=10)
-    _save(figure, path)
+    save_figure(figure, path)
 
 
 def _cells(figures: Mapping[str, Any], candidates: int) -> list[str]:
@@ -89,6 +89,7 @@ def _cells(figures: Mapping[str, Any], candidates: int) -> list[str]:
     ]
 
 
-def _save(figure: Any, path: Path) -> None:
+def save_figure(figure: Any, path: Path) -> None:
+    """Writes a figure as PNG, the same for the same figure."""
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=120, metadata={"Software": None})

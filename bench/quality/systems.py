@@ -21,10 +21,10 @@ from infill_engine.engine.answering import cleaned
 from infill_engine.engine.engine import Engine
 from infill_engine.models.base import Vocabulary
 from infill_engine.ranking.cleanup import clean
-from infill_engine.ranking.rank import evidence
-from infill_engine.sampling.proposals import Guessed
+from infill_engine.ranking.features import evidence
+from infill_engine.sampling.proposals import Proposals
 from infill_engine.settings import USUAL_WINDOW, WindowSettings
-from infill_engine.types import Guess, Hole, InfillRequest, Surroundings
+from infill_engine.types import Hole, InfillRequest, Proposal, Surroundings
 from lsp_server.documents import Documents
 from lsp_server.request import build_request
 from lsp_server.settings import ServerSettings
@@ -45,7 +45,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """Texts, best first, as they would be inserted. `guesses` hold features of everything the engine weighed."""
+    """Texts, best first, as they would be inserted. `proposals` hold features of everything the engine weighed."""
 
     texts: tuple[str, ...] = ()
     confidences: tuple[float, ...] = ()
@@ -53,7 +53,7 @@ class Reply:
     partial: tuple[bool, ...] = ()
     elapsed_ms: float = 0.0
     reason: str = ""
-    guesses: tuple[dict[str, Any], ...] = ()
+    proposals: tuple[dict[str, Any], ...] = ()
     extra: dict[str, float] = field(default_factory=dict)
 
 
@@ -61,18 +61,18 @@ System = Callable[[Question], Reply]
 
 
 class WatchedEngine(Engine):
-    """An engine that keeps the guesses of its last fresh answer, before they are cleaned and ranked."""
+    """An engine that keeps the proposals of its last fresh answer, before they are cleaned and ranked."""
 
-    guesses: list[Guess] | None = None
+    proposals: list[Proposal] | None = None
 
     def forget(self) -> None:
         """Drops every kept answer, so that the next one is computed even for a request equal to an earlier one."""
-        self.guesses = None
+        self.proposals = None
         self._answering.answers = AnswerCache(1)
 
-    def _guess(self, *arguments: Any) -> Guessed:
-        found = super()._guess(*arguments)
-        self.guesses = None if found.unread else found.guesses
+    def _propose(self, *arguments: Any) -> Proposals:
+        found = super()._propose(*arguments)
+        self.proposals = None if found.unread else found.proposals
         return found
 
 
@@ -82,10 +82,10 @@ def ask(task: Task, candidates: int, window: WindowSettings = USUAL_WINDOW) -> Q
     `window` is how much text the engine wants around the hole.
     """
     snapshot = Documents().open("file:///bench/hole.py", task.language, task.text)
-    place, project = (task.row, task.column), Surroundings.of(task.project)
-    request = build_request(snapshot, place, ServerSettings(candidates=candidates), project=project, window=window)
+    place, settings = (task.row, task.column), ServerSettings(candidates=candidates)
+    request = build_request(snapshot, place, settings, project=task.project, window=window, path=task.path)
     assert request.hole is not None
-    return Question(task, request, request.hole, project)
+    return Question(task, request, request.hole, task.project)
 
 
 def nothing(_question: Question) -> Reply:
@@ -184,17 +184,17 @@ class EngineSystem:
             partial=tuple(candidate.partial for candidate in candidates),
             elapsed_ms=answer.elapsed_ms,
             reason="" if answer.reason is None else answer.reason.value,
-            guesses=_weighed(self.engine.guesses or [], replace(request, hole=question.hole)),
+            proposals=_weighed(self.engine.proposals or [], replace(request, hole=question.hole)),
             extra={"encode_ms": round(answer.encode_ms, 2), "denoise_ms": round(answer.denoise_ms, 2)},
         )
 
 
-def _weighed(guesses: list[Guess], request: InfillRequest) -> tuple[dict[str, Any], ...]:
+def _weighed(proposals: list[Proposal], request: InfillRequest) -> tuple[dict[str, Any], ...]:
     """Every distinct cleaned text with its features."""
     hole = request.hole
     assert hole is not None
-    weighed = evidence(cleaned(guesses, request, hole), request, hole)
-    return tuple({"text": guess.text, "features": asdict(features)} for guess, features in weighed)
+    weighed = evidence(cleaned(proposals, request, hole), request, hole)
+    return tuple({"text": proposal.text, "features": asdict(features)} for proposal, features in weighed)
 
 
 def reply(question: Question, texts: Sequence[tuple[str, float]], started: float) -> Reply:

@@ -36,7 +36,7 @@ from bench.quality.systems import PRODUCT, Question, WatchedEngine, ask, copy
 from bench.sources import read_packages
 from infill_engine.deadline import Deadline
 from infill_engine.errors import InfillError
-from infill_engine.settings import USUAL_WINDOW, WindowSettings
+from infill_engine.settings import USUAL_WINDOW, EngineSettings, WindowSettings
 from lsp_server.completions import is_one_key
 
 KINDS = ("statement", "middle")
@@ -266,7 +266,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(sys.argv[1:] if arguments is None else arguments)
     try:
         tasks = draw_tasks(read_packages(options.packages), options.holes, options.seed, with_project=options.project)
-        engine = WatchedEngine.load(options.model, device=options.device)
+        engine = WatchedEngine.load(
+            options.model, device=options.device, settings=EngineSettings(budget_ms=options.budget_ms)
+        )
     except InfillError as fault:
         print(fault, file=sys.stderr)
         return 2
@@ -295,7 +297,7 @@ def report(results: Sequence[Looks], product: Product, options: argparse.Namespa
         for (system, kind), group in _groups(results).items()
         if kind != ALL
     }
-    line = {"show_from": product.show_from, "pace": product.engine.pace, "systems": summary, "curves": curves} | {
+    line = {"show_from": product.show_from, "profile": product.engine.profile, "systems": summary, "curves": curves} | {
         name: str(value) if isinstance(value, Path) else value for name, value in vars(options).items()
     }
     if options.out:

@@ -10,10 +10,10 @@ import torch
 
 from bench.steps.networks import Made
 from infill_engine.diagnostics.costs import lines, reading, step, timed
-from infill_engine.models.base import ModelFamily
+from infill_engine.models.base import CanvasModel
 from infill_engine.models.runtime.cuda_graphs import compile_steps
 from infill_engine.models.runtime.memory import give_back, is_out_of_memory
-from infill_engine.sampling.constraints import rules_for
+from infill_engine.sampling.constraints import constraints_for
 from infill_engine.sampling.denoise import Row, denoise
 from infill_engine.sampling.plan import canvas_of
 from infill_engine.settings import ModelSettings, SamplerSettings
@@ -61,7 +61,7 @@ def measured(made: Made, sizes: Sizes, settings: ModelSettings) -> Iterator[Resu
     yield from _beside_the_library(made, sizes)
 
 
-def _figures(made: Made, families: dict[int, ModelFamily], sizes: Sizes, mode: str) -> Iterator[Result]:
+def _figures(made: Made, families: dict[int, CanvasModel], sizes: Sizes, mode: str) -> Iterator[Result]:
     for prompt, family in families.items():
         sides = _sides(prompt, 0)
         about: Result = {"mode": mode, "prompt": prompt, "runs": sizes.runs}
@@ -95,19 +95,19 @@ def _beside_the_library(made: Made, sizes: Sizes) -> Iterator[Result]:
                 yield _attempt(made, found, partial(_generate, made, prompt, cache, sizes), forgiving=True)
 
 
-def _step(family: ModelFamily, sides: tuple[str, str], candidates: int, slots: int, runs: int) -> Result:
+def _step(family: CanvasModel, sides: tuple[str, str], candidates: int, slots: int, runs: int) -> Result:
     cost = step(family, sides, candidates, slots, runs)
     return {"ms": round(cost.ms, 3), "tokens": cost.tokens}
 
 
-def _encode(family: ModelFamily, above: int, runs: int) -> Result:
+def _encode(family: CanvasModel, above: int, runs: int) -> Result:
     cold, typed = reading(family, above, above, runs)
     found = {"cold_ms": round(cold.ms, 3), "typed_ms": round(typed.ms, 3), "tokens": cold.tokens}
     return found | {"typed_to_cold": round(typed.ms / cold.ms, 4)}
 
 
 def _canvas(
-    family: ModelFamily,
+    family: CanvasModel,
     sides: Callable[[int], tuple[str, str]],
     changing: int,
     candidates: int,
@@ -121,8 +121,8 @@ def _canvas(
     def denoised(run: int) -> int:
         context = finished(family.encode(*sides(run * changing)))
         rows = [Row(slots)] * candidates
-        canvas = canvas_of(rows, family.spec.mask_id)
-        rules = rules_for(family, LINE, canvas, "")
+        canvas = canvas_of(rows, family.info.mask_id)
+        rules = constraints_for(family, LINE, canvas, "")
         job = denoise(family, context, LINE.kind, canvas, rows, rules, settings, Budget.unlimited())
         return sum(1 for event in job if isinstance(event, PassState))
 

@@ -19,9 +19,9 @@ from transformers.models.diffusion_gemma import modeling_diffusion_gemma
 
 from infill_engine.diagnostics import diffusion_gemma, masked
 from infill_engine.errors import ModelTooLargeError
-from infill_engine.models.base import ModelFamily
-from infill_engine.models.published.bidirectional import BidirectionalFamily
-from infill_engine.models.published.diffusion_gemma.model import DiffusionGemmaFamily
+from infill_engine.models.base import CanvasModel
+from infill_engine.models.published.bidirectional import BidirectionalModel
+from infill_engine.models.published.diffusion_gemma.model import DiffusionGemmaModel
 from infill_engine.models.published.diffusion_gemma.network import Network
 from infill_engine.models.published.dream import DREAM
 from infill_engine.models.runtime.memory import OVERHEAD, free_memory
@@ -82,7 +82,7 @@ class Made:
     dimensions: str
     parameters: int
     device: str
-    family: Callable[[ModelSettings], ModelFamily]
+    family: Callable[[ModelSettings], CanvasModel]
     compiled_runs: Callable[[], int]
     generate: Callable[[Tensor, int, str | None], Any] | None = None
     canvas: int = 0
@@ -114,7 +114,7 @@ def diffusion_gemma_like(device: str, dtype: torch.dtype, *, tiny: bool) -> Made
         MINIATURE if tiny else GEMMA_SOURCE,
         _count(library),
         device,
-        lambda settings: DiffusionGemmaFamily(network, vocabulary, device, settings),
+        lambda settings: DiffusionGemmaModel(network, vocabulary, device, settings),
         lambda: network.compiled_runs,
         generate,
         canvas,
@@ -132,7 +132,7 @@ def dream_like(device: str, dtype: torch.dtype, *, tiny: bool) -> Made:
         MINIATURE if tiny else DREAM_SOURCE,
         _count(network),
         device,
-        lambda settings: BidirectionalFamily(DREAM, backbone, vocabulary, settings),
+        lambda settings: BidirectionalModel(DREAM, backbone, vocabulary, settings),
         lambda: backbone.compiled_runs,
     )
 

@@ -5,7 +5,7 @@ import numpy as np
 from infill_engine.canvas.canvas import Canvas, State
 
 
-class Blanks:
+class Corruptor:
     """One and the same token, or one drawn at random from `width` every time.
 
     Each row draws from a seed of its own, so that what a row becomes does not depend on which rows stand beside it.

@@ -12,15 +12,16 @@ from infill_engine.types import Draft, Hole
 MOST = 4  # of either kind
 
 
-def find_drafts(prefix: str, suffix: str, sources: Sequence[str], hole: Hole) -> tuple[Draft, ...]:
+def find_drafts(prefix: str, suffix: str, sources: Sequence[str], hole: Hole, language: str = "") -> tuple[Draft, ...]:
     """Different drafts for the hole between `prefix` and `suffix`: the best copy, the best analogy, and so on.
 
-    `sources` are whole texts, nearest first: the text up to the cursor, that after it, then other files. The texts of
-    the drafts have LF line ends and begin at the cursor, so without its line's indentation.
+    `sources` are whole texts, nearest first: the text up to the cursor, that after it, then other files. `language` is
+    an LSP identifier. The texts of the drafts have LF line ends and begin at the cursor, so without its line's
+    indentation.
     """
     around = around_hole(prefix, suffix)
     copies = find_copies(around, sources, hole, MOST)
-    analogies = find_analogies(around, sources, hole, MOST)
+    analogies = find_analogies(around, sources, hole, MOST, language)
     taken_in_turn = chain.from_iterable(zip_longest(copies, analogies))
     return _merged(draft for draft in taken_in_turn if draft is not None)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from infill_engine.context.continuation import TOKEN, Around, continuation
-from infill_engine.context.votes import Ballot
+from infill_engine.context.votes import Votes
 from infill_engine.text import lines
 from infill_engine.types import Draft, Hole
 
@@ -36,10 +36,10 @@ class _Section:
 def find_copies(around: Around, sources: Sequence[str], hole: Hole, limit: int) -> list[Draft]:
     """At most `limit` different drafts for the hole with these surroundings, best first; see `find_drafts`."""
     sections = _sections(sources)
-    ballot = Ballot()
+    votes = Votes()
     seen: set[tuple[int, int]] = set()
     for key, whole_line in _keys(around, sections):
-        if len(ballot) >= limit:
+        if len(votes) >= limit:
             break
         for index, at in _occurrences(key, whole_line, around.left, sections):
             if (index, at) in seen:
@@ -51,8 +51,8 @@ def find_copies(around: Around, sources: Sequence[str], hole: Hole, limit: int) 
                 continue
             text, agrees = continuation(source, at, around, hole)
             weight = VOTE_PER_CHAR ** min(matched, MOST_MATCHED) * FURTHER_SOURCE**index
-            ballot.vote(text, matched, weight * (AGREEING if agrees else 1.0))
-    return [Draft(text, copied=matched, share=share) for text, matched, share in ballot.best(limit)]
+            votes.vote(text, matched, weight * (AGREEING if agrees else 1.0))
+    return [Draft(text, copied=matched, share=share) for text, matched, share in votes.best(limit)]
 
 
 def _sections(sources: Sequence[str]) -> list[_Section]:

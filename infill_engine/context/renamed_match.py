@@ -11,9 +11,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from infill_engine.context.continuation import TOKEN, Around, continuation, most_looked_at
-from infill_engine.context.line_shapes import WORD, Outline, is_name, names_in, outline, shape_of
-from infill_engine.context.votes import Ballot
+from infill_engine.context.continuation import Around, continuation, most_looked_at
+from infill_engine.context.line_shapes import (
+    Outline,
+    is_name,
+    names_in,
+    outline,
+    shape_of,
+    token_pattern,
+    word_pattern,
+)
+from infill_engine.context.name_exchange import exchanged_names, renamed_word
+from infill_engine.context.votes import Votes
 from infill_engine.text import lines
 from infill_engine.types import Draft, Hole
 
@@ -28,9 +37,6 @@ SAME_NAME = 1.5  # for each name that is the same on both sides,
 AGREEING = 3.0  # when the text goes on as it does after the hole,
 FURTHER_PLACE = 0.8  # for each place that is nearer,
 FURTHER_SOURCE = 0.7  # and for each source that is nearer
-LEAST_PART = 3  # letters of a part of a name that is exchanged by itself
-
-_HUMP = re.compile(r"[A-Z]*[a-z0-9]+|[A-Z]+|.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,54 +50,54 @@ class _Like:
     weight: float
 
 
-def find_analogies(around: Around, sources: Sequence[str], hole: Hole, limit: int) -> list[Draft]:
+def find_analogies(around: Around, sources: Sequence[str], hole: Hole, limit: int, language: str = "") -> list[Draft]:
     """At most `limit` different drafts for the hole with these surroundings, best first; see `find_drafts`."""
     if len(around.left) > MOST_LEFT:
         return []
-    base, partial_word = _without_partial_word(around.left)
-    outlines = _outlines(sources)
-    ballot = Ballot()
+    base, partial_word = _without_partial_word(around.left, language)
+    outlines = _outlines(sources, language)
+    votes = Votes()
     seen: set[tuple[int, int]] = set()
     for count in range(len(around.above), -1, -1):
         here = [*reversed(around.above[:count]), base]
-        for like in _likes(here, outlines):
+        for like in _likes(here, outlines, language):
             if (like.source, like.line) in seen:
                 continue
             seen.add((like.source, like.line))
-            text, renamed, agrees = _carried_over(outlines[like.source], like, around, hole)
+            text, renamed, agrees = _carried_over(outlines[like.source], like, around, hole, language)
             if text.startswith(partial_word):
                 weight = like.weight * LINE**count * (RENAMED if renamed else 1.0) * (AGREEING if agrees else 1.0)
-                ballot.vote(text[len(partial_word) :], sum(map(len, here)), weight)
-    return [Draft(text, analogous=matched, share=share) for text, matched, share in ballot.best(limit)]
+                votes.vote(text[len(partial_word) :], sum(map(len, here)), weight)
+    return [Draft(text, analogous=matched, share=share) for text, matched, share in votes.best(limit)]
 
 
-def _without_partial_word(left: str) -> tuple[str, str]:
-    at = len(left)
-    while at and (left[at - 1].isalnum() or left[at - 1] == "_"):
-        at -= 1
+def _without_partial_word(left: str, language: str) -> tuple[str, str]:
+    at = next((word.start() for word in word_pattern(language).finditer(left) if word.end() == len(left)), len(left))
     return left[:at], left[at:]
 
 
-def _outlines(sources: Sequence[str]) -> list[Outline]:
+def _outlines(sources: Sequence[str], language: str) -> list[Outline]:
     """What is searched of each source: whole lines only, so that it stays the same while a line is being typed."""
     before, after, *others = sources
     above = before[: len(before) - len(lines.last_line(before))]
     below = after[len(lines.first_line(after)) :]
-    return [outline(above[-ABOVE_CHARS:]), outline(below[:BELOW_CHARS]), *map(outline_of_other, others)]
+    near = [outline(above[-ABOVE_CHARS:], language), outline(below[:BELOW_CHARS], language)]
+    return [*near, *(outline_of_other(source, language) for source in others)]
 
 
-def outline_of_other(source: str) -> Outline:
+def outline_of_other(source: str, language: str = "") -> Outline:
     """What is searched of a source other than the document itself; kept, so that a long one may be read ahead."""
-    return outline(source[:OTHER_CHARS])
+    return outline(source[:OTHER_CHARS], language)
 
 
-def _likes(here: list[str], outlines: Sequence[Outline]) -> Iterator[_Like]:
+def _likes(here: list[str], outlines: Sequence[Outline], language: str) -> Iterator[_Like]:
     """The places whose lines have the shape of those `here`, of which the last one is cut off at the hole."""
-    if not any(map(names_in, here)):
+    if not any(names_in(line, language) for line in here):
         return  # nothing that could stand for anything
-    tokens = [TOKEN.findall(line) for line in here]
+    pattern = token_pattern(language)
+    tokens = [pattern.findall(line) for line in here]
     blanks = len(here[-1]) - len(here[-1].rstrip())
-    shape = shape_of("\n".join(here))
+    shape = shape_of("\n".join(here), language)
     for source, near in enumerate(outlines):
         places = near.places(shape, backwards=source == 0)
         for rank, first in enumerate(islice(places, MOST_PLACES)):
@@ -99,9 +105,9 @@ def _likes(here: list[str], outlines: Sequence[Outline]) -> Iterator[_Like]:
             if last >= len(near.starts):
                 continue  # the lines above are alike, but there is none after them yet
             theirs = [
-                list(islice(TOKEN.finditer(near.line(first + number)), len(own))) for number, own in enumerate(tokens)
+                list(islice(pattern.finditer(near.line(first + number)), len(own))) for number, own in enumerate(tokens)
             ]
-            names = _names(theirs, tokens)
+            names = _names(theirs, tokens, language)
             if names is not None:
                 end = theirs[-1][-1].end() + blanks if theirs[-1] else 0
                 same = sum(there == own for there, own in names.items())
@@ -109,7 +115,9 @@ def _likes(here: list[str], outlines: Sequence[Outline]) -> Iterator[_Like]:
                 yield _Like(source, last, near.starts[last] + end, names, weight)
 
 
-def _names(theirs: Sequence[Sequence[re.Match[str]]], ours: Sequence[Sequence[str]]) -> dict[str, str] | None:
+def _names(
+    theirs: Sequence[Sequence[re.Match[str]]], ours: Sequence[Sequence[str]], language: str
+) -> dict[str, str] | None:
     """What each name there is called here; None if one would have two names, or the lines are not alike after all."""
     names: dict[str, str] = {}
     for there, own in zip(theirs, ours, strict=True):
@@ -117,53 +125,16 @@ def _names(theirs: Sequence[Sequence[re.Match[str]]], ours: Sequence[Sequence[st
             return None
         for found, token in zip(there, own, strict=False):
             name = found.group()
-            if is_name(token) != is_name(name) or names.setdefault(name, token) != token:
+            if is_name(token, language) != is_name(name, language) or names.setdefault(name, token) != token:
                 return None
     return names
 
 
-def _carried_over(near: Outline, like: _Like, around: Around, hole: Hole) -> tuple[str, bool, bool]:
+def _carried_over(near: Outline, like: _Like, around: Around, hole: Hole, language: str) -> tuple[str, bool, bool]:
     """What would follow here, whether it differs from what follows there, and whether the text then goes on as here."""
     lead = near.text[lines.start_of(near.text, like.at) : like.at]
     rest = near.text[like.at : like.at + most_looked_at(hole)]
-    exchanged = _exchanged(like.names)
-    carried = WORD.sub(lambda found: _renamed(found.group(), exchanged), rest)
+    exchanged = exchanged_names(like.names, language)
+    carried = word_pattern(language).sub(lambda found: renamed_word(found.group(), exchanged), rest)
     text, agrees = continuation(lead + carried, len(lead), around, hole)
     return text, not rest.startswith(text), agrees
-
-
-def _exchanged(names: Mapping[str, str]) -> dict[str, str]:
-    """The names that differ, as they are, in capitals and in camel case, and the one part in which two differ."""
-    exchanged: dict[str, str] = {}
-    for there, own in names.items():
-        if there == own:
-            continue
-        for one, other in (
-            (there, own),
-            (there.strip("_"), own.strip("_")),
-            (there.upper(), own.upper()),
-            (_camel(there), _camel(own)),
-        ):
-            exchanged.setdefault(one, other)
-        parts = [pair for pair in zip(there.split("_"), own.split("_"), strict=False) if pair[0] != pair[1]]
-        if len(parts) == 1 and there.count("_") == own.count("_") and len(parts[0][0]) >= LEAST_PART:
-            exchanged.setdefault(*parts[0])
-    return exchanged
-
-
-def _renamed(word: str, exchanged: Mapping[str, str]) -> str:
-    """The word as it is called here; a part of it, between underscores or capitals, may be called otherwise, too."""
-    if word in exchanged:
-        return exchanged[word]
-    if "_" in word:
-        for there, own in exchanged.items():
-            if len(there) >= LEAST_PART and f"_{there}_" in f"_{word}_":
-                return f"_{word}_".replace(f"_{there}_", f"_{own}_")[1:-1]
-    if word.islower():
-        return word
-    parts = _HUMP.findall(word)
-    return "".join(exchanged.get(part, part) if len(part) >= LEAST_PART else part for part in parts)
-
-
-def _camel(name: str) -> str:
-    return "".join(part[:1].upper() + part[1:] for part in name.split("_"))

@@ -5,7 +5,7 @@ import re
 _SPACES = re.compile(r"\s+")
 
 
-class Ballot:
+class Votes:
     """Texts that differ in blanks only are one; the first of them is what stands for it."""
 
     def __init__(self) -> None:

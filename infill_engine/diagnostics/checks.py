@@ -1,6 +1,6 @@
 """A family in miniature, checked: written to disk, loaded by the way of production, asked, and compared.
 
-    files ──▶ load_family ──▶ one forward pass, beside the reference ──▶ the denoising loop ──▶ the whole engine
+    files ──▶ load_canvas_model ──▶ one forward pass, beside the reference ──▶ the denoising loop ──▶ the whole engine
 
 A random network says nothing of what a model can do, and everything of whether its adapter computes it: shift, mask,
 prompt, the columns a slot is read at.
@@ -21,9 +21,9 @@ from infill_engine.deadline import Deadline
 from infill_engine.diagnostics import default, diffusion_gemma, fim, masked, stable_diffcoder
 from infill_engine.engine.engine import Engine
 from infill_engine.errors import InputError
-from infill_engine.models.base import ModelFamily
-from infill_engine.models.loading import choose_device, load_family
-from infill_engine.sampling.constraints import rules_for
+from infill_engine.models.base import CanvasModel
+from infill_engine.models.loading import choose_device, load_canvas_model
+from infill_engine.sampling.constraints import constraints_for
 from infill_engine.sampling.denoise import Row, denoise
 from infill_engine.settings import EngineSettings, ModelSettings, SamplerSettings
 from infill_engine.types import Draft, Hole, HoleKind, InfillRequest
@@ -108,7 +108,7 @@ def check_family(name: str, device: str = "cpu") -> Iterator[Check]:
     choose_device(device)
     with tempfile.TemporaryDirectory() as parent:
         folder = Path(parent) / name
-        checks: tuple[tuple[str, Callable[[ModelFamily, Reference], str]], ...] = (
+        checks: tuple[tuple[str, Callable[[CanvasModel, Reference], str]], ...] = (
             ("reference", _beside_the_reference),
             ("rows", _rows_alone_and_together),
             ("given slots", _given_slots),
@@ -116,8 +116,8 @@ def check_family(name: str, device: str = "cpu") -> Iterator[Check]:
         )
         try:
             reference = MINIATURES[name].write(folder)
-            family = load_family(str(folder), device, EXACT)
-            yield Check(name, "loads", True, f"{family.spec.name}, from {_files(folder)}, to {family.device}")
+            family = load_canvas_model(str(folder), device, EXACT)
+            yield Check(name, "loads", True, f"{family.info.name}, from {_files(folder)}, to {family.device}")
         except Exception as error:  # whatever it is, that is the finding
             yield Check(name, "loads", False, f"{type(error).__name__}: {error}")
             return
@@ -128,29 +128,29 @@ def check_family(name: str, device: str = "cpu") -> Iterator[Check]:
                 yield Check(name, what, False, str(error) or type(error).__name__)
 
 
-def _beside_the_reference(family: ModelFamily, reference: Reference) -> str:
+def _beside_the_reference(family: CanvasModel, reference: Reference) -> str:
     first, second, third = TOKENS
-    open_slot = family.spec.mask_id
+    open_slot = family.info.mask_id
     rows = [[open_slot] * 3, [first, open_slot, second, open_slot, third, open_slot], [open_slot]]
     expected = torch.cat([reference(row, TEXT) for row in rows])
     found = _predictions(family, rows)
     return f"logits of {len(expected)} slots, {_same(found, expected)} from the reference"
 
 
-def _rows_alone_and_together(family: ModelFamily, _reference: Reference) -> str:
-    open_slot = family.spec.mask_id
+def _rows_alone_and_together(family: CanvasModel, _reference: Reference) -> str:
+    open_slot = family.info.mask_id
     rows = [[open_slot] * 3, [open_slot] * 8, list(TOKENS[:2]), [open_slot]]
     together = _predictions(family, rows)
     alone = torch.cat([_predictions(family, [row]) for row in rows])
     return f"{len(rows)} in one batch, {_same(together, alone)} from each alone"
 
 
-def _given_slots(family: ModelFamily, _reference: Reference) -> str:
-    canvas, hole = lay_out([6, 6], family.spec.mask_id), Hole(HoleKind.LINE)
+def _given_slots(family: CanvasModel, _reference: Reference) -> str:
+    canvas, hole = lay_out([6, 6], family.info.mask_id), Hole(HoleKind.LINE)
     given = {1: TOKENS[0], 8: TOKENS[1]}
     for position, token in given.items():
         canvas.ids[position], canvas.state[position] = token, State.FIXED
-    context, rows, rules = finished(family.encode(*TEXT)), [Row(6), Row(6)], rules_for(family, hole, canvas, "")
+    context, rows, rules = finished(family.encode(*TEXT)), [Row(6), Row(6)], constraints_for(family, hole, canvas, "")
     steps = 0
     for event in denoise(family, context, hole.kind, canvas, rows, rules, SamplerSettings(), Budget.unlimited()):
         steps += isinstance(event, PassState)
@@ -172,9 +172,9 @@ def _answered_twice(folder: Path, device: str) -> str:
     return f"{len(first)} candidates from the whole engine, twice"
 
 
-def _predictions(family: ModelFamily, rows: list[list[int]]) -> Tensor:
+def _predictions(family: CanvasModel, rows: list[list[int]]) -> Tensor:
     """Logits of all slots."""
-    canvas = lay_out(rows, family.spec.mask_id)
+    canvas = lay_out(rows, family.info.mask_id)
     return family.denoise(finished(family.encode(*TEXT)), HoleKind.LINE, canvas, np.arange(canvas.slots)).float().cpu()
 
 

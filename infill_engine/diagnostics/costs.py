@@ -9,15 +9,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import numpy as np
 import psutil
 import torch
 
 from infill_engine.canvas.canvas import lay_out
-from infill_engine.models.base import ConditionsItself, Context, ModelFamily
+from infill_engine.models.base import CanvasModel, ConditionsItself, Context, Model
 from infill_engine.models.runtime.devices import finish
+from infill_engine.models.trunk.model import ReadPrompt, TrunkModel
 from infill_engine.types import HoleKind
 from infill_engine.work import finished
 
@@ -25,6 +26,7 @@ T = TypeVar("T")
 
 ROWS = (1, 2, 4)
 SLOTS = (8, 16, 32)
+PASS_ROWS = (1, 4, 8, 16, 32, 64)
 CONTEXTS = ((24, 6), (104, 24))  # lines left and right; about 16 tokens each, so 480 and 2,048 in all
 LONGEST = (1664, 384)  # tokens left and right of the second; a family may read less
 RUNS = 3
@@ -42,15 +44,45 @@ class Cost:
     tokens: int = 0
 
 
-def measure(family: ModelFamily) -> Iterator[Cost]:
-    """Each cost as it is known."""
+def measure(model: Model) -> Iterator[Cost]:
+    """Each cost as it is known: of the trunk's passes by their rows, of other models' steps by rows and slots."""
+    if isinstance(model, TrunkModel):
+        yield from passes(model)
+        return
+    family = cast(CanvasModel, model)
     for above, below in CONTEXTS:
         yield from reading(family, above, below)
     sides = lines(0, CONTEXTS[0][0]) + "result = ", "\nprint(result)\n"
     for rows in ROWS:
         for slots in SLOTS:
-            if slots <= family.spec.max_slots:
+            if slots <= family.info.max_slots:
                 yield step(family, sides, rows, slots)
+
+
+def passes(model: TrunkModel, runs: int = RUNS) -> Iterator[Cost]:
+    """Of a prompt read cold, and of passes over so many tokens behind it."""
+    above, below = CONTEXTS[0]
+    cold, tokens = [], 0
+    for run in range(runs + 1):
+        sides = lines(run * 1000, above), lines(run * 1000 + above, below)
+        took, prompt = timed(model.device, partial(_read, model, *sides))
+        cold.append(took)
+        tokens = len(prompt.prompt.tokens)
+    yield Cost("prompt read cold", statistics.median(cold[1:]), tokens=tokens)
+    for rows in PASS_ROWS:
+        ids, roots = list(range(rows)), [0] * rows
+        parents: list[list[int]] = [[] for _ in ids]
+        times = []
+        for _ in range(runs + 1):
+            prompt = _read(model, *sides)
+            times.append(timed(model.device, partial(model.logprobs, prompt, ids, roots, parents))[0])
+        yield Cost("pass", statistics.median(times[1:]), rows=rows)
+
+
+def _read(model: TrunkModel, prefix: str, suffix: str) -> ReadPrompt:
+    prompt = finished(model.read(prefix, suffix))
+    model.logprobs(prompt, (), (), ())
+    return prompt
 
 
 def memory_bytes(device: str) -> int:
@@ -67,7 +99,7 @@ def memory_bytes(device: str) -> int:
     return peak if sys.platform == "darwin" else peak * 1024
 
 
-def reading(family: ModelFamily, above: int, below: int, runs: int = RUNS) -> Iterator[Cost]:
+def reading(family: CanvasModel, above: int, below: int, runs: int = RUNS) -> Iterator[Cost]:
     """Of a context of so many lines on both sides: read cold, and once more with one character typed."""
     cold, typed, tokens = [], [], 0
 
@@ -85,9 +117,9 @@ def reading(family: ModelFamily, above: int, below: int, runs: int = RUNS) -> It
     yield Cost("read after a keystroke", statistics.median(typed[1:]), tokens=tokens)
 
 
-def step(family: ModelFamily, sides: tuple[str, str], rows: int, slots: int, runs: int = RUNS) -> Cost:
+def step(family: CanvasModel, sides: tuple[str, str], rows: int, slots: int, runs: int = RUNS) -> Cost:
     """Of one step over open rows between two texts, and not the first where a model is told of the one before."""
-    canvas = lay_out([slots] * rows, family.spec.mask_id)
+    canvas = lay_out([slots] * rows, family.info.mask_id)
     wanted = np.arange(canvas.slots)
     took, tokens = [], 0
     for _ in range(runs + 1):

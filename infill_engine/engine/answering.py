@@ -1,9 +1,9 @@
-"""From a request to its answer, whoever guesses: what is kept, the hole, the drafts, cleaning and ranking.
+"""From a request to its answer, whichever engine proposes: what is kept, the hole, the drafts, cleaning and ranking.
 
 answers ──hit──▶ answer
   │ miss
   ▼
-hole and drafts ──▶ guesses of a model, here or elsewhere ──▶ clean ──▶ rank ──▶ answer
+hole and drafts ──▶ proposals of a model, here or elsewhere ──▶ clean ──▶ rank ──▶ answer
 """
 
 from collections.abc import Callable
@@ -11,29 +11,30 @@ from dataclasses import replace
 
 from infill_engine.context.drafts import find_drafts
 from infill_engine.context.hole import hole_at
-from infill_engine.deadline import Deadline, Reserve, now, since
+from infill_engine.deadline import Deadline, FinishMargin, now, since
 from infill_engine.engine.answer_cache import AnswerCache
 from infill_engine.errors import InputError
+from infill_engine.ranking.calibration import Calibration
 from infill_engine.ranking.cleanup import clean
-from infill_engine.ranking.rank import Calibration, rank
-from infill_engine.sampling.proposals import Guessed
-from infill_engine.types import Answer, Draft, Guess, Hole, InfillRequest, Reason
+from infill_engine.ranking.rank import rank
+from infill_engine.sampling.proposals import Proposals
+from infill_engine.types import Answer, Draft, Hole, InfillRequest, Proposal, Reason
 
 KEPT_ANSWERS = 512
 
 
-Guesser = Callable[[InfillRequest, Hole, tuple[Draft, ...], Deadline], Guessed]
+Propose = Callable[[InfillRequest, Hole, tuple[Draft, ...], Deadline], Proposals]
 
 
 class Answering:
     """Keeps the answers of one engine. `reserve` learns how long cleaning and ranking take."""
 
-    def __init__(self, calibration: Calibration, reserve: Reserve) -> None:
+    def __init__(self, calibration: Calibration, reserve: FinishMargin) -> None:
         self.answers = AnswerCache(KEPT_ANSWERS)
         self._calibration = calibration
-        self._reserve = reserve
+        self._finish_margin = reserve
 
-    def answer(self, request: InfillRequest, deadline: Deadline, guess: Guesser) -> Answer:
+    def answer(self, request: InfillRequest, deadline: Deadline, propose: Propose) -> Answer:
         """The answer kept for the request, or a fresh one; with candidates or the reason why there are none."""
         started = now()
         if request.candidates < 1:
@@ -41,25 +42,27 @@ class Answering:
         show_from = self._calibration.show_from if request.show_from is None else request.show_from
         answer = self.answers.get(request, show_from)
         if answer is None:
-            answer = self.fresh(request, deadline, guess)
+            answer = self.fresh(request, deadline, propose)
             if answer.reason not in (Reason.CANCELLED, Reason.DEADLINE):
                 self.answers.put(request, answer)
         return replace(answer, elapsed_ms=since(started), show_from=show_from)
 
-    def fresh(self, request: InfillRequest, deadline: Deadline, guess: Guesser) -> Answer:
+    def fresh(self, request: InfillRequest, deadline: Deadline, propose: Propose) -> Answer:
         """The answer computed now, and not kept."""
         hole = request.hole or hole_at(request.prefix, request.suffix, request.language)
         drafts = _drafts(request, hole)
         if deadline.cancelled():
             return Answer(reason=Reason.CANCELLED, final=False)
-        found = guess(request, hole, drafts, deadline)
-        answer = Answer((), None, found.encode_ms, found.denoise_ms, unread=found.unread, trouble=found.trouble)
+        found = propose(request, hole, drafts, deadline)
+        answer = Answer(
+            (), None, found.encode_ms, found.denoise_ms, unread=found.unread, user_message=found.user_message
+        )
         if deadline.cancelled():
             return replace(answer, reason=Reason.CANCELLED, final=False)
         began = now()
-        candidates = rank(cleaned(found.guesses or [], request, hole), request, hole, self._calibration)
-        self._reserve.observe(since(began))
-        reason = None if candidates else Reason.DEADLINE if found.guesses is None else Reason.BLANK
+        candidates = rank(cleaned(found.proposals or [], request, hole), request, hole, self._calibration)
+        self._finish_margin.observe(since(began))
+        reason = None if candidates else Reason.DEADLINE if found.proposals is None else Reason.BLANK
         cut_short = found.unread or any(candidate.partial for candidate in candidates)
         return replace(answer, candidates=candidates, reason=reason, final=found.final and not cut_short)
 
@@ -67,10 +70,10 @@ class Answering:
 def _drafts(request: InfillRequest, hole: Hole) -> tuple[Draft, ...]:
     if request.drafts is not None:
         return request.drafts
-    return find_drafts(request.prefix, request.suffix, (request.prefix, request.suffix), hole)
+    return find_drafts(request.prefix, request.suffix, (request.prefix, request.suffix), hole, request.language)
 
 
-def cleaned(guesses: list[Guess], request: InfillRequest, hole: Hole) -> list[Guess]:
-    """The guesses as they would be inserted; those of which nothing is left are left out."""
-    texts = ((guess, clean(guess.text, request, hole)) for guess in guesses)
-    return [replace(guess, text=text) for guess, text in texts if text is not None]
+def cleaned(proposals: list[Proposal], request: InfillRequest, hole: Hole) -> list[Proposal]:
+    """The proposals as they would be inserted; those of which nothing is left are left out."""
+    texts = ((proposal, clean(proposal.text, request, hole)) for proposal in proposals)
+    return [replace(proposal, text=text) for proposal, text in texts if text is not None]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from infill_engine.canvas.canvas import Canvas
-from infill_engine.canvas.corruption import Blanks
+from infill_engine.canvas.corruption import Corruptor
 from infill_engine.context.ngrams import Ngrams
 from infill_engine.settings import USUAL_WINDOW, WindowSettings
 from infill_engine.types import HoleKind
@@ -38,14 +38,14 @@ class Order(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Spec:
+class ModelInfo:
     """The facts about a family that the denoising loop needs.
 
     A row that is longer than its text ends in `eos_id`; where `copies_end` is false, a copied text is not given one,
     because the model reads on behind it. Logits are divided by a temperature that goes from the first to the second of
     `temperatures` while a canvas is denoised. A slot that comes out as `delete_id` vanishes, one that comes out as
     `expand_id` becomes two open ones: between two steps such rows change their length. `window` is the text around a
-    hole that the model has a use for. `pace` tells how it computes, such as `int8, 1 thread`, where that was chosen.
+    hole that the model has a use for. `profile` tells how it computes, such as `int8, 1 thread`, where that was chosen.
     """
 
     name: str
@@ -61,7 +61,7 @@ class Spec:
     expand_id: int | None = None
     delete_id: int | None = None
     window: WindowSettings = USUAL_WINDOW
-    pace: str = ""
+    profile: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class Context:
 
 
 @dataclass(frozen=True, slots=True)
-class Continuation:
+class ModelDraft:
     """A text written from left to right.
 
     `logprobs` are the natural log-probabilities of `tokens` and, behind them, of the text's end.
@@ -129,7 +129,7 @@ class Model(Protocol):
     """What the engine needs to know of any loaded model."""
 
     @property
-    def spec(self) -> Spec: ...
+    def info(self) -> ModelInfo: ...
 
     @property
     def vocabulary(self) -> Vocabulary: ...
@@ -138,7 +138,7 @@ class Model(Protocol):
     def device(self) -> str: ...
 
 
-class ModelFamily(Model, Protocol):
+class CanvasModel(Model, Protocol):
     """A loaded model that denoises a canvas, or writes it in order."""
 
     def encode(self, prefix: str, suffix: str) -> Job[Context]:
@@ -158,14 +158,14 @@ class ModelFamily(Model, Protocol):
 
 
 @runtime_checkable
-class ReadsOn(Protocol):
+class WritesDrafts(Protocol):
     """What a family may offer besides: drafts of its own, from a stream that is a language model by itself."""
 
     def prompt(self, context: Context) -> Job[Any]:
-        """What `read_on` goes on from."""
+        """What `write_drafts` goes on from."""
         ...
 
-    def read_on(self, prompt: Any, partial_word: str, right: str, limit: int) -> Job[list[Continuation]]:
+    def write_drafts(self, prompt: Any, partial_word: str, right: str, limit: int) -> Job[list[ModelDraft]]:
         """At most `limit` texts from the cursor to `right`, the likeliest first, each beginning with `partial_word`.
 
         `right` is what stands right of the cursor on its line; where that is blank they are ends of the line.
@@ -181,7 +181,7 @@ class ReadsOn(Protocol):
         """
         ...
 
-    def judge(
+    def score(
         self,
         prompt: Any,
         partial_word: str,
@@ -192,7 +192,7 @@ class ReadsOn(Protocol):
     ) -> Job[list[float]]:
         """The log-probability of each text and of its end, beginning with `partial_word`, which none of them holds.
 
-        `right` is as for `read_on`. How the text goes on after the same tokens counts too: `near` the hole, and
+        `right` is as for `write_drafts`. How the text goes on after the same tokens counts too: `near` the hole, and
         elsewhere in the `project`.
         """
         ...
@@ -219,11 +219,11 @@ class ConditionsItself(Protocol):
         ...
 
 
-def blanks_of(spec: Spec, rows: int, seed: int) -> Blanks:
+def corruptor_of(info: ModelInfo, rows: int, seed: int) -> Corruptor:
     """What the open slots of a canvas of `rows` rows hold for this family."""
-    return Blanks(spec.mask_id if spec.corruption is Corruption.MASK else None, spec.vocabulary, rows, seed)
+    return Corruptor(info.mask_id if info.corruption is Corruption.MASK else None, info.vocabulary, rows, seed)
 
 
-def step_size(family: ModelFamily, context: Context, lengths: Sequence[int], number: int) -> int:
+def step_size(family: CanvasModel, context: Context, lengths: Sequence[int], number: int) -> int:
     """How many positions a step computes: what the family counts, or else the slots."""
     return family.step_size(context, lengths, number) if isinstance(family, CountsWork) else sum(lengths)

@@ -8,36 +8,35 @@ from typing import Any
 
 import torch
 
-from infill_engine.errors import InputError, ModelDamagedError, ModelNotFoundError
-from infill_engine.models.base import Model, ModelFamily
+from infill_engine.errors import InputError, ModelDamagedError
+from infill_engine.models.base import CanvasModel, Model
 from infill_engine.models.checkpoint import hub
 from infill_engine.models.checkpoint.files import read_config, require_no_code
-from infill_engine.models.checkpoint.folder import DEFAULT, SMALL, SMALL_FOLDER, TRUNK, verify
+from infill_engine.models.checkpoint.folder import verify
 from infill_engine.models.published import a2d, blockwise, dream, fim, llada, llama, qwen2
 from infill_engine.models.published.diffusion_gemma import model as diffusion_gemma
 from infill_engine.models.quantization.int8_kernels import KERNELS, Kernel
 from infill_engine.models.quantization.weight_only import INT4, INT8
+from infill_engine.models.registry import TRUNK, folder_of, trained_folder
 from infill_engine.models.runtime.devices import MLX, on_apple_silicon
 from infill_engine.models.runtime.timing import quickest
-from infill_engine.models.scripted import ScriptedFamily
+from infill_engine.models.scripted import ScriptedModel
 from infill_engine.models.small.autotune import settle
-from infill_engine.models.small.model import DuostreamFamily
+from infill_engine.models.small.model import SmallModel
 from infill_engine.models.small.torch_backend import TorchBackend
 from infill_engine.models.small.vocabulary import BytesVocabulary
 from infill_engine.models.small.weights import load_network
-from infill_engine.models.trunk.files.folder import TRUNK_FOLDER, find_trunk
 from infill_engine.models.trunk.loading import load_trunk
 from infill_engine.settings import ModelSettings
-from infill_engine.user_data import trunk_folder
 
 MLX_TYPES = ("trunk", "duostream")  # the models that are written for it
 AUTO = "auto"
 # What may multiply the default's matrices on a CPU, by the precision that is wanted; None: that precision itself.
 INTEGER_KERNELS: dict[str, Sequence[type[Kernel] | None]] = {AUTO: (None, *KERNELS), INT8: KERNELS}
-Load = Callable[[Path, str, torch.dtype, ModelSettings], ModelFamily]
+Load = Callable[[Path, str, torch.dtype, ModelSettings], CanvasModel]
 
 
-def load_duostream(folder: Path, device: str, dtype: torch.dtype, settings: ModelSettings) -> ModelFamily:
+def load_small(folder: Path, device: str, dtype: torch.dtype, settings: ModelSettings) -> CanvasModel:
     """Loads the embedded default's family. Raises ModelDamagedError.
 
     On a CPU its matrices are multiplied in int8 where that is wanted, or is the fastest and nothing else is wanted.
@@ -46,16 +45,16 @@ def load_duostream(folder: Path, device: str, dtype: torch.dtype, settings: Mode
     if device == MLX:
         from infill_engine.models.small.mlx_backend import MlxBackend
 
-        return DuostreamFamily(MlxBackend(load_network(folder), dtype), vocabulary)
+        return SmallModel(MlxBackend(load_network(folder), dtype), vocabulary)
     kernels = INTEGER_KERNELS.get(settings.dtype, (None,))
     network = load_network(folder, dtype, settle(dtype, kernels) if device == "cpu" else None).to(device)
     network.join()
-    return DuostreamFamily(TorchBackend(network, device), vocabulary)
+    return SmallModel(TorchBackend(network, device), vocabulary)
 
 
 # By the model_type of config.json. What else tells two families apart, such as a token, is for the function to look at.
 FAMILIES: dict[str, Load] = {
-    "duostream": load_duostream,
+    "duostream": load_small,
     "Dream": dream.load,
     "dream": dream.load,
     "a2d-qwen2": a2d.load,
@@ -85,24 +84,19 @@ def quietly(_doing: str, _share: float) -> None:
 def load_model(
     name: str, device: str = AUTO, settings: ModelSettings | None = None, report: hub.Report = quietly
 ) -> Model:
-    """Loads the trunk, or what `load_family` does. Raises what that does."""
+    """Loads the trunk, or what `load_canvas_model` does. Raises what that does."""
     folder = None if hub.is_hub_name(name) else folder_of(name)
     if folder is None or read_config(folder)["model_type"] != TRUNK:
-        return load_family(name, device, settings, report)
+        return load_canvas_model(name, device, settings, report)
     settings = settings or ModelSettings()
     chosen = device_for(TRUNK, device)
     int8 = settings.dtype in (AUTO, INT8)
-    return load_trunk(folder, trained_folder(name, folder), chosen, dtype_of(settings, chosen), report, int8=int8)
+    return load_trunk(folder, trained_folder(folder), chosen, dtype_of(settings, chosen), report, int8=int8)
 
 
-def trained_folder(name: str, folder: Path) -> Path:
-    """Where what was trained on top of a model lies: the default's in the package, wherever its shards were built."""
-    return TRUNK_FOLDER if name in (DEFAULT, TRUNK) and folder == trunk_folder() else folder
-
-
-def load_family(
+def load_canvas_model(
     name: str, device: str = AUTO, settings: ModelSettings | None = None, report: hub.Report = quietly
-) -> ModelFamily:
+) -> CanvasModel:
     """Loads `small`, `scripted`, `scripted:FILE.json`, a folder with config.json and model.safetensors, or a
     published model by its name `OWNER/NAME`, which is fetched where it is not on this machine yet.
 
@@ -112,7 +106,7 @@ def load_family(
     settings = settings or ModelSettings()
     folder = hub.fetch(name, report) if hub.is_hub_name(name) else folder_of(name)
     if folder is None:
-        return ScriptedFamily.load(name.partition(":")[2])
+        return ScriptedModel.load(name.partition(":")[2])
     config = read_config(folder)
     require_known(config, folder)
     load = FAMILIES[config["model_type"]]
@@ -131,22 +125,6 @@ def require_known(config: Mapping[str, Any], folder: Path) -> None:
             f"{folder}/config.json has the model type {config['model_type']}, and this version knows only "
             f"{', '.join(FAMILIES)}"
         )
-
-
-def folder_of(name: str) -> Path | None:
-    """The folder that a model's name stands for; None for a model without files. Nothing is fetched."""
-    if name == "scripted" or name.startswith("scripted:"):
-        return None
-    if hub.is_hub_name(name) and (folder := hub.cached(name)) is not None:
-        return folder
-    if name == SMALL:
-        return SMALL_FOLDER
-    if name in (DEFAULT, TRUNK):
-        found = find_trunk(trunk_folder())
-        if name == TRUNK and found.folder is None:
-            raise ModelDamagedError(found.trouble) if found.damaged else ModelNotFoundError(found.trouble)
-        return found.folder or SMALL_FOLDER
-    return Path(name).expanduser()
 
 
 def dtype_of(settings: ModelSettings, device: str) -> torch.dtype:

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from infill_engine.canvas.canvas import Canvas, State
 from infill_engine.errors import InputError
-from infill_engine.models.base import Context, Corruption, Ints, ProposedLength, Spec
+from infill_engine.models.base import Context, Corruption, Ints, ModelInfo, ProposedLength
 from infill_engine.types import HoleKind
 from infill_engine.work import Job
 
@@ -69,19 +69,19 @@ class ByteVocabulary:
         return np.array([MASK])
 
 
-class ScriptedFamily:
-    """Implements `infill_engine.models.base.ModelFamily`."""
+class ScriptedModel:
+    """Implements `infill_engine.models.base.CanvasModel`."""
 
     device = "cpu"
 
     def __init__(self, script: Script) -> None:
         self.script = script
         self.vocabulary = ByteVocabulary()
-        self.spec = Spec("scripted", Corruption.MASK, VOCABULARY, MASK, EOS, max_slots=512, branches=False)
+        self.info = ModelInfo("scripted", Corruption.MASK, VOCABULARY, MASK, EOS, max_slots=512, branches=False)
         time.sleep(script.load_ms / 1000)
 
     @classmethod
-    def load(cls, path: str) -> "ScriptedFamily":
+    def load(cls, path: str) -> "ScriptedModel":
         """Reads a script; without a path there is one built in. Raises InputError for a file that is not a script."""
         if not path:
             return cls(BUILT_IN)

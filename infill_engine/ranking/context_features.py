@@ -1,6 +1,6 @@
-"""The text around a hole, and what a guess says again of it.
+"""The text around a hole, and what a proposal says again of it.
 
-What stands a few lines away is copied readily, by whoever guesses, and is seldom wanted once more: an import, a
+What stands a few lines away is copied readily, by whoever proposals, and is seldom wanted once more: an import, a
 method's head, the line above.
 """
 
@@ -9,15 +9,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import takewhile, zip_longest
 
-from infill_engine.context.line_shapes import WORD, names_in
+from infill_engine.context.line_shapes import names_in, word_pattern
+from infill_engine.text.languages import language as language_named
 from infill_engine.text.lines import first_line, indent_of, split
 
-_DEFINED = re.compile(r"\s*(?:async\s+)?(?:def|class|func|fn|function)\s+(\w+)")
 _IN_A_WORD = re.compile(r"\w\Z")
 
 
 @dataclass(frozen=True, slots=True)
-class Nearby:
+class ContextFeatures:
     """What stands left and right of the hole on its line, the lines above and below, and all words of it.
 
     Lines are the nearest first, without blank ones.
@@ -28,14 +28,16 @@ class Nearby:
     above: tuple[str, ...]
     below: tuple[str, ...]
     words: frozenset[str]
+    language: str = ""
 
     @classmethod
-    def of(cls, prefix: str, suffix: str) -> "Nearby":
+    def of(cls, prefix: str, suffix: str, language: str = "") -> "ContextFeatures":
         """What is in both windows around a hole."""
         *above, left = split(prefix)
         right, *below = split(suffix)
-        words = frozenset(WORD.findall(prefix)) | frozenset(WORD.findall(suffix))
-        return cls(left, right, _not_blank(reversed(above)), _not_blank(below), words)
+        word = word_pattern(language)
+        words = frozenset(word.findall(prefix)) | frozenset(word.findall(suffix))
+        return cls(left, right, _not_blank(reversed(above)), _not_blank(below), words, language)
 
     @property
     def inside_word(self) -> bool:
@@ -44,7 +46,7 @@ class Nearby:
 
     def unknown(self, text: str) -> float:
         """The share of the names in `text` that do not stand around the hole."""
-        names = names_in(text)
+        names = names_in(text, self.language)
         return sum(name not in self.words for name in names) / max(1, len(names))
 
     def echo(self, text: str) -> float:
@@ -58,14 +60,14 @@ class Nearby:
     def redefines(self, text: str) -> bool:
         """Whether the line with `text` defines a function or class that has been defined in the same body."""
         line = self._line_with(text)
-        defined = _DEFINED.match(line)
+        defined_in = language_named(self.language).code.defined
+        defined = defined_in(line)
         if defined is None:
             return False
         depth = len(indent_of(line))
         for lines in (self.above, self.below):
             body = takewhile(lambda one: len(indent_of(one)) >= depth, lines)
-            others = (_DEFINED.match(one) for one in body if len(indent_of(one)) == depth)
-            if any(other is not None and other[1] == defined[1] for other in others):
+            if any(defined_in(one) == defined for one in body if len(indent_of(one)) == depth):
                 return True
         return False
 

@@ -1,16 +1,16 @@
-"""What a worker runs instead of a local model: the server guesses, all else is as for every engine."""
+"""What a worker runs instead of a local model: the server proposes, all else is as for every engine."""
 
 from collections.abc import Iterator
 
-from infill_engine.deadline import Deadline, Reserve
+from infill_engine.deadline import Deadline, FinishMargin
 from infill_engine.engine.answering import Answering
-from infill_engine.ranking.rank import DEFAULT
+from infill_engine.ranking.calibration import BUILT_IN
 from infill_engine.remote.address import KEY_VARIABLE, read_address
 from infill_engine.remote.dialects import Question
 from infill_engine.remote.server import Server, Text
-from infill_engine.sampling.proposals import Guessed, unread_guess
+from infill_engine.sampling.proposals import Proposals, unscored
 from infill_engine.settings import USUAL_WINDOW, SamplerSettings
-from infill_engine.types import Answer, Draft, Guess, Hole, InfillRequest, Surroundings
+from infill_engine.types import Answer, Draft, Hole, InfillRequest, Proposal, Surroundings
 
 MOST_TOKENS, MOST_TOKENS_OF_LINES = 48, 160
 UNTOLD_LOGPROB = -0.5  # a token's, where the server does not tell; set by hand
@@ -24,12 +24,12 @@ class RemoteEngine:
         self.name = name
         self.device = server.address.place
         self.window = USUAL_WINDOW  # docs/models.md says how much is sent
-        self.pace = ""  # nothing is computed here
+        self.profile = ""  # nothing is computed here
         settings = SamplerSettings()
         self._server = server
         self._temperature = settings.temperature
-        self._reserve = Reserve(settings.reserve_ms)
-        self._answering = Answering(DEFAULT, self._reserve)
+        self._finish_margin = FinishMargin(settings.finish_margin_ms)
+        self._answering = Answering(BUILT_IN, self._finish_margin)
 
     @classmethod
     def load(cls, name: str, key_variable: str = KEY_VARIABLE) -> "RemoteEngine":
@@ -38,7 +38,7 @@ class RemoteEngine:
 
     def answer(self, request: InfillRequest, deadline: Deadline, watch: object = None) -> Answer:  # noqa: ARG002
         """Candidates with their timings, or the reason for silence. There are no steps that could be watched."""
-        return self._answering.answer(request, deadline, self._guess)
+        return self._answering.answer(request, deadline, self._propose)
 
     def warm(self, request: InfillRequest, deadline: Deadline) -> None:
         """Does nothing: no text leaves this machine before an answer is wanted."""
@@ -47,7 +47,7 @@ class RemoteEngine:
         """Does nothing, either."""
         return iter(())
 
-    def _guess(self, request: InfillRequest, hole: Hole, drafts: tuple[Draft, ...], deadline: Deadline) -> Guessed:
+    def _propose(self, request: InfillRequest, hole: Hole, drafts: tuple[Draft, ...], deadline: Deadline) -> Proposals:
         began = deadline.clock()
         one_line = hole.max_lines == 1
         most = MOST_TOKENS if one_line else MOST_TOKENS_OF_LINES
@@ -62,21 +62,21 @@ class RemoteEngine:
             )
             for number in range(request.candidates)
         ]
-        reply = self._server.ask(questions, deadline, self._reserve.predict_ms())
-        guesses = [*map(_guess_of, reply.texts), *map(unread_guess, drafts)]
+        reply = self._server.ask(questions, deadline, self._finish_margin.predict_ms())
+        proposals = [*map(_proposal_of, reply.texts), *map(unscored, drafts)]
         whole = [text for text in reply.texts if text.whole]
-        return Guessed(
-            guesses if guesses or reply.trouble else None,
+        return Proposals(
+            proposals if proposals or reply.user_message else None,
             denoise_ms=(deadline.clock() - began) * 1000,
-            trouble=reply.trouble,
+            user_message=reply.user_message,
             final=len(whole) == len(questions),
         )
 
 
-def _guess_of(text: Text) -> Guess:
+def _proposal_of(text: Text) -> Proposal:
     logprobs = text.logprobs or (UNTOLD_LOGPROB,)
     tokens = len(text.logprobs) or -(-len(text.text) // CHARACTERS)
-    return Guess(
+    return Proposal(
         text.text,
         sum(logprobs) / len(logprobs),
         min(logprobs),

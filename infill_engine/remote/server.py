@@ -38,7 +38,7 @@ class Reply:
     """What came by the deadline, in the order of the questions, and what the user is to know, "" if nothing."""
 
     texts: tuple[Text, ...] = ()
-    trouble: str = ""
+    user_message: str = ""
 
 
 @dataclass(eq=False)
@@ -69,15 +69,15 @@ class Server:
         if key:
             self._headers["Authorization"] = f"Bearer {key}"
 
-    def ask(self, questions: Sequence[Question], deadline: Deadline, reserve_ms: float) -> Reply:
-        """Asks all questions at once and returns what has come `reserve_ms` before the deadline, or when all has."""
+    def ask(self, questions: Sequence[Question], deadline: Deadline, finish_margin_ms: float) -> Reply:
+        """Asks all questions at once. Returns when all are answered, or `finish_margin_ms` before the deadline."""
         if self.clock() < self._rests_until:
-            return Reply(trouble=self._trouble)
-        streams = self._run(questions, deadline, reserve_ms)
+            return Reply(user_message=self._user_message)
+        streams = self._run(questions, deadline, finish_margin_ms)
         if deadline.cancelled():
             return Reply()
         while not any(stream.text for stream in streams) and _refused_details(streams) and self._dialect.ask_less():
-            streams = self._run(questions, deadline, reserve_ms)
+            streams = self._run(questions, deadline, finish_margin_ms)
         texts = tuple(Text(stream.text, stream.logprobs, stream.whole) for stream in streams if stream.text)
         fault = next((stream.fault for stream in streams if stream.fault is not None), None)
         if texts or any(stream.whole for stream in streams):
@@ -111,7 +111,7 @@ class Server:
         finally:
             connection.close()
 
-    def _run(self, questions: Sequence[Question], deadline: Deadline, reserve_ms: float) -> list[Stream]:
+    def _run(self, questions: Sequence[Question], deadline: Deadline, finish_margin_ms: float) -> list[Stream]:
         streams = [
             Stream(self._connections, self._dialect, self._headers, question, deadline, self._hear)
             for question in questions
@@ -119,7 +119,7 @@ class Server:
         for stream in streams:
             stream.start()
         with self._changed:
-            while deadline.allows(reserve_ms) and not all(stream.over or stream.whole for stream in streams):
+            while deadline.allows(finish_margin_ms) and not all(stream.over or stream.whole for stream in streams):
                 self._changed.wait(LOOK_SECONDS)
         for stream in streams:
             stream.end()
@@ -132,8 +132,8 @@ class Server:
     def _rest(self, why: str, seconds: float, most: float) -> Reply:
         self._faults += 1
         self._rests_until = self.clock() + max(seconds, min(most, REST_SECONDS * 2 ** min(self._faults - 1, 10)))
-        self._trouble = f"infill-ls: {why} Until then only copies from your files are offered."
-        return Reply(trouble=self._trouble)
+        self._user_message = f"infill-ls: {why} Until then only copies from your files are offered."
+        return Reply(user_message=self._user_message)
 
 
 def _refused_details(streams: Sequence[Stream]) -> bool:

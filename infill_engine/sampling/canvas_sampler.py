@@ -1,4 +1,4 @@
-"""What a model with a canvas makes of one request: from both sides of a hole to guesses.
+"""What a model with a canvas makes of one request: from both sides of a hole to proposals.
 
 encode both sides ──▶ write drafts ──▶ plan the canvas ──▶ denoise ──▶ score every text
 """
@@ -9,26 +9,26 @@ from typing import Any
 
 from infill_engine.context.project_counts import CountedSurroundings
 from infill_engine.deadline import Deadline, now, since
-from infill_engine.models.base import Context, Continuation, ModelFamily, ProposedLength, ReadsOn
-from infill_engine.sampling.constraints import rules_for
+from infill_engine.models.base import CanvasModel, Context, ModelDraft, ProposedLength, WritesDrafts
+from infill_engine.sampling.constraints import constraints_for
 from infill_engine.sampling.denoise import Row, Step, denoise
 from infill_engine.sampling.plan import WORTHWHILE_STEPS, affordable, canvas_of, plan_rows
-from infill_engine.sampling.proposals import Guessed, unread, unread_guess
-from infill_engine.sampling.read_canvas import guesses_of, originals_of, unread_own
+from infill_engine.sampling.proposals import Proposals, unread, unscored
+from infill_engine.sampling.read_canvas import originals_of, proposals_of, unread_own
 from infill_engine.settings import SamplerSettings
 from infill_engine.text.lines import first_line
-from infill_engine.types import Draft, Guess, Hole, InfillRequest, Source, Surroundings
+from infill_engine.types import Draft, Hole, InfillRequest, Proposal, Source, Surroundings
 from infill_engine.work import Budget, Costs, Job, OutOfTime, Phase, within
 
-OWN_DRAFTS = 6  # texts that the family writes itself before the canvas is laid out
+OWN_DRAFTS = 6  # texts that the model writes itself before the canvas is laid out
 USUAL_TOKENS = 4  # of such a line, if it is right; where there is no time for so many, none is begun
 LOOKS = 1  # steps that must still be possible afterwards
-JUDGED_TOKENS = 32  # of all texts together, usually: in the end they are read once more
+SCORED_TOKENS = 32  # of all texts together, usually: in the end they are read once more
 STEPS_BESIDE_OWN = 2  # where there are such drafts, further steps change nothing for the better
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class MemoryLimit:
     """What there is memory for: rows of a canvas, and slots of each."""
 
     rows: int
@@ -51,42 +51,42 @@ class _Read:
 class CanvasSampler:
     """A loaded model, what its work has cost so far, and the text it has counted. One request at a time."""
 
-    def __init__(self, family: ModelFamily, settings: SamplerSettings, room: Room) -> None:
-        self.family = family
-        self.room = room
+    def __init__(self, model: CanvasModel, settings: SamplerSettings, limit: MemoryLimit) -> None:
+        self.model = model
+        self.limit = limit
         self.costs = Costs()
         self._settings = settings
-        self._surroundings = CountedSurroundings(family.vocabulary.encode)
+        self._surroundings = CountedSurroundings(model.vocabulary.encode)
 
     def surround(self, surroundings: Surroundings) -> Iterator[None]:
         """Counts the text around a document, of use to requests that name it; yields after every 2 ms or so."""
         return self._surroundings.count(surroundings)
 
-    def guess(self, request: InfillRequest, hole: Hole, drafts: tuple[Draft, ...], budget: Budget) -> Job[Guessed]:
+    def propose(self, request: InfillRequest, hole: Hole, drafts: tuple[Draft, ...], budget: Budget) -> Job[Proposals]:
         """All texts that were found for a hole in time."""
         began = now()
         try:
             context, partial_word = yield from self._encode(request)
         except OutOfTime:
-            return Guessed(unread(drafts), since(began), unread=True)
+            return Proposals(unread(drafts), since(began), unread=True)
         encode_ms = since(began)
         began = now()
-        due = budget.deadline.sooner(self._settings.aim)
-        guesses = yield from self._denoise(_Read(context, partial_word, request, hole, drafts, budget, due))
+        due = budget.deadline.sooner(self._settings.latency_target)
+        proposals = yield from self._denoise(_Read(context, partial_word, request, hole, drafts, budget, due))
         # Worth another try where no canvas had time for a step, or what the request names was not counted yet.
-        looked = not guesses or any(guess.steps for guess in guesses)
-        counted = not (self.family.spec.window.surroundings and request.surroundings) or self._near(request) is not None
-        return Guessed(guesses, encode_ms, since(began), final=looked and counted)
+        looked = not proposals or any(proposal.steps for proposal in proposals)
+        counted = not (self.model.info.window.surroundings and request.surroundings) or self._near(request) is not None
+        return Proposals(proposals, encode_ms, since(began), final=looked and counted)
 
     def read_ahead(self, request: InfillRequest) -> Job[None]:
         """Encodes a request's two sides, so that a later request nearby finds them cached.
 
-        And what its prompt would show, where the family has one, and counts the text that candidates are judged by.
+        And what its prompt would show, where the model has one, and counts the text that candidates are scored by.
         """
         context, partial_word = yield from self._encode(request)
-        if isinstance(self.family, ReadsOn):
-            yield from self.family.prompt(context)
-            yield from self.family.count(request.around(partial_word))
+        if isinstance(self.model, WritesDrafts):
+            yield from self.model.prompt(context)
+            yield from self.model.count(request.around(partial_word))
 
     def _near(self, request: InfillRequest) -> Any:
         """The counts of the text that a request names; None if there are none, or not yet."""
@@ -94,95 +94,104 @@ class CanvasSampler:
 
     def _encode(self, request: InfillRequest) -> Job[tuple[Context, str]]:
         """Both sides encoded, the prefix only up to the word the cursor stands in, and the beginning of that word."""
-        prefix, partial_word = self.family.vocabulary.split_partial_word(request.prefix)
-        context = yield from self.family.encode(prefix, request.suffix)
+        prefix, partial_word = self.model.vocabulary.split_partial_word(request.prefix)
+        context = yield from self.model.encode(prefix, request.suffix)
         return context, partial_word
 
-    def _denoise(self, read: _Read) -> Job[list[Guess] | None]:
-        """All guesses, or None when not even one step could be afforded and nothing was retrieved or written."""
-        lengths = self.family.propose_lengths(read.context, read.hole.kind, read.request.candidates)
+    def _denoise(self, read: _Read) -> Job[list[Proposal] | None]:
+        """All proposals, or None when not even one step could be afforded and nothing was retrieved or written."""
+        lengths = self.model.propose_lengths(read.context, read.hole.kind, read.request.candidates)
         prompt, written = yield from self._written(read)
-        judging_ms = 0.0 if prompt is None else self._judging_ms()
+        scoring_ms = 0.0 if prompt is None else self._scoring_ms()
         settings = self._settings
         if written:
             settings = replace(settings, max_steps=min(settings.max_steps, STEPS_BESIDE_OWN))
-        rows = self._rows(read, lengths, written, read.budget.left_ms(read.due) - judging_ms)
-        if not rows:  # no length was proposed: the family has nothing to say here
+        rows = self._rows(read, lengths, written, read.budget.left_ms(read.due) - scoring_ms)
+        if not rows:  # no length was proposed: the model has nothing to say here
             return []
-        step = yield from self._last_step(read, rows, settings, judging_ms)
-        guesses = [
-            *([] if step is None else guesses_of(self.family, step, rows, read.partial_word, settings)),
+        step = yield from self._last_step(read, rows, settings, scoring_ms)
+        proposals = [
+            *([] if step is None else proposals_of(self.model, step, rows, read.partial_word, settings)),
             *self._as_found(read, written, rows, step),
         ]
         if prompt is not None:
-            guesses = yield from self._judged(guesses, prompt, read)
-        return guesses or (None if step is None else [])
+            proposals = yield from self._scored(proposals, prompt, read)
+        return proposals or (None if step is None else [])
 
     def _last_step(self, read: _Read, rows: list[Row], settings: SamplerSettings, then_ms: float) -> Job[Step | None]:
         """The canvas as far as it can be denoised in time; None where there is no time for a single step."""
-        canvas = canvas_of(rows, self.family.spec.mask_id)
-        rules = rules_for(self.family, read.hole, canvas, read.partial_word)
+        canvas = canvas_of(rows, self.model.info.mask_id)
+        constraints = constraints_for(self.model, read.hole, canvas, read.partial_word)
         return (
             yield from denoise(
-                self.family, read.context, read.hole.kind, canvas, rows, rules, settings, read.budget, read.due, then_ms
+                self.model,
+                read.context,
+                read.hole.kind,
+                canvas,
+                rows,
+                constraints,
+                settings,
+                read.budget,
+                read.due,
+                then_ms,
             )
         )
 
-    def _rows(
-        self, read: _Read, lengths: list[ProposedLength], written: list[Continuation], time_ms: float
-    ) -> list[Row]:
+    def _rows(self, read: _Read, lengths: list[ProposedLength], written: list[ModelDraft], time_ms: float) -> list[Row]:
         """The rows of the canvas, as many as there are memory and time for."""
         request, steps = read.request, LOOKS if written else WORTHWHILE_STEPS
-        most = self.room.slots
-        rows = plan_rows(self.family, lengths, read.drafts, written, read.partial_word, request.candidates, most)
-        return affordable(self.family, read.context, rows[: self.room.rows], self.costs, time_ms, steps)
+        most = self.limit.slots
+        rows = plan_rows(self.model, lengths, read.drafts, written, read.partial_word, request.candidates, most)
+        return affordable(self.model, read.context, rows[: self.limit.rows], self.costs, time_ms, steps)
 
     def _as_found(
-        self, read: _Read, written: list[Continuation], rows: list[Row], step: Step | None
-    ) -> Iterator[Guess]:
-        """All drafts as they were retrieved or written, those too for which no canvas had room or time."""
-        seen = [] if step is None else originals_of(self.family, step, rows, read.partial_word)
+        self, read: _Read, written: list[ModelDraft], rows: list[Row], step: Step | None
+    ) -> Iterator[Proposal]:
+        """All drafts as they were retrieved or written, those too for which no canvas had limit or time."""
+        seen = [] if step is None else originals_of(self.model, step, rows, read.partial_word)
         yield from seen
-        copies = {guess.text for guess in seen if guess.source is Source.RETRIEVAL}
-        own = {guess.text for guess in seen if guess.source is Source.MODEL}
-        yield from (unread_guess(draft) for draft in read.drafts if draft.text not in copies)
-        yield from (guess for guess in unread_own(self.family, written, read.partial_word) if guess.text not in own)
+        copies = {proposal.text for proposal in seen if proposal.source is Source.RETRIEVAL}
+        own = {proposal.text for proposal in seen if proposal.source is Source.MODEL}
+        yield from (unscored(draft) for draft in read.drafts if draft.text not in copies)
+        yield from (
+            proposal for proposal in unread_own(self.model, written, read.partial_word) if proposal.text not in own
+        )
 
-    def _written(self, read: _Read) -> Job[tuple[Any, list[Continuation]]]:
-        """Drafts of the family's own, where the hole is of one line and there is time to look at them too.
+    def _written(self, read: _Read) -> Job[tuple[Any, list[ModelDraft]]]:
+        """Drafts of the model's own, where the hole is of one line and there is time to look at them too.
 
         And the prompt that they were written by, None where there is none.
         """
-        if read.hole.max_lines > 1 or not isinstance(self.family, ReadsOn):
+        if read.hole.max_lines > 1 or not isinstance(self.model, WritesDrafts):
             return None, []
-        looking_ms = LOOKS * self.costs.predict_ms(Phase.PASS, self.family.spec.max_slots * 2)
-        afterwards_ms = looking_ms + self._judging_ms()
+        looking_ms = LOOKS * self.costs.predict_ms(Phase.PASS, self.model.info.max_slots * 2)
+        afterwards_ms = looking_ms + self._scoring_ms()
         writing_ms = USUAL_TOKENS * self.costs.predict_ms(Phase.WRITE, OWN_DRAFTS)
         if read.budget.left_ms(read.due) < afterwards_ms + writing_ms:
             self.costs.relent(Phase.WRITE)
             return None, []
         try:
-            prompt = yield from within(self.family.prompt(read.context), read.due, afterwards_ms + writing_ms)
+            prompt = yield from within(self.model.prompt(read.context), read.due, afterwards_ms + writing_ms)
         except OutOfTime:
             return None, []
         right = first_line(read.request.suffix)
-        writing = self.family.read_on(prompt, read.partial_word, right, OWN_DRAFTS)
+        writing = self.model.write_drafts(prompt, read.partial_word, right, OWN_DRAFTS)
         return prompt, (yield from within(writing, read.due, afterwards_ms))
 
-    def _judging_ms(self) -> float:
-        """What `_judged` is expected to take."""
-        return self.costs.predict_ms(Phase.READ, JUDGED_TOKENS)
+    def _scoring_ms(self) -> float:
+        """What `_scored` is expected to take."""
+        return self.costs.predict_ms(Phase.READ, SCORED_TOKENS)
 
-    def _judged(self, guesses: list[Guess], prompt: Any, read: _Read) -> Job[list[Guess]]:
-        """The guesses, each with the likelihood of its text, where there is still time to ask for it."""
-        assert isinstance(self.family, ReadsOn)
-        texts = list(dict.fromkeys(guess.text for guess in guesses if not guess.partial))
+    def _scored(self, proposals: list[Proposal], prompt: Any, read: _Read) -> Job[list[Proposal]]:
+        """The proposals, each with the likelihood of its text, where there is still time to ask for it."""
+        assert isinstance(self.model, WritesDrafts)
+        texts = list(dict.fromkeys(proposal.text for proposal in proposals if not proposal.partial))
         request = read.request
         right, project = first_line(request.suffix), self._near(request)
         try:
-            near = yield from self.family.count(request.around(read.partial_word))
-            found = yield from self.family.judge(prompt, read.partial_word, right, texts, near, project)
+            near = yield from self.model.count(request.around(read.partial_word))
+            found = yield from self.model.score(prompt, read.partial_word, right, texts, near, project)
         except OutOfTime:
-            return guesses
+            return proposals
         likelihoods = dict(zip(texts, found, strict=True))
-        return [replace(guess, likelihood=likelihoods.get(guess.text)) for guess in guesses]
+        return [replace(proposal, logprob=likelihoods.get(proposal.text)) for proposal in proposals]

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from infill_engine.canvas.canvas import Canvas, State
-from infill_engine.models.base import Ints, ModelFamily, Order
+from infill_engine.models.base import CanvasModel, Ints, Order
 from infill_engine.models.runtime.devices import torch_device
 from infill_engine.types import Hole
 
@@ -20,7 +20,7 @@ def _none() -> Ints:
 
 
 @dataclass(slots=True)
-class Rules:
+class Constraints:
     """Masks of one hole. `base` [V] holds everywhere; `starts` maps flat positions to the bytes they must continue.
 
     A start shrinks from slot to slot: a token that is itself a beginning of the word hands the rest to the next slot.
@@ -44,7 +44,7 @@ class Rules:
         """Whether the slot must wait for the one before it, whose token decides what this one must begin with."""
         return canvas.index[position] > 0 and position - 1 in self.starts
 
-    def apply(self, family: ModelFamily, logits: Tensor, canvas: Canvas, wanted: list[int]) -> Tensor:
+    def apply(self, model: CanvasModel, logits: Tensor, canvas: Canvas, wanted: list[int]) -> Tensor:
         """Masks logits [W, V] of the flat positions `wanted`."""
         given, logits = logits, logits + self.base
         if len(self.line_ends):
@@ -55,7 +55,7 @@ class Rules:
         for number, position in enumerate(wanted):
             start = self.starts.get(position)
             if start is not None:
-                allowed = _allowed(family, start, room=int(canvas.left[position]))
+                allowed = _allowed(model, start, room=int(canvas.left[position]))
                 if len(allowed):
                     kept = logits[number, allowed].clone()
                     logits[number] = FORBIDDEN
@@ -64,53 +64,53 @@ class Rules:
                 logits[number, self.eos_id] = FORBIDDEN  # an empty text is no candidate
         return logits
 
-    def advance(self, family: ModelFamily, canvas: Canvas) -> None:
+    def advance(self, model: CanvasModel, canvas: Canvas) -> None:
         """Hands what is left of a word's beginning to the next slot once the slot before it is decided."""
         for position, start in list(self.starts.items()):
             if canvas.state[position] == State.OPEN:
                 continue
             del self.starts[position]
             canvas.state[position] = State.FIXED
-            rest = start[len(family.vocabulary.bytes_of(int(canvas.ids[position]))) :]
+            rest = start[len(model.vocabulary.bytes_of(int(canvas.ids[position]))) :]
             if rest and canvas.left[position] > 0:
                 self.starts[position + 1] = rest
                 if canvas.state[position + 1] == State.COMMITTED:
                     canvas.state[position + 1] = State.OPEN
 
 
-def rules_for(family: ModelFamily, hole: Hole, canvas: Canvas, partial_word: str) -> Rules:
-    """The rules of a hole whose first token must begin with `partial_word`."""
-    spec = family.spec
-    base = torch.zeros(spec.vocabulary)
-    base[family.vocabulary.never()] = FORBIDDEN
+def constraints_for(model: CanvasModel, hole: Hole, canvas: Canvas, partial_word: str) -> Constraints:
+    """The constraints of a hole whose first token must begin with `partial_word`."""
+    info = model.info
+    base = torch.zeros(info.vocabulary)
+    base[model.vocabulary.never()] = FORBIDDEN
     line_ends, last = _none(), _none()
     if hole.max_lines == 1:
-        breaking = family.vocabulary.breaks_line()
-        if spec.order is Order.LEFT_TO_RIGHT:
+        breaking = model.vocabulary.breaks_line()
+        if info.order is Order.LEFT_TO_RIGHT:
             # Who writes on from token to token says by a line break that the line is done, often with its last bracket.
-            line_ends = family.vocabulary.breaks_line(at_once=True)
+            line_ends = model.vocabulary.breaks_line(at_once=True)
             breaking, last = line_ends, np.setdiff1d(breaking, line_ends)
         base[breaking] = FORBIDDEN
-    if spec.expand_id is not None:
-        base[spec.expand_id] = 0.0
+    if info.expand_id is not None:
+        base[info.expand_id] = 0.0
     starts = {}
     if partial_word:
         for row in range(canvas.rows):
             first = canvas.span(row).start
             if canvas.state[first] == State.OPEN:
                 starts[first] = partial_word.encode()
-    return Rules(
-        base.to(torch_device(family.device)),
-        spec.eos_id,
+    return Constraints(
+        base.to(torch_device(model.device)),
+        info.eos_id,
         starts,
         line_ends,
         last,
-        deletes=spec.delete_id is not None,
-        expand_id=spec.expand_id,
-        most_slots=spec.max_slots,
+        deletes=info.delete_id is not None,
+        expand_id=info.expand_id,
+        most_slots=info.max_slots,
     )
 
 
-def _allowed(family: ModelFamily, start: bytes, room: int) -> Ints:
-    longer, shorter = family.vocabulary.completions_of(start)
+def _allowed(model: CanvasModel, start: bytes, room: int) -> Ints:
+    longer, shorter = model.vocabulary.completions_of(start)
     return np.concatenate([longer, shorter]) if room > 0 else longer

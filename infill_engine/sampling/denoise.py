@@ -10,7 +10,7 @@ two steps whether the deadline still allows another one, and never starts a step
 
 Where an open slot holds noise instead of a mask, a model cannot tell what is decided from what is not, and its first
 predictions rest on noise. There nothing stays decided: every step predicts all slots again, keeps the sure ones and
-draws the others anew, and a row is done when it has settled (`Settling`).
+draws the others anew, and a row is done when it has settled (`Convergence`).
 """
 
 import zlib
@@ -24,19 +24,19 @@ from numpy.typing import NDArray
 from infill_engine.canvas.canvas import Canvas, State
 from infill_engine.deadline import Deadline
 from infill_engine.models.base import (
+    CanvasModel,
     ConditionsItself,
     Context,
-    Continuation,
     Corruption,
-    ModelFamily,
+    ModelDraft,
+    ModelInfo,
     Order,
-    Spec,
-    blanks_of,
+    corruptor_of,
     step_size,
 )
-from infill_engine.sampling.constraints import Rules
-from infill_engine.sampling.convergence import Settling
-from infill_engine.sampling.prediction import Readout, read
+from infill_engine.sampling.constraints import Constraints
+from infill_engine.sampling.convergence import Convergence
+from infill_engine.sampling.prediction import Prediction, read
 from infill_engine.sampling.resize import copies_of_slots, resize
 from infill_engine.sampling.unmasking import to_commit, to_doubt
 from infill_engine.settings import SamplerSettings
@@ -50,7 +50,7 @@ Ints = NDArray[np.int64]
 class Row:
     """How one row of the canvas is started.
 
-    `tokens` are the ids of `draft` or of `written`, the family's own; None starts from masks. `branch` makes the row
+    `tokens` are the ids of `draft` or of `written`, the model's own; None starts from masks. `branch` makes the row
     take the runner-up where it costs least; `sampled` draws its tokens at the settings' temperature instead of taking
     the best.
     """
@@ -59,7 +59,7 @@ class Row:
     length_logprob: float = 0.0
     tokens: tuple[int, ...] | None = None
     draft: Draft | None = None
-    written: Continuation | None = None
+    written: ModelDraft | None = None
     branch: bool = False
     sampled: bool = False
 
@@ -81,12 +81,12 @@ class Step:
 
 
 def denoise(
-    family: ModelFamily,
+    model: CanvasModel,
     context: Context,
     kind: HoleKind,
     canvas: Canvas,
     rows: Sequence[Row],
-    rules: Rules,
+    constraints: Constraints,
     settings: SamplerSettings,
     budget: Budget,
     due: Deadline | None = None,
@@ -97,21 +97,21 @@ def denoise(
     Steps end before they are `due` and leave `then_ms`. Yields its state after every step.
     """
     noise = _Noise(rows, settings.temperature, seed=zlib.crc32(canvas.ids.tobytes()) ^ context.tokens)
-    blanks = blanks_of(family.spec, canvas.rows, seed=context.tokens)
-    blanks.fill(canvas)
-    settling = Settling(canvas, settings) if family.spec.corruption is Corruption.UNIFORM else None
+    corruptor = corruptor_of(model.info, canvas.rows, seed=context.tokens)
+    corruptor.fill(canvas)
+    convergence = Convergence(canvas, settings) if model.info.corruption is Corruption.UNIFORM else None
     state = _nothing_yet(canvas)
-    ordered = family.spec.order is Order.LEFT_TO_RIGHT
+    ordered = model.info.order is Order.LEFT_TO_RIGHT
     most_steps = int(canvas.lengths.max(initial=0)) if ordered else settings.max_steps
     while state.number < most_steps:
-        size = step_size(family, context, canvas.lengths.tolist(), state.number)
-        later_size = step_size(family, context, canvas.lengths.tolist(), state.number + 1)
+        size = step_size(model, context, canvas.lengths.tolist(), state.number)
+        later_size = step_size(model, context, canvas.lengths.tolist(), state.number + 1)
         cost, later_cost = (budget.costs.predict_ms(Phase.PASS, each) for each in (size, later_size))
         time_ms = budget.left_ms(due) - then_ms
         steps_left = max(1, min(most_steps - state.number, 1 + int((time_ms - cost) / max(later_cost, 0.01))))
-        rules.may_grow = steps_left > 1
-        if settling is not None:
-            wanted = settling.wanted(canvas)
+        constraints.may_grow = steps_left > 1
+        if convergence is not None:
+            wanted = convergence.wanted(canvas)
         else:
             wanted = _wanted_in_order(canvas) if ordered else _wanted(canvas, doubting=steps_left > 1)
         if not len(wanted):
@@ -120,35 +120,35 @@ def denoise(
             yield Work(Phase.PASS, size, then_ms, due)
         except OutOfTime:
             break
-        logits = family.denoise(context, kind, canvas, wanted)
-        logits = rules.apply(family, logits, canvas, wanted.tolist())
-        if family.spec.temperatures != (1.0, 1.0):
-            logits = logits / _temperature(family.spec, state.number, steps_left)
-        if isinstance(family, ConditionsItself):
-            family.condition(context, canvas, wanted, logits)
-        readout = read(logits, canvas.ids[wanted], noise.of(canvas.row[wanted], logits))
+        logits = model.denoise(context, kind, canvas, wanted)
+        logits = constraints.apply(model, logits, canvas, wanted.tolist())
+        if model.info.temperatures != (1.0, 1.0):
+            logits = logits / _temperature(model.info, state.number, steps_left)
+        if isinstance(model, ConditionsItself):
+            model.condition(context, canvas, wanted, logits)
+        prediction = read(logits, canvas.ids[wanted], noise.of(canvas.row[wanted], logits))
         before, was_open = canvas.ids.copy(), canvas.state == State.OPEN
-        if settling is not None:
-            settling.reopen(canvas, wanted)
-        taken = _decide(canvas, wanted, readout, rows, rules, settings, steps_left, first=state.number == 0)
+        if convergence is not None:
+            convergence.reopen(canvas, wanted)
+        taken = _decide(canvas, wanted, prediction, rows, constraints, settings, steps_left, first=state.number == 0)
         if ordered:
-            _keep_order(canvas, rules)
-        rules.advance(family, canvas)
-        if settling is not None:
-            settling.settle(canvas, wanted, readout, rules, taken)
-        blanks.fill(canvas)
+            _keep_order(canvas, constraints)
+        constraints.advance(model, canvas)
+        if convergence is not None:
+            convergence.settle(canvas, wanted, prediction, constraints, taken)
+        corruptor.fill(canvas)
         if state.number == 0:
-            state.draft_logprob[wanted] = readout.held_logprob
+            state.draft_logprob[wanted] = prediction.held_logprob
         state.number += 1
-        state.predicted[wanted], state.predicted_logprob[wanted] = readout.best, readout.best_logprob
+        state.predicted[wanted], state.predicted_logprob[wanted] = prediction.best, prediction.best_logprob
         state.changed = (before != canvas.ids) & ~(was_open & (canvas.state == State.OPEN))
-        _resize(state, family.spec, rules)
-        yield PassState(family, state)
+        _resize(state, model.info, constraints)
+        yield PassState(model, state)
     return state if state.number else None
 
 
-def _temperature(spec: Spec, steps: int, steps_left: int) -> float:
-    first, last = spec.temperatures
+def _temperature(info: ModelInfo, steps: int, steps_left: int) -> float:
+    first, last = info.temperatures
     return last + (first - last) * steps_left / (steps + steps_left)
 
 
@@ -175,30 +175,30 @@ def _wanted_in_order(canvas: Canvas) -> Ints:
     return np.flatnonzero((is_open & (number == 1)) | ((canvas.state == State.DRAFT) & (number == 0)))
 
 
-def _keep_order(canvas: Canvas, rules: Rules) -> None:
+def _keep_order(canvas: Canvas, constraints: Constraints) -> None:
     """Opens all that follows an open slot, since it rests on what will stand there, and ends rows at their end."""
     for row in range(canvas.rows):
         span = canvas.span(row)
         ids, state = canvas.ids[span], canvas.state[span]
         is_open = np.flatnonzero(state == State.OPEN)
         decided = int(is_open[0]) if len(is_open) else len(ids)
-        ends = np.flatnonzero(rules.is_last(ids[:decided]))
+        ends = np.flatnonzero(constraints.is_last(ids[:decided]))
         rest = np.arange(decided if not len(ends) else int(ends[0]) + 1, len(ids)) + span.start
         rest = rest[canvas.state[rest] != State.FIXED]
         if len(ends):
-            canvas.ids[rest], canvas.state[rest], canvas.logprob[rest] = rules.eos_id, State.COMMITTED, 0.0
+            canvas.ids[rest], canvas.state[rest], canvas.logprob[rest] = constraints.eos_id, State.COMMITTED, 0.0
         else:
             canvas.state[rest] = State.OPEN
 
 
-def _resize(step: Step, spec: Spec, rules: Rules) -> None:
+def _resize(step: Step, info: ModelInfo, constraints: Constraints) -> None:
     """Makes room where the model has asked for more slots, and closes up where it has given some back."""
-    copies = copies_of_slots(step.canvas, spec)
+    copies = copies_of_slots(step.canvas, info)
     if copies is None:
         return
-    resize(step.canvas, copies, spec)
+    resize(step.canvas, copies, info)
     first = np.cumsum(copies) - copies
-    rules.starts = {int(first[position]): start for position, start in rules.starts.items()}
+    constraints.starts = {int(first[position]): start for position, start in constraints.starts.items()}
     step.predicted, step.predicted_logprob = (
         np.repeat(step.predicted, copies),
         np.repeat(step.predicted_logprob, copies),
@@ -209,9 +209,9 @@ def _resize(step: Step, spec: Spec, rules: Rules) -> None:
 def _decide(
     canvas: Canvas,
     wanted: Ints,
-    readout: Readout,
+    prediction: Prediction,
     rows: Sequence[Row],
-    rules: Rules,
+    constraints: Constraints,
     settings: SamplerSettings,
     steps_left: int,
     *,
@@ -222,19 +222,19 @@ def _decide(
     Returns the flat positions where a row took a branch.
     """
     # In the last step nothing may wait any longer; a word that then does not fit its beginning is dropped later.
-    ready = [steps_left == 1 or not rules.waits(canvas, int(position)) for position in wanted]
+    ready = [steps_left == 1 or not constraints.waits(canvas, int(position)) for position in wanted]
     candidates = np.flatnonzero((canvas.state[wanted] == State.OPEN) & np.array(ready))
-    _check_filled(canvas, wanted, readout, settings, reopen=steps_left > 1)
-    tokens, logprobs = readout.best.copy(), readout.best_logprob.copy()
+    _check_filled(canvas, wanted, prediction, settings, reopen=steps_left > 1)
+    tokens, logprobs = prediction.best.copy(), prediction.best_logprob.copy()
     rows_of = canvas.row[wanted[candidates]]
-    chosen = candidates[to_commit(readout.part(candidates), rows_of, steps_left, settings)]
+    chosen = candidates[to_commit(prediction.part(candidates), rows_of, steps_left, settings)]
     taken = np.empty(0, np.int64)
     if first:
         branches = [
-            _cheapest_branch(candidates[rows_of == row], readout) for row, plan in enumerate(rows) if plan.branch
+            _cheapest_branch(candidates[rows_of == row], prediction) for row, plan in enumerate(rows) if plan.branch
         ]
         taken = np.array([at for at in branches if at is not None], dtype=np.int64)
-        tokens[taken], logprobs[taken] = readout.second[taken], readout.second_logprob[taken]
+        tokens[taken], logprobs[taken] = prediction.second[taken], prediction.second_logprob[taken]
         # A branch is worth nothing unless it is taken before the row has settled around the first choice.
         chosen = np.union1d(chosen, taken)
     canvas.ids[wanted[chosen]] = tokens[chosen]
@@ -243,21 +243,23 @@ def _decide(
     return wanted[taken]
 
 
-def _check_filled(canvas: Canvas, wanted: Ints, readout: Readout, settings: SamplerSettings, *, reopen: bool) -> None:
+def _check_filled(
+    canvas: Canvas, wanted: Ints, prediction: Prediction, settings: SamplerSettings, *, reopen: bool
+) -> None:
     """Takes drafts over at the model's own probability, and opens again what the model now thinks is wrong."""
     filled = np.flatnonzero((canvas.state[wanted] == State.DRAFT) | (canvas.state[wanted] == State.COMMITTED))
     positions = wanted[filled]
     was_draft = canvas.state[positions] == State.DRAFT
-    canvas.logprob[positions[was_draft]] = readout.held_logprob[filled[was_draft]]
+    canvas.logprob[positions[was_draft]] = prediction.held_logprob[filled[was_draft]]
     canvas.state[positions] = State.COMMITTED
     if reopen:
-        doubted = positions[to_doubt(readout.part(filled), settings)]
+        doubted = positions[to_doubt(prediction.part(filled), settings)]
         canvas.state[doubted] = State.OPEN
 
 
-def _cheapest_branch(members: Ints, readout: Readout) -> int | None:
+def _cheapest_branch(members: Ints, prediction: Prediction) -> int | None:
     """The slot whose second choice is the most probable: the cheapest way to a different text."""
-    return int(members[np.argmax(readout.second_logprob[members])]) if len(members) else None
+    return int(members[np.argmax(prediction.second_logprob[members])]) if len(members) else None
 
 
 class _Noise:

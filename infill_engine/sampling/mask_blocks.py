@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import log
 
 from infill_engine.deadline import now, since
-from infill_engine.models.trunk.denoiser import Proposals
+from infill_engine.models.trunk.denoiser import MaskProposals
 from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.sampling.token_tree import ROOT, TokenTree
 from infill_engine.work import EVER_MS, finished
@@ -40,16 +40,16 @@ class MaskCosts:
         return self.pass_ms + 2 * masks * self.row_ms if masks else 0.0
 
 
-def measured_mask_costs(family: TrunkModel) -> MaskCosts:
+def measured_mask_costs(model: TrunkModel) -> MaskCosts:
     """What mask rows cost on this machine: each way to use a pass is tried a few times."""
-    masks, fastest = len(family.survival), dict.fromkeys(("plain", "masks", "rows"), EVER_MS)
+    masks, fastest = len(model.survival), dict.fromkeys(("plain", "masks", "rows"), EVER_MS)
     ways = {"plain": (1, 0), "masks": (1, masks), "rows": (1 + masks, 0)}
     for _ in range(ATTEMPTS):
         for name, (rows, behind) in ways.items():
-            prompt = finished(family.read("value = compute(\n", "\n"))
-            family.logprobs(prompt, (), (), ())
+            prompt = finished(model.read("value = compute(\n", "\n"))
+            model.logprobs(prompt, (), (), ())
             began = now()
-            family.logprobs(prompt, [0] * rows, [0] * rows, [[]] * rows, [(0, behind)] if behind else ())
+            model.logprobs(prompt, [0] * rows, [0] * rows, [[]] * rows, [(0, behind)] if behind else ())
             fastest[name] = min(fastest[name], since(began))
     row_ms = max(0.0, fastest["rows"] - fastest["plain"]) / masks
     return MaskCosts(max(0.0, fastest["masks"] - fastest["plain"] - masks * row_ms), row_ms, fastest["plain"])
@@ -80,7 +80,7 @@ def choose_blocks(
 
 
 def plant_proposals(
-    tree: TokenTree, proposals: Proposals, node_of: Callable[[int], int], no_text: Collection[int]
+    tree: TokenTree, proposals: MaskProposals, node_of: Callable[[int], int], no_text: Collection[int]
 ) -> list[list[int]]:
     """Puts what mask rows propose behind the likeliest next tokens of their anchors; the nodes of each proposal.
 
@@ -99,7 +99,7 @@ def plant_proposals(
 
 
 def _proposed(
-    proposals: Proposals, anchor: int, before: int, no_text: Collection[int]
+    proposals: MaskProposals, anchor: int, before: int, no_text: Collection[int]
 ) -> tuple[list[int], list[float]]:
     """The tokens that are proposed behind the token `before`, and their log-probabilities."""
     tokens: list[int] = []

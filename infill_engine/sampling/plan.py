@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from infill_engine.canvas.canvas import Canvas, lay_out
-from infill_engine.models.base import Context, Continuation, ModelFamily, Order, ProposedLength, step_size
+from infill_engine.models.base import CanvasModel, Context, ModelDraft, Order, ProposedLength, step_size
 from infill_engine.sampling.denoise import Row
 from infill_engine.types import Draft
 from infill_engine.work import Costs, Phase
 
 DRAFT_ROWS = 2
-OWN_ROWS = 4  # further drafts of the family's own are judged, but lie on no canvas
+OWN_ROWS = 4  # further drafts of the model's own are scored, but lie on no canvas
 DRAFT_LENGTH_LOGPROB = -0.7  # a copy brings its own length: no head is asked, about every other one is right
 WORTHWHILE_STEPS = 3  # a canvas so wide that fewer fit the budget is narrowed
 
@@ -21,19 +21,19 @@ PATTERN_IN_ORDER = ((0, ""), (0, "branch"), *((0, "sampled"),) * 6)  # where a r
 
 
 def plan_rows(
-    family: ModelFamily,
+    model: CanvasModel,
     lengths: Sequence[ProposedLength],
     drafts: Sequence[Draft],
-    written: Sequence[Continuation],
+    written: Sequence[ModelDraft],
     partial_word: str,
     candidates: int,
     max_slots: int,
 ) -> list[Row]:
     """Rows in order of worth: the best length first, then the drafts, then the other lengths and branches.
 
-    `written` are drafts of the family's own; each takes the place of a row that would start from nothing.
+    `written` are drafts of the model's own; each takes the place of a row that would start from nothing.
     """
-    most, in_order = min(max_slots, family.spec.max_slots), family.spec.order is Order.LEFT_TO_RIGHT
+    most, in_order = min(max_slots, model.info.max_slots), model.info.order is Order.LEFT_TO_RIGHT
     usable = (
         [replace(length, slots=min(length.slots, most)) for length in lengths]
         if in_order  # no length is proposed there, only the most there may be
@@ -41,22 +41,22 @@ def plan_rows(
     )
     if lengths and not usable:
         usable = [replace(lengths[0], slots=most)]
-    if not family.spec.branches:
+    if not model.info.branches:
         return [Row(length.slots, length.logprob) for length in lengths[:candidates]]
     pattern = PATTERN_IN_ORDER if in_order else PATTERN
-    least = len(family.vocabulary.encode(partial_word)) + 1 if partial_word else 1
+    least = len(model.vocabulary.encode(partial_word)) + 1 if partial_word else 1
     fresh = [
         Row(max(length.slots, least), length.logprob, branch=how == "branch", sampled=how == "sampled")
         for which, how in pattern[: max(2, candidates + 1 - len(written))]
         if which < len(usable) and (length := usable[which])
     ]
-    copies = [row for draft in drafts[:DRAFT_ROWS] if (row := _draft_row(family, draft, partial_word, most))]
-    own = [row for one in written[:OWN_ROWS] if (row := _written_row(family, one, most))]
+    copies = [row for draft in drafts[:DRAFT_ROWS] if (row := _draft_row(model, draft, partial_word, most))]
+    own = [row for one in written[:OWN_ROWS] if (row := _written_row(model, one, most))]
     return [*fresh[:1], *copies, *own, *fresh[1:]]
 
 
 def affordable(
-    family: ModelFamily,
+    model: CanvasModel,
     context: Context,
     rows: Sequence[Row],
     costs: Costs,
@@ -67,7 +67,7 @@ def affordable(
 
     def cost_ms(rows: Sequence[Row]) -> float:
         lengths = [row.slots for row in rows]
-        first, later = (costs.predict_ms(Phase.PASS, step_size(family, context, lengths, number)) for number in (0, 1))
+        first, later = (costs.predict_ms(Phase.PASS, step_size(model, context, lengths, number)) for number in (0, 1))
         return first + (steps - 1) * later
 
     kept = list(rows)
@@ -81,15 +81,15 @@ def canvas_of(rows: Sequence[Row], mask_id: int) -> Canvas:
     return lay_out([row.slots if row.tokens is None else row.tokens for row in rows], mask_id)
 
 
-def _draft_row(family: ModelFamily, draft: Draft, partial_word: str, max_slots: int) -> Row | None:
-    """The draft as a row that, as far as the family does so, ends in one end-of-hole token; None if it is too long."""
-    end = [family.spec.eos_id] if family.spec.copies_end else []
-    ids = [*family.vocabulary.encode(partial_word + draft.text), *end]
+def _draft_row(model: CanvasModel, draft: Draft, partial_word: str, max_slots: int) -> Row | None:
+    """The draft as a row that, as far as the model does so, ends in one end-of-hole token; None if it is too long."""
+    end = [model.info.eos_id] if model.info.copies_end else []
+    ids = [*model.vocabulary.encode(partial_word + draft.text), *end]
     if not ids or len(ids) > max_slots + 1:
         return None
     return Row(len(ids), DRAFT_LENGTH_LOGPROB, tuple(ids), draft)
 
 
-def _written_row(family: ModelFamily, written: Continuation, max_slots: int) -> Row | None:
-    ids = (*written.tokens, family.spec.eos_id)
+def _written_row(model: CanvasModel, written: ModelDraft, max_slots: int) -> Row | None:
+    ids = (*written.tokens, model.info.eos_id)
     return Row(len(ids), written.logprobs[-1], ids, written=written) if len(ids) <= max_slots + 1 else None

@@ -16,7 +16,7 @@ class NoNumbersError(ArithmeticError):
 
 
 @dataclass(frozen=True, slots=True)
-class Readout:
+class Prediction:
     """What the model thinks of W positions, all [W]; log-probabilities and entropy in nats.
 
     `best` and `second` are its two most probable tokens; `held_logprob` is that of the token the position now holds.
@@ -29,12 +29,12 @@ class Readout:
     entropy: Floats
     held_logprob: Floats
 
-    def part(self, chosen: Ints) -> "Readout":
-        """The readout of only the positions `chosen` (indices into W)."""
-        return Readout(*(getattr(self, field.name)[chosen] for field in fields(self)))
+    def part(self, chosen: Ints) -> "Prediction":
+        """The prediction of only the positions `chosen` (indices into W)."""
+        return Prediction(*(getattr(self, field.name)[chosen] for field in fields(self)))
 
 
-def read(logits: Tensor, held: Ints, noise: Tensor | None = None) -> Readout:
+def read(logits: Tensor, held: Ints, noise: Tensor | None = None) -> Prediction:
     """Reads logits [W, V] float32, already masked, of positions that hold tokens `held` [W].
 
     `noise` [W, V], where given, is added before the best token is chosen (Gumbel noise samples from the softmax); the
@@ -48,4 +48,4 @@ def read(logits: Tensor, held: Ints, noise: Tensor | None = None) -> Readout:
     if np.isnan(numbers[:, 0]).any():
         raise NoNumbersError
     tokens = top.cpu().numpy()
-    return Readout(tokens[:, 0], numbers[:, 0], tokens[:, 1], numbers[:, 1], numbers[:, 3], numbers[:, 2])
+    return Prediction(tokens[:, 0], numbers[:, 0], tokens[:, 1], numbers[:, 1], numbers[:, 3], numbers[:, 2])

@@ -3,31 +3,31 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from infill_engine.types import Draft, Guess, Source
+from infill_engine.types import Draft, Proposal, Source
 
 UNREAD_LOGPROB = -1.5  # of a retrieved token that no model has scored
 
 
 @dataclass(frozen=True, slots=True)
-class Guessed:
-    """What a model came to. `guesses` is None where there was no time to begin.
+class Proposals:
+    """What a model came to. `proposals` is None where there was no time to begin.
 
     Where `final` is False, an equal request is worth another try, as it is where time ran out.
     """
 
-    guesses: list[Guess] | None
+    proposals: list[Proposal] | None
     encode_ms: float = 0.0
     denoise_ms: float = 0.0
     unread: bool = False
-    trouble: str = ""
+    user_message: str = ""
     final: bool = True
 
 
-def unread_guess(draft: Draft) -> Guess:
+def unscored(draft: Draft) -> Proposal:
     """A copy that no model has looked at."""
-    return Guess(draft.text, UNREAD_LOGPROB, 2 * UNREAD_LOGPROB, tokens=4, draft=draft, source=Source.RETRIEVAL)
+    return Proposal(draft.text, UNREAD_LOGPROB, 2 * UNREAD_LOGPROB, tokens=4, draft=draft, source=Source.RETRIEVAL)
 
 
-def unread(drafts: Sequence[Draft]) -> list[Guess] | None:
+def unread(drafts: Sequence[Draft]) -> list[Proposal] | None:
     """Copies that no model has looked at; None if there are none."""
-    return [unread_guess(draft) for draft in drafts] or None
+    return [unscored(draft) for draft in drafts] or None

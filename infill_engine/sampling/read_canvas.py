@@ -5,46 +5,46 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from infill_engine.canvas.canvas import State
-from infill_engine.models.base import Continuation, ModelFamily
+from infill_engine.models.base import CanvasModel, ModelDraft
 from infill_engine.sampling.denoise import Row, Step
 from infill_engine.settings import SamplerSettings
-from infill_engine.types import Guess, Source
+from infill_engine.types import Proposal, Source
 
 
-def guesses_of(
-    family: ModelFamily, step: Step, rows: Sequence[Row], partial_word: str, settings: SamplerSettings
-) -> list[Guess]:
-    """One guess a row, where the row holds a text that continues `partial_word`.
+def proposals_of(
+    model: CanvasModel, step: Step, rows: Sequence[Row], partial_word: str, settings: SamplerSettings
+) -> list[Proposal]:
+    """One proposal a row, where the row holds a text that continues `partial_word`.
 
     Open slots are read as predicted. A row that is not finished counts only up to its first improbable slot, and is
     then flagged partial.
     """
-    read = (_guess(family, step, number, row, partial_word, settings) for number, row in enumerate(rows))
-    return [guess for guess in read if guess is not None]
+    read = (_propose(model, step, number, row, partial_word, settings) for number, row in enumerate(rows))
+    return [proposal for proposal in read if proposal is not None]
 
 
-def _guess(
-    family: ModelFamily, step: Step, number: int, row: Row, partial_word: str, settings: SamplerSettings
-) -> Guess | None:
+def _propose(
+    model: CanvasModel, step: Step, number: int, row: Row, partial_word: str, settings: SamplerSettings
+) -> Proposal | None:
     span = step.canvas.span(number)
     is_open = step.canvas.state[span] == State.OPEN
     ids = np.where(is_open, step.predicted[span], step.canvas.ids[span])
     logprobs = np.where(is_open, step.predicted_logprob[span], step.canvas.logprob[span])
-    if family.spec.delete_id is not None:
-        kept = (ids != family.spec.delete_id) & (ids != family.spec.expand_id)
+    if model.info.delete_id is not None:
+        kept = (ids != model.info.delete_id) & (ids != model.info.expand_id)
         ids, logprobs, is_open = ids[kept], logprobs[kept], is_open[kept]
-    ends = np.flatnonzero(ids == family.spec.eos_id)
+    ends = np.flatnonzero(ids == model.info.eos_id)
     end = int(ends[0]) if len(ends) else len(ids)
     partial = False
     if is_open[:end].any():
         doubtful = np.flatnonzero(is_open[:end] & (logprobs[:end] < np.log(settings.partial_confidence)))
         if len(doubtful):
             end, partial = int(doubtful[0]), True
-    text = family.vocabulary.decode(ids[:end].tolist()) if end else None
+    text = model.vocabulary.decode(ids[:end].tolist()) if end else None
     if text is None or not text.startswith(partial_word) or len(text) == len(partial_word):
         return None
     scored = logprobs[: end + 1] if end < len(ids) and not partial else logprobs[:end]
-    return Guess(
+    return Proposal(
         text=text[len(partial_word) :],
         mean_logprob=float(scored.mean()),
         min_logprob=float(scored.min()),
@@ -55,60 +55,60 @@ def _guess(
         partial=partial,
         steps=step.number,
         source=Source.RETRIEVAL if row.draft else Source.MODEL,
-        fluency=_fluency(row),
+        draft_logprob=_draft_logprob(row),
     )
 
 
-def originals_of(family: ModelFamily, step: Step, rows: Sequence[Row], partial_word: str) -> list[Guess]:
+def originals_of(model: CanvasModel, step: Step, rows: Sequence[Row], partial_word: str) -> list[Proposal]:
     """The drafts as they were, found or written, with what the model thought of them before it changed anything."""
     originals = []
     for number, row in enumerate(rows):
-        text = None if row.tokens is None else _original_text(family, row, partial_word)
+        text = None if row.tokens is None else _original_text(model, row, partial_word)
         if text is not None:
             logprobs = step.draft_logprob[step.canvas.span(number)]
             originals.append(
-                Guess(
+                Proposal(
                     text=text,
                     mean_logprob=float(logprobs.mean()),
                     min_logprob=float(logprobs.min()),
                     length_logprob=row.length_logprob,
-                    tokens=max(1, row.slots - int(family.spec.copies_end)),
+                    tokens=max(1, row.slots - int(model.info.copies_end)),
                     draft=row.draft,
                     steps=1,
                     source=Source.RETRIEVAL if row.draft else Source.MODEL,
-                    fluency=_fluency(row),
+                    draft_logprob=_draft_logprob(row),
                 )
             )
     return originals
 
 
-def unread_own(family: ModelFamily, written: Sequence[Continuation], partial_word: str) -> Iterator[Guess]:
-    """The family's own drafts as it wrote them, whether or not a canvas has shown them to it again."""
+def unread_own(model: CanvasModel, written: Sequence[ModelDraft], partial_word: str) -> Iterator[Proposal]:
+    """The model's own drafts as it wrote them, whether or not a canvas has shown them to it again."""
     for one in written:
-        text = _own_text(family, one, partial_word)
+        text = _own_text(model, one, partial_word)
         if text is not None:
-            yield Guess(
+            yield Proposal(
                 text,
                 mean_logprob=_mean(one.logprobs),
                 min_logprob=min(one.logprobs),
                 length_logprob=one.logprobs[-1],
                 tokens=len(one.tokens),
-                fluency=_mean(one.logprobs),
+                draft_logprob=_mean(one.logprobs),
             )
 
 
-def _original_text(family: ModelFamily, row: Row, partial_word: str) -> str | None:
+def _original_text(model: CanvasModel, row: Row, partial_word: str) -> str | None:
     if row.draft is not None:
         return row.draft.text
-    return _own_text(family, row.written, partial_word) if row.written else None
+    return _own_text(model, row.written, partial_word) if row.written else None
 
 
-def _own_text(family: ModelFamily, written: Continuation, partial_word: str) -> str | None:
-    text = family.vocabulary.decode(written.tokens)
+def _own_text(model: CanvasModel, written: ModelDraft, partial_word: str) -> str | None:
+    text = model.vocabulary.decode(written.tokens)
     return text[len(partial_word) :] if text is not None and text.startswith(partial_word) else None
 
 
-def _fluency(row: Row) -> float | None:
+def _draft_logprob(row: Row) -> float | None:
     return _mean(row.written.logprobs) if row.written else None
 
 

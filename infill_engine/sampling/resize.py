@@ -1,6 +1,6 @@
 """Rows that change their length between two steps, for models that can say where a slot is missing or too many.
 
-A slot that was decided to be the family's delete token vanishes; one decided to be its expand token becomes two open
+A slot that was decided to be the model's delete token vanishes; one decided to be its expand token becomes two open
 ones (DreamOn, huggingface.co/Dream-org/DreamOn-v0-7B). Everything that is kept per slot moves along.
 """
 
@@ -8,16 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from infill_engine.canvas.canvas import Canvas, State
-from infill_engine.models.base import Spec
+from infill_engine.models.base import ModelInfo
 
 Ints = NDArray[np.int64]
 
 
-def copies_of_slots(canvas: Canvas, spec: Spec) -> Ints | None:
+def copies_of_slots(canvas: Canvas, info: ModelInfo) -> Ints | None:
     """How many slots each slot becomes, [M]: 0, 1 or 2. None if nothing changes. Every row keeps a slot."""
     decided = canvas.state == State.COMMITTED
-    deleted = decided & (canvas.ids == spec.delete_id)
-    expanded = decided & (canvas.ids == spec.expand_id)
+    deleted = decided & (canvas.ids == info.delete_id)
+    expanded = decided & (canvas.ids == info.expand_id)
     if not (deleted.any() or expanded.any()):
         return None
     copies = np.where(deleted, 0, np.where(expanded, 2, 1))
@@ -27,10 +27,10 @@ def copies_of_slots(canvas: Canvas, spec: Spec) -> Ints | None:
     return copies
 
 
-def resize(canvas: Canvas, copies: Ints, spec: Spec) -> None:
+def resize(canvas: Canvas, copies: Ints, info: ModelInfo) -> None:
     """Gives every slot as many places as `copies` says; what held an expand or a delete token is open."""
-    undone = (canvas.state == State.COMMITTED) & ((canvas.ids == spec.delete_id) | (canvas.ids == spec.expand_id))
-    canvas.ids[undone], canvas.state[undone] = spec.mask_id, State.OPEN
+    undone = (canvas.state == State.COMMITTED) & ((canvas.ids == info.delete_id) | (canvas.ids == info.expand_id))
+    canvas.ids[undone], canvas.state[undone] = info.mask_id, State.OPEN
     canvas.logprob[undone] = 0.0
     canvas.ids, canvas.state = np.repeat(canvas.ids, copies), np.repeat(canvas.state, copies)
     canvas.logprob, canvas.row = np.repeat(canvas.logprob, copies), np.repeat(canvas.row, copies)

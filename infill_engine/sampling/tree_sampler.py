@@ -4,20 +4,24 @@ read the prompt ──▶ plant the retrieved texts ──▶ pass over the like
 """
 
 from collections.abc import Iterator
+from functools import partial
 
 from infill_engine.context.ngrams import Ngrams
 from infill_engine.context.project_counts import CountedSurroundings
+from infill_engine.context.retrieval import Retriever
 from infill_engine.deadline import CostModel, now, since
 from infill_engine.models.small.vocabulary import CachedLines
 from infill_engine.models.trunk.model import TrunkModel
+from infill_engine.models.trunk.prompt import build_head, fitting
 from infill_engine.sampling.mask_blocks import MaskCosts, measured_mask_costs
-from infill_engine.sampling.proposals import Guessed, unread
+from infill_engine.sampling.proposals import Proposals, unread
 from infill_engine.sampling.tree_search import TreeSearch
 from infill_engine.settings import SamplerSettings
 from infill_engine.types import Draft, Hole, InfillRequest, Surroundings
 from infill_engine.work import Budget, Costs, Job, OutOfTime, Phase, finished, within
 
 MEASURED = (8, 16, 32, 64)  # rows of the passes that are measured when a model is loaded
+ATTEMPTS = 3  # of each, of which the best counts: the first sets things up, and others may be interrupted
 PARTS, PART_MS = (8, 16, 32, 64), 45.0  # rows of a prompt that are read at once, and how long that may take
 USUAL_ROWS = 8  # of a pass that must still be possible after counting
 
@@ -25,45 +29,57 @@ USUAL_ROWS = 8  # of a pass that must still be possible after counting
 class TreeSampler:
     """A loaded trunk, what its passes have cost so far, and the text it has counted. One request at a time."""
 
-    def __init__(self, family: TrunkModel, settings: SamplerSettings) -> None:
-        self.family = family
+    def __init__(self, model: TrunkModel, settings: SamplerSettings) -> None:
+        self.model = model
         passes = CostModel()  # rows of a prompt cost what rows of texts do
         self.costs = Costs({Phase.READ: passes, Phase.PASS: passes, Phase.COUNT: CostModel()})
         self.mask_costs: MaskCosts | None = None
         self._settings = settings
-        self._lines = CachedLines(family.vocabulary)
-        self._surroundings = CountedSurroundings(family.vocabulary.encode)
+        self._lines = CachedLines(model.vocabulary)
+        self._surroundings = CountedSurroundings(model.vocabulary.encode)
+        self._retriever = Retriever()
 
     def surround(self, surroundings: Surroundings) -> Iterator[None]:
-        """Counts the text around a document, of use to requests that name it; yields after every 2 ms or so."""
-        return self._surroundings.count(surroundings)
+        """Indexes and counts the text around a document, of use to requests that name it.
+
+        Yields after every 2 ms or so.
+        """
+        yield from self._retriever.index(surroundings)
+        yield from self._surroundings.count(surroundings)
 
     def read_ahead(self, request: InfillRequest) -> Job[None]:
-        """Reads a request's prompt, so that a later request nearby finds it read, and counts the text around it."""
-        before, partial_word = self.family.vocabulary.split_partial_word(request.prefix)
-        prompt = yield from self.family.read(before, request.suffix, part=self._part())
-        self.family.logprobs(prompt, (), (), ())
+        """Reads a request's prompt, so that a later request nearby finds it read, and counts the text around it.
+
+        Snippets are retrieved only here; a hurried request uses those that have been read.
+        """
+        vocabulary = self.model.vocabulary
+        before, partial_word = vocabulary.split_partial_word(request.prefix)
+        snippets = self._retriever.retrieve(request, partial(fitting, vocabulary))
+        head = build_head(vocabulary, request.path, snippets)
+        prompt = yield from self.model.read(before, request.suffix, head=head, part=self._part())
+        self.model.logprobs(prompt, (), (), ())
         yield from self._count(request, partial_word)
 
-    def guess(self, request: InfillRequest, hole: Hole, drafts: tuple[Draft, ...], budget: Budget) -> Job[Guessed]:
+    def propose(self, request: InfillRequest, hole: Hole, drafts: tuple[Draft, ...], budget: Budget) -> Job[Proposals]:
         """All texts that were found for a hole in time. A snapshot shows the tree after every pass."""
         began = now()
-        before, partial_word = self.family.vocabulary.split_partial_word(request.prefix)
+        before, partial_word = self.model.vocabulary.split_partial_word(request.prefix)
         try:
-            prompt = yield from self.family.read(before, request.suffix, part=self._part(), hurried=True)
+            head = build_head(self.model.vocabulary, request.path)
+            prompt = yield from self.model.read(before, request.suffix, head=head, part=self._part(), hurried=True)
         except OutOfTime:
-            return Guessed(unread(drafts), since(began), unread=True)
+            return Proposals(unread(drafts), since(began), unread=True)
         encode_ms = since(began)
         began = now()
         near = yield from self._count_in_time(request, partial_word, budget)
-        search = TreeSearch(self.family, prompt, request, hole, partial_word, near, budget, self.mask_costs)
+        search = TreeSearch(self.model, prompt, request, hole, partial_word, near, budget, self.mask_costs)
         search.plant(drafts)
-        passes = yield from search.run(budget.deadline.sooner(self._settings.aim))
+        passes = yield from search.run(budget.deadline.sooner(self._settings.latency_target))
         if not passes:
-            return Guessed(unread(drafts), encode_ms, unread=True)
+            return Proposals(unread(drafts), encode_ms, unread=True)
         counted = not request.surroundings or self._surroundings.get(request.surroundings) is not None
-        guesses = search.guesses(drafts, passes)
-        return Guessed(guesses, encode_ms, since(began), unread=prompt.stale, final=counted and not prompt.stale)
+        proposals = search.proposals(drafts, passes)
+        return Proposals(proposals, encode_ms, since(began), unread=prompt.stale, final=counted and not prompt.stale)
 
     def pass_ms(self, rows: int) -> float:
         """What a pass over so many tokens is expected to take."""
@@ -73,16 +89,17 @@ class TreeSampler:
         """Learns what passes of usual sizes cost, each measured when nothing has to be set up any more."""
         text = "".join(f"value_{line} = compute({line})\n" for line in range(12))
         for size in MEASURED:
-            for attempt in range(2):
-                prompt = finished(self.family.read(text, text))
-                self.family.logprobs(prompt, (), (), ())
+            took = []
+            for _ in range(ATTEMPTS):
+                prompt = finished(self.model.read(text, text))
+                self.model.logprobs(prompt, (), (), ())
                 began = now()
-                self.family.logprobs(prompt, [0] * size, [0] * size, [[]] * size)
-                if attempt:
-                    self.costs.observe(Phase.PASS, size, since(began))
+                self.model.logprobs(prompt, [0] * size, [0] * size, [[]] * size)
+                took.append(since(began))
+            self.costs.observe(Phase.PASS, size, min(took))
 
-        if self.family.survival:
-            self.mask_costs = measured_mask_costs(self.family)
+        if self.model.survival:
+            self.mask_costs = measured_mask_costs(self.model)
 
     def _part(self) -> int:
         """How many rows are read before asking again: as many as keep a new request waiting no longer than PART_MS."""

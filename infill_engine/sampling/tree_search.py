@@ -15,11 +15,11 @@ import numpy as np
 
 from infill_engine.context.ngrams import LONGEST, Ngrams
 from infill_engine.deadline import Deadline
-from infill_engine.models.trunk.model import PROMPT, Reading, TrunkModel
+from infill_engine.models.trunk.model import PROMPT, ReadPrompt, TrunkModel
 from infill_engine.models.trunk.prompt import TrunkVocabulary
 from infill_engine.sampling.mask_blocks import Block, MaskCosts, choose_blocks, plant_proposals
 from infill_engine.sampling.prediction import NoNumbersError
-from infill_engine.sampling.proposals import unread_guess
+from infill_engine.sampling.proposals import unscored
 from infill_engine.sampling.token_tree import (
     PLANTED_LOGPROB,
     ROOT,
@@ -32,7 +32,7 @@ from infill_engine.sampling.token_tree import (
     stands_in_brackets,
 )
 from infill_engine.text.lines import first_line
-from infill_engine.types import Draft, Guess, Hole, InfillRequest, Source
+from infill_engine.types import Draft, Hole, InfillRequest, Proposal, Source
 from infill_engine.work import Budget, Job, OutOfTime, PassState, Phase, Work
 
 PLANTED_TOKENS = 32  # of retrieved texts, in the first pass
@@ -48,8 +48,8 @@ UNFINISHED_LOGPROB = log(0.5)  # of a token that may stand in a partial answer
 class TreeSearch:
     """One request's tree, grown pass by pass."""
 
-    family: TrunkModel
-    prompt: Reading
+    model: TrunkModel
+    prompt: ReadPrompt
     request: InfillRequest
     hole: Hole
     partial_word: str
@@ -59,7 +59,7 @@ class TreeSearch:
 
     @cached_property
     def tree(self) -> TokenTree:
-        return tree_for(self.family.vocabulary, self.hole, first_line(self.request.suffix), self.partial_word)
+        return tree_for(self.model.vocabulary, self.hole, first_line(self.request.suffix), self.partial_word)
 
     @cached_property
     def _before(self) -> list[int]:
@@ -68,7 +68,7 @@ class TreeSearch:
 
     def plant(self, drafts: Sequence[Draft]) -> None:
         """Puts the retrieved texts into the tree."""
-        encode = self.family.vocabulary.encode
+        encode = self.model.vocabulary.encode
         for draft in drafts:
             self.tree.plant(encode(self.partial_word + draft.text))
 
@@ -91,7 +91,7 @@ class TreeSearch:
                 break
             self._pass(rows, blocks)
             passes += 1
-            yield PassState(self.family, TreeStep(passes, tuple(map(_shown, self.tree.likeliest(SHOWN_TEXTS)))))
+            yield PassState(self.model, TreeStep(passes, tuple(map(_shown, self.tree.likeliest(SHOWN_TEXTS)))))
         if not passes:
             self.budget.costs.relent(Phase.PASS)
         return passes
@@ -103,48 +103,48 @@ class TreeSearch:
             rows = rows[: len(rows) // 2]
         return rows
 
-    def guesses(self, drafts: Sequence[Draft], passes: int) -> list[Guess]:
+    def proposals(self, drafts: Sequence[Draft], passes: int) -> list[Proposal]:
         """The texts that were found, each with what the model thinks of it."""
         by_text = {draft.text: draft for draft in reversed(drafts)}
-        found: list[Guess] = []
+        found: list[Proposal] = []
         for one in self.tree.texts():
             text = self._text_of(one)
             if text is None:
                 continue
             draft = by_text.pop(text, None)
             if draft is not None:
-                found.append(replace(_guess(one, text, passes), draft=draft, source=Source.RETRIEVAL))
+                found.append(replace(_propose(one, text, passes), draft=draft, source=Source.RETRIEVAL))
             if one.proposed and len(found) < TEXTS:
-                found.append(replace(_guess(one, text, passes), fluency=sum(one.logprobs) / len(one.logprobs)))
+                found.append(replace(_propose(one, text, passes), draft_logprob=sum(one.logprobs) / len(one.logprobs)))
         found += [self._as_far_as_read(draft, passes) for draft in by_text.values()]
         partial = (
             self.tree.unfinished(UNFINISHED_LOGPROB)
-            if not any(guess.source is Source.MODEL for guess in found)
+            if not any(proposal.source is Source.MODEL for proposal in found)
             else None
         )
         if partial is not None and (text := self._text_of(partial)):
-            found.append(replace(_guess(partial, text, passes), partial=True, likelihood=None))
+            found.append(replace(_propose(partial, text, passes), partial=True, logprob=None))
         return found
 
-    def _as_far_as_read(self, draft: Draft, passes: int) -> Guess:
+    def _as_far_as_read(self, draft: Draft, passes: int) -> Proposal:
         """A retrieved text that the model has not read to its end: what it has not read counts as usual tokens do."""
-        tokens = self.family.vocabulary.encode(self.partial_word + draft.text)
+        tokens = self.model.vocabulary.encode(self.partial_word + draft.text)
         sums = [0.0, *(self.tree.nodes[number].logprob for number in self.tree.plant(tokens))]
         known = [after - before for before, after in pairwise(one for one in sums if one is not None)]
         if not known:
-            return unread_guess(draft)
+            return unscored(draft)
         logprobs = (*known, *[PLANTED_LOGPROB] * (len(tokens) - len(known)))
         expected = Finished(b"", tuple(tokens), logprobs, PLANTED_LOGPROB, proposed=False)
-        return replace(_guess(expected, draft.text, passes), draft=draft, source=Source.RETRIEVAL)
+        return replace(_propose(expected, draft.text, passes), draft=draft, source=Source.RETRIEVAL)
 
     def _rows(self, wanted: int) -> list[int]:
         """The nodes of the next pass: as many as give the most progress for what they cost."""
         tree = self.tree
-        nodes = tree.worthwhile(wanted)[: self.prompt.room]
+        nodes = tree.worthwhile(wanted)[: self.prompt.free_slots]
         if not tree.nodes[0].seen:
             return self._most_for_the_time(nodes[:PLANTED_TOKENS], len(self.prompt.waiting), 1.0)
         self._look_ahead(nodes[: max(ROWS)])
-        nodes = tree.worthwhile(wanted)[: min(self.prompt.room, max(ROWS))]
+        nodes = tree.worthwhile(wanted)[: min(self.prompt.free_slots, max(ROWS))]
         return self._most_for_the_time(nodes, 0, 0.0)
 
     def _most_for_the_time(self, nodes: list[int], others: int, gain: float) -> list[int]:
@@ -194,7 +194,7 @@ class TreeSearch:
             return []
         anchors = [ROOT, *numbers] if waiting else numbers
         gain = sum(map(tree.probability, anchors))
-        return choose_blocks(tree, anchors, self.family.survival, gain, cost_ms, self.mask_costs)
+        return choose_blocks(tree, anchors, self.model.survival, gain, cost_ms, self.mask_costs)
 
     def _pass(self, numbers: Sequence[int], blocks: Sequence[Block]) -> None:
         """One pass of the model over some nodes with blocks of mask rows, and over what of the prompt is waiting."""
@@ -204,7 +204,7 @@ class TreeSearch:
             [~order[one] if one in order else tree.nodes[one].slot for one in tree.path(number)[:-1]]
             for number in numbers
         ]
-        found = self.family.logprobs(
+        found = self.model.logprobs(
             self.prompt,
             [node.token for node in nodes],
             [node.depth for node in nodes],
@@ -246,14 +246,14 @@ def _shown(nodes: Sequence[Node]) -> tuple[TextPiece, ...]:
     return tuple(TextPiece(node.text, node.logprob, node.seen) for node in nodes)
 
 
-def _guess(one: Finished, text: str, passes: int) -> Guess:
+def _propose(one: Finished, text: str, passes: int) -> Proposal:
     scored = (*one.logprobs, one.ending)
-    return Guess(
+    return Proposal(
         text,
         mean_logprob=sum(scored) / len(scored),
         min_logprob=min(scored),
         length_logprob=one.ending,
         tokens=len(one.tokens),
         steps=passes,
-        likelihood=one.logprob,
+        logprob=one.logprob,
     )

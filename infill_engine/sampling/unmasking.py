@@ -3,14 +3,14 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from infill_engine.sampling.prediction import Readout
+from infill_engine.sampling.prediction import Prediction
 from infill_engine.settings import SamplerSettings
 
 Ints = NDArray[np.int64]
 
 
-def to_commit(readout: Readout, rows: Ints, steps_left: int, settings: SamplerSettings) -> Ints:
-    """Indices into the W open positions of `readout` to commit now; `rows` [W] says which row each belongs to.
+def to_commit(prediction: Prediction, rows: Ints, steps_left: int, settings: SamplerSettings) -> Ints:
+    """Indices into the W open positions of `prediction` to commit now; `rows` [W] says which row each belongs to.
 
     Per row, in order of entropy: while the entropy of those before stays within the bound (arXiv 2505.24857), whatever
     is sure, at least one, and at least so many that the row is done in `steps_left` steps.
@@ -18,18 +18,18 @@ def to_commit(readout: Readout, rows: Ints, steps_left: int, settings: SamplerSe
     chosen: list[Ints] = []
     for row in np.unique(rows):
         members = np.flatnonzero(rows == row)
-        entropy = readout.entropy[members]
+        entropy = prediction.entropy[members]
         order = members[np.argsort(entropy, kind="stable")]
-        sorted_entropy = readout.entropy[order]
+        sorted_entropy = prediction.entropy[order]
         within = int(np.searchsorted(np.cumsum(sorted_entropy) - sorted_entropy, settings.entropy_bound, "right"))
         least = -(-len(order) // max(1, steps_left))
         count = max(1, within, least)
-        sure = order[count:][readout.best_logprob[order[count:]] >= np.log(settings.sure)]
+        sure = order[count:][prediction.best_logprob[order[count:]] >= np.log(settings.sure)]
         chosen += [order[:count], sure]
     return np.sort(np.concatenate(chosen)) if chosen else np.empty(0, dtype=np.int64)
 
 
-def to_doubt(readout: Readout, settings: SamplerSettings) -> Ints:
+def to_doubt(prediction: Prediction, settings: SamplerSettings) -> Ints:
     """Indices into filled positions whose token has become improbable while another one is probable."""
-    improbable = readout.held_logprob < np.log(settings.doubt)
-    return np.flatnonzero(improbable & (readout.best_logprob >= np.log(settings.overrule)))
+    improbable = prediction.held_logprob < np.log(settings.doubt)
+    return np.flatnonzero(improbable & (prediction.best_logprob >= np.log(settings.overrule)))

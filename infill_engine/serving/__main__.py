@@ -15,7 +15,7 @@ from infill_engine.remote.address import KEY_VARIABLE, is_remote
 from infill_engine.serving.dispatch import Dispatch, Load
 from infill_engine.serving.loading import load_engine, load_remote
 from infill_engine.serving.protocol import Message, decode, encode, read_frame
-from infill_engine.settings import ModelSettings
+from infill_engine.settings import EngineSettings, ModelSettings
 
 GRACE_SECONDS = 0.5  # for the compute thread to notice that the pipe is closed
 
@@ -27,11 +27,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--device", default="auto")
     parser.add_argument("--precision", default="auto")
     parser.add_argument("--reuse-context", action="store_true")
+    parser.add_argument("--budget-ms", type=float, default=EngineSettings().budget_ms)
     parser.add_argument("--api-key-variable", default=KEY_VARIABLE)
     options = parser.parse_args(arguments)
     if is_remote(options.model):
         serve(lambda _progress: load_remote(options.model, options.api_key_variable))
-    settings = ModelSettings(dtype=options.precision, reuse_context=options.reuse_context)
+    model = ModelSettings(dtype=options.precision, reuse_context=options.reuse_context)
+    settings = EngineSettings(model=model, budget_ms=options.budget_ms)
     serve(lambda progress: load_engine(options.model, options.device, settings, progress))
 
 

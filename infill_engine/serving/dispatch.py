@@ -18,16 +18,16 @@ from typing import Protocol
 from infill_engine.allocator import release_freed
 from infill_engine.deadline import Clock, Deadline, now
 from infill_engine.errors import InfillError
-from infill_engine.serving.preview import sketching
+from infill_engine.serving.preview import previewing
 from infill_engine.serving.protocol import (
     Alive,
     Answered,
     Cancel,
+    CanvasPreview,
     Failure,
     Infill,
     Message,
     Shutdown,
-    Sketch,
     State,
     Status,
     Surround,
@@ -56,7 +56,7 @@ class EngineLike(Protocol):
     def window(self) -> WindowSettings: ...
 
     @property
-    def pace(self) -> str: ...
+    def profile(self) -> str: ...
 
     def answer(self, request: InfillRequest, deadline: Deadline, watch: WatchPasses | None = None) -> Answer: ...
 
@@ -94,6 +94,7 @@ class Dispatch:
     _warming: dict[str, _Work] = field(default_factory=dict)
     _counting: dict[str, _Work] = field(default_factory=dict)  # by the name of the text
     _running: _Work | None = None
+    _read_last: Warm | None = None  # what was last read or asked for
     _closed: bool = False
     _changed: threading.Condition = field(default_factory=threading.Condition)
 
@@ -154,7 +155,7 @@ class Dispatch:
 
     def _tell_ready(self, engine: EngineLike) -> None:
         """Says which model is ready, unless that is known: where memory runs out the engine takes another."""
-        ready = Status(State.READY, engine.pace, 1.0, engine.name, engine.device, engine.window)
+        ready = Status(State.READY, engine.profile, 1.0, engine.name, engine.device, engine.window)
         if ready != self._told:
             self._told = ready
             self.send(ready)
@@ -172,6 +173,8 @@ class Dispatch:
 
     def _work(self, engine: EngineLike, work: _Work) -> None:
         message = work.message
+        if isinstance(message, Infill | Warm):
+            self._read_last = Warm(message.document, message.request)
         if isinstance(message, Warm):
             self._warm(engine, work, message)
             return
@@ -196,9 +199,9 @@ class Dispatch:
         self.send(outcome)
 
     def _watcher(self, work: _Work, message: Infill) -> WatchPasses:
-        return sketching(
+        return previewing(
             lambda: work.watched and not work.withdrawn,
-            lambda step, rows: self.send(Sketch(message.id, step, rows)),
+            lambda step, rows: self.send(CanvasPreview(message.id, step, rows)),
         )
 
     def _warm(self, engine: EngineLike, work: _Work, message: Warm) -> None:
@@ -208,7 +211,7 @@ class Dispatch:
             _describe(fault)
         self.send(Alive())
 
-    def _warm_later(self, message: Infill) -> None:
+    def _warm_later(self, message: Infill | Warm) -> None:
         """Read what there was no time for. What is waiting to be read in that document is newer."""
         if not self._closed and message.document not in self._warming:
             _put(self._warming, message.document, _Work(Warm(message.document, message.request)), WARM_DOCUMENTS)
@@ -219,6 +222,7 @@ class Dispatch:
             work.pieces = work.pieces or engine.surround(message.surroundings)
             next(work.pieces)
         except StopIteration:
+            self._counted(message.surroundings.name)
             return
         except Exception as fault:
             _describe(fault)
@@ -226,6 +230,12 @@ class Dispatch:
         with self._changed:
             if not self._closed:
                 _put(self._counting, message.surroundings.name, work, COUNTED_TEXTS)
+
+    def _counted(self, name: str) -> None:
+        """A text is known: what was last read may be read with what the text has for it."""
+        with self._changed:
+            if self._read_last is not None and self._read_last.request.surroundings == name:
+                self._warm_later(self._read_last)
 
     def _file(self, message: Infill) -> None:
         if self._closed or self._state is not State.READY:

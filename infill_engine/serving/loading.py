@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from infill_engine.models.runtime.devices import physical_cores, wanted_threads
-from infill_engine.settings import EngineSettings, ModelSettings
+from infill_engine.settings import EngineSettings
 
 if TYPE_CHECKING:
     from infill_engine.engine.engine import Engine
@@ -15,15 +15,14 @@ if TYPE_CHECKING:
 def load_engine(
     model: str,
     device: str = "auto",
-    settings: ModelSettings | None = None,
+    settings: EngineSettings | None = None,
     progress: Callable[[str, float], None] | None = None,
 ) -> "Engine":
     """The engine of that name or folder, on this machine. Raises what `Engine.load` does."""
     set_threads()
     from infill_engine.engine.engine import Engine
 
-    settings = settings or ModelSettings()
-    return Engine.load(model, device=device, progress=progress, settings=EngineSettings(model=settings))
+    return Engine.load(model, device=device, progress=progress, settings=settings)
 
 
 def load_remote(model: str, key_variable: str) -> "RemoteEngine":

@@ -9,15 +9,15 @@ from math import exp
 from typing import TYPE_CHECKING, cast
 
 from infill_engine.sampling.token_tree import TextPiece, TreeStep
-from infill_engine.serving.protocol import SketchRow
+from infill_engine.serving.protocol import PreviewRow
 from infill_engine.types import Source
 from infill_engine.work import PassState, Watch
 
 if TYPE_CHECKING:
-    from infill_engine.models.base import ModelFamily
+    from infill_engine.models.base import CanvasModel
     from infill_engine.sampling.denoise import Step
 
-Rows = tuple[SketchRow, ...]
+Rows = tuple[PreviewRow, ...]
 OPEN = "open"
 DRAFT = "draft"
 COMMITTED = "committed"
@@ -26,7 +26,7 @@ NEVER = -1e4
 _Slot = tuple[int | None, str, float]  # token if any, state, natural logarithm of its probability
 
 
-def sketching(wanted: Callable[[], bool], show: Callable[[int, Rows], None]) -> Watch:
+def previewing(wanted: Callable[[], bool], show: Callable[[int, Rows], None]) -> Watch:
     """A callback for `Engine.answer` that hands the canvas after every step to `show`, as long as it is `wanted`."""
     retrieved: frozenset[int] = frozenset()
 
@@ -36,7 +36,7 @@ def sketching(wanted: Callable[[], bool], show: Callable[[int, Rows], None]) -> 
             if wanted():
                 show(passed.state.number, tuple(map(_text_row, passed.state.texts)))
             return
-        family, step = cast("ModelFamily", passed.model), cast("Step", passed.state)
+        family, step = cast("CanvasModel", passed.model), cast("Step", passed.state)
         if step.number == 1:
             retrieved = _retrieved(step)
         if not wanted():
@@ -48,7 +48,7 @@ def sketching(wanted: Callable[[], bool], show: Callable[[int, Rows], None]) -> 
     return watch
 
 
-def _text_row(pieces: Sequence[TextPiece]) -> SketchRow:
+def _text_row(pieces: Sequence[TextPiece]) -> PreviewRow:
     """One text of a search: what the model has read is committed, what it proposes open, what was retrieved a draft."""
     texts, states, confidences = [], [], []
     before, sure = b"", 0.0
@@ -60,11 +60,11 @@ def _text_row(pieces: Sequence[TextPiece]) -> SketchRow:
         confidences.append(round(exp(min(0.0, known - sure)), 3) if piece.logprob is not None else 0.0)
         before, sure = piece.text, known
     source = Source.RETRIEVAL if DRAFT in states else Source.MODEL
-    return SketchRow(tuple(texts), tuple(states), tuple(confidences), source)
+    return PreviewRow(tuple(texts), tuple(states), tuple(confidences), source)
 
 
 def _rows(
-    family: "ModelFamily", step: "Step", retrieved: frozenset[int], slots_of: "Callable[[Step, range], list[_Slot]]"
+    family: "CanvasModel", step: "Step", retrieved: frozenset[int], slots_of: "Callable[[Step, range], list[_Slot]]"
 ) -> Rows:
     canvas = step.canvas
     spans = (canvas.span(number) for number in range(canvas.rows))
@@ -74,9 +74,9 @@ def _rows(
     )
 
 
-def _row(family: "ModelFamily", slots: Sequence[_Slot], retrieved: bool) -> SketchRow:
+def _row(family: "CanvasModel", slots: Sequence[_Slot], retrieved: bool) -> PreviewRow:
     texts, states, confidences = [], [], []
-    without_text = (family.spec.eos_id, family.spec.mask_id)
+    without_text = (family.info.eos_id, family.info.mask_id)
     # A character may begin in one slot and end in the next.
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     for token, state, logprob in slots:
@@ -84,10 +84,10 @@ def _row(family: "ModelFamily", slots: Sequence[_Slot], retrieved: bool) -> Sket
         texts.append(decoder.decode(data))
         states.append(state)
         confidences.append(round(exp(min(0.0, logprob)), 3))
-        if token == family.spec.eos_id and state != OPEN:
+        if token == family.info.eos_id and state != OPEN:
             break
     source = Source.RETRIEVAL if retrieved else Source.MODEL
-    return SketchRow(tuple(texts), tuple(states), tuple(confidences), source)
+    return PreviewRow(tuple(texts), tuple(states), tuple(confidences), source)
 
 
 def _as_it_stands(step: "Step", span: range) -> list[_Slot]:

@@ -6,7 +6,8 @@ damaged, too large or of an unknown type is skipped by whoever reads it, so that
     server → worker     infill, watch, warm, surround, cancel, shutdown
     worker → server     status, sketch, answer, failure, alive
 
-Every `Infill` gets exactly one `Answered` or `Failure`, and before it a `Sketch` for each step since it was watched.
+Every `Infill` gets exactly one `Answered` or `Failure`, and before it a `CanvasPreview` for each step since it was
+watched.
 `expires_at` is in seconds of `infill_engine.deadline.now`, a clock that the processes of one machine share.
 """
 
@@ -95,7 +96,7 @@ class Status:
 
 
 @dataclass(frozen=True, slots=True)
-class SketchRow:
+class PreviewRow:
     """One row of a canvas as it stands: for each slot its text, the name of its state, and its probability, 0 to 1.
 
     The text of an open slot is what the model would say there now, if it has been asked. Slots right of a decided end
@@ -109,12 +110,12 @@ class SketchRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Sketch:
+class CanvasPreview:
     """The canvas of the `Infill` of this id after a step; step 0 is the canvas as it was laid out."""
 
     id: int
     step: int
-    rows: tuple[SketchRow, ...]
+    rows: tuple[PreviewRow, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,14 +139,14 @@ class Alive:
     """Work has ended that has no answer: the watchdog is to know that the worker was busy and does not hang."""
 
 
-Message = Infill | Watch | Warm | Surround | Cancel | Shutdown | Status | Sketch | Answered | Failure | Alive
+Message = Infill | Watch | Warm | Surround | Cancel | Shutdown | Status | CanvasPreview | Answered | Failure | Alive
 
 
 def encode(message: Message) -> bytes:
     """The frame of a message, length included. Raises `WorkerError` for one over `MAX_FRAME_BYTES`."""
     fields = {
         "type": _TYPES[type(message)],
-        **(_of_sketch(message) if isinstance(message, Sketch) else asdict(message)),
+        **(_of_sketch(message) if isinstance(message, CanvasPreview) else asdict(message)),
     }
     # surrogatepass: half of a surrogate pair is bad text, but no reason to leave a request unanswered.
     payload: bytes = msgpack.packb(fields, unicode_errors="surrogatepass")
@@ -205,13 +206,17 @@ def _request(fields: dict[str, Any]) -> InfillRequest:
     )
 
 
+def _surroundings(fields: dict[str, Any]) -> Surroundings:
+    return Surroundings(files=tuple((path, start) for path, start in fields.pop("files")), **fields)
+
+
 def _answer(fields: dict[str, Any]) -> Answer:
     reason = fields.pop("reason")
     candidates = (Candidate(**{**item, "source": Source(item["source"])}) for item in fields.pop("candidates"))
     return Answer(tuple(candidates), None if reason is None else Reason(reason), **fields)
 
 
-def _of_sketch(sketch: Sketch) -> dict[str, Any]:
+def _of_sketch(sketch: CanvasPreview) -> dict[str, Any]:
     """What `asdict` gives, without its copy of every string: a sketch is sent while an answer is due."""
     rows = [
         {"texts": row.texts, "states": row.states, "confidences": row.confidences, "source": row.source}
@@ -220,22 +225,22 @@ def _of_sketch(sketch: Sketch) -> dict[str, Any]:
     return {"id": sketch.id, "step": sketch.step, "rows": rows}
 
 
-def _sketch_row(fields: dict[str, Any]) -> SketchRow:
+def _sketch_row(fields: dict[str, Any]) -> PreviewRow:
     texts, states, confidences = (tuple(fields[name]) for name in ("texts", "states", "confidences"))
-    return SketchRow(texts, states, confidences, Source(fields["source"]))
+    return PreviewRow(texts, states, confidences, Source(fields["source"]))
 
 
 _READERS: dict[str, Callable[[dict[str, Any]], Message]] = {
     "infill": lambda fields: Infill(request=_request(fields.pop("request")), **fields),
     "watch": lambda fields: Watch(**fields),
     "warm": lambda fields: Warm(request=_request(fields.pop("request")), **fields),
-    "surround": lambda fields: Surround(Surroundings(**fields.pop("surroundings"))),
+    "surround": lambda fields: Surround(_surroundings(fields.pop("surroundings"))),
     "cancel": lambda fields: Cancel(**fields),
     "shutdown": lambda fields: Shutdown(**fields),
     "status": lambda fields: Status(
         state=State(fields.pop("state")), window=WindowSettings(**fields.pop("window")), **fields
     ),
-    "sketch": lambda fields: Sketch(rows=tuple(map(_sketch_row, fields.pop("rows"))), **fields),
+    "sketch": lambda fields: CanvasPreview(rows=tuple(map(_sketch_row, fields.pop("rows"))), **fields),
     "answer": lambda fields: Answered(answer=_answer(fields.pop("answer")), **fields),
     "failure": lambda fields: Failure(**fields),
     "alive": lambda fields: Alive(**fields),
@@ -248,7 +253,7 @@ _TYPES: dict[type, str] = {
     Cancel: "cancel",
     Shutdown: "shutdown",
     Status: "status",
-    Sketch: "sketch",
+    CanvasPreview: "sketch",
     Answered: "answer",
     Failure: "failure",
     Alive: "alive",

@@ -1,22 +1,18 @@
 """Brackets, quotes and comments by text alone: quick, without a grammar, and at home in broken code."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-PAIRS = {"(": ")", "[": "]", "{": "}"}
-QUOTES = frozenset({'"', "'", "`", '"""', "'''"})
+from infill_engine.text.languages import language as language_named
+from infill_engine.text.languages.forms import Escapes, Form
 
-_HASH = frozenset({"python", "shellscript", "ruby", "yaml", "toml", "perl", "r", "makefile", "dockerfile"})
-_DASH = frozenset({"lua", "sql", "haskell"})
-_PROSE = frozenset({"markdown", "plaintext", "html", "xml", "vue", "latex"})
-_LONG_QUOTES = frozenset({"python", "java", "kotlin", "swift", "toml"})
-# Here an apostrophe may be a lifetime or stand in running text.
-_LONE_APOSTROPHES = frozenset({"rust", "javascriptreact", "typescriptreact"})
-# A Python line that begins so cannot stand inside brackets: whatever was open before it is broken, not nested.
-_PYTHON_START = (
-    r"|^[ \t]*(?:def|class|return|import|while|with|try|raise|del|pass|break|continue|assert|global|nonlocal)\b"
-)
+PAIRS = {"(": ")", "[": "]", "{": "}"}
+CLOSING = frozenset(PAIRS.values())
+QUOTES = frozenset({'"', "'", "`", '"""', "'''"})  # in any language; `is_quote` knows those of one
+
+_BRACKETS = r"[()\[\]{}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,27 +31,42 @@ class Scan:
 @lru_cache(maxsize=64)
 def scan(text: str, language: str) -> Scan:
     """Read `text`, which begins in code and not in a quote or a comment."""
-    marks = _marks(language)
+    marks, forms = _marks(language)
     opened: list[str] = []
     closed: list[str] = []
     restarted = False
     position = 0
-    while (found := marks.search(text, position)) is not None:
-        mark, position = found.group(), found.end()
-        if mark in PAIRS:
-            opened.append(mark)
-        elif mark in (")", "]", "}"):
-            if not _close(opened, mark) and not restarted:
-                closed.append(mark)
-        elif mark in QUOTES or not (mark[0].isspace() or mark[0].isalpha()):
-            if mark[0] == "'" and len(mark) > 1 and mark != "'''":
-                continue  # a whole character literal
-            position = _end_of(mark, text, position)
+    heredoc: tuple[int, str, Form, str] | None = None  # where its line ends, its mark, its form, what closes it
+    while True:
+        found = marks.search(text, position)
+        if heredoc is not None and (found is None or found.start() >= heredoc[0]):
+            begins, mark, form, closing = heredoc
+            position, heredoc = form.end(closing, text, begins), None
             if position < 0:
                 return Scan("".join(opened), "".join(closed), mark)
-        else:
+            continue
+        if found is None:
+            break
+        mark, kind, position = found.group(), found.lastgroup, found.end()
+        if mark in PAIRS:
+            opened.append(mark)
+        elif mark in CLOSING:
+            if not _close(opened, mark) and not restarted:
+                closed.append(mark)
+        elif kind == "restart":
             opened.clear()
             restarted = True
+        elif kind != "whole":
+            form = forms[kind or mark]
+            begun = form.open.match(text, found.start())
+            closing = form.closing(begun) if begun is not None else form.close
+            if form.heredoc:
+                line_end = text.find("\n", position)
+                heredoc = (line_end, mark, form, closing) if line_end >= 0 else heredoc
+                continue
+            position = form.end(closing, text, position)
+            if position < 0:
+                return Scan("".join(opened), "".join(closed), mark)
     return Scan("".join(opened), "".join(closed), "")
 
 
@@ -78,19 +89,41 @@ def unclosed(opened: str, closed: str) -> str:
     return inward if partly is None else partly
 
 
-def string_end(text: str, quote: str) -> int:
-    """The offset just past the `quote` that ends the string `text` begins in, or -1 if it goes on."""
-    return _end_of(quote, text, 0) if quote in text else -1
+def string_end(text: str, quote: str, language: str = "") -> int:
+    """The offset just past the end of the string `text` begins in, which `quote` has opened, or -1 if it goes on."""
+    form, closing = _opened_by(quote, language)
+    return form.end(closing, text, 0) if closing in text or form.heredoc else -1
+
+
+def closing_of(mark: str, language: str) -> str:
+    """The text that closes what `mark` opens; "" for a line comment, and for a heredoc."""
+    form, closing = _opened_by(mark, language)
+    return "" if form.heredoc else closing
+
+
+def is_quote(mark: str, language: str) -> bool:
+    """Whether `mark`, as `scan` gives it, opens a string."""
+    return bool(mark) and not _opened_by(mark, language)[0].comment
+
+
+def quotes(language: str) -> Iterator[str]:
+    """The quotes that open and close a string alike, the longest first."""
+    marks = (form.close for form in language_named(language).lexical.forms if not form.comment)
+    return iter(sorted({mark for mark in marks if _is_plain(mark)}, key=lambda mark: (-len(mark), mark)))
 
 
 def is_comment(text: str, language: str) -> bool:
     """Whether `text` has a comment as its first thing."""
-    return text.lstrip().startswith(_comment_marks(language))
+    return text.lstrip().startswith(comment_marks(language))
 
 
-def is_hash_language(language: str) -> bool:
-    """Whether `language` is of those without braces around bodies, by its comment mark."""
-    return language in _HASH or language in _DASH
+def comment_marks(language: str) -> tuple[str, ...]:
+    """What a line begins with that is a comment."""
+    return language_named(language).lexical.comment_marks
+
+
+def _is_plain(mark: str) -> bool:
+    return bool(mark) and set(mark) <= {'"', "'", "`"}
 
 
 def _close(opened: list[str], mark: str) -> bool:
@@ -102,44 +135,29 @@ def _close(opened: list[str], mark: str) -> bool:
     return False
 
 
-def _end_of(mark: str, text: str, position: int) -> int:
-    """The offset past the quote or comment `mark` that was opened before `position`; -1 if the text ends in it."""
-    if mark == "/*":
-        end = text.find("*/", position)
-        return end + 2 if end >= 0 else -1
-    end_of_mark = _ENDS[mark].match(text, position)
-    if end_of_mark is None:
-        return -1
-    # A string of one line that its line does not end is broken there, and the code goes on below it.
-    return end_of_mark.end()
+@lru_cache(maxsize=256)
+def _opened_by(mark: str, language: str) -> tuple[Form, str]:
+    """The form that `mark` opens, and what closes it; a quote that the language does not have closes like any."""
+    for form in language_named(language).lexical.forms:
+        begun = form.open.fullmatch(mark)
+        if begun is not None:
+            return form, form.closing(begun)
+    return Form.plain(mark, mark, Escapes.BACKSLASH, multiline=len(mark) == 3 or mark == "`"), mark
 
 
-_ENDS = {
-    **{quote: re.compile(rf"(?:[^\\{quote}\r\n]|\\(?:\r\n|.))*+(?:{quote}|\r\n|\r|\n)", re.DOTALL) for quote in "\"'"},
-    "`": re.compile(r"(?:[^\\`]|\\.)*+`", re.DOTALL),
-    '"""': re.compile(r'(?:[^\\"]|\\.|"(?!""))*+"""', re.DOTALL),
-    "'''": re.compile(r"(?:[^\\']|\\.|'(?!''))*+'''", re.DOTALL),
-    **{comment: re.compile(r"[^\r\n]*+(?:\r\n|\r|\n)") for comment in ("#", "//", "--")},
-}
+@lru_cache(maxsize=64)
+def _marks(language: str) -> tuple[re.Pattern[str], dict[str, Form]]:
+    """One pattern for all that matters, and the forms by what is found: a mark, or a group's name for a pattern.
 
-
-def _comment_marks(language: str) -> tuple[str, ...]:
-    if language in _HASH:
-        return ("#",)
-    if language in _DASH:
-        return ("--",)
-    return () if language in _PROSE or language == "json" else ("//", "/*")
-
-
-@lru_cache(maxsize=32)
-def _marks(language: str) -> re.Pattern[str]:
-    parts = [re.escape(mark) for mark in _comment_marks(language)]
-    if language in _LONG_QUOTES:
-        parts += ['"""', "'''"]
-    if language in _LONE_APOSTROPHES:
-        parts.append(r"'(?:\\[^'\r\n]+|[^\\'\r\n])'")
-    quotes = '"' if language in _LONE_APOSTROPHES | _PROSE or language == "json" else "\"'"
-    if language in {"javascript", "javascriptreact", "typescript", "typescriptreact", "go"}:
-        quotes += "`"
-    parts.append(rf"[{quotes}()\[\]{{}}]")
-    return re.compile("|".join(parts) + (_PYTHON_START if language == "python" else ""), re.MULTILINE)
+    Groups make the search three times slower, so nothing has one that can do without.
+    """
+    lexical = language_named(language).lexical
+    parts = [f"(?P<whole>{lexical.whole})"] if lexical.whole else []
+    forms = {}
+    for number, form in enumerate(lexical.forms):
+        forms[form.literal or f"form{number}"] = form
+        parts.append(re.escape(form.literal) if form.literal else f"(?P<form{number}>{form.open.pattern})")
+    parts.append(_BRACKETS)
+    if lexical.restart:
+        parts.append(f"(?P<restart>{lexical.restart})")
+    return re.compile("|".join(parts), re.MULTILINE), forms

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 
 from infill_engine.context.renamed_match import outline_of_other
 from infill_engine.deadline import Deadline, now
+from infill_engine.models.registry import resolved
 from infill_engine.remote.address import disclosure, is_remote, read_address
 from infill_engine.serving.dispatch import EngineLike
 from infill_engine.serving.loading import load_engine, load_remote
-from infill_engine.settings import ModelSettings
+from infill_engine.settings import EngineSettings, ModelSettings
 from infill_engine.text.syntax import parser_for
 from infill_engine.types import Answer, Surroundings
 from lsp_server.cli.place import Opened
 from lsp_server.documents import Snapshot
-from lsp_server.engine.model_name import resolved
 from lsp_server.project.text import project_of, read_around
-from lsp_server.protocol.uris import path_of
+from lsp_server.protocol.uris import path_in_project, path_of
 from lsp_server.request import build_request
 from lsp_server.settings import ServerSettings
 
@@ -44,7 +44,8 @@ def load_engine_for(options: argparse.Namespace) -> EngineLike:
     Raises what `Engine.load` does.
     """
     model, device = resolved(options.model, Path.cwd()), options.device
-    settings = ModelSettings(dtype=options.precision, reuse_context=options.reuse_context)
+    model_settings = ModelSettings(dtype=options.precision, reuse_context=options.reuse_context)
+    settings = EngineSettings(model=model_settings, budget_ms=options.budget_ms)
     if is_remote(model):
         print(disclosure(read_address(model)), file=sys.stderr)
         return load_remote(model, options.api_key_variable)
@@ -56,13 +57,19 @@ def ask(engine: EngineLike, opened: Opened, candidates: int, budget_ms: int, wat
     parser_for(opened.snapshot.language)  # a running server has loaded the grammar
     settings = ServerSettings(budget_ms=budget_ms, candidates=candidates)
     project = _project_near(opened.snapshot, settings)  # a running server has read that too, and its worker counted it
-    outline_of_other(project.text)
+    outline_of_other(project.text, opened.snapshot.language)
     deque(engine.surround(project), maxlen=0)
     began = now()
-    request = build_request(opened.snapshot, opened.place, settings, project=project, window=engine.window)
+    path = _path_in_project(opened.snapshot)
+    request = build_request(opened.snapshot, opened.place, settings, project=project, window=engine.window, path=path)
     answer = engine.answer(request, Deadline(began + budget_ms / 1000), watch)
     elapsed_ms = (now() - began) * 1000
     return Asked(answer, budget_ms, elapsed_ms, engine.name, engine.device)
+
+
+def _path_in_project(snapshot: Snapshot) -> str:
+    root = project_of(Path(path_of(snapshot.uri)))
+    return path_in_project(snapshot.uri, (str(root),)) if root else ""
 
 
 def _project_near(snapshot: Snapshot, settings: ServerSettings) -> Surroundings:

@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from infill_engine.serving.preview import DRAFT, OPEN, Rows, sketching
-from infill_engine.serving.protocol import SketchRow
+from infill_engine.serving.preview import DRAFT, OPEN, Rows, previewing
+from infill_engine.serving.protocol import PreviewRow
 from infill_engine.work import PassState
 from lsp_server.cli.escapes import visible
 
@@ -22,7 +22,7 @@ SURE_STYLES = ((0.9, "bold green"), (0.6, "green"), (0.3, "yellow"), (0.0, "red"
 
 
 @dataclass(slots=True)
-class Film:
+class CanvasPlayer:
     """The canvas after every step."""
 
     _passes: list[PassState] = field(default_factory=list)
@@ -34,7 +34,7 @@ class Film:
     def frames(self) -> Iterator[Rows]:
         """The canvas before the first step, then after each."""
         shown: list[Rows] = []
-        watch = sketching(lambda: True, lambda _step, rows: shown.append(rows))
+        watch = previewing(lambda: True, lambda _step, rows: shown.append(rows))
         for after in self._passes:
             watch(after)
             yield from shown
@@ -62,7 +62,7 @@ def _drawing(number: int, rows: Rows) -> Text:
     return drawing
 
 
-def _drawn(row: SketchRow) -> Text:
+def _drawn(row: PreviewRow) -> Text:
     drawn = Text()
     for text, state, probability in zip(row.texts, row.states, row.confidences, strict=True):
         if state == OPEN:

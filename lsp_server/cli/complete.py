@@ -21,8 +21,8 @@ def run(options: argparse.Namespace) -> int:
         with say(f"loading the model {options.model}"):
             engine = load_engine_for(options)
         asked = ask(engine, opened, options.candidates, options.budget_ms)
-    if asked.answer.trouble:
-        print(asked.answer.trouble, file=sys.stderr)
+    if asked.answer.user_message:
+        print(asked.answer.user_message, file=sys.stderr)
     if options.json:
         print(json.dumps(as_json(asked)))
     elif isinstance(opened, Reason):

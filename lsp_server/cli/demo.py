@@ -13,7 +13,7 @@ from infill_engine.errors import InputError
 from infill_engine.remote.address import is_remote
 from infill_engine.types import Answer, Reason
 from lsp_server.cli.asking import Asked, ask, load_engine_for
-from lsp_server.cli.canvas_player import Film
+from lsp_server.cli.canvas_player import CanvasPlayer
 from lsp_server.cli.editor_lines import editor_lines
 from lsp_server.cli.escapes import visible
 from lsp_server.cli.place import NamedPlace, Opened, open_at, open_text
@@ -50,9 +50,9 @@ def run(options: argparse.Namespace) -> int:
         loaded = now()
         engine.warm(build_context(opened.snapshot, opened.place, engine.window), Deadline.after_ms(MOST_READING_MS))
         read = now()
-    film = Film()
-    asked = ask(engine, opened, ServerSettings().candidates, options.budget_ms, film.record)
-    film.show(console)
+    player = CanvasPlayer()
+    asked = ask(engine, opened, ServerSettings().candidates, options.budget_ms, player.record)
+    player.show(console)
     console.print()
     print_answer(asked, named, opened, sys.stdout)
     if expected is not None:

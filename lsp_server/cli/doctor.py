@@ -14,16 +14,16 @@ from rich.console import Console
 from rich.text import Text
 
 from infill_engine.errors import InfillError, InputError, ModelDamagedError
-from infill_engine.models.checkpoint.folder import DEFAULT, INDEX, TOKENIZER, TRUNK, WEIGHTS, tokenizer_files, verify
+from infill_engine.models.checkpoint.folder import INDEX, TOKENIZER, WEIGHTS, tokenizer_files, verify
 from infill_engine.models.checkpoint.hub import is_hub_name
+from infill_engine.models.registry import DEFAULT, TRUNK, resolved
 from infill_engine.models.runtime.devices import physical_cores
 from infill_engine.remote.address import SUFFIX_FIELD, Api, disclosure, is_remote, read_address
 from infill_engine.remote.server import Server
-from infill_engine.text.syntax import GRAMMARS, parse
+from infill_engine.text.languages import Support, all_entries, grammar_trouble
 from infill_engine.types import Reason
 from lsp_server.cli.terminal import console_of, say
 from lsp_server.cli.worker_trial import Trial, try_worker
-from lsp_server.engine.model_name import resolved
 from lsp_server.settings import EngineChoice, Precision
 
 OLDEST_PYTHON = (3, 11)
@@ -56,7 +56,8 @@ def run(options: argparse.Namespace) -> int:
     checks = []
     model = resolved(options.model, Path.cwd())
     precision, reuse = Precision(options.precision), options.reuse_context
-    choice = EngineChoice(model, options.device, precision, options.api_key_variable, reuse)
+    key_variable, budget_ms = options.api_key_variable, options.budget_ms
+    choice = EngineChoice(model, options.device, precision, key_variable, reuse, budget_ms)
     for check in _checks(choice, options.budget_ms):
         checks.append(check)
         if console is not None:
@@ -139,12 +140,19 @@ def check_torch() -> Check:
 
 
 def check_grammars() -> Check:
-    """Whether every language's grammar loads and parses. Without one, holes are found from the text alone."""
-    broken = [language for language in GRAMMARS if parse("a", language) is None]
-    if broken:
-        remedy = "Completions there are cruder. " + REINSTALL
-        return Check("grammars", Verdict.WARN, f"not usable: {', '.join(broken)}", remedy)
-    return Check("grammars", Verdict.OK, ", ".join(GRAMMARS))
+    """What each language gets, and whether its grammar loads. Without one, holes are found from the text alone."""
+    names = {
+        support: ", ".join(entry.name for entry in all_entries() if entry.support is support) for support in Support
+    }
+    detail = (
+        f"full: {names[Support.FIRST]} · by line and value: {names[Support.SECOND]} · "
+        f"as plain text: {names[Support.TEXT]} and anything else"
+    )
+    troubles = [trouble for entry in all_entries() if (trouble := grammar_trouble(entry))]
+    if troubles:
+        remedy = f"Files in these languages are completed as plain text. {REINSTALL}"
+        return Check("grammars", Verdict.WARN, "; ".join(troubles), remedy)
+    return Check("grammars", Verdict.OK, detail)
 
 
 def check_device(wanted: str, model: str = DEFAULT) -> Check:
@@ -160,7 +168,7 @@ def check_device(wanted: str, model: str = DEFAULT) -> Check:
 def check_model(model: str) -> Check:
     """Whether the model's files are there and can be read."""
     from infill_engine.models.checkpoint.files import weight_files
-    from infill_engine.models.loading import folder_of
+    from infill_engine.models.registry import folder_of
 
     folder = folder_of(model)
     if folder is None:
@@ -188,9 +196,9 @@ def check_model(model: str) -> Check:
 
 def check_worker(trial: Trial) -> Check:
     """Whether the worker process came up with its model and answered over the pipe."""
-    if trial.trouble:
+    if trial.user_message:
         remedy = "Run `infill-ls complete` on a file with the same --model: it shows the fault in this terminal."
-        return Check("worker", Verdict.FAIL, trial.trouble, remedy)
+        return Check("worker", Verdict.FAIL, trial.user_message, remedy)
     return Check("worker", Verdict.OK, f"answers, {trial.ready_seconds:.1f} s after it was started")
 
 

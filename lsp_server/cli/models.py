@@ -20,13 +20,13 @@ from rich.text import Text
 
 from infill_engine.errors import InputError, ModelError
 from infill_engine.models.published.catalogue import BYTES, CATALOGUE, Known, Published, known_for
+from infill_engine.models.registry import resolved
 from infill_engine.remote.address import is_remote
 from infill_engine.serving.loading import set_threads
 from infill_engine.settings import ModelSettings
 from lsp_server.cli import models_get
 from lsp_server.cli.escapes import visible, visible_lines
 from lsp_server.cli.terminal import console_of, say
-from lsp_server.engine.model_name import resolved
 
 if TYPE_CHECKING:
     from infill_engine.diagnostics.costs import Cost
@@ -96,7 +96,7 @@ def _info(options: argparse.Namespace) -> int:
         print(json.dumps(asdict(found) | {"fits": fits}))
     else:
         _tell_of(found, console_of(sys.stdout))
-    return 0 if fits and not found.trouble else 1
+    return 0 if fits and not found.user_message else 1
 
 
 def _tell_of(found: "Described", console: Console) -> None:
@@ -107,10 +107,10 @@ def _tell_of(found: "Described", console: Console) -> None:
         console.print(visible(f"  {field} = {shown}"))
     for line in found.checked:
         console.print(Text("ok    ", "green").append(line, "default"), soft_wrap=True)
-    if found.trouble:
-        console.print(Text("fail  ", "bold red").append(visible_lines(found.trouble), "default"), soft_wrap=True)
+    if found.user_message:
+        console.print(Text("fail  ", "bold red").append(visible_lines(found.user_message), "default"), soft_wrap=True)
     for known in known_for(str(found.config["model_type"])):
-        if known.name == found.family or (not found.family and not found.trouble):
+        if known.name == found.family or (not found.family and not found.user_message):
             console.print(f"{known.name}: {known.sight}; {known.reuse}", soft_wrap=True)
     console.print(f"{found.parameters / 1e9:.3f} B parameters; {found.device} has {found.free / 1e9:.1f} GB free")
     for precision, needed in found.memory.items():
@@ -150,11 +150,11 @@ def _bench(options: argparse.Namespace) -> int:
     with say(f"loading {options.name}"):
         set_threads()  # has to come before torch
         from infill_engine.diagnostics.costs import LONGEST, measure, memory_bytes
-        from infill_engine.models.loading import load_family
+        from infill_engine.models.loading import load_model
         from infill_engine.models.runtime.cuda_graphs import compile_steps
 
         settings = ModelSettings(options.precision, *LONGEST, reuse_context=options.reuse_context)
-        family = load_family(resolved(options.name, Path.cwd()), options.device, settings)
+        family = load_model(resolved(options.name, Path.cwd()), options.device, settings)
         troubles: list[str] = []
         compiled = compile_steps(family, family.device, lambda _what, _share: None, troubles.append)
     with say("measuring"):
@@ -162,7 +162,7 @@ def _bench(options: argparse.Namespace) -> int:
     memory = memory_bytes(family.device)
     report = {
         "model": options.name,
-        "family": family.spec.name,
+        "family": family.info.name,
         "device": family.device,
         "precision": options.precision,
         "reuse_context": options.reuse_context,
@@ -185,7 +185,11 @@ def _tell_costs(costs: "list[Cost]", console: Console) -> None:
     for cost in costs:
         if not cost.rows:
             console.print(f"{cost.what}, {cost.tokens} tokens: {cost.ms:.1f} ms")
-    steps = {(cost.rows, cost.slots): cost.ms for cost in costs if cost.rows}
+        elif not cost.slots:
+            console.print(f"{cost.what}, {cost.rows} rows: {cost.ms:.1f} ms")
+    steps = {(cost.rows, cost.slots): cost.ms for cost in costs if cost.rows and cost.slots}
+    if not steps:
+        return
     table = Table(box=None, pad_edge=False, header_style="dim", title="ms a step", title_justify="left")
     table.add_column("candidates", justify="right")
     for slots in sorted({slots for _, slots in steps}):

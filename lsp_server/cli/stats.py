@@ -21,8 +21,8 @@ SHARES = (0.5, 0.9, 0.99)
 
 _WHY = {
     Reason.BLANK: "nothing worth saying was found",
-    Reason.LOW_CONFIDENCE: "no guess was sure enough",
-    Reason.ONE_KEY: "the best guess was a single character",
+    Reason.LOW_CONFIDENCE: "no proposal was sure enough",
+    Reason.ONE_KEY: "the best proposal was a single character",
     Reason.DEADLINE: "the time ran out",
     Reason.CANCELLED: "the editor withdrew the request",
     Reason.SUPERSEDED: "typing went on",

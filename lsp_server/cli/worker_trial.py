@@ -26,9 +26,9 @@ BEFORE = "    return area(width, "
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What came of it. `trouble` is a sentence about what went wrong; `answer` is None if it came to no question."""
+    """What came of it. `user_message` says what went wrong; `answer` is None if nothing was asked."""
 
-    trouble: str = ""
+    user_message: str = ""
     ready_seconds: float = 0.0
     answer: Answer | None = None
     elapsed_ms: float = 0.0

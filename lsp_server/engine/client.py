@@ -14,10 +14,10 @@ from infill_engine.deadline import now
 from infill_engine.serving.protocol import (
     Answered,
     Cancel,
+    CanvasPreview,
     Failure,
     Infill,
     Message,
-    Sketch,
     State,
     Status,
     Surround,
@@ -25,7 +25,7 @@ from infill_engine.serving.protocol import (
     Watch,
 )
 from infill_engine.types import Answer, InfillRequest, Reason, Surroundings
-from lsp_server.engine.pending import Flight, OnSketch
+from lsp_server.engine.pending import OnSketch, PendingRequest
 from lsp_server.engine.supervisor import Command, WorkerProcess, worker_command
 from lsp_server.settings import EngineChoice
 
@@ -41,19 +41,19 @@ log = logging.getLogger(__name__)
 class EngineClient:
     """Asks the worker and keeps it alive.
 
-    `on_status` hears of every change of the worker's state, `on_trouble` gets a sentence for the user when the worker
+    `on_status` hears of every change of the worker's state, `on_error` gets a sentence for the user when the worker
     dies for the first time, gives up, or cannot load its model. Both are called on the event loop, and whatever they
     raise is logged by name: what the worker says goes on being read.
     """
 
     on_status: Callable[[Status], None]
-    on_trouble: Callable[[str], None]
+    on_error: Callable[[str], None]
     command: Command = worker_command
     status: Status = field(default_factory=lambda: Status(State.LOADING))
     choice: EngineChoice = field(default_factory=EngineChoice)  # what the worker was started with
     worker: WorkerProcess = field(init=False)
-    _flights: dict[int, Flight] = field(default_factory=dict)
-    _newest: dict[str, Flight] = field(default_factory=dict)  # by document, done or not
+    _flights: dict[int, PendingRequest] = field(default_factory=dict)
+    _newest: dict[str, PendingRequest] = field(default_factory=dict)  # by document, done or not
     _ids: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
     _read_last: tuple[str, InfillRequest] | None = None  # document and context, if the last thing sent was to read one
     _told: set[str] = field(default_factory=set)
@@ -82,23 +82,23 @@ class EngineClient:
         Joins a request that is equal and on its way, or just answered; any other of the same document is superseded.
         `on_sketch` sees the canvas after every step that is still to come.
         """
-        flight = self._flight(document, request, due)
-        if flight is None:
+        pending = self._flight(document, request, due)
+        if pending is None:
             return Answer(reason=Reason.LOADING if self.status.state is State.LOADING else Reason.WORKER_FAILED)
-        flight.waiting += 1
+        pending.waiting += 1
         if on_sketch is not None:
-            self._watch(flight, on_sketch)
+            self._watch(pending, on_sketch)
         try:
-            return await asyncio.wait_for(asyncio.shield(flight.answer), max(0.0, due - now()))
+            return await asyncio.wait_for(asyncio.shield(pending.answer), max(0.0, due - now()))
         except TimeoutError:
             self.worker.missed()
             return Answer(reason=Reason.DEADLINE)
         finally:
-            flight.waiting -= 1
+            pending.waiting -= 1
             if on_sketch is not None:
-                flight.watchers.remove(on_sketch)
-            if not flight.waiting:
-                self._withdraw(flight, Reason.CANCELLED)
+                pending.watchers.remove(on_sketch)
+            if not pending.waiting:
+                self._withdraw(pending, Reason.CANCELLED)
 
     def speculate(self, document: str, request: InfillRequest, due: float) -> None:
         """Begin with a request that is likely to be asked soon."""
@@ -106,9 +106,9 @@ class EngineClient:
 
     def withdraw(self, document: str, *, unless: InfillRequest | None = None) -> None:
         """Nobody wants what is on its way for this document any more, unless it is this very request."""
-        flight = self._newest.get(document)
-        if flight is not None and flight.request != unless:
-            self._withdraw(flight, Reason.SUPERSEDED)
+        pending = self._newest.get(document)
+        if pending is not None and pending.request != unless:
+            self._withdraw(pending, Reason.SUPERSEDED)
 
     def forget(self, document: str) -> None:
         """The document is closed."""
@@ -125,7 +125,7 @@ class EngineClient:
         if surroundings.text and self.status.state is State.READY and self.status.window.surroundings:
             self.worker.send(Surround(surroundings))
 
-    def _flight(self, document: str, request: InfillRequest, due: float) -> Flight | None:
+    def _flight(self, document: str, request: InfillRequest, due: float) -> PendingRequest | None:
         newest = self._newest.get(document)
         if newest is not None and newest.request == request and newest.worth_joining():
             return newest
@@ -134,23 +134,23 @@ class EngineClient:
         if self.status.state is not State.READY:
             return None
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        flight = Flight(next(self._ids), request, future)
-        if not self.worker.send(Infill(flight.id, document, request, due - WAY_BACK_SECONDS)):
+        pending = PendingRequest(next(self._ids), request, future)
+        if not self.worker.send(Infill(pending.id, document, request, due - WAY_BACK_SECONDS)):
             return None
         self._read_last = None
-        self._flights[flight.id] = self._newest[document] = flight
-        return flight
+        self._flights[pending.id] = self._newest[document] = pending
+        return pending
 
-    def _watch(self, flight: Flight, on_sketch: OnSketch) -> None:
-        flight.watchers.append(on_sketch)
-        if not flight.watched and not flight.answer.done():
-            flight.watched = self.worker.send(Watch(flight.id))
+    def _watch(self, pending: PendingRequest, on_sketch: OnSketch) -> None:
+        pending.watchers.append(on_sketch)
+        if not pending.watched and not pending.answer.done():
+            pending.watched = self.worker.send(Watch(pending.id))
 
-    def _withdraw(self, flight: Flight, reason: Reason) -> None:
-        if not flight.answer.done():
-            self._flights.pop(flight.id, None)
-            flight.answer.set_result(Answer(reason=reason))
-            self.worker.send(Cancel(flight.id))
+    def _withdraw(self, pending: PendingRequest, reason: Reason) -> None:
+        if not pending.answer.done():
+            self._flights.pop(pending.id, None)
+            pending.answer.set_result(Answer(reason=reason))
+            self.worker.send(Cancel(pending.id))
 
     def heard(self, message: Message) -> None:
         """The worker has said something."""
@@ -160,12 +160,12 @@ class EngineClient:
                 if message.state is State.FAILED:
                     self._tell(f"The infill engine could not load its model. {message.detail}")
             case Answered():
-                if message.answer.trouble:
-                    self._tell(message.answer.trouble)
+                if message.answer.user_message:
+                    self._tell(message.answer.user_message)
                 self._land(message.id, message.answer)
-            case Sketch():
-                if (flight := self._flights.get(message.id)) is not None:
-                    for on_sketch in flight.watchers:
+            case CanvasPreview():
+                if (pending := self._flights.get(message.id)) is not None:
+                    for on_sketch in pending.watchers:
                         _hand(message, on_sketch)
             case Failure():
                 log.warning("the engine failed on a request: %s", message.message)
@@ -194,9 +194,9 @@ class EngineClient:
         self._tell(advice)
 
     def _land(self, flight_id: int, answer: Answer) -> None:
-        flight = self._flights.pop(flight_id, None)
-        if flight is not None and not flight.answer.done():
-            flight.answer.set_result(answer)
+        pending = self._flights.pop(flight_id, None)
+        if pending is not None and not pending.answer.done():
+            pending.answer.set_result(answer)
 
     def _report(self, status: Status) -> None:
         self.status = status
@@ -205,7 +205,7 @@ class EngineClient:
     def _tell(self, sentence: str) -> None:
         if sentence not in self._told:
             self._told.add(sentence)
-            _hand(sentence, self.on_trouble)
+            _hand(sentence, self.on_error)
 
 
 def _hand(news: News, hear: Callable[[News], None]) -> None:

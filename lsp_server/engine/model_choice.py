@@ -6,10 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from infill_engine.errors import InputError
-from infill_engine.models.checkpoint.folder import DEFAULT
+from infill_engine.models.registry import DEFAULT, resolved
 from infill_engine.remote.address import disclosure, is_remote, read_address
 from infill_engine.serving.protocol import Status
-from lsp_server.engine.model_name import resolved
 from lsp_server.settings import EngineChoice
 
 ALWAYS_THERE = EngineChoice()

@@ -4,14 +4,14 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from infill_engine.serving.protocol import Sketch
+from infill_engine.serving.protocol import CanvasPreview
 from infill_engine.types import Answer, InfillRequest
 
-OnSketch = Callable[[Sketch], None]
+OnSketch = Callable[[CanvasPreview], None]
 
 
 @dataclass(slots=True, eq=False)
-class Flight:
+class PendingRequest:
     """One infill on its way. One that nobody waited for yet is speculative and worth finishing."""
 
     id: int

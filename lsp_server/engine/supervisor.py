@@ -39,7 +39,8 @@ log = logging.getLogger(__name__)
 def worker_command(choice: EngineChoice) -> Sequence[str]:
     """The command line that starts the worker for an engine."""
     engine = ("--model", choice.model, "--device", choice.device, "--precision", choice.precision)
-    further = ("--api-key-variable", choice.key_variable, *["--reuse-context"] * choice.reuse_context)
+    budget = ("--budget-ms", str(choice.usual_budget_ms))
+    further = (*budget, "--api-key-variable", choice.key_variable, *["--reuse-context"] * choice.reuse_context)
     return (sys.executable, "-m", "infill_engine.serving", *engine, *further)
 
 

@@ -14,7 +14,7 @@ from functools import partial
 from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidParams
 
-from infill_engine.serving.protocol import Sketch, SketchRow
+from infill_engine.serving.protocol import CanvasPreview, PreviewRow
 from lsp_server.completions import Question, Reply, at, instead_of, put
 from lsp_server.documents import Snapshot
 from lsp_server.protocol.messages import CandidatesParams, accepted_command
@@ -82,15 +82,15 @@ def _result(session: Session, reply: Reply, wanted: int) -> dict[str, object]:
     }
 
 
-def _shower(session: Session, token: int | str) -> Callable[[Sketch], None]:
-    def show(sketch: Sketch) -> None:
+def _shower(session: Session, token: int | str) -> Callable[[CanvasPreview], None]:
+    def show(sketch: CanvasPreview) -> None:
         value = {"step": sketch.step, "rows": [_row(row) for row in sketch.rows]}
         session.protocol.notify(types.PROGRESS, types.ProgressParams(token, value))
 
     return show
 
 
-def _row(row: SketchRow) -> dict[str, object]:
+def _row(row: PreviewRow) -> dict[str, object]:
     slots = zip(row.texts, row.states, row.confidences, strict=False)
     return {
         "slots": [{"text": text, "state": state, "confidence": confidence} for text, state, confidence in slots],

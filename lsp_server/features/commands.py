@@ -14,4 +14,4 @@ def accepted(session: Session, *arguments: object) -> None:
     """A shown candidate was taken: its answer's uri, version and index in one object."""
     which = read_arguments(arguments)
     if which is not None:
-        session.acceptance.accepted(*which)
+        session.suggestions.accepted(*which)

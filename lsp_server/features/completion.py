@@ -1,12 +1,13 @@
 """textDocument/completion, for editors without inline completion: the same candidates, as entries of a list."""
 
-import re
 from functools import partial
 from typing import Any
 
 from lsprotocol import types
 from pygls.capabilities import get_capability
 
+from infill_engine.context.line_shapes import word_pattern
+from infill_engine.text.languages import all_entries, language
 from infill_engine.text.lines import first_line
 from infill_engine.types import Candidate
 from lsp_server.completions import OVERTAKEN, Question, Reply, at, put
@@ -16,11 +17,7 @@ from lsp_server.protocol.positions import to_place, to_span
 from lsp_server.session import Session
 from lsp_server.settings import Fallback, read_settings
 
-# A space is none of them: where Enter takes an entry, every line break after a space would.
-TRIGGERS = (".", "(", "[", "{", ",", "=")
 CUT_OFF = " …"
-
-_WORD = re.compile(r"\w*\Z")
 
 
 def is_wanted(capabilities: types.ClientCapabilities, options: object) -> bool:
@@ -34,7 +31,9 @@ def is_wanted(capabilities: types.ClientCapabilities, options: object) -> bool:
 def register(session: Session) -> None:
     """Offer completion. Only before `initialize` is answered."""
     feature: Any = session.protocol.fm.feature
-    options = types.CompletionOptions(trigger_characters=list(TRIGGERS))
+    # A space is none of them: where Enter takes an entry, every line break after a space would.
+    triggers = sorted({trigger for entry in all_entries() for trigger in entry.triggers})
+    options = types.CompletionOptions(trigger_characters=triggers)
     feature(types.TEXT_DOCUMENT_COMPLETION, options)(partial(completion, session))
 
 
@@ -43,6 +42,8 @@ async def completion(session: Session, params: types.CompletionParams) -> types.
     if session.settings.completion_fallback is Fallback.NEVER:
         return _list([])
     context = params.context
+    if _is_foreign_trigger(session, params):
+        return _list([])
     # Also a client that asks at every identifier says so; but none of them asks after a deletion unless told to.
     invoked = context is None or context.trigger_kind is types.CompletionTriggerKind.Invoked
     reply = await put(
@@ -58,6 +59,15 @@ async def completion(session: Session, params: types.CompletionParams) -> types.
     return _list(_items(session, reply))
 
 
+def _is_foreign_trigger(session: Session, params: types.CompletionParams) -> bool:
+    """Whether a character asks that is a trigger in other languages only: a client knows one list for all."""
+    snapshot, context = session.documents.get(params.text_document.uri), params.context
+    if snapshot is None or context is None or context.trigger_character is None:
+        return False
+    by_character = context.trigger_kind is types.CompletionTriggerKind.TriggerCharacter
+    return by_character and context.trigger_character not in language(snapshot.language).entry.triggers
+
+
 def _question(session: Session, params: types.CompletionParams, snapshot: Snapshot) -> Question:
     return at(session, snapshot, to_place(snapshot.lines, params.position, session.encoding))
 
@@ -68,8 +78,8 @@ def _items(session: Session, reply: Reply) -> list[types.CompletionItem]:
         return []
     row, column = question.start
     # Editors compare an entry with the word before the cursor, whose beginning a candidate does not repeat.
-    found = _WORD.search(snapshot.lines[row][:column])
-    word = found[0] if found else ""
+    words = word_pattern(snapshot.language).finditer(snapshot.lines[row][:column])
+    word = next((found[0] for found in words if found.end() == column), "")
     span = to_span(snapshot.lines, (row, column - len(word)), question.end, session.encoding)
     return [
         _item(candidate, word, span, accepted_command(snapshot.uri, snapshot.client_version, index), index)

@@ -14,4 +14,6 @@ def cursor(session: Session, params: CursorParams) -> None:
     """Read ahead at the place. Documents that are not filled in are ignored."""
     snapshot = session.documents.get(params.text_document.uri)
     if snapshot is not None and params.version in (None, snapshot.client_version):
-        session.cursor_rests(snapshot, to_place(snapshot.lines, params.position, session.encoding))
+        place = to_place(snapshot.lines, params.position, session.encoding)
+        session.next_edits.rests(snapshot.uri, place[0])
+        session.cursor_rests(snapshot, place)

@@ -15,6 +15,7 @@ def did_open(session: Session, params: types.DidOpenTextDocumentParams) -> None:
     document = params.text_document
     snapshot = session.documents.open(document.uri, str(document.language_id), document.text, document.version)
     session.engine.withdraw(document.uri)
+    session.next_edits.opened(document.uri)
     session.read_ahead(snapshot)
 
 
@@ -26,7 +27,8 @@ def did_change(session: Session, params: types.DidChangeTextDocumentParams) -> N
     session.engine.withdraw(uri)
     session.hold_speculation()
     if snapshot is not None:
-        session.acceptance.changed(snapshot)
+        session.suggestions.changed(snapshot)
+        session.next_edits.changed(snapshot)
     if snapshot is not None and snapshot.last_edit is EditKind.INSERTION:
         session.speculate_soon(snapshot, arrived())
 
@@ -36,7 +38,8 @@ def did_close(session: Session, params: types.DidCloseTextDocumentParams) -> Non
     uri = params.text_document.uri
     if session.documents.close(uri):
         session.engine.forget(uri)
-        session.acceptance.left(uri)
+        session.suggestions.left(uri)
+        session.next_edits.closed(uri)
 
 
 def _changes(session: Session, uri: str, events: Sequence[types.TextDocumentContentChangeEvent]) -> Iterator[Change]:
@@ -47,6 +50,10 @@ def _changes(session: Session, uri: str, events: Sequence[types.TextDocumentCont
         if isinstance(event, types.TextDocumentContentChangePartial):
             start = to_place(snapshot.lines, event.range.start, session.encoding)
             end = to_place(snapshot.lines, event.range.end, session.encoding)
-            yield Change(event.text, start, end)
+            change = Change(event.text, start, end)
         else:
-            yield Change(event.text)
+            change = Change(event.text)
+        yield change
+        after = session.documents.get(uri)  # the change has been made by the time the next one is asked for
+        if after is not None:
+            session.next_edits.edited(snapshot, change, after, arrived())

@@ -4,17 +4,16 @@ import os
 import subprocess
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path, PurePosixPath
 
 from infill_engine.errors import InputError
+from infill_engine.text.languages import all_entries
 
 LARGEST_BYTES = 1_000_000
 MOST_LISTED = 200_000  # files looked at; beyond, the folder is hardly one project
 LONGEST_MEAN_LINE = 200  # characters; above, a file was not written by hand
 GIT_SECONDS = 60.0
-_SKIPPED_FOLDERS = frozenset(
-    "node_modules bower_components __pycache__ venv env virtualenv site-packages build dist out target vendor".split()
-)
 
 
 def listed(root: Path, skipped: Counter[str]) -> Iterator[PurePosixPath]:
@@ -72,7 +71,12 @@ def _is_foreign(folder: Path) -> bool:
     """Whether a folder is hidden, an environment, or holds what others wrote or a build made."""
     name = folder.name
     # Not Path.exists, which raises for folders that may not be entered.
-    return name.startswith(".") or name in _SKIPPED_FOLDERS or os.path.exists(folder / "pyvenv.cfg")
+    return name.startswith(".") or name in _skipped_folders() or os.path.exists(folder / "pyvenv.cfg")
+
+
+@cache
+def _skipped_folders() -> frozenset[str]:
+    return frozenset(folder for entry in all_entries() for folder in entry.project.skipped_folders)
 
 
 def read_source(path: Path, skipped: Counter[str]) -> str | None:

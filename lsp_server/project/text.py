@@ -14,14 +14,14 @@ from pathlib import Path, PurePosixPath
 from cachetools import LRUCache
 
 from infill_engine.context.renamed_match import outline_of_other
+from infill_engine.context.surroundings import joined, nearest_first
 from infill_engine.errors import InputError
-from infill_engine.text.syntax import language_of
+from infill_engine.text.languages import all_entries, language_of, related
 from infill_engine.types import Surroundings
 from lsp_server.project.excludes import is_excluded
 from lsp_server.project.files import MOST_LISTED, listed, read_source
 from lsp_server.protocol.uris import path_of, root_of
 
-MOST_CHARS = 600_000  # near a document; a search that finds nothing in them takes about 0.05 ms
 OLD_SECONDS = 300.0
 DOCUMENTS = 6  # whose surroundings are remembered
 
@@ -63,13 +63,13 @@ class ProjectText:
                 if uri not in self._known:  # forgotten while it waited, since more were opened than are remembered
                     return
                 found = await asyncio.to_thread(read_around, Path(path), language, Path(root), excludes)
-                await asyncio.to_thread(outline_of_other, found.text)  # what a search needs of it, kept
+                await asyncio.to_thread(outline_of_other, found.text, language)  # what a search needs of it, kept
             if uri in self._known:
                 self._known[uri] = _Read(found, self._clock())
 
 
 def read_around(document: Path, language: str, root: Path, excludes: tuple[str, ...]) -> Surroundings:
-    """The files of `language` under `root` that lie nearest to `document`; without that file itself.
+    """The files under `root` nearest to `document`, in its `language` or one searched with it; without itself.
 
     Folders that cannot be read have no text.
     """
@@ -79,39 +79,14 @@ def read_around(document: Path, language: str, root: Path, excludes: tuple[str, 
         paths = [path for path, _ in zip(listed(root, skipped), range(MOST_LISTED), strict=False)]
     except InputError:
         return Surroundings()
-    near = nearest_first(own, (path for path in paths if path != own and language_of(path.name) == language))
-    allowed = (root / path for path in near if not is_excluded((root / path).as_uri(), excludes, (str(root),)))
-    return Surroundings.of(joined(text for path in allowed if (text := read_source(path, skipped)) is not None))
-
-
-def nearest_first(own: PurePosixPath, others: Iterable[PurePosixPath]) -> list[PurePosixPath]:
-    """Files by the number of folders one goes up and down to them."""
-    return sorted(others, key=lambda path: (_distance(own, path), path))
-
-
-def joined(texts: Iterable[str]) -> str:
-    """As many of the texts as are searched. No more than needed are asked for."""
-    taken: list[str] = []
-    left = MOST_CHARS
-    for text in texts:
-        taken.append(text[:left])
-        left -= len(text)
-        if left <= 0:
-            break
-    return "\n\n".join(taken)
+    alike = related(language)
+    near = nearest_first(own, (path for path in paths if path != own and language_of(path.name) in alike))
+    allowed = (path for path in near if not is_excluded((root / path).as_uri(), excludes, (str(root),)))
+    read = ((str(path), read_source(root / path, skipped)) for path in allowed)
+    return joined((path, text) for path, text in read if text is not None)
 
 
 def project_of(document: Path) -> Path | None:
     """The folder of the repository or package that a file belongs to, as its marks tell; None if there are none."""
-    marks = (".git", "pyproject.toml", "package.json", "Cargo.toml", "go.mod", "pom.xml")
+    marks = {mark for entry in all_entries() for mark in entry.project.marks}
     return next((folder for folder in document.parents if any((folder / mark).exists() for mark in marks)), None)
-
-
-def _distance(one: PurePosixPath, other: PurePosixPath) -> int:
-    """How many folders one goes up and down from one file to the other."""
-    common = 0
-    for left, right in zip(one.parent.parts, other.parent.parts, strict=False):
-        if left != right:
-            break
-        common += 1
-    return len(one.parts) + len(other.parts) - 2 * common

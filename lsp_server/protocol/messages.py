@@ -4,6 +4,7 @@ infill/candidates   request       `CandidatesParams` -> candidates with all that
 infill/getStatus    request       how the engine is, and what is set
 infill/status       notification  the same, whenever it changes (`lsp_server.status`)
 infill/cursor       notification  `CursorParams`, from the client: where the cursor has come to rest
+infill/nextEdit     request       what the last edit makes necessary (`lsp_server.next_edits.messages`)
 infill.accepted     command       a shown candidate was taken
 infill.restartEngine  command     start the worker anew
 """

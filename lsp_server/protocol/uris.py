@@ -30,6 +30,13 @@ def path_of(uri: str, *, windows: bool = os.name == "nt") -> str:
     return _DRIVE.sub(lambda found: f"{found[1].upper()}:", path)
 
 
+def path_in_project(uri: str, roots: Iterable[str]) -> str:
+    """A document's path relative to the workspace folder that it lies in, with slashes; "" if it lies in none."""
+    path = path_of(uri)
+    root = root_of(path, roots)
+    return "" if root is None else PurePath(path).relative_to(root).as_posix()
+
+
 def root_of(path: str, roots: Iterable[str]) -> str | None:
     """The workspace folder that a path lies in, the innermost of several; None if it is in none."""
     around = [root for root in roots if PurePath(path).is_relative_to(root)]

@@ -20,6 +20,7 @@ from pygls.exceptions import (
 from pygls.protocol import LanguageServerProtocol
 
 from infill_engine.deadline import now
+from lsp_server.next_edits import messages as next_edit_messages
 from lsp_server.protocol import messages as extensions
 
 MOST = 2**31 - 1  # the largest number the protocol allows
@@ -36,6 +37,8 @@ _OWN = (
     types.NOTEBOOK_DOCUMENT_DID_CHANGE,
     types.NOTEBOOK_DOCUMENT_DID_CLOSE,
 )
+
+_OURS = {**extensions.MESSAGES, **next_edit_messages.MESSAGES}
 
 
 def arrived() -> float:
@@ -58,6 +61,7 @@ class WireProtocol(LanguageServerProtocol):
         self._introduced = False  # whether the client has said who it is
         self._leaving = False  # whether it has asked us to shut down
         extensions.teach(self._converter)
+        next_edit_messages.teach(self._converter)
 
     def _register_builtin_features(self) -> None:
         super()._register_builtin_features()  # type: ignore[no-untyped-call]
@@ -104,7 +108,7 @@ class WireProtocol(LanguageServerProtocol):
         message["jsonrpc"] = self.VERSION
         if message.get("method") == types.INITIALIZE:
             _take_null_for_yes(message)
-        ours = extensions.MESSAGES.get(message.get("method", ""))
+        ours = _OURS.get(message.get("method", ""))
         if ours is not None:
             return self._converter.structure(mended(message), ours)
         try:

@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class Tally:
+class UsageCounters:
     """The counts of one server that are not in the file yet. `on_warning` gets a sentence for the user."""
 
     on_warning: Callable[[str], None]

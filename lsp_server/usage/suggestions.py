@@ -61,7 +61,7 @@ class _Suggestion:
 
 
 @dataclass(slots=True)
-class Acceptance:
+class SuggestionTracker:
     """The newest suggestion of each document. `count` is told of every outcome, and with -1 of one taken back."""
 
     count: Count

@@ -11,7 +11,7 @@ import pytest
 from bench.json_lines import COMMITTED_BYTES, write_lines
 from bench.percentiles import percentile, spread
 from bench.quality.__main__ import main, measure
-from bench.quality.calibrate import MOST_PAIRS, NAMES, Guesses, fit, gate, guesses_of, shown, worth
+from bench.quality.calibrate import MOST_PAIRS, NAMES, Weighed, fit, gate, proposals_of, shown, worth
 from bench.quality.calibrate import main as calibrate
 from bench.quality.decode import generate
 from bench.quality.holes import KINDS, Task, draw_tasks
@@ -21,8 +21,8 @@ from bench.quality.outcomes import ALL, Outcome, calibration_of, judge, read_out
 from bench.quality.systems import EngineSystem, Reply, WatchedEngine, ask, copy, nothing
 from bench.sources import SourceFile, standard_library
 from infill_engine.errors import InputError
-from infill_engine.models.scripted import ByteVocabulary, Script, ScriptedFamily
-from infill_engine.ranking.rank import Calibration
+from infill_engine.models.scripted import ByteVocabulary, Script, ScriptedModel
+from infill_engine.ranking.calibration import Calibration
 
 CURSOR = "│"
 
@@ -39,7 +39,7 @@ def task(marked: str, gold: str, *, cluster: str = "a", kind: str = "line", triv
 
 
 def engine(*rules: tuple[str, tuple[str, ...]]) -> WatchedEngine:
-    return WatchedEngine(ScriptedFamily(Script(rules)), "scripted", Calibration())
+    return WatchedEngine(ScriptedModel(Script(rules)), "scripted", Calibration())
 
 
 def test_holes_put_back_give_the_file(files: list[SourceFile]) -> None:
@@ -104,7 +104,7 @@ def test_systems_are_judged_against_the_gold_text() -> None:
     assert summary["engine"]["middle (trivial)"]["n"] == 1
     (asked,) = [outcome for outcome in outcomes if outcome.system == "engine" and outcome.cluster == "b"]
     assert asked.texts[asked.exact.index(True)] == "one + two"
-    assert sorted(guess["right"] for guess in asked.guesses) == [False, True]
+    assert sorted(proposal["right"] for proposal in asked.proposals) == [False, True]
     shown = calibration_of([outcome for outcome in outcomes if outcome.system == "engine"])["shown"]
     assert sum(entry["n"] for entry in shown["bins"]) == sum(
         len(outcome.texts) for outcome in outcomes if outcome.system == "engine" and not outcome.trivial
@@ -115,7 +115,7 @@ def test_an_equal_request_is_computed_again() -> None:
     system = EngineSystem(engine(("return ", ("one",))), 5_000)
     made = task("def f():\n    return │\n", "one")
     outcomes = measure([made, made], {"engine": system}, 4, 5_000)
-    assert all(outcome.guesses for outcome in outcomes)
+    assert all(outcome.proposals for outcome in outcomes)
 
 
 @pytest.mark.parametrize(("choice", "slots"), [("predicted", None), ("oracle", None), ("fixed:8", 8)])
@@ -168,13 +168,13 @@ def test_a_calibration_learns_what_matters_and_stays_honest() -> None:
     features = rng.normal(size=(4000, len(NAMES)))
     features[:, 4] = 0.0  # never breaks the syntax
     truth = 1 / (1 + np.exp(-(2 * features[:, 0] - 1)))
-    guesses = Guesses(features, (rng.random(4000) < truth).astype(float), np.arange(4000) // 4)
-    fitted = fit(guesses)
-    assert fitted.mean_logprob == pytest.approx(2, abs=0.2)
+    proposals = Weighed(features, (rng.random(4000) < truth).astype(float), np.arange(4000) // 4)
+    fitted = fit(proposals)
+    assert fitted.weights["mean_logprob"] == pytest.approx(2, abs=0.2)
     assert fitted.bias == pytest.approx(-1, abs=0.2)
-    assert abs(fitted.tokens) < 0.2
-    assert fitted.new_faults == 0  # never seen, so nothing is known of it
-    assert worth(fitted, guesses)["ece"] < 0.03 < worth(Calibration(), guesses)["ece"]
+    assert abs(fitted.weights["tokens"]) < 0.2
+    assert fitted.weights["new_faults"] == 0  # never seen, so nothing is known of it
+    assert worth(fitted, proposals)["ece"] < 0.03 < worth(Calibration(), proposals)["ece"]
     assert Calibration.from_json(fitted.to_json()) == fitted
 
 
@@ -184,12 +184,12 @@ def test_a_calibration_finds_what_two_features_say_together() -> None:
     features[:, NAMES.index("new_faults")] = 0.0
     copied, tokens = (features[:, NAMES.index(name)] for name in ("copied", "tokens"))
     right = (rng.random(3000) < 1 / (1 + np.exp(-3 * copied * tokens))).astype(float)
-    guesses = Guesses(features, right, np.arange(3000) // 3)
-    fitted = fit(guesses)
+    proposals = Weighed(features, right, np.arange(3000) // 3)
+    fitted = fit(proposals)
     assert next(iter(fitted.pairs)) == "copied*tokens"
     assert fitted.pairs["copied*tokens"] == pytest.approx(3, abs=0.4)
     assert len(fitted.pairs) <= MOST_PAIRS
-    assert worth(fitted, guesses)["log_loss"] < 0.8 * worth(replace(fitted, pairs={}), guesses)["log_loss"]
+    assert worth(fitted, proposals)["log_loss"] < 0.8 * worth(replace(fitted, pairs={}), proposals)["log_loss"]
 
 
 def test_the_gate_is_the_least_confidence_that_keeps_what_is_shown_right() -> None:
@@ -197,12 +197,12 @@ def test_the_gate_is_the_least_confidence_that_keeps_what_is_shown_right() -> No
     features = np.zeros((99, len(NAMES)))
     features[:, NAMES.index("mean_logprob")] = np.log(confidence / (1 - confidence))
     right = (confidence >= 0.5).astype(float)  # below one half nothing is, above everything
-    guesses = Guesses(features, right, np.arange(99))
-    plain = Calibration(bias=0.0, mean_logprob=1.0)
-    assert gate(plain, guesses, 1.0) == pytest.approx(0.5, abs=0.011)
-    threshold = gate(plain, guesses, 0.6)
-    assert shown(plain, guesses, threshold)["right"] >= 0.6 > shown(plain, guesses, threshold - 0.02)["right"]
-    assert gate(plain, Guesses(features, np.zeros(99), np.arange(99)), 0.6) == 1.0
+    proposals = Weighed(features, right, np.arange(99))
+    plain = Calibration(bias=0.0, weights={"mean_logprob": 1.0})
+    assert gate(plain, proposals, 1.0) == pytest.approx(0.5, abs=0.011)
+    threshold = gate(plain, proposals, 0.6)
+    assert shown(plain, proposals, threshold)["right"] >= 0.6 > shown(plain, proposals, threshold - 0.02)["right"]
+    assert gate(plain, Weighed(features, np.zeros(99), np.arange(99)), 0.6) == 1.0
 
 
 @pytest.mark.parametrize(
@@ -216,10 +216,10 @@ def test_the_gate_is_the_least_confidence_that_keeps_what_is_shown_right() -> No
     ],
 )
 def test_a_partial_guess_is_right_when_it_is_half_of_the_gold(text: str, partial: bool, right: bool) -> None:
-    guess = {"text": text, "features": {"partial": float(partial)}}
-    reply = Reply(guesses=(guess,))
+    proposal = {"text": text, "features": {"partial": float(partial)}}
+    reply = Reply(proposals=(proposal,))
     question = ask(task("def f():\n    return │\n", "one + two"), 4)
-    assert judge("engine", question, reply, 150).guesses[0]["right"] is right
+    assert judge("engine", question, reply, 150).proposals[0]["right"] is right
 
 
 def test_judging_on_what_was_fitted_and_fitting_on_little_are_refused(
@@ -236,10 +236,10 @@ def test_judging_on_what_was_fitted_and_fitting_on_little_are_refused(
 
 
 def test_results_of_a_product_with_other_features_are_refused() -> None:
-    reply = Reply(guesses=({"text": "one", "features": {"partial": 0.0, "mean_logprob": -1.0}},))
+    reply = Reply(proposals=({"text": "one", "features": {"partial": 0.0, "mean_logprob": -1.0}},))
     outcome = judge("engine", ask(task("def f():\n    return │\n", "one + two"), 4), reply, 150)
     with pytest.raises(InputError, match="measure again"):
-        guesses_of([outcome])
+        proposals_of([outcome])
 
 
 def test_large_results_are_gzipped(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import torch
 from tokenizers import Tokenizer
 
 from infill_engine.models.small.config import DuostreamConfig
-from infill_engine.models.small.model import DuostreamFamily
+from infill_engine.models.small.model import SmallModel
 from infill_engine.models.small.network import Duostream
 from infill_engine.models.small.torch_backend import TorchBackend
 from infill_engine.models.small.vocabulary import BytesVocabulary
@@ -42,8 +42,8 @@ def network(tokenizer: Tokenizer) -> Duostream:
 
 
 @pytest.fixture
-def family(network: Duostream, tokenizer_path: Path) -> DuostreamFamily:
-    return DuostreamFamily(TorchBackend(network, "cpu"), BytesVocabulary(tokenizer_path))
+def family(network: Duostream, tokenizer_path: Path) -> SmallModel:
+    return SmallModel(TorchBackend(network, "cpu"), BytesVocabulary(tokenizer_path))
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,6 @@
 import pytest
 
-from infill_engine.deadline import CostModel, Deadline, Reserve
+from infill_engine.deadline import CostModel, Deadline, FinishMargin
 from infill_engine.work import Budget, Costs, Job, Phase, Work
 
 
@@ -55,7 +55,7 @@ def test_predicted_costs(case: tuple[str, tuple[tuple[int, float], ...], int, fl
 
 
 def reserve(*observed: float) -> float:
-    kept = Reserve(10.0)
+    kept = FinishMargin(10.0)
     for took_ms in observed:
         kept.observe(took_ms)
     return kept.predict_ms()
@@ -93,5 +93,5 @@ def test_a_part_has_taken_what_it_takes_until_it_is_done() -> None:
     def job() -> Job[None]:
         yield Work(Phase.READ, 32)
 
-    Budget(Deadline.after_ms(1000, clock=clock), costs, Reserve(0.0), finish).run(job())
+    Budget(Deadline.after_ms(1000, clock=clock), costs, FinishMargin(0.0), finish).run(job())
     assert costs.predict_ms(Phase.READ, 32) == pytest.approx(50)

@@ -25,9 +25,9 @@ async def test_the_user_is_told_once_where_the_text_goes_and_once_that_nobody_an
         for name in ("one", "two"):
             uri = lost.open(f"{above}value_7 = │\n", f"file:///project/{name}.py")
             assert "compute(7)" in (await lost.ask(uri) or [])
-        told, trouble = lost.messages
+        told, user_message = lost.messages
         assert f"sent to {place}" in told
-        assert f"nothing answers at {place}" in trouble
+        assert f"nothing answers at {place}" in user_message
 
 
 async def test_an_unencrypted_address_is_refused_before_anything_is_sent() -> None:

@@ -4,6 +4,7 @@ import * as vscode from 'vscode';
 import { install } from './install';
 import { showMenu } from './menu';
 import { tell } from './messages';
+import type { NextEdits } from './nextEdit';
 import { pickCandidate } from './pick';
 import { type Reports, showDoctor, statisticsLines, statusLines } from './report';
 import type { Server } from './server';
@@ -12,6 +13,7 @@ import { toggle, toggleLanguage } from './toggle';
 
 export interface Parts {
     server: Server;
+    nextEdits: NextEdits;
     statistics: Statistics;
     reports: Reports;
     log: vscode.LogOutputChannel;
@@ -19,12 +21,15 @@ export interface Parts {
     bundled: string;
 }
 
-export function registerCommands({ server, statistics, reports, log, folder, bundled }: Parts): vscode.Disposable {
+export function registerCommands({ server, nextEdits, statistics, reports, log, folder, bundled }: Parts): vscode.Disposable {
     const commands: Record<string, () => unknown> = {
         pickCandidate: () => pickCandidate(server, statistics),
         trigger,
         acceptWord: () => accept('editor.action.inlineSuggest.acceptNextWord'),
         acceptLine: () => accept('editor.action.inlineSuggest.acceptNextLine'),
+        nextEdit: () => nextEdits.jumpOrAccept(),
+        dismissNextEdit: () => nextEdits.dismiss(),
+        pickNextEdit: () => nextEdits.pick(),
         toggle,
         toggleLanguage,
         showStatus: async () => reports.show('Status', await statusLines(server)),

@@ -5,6 +5,7 @@ import * as vscode from 'vscode';
 import { registerCommands } from './commands';
 import { RestingCursor } from './cursor';
 import { CURRENT, onDidChooseInterpreter } from './locate';
+import { NextEdits } from './nextEdit';
 import { Nudge } from './nudge';
 import { Reports } from './report';
 import { Server } from './server';
@@ -26,6 +27,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     const ownSettings = Object.keys(manifest.contributes.configuration[0].properties).map((key) => key.split('.')[1] ?? '');
     const running = new Server({ log, folder, ownSettings, statistics, nudge }, manifest.version);
     server = running;
+    const nextEdits = new NextEdits(running);
     // Another window may install the server, and then every window has it.
     const current = new vscode.RelativePattern(context.globalStorageUri, CURRENT);
     const installed = vscode.workspace.createFileSystemWatcher(current, false, false, true);
@@ -36,12 +38,13 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
         reports,
         running,
         new RestingCursor(running),
+        nextEdits,
         running.onDidChangeStatus((status) => nudge.stateIs(status)),
         installed.onDidCreate(() => void running.refresh()),
         installed.onDidChange(() => void running.refresh()),
         onDidChooseInterpreter(() => void running.refresh()),
         statusBar(running),
-        registerCommands({ server: running, statistics, reports, log, folder, bundled }),
+        registerCommands({ server: running, nextEdits, statistics, reports, log, folder, bundled }),
         vscode.workspace.onDidChangeConfiguration((event) => {
             if (event.affectsConfiguration('infill.serverPath')) {
                 void running.restart();

@@ -49,6 +49,25 @@ export interface CursorParams {
     position: Position;
 }
 
+export interface EditProposal {
+    id: string;
+    kind: string;
+    label: string;
+    confidence: number;
+    edits: { range: Range; oldText: string; newText: string }[];
+}
+
+export interface NextEditAnswer {
+    proposals: EditProposal[];
+    reason: string | null;
+    version: number | null;
+}
+
+export interface DismissParams {
+    textDocument: TextDocumentIdentifier;
+    ids?: string[];
+}
+
 export interface EngineStatus {
     state: string;
     detail?: string;
@@ -63,6 +82,8 @@ export const candidatesRequest = new RequestType<CandidatesParams, CandidatesAns
 export const statusRequest = new RequestType<object, EngineStatus | null, void>('infill/getStatus');
 export const statusNotification = new NotificationType<EngineStatus>('infill/status');
 export const cursorNotification = new NotificationType<CursorParams>('infill/cursor');
+export const nextEditRequest = new RequestType<CursorParams, NextEditAnswer | null, void>('infill/nextEdit');
+export const dismissNotification = new NotificationType<DismissParams>('infill/didDismissNextEdit');
 export const canvasProgress = new ProgressType<Canvas>();
 
 export const ACCEPTED = 'infill.accepted';

@@ -10,26 +10,32 @@ from typing import Any
 import torch
 
 from infill_engine.errors import InfillError, InputError
-from infill_engine.models.base import ModelFamily
+from infill_engine.models.base import CanvasModel
 from infill_engine.models.checkpoint import hub
 from infill_engine.models.checkpoint.files import Checkpoint, Stored, open_checkpoint, read_config
-from infill_engine.models.loading import FAMILIES, choose_device, folder_of, require_known
+from infill_engine.models.checkpoint.folder import TOKENIZER
+from infill_engine.models.loading import FAMILIES, choose_device, require_known
+from infill_engine.models.registry import TRUNK, folder_of
 from infill_engine.models.runtime.memory import OVERHEAD, PRECISIONS, free_memory, remedy_for
+from infill_engine.models.trunk.config import TrunkConfig
+from infill_engine.models.trunk.files.weights import TrunkWeights
+from infill_engine.models.trunk.prompt import TrunkVocabulary
+from infill_engine.models.trunk.slots import SLOTS
 from infill_engine.settings import ModelSettings
 
-DEFAULT_TYPE = "duostream"  # packed in its files, and loaded in its own way
+PACKED = ("duostream", TRUNK)  # in int8 or fewer bits in their files, and loaded in their own way
 
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """`family` is "" where the adapter refuses, and `trouble` says why. Memory is in bytes, by precision."""
+    """`family` is "" where the adapter refuses, and `user_message` says why. Memory is in bytes, by precision."""
 
     name: str
     folder: str
     config: Mapping[str, Any]
     family: str
     checked: tuple[str, ...]
-    trouble: str
+    user_message: str
     parameters: int
     memory: Mapping[str, int]
     device: str
@@ -46,20 +52,21 @@ def describe(name: str, device: str = "auto") -> Described:
     if hub.is_hub_name(name) and not folder.is_dir():
         config, tensors = hub.peek(name)
         checkpoint = Checkpoint(folder, config, {key: Stored(folder, shape) for key, shape in tensors.items()})
-        found, trouble = "", ""
+        found, user_message = "", ""
         checked: tuple[str, ...] = ("names and shapes of the tensors were read; the rest is checked once it is here",)
     else:
         checkpoint = Checkpoint(folder, read_config(folder), {})
-        found, checked, trouble = "", (), ""
+        found, checked, user_message = "", (), ""
         try:
             checkpoint = open_checkpoint(folder)
-            found, checked = _checked(_loaded(checkpoint), checkpoint)
+            found, checked = _check_loading(checkpoint)
         except InfillError as error:
-            trouble = str(error)
+            user_message = str(error)
     try:
-        require_known(checkpoint.config, folder)
+        if checkpoint.config["model_type"] != TRUNK:
+            require_known(checkpoint.config, folder)
     except InfillError as error:
-        trouble = str(error)
+        user_message = str(error)
     memory, free = _memory(checkpoint), free_memory(chosen)
     remedy = "" if memory["bf16"] <= free else remedy_for(checkpoint, free, memory["bf16"])
     return Described(
@@ -68,8 +75,8 @@ def describe(name: str, device: str = "auto") -> Described:
         checkpoint.config,
         found,
         checked,
-        trouble,
-        checkpoint.parameters,
+        user_message,
+        _parameters(checkpoint),
         memory,
         chosen,
         free,
@@ -77,25 +84,47 @@ def describe(name: str, device: str = "auto") -> Described:
     )
 
 
-def _loaded(checkpoint: Checkpoint) -> ModelFamily:
+def _check_loading(checkpoint: Checkpoint) -> tuple[str, tuple[str, ...]]:
+    """The name of the model's family and what was checked of its files. Raises ModelError."""
+    if checkpoint.config["model_type"] != TRUNK:
+        return _checked(_loaded(checkpoint), checkpoint)
+    weights, vocabulary = TrunkWeights(checkpoint.folder), TrunkVocabulary(checkpoint.folder / TOKENIZER)
+    return TRUNK, (
+        f"{len(checkpoint.tensors)} tensors in shards that are what checksums.json says",
+        f"the tokenizer has the tokens of fill-in-the-middle; logits are {weights.config.vocabulary} wide",
+        f"a prompt and its texts may have {SLOTS} tokens, {len(vocabulary)} different ones",
+    )
+
+
+def _loaded(checkpoint: Checkpoint) -> CanvasModel:
     require_known(checkpoint.config, checkpoint.folder)
     model_type = checkpoint.config["model_type"]
-    device = "cpu" if model_type == DEFAULT_TYPE else "meta"
+    device = "cpu" if model_type in PACKED else "meta"
     return FAMILIES[model_type](checkpoint.folder, device, torch.bfloat16, ModelSettings())
 
 
-def _checked(family: ModelFamily, checkpoint: Checkpoint) -> tuple[str, tuple[str, ...]]:
-    spec = family.spec
-    return spec.name, (
-        f"config.json describes what the adapter `{spec.name}` computes",
+def _checked(family: CanvasModel, checkpoint: Checkpoint) -> tuple[str, tuple[str, ...]]:
+    info = family.info
+    return info.name, (
+        f"config.json describes what the adapter `{info.name}` computes",
         f"{len(checkpoint.tensors)} tensors have the names and shapes that config.json asks for",
-        f"the tokenizer writes every text and has the tokens that are needed; logits are {spec.vocabulary} wide",
-        f"a hole may have up to {spec.max_slots} slots",
+        f"the tokenizer writes every text and has the tokens that are needed; logits are {info.vocabulary} wide",
+        f"a hole may have up to {info.max_slots} slots",
     )
+
+
+def _parameters(checkpoint: Checkpoint) -> int:
+    """How many weights the network has. The trunk's are packed, so that its tensors are fewer."""
+    if checkpoint.config.get("model_type") == TRUNK:
+        return TrunkConfig.from_json(checkpoint.config).parameters
+    return checkpoint.parameters
 
 
 def _memory(checkpoint: Checkpoint) -> dict[str, int]:
     """Bytes by precision, with what activations and the rest take."""
-    if checkpoint.config.get("model_type") == DEFAULT_TYPE:
+    if checkpoint.config.get("model_type") == TRUNK:
+        weights = {"bf16": 2, "int8": 1}
+        return {name: int(size * _parameters(checkpoint) * OVERHEAD) for name, size in weights.items()}
+    if checkpoint.config.get("model_type") in PACKED:
         return {name: int(checkpoint.bytes_in(dtype) * OVERHEAD) for name, dtype, stored in PRECISIONS if not stored}
     return {name: int(checkpoint.bytes_in(dtype, stored) * OVERHEAD) for name, dtype, stored in PRECISIONS}

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import torch
 
-from infill_engine.models.base import ModelFamily
+from infill_engine.models.base import CanvasModel
 from infill_engine.models.checkpoint.files import open_checkpoint
 from infill_engine.models.checkpoint.folder import name_of
 from infill_engine.models.published import blockwise
-from infill_engine.models.published.bidirectional import BidirectionalFamily, Description, Shift
+from infill_engine.models.published.bidirectional import BidirectionalModel, Description, Shift
 from infill_engine.models.stock.loader import Stock
 from infill_engine.models.tokenizer import TokenizerVocabulary
 from infill_engine.settings import ModelSettings
@@ -26,7 +26,7 @@ STOCKS = {
 ENDS = ("<|endoftext|>", "<|end_of_text|>")  # Qwen's and Llama's
 
 
-def load(folder: Path, device: str, dtype: torch.dtype, settings: ModelSettings) -> ModelFamily:
+def load(folder: Path, device: str, dtype: torch.dtype, settings: ModelSettings) -> CanvasModel:
     """Loads a checkpoint with one of the model types of `STOCKS`. Raises ModelError."""
     checkpoint = open_checkpoint(folder)
     if "bd3lm" in f"{name_of(folder)} {checkpoint.config.get('_name_or_path', '')}".lower():
@@ -37,4 +37,4 @@ def load(folder: Path, device: str, dtype: torch.dtype, settings: ModelSettings)
     description = Description(
         model_type, STOCKS[model_type], Shift.NONE, mask="<|mask|>", end=end, ends=("<|im_end|>", "<|eot_id|>")
     )
-    return BidirectionalFamily.load(description, checkpoint, vocabulary, device, dtype, settings)
+    return BidirectionalModel.load(description, checkpoint, vocabulary, device, dtype, settings)

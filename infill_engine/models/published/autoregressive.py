@@ -24,9 +24,9 @@ from infill_engine.models.base import (
     Context,
     Corruption,
     Ints,
+    ModelInfo,
     Order,
     ProposedLength,
-    Spec,
 )
 from infill_engine.models.checkpoint.files import Checkpoint, require_no_code
 from infill_engine.models.kv_cache.layers import COLUMN_BLOCK, LayerMemory, Placed, Remembered, rounded_up
@@ -71,8 +71,8 @@ class Prompt:
     counts: Ints = field(default_factory=lambda: np.empty(0, np.int64))
 
 
-class AutoregressiveFamily:
-    """Implements `infill_engine.models.base.ModelFamily` for whatever a `Recipe` describes."""
+class AutoregressiveModel:
+    """Implements `infill_engine.models.base.CanvasModel` for whatever a `Recipe` describes."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class AutoregressiveFamily:
         vocabulary.need(*fim.tokens)
         vocabulary.ended_by(fim.end)
         self._ends = other_ends(fim, vocabulary)
-        self.spec = Spec(
+        self.info = ModelInfo(
             fim.name,
             Corruption.MASK,
             backbone.vocabulary,
@@ -112,7 +112,7 @@ class AutoregressiveFamily:
         device: str,
         dtype: torch.dtype,
         settings: ModelSettings,
-    ) -> "AutoregressiveFamily":
+    ) -> "AutoregressiveModel":
         """Loads a checkpoint of the described family. Raises ModelError."""
         vocabulary.need(*recipe.fim.tokens, recipe.fim.end)
         require_no_code(checkpoint.config, checkpoint.folder)
@@ -127,7 +127,7 @@ class AutoregressiveFamily:
 
     def propose_lengths(self, context: Context, kind: HoleKind, limit: int) -> list[ProposedLength]:  # noqa: ARG002
         """As many slots as there may be: a row ends by itself."""
-        return [ProposedLength(self.spec.max_slots, 0.0)]
+        return [ProposedLength(self.info.max_slots, 0.0)]
 
     def step_size(self, context: Context, lengths: Sequence[int], number: int) -> int:  # noqa: ARG002
         return len(lengths)
@@ -155,7 +155,7 @@ class AutoregressiveFamily:
         chosen = states[
             self._tensor(canvas.row[wanted]), self._tensor(canvas.index[wanted] - start[canvas.row[wanted]])
         ]
-        return joined_ends(self._backbone.logits(chosen), self.spec.eos_id, self._ends)
+        return joined_ends(self._backbone.logits(chosen), self.info.eos_id, self._ends)
 
     def compile_steps(self, compiler: Compiler, report: Report, tell: Tell) -> bool:
         shapes = shapes_of(rows=STEP_ROWS, tokens=STEP_TOKENS, columns=STEP_COLUMNS)
@@ -170,7 +170,7 @@ class AutoregressiveFamily:
 
     def _row_tokens(self, prompt: Prompt, canvas: Canvas) -> Ints:
         """The tokens of each row from the prompt's last one on, [N, L]; that of slot i is what slot i + 1 rests on."""
-        tokens = np.full((canvas.rows, int(canvas.lengths.max())), self.spec.eos_id)
+        tokens = np.full((canvas.rows, int(canvas.lengths.max())), self.info.eos_id)
         tokens[:, 0] = prompt.last
         inner = canvas.left > 0
         tokens[canvas.row[inner], canvas.index[inner] + 1] = canvas.ids[inner]

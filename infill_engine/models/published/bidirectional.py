@@ -28,7 +28,7 @@ from torch import Tensor
 
 from infill_engine.canvas.canvas import Canvas, lay_out
 from infill_engine.errors import ModelDamagedError
-from infill_engine.models.base import Context, Corruption, Ints, ProposedLength, Spec
+from infill_engine.models.base import Context, Corruption, Ints, ModelInfo, ProposedLength
 from infill_engine.models.checkpoint.files import REMEDY, Checkpoint
 from infill_engine.models.kv_cache.dual_cache import DualCache, Kept
 from infill_engine.models.kv_cache.layers import COLUMN_BLOCK, SLOT_BLOCK, rounded_up
@@ -108,8 +108,8 @@ class Layout:
     fixed: int
 
 
-class BidirectionalFamily:
-    """Implements `infill_engine.models.base.ModelFamily` for whatever a `Description` describes."""
+class BidirectionalModel:
+    """Implements `infill_engine.models.base.CanvasModel` for whatever a `Description` describes."""
 
     def __init__(
         self, description: Description, backbone: Backbone, vocabulary: TokenizerVocabulary, settings: ModelSettings
@@ -126,7 +126,7 @@ class BidirectionalFamily:
         self._before = vocabulary.need(description.begin) if description.begin else []
         self._behind = vocabulary.need(description.close) if description.close else []
         self._anchored = description.shift is Shift.RIGHT
-        self.spec = Spec(
+        self.info = ModelInfo(
             description.name,
             Corruption.MASK,
             backbone.vocabulary,
@@ -151,7 +151,7 @@ class BidirectionalFamily:
         device: str,
         dtype: torch.dtype,
         settings: ModelSettings,
-    ) -> "BidirectionalFamily":
+    ) -> "BidirectionalModel":
         """Loads a checkpoint of the described family. Raises ModelError."""
         (mask,), stated = vocabulary.need(description.mask), checkpoint.config.get("mask_token_id")
         if stated not in (None, mask):
@@ -207,7 +207,7 @@ class BidirectionalFamily:
 
     @cached_property
     def _lengths(self) -> tuple[int, ...]:
-        return lengths_up_to(self.spec.max_slots)
+        return lengths_up_to(self.info.max_slots)
 
     @cached_property
     def _usual_confidence(self) -> Floats:
@@ -220,7 +220,7 @@ class BidirectionalFamily:
     @torch.inference_mode()
     def _confidence(self, sides: Sides) -> Floats:
         """The mean log-probability of the best token of an all-open row, for each length."""
-        canvas = lay_out(self._lengths, self.spec.mask_id)
+        canvas = lay_out(self._lengths, self.info.mask_id)
         logits = self.denoise(Context(sides, 0, 0), HoleKind.LINE, canvas, np.arange(canvas.slots))
         return confidence_of_rows(canvas, logits)
 
@@ -230,7 +230,7 @@ class BidirectionalFamily:
         return replace(sides, kept=kept), computed
 
     def _logits(self, states: Tensor) -> Tensor:
-        return joined_ends(self._backbone.logits(states), self.spec.eos_id, self._ends)
+        return joined_ends(self._backbone.logits(states), self.info.eos_id, self._ends)
 
     def _sides(self, prefix: str, suffix: str) -> Sides:
         before, most = self.vocabulary.encode(prefix.replace("\r\n", "\n")), self._settings.prefix_tokens
@@ -238,7 +238,7 @@ class BidirectionalFamily:
         behind = self.vocabulary.encode(suffix.replace("\r\n", "\n"))[: self._settings.suffix_tokens]
         before = [*self._before, *before]
         if self._anchored and not before:
-            before = [self.spec.eos_id]  # what separates texts in training stands where a text begins
+            before = [self.info.eos_id]  # what separates texts in training stands where a text begins
         return Sides(np.array(before, np.int64), np.array([*behind, *self._behind], np.int64))
 
     def _tail(self, slots: int) -> int:
@@ -256,7 +256,7 @@ class BidirectionalFamily:
         own, left, right = len(sides.prefix) - anchor, len(sides.prefix), len(sides.suffix)
         fixed = rounded_up(own + right, COLUMN_BLOCK)
         width = fixed + self._tail(int(canvas.lengths.max()))
-        ids = np.full((rows, width), self.spec.mask_id, np.int64)
+        ids = np.full((rows, width), self.info.mask_id, np.int64)
         places = np.zeros((rows, width), np.int64)
         seen = np.zeros((rows, width), bool)
         ids[:, :own], places[:, :own] = sides.prefix[:own], np.arange(own)

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from infill_engine.canvas.canvas import Canvas
-from infill_engine.models.base import Context, Corruption, Ints, Order, ProposedLength, Spec
+from infill_engine.models.base import Context, Corruption, Ints, ModelInfo, Order, ProposedLength
 from infill_engine.models.kv_cache.layers import LayerMemory, Remembered
 from infill_engine.models.published.autoregressive import MOST_SLOTS
 from infill_engine.models.published.fim_tokens import FimTokens
@@ -44,8 +44,8 @@ class Prompt:
     rest: Ints
 
 
-class BlockCausalFamily:
-    """Implements `infill_engine.models.base.ModelFamily` for a network that writes blocks of `block` tokens."""
+class BlockCausalModel:
+    """Implements `infill_engine.models.base.CanvasModel` for a network that writes blocks of `block` tokens."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class BlockCausalFamily:
         self._block = block
         vocabulary.need(*fim.tokens)
         vocabulary.ended_by(fim.end)
-        self.spec = Spec(
+        self.info = ModelInfo(
             fim.name,
             Corruption.MASK,
             backbone.vocabulary,
@@ -87,7 +87,7 @@ class BlockCausalFamily:
 
     def propose_lengths(self, context: Context, kind: HoleKind, limit: int) -> list[ProposedLength]:  # noqa: ARG002
         """As many slots as there may be: a row ends by itself."""
-        return [ProposedLength(self.spec.max_slots, 0.0)]
+        return [ProposedLength(self.info.max_slots, 0.0)]
 
     def step_size(self, context: Context, lengths: Sequence[int], number: int) -> int:
         rest = len(context.state.rest)
@@ -103,7 +103,7 @@ class BlockCausalFamily:
             own = wanted[canvas.row[wanted] == number]
             slots = int(canvas.index[own].max()) + 1 if len(own) else 0
             starts[number] = sum(len(part) for part in parts) + rest
-            part = np.full(self._up_to_block(rest + slots) if slots else 0, self.spec.mask_id)
+            part = np.full(self._up_to_block(rest + slots) if slots else 0, self.info.mask_id)
             filled = np.concatenate([prompt.rest, canvas.ids[canvas.span(number)]])[: len(part)]
             part[: len(filled)] = filled
             parts.append(part)
@@ -120,7 +120,7 @@ class BlockCausalFamily:
             Remembered(prompt.layers),
         )[0]
         chosen = states[self._tensor(starts[canvas.row[wanted]] + canvas.index[wanted])]
-        return joined_ends(self._backbone.logits(chosen), self.spec.eos_id, self._ends)
+        return joined_ends(self._backbone.logits(chosen), self.info.eos_id, self._ends)
 
     def compile_steps(self, compiler: Compiler, report: Report, tell: Tell) -> bool:
         shapes = shapes_of(rows=(1,), tokens=STEP_TOKENS, columns=STEP_COLUMNS)

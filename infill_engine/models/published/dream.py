@@ -10,9 +10,9 @@ from pathlib import Path
 
 import torch
 
-from infill_engine.models.base import ModelFamily
+from infill_engine.models.base import CanvasModel
 from infill_engine.models.checkpoint.files import open_checkpoint
-from infill_engine.models.published.bidirectional import BidirectionalFamily, Description, Shift
+from infill_engine.models.published.bidirectional import BidirectionalModel, Description, Shift
 from infill_engine.models.stock.loader import Stock
 from infill_engine.models.tokenizer import TokenizerVocabulary
 from infill_engine.settings import ModelSettings
@@ -31,9 +31,9 @@ DREAMON = replace(
 )
 
 
-def load(folder: Path, device: str, dtype: torch.dtype, settings: ModelSettings) -> ModelFamily:
+def load(folder: Path, device: str, dtype: torch.dtype, settings: ModelSettings) -> CanvasModel:
     """Loads a checkpoint with the model type `Dream`. Raises ModelError."""
     checkpoint = open_checkpoint(folder)
     vocabulary = TokenizerVocabulary(folder / "tokenizer.json", width=checkpoint.width)
     description = DREAM if vocabulary.id_of(DREAMON.expand) is None else DREAMON
-    return BidirectionalFamily.load(description, checkpoint, vocabulary, device, dtype, settings)
+    return BidirectionalModel.load(description, checkpoint, vocabulary, device, dtype, settings)

@@ -7,10 +7,10 @@ from typing import Any
 import torch
 
 from infill_engine.errors import ModelDamagedError
-from infill_engine.models.base import ModelFamily
+from infill_engine.models.base import CanvasModel
 from infill_engine.models.checkpoint.files import open_checkpoint
 from infill_engine.models.checkpoint.folder import name_of
-from infill_engine.models.published.autoregressive import AutoregressiveFamily, Recipe
+from infill_engine.models.published.autoregressive import AutoregressiveModel, Recipe
 from infill_engine.models.published.fim_tokens import CODEGEMMA, DEEPSEEK_CODER, MELLUM, QWEN_CODER, STARCODER
 from infill_engine.models.stock.loader import Stock
 from infill_engine.models.tokenizer import TokenizerVocabulary
@@ -37,14 +37,14 @@ RECIPES = (
 )
 
 
-def load(folder: Path, device: str, dtype: torch.dtype, settings: ModelSettings) -> ModelFamily:
+def load(folder: Path, device: str, dtype: torch.dtype, settings: ModelSettings) -> CanvasModel:
     """Loads a checkpoint of the recipe whose tokens its tokenizer has. Raises ModelError."""
     checkpoint = open_checkpoint(folder)
     vocabulary = TokenizerVocabulary(folder / "tokenizer.json", width=checkpoint.width)
     possible = [recipe for recipe in RECIPES if checkpoint.config["model_type"] in recipe.model_types]
     for recipe in possible:
         if all(vocabulary.id_of(name) is not None for name in recipe.fim.tokens):
-            return AutoregressiveFamily.load(recipe, checkpoint, vocabulary, device, dtype, settings)
+            return AutoregressiveModel.load(recipe, checkpoint, vocabulary, device, dtype, settings)
     lacking = "; or ".join(
         f"{', '.join(name for name in recipe.fim.tokens if vocabulary.id_of(name) is None)} ({recipe.fim.name})"
         for recipe in possible

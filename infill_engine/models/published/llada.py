@@ -9,9 +9,9 @@ from typing import Any
 
 import torch
 
-from infill_engine.models.base import ModelFamily
+from infill_engine.models.base import CanvasModel
 from infill_engine.models.checkpoint.files import open_checkpoint
-from infill_engine.models.published.bidirectional import BidirectionalFamily, Description, Shift
+from infill_engine.models.published.bidirectional import BidirectionalModel, Description, Shift
 from infill_engine.models.stock.loader import Stock
 from infill_engine.models.tokenizer import TokenizerVocabulary
 from infill_engine.settings import ModelSettings
@@ -85,9 +85,9 @@ LLADA = Description(
 )
 
 
-def load(folder: Path, device: str, dtype: torch.dtype, settings: ModelSettings) -> ModelFamily:
+def load(folder: Path, device: str, dtype: torch.dtype, settings: ModelSettings) -> CanvasModel:
     """Loads a checkpoint with the model type `llada`. Raises ModelError."""
     checkpoint = open_checkpoint(folder)
     width = int(fields(checkpoint.config)["vocab_size"] or 0)
     vocabulary = TokenizerVocabulary(folder / "tokenizer.json", width=width)
-    return BidirectionalFamily.load(LLADA, checkpoint, vocabulary, device, dtype, settings)
+    return BidirectionalModel.load(LLADA, checkpoint, vocabulary, device, dtype, settings)

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import torch
 
-from infill_engine.models.base import ModelFamily
+from infill_engine.models.base import CanvasModel
 from infill_engine.models.checkpoint.files import open_checkpoint, read_config
 from infill_engine.models.published import fim
-from infill_engine.models.published.block_causal import BlockCausalFamily
+from infill_engine.models.published.block_causal import BlockCausalModel
 from infill_engine.models.published.fim_tokens import PREFIX, SUFFIX, FimTokens
 from infill_engine.models.stock.loader import load_backbone
 from infill_engine.models.tokenizer import TokenizerVocabulary
@@ -29,7 +29,7 @@ STABLE_DIFFCODER = FimTokens(
 )
 
 
-def load(folder: Path, device: str, dtype: torch.dtype, settings: ModelSettings) -> ModelFamily:
+def load(folder: Path, device: str, dtype: torch.dtype, settings: ModelSettings) -> CanvasModel:
     """Loads a checkpoint with the model type `llama`. Raises ModelError."""
     if CLASS not in (read_config(folder).get("architectures") or ()):
         return fim.load(folder, device, dtype, settings)
@@ -37,4 +37,4 @@ def load(folder: Path, device: str, dtype: torch.dtype, settings: ModelSettings)
     vocabulary = TokenizerVocabulary(folder / "tokenizer.json", width=checkpoint.width)
     vocabulary.need(*STABLE_DIFFCODER.tokens, STABLE_DIFFCODER.end)
     backbone = load_backbone(checkpoint, fim.LLAMA, device, dtype, settings.stored)
-    return BlockCausalFamily(STABLE_DIFFCODER, backbone, vocabulary, settings, MASK, BLOCK)
+    return BlockCausalModel(STABLE_DIFFCODER, backbone, vocabulary, settings, MASK, BLOCK)

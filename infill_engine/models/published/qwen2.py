@@ -8,16 +8,16 @@ from pathlib import Path
 
 import torch
 
-from infill_engine.models.base import ModelFamily
+from infill_engine.models.base import CanvasModel
 from infill_engine.models.checkpoint.files import open_checkpoint
 from infill_engine.models.published import fim
-from infill_engine.models.published.bidirectional import BidirectionalFamily, Description, Shift
+from infill_engine.models.published.bidirectional import BidirectionalModel, Description, Shift
 from infill_engine.models.published.dream import QWEN2
 from infill_engine.models.tokenizer import TokenizerVocabulary, mask_name
 from infill_engine.settings import ModelSettings
 
 
-def load(folder: Path, device: str, dtype: torch.dtype, settings: ModelSettings) -> ModelFamily:
+def load(folder: Path, device: str, dtype: torch.dtype, settings: ModelSettings) -> CanvasModel:
     """Loads a checkpoint with the model type `qwen2`. Raises ModelError."""
     mask = mask_name(folder)
     if not mask:
@@ -25,4 +25,4 @@ def load(folder: Path, device: str, dtype: torch.dtype, settings: ModelSettings)
     checkpoint = open_checkpoint(folder)
     vocabulary = TokenizerVocabulary(folder / "tokenizer.json", width=checkpoint.width)
     open_dcoder = Description("open-dcoder", QWEN2, Shift.RIGHT, mask, "<|endoftext|>", ends=("<|im_end|>",))
-    return BidirectionalFamily.load(open_dcoder, checkpoint, vocabulary, device, dtype, settings)
+    return BidirectionalModel.load(open_dcoder, checkpoint, vocabulary, device, dtype, settings)

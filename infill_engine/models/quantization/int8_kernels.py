@@ -3,7 +3,8 @@
 Rows are rounded, each with a scale of its own ("token-wise", ZeroQuant, arXiv 2206.01861), and sums of products of
 integers are exact: what a token becomes does not depend on the tokens beside it.
 
-Whether sums are exact is up to the processor, and so is which kernel is the fastest: `is_exact` and `pace.settle` try.
+Whether sums are exact depends on the processor, and so does which kernel is fastest: `is_exact` and the autotuners
+measure it.
 """
 
 import warnings

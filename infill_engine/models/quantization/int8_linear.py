@@ -10,11 +10,21 @@ from torch import Tensor, nn
 
 from infill_engine.models.quantization.int8_kernels import LARGEST, LEAST, Kernel
 
+BLOCK = 1 << 16  # weights that are rounded at once
+
 
 def quantise(matrix: Tensor) -> tuple[Tensor, Tensor]:
-    """Symmetric int8 with one scale a row: matrix [R, C] -> int8 [R, C], float32 scales [R]."""
-    scale = matrix.abs().amax(1).clamp(min=LEAST) / LARGEST
-    return (matrix / scale[:, None]).round().to(torch.int8), scale
+    """Symmetric int8 with one scale a row: matrix [R, C] -> int8 [R, C], float32 scales [R].
+
+    A few rows at a time, so that what is computed stays in the processor's cache.
+    """
+    levels, scale = torch.empty(matrix.shape, dtype=torch.int8), torch.empty(len(matrix))
+    rows = max(1, BLOCK // max(1, matrix.shape[1]))
+    for start in range(0, len(matrix), rows):
+        part = matrix[start : start + rows]
+        scale[start : start + rows] = part.abs().amax(1).clamp_(min=LEAST).div_(LARGEST)
+        levels[start : start + rows] = part.div(scale[start : start + rows, None]).round_()
+    return levels, scale
 
 
 def dequantise(quantised: Tensor, scale: Tensor) -> Tensor:
@@ -72,7 +82,7 @@ class Int8Embedding(Int8Linear):
         return (self.weight[ids] * self.scale[ids].unsqueeze(-1)).to(self._dtype)
 
 
-def make_room(network: nn.Module, dtype: torch.dtype, kernel: type[Kernel]) -> None:
+def use_int8(network: nn.Module, dtype: torch.dtype, kernel: type[Kernel]) -> None:
     """Replaces what holds a matrix in a network without biases by what holds it in int8, and computes in `dtype`."""
     for module in list(network.modules()):
         for name, child in list(module.named_children()):

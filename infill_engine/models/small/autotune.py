@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from infill_engine.models.quantization.int8_kernels import KERNELS, Kernel, is_exact
-from infill_engine.models.quantization.int8_linear import Int8Linear, make_room
+from infill_engine.models.quantization.int8_linear import Int8Linear, use_int8
 from infill_engine.models.runtime.devices import wanted_threads
 from infill_engine.models.runtime.timing import quickest
 from infill_engine.models.small.config import DuostreamConfig
@@ -17,7 +17,7 @@ TOKENS = 64  # that go through the layer at once: a canvas of usual size
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class Profile:
     """A number of threads, and what multiplies matrices in int8, if they are."""
 
     threads: int
@@ -32,16 +32,18 @@ def settle(dtype: torch.dtype, kernels: Sequence[type[Kernel] | None] = (None, *
     """
     allowed = [kernel for kernel in kernels if kernel is None or is_exact(kernel)] or [None]
     most = torch.get_num_threads()
-    paces = [Pace(threads, kernel) for threads in ({most} if wanted_threads() else {1, most}) for kernel in allowed]
-    pace = paces[0]
-    if len(paces) > 1:
+    profiles = [
+        Profile(threads, kernel) for threads in ({most} if wanted_threads() else {1, most}) for kernel in allowed
+    ]
+    profile = profiles[0]
+    if len(profiles) > 1:
         layers = {kernel: _layer(dtype, kernel) for kernel in allowed}
-        pace = quickest({pace: _run_at(pace, layers[pace.kernel], dtype) for pace in paces})
-    torch.set_num_threads(pace.threads)
-    return pace.kernel
+        profile = quickest({profile: _run_at(profile, layers[profile.kernel], dtype) for profile in profiles})
+    torch.set_num_threads(profile.threads)
+    return profile.kernel
 
 
-def pace_of(precision: str) -> str:
+def profile_of(precision: str) -> str:
     """In words, with the threads that torch uses now."""
     threads = torch.get_num_threads()
     return f"{precision}, {threads} thread" + "s" * (threads > 1)
@@ -51,7 +53,7 @@ def _layer(dtype: torch.dtype, kernel: type[Kernel] | None) -> EncoderLayer:
     """One of the default's, with weights that mean nothing."""
     layer = EncoderLayer(DuostreamConfig()).requires_grad_(requires_grad=False)
     if kernel is not None:
-        make_room(layer, dtype, kernel)
+        use_int8(layer, dtype, kernel)
         for module in layer.modules():
             if isinstance(module, Int8Linear):
                 module.weight.fill_(1)
@@ -59,14 +61,14 @@ def _layer(dtype: torch.dtype, kernel: type[Kernel] | None) -> EncoderLayer:
     return layer.to(dtype)
 
 
-def _run_at(pace: Pace, layer: EncoderLayer, dtype: torch.dtype) -> Callable[[], Tensor]:
+def _run_at(profile: Profile, layer: EncoderLayer, dtype: torch.dtype) -> Callable[[], Tensor]:
     config = DuostreamConfig()
     x = torch.ones(1, TOKENS, config.dim, dtype=dtype)
     tables = Rotary(config.head_dim)(torch.arange(TOKENS))
 
     @torch.inference_mode()
     def run() -> Tensor:
-        torch.set_num_threads(pace.threads)
+        torch.set_num_threads(profile.threads)
         states: Tensor = layer(x, tables)[0]
         return states
 

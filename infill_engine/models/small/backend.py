@@ -18,7 +18,7 @@ from infill_engine.models.small.scoring import Tree
 class Backend(Protocol[Array]):
     """A network and the arithmetic of its forward passes, one stream or canvas at a time, in arrays of its own.
 
-    What the sampling loop reads comes out as torch tensors. `pace` tells how it computes, such as `int8, 1 thread`,
+    What the sampling loop reads comes out as torch tensors. `profile` tells how it computes, such as `int8, 1 thread`,
     where that was chosen. `kind` is the number of the hole's kind.
     """
 
@@ -29,7 +29,7 @@ class Backend(Protocol[Array]):
     def device(self) -> str: ...
 
     @property
-    def pace(self) -> str: ...
+    def profile(self) -> str: ...
 
     def empty_stream(self) -> Stream[Array]:
         """The stream of no tokens."""

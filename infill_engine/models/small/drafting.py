@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from infill_engine.models.base import Continuation, Ints, Vocabulary
+from infill_engine.models.base import Ints, ModelDraft, Vocabulary
 from infill_engine.models.small.network import EOS, PAD
 from infill_engine.text.delimiters import QUOTES, Scan, scan
 from infill_engine.work import Job, OutOfTime, Phase, Work
@@ -53,7 +53,7 @@ class Writer(Protocol):
         ...
 
 
-def read_on(writer: Writer, vocabulary: Vocabulary, start: bytes, right: str, rows: int) -> Job[list[Continuation]]:
+def write_drafts(writer: Writer, vocabulary: Vocabulary, start: bytes, right: str, rows: int) -> Job[list[ModelDraft]]:
     """At most `rows` ways to get from the cursor to `right`, the most probable first, by a beam search of that width.
 
     `right` is what stands right of the cursor on its line, blank at the line's end. `start` is the beginning of the
@@ -62,7 +62,7 @@ def read_on(writer: Writer, vocabulary: Vocabulary, start: bytes, right: str, ro
     first = writer.first()
     search = _Search(vocabulary, right, first.shape[1], first.device)
     beam, parents, ended = search.widen([_Row(start)], first, rows)
-    found: list[Continuation] = []
+    found: list[ModelDraft] = []
     while beam and len(beam[0].tokens) < MOST_TOKENS:
         try:
             yield Work(Phase.WRITE, rows)
@@ -101,7 +101,7 @@ class _Search:
 
     def widen(
         self, rows: Sequence[_Row], logprobs: Tensor, width: int
-    ) -> tuple[list[_Row], list[int], list[Continuation]]:
+    ) -> tuple[list[_Row], list[int], list[ModelDraft]]:
         """The `width` most probable ways on from `rows` by log-probabilities [R, V], and the rows they come from.
 
         And the texts that end on the way. An empty text is none.
@@ -116,7 +116,7 @@ class _Search:
         best = totals.flatten().topk(LOOKED_AT * width)
         beam: list[_Row] = []
         parents: list[int] = []
-        ended: list[Continuation] = []
+        ended: list[ModelDraft] = []
         for total, place in zip(best.values.tolist(), best.indices.tolist(), strict=True):
             parent, token = divmod(place, size + 1)
             row, logprob = rows[parent], total - rows[parent].logprob
@@ -124,7 +124,7 @@ class _Search:
                 break
             if token == size:
                 if row.tokens and not row.start and not self._brackets(row.tokens).opened:
-                    ended.append(Continuation(row.tokens, (*row.logprobs, logprob)))
+                    ended.append(ModelDraft(row.tokens, (*row.logprobs, logprob)))
             elif len(beam) < width and not self._brackets(tokens := (*row.tokens, token)).closed:
                 left = row.start[len(self._vocabulary.bytes_of(token)) :]
                 beam.append(_Row(left, tokens, (*row.logprobs, logprob)))

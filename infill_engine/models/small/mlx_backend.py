@@ -30,7 +30,7 @@ class MlxBackend:
         self._network = MlxDuostream(network, dtype)
         self.config = network.config
         self.device = MLX
-        self.pace = ""  # there is nothing to choose from
+        self.profile = ""  # there is nothing to choose from
 
     def empty_stream(self) -> Stream[mx.array]:
         config, dtype = self.config, self._network.dtype

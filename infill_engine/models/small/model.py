@@ -11,15 +11,15 @@ from infill_engine.canvas.canvas import Canvas
 from infill_engine.context.ngrams import Ngrams
 from infill_engine.models.base import (
     Context,
-    Continuation,
     Corruption,
     Ints,
+    ModelDraft,
+    ModelInfo,
     ProposedLength,
-    Spec,
 )
 from infill_engine.models.kv_cache.prefix_cache import cut_in_blocks
 from infill_engine.models.small.backend import Backend
-from infill_engine.models.small.drafting import ends_at, read_on
+from infill_engine.models.small.drafting import ends_at, write_drafts
 from infill_engine.models.small.encoded import Array, Prompt, Sides
 from infill_engine.models.small.network import BOS, EOS, LENGTH_BUCKETS, MASK, PREFIX, PROMPT_ASIDE, SUFFIX
 from infill_engine.models.small.prompts import PromptReader
@@ -35,14 +35,14 @@ MOST_SLOTS = 24  # of a canvas: longer ones are seldom right, and take the time 
 KINDS = tuple(HoleKind)
 
 
-class DuostreamFamily(Generic[Array]):
-    """Implements `infill_engine.models.base.ModelFamily`, and `ReadsOn`, for the embedded default."""
+class SmallModel(Generic[Array]):
+    """Implements `infill_engine.models.base.CanvasModel`, and `WritesDrafts`, for the embedded default."""
 
     def __init__(self, backend: Backend[Array], vocabulary: BytesVocabulary) -> None:
         self.backend = backend
         self.vocabulary = vocabulary
         self.device = backend.device
-        self.spec = Spec(
+        self.info = ModelInfo(
             "duostream",
             Corruption.MASK,
             backend.config.vocab,
@@ -50,7 +50,7 @@ class DuostreamFamily(Generic[Array]):
             EOS,
             MOST_SLOTS,
             window=replace(USUAL_WINDOW, surroundings=True),
-            pace=backend.pace,
+            profile=backend.profile,
         )
         self.streams = CachedStreams(backend)
         self.prompts = PromptReader(backend, vocabulary.breaks_line())
@@ -83,15 +83,15 @@ class DuostreamFamily(Generic[Array]):
         return (yield from self.prompts.read(context.state))
 
     @torch.inference_mode()
-    def read_on(self, prompt: Prompt[Array], partial_word: str, right: str, limit: int) -> Job[list[Continuation]]:
+    def write_drafts(self, prompt: Prompt[Array], partial_word: str, right: str, limit: int) -> Job[list[ModelDraft]]:
         writer = self.backend.writer(prompt, limit)
-        return (yield from read_on(writer, self.vocabulary, partial_word.encode(), right, limit))
+        return (yield from write_drafts(writer, self.vocabulary, partial_word.encode(), right, limit))
 
     def count(self, around: tuple[str, str]) -> Job[Ngrams]:
         return Ngrams((yield from self._lines.encode(around)))
 
     @torch.inference_mode()
-    def judge(
+    def score(
         self,
         prompt: Prompt[Array],
         partial_word: str,

@@ -11,7 +11,7 @@ from torch.nn.functional import pad
 from infill_engine.canvas.canvas import Canvas
 from infill_engine.models.base import Ints
 from infill_engine.models.small.attention import HIDDEN
-from infill_engine.models.small.autotune import pace_of
+from infill_engine.models.small.autotune import profile_of
 from infill_engine.models.small.backend import joined
 from infill_engine.models.small.drafting import last_two
 from infill_engine.models.small.encoded import Prompt, Side, Sides, Stream, first
@@ -36,7 +36,7 @@ class TorchBackend:
         self.network = network
         self.config = network.config
         self.device = device
-        self.pace = pace_of(network.precision) if device == "cpu" else ""
+        self.profile = profile_of(network.precision) if device == "cpu" else ""
         self._write = fastest_write(network)
         self._in_blocks = not is_narrow(network)  # kernels for float32 and int8 on a CPU serve every shape
 

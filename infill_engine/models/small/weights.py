@@ -12,7 +12,7 @@ from infill_engine.errors import ModelDamagedError
 from infill_engine.models.checkpoint.folder import WEIGHTS, write_checksum
 from infill_engine.models.checkpoint.weights import uninitialised
 from infill_engine.models.quantization.int8_kernels import Kernel
-from infill_engine.models.quantization.int8_linear import dequantise, make_room, quantise
+from infill_engine.models.quantization.int8_linear import dequantise, quantise, use_int8
 from infill_engine.models.small.config import DuostreamConfig
 from infill_engine.models.small.network import Duostream
 
@@ -49,7 +49,7 @@ def load_network(folder: Path, dtype: torch.dtype = torch.float32, kernel: type[
     with uninitialised():
         network = Duostream(config).requires_grad_(requires_grad=False)
         if kernel is not None:
-            make_room(network, dtype, kernel)
+            use_int8(network, dtype, kernel)
     restored = {}
     for name, tensor in stored.items():
         if name.endswith(SCALE):

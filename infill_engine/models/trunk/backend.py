@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from infill_engine.models.trunk.config import TrunkConfig
-from infill_engine.models.trunk.denoiser import Proposals
+from infill_engine.models.trunk.denoiser import MaskProposals
 from infill_engine.models.trunk.slots import MaskRows, Rows
 
 LIKELIEST = 24  # tokens that are picked out behind each row
@@ -24,7 +24,7 @@ class Likely:
 
     logprobs: Floats
     tokens: Ints
-    proposals: Proposals | None = None
+    proposals: MaskProposals | None = None
 
 
 class Backend(Protocol):
@@ -37,7 +37,7 @@ class Backend(Protocol):
     def device(self) -> str: ...
 
     @property
-    def pace(self) -> str:
+    def profile(self) -> str:
         """How it computes, such as `int8, 1 thread`."""
         ...
 
@@ -55,6 +55,6 @@ class Backend(Protocol):
         """
         ...
 
-    def rotate(self, buffer: Any, slots: int, by: int) -> None:
-        """Moves the keys in the first `slots` slots on by so many positions: rotations add up."""
+    def rotate(self, buffer: Any, slots: slice, by: int) -> None:
+        """Moves the keys in some slots on by so many positions: rotations add up."""
         ...

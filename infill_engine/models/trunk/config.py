@@ -1,5 +1,6 @@
 """The shape of the trunk, a Qwen2 decoder, as its config.json gives it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,8 +31,14 @@ class TrunkConfig:
         """Width of all keys, or all values, of a token."""
         return self.kv_heads * self.head_dim
 
+    @property
+    def parameters(self) -> int:
+        """Weights of all matrices; the embedding is also the head."""
+        attention = 2 * self.dim * (self.query_size + self.kv_size)
+        return self.layers * (attention + 3 * self.dim * self.hidden) + self.vocabulary * self.dim
+
     @classmethod
-    def from_json(cls, config: dict[str, Any]) -> "TrunkConfig":
+    def from_json(cls, config: Mapping[str, Any]) -> "TrunkConfig":
         """From the fields that config.json shares with this class. Raises ModelDamagedError if one is missing."""
         try:
             return cls(**{name: config[name] for name in cls.__dataclass_fields__})

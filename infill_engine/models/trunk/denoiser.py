@@ -50,7 +50,7 @@ class Head:
 
 
 @dataclass(frozen=True, slots=True)
-class Proposals:
+class MaskProposals:
     """What the mask rows of a pass expect, and the head that chooses from it. M mask rows, K tokens each.
 
     `tokens` [M, K] are the likeliest by the mask rows themselves, `logprobs` [M, K] what these think of them. The

@@ -9,13 +9,13 @@ import torch
 from torch import Tensor
 
 from infill_engine.models.runtime.devices import MLX, physical_cores
-from infill_engine.models.small.autotune import pace_of
+from infill_engine.models.small.autotune import profile_of
 from infill_engine.models.trunk.adapter import Adapter
 from infill_engine.models.trunk.denoiser import Denoiser, load_denoiser
 from infill_engine.models.trunk.files.weights import TrunkWeights
 from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.models.trunk.network import Layer, Network
-from infill_engine.models.trunk.products import MakeProduct, fastest_kernel, float_products, int8_products
+from infill_engine.models.trunk.products import FloatProducts, Int8Products, MakeProduct, Product, fastest_kernel
 from infill_engine.models.trunk.prompt import TrunkVocabulary
 from infill_engine.models.trunk.smoothing import Smoothing
 from infill_engine.models.trunk.torch_backend import TorchBackend
@@ -39,12 +39,12 @@ def load_trunk(
 
         return TrunkModel(MlxBackend(weights, Adapter.load(trained), dtype, denoiser), vocabulary)
     kernel = fastest_kernel(weights.config) if device == "cpu" and int8 else None
-    make = int8_products(kernel) if kernel else float_products(device, dtype)
+    make = Int8Products(kernel) if kernel else FloatProducts(device, dtype)
     precision = kernel.NAME if kernel else str(dtype).removeprefix("torch.")
     dtype = torch.float32 if kernel else dtype
     network = build_network(weights, Adapter.load(trained), make, device, dtype, report, denoiser)
     on_device = None if denoiser is None else denoiser.to(device, dtype)
-    return TrunkModel(TorchBackend(network, device, dtype, pace_of(precision), on_device), vocabulary)
+    return TrunkModel(TorchBackend(network, device, dtype, profile_of(precision), on_device), vocabulary)
 
 
 def build_network(
@@ -71,14 +71,16 @@ def build_network(
         return made if denoiser is None else replace(made, terms=_terms(denoiser, factors, number, device, dtype))
 
     layers: list[Layer] = []
-    with ThreadPoolExecutor(physical_cores()) as pool:
+    threads = torch.get_num_threads()
+    # Each worker computes in one thread of its own: torch's threads would wait for each other's cores.
+    with ThreadPoolExecutor(physical_cores(), initializer=torch.set_num_threads, initargs=(1,)) as pool:
+        embedding = pool.submit(_embedding, weights, make)
         for made in pool.map(layer, range(weights.config.layers)):
             layers.append(made)
             if report is not None:
                 report("loading the model", 0.1 + 0.8 * len(layers) / weights.config.layers)
-    codes, scales = weights.embedding()
-    rows = codes.float().mul_(scales[:, None])
-    head = make(rows, None)
+        codes, scales, head = embedding.result()
+    torch.set_num_threads(threads)
     codes, scales = codes.to(device), scales.to(device)
 
     def embed(ids: Tensor) -> Tensor:
@@ -87,6 +89,14 @@ def build_network(
     return Network(weights.config, layers, norm("norm"), embed, head)
 
 
+@torch.inference_mode()
+def _embedding(weights: TrunkWeights, make: MakeProduct) -> tuple[Tensor, Tensor, Product]:
+    """int8 codes [V, dim] and scales [V] of the embedding, and the product with it."""
+    codes, scales = weights.embedding()
+    return codes, scales, make.of_rows(codes, scales)
+
+
+@torch.inference_mode()
 def _layer(
     weights: TrunkWeights,
     adapter: Adapter,
@@ -116,10 +126,10 @@ def _layer(
     made = Layer(
         attention_norm / attention.to(attention_norm),
         mlp_norm / mlp.to(mlp_norm),
-        make(qkv, bias),
-        make(out, None),
-        make(gate_up, None),
-        make(down, None),
+        make.of(qkv, bias),
+        make.of(out),
+        make.of(gate_up),
+        make.of(down),
     )
     return made, factors
 

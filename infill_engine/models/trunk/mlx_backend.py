@@ -15,7 +15,7 @@ from infill_engine.models.runtime.devices import MLX
 from infill_engine.models.trunk.adapter import NAMES, Adapter
 from infill_engine.models.trunk.backend import LIKELIEST, Floats, Ints, Likely
 from infill_engine.models.trunk.config import TrunkConfig
-from infill_engine.models.trunk.denoiser import HEAD, Denoiser, Proposals
+from infill_engine.models.trunk.denoiser import HEAD, Denoiser, MaskProposals
 from infill_engine.models.trunk.files.weights import TrunkWeights
 from infill_engine.models.trunk.slots import SLOTS, MaskRows, Rows
 
@@ -49,7 +49,7 @@ class MlxBackend:
     ) -> None:
         self.config: TrunkConfig = weights.config
         self.dtype = DTYPES[dtype]
-        self.pace = "float32" if dtype == torch.float32 else f"{BITS} bits"
+        self.profile = "float32" if dtype == torch.float32 else f"{BITS} bits"
         self.survival = () if denoiser is None else denoiser.survival
         if denoiser is not None:
             self._masks = self._array(denoiser.masks)
@@ -68,8 +68,8 @@ class MlxBackend:
     def run(self, buffer: Buffer, rows: Rows, first: int, masks: MaskRows | None = None) -> Likely:
         """See `Backend`."""
         slots, used, real = mx.array(list(rows.slots)), rows.used, len(rows)
-        mask = mx.array(rows.seen[:, :used])
-        mask_of_masks = mx.array(np.concatenate([masks.seen[:, :used], masks.block], 1)) if masks else None
+        mask = mx.array(rows.seen[:, used])
+        mask_of_masks = mx.array(np.concatenate([masks.seen[:, used], masks.block], 1)) if masks else None
         cos, sin = self._rotations(mx.array([*rows.positions, *(masks.positions if masks else ())]))
         x = self._embed(mx.array(list(rows.ids)))
         if masks:
@@ -84,10 +84,10 @@ class MlxBackend:
             keys[:, slots] = own_keys[:, :real]
             values[:, slots] = own_values[:, :real]
             buffer[number] = keys, values
-            seen = self._attention(queries[:, :real], keys[:, :used], values[:, :used], mask)
+            seen = self._attention(queries[:, :real], keys[:, used], values[:, used], mask)
             if mask_of_masks is not None:
-                known = mx.concatenate([keys[:, :used], own_keys[:, real:]], 1)
-                told = mx.concatenate([values[:, :used], own_values[:, real:]], 1)
+                known = mx.concatenate([keys[:, used], own_keys[:, real:]], 1)
+                told = mx.concatenate([values[:, used], own_values[:, real:]], 1)
                 seen = mx.concatenate([seen, self._attention(queries[:, real:], known, told, mask_of_masks)])
             x = x + _product(layer, "out", seen, real)
             gate, up = mx.split(_product(layer, "gate_up", self._normed(x, layer.mlp_norm), real), 2, -1)
@@ -100,11 +100,11 @@ class MlxBackend:
         proposals = self._proposals(masks, states[end:], found[end:], likeliest[end:]) if masks else None
         return Likely(found[:end], likeliest[:end], proposals)
 
-    def rotate(self, buffer: Buffer, slots: int, by: int) -> None:
+    def rotate(self, buffer: Buffer, slots: slice, by: int) -> None:
         """See `Backend`."""
         cos, sin = self._rotations(mx.array([by]))
         for number, (keys, values) in enumerate(buffer):
-            keys[:, :slots] = _rotate(keys[:, :slots], cos, sin)
+            keys[:, slots] = _rotate(keys[:, slots], cos, sin)
             buffer[number] = keys, values
         mx.eval(buffer)
 
@@ -118,14 +118,14 @@ class MlxBackend:
     def _embed(self, ids: mx.array) -> mx.array:
         return (self._codes[ids].astype(mx.float32) * self._scales[ids][:, None]).astype(self.dtype)
 
-    def _proposals(self, masks: MaskRows, states: mx.array, logprobs: Floats, tokens: Ints) -> Proposals:
+    def _proposals(self, masks: MaskRows, states: mx.array, logprobs: Floats, tokens: Ints) -> MaskProposals:
         """Of mask rows with normed states [M, D], log-probabilities [M, V] and likeliest tokens [M, K]."""
 
         def by_token(token: int) -> Floats:
             return _floats((_unit(self._embed(mx.array([token]))) @ self._choosing["from_token"].T)[0])
 
         moves = self._embed(mx.array(tokens.reshape(-1))) @ self._choosing["to_state"]
-        return Proposals(
+        return MaskProposals(
             masks.anchors,
             masks.places,
             tokens,

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from infill_engine.models.base import Corruption, Order, Spec
+from infill_engine.models.base import Corruption, ModelInfo, Order
 from infill_engine.models.trunk.backend import Backend, Floats, Ints
-from infill_engine.models.trunk.denoiser import Proposals
+from infill_engine.models.trunk.denoiser import MaskProposals
 from infill_engine.models.trunk.prompt import Prompt, TrunkVocabulary, build_prompt
 from infill_engine.models.trunk.prompt_cache import PromptCache
 from infill_engine.models.trunk.slots import NO_ROWS, SLOTS, TEXTS, Rows, joined, mask_rows, text_rows
@@ -15,11 +15,11 @@ from infill_engine.work import Job
 WINDOW = WindowSettings(prefix_chars=1600, suffix_chars=500, surroundings=True)
 PART = 64  # rows that are read at once where nobody waits
 PROMPT = -1  # the anchor that is the prompt's last token
-CACHES = 3  # prompts that are kept: two windows and a glance elsewhere
+CACHES = 4  # prompts that are kept: two windows, a new head of one of them, and a glance elsewhere
 
 
 @dataclass(slots=True)
-class Reading:
+class ReadPrompt:
     """A prompt that has been read but for the `waiting` rows, which the first pass reads."""
 
     prompt: Prompt
@@ -29,7 +29,7 @@ class Reading:
     used: int = TEXTS  # the next free slot
 
     @property
-    def room(self) -> int:
+    def free_slots(self) -> int:
         """How many tokens of texts there is room for."""
         return SLOTS - self.used
 
@@ -46,7 +46,7 @@ class Expected:
     likeliest: Ints
     slots: list[int]
     behind_prompt: bool
-    proposals: Proposals | None = None
+    proposals: MaskProposals | None = None
 
     @property
     def root(self) -> Floats | None:
@@ -78,9 +78,9 @@ class TrunkModel:
         return self.backend.survival
 
     @property
-    def spec(self) -> Spec:
+    def info(self) -> ModelInfo:
         """The facts that the engine needs."""
-        return Spec(
+        return ModelInfo(
             "trunk",
             Corruption.MASK,
             self.backend.config.vocabulary,
@@ -89,23 +89,25 @@ class TrunkModel:
             SLOTS - TEXTS,
             order=Order.LEFT_TO_RIGHT,
             window=WINDOW,
-            pace=self.backend.pace,
+            profile=self.backend.profile,
         )
 
-    def read(self, prefix: str, suffix: str, *, part: int = PART, hurried: bool = False) -> Job[Reading]:
+    def read(
+        self, prefix: str, suffix: str, *, head: tuple[int, ...] = (), part: int = PART, hurried: bool = False
+    ) -> Job[ReadPrompt]:
         """Reads what is new of a hole's prompt. `prefix` ends before the word at the cursor.
 
         Reads parts of so many rows; the last one waits for the pass that follows. What is read when time runs out is
-        kept.
+        kept. Where `hurried`, a prompt that is kept with another head is used as long as that leaves less to read.
         """
-        prompt = build_prompt(self.vocabulary, prefix, suffix)
-        cache = self._cache_for(prompt)
+        prompt = build_prompt(self.vocabulary, prefix, suffix, head)
+        prompt, cache = self._kept_for(prompt) if hurried else (prompt, self._cache_for(prompt))
         waiting = yield from cache.read(prompt, part, hurried=hurried)
-        return Reading(prompt, cache, waiting, cache.stale)
+        return ReadPrompt(prompt, cache, waiting, cache.stale)
 
     def logprobs(
         self,
-        reading: Reading,
+        reading: ReadPrompt,
         tokens: Sequence[int],
         depths: Sequence[int],
         parents: Sequence[Sequence[int]],
@@ -131,16 +133,26 @@ class TrunkModel:
             proposals = replace(proposals, anchors=[anchor - len(waiting) for anchor in proposals.anchors])
         return Expected(found.logprobs, found.tokens, slots, behind_prompt=bool(waiting), proposals=proposals)
 
+    def _kept_for(self, prompt: Prompt) -> tuple[Prompt, PromptCache]:
+        """A prompt, with the head of the cache that leaves least of it to read; of several, the one last used."""
+        prompts = [(replace(prompt, head=cache.head), cache) for cache in reversed(self._caches)]
+        found, cache = min(prompts, key=lambda each: each[1].waits_for(each[0]), default=(prompt, None))
+        if cache is None or not self._shares_much(cache, found):
+            return prompt, self._cache_for(prompt)
+        self._used_last(cache)
+        return found, cache
+
     def _cache_for(self, prompt: Prompt) -> PromptCache:
-        """The cache that shares most with a prompt, moved to the end; a new or the oldest one if none shares much."""
-        best = max(self._caches, key=lambda cache: cache.shared(prompt), default=None)
-        shared = 0 if best is None else best.shared(prompt)
-        if best is None or (shared <= len(prompt.prefix) // 4 and 2 * shared < len(best.held.tokens)):
-            if len(self._caches) < CACHES:
-                best = PromptCache(self.backend)
-                self._caches.append(best)
-            else:
-                best = self._caches[0]
-        self._caches.remove(best)
-        self._caches.append(best)
+        """The cache that shares most with a prompt; a new or the oldest one if none shares much."""
+        best = max(reversed(self._caches), key=lambda cache: cache.shared(prompt), default=None)
+        if best is None or not self._shares_much(best, prompt):
+            best = PromptCache(self.backend) if len(self._caches) < CACHES else self._caches[0]
+        self._used_last(best)
         return best
+
+    def _shares_much(self, cache: PromptCache, prompt: Prompt) -> bool:
+        shared, head = cache.shared(prompt), len(cache.held.head)
+        return shared - head > len(prompt.prefix) // 4 or 2 * shared >= len(cache.held.tokens)
+
+    def _used_last(self, cache: PromptCache) -> None:
+        self._caches = [*(other for other in self._caches if other is not cache), cache]

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Protocol
 
 import torch
 import torch.nn.functional as F  # noqa: N812
@@ -16,7 +17,16 @@ from infill_engine.models.trunk.config import TrunkConfig
 
 ROWS = 16  # of the pass that is measured: two candidates' worth
 Product = Callable[[Tensor], Tensor]
-MakeProduct = Callable[[Tensor, Tensor | None], Product]  # matrix [out, in] in float32, bias [out] or None
+
+
+class MakeProduct(Protocol):
+    """Makes products with given matrices."""
+
+    def of(self, matrix: Tensor, bias: Tensor | None = None) -> Product:
+        """By a matrix [out, in] in float32 and a bias [out]."""
+
+    def of_rows(self, codes: Tensor, scales: Tensor) -> Product:
+        """By a matrix of int8 codes [out, in] with a scale for each row [out]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,19 +41,36 @@ class Int8Product:
         return product if self.bias is None else product.add_(self.bias)
 
 
-def int8_products(kernel: type[Kernel]) -> MakeProduct:
-    """Products by a kernel for int8."""
-    return lambda matrix, bias: Int8Product(kernel(*quantise(matrix)), bias)
+@dataclass(frozen=True, slots=True)
+class Int8Products:
+    """Makes products by a kernel for int8."""
+
+    kernel: type[Kernel]
+
+    def of(self, matrix: Tensor, bias: Tensor | None = None) -> Product:
+        """See `MakeProduct`."""
+        return Int8Product(self.kernel(*quantise(matrix)), bias)
+
+    def of_rows(self, codes: Tensor, scales: Tensor) -> Product:
+        """See `MakeProduct`."""
+        return Int8Product(self.kernel(codes, scales), None)
 
 
-def float_products(device: str, dtype: torch.dtype) -> MakeProduct:
-    """Products in a floating type."""
+@dataclass(frozen=True, slots=True)
+class FloatProducts:
+    """Makes products in a floating type."""
 
-    def make(matrix: Tensor, bias: Tensor | None) -> Product:
-        weight = matrix.to(device, dtype)
-        return partial(F.linear, weight=weight, bias=None if bias is None else bias.to(device, dtype))
+    device: str
+    dtype: torch.dtype
 
-    return make
+    def of(self, matrix: Tensor, bias: Tensor | None = None) -> Product:
+        """See `MakeProduct`."""
+        weight = matrix.to(self.device, self.dtype)
+        return partial(F.linear, weight=weight, bias=None if bias is None else bias.to(self.device, self.dtype))
+
+    def of_rows(self, codes: Tensor, scales: Tensor) -> Product:
+        """See `MakeProduct`."""
+        return self.of(codes.float().mul_(scales[:, None]))
 
 
 def fastest_kernel(config: TrunkConfig, kernels: Sequence[type[Kernel]] = KERNELS) -> type[Kernel] | None:
@@ -73,11 +100,11 @@ def fastest_kernel(config: TrunkConfig, kernels: Sequence[type[Kernel]] = KERNEL
 
 def _layer(config: TrunkConfig, kernel: type[Kernel]) -> list[Product]:
     """Products of the shapes of one layer, with weights that mean nothing; the one of the MLP's inside comes last."""
-    make = int8_products(kernel)
+    make = Int8Products(kernel)
     shapes = (
         (config.query_size + 2 * config.kv_size, config.dim),
         (config.dim, config.query_size),
         (2 * config.hidden, config.dim),
         (config.dim, config.hidden),
     )
-    return [make(torch.ones(shape), None) for shape in shapes]
+    return [make.of(torch.ones(shape)) for shape in shapes]

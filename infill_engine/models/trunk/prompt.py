@@ -1,19 +1,26 @@
 """The trunk's prompt, in its own fill-in-the-middle format, with the cursor's line as the beginning of the middle.
 
+    <|file_sep|> path, snippet … <|file_sep|> own path
     <|fim_prefix|> lines above <|fim_suffix|> text right of the cursor <|fim_middle|> the line so far ──▶ text
 
-A typed character adds a token or two to the end, and nothing before it is read again. Source of the format:
-Qwen2.5-Coder (arXiv 2409.12186).
+A typed character adds a token or two to the end, and nothing before it is read again. The first line is the prompt's
+head: it is chosen while nobody waits, and seldom changes. Source of the format: Qwen2.5-Coder (arXiv 2409.12186).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from infill_engine.context.retrieval import Snippet
 from infill_engine.models.tokenizer import LONGEST_PARTIAL, TokenizerVocabulary
 from infill_engine.text.lines import last_line
 
 PREFIX_TOKENS = 448  # of the lines above, at most; the far end is cut in blocks, so that the cut seldom moves
 SUFFIX_TOKENS = 127
+SNIPPET_TOKENS = 224  # of what was retrieved, with the paths of its files
+PATH_TOKENS = 31  # of the document's own path, of which the end says most
+LONGEST_TOKEN = 16  # characters on average, at the very most: what is longer than that allows need not be encoded
+HEAD_TOKENS = SNIPPET_TOKENS + PATH_TOKENS + 1
 LINE_TOKENS = 96
 BLOCK = 64
 LOOKED_BACK = 96  # characters of the line that are cut into pieces to find the last one
@@ -21,26 +28,31 @@ LOOKED_BACK = 96  # characters of the line that are cut into pieces to find the 
 
 @dataclass(frozen=True, slots=True)
 class FimTokens:
-    """Numbers of the tokens that mark the parts of a fill-in-the-middle prompt, and of the one that ends a text."""
+    """Numbers of the tokens that mark the parts of a fill-in-the-middle prompt, and of the one that ends a text.
+
+    `file` stands before the path of a file.
+    """
 
     prefix: int
     suffix: int
     middle: int
     end: int
+    file: int
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """The tokens of a prompt in its three parts, each with its marker in front."""
+    """The tokens of a prompt in its parts, each with its marker in front."""
 
     prefix: tuple[int, ...]
     suffix: tuple[int, ...]
     middle: tuple[int, ...]
+    head: tuple[int, ...] = ()
 
     @property
     def tokens(self) -> tuple[int, ...]:
         """The whole prompt, in order."""
-        return self.prefix + self.suffix + self.middle
+        return self.head + self.prefix + self.suffix + self.middle
 
 
 class TrunkVocabulary(TokenizerVocabulary):
@@ -48,7 +60,7 @@ class TrunkVocabulary(TokenizerVocabulary):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        names = ("<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>", "<|endoftext|>")
+        names = ("<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>", "<|endoftext|>", "<|file_sep|>")
         self.fim = FimTokens(*self.need(*names))
         self.end = self.fim.end
 
@@ -71,7 +83,28 @@ class TrunkVocabulary(TokenizerVocabulary):
         return prefix[: len(prefix) - len(piece)], piece
 
 
-def build_prompt(vocabulary: TrunkVocabulary, prefix: str, suffix: str) -> Prompt:
+def build_head(vocabulary: TrunkVocabulary, path: str, snippets: Sequence[Snippet] = ()) -> tuple[int, ...]:
+    """The head of a prompt: some snippets that fit, best first, and the document's path.
+
+    The best snippet comes last, next to the text that it helps with.
+    """
+    own = [vocabulary.fim.file, *vocabulary.encode(f"{path}\n")[-PATH_TOKENS:]] if path else []
+    return (*(token for snippet in reversed(snippets) for token in _tokens_of(vocabulary, snippet)), *own)
+
+
+def fitting(vocabulary: TrunkVocabulary, snippets: Sequence[Snippet]) -> tuple[Snippet, ...]:
+    """As many of some snippets, best first, as there is room for. One that is too long is passed over."""
+    taken: list[Snippet] = []
+    left = SNIPPET_TOKENS
+    for snippet in snippets:
+        size = len(_tokens_of(vocabulary, snippet)) if left > len(snippet.text) // LONGEST_TOKEN else left + 1
+        if size <= left:
+            taken.append(snippet)
+            left -= size
+    return tuple(taken)
+
+
+def build_prompt(vocabulary: TrunkVocabulary, prefix: str, suffix: str, head: tuple[int, ...] = ()) -> Prompt:
     """The prompt of a hole between `prefix`, which ends before the word at the cursor, and `suffix`."""
     prefix, suffix = prefix.replace("\r\n", "\n"), suffix.replace("\r\n", "\n")
     line = last_line(prefix)
@@ -83,7 +116,12 @@ def build_prompt(vocabulary: TrunkVocabulary, prefix: str, suffix: str) -> Promp
         (fim.prefix, *_last_in_blocks(above, PREFIX_TOKENS)),
         (fim.suffix, *right),
         (fim.middle, *_last_in_blocks(so_far, LINE_TOKENS)),
+        head,
     )
+
+
+def _tokens_of(vocabulary: TrunkVocabulary, snippet: Snippet) -> list[int]:
+    return [vocabulary.fim.file, *vocabulary.encode(f"{snippet.path}\n{snippet.text}\n")]
 
 
 def _last_in_blocks(tokens: list[int], most: int) -> list[int]:

@@ -2,7 +2,8 @@
 
 Keys are stored rotated to their positions. When a line is finished, the suffix's keys are rotated on by as many
 positions as the prefix has grown and can be used at once, although they have not seen the new line. Such a cache is
-`stale` until the suffix has been read again.
+`stale` until the suffix has been read again. Everything has seen the head of the prompt, so a cache of another head
+shares nothing.
 """
 
 from collections.abc import Sequence
@@ -11,7 +12,7 @@ from itertools import takewhile
 
 from infill_engine.models.trunk.backend import Backend, Likely
 from infill_engine.models.trunk.prompt import Prompt
-from infill_engine.models.trunk.slots import MIDDLE, PREFIX, MaskRows, Rows, prompt_rows
+from infill_engine.models.trunk.slots import MIDDLE, PREFIX, SUFFIX, MaskRows, Rows, first_of_head, prompt_rows
 from infill_engine.work import Job, Phase, Work
 
 NOTHING = Prompt((), (), ())
@@ -22,6 +23,7 @@ class PromptCache:
 
     def __init__(self, backend: Backend) -> None:
         self.held = NOTHING
+        self.head: tuple[int, ...] = ()  # of the prompt, of which `held` has what was read
         self.stale = False
         self._backend = backend
         self._buffer = backend.new_buffer()
@@ -30,13 +32,20 @@ class PromptCache:
 
     def shared(self, prompt: Prompt) -> int:
         """How many tokens of `prompt` need not be read again."""
-        prefix = _agreeing(self.held.prefix, prompt.prefix)
-        if prefix < len(prompt.prefix) or self._suffix_saw != prompt.prefix:
+        if self.head != prompt.head:
+            return 0
+        prefix = len(self.held.head) + _agreeing(self.held.prefix, prompt.prefix)
+        if self.held.prefix[: len(prompt.prefix)] != prompt.prefix or self._suffix_saw != prompt.prefix:
             return prefix
         suffix = _agreeing(self.held.suffix, prompt.suffix)
         if suffix < len(prompt.suffix):
             return prefix + suffix
         return prefix + suffix + _agreeing(self.held.middle, prompt.middle)
+
+    def waits_for(self, prompt: Prompt) -> int:
+        """How many tokens of `prompt` a hurried request would have to read."""
+        stale = self._usable_when_stale(prompt) and self._suffix_saw != prompt.prefix
+        return len(prompt.tokens) - self.shared(prompt) - (len(prompt.suffix) if stale else 0)
 
     def read(self, prompt: Prompt, part: int, *, hurried: bool = False) -> Job[Rows]:
         """Reads `prompt` in parts of so many rows, but for the last part, which is returned for the pass that follows.
@@ -59,26 +68,34 @@ class PromptCache:
 
     def _forget_from(self, prompt: Prompt, *, keep_stale: bool) -> None:
         """Drops what is no part of `prompt`, and what has seen something else before it."""
+        if self.head != prompt.head:
+            self.head, self.held = prompt.head, NOTHING
         held = self.held
         prefix = prompt.prefix[: _agreeing(held.prefix, prompt.prefix)]
         fresh = self._suffix_saw == prompt.prefix
         suffix = prompt.suffix[: _agreeing(held.suffix, prompt.suffix)]
-        if not fresh and not (keep_stale and suffix == prompt.suffix and len(prefix) > len(prompt.prefix) // 2):
+        if not fresh and not (keep_stale and self._usable_when_stale(prompt)):
             suffix = ()
         whole = prefix == prompt.prefix == held.prefix and suffix == prompt.suffix == held.suffix
         middle = held.middle[: _agreeing(held.middle, prompt.middle)] if whole else ()
         self.stale = bool(suffix) and not fresh
-        if suffix and self._suffix_at != len(prompt.prefix):
-            self._move_suffix(len(prompt.prefix), len(suffix))
+        if suffix:
+            self._move_suffix(len(prompt.head) + len(prompt.prefix), len(suffix))
         if middle == prompt.middle:
             middle = middle[:-1]  # its last row is read again: what follows it is asked for
-        self.held = Prompt(prefix, suffix, middle)
+        self.held = Prompt(prefix, suffix, middle, held.head)
+
+    def _usable_when_stale(self, prompt: Prompt) -> bool:
+        """Whether the suffix that was read is this prompt's, and has seen most of what stands above."""
+        seen = _agreeing(self.held.prefix, prompt.prefix) > len(prompt.prefix) // 2
+        return seen and self.head == prompt.head and self.held.suffix[: len(prompt.suffix)] == prompt.suffix
 
     def _missing(self, prompt: Prompt) -> list[int]:
         """The slots of the tokens that have to be read, in order."""
         return [
+            *range(first_of_head(prompt) + len(self.held.head), SUFFIX),
             *range(PREFIX + len(self.held.prefix), PREFIX + len(prompt.prefix)),
-            *range(len(self.held.suffix), len(prompt.suffix)),
+            *range(SUFFIX + len(self.held.suffix), SUFFIX + len(prompt.suffix)),
             *range(MIDDLE + len(self.held.middle), MIDDLE + len(prompt.middle)),
         ]
 
@@ -89,13 +106,17 @@ class PromptCache:
                 self.held = replace(self.held, middle=prompt.middle[: slot - MIDDLE + 1])
             elif slot >= PREFIX:
                 self.held = replace(self.held, prefix=prompt.prefix[: slot - PREFIX + 1])
+            elif slot >= SUFFIX:
+                self.held = replace(self.held, suffix=prompt.suffix[: slot - SUFFIX + 1])
+                self._suffix_saw, self.stale = prompt.prefix, False
+                self._suffix_at = len(prompt.head) + len(prompt.prefix)
             else:
-                self.held = replace(self.held, suffix=prompt.suffix[: slot + 1])
-                self._suffix_saw, self._suffix_at, self.stale = prompt.prefix, len(prompt.prefix), False
+                self.held = replace(self.held, head=prompt.head[: slot - first_of_head(prompt) + 1])
 
     def _move_suffix(self, position: int, length: int) -> None:
-        self._backend.rotate(self._buffer, length, position - self._suffix_at)
-        self._suffix_at = position
+        if position != self._suffix_at:
+            self._backend.rotate(self._buffer, slice(SUFFIX, SUFFIX + length), position - self._suffix_at)
+            self._suffix_at = position
 
 
 def _agreeing(one: Sequence[int], other: Sequence[int]) -> int:

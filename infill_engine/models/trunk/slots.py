@@ -1,11 +1,12 @@
 """Where the tokens of a prompt and of texts lie in a buffer of keys and values, and which of them a row sees.
 
-    [0, PREFIX)         the suffix marker and the suffix    seen by the suffix behind it, by the middle, and by texts
+    [0, SUFFIX)         the head of the prompt, right-aligned    seen by the head behind it, and by everything else
+    [SUFFIX, PREFIX)    the suffix marker and the suffix    seen by the suffix behind it, by the middle, and by texts
     [PREFIX, MIDDLE)    the prefix marker and the prefix    seen by the prefix behind it, and by everything else
     [MIDDLE, TEXTS)     the middle marker and the line      seen by the middle behind it, and by texts
     [TEXTS, SLOTS)      tokens of texts that are tried      seen by what continues them
 
-The suffix has slots of its own so that the prefix can grow in place.
+The suffix has slots of its own so that the prefix can grow in place. A pass looks at no slots left of the head.
 """
 
 from collections.abc import Sequence
@@ -14,9 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from infill_engine.models.trunk.prompt import LINE_TOKENS, PREFIX_TOKENS, SUFFIX_TOKENS, Prompt
+from infill_engine.models.trunk.prompt import HEAD_TOKENS, LINE_TOKENS, PREFIX_TOKENS, SUFFIX_TOKENS, Prompt
 
-PREFIX = SUFFIX_TOKENS + 1
+SUFFIX = HEAD_TOKENS
+PREFIX = SUFFIX + SUFFIX_TOKENS + 1
 MIDDLE = PREFIX + PREFIX_TOKENS + 1
 TEXTS = MIDDLE + LINE_TOKENS + 1
 SLOTS = TEXTS + 224
@@ -26,20 +28,24 @@ _EVERY = np.arange(SLOTS)
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Tokens of one pass: ids, positions and slots [T] each, and which slots each row sees [T, SLOTS]."""
+    """Tokens of one pass: ids, positions and slots [T] each, and which slots each row sees [T, SLOTS].
+
+    No row sees a slot before `first`.
+    """
 
     ids: Sequence[int]
     positions: Sequence[int]
     slots: Sequence[int]
     seen: Bools
+    first: int = SUFFIX
 
     def __len__(self) -> int:
         return len(self.ids)
 
     @property
-    def used(self) -> int:
-        """How many slots a pass over these rows looks at."""
-        return max(TEXTS, max(self.slots, default=0) + 1)
+    def used(self) -> slice:
+        """The slots that a pass over these rows looks at."""
+        return slice(self.first, max(TEXTS, max(self.slots, default=0) + 1))
 
 
 NO_ROWS = Rows((), (), (), np.zeros((0, SLOTS), np.bool_))
@@ -74,36 +80,53 @@ def mask_rows(rows: Rows, blocks: Sequence[tuple[int, int]]) -> MaskRows:
 
 def prompt_rows(prompt: Prompt, slots: Sequence[int]) -> Rows:
     """The rows of a prompt in some of its slots."""
-    before_middle = len(prompt.prefix) + len(prompt.suffix)
+    first = first_of_head(prompt)
+    before_suffix = len(prompt.head) + len(prompt.prefix)
     ids, positions = [], []
     for slot in slots:
         if slot >= MIDDLE:
             ids.append(prompt.middle[slot - MIDDLE])
-            positions.append(before_middle + slot - MIDDLE)
+            positions.append(before_suffix + len(prompt.suffix) + slot - MIDDLE)
         elif slot >= PREFIX:
             ids.append(prompt.prefix[slot - PREFIX])
-            positions.append(slot - PREFIX)
+            positions.append(len(prompt.head) + slot - PREFIX)
+        elif slot >= SUFFIX:
+            ids.append(prompt.suffix[slot - SUFFIX])
+            positions.append(before_suffix + slot - SUFFIX)
         else:
-            ids.append(prompt.suffix[slot])
-            positions.append(len(prompt.prefix) + slot)
+            ids.append(prompt.head[slot - first])
+            positions.append(slot - first)
     own = np.array(slots, np.int64)[:, None]
-    prefix, suffix = _held(prompt.prefix, PREFIX), _held(prompt.suffix, 0)
-    of_prefix = (own >= PREFIX) & (own < MIDDLE) & (_EVERY >= PREFIX) & (own >= _EVERY)
-    of_suffix = (own < PREFIX) & (prefix | (own >= _EVERY))
-    of_middle = (own >= MIDDLE) & (prefix | suffix | ((_EVERY >= MIDDLE) & (own >= _EVERY)))
-    return Rows(ids, positions, slots, of_prefix | of_suffix | of_middle)
+    head, prefix, suffix = _held(prompt.head, first), _held(prompt.prefix, PREFIX), _held(prompt.suffix, SUFFIX)
+    of_head = own < SUFFIX
+    of_prefix = (own >= PREFIX) & (own < MIDDLE)
+    of_suffix = (own >= SUFFIX) & (own < PREFIX)
+    of_middle = own >= MIDDLE
+    not_later = own >= _EVERY
+    seen = of_head & head & not_later
+    seen |= of_prefix & (head | ((_EVERY >= PREFIX) & not_later))
+    seen |= of_suffix & (head | prefix | ((_EVERY >= SUFFIX) & not_later))
+    seen |= of_middle & (head | prefix | suffix | ((_EVERY >= MIDDLE) & not_later))
+    return Rows(ids, positions, slots, seen, first)
+
+
+def first_of_head(prompt: Prompt) -> int:
+    """The slot of the head's first token: the head ends where the suffix begins."""
+    return SUFFIX - len(prompt.head)
 
 
 def text_rows(
     prompt: Prompt, tokens: Sequence[int], depths: Sequence[int], slots: Sequence[int], parents: Sequence[Sequence[int]]
 ) -> Rows:
     """Rows of texts behind a prompt. `depths` count from 0 at the first token, `parents` are slots of what precedes."""
-    of_prompt = _held(prompt.suffix, 0) | _held(prompt.prefix, PREFIX) | _held(prompt.middle, MIDDLE)
+    first = first_of_head(prompt)
+    of_prompt = _held(prompt.head, first) | _held(prompt.suffix, SUFFIX)
+    of_prompt |= _held(prompt.prefix, PREFIX) | _held(prompt.middle, MIDDLE)
     seen = np.tile(of_prompt, (len(tokens), 1))
     for row, (slot, before) in enumerate(zip(slots, parents, strict=True)):
         seen[row, [slot, *before]] = True
     behind = len(prompt.tokens)
-    return Rows(tokens, [behind + depth for depth in depths], slots, seen)
+    return Rows(tokens, [behind + depth for depth in depths], slots, seen, first)
 
 
 def joined(one: Rows, other: Rows) -> Rows:
@@ -113,6 +136,7 @@ def joined(one: Rows, other: Rows) -> Rows:
         [*one.positions, *other.positions],
         [*one.slots, *other.slots],
         np.concatenate([one.seen, other.seen]),
+        min(one.first, other.first),
     )
 
 

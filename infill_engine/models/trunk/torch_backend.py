@@ -9,7 +9,7 @@ from torch import Tensor
 
 from infill_engine.models.trunk.backend import LIKELIEST, Floats, Likely
 from infill_engine.models.trunk.config import TrunkConfig
-from infill_engine.models.trunk.denoiser import Denoiser, Proposals, unit
+from infill_engine.models.trunk.denoiser import Denoiser, MaskProposals, unit
 from infill_engine.models.trunk.network import (
     UNSEEN,
     Network,
@@ -35,7 +35,7 @@ class TorchBackend:
     network: Network
     device: str = "cpu"
     dtype: torch.dtype = torch.float32
-    pace: str = ""
+    profile: str = ""
     denoiser: Denoiser | None = None
 
     @property
@@ -57,19 +57,19 @@ class TorchBackend:
     def run(self, buffer: Buffer, rows: Rows, first: int, masks: MaskRows | None = None) -> Likely:
         """See `Backend`."""
         slots, used, real = torch.tensor(rows.slots, device=self.device), rows.used, len(rows)
-        mask = self._mask(rows.seen[:, :used])
-        mask_of_masks = self._mask(np.concatenate([masks.seen[:, :used], masks.block], 1)) if masks else None
+        mask = self._mask(rows.seen[:, used])
+        mask_of_masks = self._mask(np.concatenate([masks.seen[:, used], masks.block], 1)) if masks else None
 
         def attend(layer: int, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
             kept = buffer[layer]
             kept[0].index_copy_(1, slots, keys[:, :real])
             kept[1].index_copy_(1, slots, values[:, :real])
             # Rows of tokens are multiplied by themselves: sums in another order would not be equal to the last bit.
-            found = attention(queries[:, :real], kept[0, :, :used], kept[1, :, :used], mask)
+            found = attention(queries[:, :real], kept[0, :, used], kept[1, :, used], mask)
             if mask_of_masks is None:
                 return found
-            known = torch.cat([kept[0, :, :used], keys[:, real:]], 1)
-            told = torch.cat([kept[1, :, :used], values[:, real:]], 1)
+            known = torch.cat([kept[0, :, used], keys[:, real:]], 1)
+            told = torch.cat([kept[1, :, used], values[:, real:]], 1)
             return torch.cat([found, attention(queries[:, real:], known, told, mask_of_masks)])
 
         x = self.network.embed(torch.tensor(rows.ids, device=self.device))
@@ -93,7 +93,7 @@ class TorchBackend:
         mask = torch.zeros(seen.shape, device=self.device, dtype=self.dtype)
         return mask.masked_fill_(hidden, max(UNSEEN, torch.finfo(self.dtype).min))
 
-    def _proposals(self, masks: MaskRows, states: Tensor, logprobs: Tensor, tokens: Tensor) -> Proposals:
+    def _proposals(self, masks: MaskRows, states: Tensor, logprobs: Tensor, tokens: Tensor) -> MaskProposals:
         """Of mask rows with normed states [M, D], log-probabilities [M, V] and likeliest tokens [M, K]."""
         assert self.denoiser is not None
         head, embed = self.denoiser.head, self.network.embed
@@ -104,7 +104,7 @@ class TorchBackend:
             return F.linear(unit(before), head.from_token)[0].float().numpy(force=True)
 
         moves = embed(tokens.flatten()).view(*tokens.shape, -1) @ head.to_state
-        return Proposals(
+        return MaskProposals(
             masks.anchors,
             masks.places,
             tokens.numpy(force=True),
@@ -115,8 +115,8 @@ class TorchBackend:
         )
 
     @torch.inference_mode()
-    def rotate(self, buffer: Buffer, slots: int, by: int) -> None:
+    def rotate(self, buffer: Buffer, slots: slice, by: int) -> None:
         """See `Backend`."""
         cos, sin = rotations(self.config, torch.tensor([by], device=self.device))
         for kept in buffer:
-            kept[0, :, :slots] = rotate(kept[0, :, :slots].float(), cos, sin).to(kept.dtype)
+            kept[0, :, slots] = rotate(kept[0, :, slots].float(), cos, sin).to(kept.dtype)

@@ -17,6 +17,7 @@ from infill_engine.ranking.cleanup.repetition import repetition
 from infill_engine.ranking.cleanup.suffix_overlap import suffix_overlap
 from infill_engine.ranking.cleanup.trailing_blank import trailing_blank
 from infill_engine.ranking.cleanup.undecodable import undecodable
+from infill_engine.text.embedded import within_embedded
 from infill_engine.types import Hole, InfillRequest
 
 Rule = Callable[[str, InfillRequest, Hole], str | None]
@@ -38,6 +39,7 @@ RULES: tuple[Rule, ...] = (
 
 def clean(text: str, request: InfillRequest, hole: Hole) -> str | None:
     """`text` as it may be inserted at the cursor, or None if nothing worth inserting is left of it."""
+    request = within_embedded(request)
     cleaned: str | None = text
     for rule in RULES:
         if cleaned is None:

@@ -9,33 +9,39 @@ def balance(text: str, request: InfillRequest, hole: Hole) -> str | None:
 
     Closing what the suffix leaves open is welcome: in `print(foo(|)` the text may hold one `)`.
     """
+    language = request.language
     inside = _inside(request, hole)
-    if inside in delimiters.QUOTES:
-        return _within_string(text, inside, hole)
     if inside:
-        return text
-    opened = delimiters.scan(request.prefix, request.language).opened
-    closed = delimiters.scan(request.suffix, request.language).closed
+        return _within_string(text, inside, hole, language) if delimiters.is_quote(inside, language) else text
+    opened = delimiters.scan(request.prefix, language).opened
+    closed = delimiters.scan(request.suffix, language).closed
     free = delimiters.unclosed(opened, closed)
-    read = delimiters.scan(text, request.language).closed
+    read = delimiters.scan(text, language).closed
     kept = 0
     while kept < min(len(free), len(read)) and delimiters.PAIRS[free[kept]] == read[kept]:
         kept += 1
-    return text if kept == len(read) else _before_closer(text, kept, request.language)
+    return text if kept == len(read) else _before_closer(text, kept, language)
 
 
 def _inside(request: InfillRequest, hole: Hole) -> str:
     """The quote or comment mark around the hole: as the hole's closers tell it, else by the text."""
-    for quote in ('"""', "'''", '"', "'", "`", "*/"):
-        if hole.closers.startswith(quote):
-            return "/*" if quote == "*/" else quote
-    inside = delimiters.scan(request.prefix, request.language).inside
-    return "" if inside in delimiters.QUOTES and hole.closers else inside
+    language = request.language
+    marks = (*delimiters.quotes(language), *delimiters.comment_marks(language))
+    closings = {mark: delimiters.closing_of(mark, language) for mark in marks}
+    by_closers = [mark for mark, closing in closings.items() if closing and hole.closers.startswith(closing)]
+    inside = delimiters.scan(request.prefix, language).inside
+    if not delimiters.is_quote(inside, language):
+        return next(iter(by_closers), inside)
+    closing = delimiters.closing_of(inside, language)
+    if closing and hole.closers.startswith(closing) and all(len(closing) >= len(closings[mark]) for mark in by_closers):
+        return inside
+    return next(iter(by_closers), "" if hole.closers else inside)
 
 
-def _within_string(text: str, quote: str, hole: Hole) -> str:
-    end = delimiters.string_end(text, quote)
-    return text[: end - len(quote)] if end >= 0 and hole.closers.startswith(quote) else text
+def _within_string(text: str, quote: str, hole: Hole, language: str) -> str:
+    end = delimiters.string_end(text, quote, language)
+    closing = delimiters.closing_of(quote, language)
+    return text[: end - len(closing)] if end >= 0 and hole.closers.startswith(closing) else text
 
 
 def _before_closer(text: str, kept: int, language: str) -> str:

@@ -2,14 +2,15 @@
 
 import re
 
-from infill_engine.text import delimiters, lines
+from infill_engine.text import delimiters, indents, lines
+from infill_engine.text.languages import Bodies, Language
+from infill_engine.text.languages import language as language_named
 from infill_engine.types import Hole, InfillRequest
 
-_TOP_LEVEL = re.compile(
-    r"(?:def|class|async def|import|from|if __name__|func|fn|function|export|public|private)\b|[@}#/]"
-)
-_LEAVES = re.compile(r"(?:return|raise|break|continue|pass|throw)\b")
-_GOES_ON = re.compile(r"(?:[:{,\\=+|&]|\b(?:do|then))\s*$")
+_ENCLOSED = frozenset({Bodies.BRACES, Bodies.WORDS, Bodies.TAGS})  # bodies that something closes
+_FREE = frozenset({Bodies.NONE, Bodies.VALUE})  # a line may stand further right for reasons of its own
+_LEADING_MARK = re.compile(r"[.?:]|&&|\|\||\+|->|=>|<<")
+_CLOSER = re.compile(r"[)\]}]")
 
 
 def indentation(text: str, request: InfillRequest, hole: Hole) -> str | None:
@@ -17,39 +18,73 @@ def indentation(text: str, request: InfillRequest, hole: Hole) -> str | None:
     first, *rest = text.split("\n")
     if not rest:
         return text
+    known = language_named(request.language)
     left = lines.last_line(request.prefix)
     # On a blank line the text may bring (the rest of) the indentation itself.
     indent = hole.indent if left.strip() else left + lines.indent_of(first)
-    rest = [_like(row, indent) for row in rest]
-    goes_on = bool(_GOES_ON.search(first) or delimiters.scan(first, request.language).opened)
-    rest = [_moved(row, rest, first, indent, goes_on) for row in rest]
+    goes_on = _goes_on(first, known)
+    rest = _in_units_of_file(rest, indent, goes_on, request.prefix, known)
+    if _is_relative(rest, indent, goes_on, known):
+        rest = [indent + row if row.strip() else row for row in rest]
+    rest = [_moved(row, rest, first, indent, goes_on, known) for row in rest]
     end = next((i for i, row in enumerate(rest) if row.strip() and not row.startswith(indent)), len(rest))
     return "\n".join([first, *rest[:end]])
 
 
-def _moved(row: str, rest: list[str], first: str, indent: str, goes_on: bool) -> str:
+def _goes_on(first: str, known: Language) -> bool:
+    """Whether the line below `first` may stand further right than it."""
+    layout = known.layout
+    by_end = layout.continues.search(first) or layout.opens.search(first.rstrip())
+    return bool(by_end or delimiters.scan(first, known.id).opened)
+
+
+def _in_units_of_file(rest: list[str], indent: str, goes_on: bool, prefix: str, known: Language) -> list[str]:
+    """The rows indented with tabs where the hole is, or with blanks where it is."""
+    usual = len(known.layout.indent) if known.layout.indent.isspace() and "\t" not in known.layout.indent else 4
+    if "\t" in indent:
+        level = indent.count("\t") + goes_on
+        return indents.with_tabs(rest, indents.unit_of_rows(rest, level, usual))
+    if indent and any("\t" in lines.indent_of(row) for row in rest):
+        return indents.with_blanks(rest, indents.unit_of(prefix, usual))
+    return rest
+
+
+def _is_relative(rest: list[str], indent: str, goes_on: bool, known: Language) -> bool:
+    """Whether the rows were written as if the cursor stood at the very left.
+
+    That is so where a body of `first` begins or ends there.
+    """
+    if not indent or known.layout.bodies not in _ENCLOSED:
+        return False
+    outermost = next((row for row in rest if row.strip() and not row[0].isspace()), "")
+    if not goes_on:
+        return outermost.startswith("{")
+    ends = known.layout.ends
+    return bool(_CLOSER.match(outermost) or (ends is not None and ends.match(outermost)))
+
+
+def _moved(row: str, rest: list[str], first: str, indent: str, goes_on: bool, known: Language) -> str:
     base = _base(rest)
     if base == indent or not row.strip():
         return row
-    if base.startswith(indent) and not goes_on and not row.lstrip().startswith("."):
+    if base.startswith(indent) and not goes_on and not _leads_on(row, known):
         # Deeper although nothing was opened: all of it is meant to stand at the hole's indentation.
         return indent + row[len(base) :] if row.startswith(base) else row
-    if not base and not _LEAVES.match(first.lstrip()) and not any(_TOP_LEVEL.match(other) for other in rest):
+    leaves, top_level = known.layout.leaves, known.layout.top_level
+    if not base and not leaves.match(first.lstrip()) and not any(top_level.match(other) for other in rest):
         # Nothing is indented at all: a block that was written relative to the cursor.
         return indent + row
     return row
 
 
+def _leads_on(row: str, known: Language) -> bool:
+    """Whether the row continues the one above it, or may stand where it likes."""
+    if known.layout.bodies in _FREE:
+        return True
+    mark = _LEADING_MARK.match(row.lstrip())
+    return mark is not None and (known.layout.bodies in _ENCLOSED or mark.group() == ".")
+
+
 def _base(rest: list[str]) -> str:
     """The indentation of the first line below the cursor's that is not blank."""
     return next((lines.indent_of(row) for row in rest if row.strip()), "")
-
-
-def _like(row: str, indent: str) -> str:
-    """`row` indented with tabs where the hole is, or with spaces where it is."""
-    own = lines.indent_of(row)
-    if "\t" in indent and own.startswith("    "):
-        return own.replace("    ", "\t") + row[len(own) :]
-    if indent and "\t" not in indent and "\t" in own:
-        return own.replace("\t", "    ") + row[len(own) :]
-    return row

@@ -1,12 +1,13 @@
 """What already stands to the right is not written again."""
 
 from infill_engine.text import delimiters, lines
+from infill_engine.text.bodies import open_bodies
 from infill_engine.types import Hole, InfillRequest
 
 
 def suffix_overlap(text: str, request: InfillRequest, hole: Hole) -> str | None:  # noqa: ARG001
     """Trim the end of the text that repeats the rest of the line, or the lines below the cursor."""
-    text = _without_lines_below(text, request.suffix)
+    text = _without_lines_below(text, request.suffix, request.language)
     right = lines.first_line(request.suffix).rstrip()
     if not right:
         return text
@@ -31,7 +32,7 @@ def _parts_word(left: str, right: str) -> bool:
     return bool(left and right) and (left[-1].isalnum() or left[-1] == "_") and (right[0].isalnum() or right[0] == "_")
 
 
-def _without_lines_below(text: str, suffix: str) -> str:
+def _without_lines_below(text: str, suffix: str, language: str) -> str:
     """Cut before the first line from which on the text is what the lines below the cursor begin with."""
     rows = text.split("\n")
     below = [line.strip() for line in lines.split(suffix)[1:] if line.strip()]
@@ -42,11 +43,13 @@ def _without_lines_below(text: str, suffix: str) -> str:
         if not tail or tail != below[: len(tail)]:
             continue
         kept = "\n".join(rows[:start])
-        if _closes_itself(kept, text):
+        if _closes_itself(kept, text, language):
             return kept
     return text
 
 
-def _closes_itself(kept: str, text: str) -> bool:
-    """Whether what is cut off holds no closing bracket that `kept` needs."""
-    return len(delimiters.scan(kept, "").opened) <= len(delimiters.scan(text, "").opened)
+def _closes_itself(kept: str, text: str, language: str) -> bool:
+    """Whether what is cut off holds nothing that closes what `kept` opens: no bracket, and no `end` or the like."""
+    if open_bodies(kept, language) > open_bodies(text, language):
+        return False
+    return len(delimiters.scan(kept, language).opened) <= len(delimiters.scan(text, language).opened)

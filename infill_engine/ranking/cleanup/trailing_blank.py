@@ -1,14 +1,23 @@
 """No blanks at the end of a line, no blank lines at the end of the text."""
 
 from infill_engine.text import lines
+from infill_engine.text.languages import language as language_named
 from infill_engine.types import Hole, InfillRequest
+
+HARD_BREAK = "  "  # two blanks at the end of a line of prose break it there
 
 
 def trailing_blank(text: str, request: InfillRequest, hole: Hole) -> str | None:  # noqa: ARG001
     """Strip blanks before line ends, and at the end unless they keep the text apart from what follows."""
+    hard_breaks = language_named(request.language).layout.hard_breaks
     *above, last = text.split("\n")
-    text = "\n".join([*(row.rstrip() for row in above), last])
-    right = lines.first_line(request.suffix)
-    if not right.strip() or right[0].isspace() or right[0] in ")]},;:":
-        return text.rstrip()
-    return text
+    text = "\n".join([*(_stripped(row, hard_breaks) for row in above), last])
+    right, *below = lines.split(request.suffix)
+    if not right.strip():
+        return _stripped(text, hard_breaks and bool(below) and bool(below[0].strip()))
+    return text.rstrip() if right[0].isspace() or right[0] in ")]},;:" else text
+
+
+def _stripped(row: str, hard_breaks: bool) -> str:
+    stripped = row.rstrip()
+    return stripped + HARD_BREAK if hard_breaks and stripped and row.endswith(HARD_BREAK) else stripped

@@ -1,29 +1,26 @@
 """Which holes a training file is given: where a person's cursor could stand, and what should then be filled in.
 
 The mixture follows what an editor asks for: the rest of a line from a random cursor, syntax nodes, whole statements,
-short blocks, and a few arbitrary spans.
+short blocks, and a few arbitrary spans. Nodes are those that the language's query names. Where indentation makes
+bodies, any line begins a statement and any run of lines is a block; elsewhere the query says what is one, since a
+closing brace is neither.
 """
 
 import random
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tree_sitter import Node
-
+from infill_engine.text.languages import Bodies
+from infill_engine.text.languages import language as language_named
+from infill_engine.text.languages.queries import ARGUMENT, BLOCK, STATEMENT, captures
 from infill_engine.text.syntax import parse
 from infill_engine.types import HoleKind
 
 KINDS = tuple(HoleKind)  # a hole's kind is stored as its index in this order
 CHARACTERS_PER_HOLE = 70
 CUT_ANYWHERE = 0.4  # share of cursors inside a word rather than between two
-NODE_TYPES = frozenset(
-    """
-    argument_list subscript binary_operator comparison_operator boolean_operator call attribute identifier string
-    integer list tuple dictionary conditional_expression lambda not_operator unary_operator keyword_argument pair
-    list_comprehension generator_expression parenthesized_expression
-    """.split()
-)
+MOST_CHARACTERS = 80  # of a node
+MOST_IN_BLOCK = 240
 _PIECE_START = re.compile(r"(?<![\w]) ?\w|[^\w\s]")
 
 
@@ -41,7 +38,8 @@ def spans_of(text: str, rng: random.Random, language: str = "python") -> list[Sp
     breaks = [match.start() for match in re.finditer("\n", text)]
     lines = [0, *(at + 1 for at in breaks)]
     ends = [*breaks, len(text)]
-    nodes = list(_nodes(text, language))
+    found = _found(text, language)
+    nodes = found.arguments
     wanted = max(1, len(text) // CHARACTERS_PER_HOLE)
     spans: dict[tuple[int, int], Span] = {}
     for _ in range(wanted):
@@ -51,9 +49,9 @@ def spans_of(text: str, rng: random.Random, language: str = "python") -> list[Sp
         elif draw < 0.62:
             span = _node(text, nodes, rng)
         elif draw < 0.80:
-            span = _statement(text, lines, ends, rng)
+            span = _statement(text, lines, ends, found.statement_rows, rng)
         elif draw < 0.94:
-            span = _block(text, lines, ends, rng)
+            span = _block(text, lines, ends, found.block_rows, rng)
         else:
             span = _arbitrary(text, lines, ends, rng)
         if span is not None and text[span.start : span.end].strip():
@@ -87,17 +85,20 @@ def _node(text: str, nodes: list[tuple[int, int]], rng: random.Random) -> Span:
     return Span(start, end, HoleKind.LINE if _ends_line(text, end) else HoleKind.EXPRESSION)
 
 
-def _statement(text: str, lines: list[int], ends: list[int], rng: random.Random) -> Span | None:
-    row = rng.randrange(len(ends))
+def _statement(text: str, lines: list[int], ends: list[int], rows: list[int] | None, rng: random.Random) -> Span | None:
+    row = rng.choice(rows) if rows else rng.randrange(len(ends))
     start = lines[row] + len(text[lines[row] : ends[row]]) - len(text[lines[row] : ends[row]].lstrip())
     return Span(start, ends[row], HoleKind.STATEMENT) if start < ends[row] else None
 
 
-def _block(text: str, lines: list[int], ends: list[int], rng: random.Random) -> Span | None:
-    row = rng.randrange(len(ends))
-    last = min(row + rng.randint(1, 5), len(ends) - 1)
+def _block(
+    text: str, lines: list[int], ends: list[int], bodies: list[tuple[int, int]] | None, rng: random.Random
+) -> Span | None:
+    first, end = rng.choice(bodies) if bodies else (0, len(ends) - 1)
+    row = rng.randint(first, end)
+    last = min(row + rng.randint(1, 5), end)
     start = lines[row] + len(text[lines[row] : ends[row]]) - len(text[lines[row] : ends[row]].lstrip())
-    if not start < ends[last] <= start + 240 or not text[lines[last] : ends[last]].strip():
+    if not start < ends[last] <= start + MOST_IN_BLOCK or not text[lines[last] : ends[last]].strip():
         return None
     return Span(start, ends[last], HoleKind.BLOCK)
 
@@ -115,21 +116,41 @@ def _ends_line(text: str, end: int) -> bool:
     return not text[end : stop if stop >= 0 else len(text)].strip()
 
 
-def _nodes(text: str, language: str) -> Iterator[tuple[int, int]]:
-    """Character spans of short one-line expression nodes. Text must be ASCII for bytes to be characters."""
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What a query finds: spans of short nodes of one line, rows where statements begin, first and last rows of bodies.
+
+    Rows are None where any will do.
+    """
+
+    arguments: list[tuple[int, int]]
+    statement_rows: list[int] | None = None
+    block_rows: list[tuple[int, int]] | None = None
+
+
+def _found(text: str, language: str) -> _Found:
+    """Text must be ASCII for bytes to be characters; of other text nothing is found."""
     tree = parse(text, language)
     if tree is None or not text.isascii():
-        return
-    stack: list[Node] = [tree.root_node]
-    while stack:
-        node = stack.pop()
-        length = node.end_byte - node.start_byte
-        if (
-            node.is_named
-            and node.type in NODE_TYPES
-            and 1 < length <= 80
-            and node.start_point.row == node.end_point.row
-        ):
-            yield node.start_byte, node.end_byte
-        if length > 1:
-            stack.extend(node.children)
+        return _Found([])
+    known = language_named(language)
+    found = captures(known, tree.root_node)
+    spans = [
+        (node.start_byte, node.end_byte)
+        for node in found.get(ARGUMENT, [])
+        if 1 < node.end_byte - node.start_byte <= MOST_CHARACTERS and node.start_point.row == node.end_point.row
+    ]
+    arguments = sorted(spans, key=lambda span: (-span[1], span[0]))
+    if known.layout.bodies is Bodies.INDENTATION:
+        return _Found(arguments)
+    lines = text.split("\n")
+    begins = {node.start_point for node in found.get(STATEMENT, [])}
+    rows = sorted(row for row, column in begins if not lines[row][:column].strip())
+    bodies = [_inner_rows(lines, node.start_point.row, node.end_point) for node in found.get(BLOCK, [])]
+    return _Found(arguments, rows, [body for body in bodies if body[0] < body[1]])
+
+
+def _inner_rows(lines: list[str], first: int, end: tuple[int, int]) -> tuple[int, int]:
+    """The rows of a body without those of its braces, of which the last ends at `end`."""
+    last, column = end
+    return first + lines[first].rstrip().endswith("{"), last - (not lines[last][:column].strip(" \t}"))

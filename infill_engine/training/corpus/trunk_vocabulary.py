@@ -23,7 +23,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_token
 
 from infill_engine.errors import ModelDamagedError
 from infill_engine.models.tokenizer import QWEN_PIECE
-from infill_engine.text.syntax import language_of
+from infill_engine.text.languages import language_of
 
 SPECIALS = (
     "<|endoftext|>",

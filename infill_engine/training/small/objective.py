@@ -20,7 +20,7 @@ class LossSettings:
 
     canvas: float = 1.0
     streams: float = 0.5
-    prompt: float = 2.0  # most of what is shown was written or judged by a prompt
+    prompt: float = 2.0  # most of what is shown was written or scored by a prompt
     length: float = 0.1
     stream_positions: int = 192
 

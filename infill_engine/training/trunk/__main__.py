@@ -19,24 +19,28 @@ import time
 from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import torch
 
-from infill_engine.errors import InfillError, TrainingError
-from infill_engine.models.loading import folder_of
+from infill_engine.errors import InfillError, InputError, TrainingError
+from infill_engine.models.registry import folder_of
 from infill_engine.models.trunk.files.weights import TrunkWeights
 from infill_engine.models.trunk.products import fastest_kernel
 from infill_engine.models.trunk.prompt import TrunkVocabulary
-from infill_engine.training.trunk.data import ExampleSettings, Window
+from infill_engine.training.trunk.data import ExampleSettings, Window, draw_window
 from infill_engine.training.trunk.network import TrainedTrunk
-from infill_engine.training.trunk.texts import drawn_window, read_corpus, shares_of
+from infill_engine.training.trunk.snippets import File, Heads
 
 CHECKPOINT, LOG = "last.pt", "log.jsonl"
 RATE, WARMUP_STEPS, LEAST_RATE = 4e-4, 20, 0.02
 WINDOWS = 2  # in a step
+LARGEST_SHARE = 30_000  # characters of a file that count when one is drawn: a huge one is not drawn all the time
 EVALUATED_WINDOWS, EVALUATED_HOLES = 16, 10
 SAVE_SECONDS, EVALUATE_STEPS, REPORT_STEPS = 240, 100, 5
 MOST_SKIPPED = 8  # steps in a row without a finite gradient
+
+WITH_SNIPPETS = 0.5  # the share of the windows whose prompts have snippets of their package in front
 
 
 @dataclass(slots=True)
@@ -87,15 +91,16 @@ def open_run(options: argparse.Namespace) -> Run:
 def train(run: Run, options: argparse.Namespace) -> None:
     """Trains until the minutes are over or the process is told to stop, then saves and evaluates."""
     texts = read_corpus(options.corpus)
-    held_out = held_out_windows(options.heldout, run.vocabulary)
-    shares = shares_of(texts)
+    heads = Heads(texts, run.vocabulary, options.snippets)
+    held_out = held_out_windows(options.heldout, run.vocabulary, options.snippets)
+    shares = [min(len(file.text), LARGEST_SHARE) for file in texts]
     rng = random.Random(1000 + int(run.progress["steps"]))
     began = saved = time.monotonic()
     losses: list[float] = []
     skipped = 0
     while not run.stopping and (left := 1 - (time.monotonic() - began) / (60 * options.minutes)) > 0:
         started = time.monotonic()
-        windows = [drawn_window(texts, shares, run.vocabulary, rng) for _ in range(WINDOWS)]
+        windows = [_drawn(texts, shares, run.vocabulary, rng, heads) for _ in range(WINDOWS)]
         rate = min(1.0, (run.progress["steps"] + 1) / WARMUP_STEPS) * (max(LEAST_RATE, left) if options.decay else 1)
         loss = step(run, windows, RATE * rate)
         skipped = skipped + 1 if loss is None else 0
@@ -150,12 +155,43 @@ def evaluate(trunk: TrainedTrunk, windows: list[Window]) -> dict[str, dict[str, 
     }
 
 
-def held_out_windows(path: Path, vocabulary: TrunkVocabulary) -> list[Window]:
+def read_corpus(path: Path) -> list[File]:
+    """The files of a corpus.jsonl. Raises InputError."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        raise InputError(
+            f"{path} cannot be read ({error.strerror}); build it with infill_engine.training.corpus.build"
+        ) from error
+    files = [json.loads(line) for line in lines]
+    return [
+        File(file["text"], file.get("language", "python"), file.get("package", ""), file.get("path", ""))
+        for file in files
+    ]
+
+
+def held_out_windows(path: Path, vocabulary: TrunkVocabulary, with_snippets: float) -> list[Window]:
     """Windows of a corpus.jsonl that is never trained on, always the same ones."""
     texts, rng = read_corpus(path), random.Random(99)
-    shares = [len(text) > EVALUATED_WINDOWS * 100 for text, _ in texts]
-    settings = ExampleSettings(holes=EVALUATED_HOLES)
-    return [drawn_window(texts, shares, vocabulary, rng, settings) for _ in range(EVALUATED_WINDOWS)]
+    shares = [len(file.text) > EVALUATED_WINDOWS * 100 for file in texts]
+    heads, settings = Heads(texts, vocabulary, with_snippets), ExampleSettings(holes=EVALUATED_HOLES)
+    return [_drawn(texts, shares, vocabulary, rng, heads, settings) for _ in range(EVALUATED_WINDOWS)]
+
+
+def _drawn(
+    texts: list[File],
+    shares: list[Any],
+    vocabulary: TrunkVocabulary,
+    rng: random.Random,
+    heads: Heads,
+    settings: ExampleSettings | None = None,
+) -> Window:
+    while True:
+        file = rng.choices(texts, shares)[0]
+        head_of = heads.of(file, rng)
+        window = draw_window(file.text, file.language, vocabulary, settings or ExampleSettings(), rng, head_of)
+        if window is not None:
+            return window
 
 
 def _restore(run: Run) -> None:
@@ -211,6 +247,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--minutes", type=float, default=60.0)
     add("--decay", action="store_true", help="let the learning rate fall to zero over these minutes")
     add("--rank", type=int, default=32)
+    add("--snippets", type=float, default=WITH_SNIPPETS, metavar="SHARE", help="of the windows with snippets in front")
     add("--export", type=Path, default=None, metavar="FOLDER", help="write the adapter there and train nothing")
     add("--export-rank", type=int, default=16, help="of the adapter that is written")
     return parser

@@ -1,14 +1,16 @@
 """Fill-in-the-middle examples in the trunk's prompt layout: many holes of one file share the text above them.
 
-    <prefix> lines above <suffix> text right of the hole <middle> the line so far | the hole's text <end>
-    └──── shared ─────┘ └────────── context of one hole ─────────┘└── rows that are learned from ───┘
+    head <prefix> lines above <suffix> text right of the hole <middle> the line so far | the hole's text <end>
+    └─────── shared ────────┘ └────────── context of one hole ─────────┘└── rows that are learned from ───┘
+
+The head holds snippets of the file's package and the file's path; see `snippets`.
 
 A hole sees the lines above its own and nothing of the other holes, exactly as when it is served.
 """
 
 import random
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from itertools import accumulate
 
 import torch
@@ -54,16 +56,34 @@ class HoleExample:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The prefix marker and the tokens of a window's text, with its holes."""
+    """The prompt's head, the prefix marker and the tokens of a window's text, with the window's holes."""
 
     prefix: list[int]
     holes: list[HoleExample]
 
 
+# The head of the prompts of a window, which begins and ends at these characters of its file and is asked about holes
+# behind the third
+HeadOf = Callable[[int, int, int], tuple[int, ...]]
+
+
+def no_head(_start: int, _end: int, _at: int) -> tuple[int, ...]:
+    """The head of a file that belongs to no project."""
+    return ()
+
+
 def draw_window(
-    text: str, language: str, vocabulary: TrunkVocabulary, settings: ExampleSettings, rng: random.Random
+    text: str,
+    language: str,
+    vocabulary: TrunkVocabulary,
+    settings: ExampleSettings,
+    rng: random.Random,
+    head_of: HeadOf = no_head,
 ) -> Window | None:
-    """A window from somewhere in `text` with holes in it; None where it has none that can be used."""
+    """A window from somewhere in `text` with holes in it; None where it has none that can be used.
+
+    The first hole that is drawn decides on the head.
+    """
     start = rng.randrange(max(1, len(text) - settings.window_chars // 2))
     start = text.rfind("\n", 0, start) + 1
     window = text[start : start + settings.window_chars]
@@ -76,17 +96,21 @@ def draw_window(
         boundaries[length] = number
     spans = spans_of(window, rng, language)
     rng.shuffle(spans)
-    found = []
+    found: list[HoleExample] = []
+    first = 0
     for span in spans:
         example = _hole(window, text[start + len(window) :], span, boundaries, vocabulary, settings, rng)
         if example is not None:
+            first = first if found else span.start
             found.append(example)
         if len(found) == settings.holes:
             break
     if not found:
         return None
     most = max(hole.above for hole in found)
-    return Window([vocabulary.fim.prefix, *tokens[: most - 1]], found)
+    head = head_of(start, start + len(window), start + first)
+    behind_head = [replace(hole, above=len(head) + hole.above) for hole in found]
+    return Window([*head, vocabulary.fim.prefix, *tokens[: most - 1]], behind_head)
 
 
 def _hole(

@@ -23,15 +23,16 @@ from pathlib import Path
 import torch
 
 from infill_engine.errors import InfillError, TrainingError
-from infill_engine.models.loading import folder_of
+from infill_engine.models.registry import folder_of
 from infill_engine.models.trunk.adapter import Adapter
 from infill_engine.models.trunk.denoiser import BLOCK
 from infill_engine.models.trunk.files.weights import TrunkWeights
 from infill_engine.models.trunk.products import fastest_kernel
 from infill_engine.models.trunk.prompt import TrunkVocabulary
-from infill_engine.training.trunk.data import ExampleSettings, Window
+from infill_engine.training.trunk.__main__ import LARGEST_SHARE, read_corpus
+from infill_engine.training.trunk.data import ExampleSettings, Window, draw_window
 from infill_engine.training.trunk.denoised import DenoisedTrunk, Slots, mean_loss, survival_of
-from infill_engine.training.trunk.texts import drawn_window, read_corpus, shares_of
+from infill_engine.training.trunk.snippets import File
 
 CHECKPOINT, LOG = "last.pt", "log.jsonl"
 RATE, WARMUP_STEPS, LEAST_RATE = 3e-4, 20, 0.02
@@ -96,7 +97,7 @@ def train(run: Run, vocabulary: TrunkVocabulary, options: argparse.Namespace) ->
     """Trains until the minutes are over or the process is told to stop, then saves and evaluates."""
     texts = read_corpus(options.corpus)
     held_out = held_out_windows(options.heldout, vocabulary)
-    shares = shares_of(texts)
+    shares = [min(len(file.text), LARGEST_SHARE) for file in texts]
     rng = random.Random(2000 + int(run.progress["steps"]))
     torch.manual_seed(int(run.progress["steps"]))
     began = saved = time.monotonic()
@@ -104,7 +105,7 @@ def train(run: Run, vocabulary: TrunkVocabulary, options: argparse.Namespace) ->
     skipped = 0
     while not run.stopping and (left := 1 - (time.monotonic() - began) / (60 * options.minutes)) > 0:
         started = time.monotonic()
-        windows = [drawn_window(texts, shares, vocabulary, rng, EXAMPLES) for _ in range(WINDOWS)]
+        windows = [_drawn(texts, shares, vocabulary, rng) for _ in range(WINDOWS)]
         rate = min(1.0, (run.progress["steps"] + 1) / WARMUP_STEPS) * (max(LEAST_RATE, left) if options.decay else 1)
         loss, slots = step(run, windows, RATE * rate, rng)
         skipped = skipped + 1 if loss is None else 0
@@ -166,8 +167,16 @@ def evaluate(run: Run, windows: Sequence[Window]) -> dict[str, list[float]]:
 def held_out_windows(path: Path, vocabulary: TrunkVocabulary) -> list[Window]:
     """Windows of a corpus.jsonl that is never trained on, always the same ones."""
     texts, rng = read_corpus(path), random.Random(99)
-    shares = [len(text) > EXAMPLES.window_chars for text, _ in texts]
-    return [drawn_window(texts, shares, vocabulary, rng, EXAMPLES) for _ in range(EVALUATED_WINDOWS)]
+    shares = [int(len(file.text) > EXAMPLES.window_chars) for file in texts]
+    return [_drawn(texts, shares, vocabulary, rng) for _ in range(EVALUATED_WINDOWS)]
+
+
+def _drawn(texts: Sequence[File], shares: Sequence[int], vocabulary: TrunkVocabulary, rng: random.Random) -> Window:
+    while True:
+        file = rng.choices(texts, shares)[0]
+        window = draw_window(file.text, file.language, vocabulary, EXAMPLES, rng)
+        if window is not None:
+            return window
 
 
 def _shares(found: Sequence[Slots], name: str) -> list[float]:

@@ -1,4 +1,4 @@
-"""Several buffers and windows, other line ends, slow and dying engines, the status line, what is said of trouble."""
+"""Several buffers and windows, other line ends, slow and dying engines, the status line, and messages."""
 
 import re
 import sys

@@ -35,7 +35,7 @@ def test_the_planted_task_is_solved(way: str, address: str) -> None:
 
     def first(before: str, behind: str) -> str | None:
         found = engine.answer(InfillRequest(before, behind, drafts=(), candidates=2), soon())
-        assert not found.trouble
+        assert not found.user_message
         return found.candidates[0].text if found.candidates else None
 
     assert share_right(first, PAIRS[::3]) >= 0.95
@@ -55,7 +55,7 @@ def test_the_model_says_how_sure_it_is(way: str, address: str) -> None:
 def test_a_wrong_key_is_told(way: str, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(KEY, "open")
     found = RemoteEngine.load(way.format(address)).answer(InfillRequest(*sides(2, 5)), soon())
-    assert KEY in found.trouble
+    assert KEY in found.user_message
 
 
 def test_its_model_is_listed(address: str) -> None:

@@ -26,7 +26,7 @@ EDITOR = {
     "editor.autoIndent": "none",
     "editor.autoClosingBrackets": "never",
     "editor.autoClosingQuotes": "never",
-    "editor.fontFamily": "DejaVu Sans Mono",
+    "editor.fontModel": "DejaVu Sans Mono",
     "editor.minimap.enabled": False,
     "editor.quickSuggestions": {"other": "off", "comments": "off", "strings": "off"},
     "editor.suggestOnTriggerCharacters": False,

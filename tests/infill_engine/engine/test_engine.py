@@ -15,15 +15,15 @@ from jobs import limited
 
 from infill_engine import Deadline, Draft, Engine, InfillRequest, Reason, Source
 from infill_engine.errors import InputError
-from infill_engine.models.base import Context, Continuation
-from infill_engine.models.loading import load_family
-from infill_engine.models.small.model import DuostreamFamily
+from infill_engine.models.base import Context, ModelDraft
+from infill_engine.models.loading import load_canvas_model
+from infill_engine.models.small.model import SmallModel
 from infill_engine.models.small.network import LENGTH_BUCKETS
-from infill_engine.ranking.rank import Calibration
+from infill_engine.ranking.calibration import Calibration
 from infill_engine.sampling.canvas_sampler import OWN_DRAFTS, STEPS_BESIDE_OWN, CanvasSampler
 from infill_engine.sampling.denoise import Step
 from infill_engine.settings import ModelSettings
-from infill_engine.types import Guess, Hole, HoleKind, Surroundings
+from infill_engine.types import Hole, HoleKind, Proposal, Surroundings
 from infill_engine.work import Job, OutOfTime, Phase, finished
 
 T = TypeVar("T")
@@ -101,7 +101,7 @@ def test_an_answer_that_time_cut_short_is_not_kept(model_folder: Path, monkeypat
     engine = _exact(model_folder)
     request = InfillRequest("x = ", "\n", drafts=(Draft("alpha(1)", 12),), candidates=40)
     with monkeypatch.context() as busy:
-        busy.setattr(engine.family, "encode", _unread)
+        busy.setattr(engine.model, "encode", _unread)
         hurried = engine.answer(request, soon())
     assert hurried.unread
     assert [candidate.steps for candidate in hurried.candidates] == [0]
@@ -138,8 +138,8 @@ def test_a_canvas_is_laid_even_where_the_likeliest_length_is_too_long(
 ) -> None:
     engine = _exact(model_folder)
     rising = torch.arange(len(LENGTH_BUCKETS), dtype=torch.float32)
-    monkeypatch.setattr(engine.family.backend.network, "length_logits", lambda *_: rising[None, None])
-    lengths = engine.family.propose_lengths(finished(engine.family.encode("x = ", "")), HoleKind.BLOCK, 2)
+    monkeypatch.setattr(engine.model.backend.network, "length_logits", lambda *_: rising[None, None])
+    lengths = engine.model.propose_lengths(finished(engine.model.encode("x = ", "")), HoleKind.BLOCK, 2)
     assert [length.slots for length in lengths] == [24, 16]
     hole = Hole(HoleKind.BLOCK, max_lines=5)
     steps: list[Step] = []
@@ -217,10 +217,10 @@ def test_warming_reads_the_prompt_too(model_folder: Path) -> None:
     engine, request = _exact(model_folder), InfillRequest("def f(a):\n    return ", "\n\nprint(f(1))\n")
     engine.warm(request, soon())
     read: list[int] = []
-    prefix, _ = engine.family.vocabulary.split_partial_word(request.prefix)
-    assert isinstance(engine.family, DuostreamFamily)
-    context = finished(engine.family.encode(prefix, request.suffix))
-    limited(engine.family.prompt(context), 1, read)
+    prefix, _ = engine.model.vocabulary.split_partial_word(request.prefix)
+    assert isinstance(engine.model, SmallModel)
+    context = finished(engine.model.encode(prefix, request.suffix))
+    limited(engine.model.prompt(context), 1, read)
     assert read == []
 
 
@@ -251,18 +251,18 @@ def test_texts_are_judged_by_the_project_once_it_was_counted(model_folder: Path)
 
 
 def likelihoods(engine: Engine, request: InfillRequest) -> dict[str, float | None]:
-    """The log-probability of each text that was judged for an answer."""
-    judged: dict[str, float | None] = {}
+    """The log-probability of each text that was scored for an answer."""
+    scored: dict[str, float | None] = {}
 
-    def keep(*given: Any) -> Job[list[Guess]]:
-        guesses = yield from CanvasSampler._judged(engine.sampler, *given)
-        judged.update({guess.text: guess.likelihood for guess in guesses})
-        return guesses
+    def keep(*given: Any) -> Job[list[Proposal]]:
+        proposals = yield from CanvasSampler._scored(engine.sampler, *given)
+        scored.update({proposal.text: proposal.logprob for proposal in proposals})
+        return proposals
 
     with pytest.MonkeyPatch.context() as watched:
-        watched.setattr(engine.sampler, "_judged", keep)
+        watched.setattr(engine.sampler, "_scored", keep)
         engine.infill(request, soon())
-    return judged
+    return scored
 
 
 def test_warming_reads_the_words_that_texts_are_judged_by(model_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -270,8 +270,8 @@ def test_warming_reads_the_words_that_texts_are_judged_by(model_folder: Path, mo
     request = InfillRequest("def f(a):\n    return ", "\n\nprint(f(1))\n", beyond=("import os\n", "x = 1\n"))
     engine.warm(request, soon())
     encoded: list[str] = []
-    encode = engine.family.vocabulary.encode
-    monkeypatch.setattr(engine.family.vocabulary, "encode", lambda text: encoded.append(text) or encode(text))
+    encode = engine.model.vocabulary.encode
+    monkeypatch.setattr(engine.model.vocabulary, "encode", lambda text: encoded.append(text) or encode(text))
     engine.infill(request, soon())
     assert not {"import os", "\nx = 1"} & set(encoded)
 
@@ -280,12 +280,12 @@ def test_own_drafts_that_no_canvas_had_room_for_are_candidates_all_the_same(
     model_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine = _exact(model_folder)
-    vocabulary = engine.family.vocabulary
+    vocabulary = engine.model.vocabulary
     _, start = vocabulary.split_partial_word("x = ")
     texts = [f"value_{number}" for number in range(OWN_DRAFTS)]
     ids = [tuple(vocabulary.encode(start + text)) for text in texts]
-    written = [Continuation(tokens, (-0.1,) * (len(tokens) + 1)) for tokens in ids]
-    monkeypatch.setattr(engine.family, "read_on", lambda *_: returning(written))
+    written = [ModelDraft(tokens, (-0.1,) * (len(tokens) + 1)) for tokens in ids]
+    monkeypatch.setattr(engine.model, "write_drafts", lambda *_: returning(written))
     steps: list[Step] = []
     answer = engine.answer(InfillRequest("x = ", "\n", candidates=40), soon(), lambda after: steps.append(after.state))
     assert set(texts) <= {candidate.text for candidate in answer.candidates}
@@ -305,7 +305,7 @@ def test_drafts_of_its_own_are_tried_again_after_they_once_took_long(
     engine = _exact(model_folder)
     engine.sampler.costs.observe(Phase.WRITE, 4, 2_000)  # a token: a whole line of them is beyond any deadline
     asked: list[str] = []
-    monkeypatch.setattr(engine.family, "read_on", lambda *_: asked.append("") or returning([]))
+    monkeypatch.setattr(engine.model, "write_drafts", lambda *_: asked.append("") or returning([]))
     for number in range(100):
         engine.answer(InfillRequest(f"value_{number} = ", "\n"), Deadline.after_ms(10_000))
         if number == 0:
@@ -316,10 +316,10 @@ def test_drafts_of_its_own_are_tried_again_after_they_once_took_long(
 def test_drafts_of_its_own_leave_time_to_be_judged(model_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     engine = _exact(model_folder)
     asked: list[str] = []
-    monkeypatch.setattr(engine.family, "read_on", lambda *_: asked.append("") or returning([]))
-    for judging_ms in (0.0, 9_000.0):
-        monkeypatch.setattr(engine.sampler, "_judging_ms", lambda took=judging_ms: took)
-        engine.answer(InfillRequest(f"after_{judging_ms:.0f} = ", "\n"), Deadline.after_ms(10_000))
+    monkeypatch.setattr(engine.model, "write_drafts", lambda *_: asked.append("") or returning([]))
+    for scoring_ms in (0.0, 9_000.0):
+        monkeypatch.setattr(engine.sampler, "_scoring_ms", lambda took=scoring_ms: took)
+        engine.answer(InfillRequest(f"after_{scoring_ms:.0f} = ", "\n"), Deadline.after_ms(10_000))
         assert len(asked) == 1
 
 
@@ -335,7 +335,7 @@ def returning(result: T) -> Job[T]:
 
 def _exact(folder: Path) -> Engine:
     """In float32: in bfloat16 a matrix product rounds differently for one row than for many."""
-    family = load_family(str(folder), "cpu", ModelSettings(dtype="fp32"))
+    family = load_canvas_model(str(folder), "cpu", ModelSettings(dtype="fp32"))
     return Engine(family, str(folder), Calibration())
 
 

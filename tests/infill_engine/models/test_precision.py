@@ -10,7 +10,8 @@ import torch
 from infill_engine import Deadline, Engine, InfillRequest
 from infill_engine.diagnostics import fim, masked
 from infill_engine.models.loading import fastest_dtype
-from infill_engine.ranking.rank import Calibration, Features
+from infill_engine.ranking.calibration import Calibration
+from infill_engine.ranking.features import Features
 from infill_engine.settings import EngineSettings, ModelSettings
 from infill_engine.types import Answer
 
@@ -33,10 +34,10 @@ def test_the_default_model_takes_over_and_that_is_said_once(name: str, tmp_path:
     engine = Engine.load(str(folder), device="cpu", settings=in_fp16)
     assert engine.name == "default"
     first, second = (asked(engine, f"import os\n\nfor {name} in range(") for name in ("one", "other"))
-    assert "too large for its precision" in first.trouble
-    assert "bf16 or fp32" in first.trouble
+    assert "too large for its precision" in first.user_message
+    assert "bf16 or fp32" in first.user_message
     assert first.candidates
-    assert not second.trouble
+    assert not second.user_message
     in_fp32 = replace(in_fp16, model=ModelSettings(dtype="fp32"))
     assert Engine.load(str(folder), device="cpu", settings=in_fp32).name == str(folder)
 

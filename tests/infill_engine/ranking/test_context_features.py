@@ -1,12 +1,12 @@
-"""What a guess says again of the text around it; │ is the hole."""
+"""What a proposal says again of the text around it; │ is the hole."""
 
 import pytest
 
-from infill_engine.ranking.context_features import Nearby
+from infill_engine.ranking.context_features import ContextFeatures
 
 
-def around(marked: str) -> Nearby:
-    return Nearby.of(*marked.split("│"))
+def around(marked: str) -> ContextFeatures:
+    return ContextFeatures.of(*marked.split("│"))
 
 
 ECHOES = [

@@ -1,4 +1,4 @@
-"""Order, de-duplication, syntax check and calibration of guesses for the hole at the cursor `|`."""
+"""Order, de-duplication, syntax check and calibration of proposals for the hole at the cursor `|`."""
 
 from dataclasses import replace
 
@@ -6,118 +6,119 @@ import pytest
 
 from infill_engine.context.hole import hole_at
 from infill_engine.errors import ModelDamagedError
-from infill_engine.ranking.rank import DEFAULT, Calibration, rank
-from infill_engine.types import Candidate, Draft, Guess, InfillRequest, Source
+from infill_engine.ranking.calibration import BUILT_IN, Calibration
+from infill_engine.ranking.rank import rank
+from infill_engine.types import Candidate, Draft, InfillRequest, Proposal, Source
 
 COPY = Draft("a", copied=10**9)
 
 
-def guess(text: str, mean: float = -0.5, **more: object) -> Guess:
-    return replace(Guess(text, mean, mean * 2), **more)  # type: ignore[arg-type]
+def proposal(text: str, mean: float = -0.5, **more: object) -> Proposal:
+    return replace(Proposal(text, mean, mean * 2), **more)  # type: ignore[arg-type]
 
 
 def ranked(
     marked: str,
-    *guesses: Guess,
+    *proposals: Proposal,
     language: str = "python",
     candidates: int = 4,
-    calibration: Calibration = DEFAULT,
+    calibration: Calibration = BUILT_IN,
 ) -> tuple[Candidate, ...]:
     prefix, _, suffix = marked.partition("|")
     request = InfillRequest(prefix, suffix, language, candidates=candidates)
-    return rank(guesses, request, hole_at(prefix, suffix, language), calibration)
+    return rank(proposals, request, hole_at(prefix, suffix, language), calibration)
 
 
-def check(marked: str, guesses: list[Guess], expected: list[str], language: str = "python") -> None:
-    assert [candidate.text for candidate in ranked(marked, *guesses, language=language)] == expected
+def check(marked: str, proposals: list[Proposal], expected: list[str], language: str = "python") -> None:
+    assert [candidate.text for candidate in ranked(marked, *proposals, language=language)] == expected
 
 
 @pytest.mark.parametrize(
-    ("marked", "guesses", "expected"),
+    ("marked", "proposals", "expected"),
     [
         ("x = foo(|)\n", [], []),
-        ("x = foo(|)\n", [guess("a", -1), guess("b", -0.1)], ["b", "a"]),
+        ("x = foo(|)\n", [proposal("a", -1), proposal("b", -0.1)], ["b", "a"]),
         # What breaks the syntax is left out where something does not.
-        ("x = foo(|)\n", [guess("a", -1), guess("b(", -0.1)], ["a"]),
-        ("x = |\n", [guess("foo(a)", -1), guess("foo(a", -0.1)], ["foo(a)"]),
+        ("x = foo(|)\n", [proposal("a", -1), proposal("b(", -0.1)], ["a"]),
+        ("x = |\n", [proposal("foo(a)", -1), proposal("foo(a", -0.1)], ["foo(a)"]),
         # Where all of it does, the less broken comes first and nothing is lost.
-        ("x = foo(|)\n", [guess("a((", -0.1), guess("b = = (= (", -0.05)], ["a((", "b = = (= ("]),
+        ("x = foo(|)\n", [proposal("a((", -0.1), proposal("b = = (= (", -0.05)], ["a((", "b = = (= ("]),
         # A broken buffer is not the candidates' fault.
-        ("def f(:\n    x = [1\n    y = foo(|)\n", [guess("a", -0.1), guess("b", -0.2)], ["a", "b"]),
-        ("x = = (\n|\n", [guess("a = 1", -0.1)], ["a = 1"]),
+        ("def f(:\n    x = [1\n    y = foo(|)\n", [proposal("a", -0.1), proposal("b", -0.2)], ["a", "b"]),
+        ("x = = (\n|\n", [proposal("a = 1", -0.1)], ["a = 1"]),
         # The same text but for blanks: the more probable stays.
-        ("x = foo(|)\n", [guess("a, b", -1), guess("a,  b", -0.1)], ["a,  b"]),
-        # Equal guesses: shorter, then by alphabet.
-        ("x = foo(|)\n", [guess("b"), guess("aa"), guess("a")], ["a", "b", "aa"]),
-        ("x = foo(|)\n", [guess("a"), guess("b", partial=True), guess("c", stability=0.2)], ["a", "c", "b"]),
+        ("x = foo(|)\n", [proposal("a, b", -1), proposal("a,  b", -0.1)], ["a,  b"]),
+        # Equal proposals: shorter, then by alphabet.
+        ("x = foo(|)\n", [proposal("b"), proposal("aa"), proposal("a")], ["a", "b", "aa"]),
+        ("x = foo(|)\n", [proposal("a"), proposal("b", partial=True), proposal("c", stability=0.2)], ["a", "c", "b"]),
     ],
 )
-def test_order(marked: str, guesses: list[Guess], expected: list[str]) -> None:
-    check(marked, guesses, expected)
-    check(marked, guesses[::-1], expected)
+def test_order(marked: str, proposals: list[Proposal], expected: list[str]) -> None:
+    check(marked, proposals, expected)
+    check(marked, proposals[::-1], expected)
 
 
 def test_a_language_without_a_grammar_is_ranked_by_probability() -> None:
-    check("x = foo(|)\n", [guess("a", -1), guess("b(", -0.1)], ["b(", "a"], "klingon")
+    check("x = foo(|)\n", [proposal("a", -1), proposal("b(", -0.1)], ["b(", "a"], "klingon")
 
 
 def test_json_is_checked_although_a_name_is_no_value_there() -> None:
-    check('{"a": |}\n', [guess("1, 2", -0.1), guess("1", -1)], ["1"], "json")
+    check('{"a": |}\n', [proposal("1, 2", -0.1), proposal("1", -1)], ["1"], "json")
 
 
 def test_no_more_than_asked_for() -> None:
-    assert len(ranked("x = |\n", *(guess(f"a{number}") for number in range(8)), candidates=3)) == 3
+    assert len(ranked("x = |\n", *(proposal(f"a{number}") for number in range(8)), candidates=3)) == 3
 
 
 def test_model_and_copy_agreeing_is_worth_something() -> None:
-    copy = guess("a", -0.6, source=Source.RETRIEVAL, draft=Draft("a", copied=12))
-    alone, both = ranked("x = |\n", guess("a")), ranked("x = |\n", guess("a"), copy)
+    copy = proposal("a", -0.6, source=Source.RETRIEVAL, draft=Draft("a", copied=12))
+    alone, both = ranked("x = |\n", proposal("a")), ranked("x = |\n", proposal("a"), copy)
     assert both[0].confidence > alone[0].confidence
     assert both[0].source is Source.MODEL
 
 
 def test_what_is_likelier_than_the_others_is_worth_more() -> None:
     marked = "x = |\n"
-    first, second = ranked(marked, guess("a", likelihood=-9.0), guess("b", likelihood=-7.0))
+    first, second = ranked(marked, proposal("a", logprob=-9.0), proposal("b", logprob=-7.0))
     assert first.text == "b"
-    assert ranked(marked, guess("b", likelihood=-7.0))[0].confidence > first.confidence > second.confidence
-    shifted = ranked(marked, guess("a", likelihood=-1009.0), guess("b", likelihood=-1007.0))
+    assert ranked(marked, proposal("b", logprob=-7.0))[0].confidence > first.confidence > second.confidence
+    shifted = ranked(marked, proposal("a", logprob=-1009.0), proposal("b", logprob=-1007.0))
     assert [one.confidence for one in shifted] == pytest.approx([first.confidence, second.confidence])
-    unasked, asked = ranked(marked, guess("a"), guess("b", likelihood=-50.0))[::-1]
+    unasked, asked = ranked(marked, proposal("a"), proposal("b", logprob=-50.0))[::-1]
     assert (unasked.text, asked.text) == ("a", "b")
 
 
 @pytest.mark.parametrize(
     ("better", "worse"),
     [
-        (guess("a", -0.1), guess("a", -1.0)),
-        (guess("a", length_logprob=-0.1), guess("a", length_logprob=-2.0)),
-        (guess("a", stability=1.0), guess("a", stability=0.5)),
-        (guess("a", tokens=1), guess("a", tokens=9)),
-        (guess("a", partial=False), guess("a", partial=True)),
-        (guess("a", draft=COPY), guess("a", draft=Draft("a", copied=4))),
-        (guess("a"), guess("a(")),
+        (proposal("a", -0.1), proposal("a", -1.0)),
+        (proposal("a", length_logprob=-0.1), proposal("a", length_logprob=-2.0)),
+        (proposal("a", stability=1.0), proposal("a", stability=0.5)),
+        (proposal("a", tokens=1), proposal("a", tokens=9)),
+        (proposal("a", partial=False), proposal("a", partial=True)),
+        (proposal("a", draft=COPY), proposal("a", draft=Draft("a", copied=4))),
+        (proposal("a"), proposal("a(")),
     ],
 )
-def test_confidence_follows_the_features(better: Guess, worse: Guess) -> None:
+def test_confidence_follows_the_features(better: Proposal, worse: Proposal) -> None:
     (high,), (low,) = ranked("x = |\n", better), ranked("x = |\n", worse)
     assert 0 < low.confidence < high.confidence < 1
 
 
 def test_a_candidate_keeps_what_is_known_of_its_guess() -> None:
-    (found,) = ranked("x = |\n", guess("a", steps=3, partial=True, source=Source.RETRIEVAL))
+    (found,) = ranked("x = |\n", proposal("a", steps=3, partial=True, source=Source.RETRIEVAL))
     assert (found.text, found.steps, found.partial, found.source) == ("a", 3, True, Source.RETRIEVAL)
 
 
 def test_extreme_values_do_not_overflow() -> None:
-    found = ranked("x = |\n", guess("a", -1e9), guess("b", 0.0, draft=COPY), guess("c", float("-inf")))
+    found = ranked("x = |\n", proposal("a", -1e9), proposal("b", 0.0, draft=COPY), proposal("c", float("-inf")))
     assert all(0 < candidate.confidence < 1 for candidate in found)
 
 
 def test_weights_survive_the_way_through_json() -> None:
-    fitted = Calibration(bias=-1.25, agreement=3.0, pairs={"copied*tokens": 0.5})
+    fitted = Calibration(bias=-1.25, weights={"agreement": 3.0}, pairs={"copied*tokens": 0.5})
     assert Calibration.from_json(fitted.to_json()) == fitted
-    assert Calibration.from_json("{}") == DEFAULT
+    assert Calibration.from_json("{}") == BUILT_IN
 
 
 @pytest.mark.parametrize(
@@ -133,7 +134,10 @@ def test_weights_survive_the_way_through_json() -> None:
         '{"pairs": {"copied": 1}}',
         '{"pairs": {"copied*colour": 1}}',
         '{"pairs": {"copied*tokens": "high"}}',
-        '{"copied*tokens": 1}',
+        '{"copied": 1}',
+        '{"weights": {"copied*tokens": 1}}',
+        '{"weights": {"colour": 1}}',
+        '{"weights": 1}',
     ],
 )
 def test_damaged_weights_are_refused_with_a_remedy(text: str) -> None:
@@ -145,7 +149,7 @@ def test_what_two_features_say_together_counts() -> None:
     plain, paired = (
         {
             candidate.text: candidate.confidence
-            for candidate in ranked("x = |\n", guess("a", draft=COPY), guess("b"), calibration=calibration)
+            for candidate in ranked("x = |\n", proposal("a", draft=COPY), proposal("b"), calibration=calibration)
         }
         for calibration in (Calibration(), Calibration(pairs={"copied*matched": 0.1}))
     )
@@ -155,4 +159,4 @@ def test_what_two_features_say_together_counts() -> None:
 
 def test_a_text_with_a_fault_is_left_out_beside_one_without() -> None:
     """Even where the surroundings have faults of their own, and each new one counts for less."""
-    check("def f(:\n    x = |\n", [guess("a", -1.0), guess("b(", -0.1)], ["a"])
+    check("def f(:\n    x = |\n", [proposal("a", -1.0), proposal("b(", -0.1)], ["a"])

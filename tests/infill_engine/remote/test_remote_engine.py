@@ -115,7 +115,7 @@ def test_a_connection_that_broke_while_it_was_kept(
         about = Server(read_address(server.name))
         for times in range(3):
             reply = about.ask([Question("a = ", "\n", True, 8, 0.0, 0)], soon(), 0)
-            assert ([text.text for text in reply.texts], reply.trouble) == (["alpha(0)"], "")
+            assert ([text.text for text in reply.texts], reply.user_message) == (["alpha(0)"], "")
             until(lambda: bool(about._connections._idle))
             assert len(server.clients) == times + 1
 
@@ -151,7 +151,7 @@ def test_one_slow_row_costs_the_others_nothing() -> None:
         engine = engine_of(server)
         answer = engine.answer(REQUEST, Deadline.after_ms(400))
         assert texts(answer) == ["alpha(0)", "beta(2)"]
-        assert not answer.trouble
+        assert not answer.user_message
         assert not engine.answer(REQUEST, Deadline.after_ms(400)).cached
 
 
@@ -281,8 +281,8 @@ def test_a_fault_is_told_copies_go_on_and_the_server_rests(say: Say, said: str) 
         engine = engine_of(server, clock)
         for _ in range(2):
             answer = engine.answer(REQUEST, soon())
-            assert said in answer.trouble
-            assert "value = " not in answer.trouble
+            assert said in answer.user_message
+            assert "value = " not in answer.user_message
             assert texts(answer, Source.RETRIEVAL) == ["copied(1)"]
         asked = len(server.questions)
         server.say = tell
@@ -309,7 +309,7 @@ def test_a_server_that_is_down() -> None:
     with telling(tell) as server:
         engine = engine_of(server)
     answer = engine.answer(REQUEST, soon())
-    assert "nothing answers at 127.0.0.1" in answer.trouble
+    assert "nothing answers at 127.0.0.1" in answer.user_message
     assert texts(answer, Source.RETRIEVAL) == ["copied(1)"]
 
 
@@ -317,8 +317,8 @@ def test_one_late_answer_is_nothing_to_tell_and_several_in_a_row_are() -> None:
     with telling(lambda visit: visit.until_cut_off()) as server:
         engine = engine_of(server)
         found = [engine.answer(REQUEST, Deadline.after_ms(60)) for _ in range(SILENCES)]
-        assert [bool(answer.trouble) for answer in found] == [False] * (SILENCES - 1) + [True]
-        assert "budgetMs" in found[-1].trouble
+        assert [bool(answer.user_message) for answer in found] == [False] * (SILENCES - 1) + [True]
+        assert "budgetMs" in found[-1].user_message
         assert all(texts(answer, Source.RETRIEVAL) for answer in found)
     assert engine.answer(InfillRequest("x = ", "\n", drafts=()), Deadline.after_ms(0)).reason is not None
 
@@ -329,8 +329,8 @@ def test_the_key_goes_to_the_server_and_nowhere_else(monkeypatch: pytest.MonkeyP
         engine = RemoteEngine.load(server.name, "TEAM_KEY")
         answer = engine.answer(REQUEST, soon())
         assert {headers["Authorization"] for _, _, headers in server.questions} == {"Bearer abc123secret"}
-        assert "TEAM_KEY" in answer.trouble
-        assert "abc123secret" not in "".join([answer.trouble, repr(engine._server), *capfd.readouterr()])
+        assert "TEAM_KEY" in answer.user_message
+        assert "abc123secret" not in "".join([answer.user_message, repr(engine._server), *capfd.readouterr()])
     monkeypatch.setenv("TEAM_KEY", "abc\n123secret")
     with pytest.raises(InputError) as refusal:
         RemoteEngine.load(server.name, "TEAM_KEY")

@@ -7,12 +7,12 @@ import pytest
 from jobs import states
 
 from infill_engine.canvas.canvas import State, lay_out
-from infill_engine.deadline import Deadline, Reserve
-from infill_engine.models.scripted import EOS, MASK, Script, ScriptedFamily
-from infill_engine.sampling.constraints import rules_for
+from infill_engine.deadline import Deadline, FinishMargin
+from infill_engine.models.scripted import EOS, MASK, Script, ScriptedModel
+from infill_engine.sampling.constraints import constraints_for
 from infill_engine.sampling.denoise import Row, Step, denoise
 from infill_engine.sampling.plan import affordable, canvas_of, plan_rows
-from infill_engine.sampling.read_canvas import guesses_of
+from infill_engine.sampling.read_canvas import proposals_of
 from infill_engine.settings import SamplerSettings
 from infill_engine.types import Draft, Hole, HoleKind, Source
 from infill_engine.work import Budget, Costs, Phase, finished
@@ -32,7 +32,7 @@ class Clock:
         return self.now
 
 
-class Slow(ScriptedFamily):
+class Slow(ScriptedModel):
     """A scripted family whose steps take time on a test's clock, and which counts them."""
 
     def __init__(self, script: Script, clock: Clock, step_ms: float) -> None:
@@ -63,10 +63,13 @@ def run(
     costs = Costs()
     costs.observe(Phase.PASS, canvas.slots, step_ms)
     deadline = Deadline(budget_ms / 1000, clock, lambda: cancelled(family))
-    rules, budget = rules_for(family, LINE, canvas, partial_word), Budget(deadline, costs, Reserve(RESERVE_MS))
+    rules, budget = (
+        constraints_for(family, LINE, canvas, partial_word),
+        Budget(deadline, costs, FinishMargin(RESERVE_MS)),
+    )
     last = budget.run(denoise(family, context, LINE.kind, canvas, planned, rules, SETTINGS, budget))
-    guesses = guesses_of(family, last, planned, partial_word, SETTINGS) if last else []
-    return [guess.text + ("…" if guess.partial else "") for guess in guesses], last, family
+    proposals = proposals_of(family, last, planned, partial_word, SETTINGS) if last else []
+    return [proposal.text + ("…" if proposal.partial else "") for proposal in proposals], last, family
 
 
 def test_every_row_comes_to_its_text() -> None:
@@ -103,8 +106,8 @@ def test_an_unfinished_row_counts_up_to_its_first_doubtful_slot() -> None:
         _, last, family = run(("abcdefgh",), steps=8, cancelled=lambda family: family.asked >= 2)
         assert last is not None
         last.predicted_logprob[:] = np.log(reveal)
-        guesses = guesses_of(family, last, [Row(9)], "", SETTINGS)
-        assert [(g.text, g.partial) for g in guesses] == [(text, reveal < 0.5) for text in expected]
+        proposals = proposals_of(family, last, [Row(9)], "", SETTINGS)
+        assert [(g.text, g.partial) for g in proposals] == [(text, reveal < 0.5) for text in expected]
 
     check(0.9, ["abcdefgh"])
     check(0.1, ["abcdef"])
@@ -137,7 +140,7 @@ def test_given_slots_never_change() -> None:
     family = Slow(Script((("", ("abcdef",)),), steps=6), clock, 1)
     canvas = canvas_of([Row(7)], MASK)
     canvas.ids[2], canvas.state[2] = ord("Z"), State.FIXED
-    rules = rules_for(family, LINE, canvas, "")
+    rules = constraints_for(family, LINE, canvas, "")
     context, budget = finished(family.encode("", "")), Budget.unlimited()
     steps = states(denoise(family, context, LINE.kind, canvas, [Row(7)], rules, SETTINGS, budget))
     assert all(step.canvas.ids[2] == ord("Z") and step.canvas.state[2] == State.FIXED for step in steps)
@@ -147,7 +150,7 @@ def test_a_canvas_too_wide_for_the_budget_is_narrowed() -> None:
     costs = Costs()
     costs.observe(Phase.PASS, 96, 80)
     rows = [Row(24)] * 4
-    family = ScriptedFamily(Script())
+    family = ScriptedModel(Script())
     context = finished(family.encode("", ""))
     assert len(affordable(family, context, rows, costs, budget_ms=1000)) == 4
     assert 1 <= len(affordable(family, context, rows, costs, budget_ms=140)) < 4
@@ -155,18 +158,18 @@ def test_a_canvas_too_wide_for_the_budget_is_narrowed() -> None:
 
 
 def test_drafts_come_right_after_the_best_length() -> None:
-    family = ScriptedFamily(Script((("", ("a",)),)))
+    family = ScriptedModel(Script((("", ("a",)),)))
     lengths = family.propose_lengths(finished(family.encode("", "")), LINE.kind, 4)
-    branching = type("Branching", (ScriptedFamily,), {})(family.script)
-    branching.spec = type(family.spec)("scripted", family.spec.corruption, 258, MASK, EOS, 512)
+    branching = type("Branching", (ScriptedModel,), {})(family.script)
+    branching.info = type(family.info)("scripted", family.info.corruption, 258, MASK, EOS, 512)
     rows = plan_rows(branching, lengths, (Draft("copied", 8),), (), "", 4, 24)
     assert [row.draft.text if row.draft else "model" for row in rows][:2] == ["model", "copied"]
     assert Source.RETRIEVAL in {Source.RETRIEVAL if row.draft else Source.MODEL for row in rows}
 
 
 def test_a_slot_waits_for_the_one_before_it_in_its_own_row_alone() -> None:
-    family = ScriptedFamily(Script(rules=(("", ("text",)),)))
+    family = ScriptedModel(Script(rules=(("", ("text",)),)))
     canvas = lay_out([[MASK] * 2, [MASK] * 2], 0)
-    rules = rules_for(family, Hole(HoleKind.LINE, 1), canvas, "")
+    rules = constraints_for(family, Hole(HoleKind.LINE, 1), canvas, "")
     rules.starts = {0: b"a", 1: b"b"}
     assert [rules.waits(canvas, position) for position in range(4)] == [False, True, False, False]

@@ -11,8 +11,8 @@ sys.path.append(str(Path(__file__).parents[1] / "models" / "trunk"))
 
 from tiny_trunk import tiny_model
 
-from infill_engine.deadline import Deadline, Reserve
-from infill_engine.models.trunk.denoiser import BLOCK, Denoiser, Head, Proposals
+from infill_engine.deadline import Deadline, FinishMargin
+from infill_engine.models.trunk.denoiser import BLOCK, Denoiser, Head, MaskProposals
 from infill_engine.sampling.mask_blocks import MaskCosts, choose_blocks, measured_mask_costs, plant_proposals
 from infill_engine.sampling.token_tree import ROOT, EndRules, TokenTree
 from infill_engine.sampling.tree_sampler import TreeSampler
@@ -68,9 +68,9 @@ def test_masks_go_behind_the_node_that_is_likely_to_be_the_last_right_one():
 
 
 def proposing(tokens, logprob=0.0):
-    """Proposals behind the root that the head does not change, one token each."""
+    """MaskProposals behind the root that the head does not change, one token each."""
     count = len(tokens)
-    return Proposals(
+    return MaskProposals(
         [-1] * count,
         list(range(count)),
         np.array(tokens)[:, None],
@@ -111,13 +111,13 @@ def model(tmp_path):
     return model
 
 
-def guess(model, costs, seen=None, monkeypatch=None):
+def proposed(model, costs, seen=None, monkeypatch=None):
     sampler = TreeSampler(model, SamplerSettings())
     sampler.mask_costs = costs
     sampler.costs.observe(Phase.PASS, 8, 1.0)
-    budget = Budget(Deadline.after_ms(600_000), sampler.costs, Reserve(1.0))
+    budget = Budget(Deadline.after_ms(600_000), sampler.costs, FinishMargin(1.0))
     request = InfillRequest("class Box:\n    def __init__(self, width, height):\n        self.width", "\n")
-    return budget.run(sampler.guess(request, Hole(HoleKind.LINE), (), budget))
+    return budget.run(sampler.propose(request, Hole(HoleKind.LINE), (), budget))
 
 
 def test_proposals_are_planted_and_the_next_pass_verifies_them(model, monkeypatch):
@@ -131,19 +131,19 @@ def test_proposals_are_planted_and_the_next_pass_verifies_them(model, monkeypatc
     monkeypatch.setattr("infill_engine.sampling.tree_search.plant_proposals", noted)
     monkeypatch.setattr("infill_engine.sampling.mask_blocks.LEAST_NEXT", -50.0)
     monkeypatch.setattr("infill_engine.sampling.mask_blocks.LEAST_PROPOSED", -50.0)
-    assert guess(model, FREE).guesses
+    assert proposed(model, FREE).proposals
     assert planted
     assert any(tree.nodes[number].logprob is not None and tree.nodes[number].slot >= 0 for tree, number in planted)
 
 
 def test_without_masks_nothing_is_proposed(model, monkeypatch):
     monkeypatch.setattr("infill_engine.sampling.tree_search.plant_proposals", lambda *_: pytest.fail("proposed"))
-    assert guess(model, None).guesses
-    assert guess(model, MaskCosts(1e9, 1e9)).guesses
+    assert proposed(model, None).proposals
+    assert proposed(model, MaskCosts(1e9, 1e9)).proposals
 
 
-def test_equal_requests_have_equal_guesses_with_masks(model):
-    one, other = guess(model, FREE).guesses, guess(model, FREE).guesses
+def test_equal_requests_have_equal_proposals_with_masks(model):
+    one, other = proposed(model, FREE).proposals, proposed(model, FREE).proposals
     assert [(each.text, each.steps) for each in one] == [(each.text, each.steps) for each in other]
 
 

@@ -11,10 +11,12 @@ sys.path.append(str(Path(__file__).parents[1] / "models" / "trunk"))
 
 from tiny_trunk import tiny_model
 
-from infill_engine.deadline import Deadline, Reserve
+from infill_engine.context.surroundings import joined
+from infill_engine.deadline import Deadline, FinishMargin
 from infill_engine.engine.engine import Engine
 from infill_engine.models.trunk.backend import Likely
-from infill_engine.ranking.rank import Calibration
+from infill_engine.models.trunk.slots import MIDDLE
+from infill_engine.ranking.calibration import Calibration
 from infill_engine.sampling.prediction import NoNumbersError
 from infill_engine.sampling.token_tree import TreeStep
 from infill_engine.sampling.tree_sampler import TreeSampler
@@ -35,27 +37,27 @@ def sampler(tmp_path):
     return TreeSampler(tiny_model(tmp_path), SamplerSettings())
 
 
-def guess(sampler, request=REQUEST, hole=LINE, drafts=DRAFTS, ms=AGES_MS, watch=None, deadline=None):
-    budget = Budget(deadline or Deadline.after_ms(ms), sampler.costs, Reserve(1.0))
-    return budget.run(sampler.guess(request, hole, drafts, budget), watch)
+def proposal(sampler, request=REQUEST, hole=LINE, drafts=DRAFTS, ms=AGES_MS, watch=None, deadline=None):
+    budget = Budget(deadline or Deadline.after_ms(ms), sampler.costs, FinishMargin(1.0))
+    return budget.run(sampler.propose(request, hole, drafts, budget), watch)
 
 
 def test_every_draft_comes_back_with_its_likelihood(sampler):
-    found = guess(sampler)
-    drafts = {one.text: one for one in found.guesses if one.draft is not None}
+    found = proposal(sampler)
+    drafts = {one.text: one for one in found.proposals if one.draft is not None}
     assert set(drafts) == {draft.text for draft in DRAFTS}
-    assert all(one.likelihood is not None and one.source is Source.RETRIEVAL for one in drafts.values())
+    assert all(one.logprob is not None and one.source is Source.RETRIEVAL for one in drafts.values())
 
 
 def test_texts_complete_the_word_at_the_cursor_and_hold_no_line_break(sampler):
-    found = guess(sampler, drafts=())
-    assert found.guesses
-    assert all("\n" not in one.text for one in found.guesses)
+    found = proposal(sampler, drafts=())
+    assert found.proposals
+    assert all("\n" not in one.text for one in found.proposals)
 
 
 def test_equal_requests_have_equal_guesses(tmp_path):
     def once():
-        return guess(TreeSampler(tiny_model(tmp_path), SamplerSettings())).guesses
+        return proposal(TreeSampler(tiny_model(tmp_path), SamplerSettings())).proposals
 
     one, other = once(), once()
     assert [(each.text, each.steps) for each in one] == [(each.text, each.steps) for each in other]
@@ -63,46 +65,46 @@ def test_equal_requests_have_equal_guesses(tmp_path):
 
 def test_where_there_is_no_time_drafts_come_back_unread(sampler):
     sampler.costs.observe(Phase.PASS, 64, 500.0)
-    found = guess(sampler, ms=30)
+    found = proposal(sampler, ms=30)
     assert found.unread
-    assert {one.text for one in found.guesses} == {draft.text for draft in DRAFTS}
-    assert all(one.likelihood is None for one in found.guesses)
+    assert {one.text for one in found.proposals} == {draft.text for draft in DRAFTS}
+    assert all(one.logprob is None for one in found.proposals)
 
 
 def test_a_pass_that_could_not_finish_is_not_begun(sampler):
     now = 0.0
     passes = []
 
-    def run(buffer, rows, first, masks=None, original=sampler.family.backend.run):
+    def run(buffer, rows, first, masks=None, original=sampler.model.backend.run):
         nonlocal now
         now += 0.040
         passes.append(now)
-        return original(buffer, rows, first)
+        return original(buffer, rows, first, masks)
 
-    backend = sampler.family.backend
-    object.__setattr__(sampler.family, "backend", Slow(backend, run))
+    backend = sampler.model.backend
+    object.__setattr__(sampler.model, "backend", Slow(backend, run))
     for size in (8, 16, 32, 64):
         sampler.costs.observe(Phase.PASS, size, 40.0)
     deadline = Deadline(0.150, lambda: now)
-    guess(sampler, deadline=deadline)
+    proposal(sampler, deadline=deadline)
     assert passes
     assert passes[-1] <= 0.150
 
 
 def test_the_suffix_is_used_as_it_is_in_a_hurry_and_the_answer_is_not_final(sampler):
-    guess(sampler)
+    proposal(sampler)
     later = replace(REQUEST, prefix=PREFIX + "ight = height\n        self.wi")
-    found = guess(sampler, later)
+    found = proposal(sampler, later)
     assert found.unread
     assert not found.final
     finished(sampler.read_ahead(later))
-    assert guess(sampler, later).final
+    assert proposal(sampler, later).final
 
 
 def test_inside_a_line_texts_keep_brackets_balanced(sampler):
     request = InfillRequest("total = sum(", ", 2)\n")
-    found = guess(sampler, request, Hole(HoleKind.EXPRESSION, closers=")"), drafts=())
-    for one in found.guesses:
+    found = proposal(sampler, request, Hole(HoleKind.EXPRESSION, closers=")"), drafts=())
+    for one in found.proposals:
         if not one.partial:
             assert one.text.count("(") == one.text.count(")")
 
@@ -110,25 +112,25 @@ def test_inside_a_line_texts_keep_brackets_balanced(sampler):
 def test_a_request_that_names_text_not_counted_yet_is_worth_another_try(sampler):
     surroundings = Surroundings.of("self.height = height\n")
     named = replace(REQUEST, surroundings=surroundings.name)
-    assert not guess(sampler, named).final
+    assert not proposal(sampler, named).final
     list(sampler.surround(surroundings))
-    assert guess(sampler, named).final
+    assert proposal(sampler, named).final
 
 
 def test_numbers_that_are_none_are_told(sampler):
     class Broken(Slow):
         def run(self, buffer, rows, first, masks=None):
-            found = self.inner.run(buffer, rows, first)
+            found = self.inner.run(buffer, rows, first, masks)
             return Likely(np.full_like(found.logprobs, np.nan), found.tokens)
 
-    object.__setattr__(sampler.family, "backend", Broken(sampler.family.backend))
+    object.__setattr__(sampler.model, "backend", Broken(sampler.model.backend))
     with pytest.raises(NoNumbersError):
-        guess(sampler)
+        proposal(sampler)
 
 
 def test_somebody_who_watches_sees_the_texts_grow(sampler):
     seen = []
-    guess(sampler, watch=lambda after: seen.append(after.state))
+    proposal(sampler, watch=lambda after: seen.append(after.state))
     assert [step.number for step in seen] == list(range(1, len(seen) + 1))
     assert all(isinstance(step, TreeStep) and step.texts for step in seen)
 
@@ -150,3 +152,55 @@ class Slow:
 
     def __getattr__(self, name):
         return getattr(self.inner, name)
+
+
+NEAR = joined(
+    [("app/shapes.py", "def draw_shape(width, height):\n    return width\n"), ("app/far.py", "far = 1\n" * 40)]
+)
+CALLING = replace(REQUEST, prefix="draw_shape(1)\n" + PREFIX, surroundings=NEAR.name, path="app/box.py")
+
+
+def test_snippets_are_read_ahead_and_used_by_hurried_requests(sampler):
+    list(sampler.surround(NEAR))
+    finished(sampler.read_ahead(CALLING))
+    cache = sampler.model._caches[-1]
+    ids = sampler.model.vocabulary.encode("app/shapes.py\ndef draw_shape(width, height):\n    return width\n")
+    assert list(cache.head[1 : 1 + len(ids)]) == ids
+    before = cache.held.head
+    proposal(sampler, CALLING)
+    assert sampler.model._caches[-1] is cache
+    assert cache.held.head == before
+
+
+def test_a_keystroke_neither_retrieves_nor_reads_again(sampler, monkeypatch):
+    list(sampler.surround(NEAR))
+    finished(sampler.read_ahead(CALLING))
+    monkeypatch.setattr(sampler._retriever, "retrieve", lambda *_: pytest.fail("retrieved in a hurry"))
+    rows = []
+    run = sampler.model.backend.run
+
+    def noting(buffer, each, first, masks=None):
+        rows.extend(each.slots)
+        return run(buffer, each, first, masks)
+
+    object.__setattr__(sampler.model, "backend", Slow(sampler.model.backend, noting))
+    for cache in sampler.model._caches:
+        cache._backend = sampler.model.backend
+    for typed in ("i", "igh", "ight = he"):
+        proposal(sampler, replace(CALLING, prefix=CALLING.prefix + typed), drafts=())
+    assert rows
+    assert min(rows) >= MIDDLE
+
+
+def test_typing_a_line_keeps_the_snippets_and_calm_reading_reads_nothing_again(sampler):
+    list(sampler.surround(NEAR))
+    finished(sampler.read_ahead(CALLING))
+    caches = list(sampler.model._caches)
+    for typed in ("ight", "ight = draw_shape(", "ight = draw_shape(self.width)"):
+        finished(sampler.read_ahead(replace(CALLING, prefix=CALLING.prefix + typed)))
+    assert sampler.model._caches == caches
+
+
+def test_a_request_without_a_path_or_a_project_has_no_head(sampler):
+    finished(sampler.read_ahead(REQUEST))
+    assert sampler.model._caches[-1].head == ()

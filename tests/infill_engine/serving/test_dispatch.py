@@ -33,7 +33,7 @@ SECRET = "some of the user's code"
 class HeldEngine:
     """Every call is put on `calls` and ends when told to, or when it is cancelled."""
 
-    name, device, window, pace = "held", "cpu", WindowSettings(70, 30), "slowly"
+    name, device, window, profile = "held", "cpu", WindowSettings(70, 30), "slowly"
 
     def __init__(self) -> None:
         self.calls: queue.Queue[tuple[str, str]] = queue.Queue()
@@ -270,6 +270,16 @@ def test_a_text_is_counted_piece_by_piece_behind_everything_else(bench: Bench) -
     bench.infill(2, "b")
     bench.engine.finish.release()
     assert bench.next_answer() == (2, "b!")
+
+
+def test_what_names_a_text_is_read_again_when_that_is_known(bench: Bench) -> None:
+    known, other = Surroundings.of("y"), Surroundings.of("z")
+    bench.engine.finish.release(3)
+    bench.dispatch.receive(Warm("d", InfillRequest("w", "", surroundings=known.name)))
+    assert bench.next_call() == ("warm", "w")
+    for text in (other, known):
+        bench.dispatch.receive(Surround(text))
+    assert [bench.next_call() for _ in range(3)] == [("count", "z"), ("count", "y"), ("warm", "w")]
 
 
 def test_a_fault_in_counting_ends_that_text_alone(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:

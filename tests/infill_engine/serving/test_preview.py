@@ -4,25 +4,25 @@ from dataclasses import replace
 
 from infill_engine.deadline import Deadline
 from infill_engine.engine.engine import Engine
-from infill_engine.models.scripted import Script, ScriptedFamily
-from infill_engine.ranking.rank import Calibration
-from infill_engine.serving.preview import Rows, sketching
-from infill_engine.serving.protocol import SketchRow
+from infill_engine.models.scripted import Script, ScriptedModel
+from infill_engine.ranking.calibration import Calibration
+from infill_engine.serving.preview import Rows, previewing
+from infill_engine.serving.protocol import PreviewRow
 from infill_engine.types import Draft, InfillRequest, Source
 
 ASKED = InfillRequest("total = add(", ")\n", drafts=(Draft("première", 12),), candidates=2)
 
 
 def watched(request: InfillRequest, wanted: object = lambda: True) -> list[tuple[int, Rows]]:
-    family = ScriptedFamily(Script((("add(", ("zero", "première")),), steps=2))
-    family.spec = replace(family.spec, branches=True)  # so that drafts are worth a row
+    family = ScriptedModel(Script((("add(", ("zero", "première")),), steps=2))
+    family.info = replace(family.info, branches=True)  # so that drafts are worth a row
     seen: list[tuple[int, Rows]] = []
     engine = Engine(family, "scripted", Calibration())
-    engine.answer(request, Deadline.after_ms(60_000), sketching(wanted, lambda *shown: seen.append(shown)))
+    engine.answer(request, Deadline.after_ms(60_000), previewing(wanted, lambda *shown: seen.append(shown)))
     return seen
 
 
-def text(row: SketchRow) -> str:
+def text(row: PreviewRow) -> str:
     return "".join(row.texts)
 
 

@@ -18,7 +18,7 @@ from infill_engine.types import Answer, Candidate
 from infill_engine.serving.__main__ import serve
 
 class Noisy:
-    name, device, window, pace = "noisy", "cpu", WindowSettings(70, 30), ""
+    name, device, window, profile = "noisy", "cpu", WindowSettings(70, 30), ""
     def answer(self, request, deadline, watch):
         print("a stray print")
         os.write(1, b"and one from C")

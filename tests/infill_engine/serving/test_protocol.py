@@ -7,18 +7,19 @@ from dataclasses import replace
 import msgpack
 import pytest
 
+from infill_engine.context.surroundings import joined
 from infill_engine.errors import WorkerError
 from infill_engine.serving import protocol
 from infill_engine.serving.protocol import (
     Alive,
     Answered,
     Cancel,
+    CanvasPreview,
     Failure,
     Infill,
     Message,
+    PreviewRow,
     Shutdown,
-    Sketch,
-    SketchRow,
     State,
     Status,
     Surround,
@@ -40,14 +41,15 @@ MESSAGES: list[Message] = [
     Infill(1, "d", InfillRequest("half \ud83d of a pair", ""), 1.0),
     Warm("untitled:1", FULL),
     Surround(Surroundings("text = 1\r\n", "a name")),
+    Surround(joined([("a.py", "one = 1\n"), ("b/c.py", "two = 2\n")])),
     Cancel(7),
     Watch(7),
     Shutdown(),
     Alive(),
-    Sketch(
+    CanvasPreview(
         7,
         0,
-        (SketchRow(("😀", ""), ("draft", "open"), (0.5, 0.0), Source.RETRIEVAL), SketchRow((), (), (), Source.MODEL)),
+        (PreviewRow(("😀", ""), ("draft", "open"), (0.5, 0.0), Source.RETRIEVAL), PreviewRow((), (), (), Source.MODEL)),
     ),
     Status(State.LOADING, "reading weights", 0.5),
     Status(State.READY, "", 1.0, "default", "cpu", WindowSettings(70, 30, surroundings=True)),

@@ -28,7 +28,6 @@ from infill_engine.text.delimiters import Scan, scan, string_end, unclosed
         ("a // (\r\n(", "go", Scan("(")),
         ('{"a": ["//", ', "json", Scan("{[")),
         ("it's (", "markdown", Scan("(")),
-        ("-- (\n(", "lua", Scan("(")),
     ],
 )
 def test_scan(text: str, language: str, expected: Scan) -> None:

@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from infill_engine.text import syntax
+from infill_engine.text.languages import language_of
 
 
 @pytest.mark.parametrize(
@@ -67,7 +68,7 @@ def test_odd_characters_parse() -> None:
     ],
 )
 def test_language_of(path: str, language: str | None) -> None:
-    assert syntax.language_of(path) == language
+    assert language_of(path) == language
 
 
 def test_grammars_load_only_when_asked_for() -> None:

@@ -176,3 +176,21 @@ def test_a_packing_takes_the_place_of_another(
     monkeypatch.setattr("sys.argv", ["pack", *(str(each) for option in options.items() for each in option)])
     pack.main()
     assert [part.name for part in parts.iterdir()] == ["part-000.npz"]
+
+
+OTHERS = {
+    "go": "package a\n\nfunc f(a int) error {\n\tif g(a, 1) {\n\t\treturn err\n\t}\n\treturn nil\n}\n",
+    "typescript": "export function f(a: number): number {\n  const b = g(a, 1);\n  h(b);\n  return b;\n}\n",
+    "ruby": "def f(a)\n  b = g(a, 1)\n  h b\n  return b\nend\n",
+    "shellscript": 'f() {\n  local a="$1"\n  echo "$a" b\n  return 1\n}\n',
+}
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_holes_of_other_languages_follow_their_query(language: str) -> None:
+    text = OTHERS[language] * 3
+    spans = [span for seed in range(40) for span in spans_of(text, random.Random(seed), language)]
+    texts = {kind: {text[span.start : span.end] for span in spans if span.kind is kind} for kind in HoleKind}
+    closers = {"}", "end", "fi"}
+    assert not closers & {each.strip() for each in texts[HoleKind.STATEMENT] | texts[HoleKind.BLOCK]}
+    assert any("\n" in each for each in texts[HoleKind.BLOCK])

@@ -16,7 +16,7 @@ from torch.nn.functional import cross_entropy
 
 from infill_engine.errors import InputError, TrainingError
 from infill_engine.models.small import prompts as prompting
-from infill_engine.models.small.model import DuostreamFamily
+from infill_engine.models.small.model import SmallModel
 from infill_engine.models.small.network import EOS, LENGTH_BUCKETS, MASK, PREFIX, Duostream
 from infill_engine.models.small.torch_backend import TorchBackend
 from infill_engine.models.small.vocabulary import BytesVocabulary
@@ -78,7 +78,7 @@ def test_prompts_are_learned_as_they_are_read(parts: Path, network: Duostream, m
     monkeypatch.setattr(prompting, "MOST_ABOVE", BatchShape().tokens)
     part, rng = load_part(parts / "part-000.npz"), np.random.default_rng(0)
     batch = stacked([draw_window(part, BatchShape(), HoleSettings(), rng) for _ in range(3)])
-    family = DuostreamFamily(TorchBackend(network, "cpu"), BytesVocabulary(TOKENIZER))
+    family = SmallModel(TorchBackend(network, "cpu"), BytesVocabulary(TOKENIZER))
     anywhere, entropies, weights = finished(family.encode("x = 1", "")).state, [], []
     for window, tokens in enumerate(batch["tokens"].numpy()):
         holes = zip(*(batch[f"length_{name}"][window].tolist() for name in ("start", "end", "kind")), strict=True)

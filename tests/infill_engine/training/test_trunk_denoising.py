@@ -21,9 +21,9 @@ from infill_engine.models.trunk.files.convert import convert
 from infill_engine.models.trunk.files.weights import TrunkWeights
 from infill_engine.models.trunk.loading import build_network
 from infill_engine.models.trunk.network import normed
-from infill_engine.models.trunk.products import int8_products
+from infill_engine.models.trunk.products import Int8Products
 from infill_engine.models.trunk.prompt import Prompt
-from infill_engine.models.trunk.slots import MIDDLE, PREFIX, TEXTS, joined, mask_rows, prompt_rows, text_rows
+from infill_engine.models.trunk.slots import MIDDLE, PREFIX, SUFFIX, TEXTS, joined, mask_rows, prompt_rows, text_rows
 from infill_engine.models.trunk.torch_backend import TorchBackend
 from infill_engine.training.trunk.blocks import lay_out_blocks
 from infill_engine.training.trunk.data import HoleExample, Window, lay_out
@@ -86,11 +86,11 @@ def test_mask_rows_are_served_as_they_are_trained(weights):
     start = slots.index((5, 8, 0))
     denoiser = trunk.denoiser((0.5,) * BLOCK)
     backend = TorchBackend(
-        build_network(weights, Adapter(), int8_products(Unrounded), denoiser=denoiser),
+        build_network(weights, Adapter(), Int8Products(Unrounded), denoiser=denoiser),
         denoiser=denoiser.to("cpu", torch.float32),
     )
     prompt = Prompt(tuple(WINDOW.prefix[:12]), tuple(CONTEXT), (50, 30))
-    at = [*range(PREFIX, PREFIX + 12), *range(3), MIDDLE, MIDDLE + 1]
+    at = [*range(PREFIX, PREFIX + 12), *range(SUFFIX, SUFFIX + 3), MIDDLE, MIDDLE + 1]
     rows = joined(prompt_rows(prompt, at), text_rows(prompt, [31], [0], [TEXTS], [[]]))
     found = backend.run(backend.new_buffer(), rows, 0, mask_rows(rows, [(len(rows) - 1, 3)])).proposals
     expected = trained[start : start + 3].gather(1, torch.from_numpy(found.tokens)).numpy()

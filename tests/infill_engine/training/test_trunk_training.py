@@ -12,10 +12,11 @@ sys.path.append(str(Path(__file__).parents[1] / "models" / "trunk"))
 from tiny_trunk import tiny_model
 
 from infill_engine.models.quantization.int8_kernels import KERNELS, is_exact
-from infill_engine.models.trunk.network import normed
+from infill_engine.models.trunk.network import UNSEEN, attention, forward, normed
 from infill_engine.training.trunk.data import ExampleSettings, HoleExample, Window, draw_window, lay_out
 from infill_engine.training.trunk.frozen import FrozenLinear
 from infill_engine.training.trunk.network import _of_rank, learned_states, read_context
+from infill_engine.training.trunk.snippets import File, Heads
 from infill_engine.work import finished
 
 TEXT = "".join(
@@ -120,3 +121,65 @@ def test_a_term_of_higher_rank_is_approximated_as_well_as_can_be():
         up, down = _of_rank(linear, rank)
         assert up.shape == (40, rank)
         assert (up @ down - exact).norm() <= most * exact.norm()
+
+
+USE = "from box.shapes import Box3\n" + "".join(
+    f"\n\ndef use{n}(box):\n    made = Box3(box.width, box.height)\n    return made.area()\n" for n in range(12)
+)
+FILES = [
+    File(TEXT, "python", "box", "box/shapes.py"),
+    File(USE, "python", "box", "box/use.py"),
+    File("def elsewhere(width, height):\n    return Box3(width, height)\n" * 9, "python", "other", "other/more.py"),
+]
+
+
+def drawn_with_head(model, with_snippets, file=FILES[1], seed=1):
+    rng = random.Random(seed)
+    head_of = Heads(FILES, model.vocabulary, with_snippets).of(file, rng)
+    return draw_window(file.text, "python", model.vocabulary, ExampleSettings(), rng, head_of)
+
+
+def head_text(model, window):
+    head = window.prefix[: window.prefix.index(model.vocabulary.fim.prefix)]
+    return "".join("§" if token == model.vocabulary.fim.file else model.vocabulary.decode([token]) for token in head)
+
+
+def test_heads_hold_snippets_of_the_same_package_and_the_own_path(model):
+    text = head_text(model, drawn_with_head(model, 1.0))
+    assert "§box/shapes.py\n" in text
+    assert "other" not in text
+    assert text.endswith("§box/use.py\n")
+
+
+def test_some_windows_have_no_snippets_and_some_no_head_at_all(model):
+    found = {head_text(model, drawn_with_head(model, 0.0, seed=seed)) for seed in range(9)}
+    assert found == {"", "§box/use.py\n"}
+
+
+def test_the_window_itself_is_not_in_its_head(model):
+    alone = File(FILES[1].text, "python", "alone", "alone/use.py")
+    heads = Heads([alone], model.vocabulary, 1.0)
+    window = draw_window(
+        alone.text, "python", model.vocabulary, ExampleSettings(), random.Random(0), heads.of(alone, random.Random(0))
+    )
+    assert head_text(model, window) == "§alone/use.py\n"
+
+
+def test_serving_with_a_head_computes_what_was_trained(model):
+    window = drawn_with_head(model, 1.0)
+    logprobs, targets = trained_logits(model, window)
+    hole, head = window.holes[0], window.prefix[: window.prefix.index(model.vocabulary.fim.prefix)]
+    tokens = [*window.prefix[: hole.above], *hole.context, *hole.middle[:-1]]
+    network = model.backend.network
+    with torch.inference_mode():
+        mask = torch.full((len(tokens), len(tokens)), UNSEEN).triu(1)
+        states = forward(
+            network,
+            network.embed(torch.tensor(tokens)),
+            torch.arange(len(tokens)),
+            lambda _layer, *each: attention(*each, mask),
+        )
+        plain = torch.log_softmax(network.logits(normed(network, states)), -1)[-hole.learned :]
+    assert len(head) > 20
+    assert targets[: hole.learned].tolist() == hole.middle[-hole.learned :]
+    torch.testing.assert_close(logprobs[: hole.learned], plain, atol=1e-4, rtol=1e-3)

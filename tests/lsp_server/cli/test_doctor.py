@@ -1,11 +1,14 @@
 """`infill-ls doctor`: a real worker is started, asked and ended."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from command_line import infill_ls
 
+from infill_engine.text.languages import language
+from infill_engine.text.languages.record import Grammar
 from lsp_server.cli import doctor
 from lsp_server.cli.doctor import Verdict
 from lsp_server.cli.worker_trial import Trial
@@ -96,11 +99,23 @@ def test_an_old_python() -> None:
     assert doctor.check_python((3, 10)).status is Verdict.FAIL
 
 
-def test_a_grammar_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor, "GRAMMARS", {"python": None, "klingon": None})
+def test_what_each_language_has() -> None:
     check = doctor.check_grammars()
-    assert (check.status, check.detail) == (Verdict.WARN, "not usable: klingon")
-    assert check.remedy
+    assert check.status is Verdict.OK
+    full, second, text = check.detail.split(" · ")
+    assert "Python" in full
+    assert "TOML" in second
+    assert text.endswith("and anything else")
+
+
+def test_a_grammar_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = language("python").entry
+    broken = replace(entry, id="klingon", name="Klingon", grammar=Grammar("tree_sitter_klingon", "language", ""))
+    monkeypatch.setattr(doctor, "all_entries", lambda: (entry, broken))
+    check = doctor.check_grammars()
+    assert check.status is Verdict.WARN
+    assert check.detail.startswith("Klingon: tree-sitter-klingon is not installed")
+    assert check.remedy.startswith("Files in these languages are completed as plain text.")
 
 
 def test_a_worker_in_trouble() -> None:

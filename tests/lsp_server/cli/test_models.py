@@ -55,7 +55,7 @@ def test_the_list_for_people(capsys: Said) -> None:
 
 def test_info_says_what_was_checked_and_what_it_takes(dream: Path, capsys: Said) -> None:
     found = as_json(capsys, "info", str(dream), "--device", "cpu")
-    assert (found["family"], found["trouble"], found["fits"]) == ("dream", "", True)
+    assert (found["family"], found["user_message"], found["fits"]) == ("dream", "", True)
     assert found["config"]["model_type"] == "Dream"
     assert len(found["checked"]) == 4
     assert list(found["memory"]) == ["fp32", "bf16", "int8", "int4"]
@@ -63,11 +63,18 @@ def test_info_says_what_was_checked_and_what_it_takes(dream: Path, capsys: Said)
     assert "both sides natively" in capsys.readouterr().out
 
 
+def test_info_of_the_default_model(capsys: Said) -> None:
+    found = as_json(capsys, "info", "default", "--device", "cpu")
+    assert (found["family"], found["user_message"], found["fits"]) == ("trunk", "", True)
+    assert 0.42e9 < found["parameters"] < 0.45e9
+    assert list(found["memory"]) == ["bf16", "int8"]
+
+
 def test_info_of_a_damaged_model_says_what_is_wrong(dream: Path, capsys: Said) -> None:
     (dream / "config.json").write_text(json.dumps(masked.PUBLISHED["dream"].config | {"hidden_act": "relu"}))
-    assert "'relu'; this version knows only" in as_json(capsys, "info", str(dream), status=1)["trouble"]
+    assert "'relu'; this version knows only" in as_json(capsys, "info", str(dream), status=1)["user_message"]
     (dream / "config.json").write_text('{"model_type": "mamba"}')
-    assert "knows only" in as_json(capsys, "info", str(dream), status=1)["trouble"]
+    assert "knows only" in as_json(capsys, "info", str(dream), status=1)["user_message"]
 
 
 def test_a_config_does_not_steer_the_terminal(dream: Path, capsys: Said) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from infill_engine.diagnostics import masked
-from infill_engine.serving.protocol import Sketch, State
+from infill_engine.serving.protocol import CanvasPreview, State
 from infill_engine.settings import ModelSettings, WindowSettings
 from infill_engine.types import Answer, InfillRequest, Reason, Surroundings
 from lsp_server.engine import supervisor as worker_process
@@ -26,7 +26,7 @@ from infill_engine.types import Answer, Candidate
 from infill_engine.serving.__main__ import serve
 
 class Counting:
-    name, device, window, pace = "counting", "cpu", WindowSettings(surroundings=True), ""
+    name, device, window, profile = "counting", "cpu", WindowSettings(surroundings=True), ""
     calls = 0
     texts = []
     def surround(self, surroundings):
@@ -145,13 +145,13 @@ async def test_whoever_hears_of_the_worker_cannot_end_it(caplog: pytest.LogCaptu
         assert said(await client.ask("d", ask_for("fault"), due())) is Reason.WORKER_FAILED
         watched = asyncio.ensure_future(client.ask("d", ask_for("slow"), time.monotonic() + 1, hear))
         await asyncio.sleep(0.02)
-        client.heard(Sketch(max(client._flights), 0, ()))
+        client.heard(CanvasPreview(max(client._flights), 0, ()))
         assert said(await watched) is Reason.DEADLINE
         assert said(await client.ask("d", ask_for("a"), due())) == "a 3"
         assert client.worker.deaths == 0
     finally:
         await client.stop()
-    assert heard == {"Status", "str", "Sketch"}
+    assert heard == {"Status", "str", "CanvasPreview"}
     assert "RuntimeError" in caplog.text
     assert "user's code" not in caplog.text
 

@@ -67,7 +67,7 @@ from infill_engine.types import Answer, Candidate
 from infill_engine.serving.__main__ import serve
 
 class Stuck:
-    name, device, window, pace = "stuck", "cpu", USUAL_WINDOW, ""
+    name, device, window, profile = "stuck", "cpu", USUAL_WINDOW, ""
     def answer(self, request, deadline, watch):
         if request.prefix == "hang":
             time.sleep(1000)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from infill_engine.context import surroundings
 from infill_engine.serving.protocol import State, Status
 from infill_engine.types import Surroundings
 from lsp_server.completions import at
@@ -50,6 +51,8 @@ def test_the_nearest_files_of_the_language_come_first(project: Path) -> None:
     subprocess.run(["git", "init", "-q", project], check=True)
     near = read_around(project / "app/views/here.py", "python", project, DEFAULT_EXCLUDES)
     assert words(near) == ["beside", "above", "far"]
+    assert dict(near.each())["app/models.py"].strip() == "above = 1"
+    assert [path for path, _ in near.files] == ["app/views/beside.py", "app/models.py", "lib/other/far.py"]
 
 
 def test_without_git_foreign_folders_are_left_out(project: Path) -> None:
@@ -82,7 +85,7 @@ def test_a_folder_that_may_not_be_entered_is_passed_over() -> None:
 
 
 def test_only_so_much_is_read(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(project_text, "MOST_CHARS", 14)
+    monkeypatch.setattr(surroundings, "MOST_CHARS", 14)
     near = read_around(project / "lib/other/new.py", "python", project, ())
     assert words(near) == ["far", "above"]
 

@@ -19,7 +19,7 @@ from infill_engine.errors import InputError
 from infill_engine.types import Reason
 from lsp_server.__main__ import main
 from lsp_server.usage import store as tally_file
-from lsp_server.usage.counters import Tally, histogram, merge, percentile, total
+from lsp_server.usage.counters import UsageCounters, histogram, merge, percentile, total
 from lsp_server.usage.file_lock import locked
 
 DAY = "2026-11-20"
@@ -109,15 +109,15 @@ def test_a_full_disk_costs_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch
         raise OSError(errno.ENOSPC, "No space left on device")
 
     async def save_twice() -> None:
-        tally = Tally(lambda _sentence: None, lambda: date(2026, 11, 20))
-        tally.count("accepted", 2)
+        counters = UsageCounters(lambda _sentence: None, lambda: date(2026, 11, 20))
+        counters.count("accepted", 2)
         with monkeypatch.context() as patch:
             patch.setattr(os, "fsync", full)
-            await tally.save()
+            await counters.save()
         assert sorted(path.name for path in folder.iterdir()) == ["statistics.json", "statistics.lock"]
-        tally.count("accepted")
-        await tally.save()
-        assert tally.pending == {}
+        counters.count("accepted")
+        await counters.save()
+        assert counters.pending == {}
 
     asyncio.run(save_twice())
     assert read() == {DAY: Counter(accepted=4)}
@@ -128,10 +128,10 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setenv("INFILL_STATE_DIR", str(tmp_path / "file"))
 
     async def save() -> None:
-        tally = Tally(lambda _sentence: None)
-        tally.count("accepted")
-        await tally.save()
-        assert total(tally.pending) == Counter(accepted=1)
+        counters = UsageCounters(lambda _sentence: None)
+        counters.count("accepted")
+        await counters.save()
+        assert total(counters.pending) == Counter(accepted=1)
 
     asyncio.run(save())
     assert main(["stats"]) == 2
@@ -152,10 +152,10 @@ def test_only_so_many_days_are_kept() -> None:
 
 def tallied(*answers: tuple[Reason | None, float]) -> Counter[str]:
     async def count() -> Counter[str]:
-        tally = Tally(lambda _sentence: None)
+        counters = UsageCounters(lambda _sentence: None)
         for reason, elapsed_ms in answers:
-            tally.answered(reason, elapsed_ms)
-        return total(tally.pending)
+            counters.answered(reason, elapsed_ms)
+        return total(counters.pending)
 
     return asyncio.run(count())
 

@@ -9,7 +9,7 @@ from editor import Editor, editor
 from lsprotocol import types
 
 from lsp_server.documents import Change, Documents, Snapshot
-from lsp_server.usage.suggestions import Acceptance, read_arguments
+from lsp_server.usage.suggestions import SuggestionTracker, read_arguments
 
 URI = "file:///project/a.py"
 TEXTS = ("alpha(1)", "beta", "if x:\n    y = 1\n")
@@ -21,7 +21,7 @@ class Following:
     def __init__(self, marked: str, texts: tuple[str, ...] = TEXTS, held: str = "") -> None:
         self.counts: Counter[str] = Counter()
         self.documents = Documents()
-        self.acceptance = Acceptance(self._count)
+        self.suggestions = SuggestionTracker(self._count)
         self.left, _, self.right = marked.partition("│")
         self.documents.open(URI, "python", self.left + self.right, 1)
         self.version = 1
@@ -35,7 +35,7 @@ class Following:
 
     def show(self, texts: tuple[str, ...], held: str = "") -> None:
         row, column = self.place()
-        self.acceptance.shown(self.snapshot(), (row, column), (row, column + len(held)), texts)
+        self.suggestions.shown(self.snapshot(), (row, column), (row, column + len(held)), texts)
 
     def snapshot(self) -> Snapshot:
         snapshot = self.documents.get(URI)
@@ -48,7 +48,7 @@ class Following:
         self.left, self.right = self.left + text, self.right[replacing:]
         snapshot = self.documents.change(URI, [change], self.version)
         assert snapshot is not None
-        self.acceptance.changed(snapshot)
+        self.suggestions.changed(snapshot)
 
     def erase(self, characters: int) -> None:
         row, column = self.place()
@@ -56,7 +56,7 @@ class Following:
         self.left = self.left[:-characters]
         snapshot = self.documents.change(URI, [Change("", (row, column - characters), (row, column))], self.version)
         assert snapshot is not None
-        self.acceptance.changed(snapshot)
+        self.suggestions.changed(snapshot)
 
     def told(self) -> dict[str, int]:
         return {name: number for name, number in self.counts.items() if number and name != "shown"}
@@ -108,13 +108,13 @@ def test_what_edits_tell(edits: list[str | int], expected: dict[str, int], marke
 def test_a_document_that_is_replaced_as_a_whole() -> None:
     following = Following("a = 1\nx = │)\n")
     snapshot = following.documents.change(URI, [Change("a = 1\nx = alpha(1))\n")], 2)
-    following.acceptance.changed(snapshot)
+    following.suggestions.changed(snapshot)
     assert following.told() == {"accepted": 1, SAVED: 8}
 
 
 def test_an_edit_elsewhere_says_nothing() -> None:
     following = Following("a = 1\nx = │\n")
-    following.acceptance.changed(following.documents.change(URI, [Change("2", (0, 4), (0, 5))], 2))
+    following.suggestions.changed(following.documents.change(URI, [Change("2", (0, 4), (0, 5))], 2))
     assert following.told() == {}
     following.insert("alpha(1)")
     assert following.told() == {"accepted": 1, SAVED: 8}
@@ -144,8 +144,8 @@ def test_the_cursor_goes_elsewhere_or_the_document() -> None:
     following.left, following.right = "x = \n", ""
     following.show(("more",))
     assert (following.told(), following.counts["shown"]) == ({"rejected": 1}, 2)
-    following.acceptance.left(URI)
-    following.acceptance.left(URI)
+    following.suggestions.left(URI)
+    following.suggestions.left(URI)
     assert following.told() == {"rejected": 2}
 
 
@@ -174,8 +174,8 @@ def test_the_command_is_not_counted_twice(before: list[str], after: list[str], e
     following = Following("x = │")
     for edit in before:
         following.insert(edit)
-    following.acceptance.accepted(URI, 1, 0)
-    following.acceptance.accepted(URI, 1, 0)
+    following.suggestions.accepted(URI, 1, 0)
+    following.suggestions.accepted(URI, 1, 0)
     for edit in after:
         following.insert(edit)
     assert following.told() == expected
@@ -183,10 +183,10 @@ def test_the_command_is_not_counted_twice(before: list[str], after: list[str], e
 
 def test_a_command_for_something_else() -> None:
     following = Following("x = │")
-    following.acceptance.accepted(URI, 99, 0)
-    following.acceptance.accepted("file:///other.py", 1, 0)
+    following.suggestions.accepted(URI, 99, 0)
+    following.suggestions.accepted("file:///other.py", 1, 0)
     assert following.told() == {}
-    following.acceptance.accepted(URI, 1, 77)
+    following.suggestions.accepted(URI, 1, 77)
     assert following.told() == {"accepted": 1}
 
 

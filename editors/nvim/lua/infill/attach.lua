@@ -2,6 +2,7 @@
 local M = {}
 
 local FOLLOWED = { 'CursorMovedI', 'TextChangedI', 'TextChangedP' }
+local EDITED = { 'TextChanged', 'TextChangedI', 'InsertLeave' }
 local MOVED = { 'BufEnter', 'CursorMoved', 'CursorMovedI' }
 local CHANGED_OR_LEFT = { 'TextChanged', 'TextChangedI', 'TextChangedP', 'BufLeave' }
 
@@ -31,6 +32,7 @@ function M.attach(client, bufnr)
   on('InsertLeave', ghost.forget)
   on(MOVED, cursor.moved)
   on(CHANGED_OR_LEFT, cursor.stop)
+  on(EDITED, require('infill.next_edit').follow)
   if vim.api.nvim_get_current_buf() == bufnr then
     cursor.moved(bufnr)
   end
@@ -55,6 +57,7 @@ function M.detach(bufnr)
   require('infill.pick').leave(bufnr)
   require('infill.ghost').forget(bufnr)
   require('infill.cursor').stop()
+  require('infill.next_edit').detach(bufnr)
   pcall(vim.api.nvim_del_augroup_by_name, 'infill.buffer:' .. bufnr)
   require('infill.keys').remove_all(bufnr)
 end

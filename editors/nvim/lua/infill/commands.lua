@@ -79,6 +79,19 @@ local COMMANDS = {
     end
     require('infill').pick(arguments.range > 0 and range_in(arguments.line1) or nil)
   end,
+  ['next-edits'] = function()
+    if not require('infill').pick_next_edit() then
+      say({ 'infill: no next edit' })
+    end
+  end,
+  ['next-edit'] = function()
+    if not require('infill').next_edit() then
+      say({ 'infill: no next edit' })
+    end
+  end,
+  ['dismiss-next-edit'] = function()
+    require('infill').dismiss_next_edit()
+  end,
   toggle = function()
     local enable = settings().enable == false
     set({ enable = enable })

@@ -1,7 +1,7 @@
 --- The user's options over their defaults.
 local M = {}
 
----@alias infill.Action 'accept'|'accept_word'|'accept_line'|'next'|'previous'|'dismiss'|'pick'
+---@alias infill.Action 'accept'|'accept_word'|'accept_line'|'next'|'previous'|'dismiss'|'pick'|'next_edit'
 
 ---@class infill.Options
 ---@field cmd? string[] how to start the server
@@ -19,6 +19,7 @@ local KEYS = {
   previous = '<M-[>',
   dismiss = '<C-]>',
   pick = '<M-p>',
+  next_edit = '<M-n>',
 }
 
 local TYPES = { cmd = 'table', filetypes = 'table', settings = 'table', keys = { 'table', 'boolean' }, picker = 'string' }

@@ -56,10 +56,10 @@ function M.previous()
   return require('infill.ghost').cycle(-1)
 end
 
---- Hides the ghost text until the text or the cursor changes.
+--- Hides the ghost text until the text or the cursor changes; where there is none, the next edits that are shown.
 ---@return boolean
 function M.dismiss()
-  return require('infill.accept').dismiss()
+  return require('infill.accept').dismiss() or require('infill.next_edit').dismiss()
 end
 
 --- Lists the candidates at the cursor, or those to replace a range, with a preview in place.
@@ -67,6 +67,24 @@ end
 ---@return boolean
 function M.pick(range)
   return require('infill.pick').open(range)
+end
+
+--- Goes to the nearest place of the next edit that is shown, and on the second press applies it.
+---@return boolean
+function M.next_edit()
+  return require('infill.next_edit').jump_or_accept()
+end
+
+--- Hides the next edits that are shown; they do not come back.
+---@return boolean
+function M.dismiss_next_edit()
+  return require('infill.next_edit').dismiss()
+end
+
+--- Lists the next edits that are shown; the one that is taken is applied.
+---@return boolean
+function M.pick_next_edit()
+  return require('infill.next_edit').pick()
 end
 
 --- One short text for a status line; empty where infill is not at work.

@@ -1,4 +1,4 @@
---- Insert-mode keys in the buffers served. A key that has nothing to do acts as if we had not mapped it.
+--- Keys in the buffers served. A key that has nothing to do acts as if we had not mapped it.
 local M = {}
 
 local DESCRIPTIONS = {
@@ -9,9 +9,14 @@ local DESCRIPTIONS = {
   previous = 'Infill: previous candidate',
   dismiss = 'Infill: dismiss',
   pick = 'Infill: pick a candidate',
+  next_edit = 'Infill: go to the next edit, then apply it',
+  dismiss_next_edit = 'Infill: dismiss the next edit',
 }
 
----@type table<integer, { lhs: string, before: table }[]> by buffer: our keys, and the buffer's own mappings they hide
+local MODES = { next_edit = { 'i', 'n' } } -- insert mode for all others
+local LEAVE = '<Esc>' -- in normal mode also dismisses the next edit that is shown
+
+---@type table<integer, { mode: string, lhs: string, before: table }[]> by buffer: our keys, and the buffer's own mappings they hide
 local ours = {}
 
 ---@param bufnr integer
@@ -19,9 +24,12 @@ local ours = {}
 function M.set_all(bufnr, keys)
   M.remove_all(bufnr)
   ours[bufnr] = {}
+  if keys.next_edit then
+    M._set(bufnr, 'n', LEAVE, 'dismiss_next_edit')
+  end
   for action, lhs in pairs(keys) do
-    if lhs then
-      M._set(bufnr, lhs, action)
+    for _, mode in ipairs(lhs and (MODES[action] or { 'i' }) or {}) do
+      M._set(bufnr, mode, lhs --[[@as string]], action)
     end
   end
 end
@@ -31,9 +39,9 @@ function M.remove_all(bufnr)
   for _, key in ipairs(ours[bufnr] or {}) do
     if vim.api.nvim_buf_is_loaded(bufnr) then
       vim.api.nvim_buf_call(bufnr, function()
-        pcall(vim.keymap.del, 'i', key.lhs, { buffer = bufnr })
+        pcall(vim.keymap.del, key.mode, key.lhs, { buffer = bufnr })
         if not vim.tbl_isempty(key.before) then
-          vim.fn.mapset('i', false, key.before)
+          vim.fn.mapset(key.mode, false, key.before)
         end
       end)
     end
@@ -48,26 +56,28 @@ function M.feed(keys)
 end
 
 ---@param bufnr integer
+---@param mode string
 ---@param lhs string
----@param action infill.Action
-function M._set(bufnr, lhs, action)
+---@param action infill.Action|'dismiss_next_edit'
+function M._set(bufnr, mode, lhs, action)
   local before = vim.api.nvim_buf_call(bufnr, function()
-    return vim.fn.maparg(lhs, 'i', false, true)
+    return vim.fn.maparg(lhs, mode, false, true)
   end)
   before = before.buffer == 1 and before or {}
-  table.insert(ours[bufnr], { lhs = lhs, before = before })
-  vim.keymap.set('i', lhs, function()
+  table.insert(ours[bufnr], { mode = mode, lhs = lhs, before = before })
+  vim.keymap.set(mode, lhs, function()
     if not require('infill')[action]() then
-      M._fall_through(lhs, before)
+      M._fall_through(mode, lhs, before)
     end
   end, { buffer = bufnr, desc = DESCRIPTIONS[action] })
 end
 
 --- Does what the key would do without us.
+---@param mode string
 ---@param lhs string
 ---@param before table the buffer's own mapping that ours hides, or an empty one
-function M._fall_through(lhs, before)
-  local mapping = vim.tbl_isempty(before) and M._global(lhs) or before
+function M._fall_through(mode, lhs, before)
+  local mapping = vim.tbl_isempty(before) and M._global(mode, lhs) or before
   if vim.tbl_isempty(mapping) then
     return M.feed(lhs)
   elseif mapping.callback and mapping.expr ~= 1 then
@@ -113,11 +123,12 @@ function M._feed(raw, remap)
   vim.api.nvim_feedkeys(raw, remap and 'im' or 'in', true)
 end
 
+---@param mode string
 ---@param lhs string
 ---@return table?
-function M._global(lhs)
+function M._global(mode, lhs)
   local raw = vim.api.nvim_replace_termcodes(lhs, true, true, true)
-  for _, mapping in ipairs(vim.api.nvim_get_keymap('i')) do
+  for _, mapping in ipairs(vim.api.nvim_get_keymap(mode)) do
     if mapping.lhsraw == raw or mapping.lhsrawalt == raw then
       return mapping
     end

@@ -36,13 +36,13 @@ from torch.nn.functional import pad
 from infill_engine.canvas.canvas import Canvas, lay_out
 from infill_engine.errors import ModelDamagedError
 from infill_engine.models.base import (
+    CanvasModel,
     Context,
     Corruption,
     Ints,
-    ModelFamily,
+    ModelInfo,
     ProposedLength,
-    Spec,
-    blanks_of,
+    corruptor_of,
 )
 from infill_engine.models.checkpoint import files as files
 from infill_engine.models.kv_cache.layers import COLUMN_BLOCK, LayerMemory, Remembered, rounded_up
@@ -110,8 +110,8 @@ class Layout:
     slots: Ints
 
 
-class DiffusionGemmaFamily:
-    """Implements `infill_engine.models.base.ModelFamily`, and CountsWork, ConditionsItself and CompilesSteps."""
+class DiffusionGemmaModel:
+    """Implements `infill_engine.models.base.CanvasModel`, and CountsWork, ConditionsItself and CompilesSteps."""
 
     def __init__(
         self,
@@ -139,7 +139,7 @@ class DiffusionGemmaFamily:
             *[thinking, *text("thought\n"), answering, *text("```\n")],
         ]
         self._closing = [*text(FENCE), close]
-        self.spec = Spec(
+        self.info = ModelInfo(
             "diffusion-gemma",
             Corruption.UNIFORM,
             int(network.text.vocab_size),
@@ -187,13 +187,13 @@ class DiffusionGemmaFamily:
         ids, places, own = self._tensor(layout.ids), self._tensor(layout.places), row[:, None] == row
         states = self._network.states(ids, places, own, prompt.seen, prompt.layers, prompt.conditioning)
         logits = self._network.logits(states[self._tensor(layout.slots[wanted])])
-        return joined_ends(logits, self.spec.eos_id, self._ends)
+        return joined_ends(logits, self.info.eos_id, self._ends)
 
     @torch.inference_mode()
     def condition(self, context: Context, canvas: Canvas, wanted: Ints, logits: Tensor) -> None:
         prompt: Prompt = context.state
         layout = self._layout(prompt, canvas)
-        shape = len(layout.ids), self.spec.vocabulary
+        shape = len(layout.ids), self.info.vocabulary
         told = torch.full(shape, CERTAIN, dtype=self._network.dtype, device=self.device)
         told.scatter_(1, self._tensor(layout.ids)[:, None], 0.0)
         told[self._tensor(layout.slots[wanted])] = logits.to(told.dtype)
@@ -205,7 +205,7 @@ class DiffusionGemmaFamily:
 
     @cached_property
     def _lengths(self) -> tuple[int, ...]:
-        return lengths_up_to(self.spec.max_slots)
+        return lengths_up_to(self.info.max_slots)
 
     @cached_property
     def _usual_confidence(self) -> Floats:
@@ -213,8 +213,8 @@ class DiffusionGemmaFamily:
 
     def _confidence(self, prompt: Prompt) -> Floats:
         """How sure the model is of its first prediction of a row of each length."""
-        canvas = lay_out(self._lengths, self.spec.mask_id)
-        blanks_of(self.spec, canvas.rows, prompt.length).fill(canvas)
+        canvas = lay_out(self._lengths, self.info.mask_id)
+        corruptor_of(self.info, canvas.rows, prompt.length).fill(canvas)
         logits = self.denoise(Context(prompt, 0, 0), HoleKind.LINE, canvas, np.arange(canvas.slots))
         return confidence_of_rows(canvas, logits)
 
@@ -269,13 +269,13 @@ class DiffusionGemmaFamily:
         return Layout(ids, places, row, slots)
 
 
-def load(folder: Path, device: str, dtype: torch.dtype, settings: ModelSettings) -> ModelFamily:
+def load(folder: Path, device: str, dtype: torch.dtype, settings: ModelSettings) -> CanvasModel:
     """Loads a checkpoint with the model type `diffusion_gemma`, without its tower for images. Raises ModelError."""
     checkpoint = open_checkpoint_of_text(folder)
     vocabulary = TokenizerVocabulary(folder / "tokenizer.json", width=checkpoint.config["text_config"]["vocab_size"])
     network = load_network(checkpoint, device, dtype, settings.stored)
     most_slots = max(1, min(MOST_SLOTS, checkpoint.config["canvas_length"] - CLAMPED))
-    return DiffusionGemmaFamily(network, vocabulary, device, settings, most_slots, _temperatures(folder))
+    return DiffusionGemmaModel(network, vocabulary, device, settings, most_slots, _temperatures(folder))
 
 
 def _temperatures(folder: Path) -> tuple[float, float]:

@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 from safetensors.numpy import load_file
 
 from infill_engine.errors import ModelDamagedError, ModelError
-from infill_engine.models.checkpoint.folder import CHECKSUMS, INDEX, TOKENIZER
-from infill_engine.models.trunk.files.folder import CONFIG, TRUNK_FOLDER, read_checksums, read_header, sha256_of
+from infill_engine.models.checkpoint.folder import CHECKSUMS, INDEX, TOKENIZER, read_checksums, sha256_of
+from infill_engine.models.trunk.files.folder import CONFIG, TRUNK_FOLDER, read_header
 from infill_engine.models.trunk.files.formats import (
     EIGHT_BITS,
     FIVE_BITS,

@@ -5,7 +5,6 @@ to `infill-ls models get`, which builds the same files in the user's own folder.
 index lie beside them; checksums.json has each shard's SHA-256.
 """
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,25 +12,25 @@ from importlib.resources import files
 from pathlib import Path
 
 from infill_engine.errors import ModelDamagedError
-from infill_engine.models.checkpoint.folder import CHECKSUMS, INDEX, TOKENIZER
+from infill_engine.models.checkpoint.folder import CHECKSUMS, INDEX, TOKENIZER, verify
 
 TRUNK_FOLDER = Path(str(files("infill_engine"))) / "weights" / "trunk"
 CONFIG = "config.json"
 SHARDS = "model-*-of-*.safetensors"
-REMEDY = "Run `infill-ls models get` to rebuild it."
+REMEDY = "run `infill-ls models get` to rebuild it"
 _LENGTH_BYTES = 8  # of a safetensors file, in front: the length of its header
 _LONGEST_HEADER = 100_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The folder with all of the trunk's shards. If there is none, `trouble` says what is wrong and what to do.
+    """The folder with all of the trunk's shards. If there is none, `user_message` says what is wrong and what to do.
 
     `damaged` tells whether there was something that was meant to be the trunk.
     """
 
     folder: Path | None
-    trouble: str = ""
+    user_message: str = ""
     damaged: bool = False
 
 
@@ -65,16 +64,16 @@ def weight_map(folder: Path) -> dict[str, str]:
         found = json.loads((folder / INDEX).read_text(encoding="utf-8"))["weight_map"]
         return {str(name): str(shard) for name, shard in found.items()}
     except FileNotFoundError as error:
-        raise ModelDamagedError(f"{folder / INDEX} is missing. {REMEDY}") from error
+        raise ModelDamagedError(f"{folder / INDEX} is missing; {REMEDY}") from error
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-        raise ModelDamagedError(f"{folder / INDEX} cannot be read ({error}). {REMEDY}") from error
+        raise ModelDamagedError(f"{folder / INDEX} cannot be read ({error}); {REMEDY}") from error
 
 
 def require_shards(folder: Path) -> None:
     """Raises ModelDamagedError if a file is missing, or a shard is not as long as its header says."""
     for name in (CONFIG, TOKENIZER, CHECKSUMS):
         if not (folder / name).is_file():
-            raise ModelDamagedError(f"{folder / name} is missing. {REMEDY}")
+            raise ModelDamagedError(f"{folder / name} is missing; {REMEDY}")
     for name in shard_names(folder):
         _require_length(folder / name)
 
@@ -82,30 +81,7 @@ def require_shards(folder: Path) -> None:
 def verify_shards(folder: Path) -> None:
     """Raises ModelDamagedError, naming the file, unless every shard is what checksums.json says. Takes 0.2 to 1 s."""
     require_shards(folder)
-    expected = read_checksums(folder)
-    for name in shard_names(folder):
-        if sha256_of(folder / name) != expected.get(name):
-            raise ModelDamagedError(f"{folder / name} is damaged: its checksum differs from {CHECKSUMS}. {REMEDY}")
-
-
-def read_checksums(folder: Path) -> dict[str, str]:
-    """The SHA-256 of each shard by its name, as written down; none if there is no such file."""
-    try:
-        found = json.loads((folder / CHECKSUMS).read_text(encoding="ascii"))
-        return {str(name): str(digest) for name, digest in found.items()}
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError, AttributeError) as error:
-        raise ModelDamagedError(f"{folder / CHECKSUMS} cannot be read ({error}). {REMEDY}") from error
-
-
-def sha256_of(path: Path) -> str:
-    """Raises ModelDamagedError if the file cannot be read."""
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise ModelDamagedError(f"{path} cannot be read ({error.strerror}). {REMEDY}") from error
+    verify(folder, REMEDY)
 
 
 def read_header(path: Path) -> Mapping[str, object]:
@@ -115,13 +91,13 @@ def read_header(path: Path) -> Mapping[str, object]:
             length = int.from_bytes(file.read(_LENGTH_BYTES), "little")
             header = json.loads(file.read(min(length, _LONGEST_HEADER)))
     except FileNotFoundError as error:
-        raise ModelDamagedError(f"{path} is missing. {REMEDY}") from error
+        raise ModelDamagedError(f"{path} is missing; {REMEDY}") from error
     except OSError as error:
-        raise ModelDamagedError(f"{path} cannot be read ({error.strerror}). {REMEDY}") from error
+        raise ModelDamagedError(f"{path} cannot be read ({error.strerror}); {REMEDY}") from error
     except ValueError as error:
-        raise ModelDamagedError(f"{path} is damaged: its header makes no sense. {REMEDY}") from error
+        raise ModelDamagedError(f"{path} is damaged: its header makes no sense; {REMEDY}") from error
     if not isinstance(header, dict):
-        raise ModelDamagedError(f"{path} is damaged: its header makes no sense. {REMEDY}")
+        raise ModelDamagedError(f"{path} is damaged: its header makes no sense; {REMEDY}")
     return header
 
 
@@ -133,7 +109,7 @@ def _require_length(path: Path) -> None:
         ends = [about["data_offsets"][1] for name, about in header.items() if name != "__metadata__"]  # type: ignore[index]
         expected = _LENGTH_BYTES + length + max(ends)
     except (TypeError, KeyError, IndexError, ValueError) as error:
-        raise ModelDamagedError(f"{path} is damaged: its header makes no sense. {REMEDY}") from error
+        raise ModelDamagedError(f"{path} is damaged: its header makes no sense; {REMEDY}") from error
     size = path.stat().st_size
     if size != expected:
-        raise ModelDamagedError(f"{path} is cut short: {size:,} of {expected:,} bytes. {REMEDY}")
+        raise ModelDamagedError(f"{path} is cut short: {size:,} of {expected:,} bytes; {REMEDY}")

@@ -33,7 +33,7 @@ class TrunkWeights:
             names = set(self._shard_of.values())
             self._shards = {name: safe_open(folder / name, framework="pt") for name in names}
         except (SafetensorError, OSError) as error:
-            raise ModelDamagedError(f"the shards in {folder} cannot be read ({error}). {REMEDY}") from error
+            raise ModelDamagedError(f"the shards in {folder} cannot be read ({error}); {REMEDY}") from error
 
     def read_matrix(self, layer: int, name: str) -> Tensor:
         """A matrix [out, in] of a layer in float32: one of MATRICES."""
@@ -41,7 +41,7 @@ class TrunkWeights:
         expected = self._shapes()[name]
         if matrix.shape != expected:
             raise ModelDamagedError(
-                f"layers.{layer}.{name} in {self.folder} is {tuple(matrix.shape)} and should be {expected}. {REMEDY}"
+                f"layers.{layer}.{name} in {self.folder} is {tuple(matrix.shape)} and should be {expected}; {REMEDY}"
             )
         return matrix
 
@@ -59,7 +59,7 @@ class TrunkWeights:
         found = (len(codes), codes.shape[1] * (1 if codes.dtype == torch.int8 else 2))
         expected = (self.config.vocabulary, self.config.dim)
         if found != expected:
-            raise ModelDamagedError(f"the embedding in {self.folder} is {found} and should be {expected}. {REMEDY}")
+            raise ModelDamagedError(f"the embedding in {self.folder} is {found} and should be {expected}; {REMEDY}")
         levels, steps = torch.empty(expected, dtype=torch.int8), torch.empty(expected[0])
         for start in range(0, expected[0], ROWS):
             part = slice(start, start + ROWS)
@@ -75,7 +75,7 @@ class TrunkWeights:
         try:
             tensor: Tensor = self._shards[self._shard_of[name]].get_tensor(name)  # type: ignore[no-untyped-call]
         except (KeyError, SafetensorError) as error:
-            raise ModelDamagedError(f"the shards in {self.folder} lack {name}. {REMEDY}") from error
+            raise ModelDamagedError(f"the shards in {self.folder} lack {name}; {REMEDY}") from error
         return tensor
 
     def _shapes(self) -> dict[str, tuple[int, int]]:

@@ -15,7 +15,7 @@ from infill_engine.diagnostics.masked import stock_network
 from infill_engine.diagnostics.tiny import byte_level
 from infill_engine.errors import InputError, ModelDamagedError, ModelError
 from infill_engine.models.checkpoint import files as files
-from infill_engine.models.loading import load_family
+from infill_engine.models.loading import load_canvas_model
 from infill_engine.models.runtime import memory
 from infill_engine.settings import ModelSettings
 
@@ -92,21 +92,21 @@ def test_what_is_wrong_is_said_with_a_remedy(
     folder = shutil.copytree(sound, tmp_path / "model")
     damage(folder)
     with pytest.raises(ModelDamagedError, match=f"(?s){said}"):
-        load_family(str(folder), "cpu")
+        load_canvas_model(str(folder), "cpu")
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
 def test_a_checkpoint_in_parts_loads_in_every_precision(sound: Path, tmp_path: Path, dtype: str) -> None:
     folder = shutil.copytree(sound, tmp_path / "model")
     _shards(folder)
-    family: Any = load_family(str(folder), "cpu", ModelSettings(dtype=dtype))
+    family: Any = load_canvas_model(str(folder), "cpu", ModelSettings(dtype=dtype))
     assert family._backbone.dtype is getattr(torch, dtype)
     assert family._backbone._network.model.rotary_emb.inv_freq.dtype is torch.float32
 
 
 def test_an_unknown_precision_is_refused(sound: Path) -> None:
     with pytest.raises(InputError, match=r"auto.*fp32, bf16, fp16, int8, int4"):
-        load_family(str(sound), "cpu", ModelSettings(dtype="int3"))
+        load_canvas_model(str(sound), "cpu", ModelSettings(dtype="int3"))
 
 
 def test_stock_models_with_code_of_their_own_are_refused(sound: Path, tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ def test_stock_models_with_code_of_their_own_are_refused(sound: Path, tmp_path: 
     byte_level(names).save(str(folder / "tokenizer.json"))
     _edit(folder, model_type="qwen2")
     with pytest.raises(ModelDamagedError, match="never runs code from a checkpoint"):
-        load_family(str(folder), "cpu")
+        load_canvas_model(str(folder), "cpu")
 
 
 def test_what_does_not_fit_is_refused_before_it_is_read(sound: Path) -> None:

@@ -19,12 +19,12 @@ from infill_engine.diagnostics import fim
 from infill_engine.diagnostics.fim import PUBLISHED, new_network, reference
 from infill_engine.diagnostics.tiny import byte_level
 from infill_engine.errors import ModelDamagedError
-from infill_engine.models.loading import load_family
-from infill_engine.models.published.autoregressive import AutoregressiveFamily
+from infill_engine.models.loading import load_canvas_model
+from infill_engine.models.published.autoregressive import AutoregressiveModel
 from infill_engine.models.published.prompts import PART
-from infill_engine.sampling.constraints import rules_for
+from infill_engine.sampling.constraints import constraints_for
 from infill_engine.sampling.denoise import Row, Step, denoise
-from infill_engine.sampling.read_canvas import guesses_of
+from infill_engine.sampling.read_canvas import proposals_of
 from infill_engine.settings import EngineSettings, ModelSettings, SamplerSettings
 from infill_engine.types import Draft, Hole, HoleKind
 from infill_engine.work import Budget, OutOfTime, finished
@@ -38,9 +38,9 @@ BEFORE, BEHIND = "x = [1:", ":2]\nfor i in range(10):\n"
 every_family = pytest.mark.parametrize("name", PUBLISHED)
 
 
-def loaded(folder: Path) -> AutoregressiveFamily:
-    family = load_family(str(folder), "cpu", EXACT)
-    assert isinstance(family, AutoregressiveFamily)
+def loaded(folder: Path) -> AutoregressiveModel:
+    family = load_canvas_model(str(folder), "cpu", EXACT)
+    assert isinstance(family, AutoregressiveModel)
     return family
 
 
@@ -50,10 +50,10 @@ def publish(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, nn.Modul
 
 
 @pytest.fixture(scope="module")
-def families(publish: Callable[[str, nn.Module], Path]) -> Callable[[str], tuple[AutoregressiveFamily, nn.Module]]:
-    made: dict[str, tuple[AutoregressiveFamily, nn.Module]] = {}
+def families(publish: Callable[[str, nn.Module], Path]) -> Callable[[str], tuple[AutoregressiveModel, nn.Module]]:
+    made: dict[str, tuple[AutoregressiveModel, nn.Module]] = {}
 
-    def family(name: str) -> tuple[AutoregressiveFamily, nn.Module]:
+    def family(name: str) -> tuple[AutoregressiveModel, nn.Module]:
         if name not in made:
             network = new_network(name).requires_grad_(False)
             made[name] = loaded(publish(name, network)), network
@@ -67,7 +67,7 @@ def test_logits_are_those_of_the_reference(name: str, families: Callable[[str], 
     family, network = families(name)
     rows = [[70, 71, 72], [73, 74, 75, 76, 77], [78]]
     context = finished(family.encode(BEFORE, BEHIND))
-    canvas = lay_out(rows, family.spec.mask_id)
+    canvas = lay_out(rows, family.info.mask_id)
     at_once = family.denoise(context, LINE.kind, canvas, np.arange(canvas.slots))
     expected = torch.cat([reference(name, network, row, (BEFORE, BEHIND)) for row in rows])
     torch.testing.assert_close(at_once, expected, atol=1e-4, rtol=1e-4)
@@ -83,7 +83,7 @@ def test_rows_do_not_see_each_other_and_steps_add_up(name: str, families: Callab
     family, _ = families(name)
 
     def written(rows: list[list[int] | int]) -> list[list[int]]:
-        canvas = lay_out(rows, family.spec.mask_id)
+        canvas = lay_out(rows, family.info.mask_id)
         context = finished(family.encode(BEFORE, BEHIND))
         for slot in range(4):
             wanted = np.array([canvas.span(row).start + slot for row in range(canvas.rows)])
@@ -117,16 +117,16 @@ def test_reading_that_was_stopped_goes_on_where_it_was(families: Callable[[str],
     assert context.encoded == context.tokens - 1 - PART
 
 
-def loaded_again(family: AutoregressiveFamily) -> AutoregressiveFamily:
-    return AutoregressiveFamily(family._recipe, family._backbone, family.vocabulary, EXACT)
+def loaded_again(family: AutoregressiveModel) -> AutoregressiveModel:
+    return AutoregressiveModel(family._recipe, family._backbone, family.vocabulary, EXACT)
 
 
-def run(family: AutoregressiveFamily, rows: list[Row], text: tuple[str, str], fixed: dict[int, int]) -> list[Step]:
-    canvas = lay_out([row.slots if row.tokens is None else row.tokens for row in rows], family.spec.mask_id)
+def run(family: AutoregressiveModel, rows: list[Row], text: tuple[str, str], fixed: dict[int, int]) -> list[Step]:
+    canvas = lay_out([row.slots if row.tokens is None else row.tokens for row in rows], family.info.mask_id)
     for position, token in fixed.items():
         canvas.ids[position], canvas.state[position] = token, State.FIXED
     steps = []
-    context, rules = finished(family.encode(*text)), rules_for(family, LINE, canvas, "")
+    context, rules = finished(family.encode(*text)), constraints_for(family, LINE, canvas, "")
     for step in states(denoise(family, context, LINE.kind, canvas, rows, rules, SamplerSettings(), Budget.unlimited())):
         assert [int(step.canvas.ids[position]) for position in fixed] == list(fixed.values())
         steps.append(step)
@@ -153,11 +153,11 @@ def planted(publish: Callable[[str, nn.Module], Path]) -> Callable[[str], Path]:
     return folder
 
 
-def first_text(family: AutoregressiveFamily, before: str, behind: str) -> str | None:
+def first_text(family: AutoregressiveModel, before: str, behind: str) -> str | None:
     row = Row(4)
     steps = run(family, [row], (before, behind), {})
-    guesses = guesses_of(family, steps[-1], [row], "", SamplerSettings())
-    return guesses[0].text if guesses else None
+    proposals = proposals_of(family, steps[-1], [row], "", SamplerSettings())
+    return proposals[0].text if proposals else None
 
 
 @every_family
@@ -167,7 +167,7 @@ def test_the_planted_task_is_solved_and_only_with_the_right_prompt(name: str, pl
     fim = family._recipe.fim
     swapped = tuple({"{prefix}": "{suffix}", "{suffix}": "{prefix}"}.get(part, part) for part in fim.prompt)
     recipe = replace(family._recipe, fim=replace(fim, prompt=swapped))
-    wrong = AutoregressiveFamily(recipe, family._backbone, family.vocabulary, EXACT)
+    wrong = AutoregressiveModel(recipe, family._backbone, family.vocabulary, EXACT)
     assert share_right(partial(first_text, wrong), SOME_PAIRS) < 0.5
     see = family._backbone.states
 
@@ -203,8 +203,8 @@ def test_the_whole_engine_answers_with_it(name: str, planted: Callable[[str], Pa
 def test_a_copy_is_read_in_one_step_and_mended_from_its_first_mistake(planted: Callable[[str], Path]) -> None:
     family = loaded(planted("mellum"))
     left, right = SOME_PAIRS[2]
-    correct = (*family.vocabulary.encode(answer(left, right)), family.spec.eos_id)
-    wrong = (correct[0], *family.vocabulary.encode("z"), family.spec.eos_id)
+    correct = (*family.vocabulary.encode(answer(left, right)), family.info.eos_id)
+    wrong = (correct[0], *family.vocabulary.encode("z"), family.info.eos_id)
     taken_over = run(family, [Row(3, tokens=correct)], sides(left, right), {})
     mended = run(family, [Row(3, tokens=correct), Row(3, tokens=wrong)], sides(left, right), {})
     assert (len(taken_over), len(mended)) == (1, 3)
@@ -216,4 +216,4 @@ def test_a_tokenizer_without_the_tokens_is_refused(publish: Callable[[str, nn.Mo
     folder = publish("mellum", new_network("mellum"))
     byte_level(["<|endoftext|>", "<fim_suffix>", "<fim_prefix>"]).save(str(folder / "tokenizer.json"))
     with pytest.raises(ModelDamagedError, match=r"fim▁begin.*\(deepseek-coder\).*<fim_middle> \(mellum\).*trained to"):
-        load_family(str(folder))
+        load_canvas_model(str(folder))

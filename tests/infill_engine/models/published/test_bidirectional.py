@@ -22,10 +22,10 @@ from infill_engine.errors import ModelDamagedError
 from infill_engine.models.base import Context
 from infill_engine.models.kv_cache.dual_cache import MOST_DRIFT, NEAR, REFERENCE
 from infill_engine.models.kv_cache.layers import LayerMemory, Remembered
-from infill_engine.models.loading import load_family
-from infill_engine.models.published.bidirectional import BidirectionalFamily, Shift
+from infill_engine.models.loading import load_canvas_model
+from infill_engine.models.published.bidirectional import BidirectionalModel, Shift
 from infill_engine.models.stock.decoder import Backbone
-from infill_engine.sampling.constraints import rules_for
+from infill_engine.sampling.constraints import constraints_for
 from infill_engine.sampling.denoise import Row, denoise
 from infill_engine.settings import EngineSettings, ModelSettings, SamplerSettings
 from infill_engine.types import Draft, Hole, HoleKind
@@ -40,18 +40,18 @@ PLAIN = "qvwxkzj"  # a token a letter
 every_family = pytest.mark.parametrize("name", PUBLISHED)
 
 
-def loaded(folder: Path, settings: ModelSettings = EXACT) -> BidirectionalFamily:
-    family = load_family(str(folder), "cpu", settings)
-    assert isinstance(family, BidirectionalFamily)
+def loaded(folder: Path, settings: ModelSettings = EXACT) -> BidirectionalModel:
+    family = load_canvas_model(str(folder), "cpu", settings)
+    assert isinstance(family, BidirectionalModel)
     return family
 
 
 @pytest.fixture(scope="module")
-def families(publish: Publish) -> Callable[[str], tuple[BidirectionalFamily, nn.Module]]:
+def families(publish: Publish) -> Callable[[str], tuple[BidirectionalModel, nn.Module]]:
     """A random family, loaded from its files, and the network that was written there."""
-    made: dict[str, tuple[BidirectionalFamily, nn.Module]] = {}
+    made: dict[str, tuple[BidirectionalModel, nn.Module]] = {}
 
-    def family(name: str) -> tuple[BidirectionalFamily, nn.Module]:
+    def family(name: str) -> tuple[BidirectionalModel, nn.Module]:
         if name not in made:
             network = stock_network(PUBLISHED[name].stock)
             made[name] = loaded(publish(name, network)), network
@@ -73,8 +73,8 @@ def planted(publish: Publish) -> Callable[[str], Path]:
     return folder
 
 
-def predictions(family: BidirectionalFamily, rows: list[int | list[int]], text: tuple[str, str]) -> Tensor:
-    canvas = lay_out(rows, family.spec.mask_id)
+def predictions(family: BidirectionalModel, rows: list[int | list[int]], text: tuple[str, str]) -> Tensor:
+    canvas = lay_out(rows, family.info.mask_id)
     return family.denoise(finished(family.encode(*text)), HoleKind.LINE, canvas, np.arange(canvas.slots))
 
 
@@ -95,7 +95,7 @@ def test_logits_with_little_and_with_much_around(
     expected = reference(name, network, [MASK] * 4, text)
     if len(text[0]) > 1:
         assert len(finished(family.encode(*text)).state.prefix) <= EXACT.prefix_tokens + 1
-        family = BidirectionalFamily(
+        family = BidirectionalModel(
             family._description,
             family._backbone,
             family.vocabulary,
@@ -122,10 +122,10 @@ def test_rows_do_not_see_each_other(name: str, families: Callable[[str], Any]) -
 @every_family
 def test_given_slots_never_change(name: str, families: Callable[[str], Any]) -> None:
     family, _ = families(name)
-    canvas, hole = lay_out([6, 6], family.spec.mask_id), Hole(HoleKind.LINE)
+    canvas, hole = lay_out([6, 6], family.info.mask_id), Hole(HoleKind.LINE)
     for position, token in ((2, 70), (8, 71)):
         canvas.ids[position], canvas.state[position] = token, State.FIXED
-    context, rules = finished(family.encode(BEFORE, BEHIND)), rules_for(family, hole, canvas, "")
+    context, rules = finished(family.encode(BEFORE, BEHIND)), constraints_for(family, hole, canvas, "")
     rows, budget = [Row(6), Row(6)], Budget.unlimited()
     for step in states(denoise(family, context, hole.kind, canvas, rows, rules, SamplerSettings(), budget)):
         assert step.canvas.ids[step.canvas.state == State.FIXED].tolist() == [70, 71]
@@ -143,10 +143,10 @@ def test_one_that_writes_block_by_block_is_known_by_its_name(name: str, path: st
     folder.parent.mkdir(parents=True, exist_ok=True)
     masked.publish("a2d-qwen3", stock_network("qwen3"), folder)
     with pytest.raises(ModelDamagedError, match=f"{name} was trained to write block after block.*an mdlm"):
-        load_family(str(folder), "cpu", EXACT)
+        load_canvas_model(str(folder), "cpu", EXACT)
     other = folder.rename(tmp_path / "bd3lm-and-mdlm-side-by-side")
     (tmp_path / "bd3lm").mkdir()
-    assert loaded(other.rename(tmp_path / "bd3lm" / "mdlm")).spec.name == "a2d-qwen3"
+    assert loaded(other.rename(tmp_path / "bd3lm" / "mdlm")).info.name == "a2d-qwen3"
 
 
 def test_a_probe_is_asked_for_and_remembered(families: Callable[[str], Any]) -> None:
@@ -157,7 +157,7 @@ def test_a_probe_is_asked_for_and_remembered(families: Callable[[str], Any]) -> 
     assert finished(family.encode("probe", "me")).encoded == 0
 
 
-def at_once(family: BidirectionalFamily, before: str, behind: str) -> str | None:
+def at_once(family: BidirectionalModel, before: str, behind: str) -> str | None:
     """Both slots of a hole of two, in one step: no loop that could mend anything."""
     return family.vocabulary.decode(predictions(family, [2], (before, behind)).argmax(-1).tolist())
 
@@ -169,7 +169,7 @@ def test_the_planted_task_is_solved_and_only_with_the_right_shift_and_mask(
     family = loaded(planted(name), replace(EXACT, probe_lengths=False))
     assert share_right(partial(at_once, family)) >= 0.95
     other = Shift.NONE if PUBLISHED[name].shift else Shift.RIGHT
-    shifted = BidirectionalFamily(
+    shifted = BidirectionalModel(
         replace(family._description, shift=other), family._backbone, family.vocabulary, family._settings
     )
     assert share_right(partial(at_once, shifted), SOME_PAIRS) < 0.2
@@ -201,14 +201,14 @@ def test_the_whole_engine_answers_with_it(name: str, planted: Callable[[str], Pa
     assert answers[0] == answers[1]
 
 
-def reusing(family: BidirectionalFamily, **more: Any) -> BidirectionalFamily:
+def reusing(family: BidirectionalModel, **more: Any) -> BidirectionalModel:
     """A family on the same network that has read nothing yet and reuses what it reads."""
-    return BidirectionalFamily(
+    return BidirectionalModel(
         family._description, family._backbone, family.vocabulary, replace(family._settings, reuse_context=True, **more)
     )
 
 
-def typed(family: BidirectionalFamily, before: str, behind: str, number: int) -> Context:
+def typed(family: BidirectionalModel, before: str, behind: str, number: int) -> Context:
     """The context of two sides, the last `number` characters of the first typed one after the other."""
     for length in range(len(before) - number, len(before)):
         finished(family.encode(before[:length], behind))
@@ -224,7 +224,7 @@ def test_reusing_the_context_costs_little_accuracy(name: str, number: int, plant
         (before, behind), token = sides(*pair), exact.vocabulary.encode(answer(*pair))
         family = reusing(exact)
         contexts = finished(exact.encode(before, behind)), typed(family, before, behind, number)
-        canvas = lay_out([2, 4], exact.spec.mask_id)
+        canvas = lay_out([2, 4], exact.info.mask_id)
         for start, differences in enumerate((open_slots, decided)):
             one, other = (
                 torch.softmax(each.denoise(context, HoleKind.LINE, canvas, np.arange(6)), -1)
@@ -292,7 +292,7 @@ def test_reusing_a_context_is_exact_where_keys_rest_on_nothing_but_their_token(
     """A single layer's keys and values do: what is left to go wrong are places, columns, and who sees which."""
     two_layers, _ = families(name)
     backbone = Backbone(stock_network(PUBLISHED[name].stock, num_hidden_layers=1), "cpu")
-    exact = BidirectionalFamily(two_layers._description, backbone, two_layers.vocabulary, EXACT)
+    exact = BidirectionalModel(two_layers._description, backbone, two_layers.vocabulary, EXACT)
     family = reusing(exact)
     rows: list[int | list[int]] = [3, [70, MASK, 71, 72, MASK], 1, 3, 17]
     before, behind = BEFORE * 8 + PLAIN * 4, BEHIND * 3
@@ -317,7 +317,7 @@ def test_a_context_is_read_as_a_whole_where_too_much_has_changed(name: str, fami
     exact, _ = families(name)
     before, behind, end = PLAIN * 20, PLAIN * 4, "y" * MOST_DRIFT
 
-    def is_as_new(family: BidirectionalFamily, before: str, behind: str) -> bool:
+    def is_as_new(family: BidirectionalModel, before: str, behind: str) -> bool:
         new = predictions(reusing(exact), [4], (before, behind))
         return bool(torch.allclose(predictions(family, [4], (before, behind)), new, atol=1e-5))
 
@@ -355,7 +355,7 @@ def test_a_keystroke_costs_a_tenth_of_a_long_context_and_what_is_counted(
     assert warm.encoded == sum(computed) == sum(asked) <= 0.1 * cold.encoded
     assert finished(family.encode(before + "v", behind)).encoded == 0
     computed.clear()
-    canvas = lay_out([3, 9], family.spec.mask_id)
+    canvas = lay_out([3, 9], family.info.mask_id)
     family.denoise(warm, HoleKind.LINE, canvas, np.arange(12))
     assert computed == [family.step_size(warm, [3, 9], 0)] == [24]
 
@@ -378,8 +378,8 @@ def test_dreamon_finds_the_length_by_itself(slots: int, planted: Callable[[str],
     hole, settings = Hole(HoleKind.EXPRESSION), SamplerSettings(max_steps=8)
 
     def fill(before: str, behind: str) -> str | None:
-        canvas = lay_out([slots], family.spec.mask_id)
-        context, rules = finished(family.encode(before, behind)), rules_for(family, hole, canvas, "")
+        canvas = lay_out([slots], family.info.mask_id)
+        context, rules = finished(family.encode(before, behind)), constraints_for(family, hole, canvas, "")
         job = denoise(family, context, hole.kind, canvas, [Row(slots)], rules, settings, Budget.unlimited())
         steps = list(states(job))
         assert len(steps[-1].predicted) == steps[-1].canvas.slots == steps[-1].canvas.lengths.sum()

@@ -30,9 +30,9 @@ from infill_engine.diagnostics.stable_diffcoder import (
 )
 from infill_engine.diagnostics.tiny import byte_level, ids_of, write
 from infill_engine.errors import ModelDamagedError
-from infill_engine.models.loading import load_family
-from infill_engine.models.published.block_causal import BlockCausalFamily
-from infill_engine.sampling.constraints import rules_for
+from infill_engine.models.loading import load_canvas_model
+from infill_engine.models.published.block_causal import BlockCausalModel
+from infill_engine.sampling.constraints import constraints_for
 from infill_engine.sampling.denoise import Row, denoise
 from infill_engine.settings import EngineSettings, ModelSettings, SamplerSettings
 from infill_engine.types import Draft, Hole, HoleKind
@@ -44,9 +44,9 @@ TEXT = ("x = [1:", ":2]\nfor i in range(10):\n")
 LINE = Hole(HoleKind.LINE)
 
 
-def loaded(folder: Path) -> BlockCausalFamily:
-    family = load_family(str(folder), "cpu", EXACT)
-    assert isinstance(family, BlockCausalFamily)
+def loaded(folder: Path) -> BlockCausalModel:
+    family = load_canvas_model(str(folder), "cpu", EXACT)
+    assert isinstance(family, BlockCausalModel)
     return family
 
 
@@ -56,7 +56,7 @@ def network() -> nn.Module:
 
 
 @pytest.fixture(scope="module")
-def family(network: nn.Module, tmp_path_factory: pytest.TempPathFactory) -> BlockCausalFamily:
+def family(network: nn.Module, tmp_path_factory: pytest.TempPathFactory) -> BlockCausalModel:
     return loaded(publish(network, tmp_path_factory.mktemp("random") / "m"))
 
 
@@ -92,8 +92,8 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return publish(network, tmp_path_factory.mktemp("planted") / "m")
 
 
-def predictions(family: BlockCausalFamily, rows: list[list[int]], text: tuple[str, str] = TEXT) -> Tensor:
-    canvas = lay_out(rows, family.spec.mask_id)
+def predictions(family: BlockCausalModel, rows: list[list[int]], text: tuple[str, str] = TEXT) -> Tensor:
+    canvas = lay_out(rows, family.info.mask_id)
     return family.denoise(finished(family.encode(*text)), HoleKind.LINE, canvas, np.arange(canvas.slots))
 
 
@@ -125,15 +125,15 @@ def test_given_slots_never_change(family: Any) -> None:
     canvas = lay_out([6, 6], MASK)
     for position, token in ((2, 70), (8, 71)):
         canvas.ids[position], canvas.state[position] = token, State.FIXED
-    context, rules = finished(family.encode(*TEXT)), rules_for(family, LINE, canvas, "")
+    context, rules = finished(family.encode(*TEXT)), constraints_for(family, LINE, canvas, "")
     rows, budget = [Row(6), Row(6)], Budget.unlimited()
     for step in states(denoise(family, context, LINE.kind, canvas, rows, rules, SamplerSettings(), budget)):
         assert step.canvas.ids[[2, 8]].tolist() == [70, 71]
 
 
-def filled(family: BlockCausalFamily, before: str, behind: str) -> str | None:
+def filled(family: BlockCausalModel, before: str, behind: str) -> str | None:
     canvas, hole = lay_out([5], MASK), Hole(HoleKind.EXPRESSION)
-    context, rules = finished(family.encode(before, behind)), rules_for(family, hole, canvas, "")
+    context, rules = finished(family.encode(before, behind)), constraints_for(family, hole, canvas, "")
     finished(denoise(family, context, hole.kind, canvas, [Row(5)], rules, SamplerSettings(), Budget.unlimited()))
     ids = canvas.ids.tolist()
     return family.vocabulary.decode(ids[: ids.index(END)] if END in ids else ids)
@@ -180,4 +180,4 @@ def test_families_that_cannot_see_behind_a_hole_are_refused(model_type: str, tmp
     config = {"model_type": model_type, "auto_map": {"AutoModel": "modeling.Model"}}
     (tmp_path / "config.json").write_text(json.dumps(config))
     with pytest.raises(ModelDamagedError, match=r"block after block.*Dream"):
-        load_family(str(tmp_path), "cpu", EXACT)
+        load_canvas_model(str(tmp_path), "cpu", EXACT)

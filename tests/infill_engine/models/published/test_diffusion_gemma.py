@@ -31,10 +31,10 @@ from infill_engine.diagnostics.diffusion_gemma import (
 )
 from infill_engine.diagnostics.tiny import ids_of
 from infill_engine.errors import ModelDamagedError
-from infill_engine.models.base import Context, blanks_of
-from infill_engine.models.loading import load_family
-from infill_engine.models.published.diffusion_gemma.model import DiffusionGemmaFamily
-from infill_engine.sampling.constraints import rules_for
+from infill_engine.models.base import Context, corruptor_of
+from infill_engine.models.loading import load_canvas_model
+from infill_engine.models.published.diffusion_gemma.model import DiffusionGemmaModel
+from infill_engine.sampling.constraints import constraints_for
 from infill_engine.sampling.denoise import Row, Step, denoise
 from infill_engine.settings import EngineSettings, ModelSettings, SamplerSettings
 from infill_engine.types import Draft, Hole, HoleKind
@@ -48,9 +48,9 @@ LINE = Hole(HoleKind.LINE)
 STEPS, BATCH = 150, len(PAIRS)
 
 
-def loaded(folder: Path, settings: ModelSettings = UNPROBED) -> DiffusionGemmaFamily:
-    family = load_family(str(folder), "cpu", settings)
-    assert isinstance(family, DiffusionGemmaFamily)
+def loaded(folder: Path, settings: ModelSettings = UNPROBED) -> DiffusionGemmaModel:
+    family = load_canvas_model(str(folder), "cpu", settings)
+    assert isinstance(family, DiffusionGemmaModel)
     return family
 
 
@@ -67,7 +67,7 @@ def folder(network: nn.Module, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 
 @pytest.fixture(scope="module")
-def family(folder: Path) -> DiffusionGemmaFamily:
+def family(folder: Path) -> DiffusionGemmaModel:
     return loaded(folder)
 
 
@@ -131,8 +131,8 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return publish(network.eval().requires_grad_(False), tmp_path_factory.mktemp("planted"))
 
 
-def predictions(family: DiffusionGemmaFamily, context: Context, rows: list[list[int]]) -> Tensor:
-    canvas = lay_out(rows, family.spec.mask_id)
+def predictions(family: DiffusionGemmaModel, context: Context, rows: list[list[int]]) -> Tensor:
+    canvas = lay_out(rows, family.info.mask_id)
     return family.denoise(context, HoleKind.LINE, canvas, np.arange(canvas.slots))
 
 
@@ -147,7 +147,7 @@ def test_logits_are_those_of_the_library(text: tuple[str, str], family: Any, net
 
 def test_logits_of_the_next_step_rest_on_those_of_the_last(family: Any, network: nn.Module) -> None:
     context, rows = finished(family.encode(*TEXT)), [[70, 71, 72], [70, 9, 71, 200, 300]]
-    canvas = lay_out(rows, family.spec.mask_id)
+    canvas = lay_out(rows, family.info.mask_id)
     first = torch.randn(8, VOCABULARY, generator=torch.Generator().manual_seed(1)) * 4
     wanted = np.array([0, 1, 2, 3, 4, 6, 7])  # slot 5 is given
     family.condition(context, canvas, wanted, first[wanted])
@@ -188,14 +188,14 @@ def test_reading_that_was_stopped_goes_on_where_it_was(folder: Path) -> None:
     assert context.encoded == context.tokens - asked[0]
 
 
-def run(family: DiffusionGemmaFamily, canvas: Canvas, rows: list[Row], steps: int = 6) -> Iterator[Step]:
-    context, rules = finished(family.encode(*TEXT)), rules_for(family, LINE, canvas, "")
+def run(family: DiffusionGemmaModel, canvas: Canvas, rows: list[Row], steps: int = 6) -> Iterator[Step]:
+    context, rules = finished(family.encode(*TEXT)), constraints_for(family, LINE, canvas, "")
     settings = SamplerSettings(max_steps=steps)
     return states(denoise(family, context, LINE.kind, canvas, rows, rules, settings, Budget.unlimited()))
 
 
 def test_given_slots_never_change(family: Any) -> None:
-    canvas = lay_out([6, 6], family.spec.mask_id)
+    canvas = lay_out([6, 6], family.info.mask_id)
     for position, token in ((2, 70), (8, 71)):
         canvas.ids[position], canvas.state[position] = token, State.FIXED
     for step in run(family, canvas, [Row(6), Row(6)]):
@@ -211,7 +211,7 @@ def test_what_a_row_becomes_does_not_depend_on_the_rows_behind_it(family: Any) -
 
 
 def test_open_slots_hold_other_noise_in_every_step(family: Any) -> None:
-    steps = run(family, lay_out([8], family.spec.mask_id), [Row(8)])
+    steps = run(family, lay_out([8], family.info.mask_id), [Row(8)])
     held = [np.where(step.canvas.state == State.OPEN, step.canvas.ids, -1) for step in steps]
     stayed = [same for one, other in pairwise(held) for same in (one == other)[(one >= 0) & (other >= 0)]]
     assert len(stayed) > 8
@@ -220,11 +220,11 @@ def test_open_slots_hold_other_noise_in_every_step(family: Any) -> None:
     assert set(held[-1].tolist()) == {-1}
 
 
-def at_once(family: DiffusionGemmaFamily, before: str, behind: str, shift: int = 0) -> str | None:
+def at_once(family: DiffusionGemmaModel, before: str, behind: str, shift: int = 0) -> str | None:
     """The two slots of a hole in one step: no loop that could mend anything. `shift` reads them beside themselves."""
-    canvas = lay_out([2 + 2 * abs(shift)], family.spec.mask_id)
+    canvas = lay_out([2 + 2 * abs(shift)], family.info.mask_id)
     if not shift:
-        blanks_of(family.spec, 1, 7).fill(canvas)
+        corruptor_of(family.info, 1, 7).fill(canvas)
     logits = family.denoise(finished(family.encode(before, behind)), HoleKind.LINE, canvas, np.arange(canvas.slots))
     return family.vocabulary.decode(logits.argmax(-1)[abs(shift) :][:2].tolist())
 
@@ -244,9 +244,9 @@ def test_the_planted_task_is_solved_and_only_with_the_right_mask_and_place(
     assert share_right(partial(at_once, family)) < 0.3  # what stands right of the hole is on the canvas too
 
 
-def filled(family: DiffusionGemmaFamily, before: str, behind: str, *, slots: int = 2) -> str | None:
-    canvas, hole = lay_out([slots], family.spec.mask_id), Hole(HoleKind.EXPRESSION)
-    context, rules = finished(family.encode(before, behind)), rules_for(family, hole, canvas, "")
+def filled(family: DiffusionGemmaModel, before: str, behind: str, *, slots: int = 2) -> str | None:
+    canvas, hole = lay_out([slots], family.info.mask_id), Hole(HoleKind.EXPRESSION)
+    context, rules = finished(family.encode(before, behind)), constraints_for(family, hole, canvas, "")
     settings, budget = SamplerSettings(max_steps=6), Budget.unlimited()
     steps = list(states(denoise(family, context, hole.kind, canvas, [Row(slots)], rules, settings, budget)))
     ids = steps[-1].canvas.ids.tolist()
@@ -270,9 +270,9 @@ def test_the_loop_solves_it_and_only_if_the_model_is_told_rightly(
 
 def test_a_row_that_has_settled_costs_no_further_step(planted: Path) -> None:
     family = loaded(planted)
-    canvas = lay_out([2], family.spec.mask_id)
-    context, rules = finished(family.encode(*sides(3, 4))), rules_for(family, LINE, canvas, "")
-    settings, budget = SamplerSettings(max_steps=20, settled=0.2), Budget.unlimited()
+    canvas = lay_out([2], family.info.mask_id)
+    context, rules = finished(family.encode(*sides(3, 4))), constraints_for(family, LINE, canvas, "")
+    settings, budget = SamplerSettings(max_steps=20, converged=0.2), Budget.unlimited()
     steps = list(states(denoise(family, context, LINE.kind, canvas, [Row(2)], rules, settings, budget)))
     assert 2 <= len(steps) < 8
     assert (canvas.state == State.COMMITTED).all()
@@ -310,7 +310,7 @@ def test_kept_in_few_bits_it_computes_nearly_the_same(
 def test_temperatures_are_those_of_the_checkpoint(folder: Path, network: nn.Module, tmp_path: Path) -> None:
     publish(network, tmp_path)
     (tmp_path / "generation_config.json").write_text('{"t_max": 0.9, "t_min": 0.3}')
-    assert loaded(tmp_path).spec.temperatures == (0.9, 0.3)
+    assert loaded(tmp_path).info.temperatures == (0.9, 0.3)
     (tmp_path / "generation_config.json").write_text('{"t_max": -1}')
     with pytest.raises(ModelDamagedError, match="above zero"):
         loaded(tmp_path)

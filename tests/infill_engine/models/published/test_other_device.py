@@ -15,9 +15,9 @@ from infill_engine import Deadline, Engine, InfillRequest
 from infill_engine.canvas.canvas import lay_out
 from infill_engine.diagnostics.checks import MINIATURES, check_family
 from infill_engine.errors import InputError
-from infill_engine.models.base import ModelFamily
+from infill_engine.models.base import CanvasModel
 from infill_engine.models.checkpoint.folder import SMALL_FOLDER
-from infill_engine.models.loading import choose_device, load_family
+from infill_engine.models.loading import choose_device, load_canvas_model
 from infill_engine.models.runtime.cuda_graphs import CompilesSteps
 from infill_engine.models.small.network import Duostream
 from infill_engine.settings import EngineSettings, ModelSettings
@@ -77,9 +77,9 @@ def test_predictions_are_those_of_the_cpu(
     folders: dict[str, Path], name: str, settings: ModelSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = folders[name]
-    expected = predictions(load_family(str(folder), "cpu", settings))
+    expected = predictions(load_canvas_model(str(folder), "cpu", settings))
     with pretended(monkeypatch) as device:
-        family = load_family(str(folder), device, settings)
+        family = load_canvas_model(str(folder), device, settings)
         found = predictions(family)
         assert torch.device(family.device).type == device
         if isinstance(family, CompilesSteps):
@@ -95,8 +95,8 @@ def test_half_precision_is_enough_for_every_family(folders: dict[str, Path], nam
     half = EngineSettings(model=replace(EXACT, dtype="fp16"))
     engine = Engine.load(str(folders[name]), device="cpu", settings=half)
     answer = engine.answer(InfillRequest(*TEXT, candidates=2), Deadline.after_ms(ENOUGH_MS))
-    assert not answer.trouble
-    assert all(torch.isfinite(logits).all() for logits in predictions(engine.family))
+    assert not answer.user_message
+    assert all(torch.isfinite(logits).all() for logits in predictions(engine.model))
 
 
 @pytest.mark.parametrize(("wanted", "expected"), [("cpu:0", "cpu"), ("cpu:x", None), ("cuda:99", None), ("tpu", None)])
@@ -141,9 +141,9 @@ def test_training_losses_are_those_of_the_cpu(monkeypatch: pytest.MonkeyPatch) -
         )
 
 
-def predictions(family: ModelFamily) -> list[torch.Tensor]:
+def predictions(family: CanvasModel) -> list[torch.Tensor]:
     """Logits of all slots of two canvases, where some characters are typed between them."""
-    canvas = lay_out([[family.spec.mask_id] * 3, [70, family.spec.mask_id, 71], [family.spec.mask_id]], 0)
+    canvas = lay_out([[family.info.mask_id] * 3, [70, family.info.mask_id, 71], [family.info.mask_id]], 0)
     return [
         family.denoise(finished(family.encode(*text)), HoleKind.LINE, canvas, np.arange(canvas.slots)).float().cpu()
         for text in (TEXT, LATER)

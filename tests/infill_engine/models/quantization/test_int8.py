@@ -6,11 +6,11 @@ import pytest
 import torch
 from torch.nn import functional as F  # noqa: N812
 
-from infill_engine.models.loading import load_family
+from infill_engine.models.loading import load_canvas_model
 from infill_engine.models.quantization import int8_linear as int8
 from infill_engine.models.quantization.int8_kernels import KERNELS, LARGEST, Fbgemm, Kernel, OneDnn, is_exact
 from infill_engine.models.quantization.int8_linear import Int8Linear, quantise
-from infill_engine.models.small.model import DuostreamFamily
+from infill_engine.models.small.model import SmallModel
 from infill_engine.settings import ModelSettings
 
 TEXT = Path(int8.__file__).read_text()
@@ -86,8 +86,8 @@ def test_the_shipped_model_reads_as_well() -> None:
 
 
 def _losses(precision: str) -> torch.Tensor:
-    family = load_family("small", "cpu", ModelSettings(dtype=precision))
-    assert isinstance(family, DuostreamFamily)
+    family = load_canvas_model("small", "cpu", ModelSettings(dtype=precision))
+    assert isinstance(family, SmallModel)
     ids = torch.tensor([family.vocabulary.encode(TEXT)[:400]])
     with torch.inference_mode():
         streams = family.backend.network.streams(ids)

@@ -14,7 +14,7 @@ from infill_engine.diagnostics.masked import stock_network
 from infill_engine.diagnostics.tiny import byte_level, write
 from infill_engine.models.checkpoint.files import open_checkpoint
 from infill_engine.models.checkpoint.weights import load_weights
-from infill_engine.models.loading import load_family
+from infill_engine.models.loading import load_canvas_model
 from infill_engine.models.quantization.weight_only import PackedLinear, bytes_of, is_packed, pack
 from infill_engine.settings import ModelSettings
 from infill_engine.types import HoleKind
@@ -107,7 +107,7 @@ def test_a_family_says_nearly_the_same(stored: str, least: float, publish: Publi
 
 
 def _logits(folder: Path, precision: str) -> Tensor:
-    family: Any = load_family(str(folder), "cpu", ModelSettings(dtype=precision))
-    canvas = lay_out([4, 2], family.spec.mask_id)
+    family: Any = load_canvas_model(str(folder), "cpu", ModelSettings(dtype=precision))
+    canvas = lay_out([4, 2], family.info.mask_id)
     found: Tensor = family.denoise(finished(family.encode("x = [", "]\n")), HoleKind.LINE, canvas, np.arange(6))
     return found

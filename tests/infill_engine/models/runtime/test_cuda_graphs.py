@@ -22,13 +22,13 @@ from infill_engine import Deadline, Engine, InfillRequest
 from infill_engine.canvas.canvas import lay_out
 from infill_engine.diagnostics.checks import MINIATURES
 from infill_engine.diagnostics.masked import publish, stock_network
-from infill_engine.models.loading import load_family
+from infill_engine.models.loading import load_canvas_model
 from infill_engine.models.published import autoregressive, bidirectional
 from infill_engine.models.published.diffusion_gemma import model as diffusion_gemma
 from infill_engine.models.runtime import cuda_graphs as compiled
 from infill_engine.models.runtime.cuda_graphs import CompiledStep, compile_steps, compiler_for, shapes_of
 from infill_engine.models.stock.decoder import sighted
-from infill_engine.ranking.rank import Calibration
+from infill_engine.ranking.calibration import Calibration
 from infill_engine.settings import ModelSettings
 from infill_engine.types import HoleKind
 from infill_engine.work import finished
@@ -107,7 +107,7 @@ def written(name: str, parent: Path) -> Path:
 @pytest.fixture(scope="module")
 def load(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Any]:
     parent = tmp_path_factory.mktemp("miniatures")
-    return lambda name, settings: load_family(str(written(name, parent)), "cpu", settings)
+    return lambda name, settings: load_canvas_model(str(written(name, parent)), "cpu", settings)
 
 
 def prepared(family: Any, compiler: Any) -> list[str]:
@@ -127,7 +127,7 @@ def runs(family: Any) -> int:
 def predictions(family: Any, text: tuple[str, str], lengths: Sequence[int]) -> list[Tensor]:
     """Logits of the open slots of three steps, in which more and more is decided."""
     context, found = finished(family.encode(*text)), []
-    canvas = lay_out(lengths, family.spec.mask_id)
+    canvas = lay_out(lengths, family.info.mask_id)
     for decided in (0, 1, 2):
         canvas.ids[canvas.index < decided] = 70
         wanted = np.flatnonzero(canvas.index >= decided)
@@ -189,7 +189,7 @@ def test_a_compiled_step_is_the_same_and_nothing_is_compiled_later(
     config.write_text(json.dumps(json.loads(config.read_text()) | {"num_hidden_layers": 1}))
     monkeypatch.setattr(bidirectional, "STEP_TOKENS", tokens)
     monkeypatch.setattr(bidirectional, "STEP_COLUMNS", (128,))
-    family, plain = (load_family(str(folder), "cpu", KEPT) for _ in range(2))
+    family, plain = (load_canvas_model(str(folder), "cpu", KEPT) for _ in range(2))
     counting = Counting(backend)
     assert not prepared(family, counting)
     assert counting.compiled == len(tokens)
@@ -227,7 +227,7 @@ def test_a_token_that_sees_nothing_sees_itself_and_no_other_more() -> None:
 
 def test_packed_experts_are_left_as_they_are(tmp_path: Path) -> None:
     MINIATURES["diffusion-gemma"].write(tmp_path / "gemma")
-    family: Any = load_family(str(tmp_path / "gemma"), "cpu", ModelSettings("int8", probe_lengths=False))
+    family: Any = load_canvas_model(str(tmp_path / "gemma"), "cpu", ModelSettings("int8", probe_lengths=False))
     assert not family.compile_steps(fail, quietly, fail)
     assert predictions(family, TEXTS[0], [8])
 
@@ -346,9 +346,9 @@ def test_an_engine_whose_steps_cannot_be_compiled_answers_and_says_so_once(
     engine = Engine.load(str(folder), device="cpu", progress=lambda what, _share: said.append(what))
     assert said[-1] == "ready"
     answers = [engine.answer(InfillRequest(before, "\n"), Deadline.after_ms(60_000)) for before in ("x = ", "y = ")]
-    assert "could not be compiled" in answers[0].trouble
-    assert str(folder) in answers[0].trouble
-    assert not answers[1].trouble
+    assert "could not be compiled" in answers[0].user_message
+    assert str(folder) in answers[0].user_message
+    assert not answers[1].user_message
 
 
 def test_loading_tells_of_every_shape(load: Callable[..., Any]) -> None:

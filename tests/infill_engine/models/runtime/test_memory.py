@@ -11,11 +11,11 @@ from infill_engine import Deadline, Engine, InfillRequest
 from infill_engine.diagnostics import masked
 from infill_engine.errors import ModelTooLargeError
 from infill_engine.models.checkpoint import weights
-from infill_engine.models.loading import load_family
+from infill_engine.models.loading import load_canvas_model
 from infill_engine.models.runtime import memory
 from infill_engine.models.runtime.memory import is_out_of_memory
-from infill_engine.models.scripted import Script, ScriptedFamily
-from infill_engine.ranking.rank import Calibration
+from infill_engine.models.scripted import Script, ScriptedModel
+from infill_engine.ranking.calibration import Calibration
 from infill_engine.settings import ModelSettings
 from infill_engine.types import Answer
 from infill_engine.work import finished
@@ -23,7 +23,7 @@ from infill_engine.work import finished
 TEXTS = ("alpha(1)", "beta(2)", "gamma", "delta + 4")
 
 
-class Cramped(ScriptedFamily):
+class Cramped(ScriptedModel):
     """A scripted family with memory for so many rows and slots, as a CPU or a GPU tells of it."""
 
     def __init__(self, rows: int, slots: int, error: Exception) -> None:
@@ -52,10 +52,10 @@ def test_fewer_candidates_in_the_same_answer_and_said_once(error: Exception) -> 
     engine = Engine(Cramped(2, 99, error), "large", Calibration())
     first, second = asked(engine, "x = "), asked(engine, "y = ")
     assert 1 <= len(first.candidates) <= 2
-    assert "ran out of memory on cpu" in first.trouble
-    assert "int8 or int4" in first.trouble
+    assert "ran out of memory on cpu" in first.user_message
+    assert "int8 or int4" in first.user_message
     assert second.candidates
-    assert not second.trouble
+    assert not second.user_message
 
 
 @pytest.mark.parametrize("ahead", [False, True])
@@ -82,7 +82,7 @@ def test_nothing_is_held_on_to_when_memory_is_given_back(ahead: bool, monkeypatc
 
 def test_then_one_short_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = masked.publish("dream", masked.stock_network("qwen2"), tmp_path / "dream")
-    family: Any = load_family(str(folder), "cpu", ModelSettings(dtype="fp32", probe_lengths=False))
+    family: Any = load_canvas_model(str(folder), "cpu", ModelSettings(dtype="fp32", probe_lengths=False))
     denoise = family.denoise
     sizes = []
 
@@ -95,20 +95,20 @@ def test_then_one_short_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr(family, "denoise", with_little_memory)
     engine = Engine(family, "large", Calibration())
-    assert asked(engine, "x = ").trouble
+    assert asked(engine, "x = ").user_message
     assert engine.name == "large"
     assert sizes[0][0] > sizes[1][0] > sizes[2][0] == 1
-    assert not asked(engine, "y = ").trouble
+    assert not asked(engine, "y = ").user_message
 
 
 def test_then_the_default_model() -> None:
     engine = Engine(Cramped(0, 0, ON_CPU), "large", Calibration())
     first = asked(engine, "x = ")
-    assert "the default model is used instead" in first.trouble
+    assert "the default model is used instead" in first.user_message
     assert engine.name == "default"
     second = asked(engine, "import os\n\nfor number in range(")
     assert second.candidates
-    assert not second.trouble
+    assert not second.user_message
 
 
 def test_other_faults_are_not_hidden() -> None:
@@ -136,4 +136,4 @@ def test_memory_that_runs_out_while_weights_are_packed(
     folder = masked.publish("dream", masked.stock_network("qwen2"), tmp_path / "dream")
     monkeypatch.setattr(weights, where, full)
     with pytest.raises(ModelTooLargeError, match="dream does not fit cpu"):
-        load_family(str(folder), "cpu", ModelSettings(dtype="int8"))
+        load_canvas_model(str(folder), "cpu", ModelSettings(dtype="int8"))

@@ -6,22 +6,22 @@ import pytest
 import torch
 
 from infill_engine.models.quantization.int8_kernels import Fbgemm, OneDnn
-from infill_engine.models.small import autotune as pace
-from infill_engine.models.small.autotune import Pace, settle
+from infill_engine.models.small import autotune as profile
+from infill_engine.models.small.autotune import Profile, settle
 
-ALL = [Pace(threads, kernel) for threads in (1, 2) for kernel in (None, OneDnn, Fbgemm)]
+ALL = [Profile(threads, kernel) for threads in (1, 2) for kernel in (None, OneDnn, Fbgemm)]
 
 
 @pytest.mark.parametrize("fastest", ALL, ids=str)
-def test_the_fastest_of_threads_and_precisions_is_taken(fastest: Pace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_fastest_of_threads_and_precisions_is_taken(fastest: Profile, monkeypatch: pytest.MonkeyPatch) -> None:
     torch.set_num_threads(2)
-    offered: list[Pace] = []
+    offered: list[Profile] = []
 
-    def chosen(ways: Mapping[Pace, object]) -> Pace:
+    def chosen(ways: Mapping[Profile, object]) -> Profile:
         offered.extend(ways)
         return fastest
 
-    monkeypatch.setattr(pace, "quickest", chosen)
+    monkeypatch.setattr(profile, "quickest", chosen)
     assert (settle(torch.float32), torch.get_num_threads()) == (fastest.kernel, fastest.threads)
     assert set(offered) == set(ALL)
 
@@ -30,13 +30,13 @@ def test_every_pace_runs_a_layer_with_its_threads(monkeypatch: pytest.MonkeyPatc
     torch.set_num_threads(2)
     used: list[int] = []
 
-    def timed(ways: Mapping[Pace, Callable[[], torch.Tensor]]) -> Pace:
+    def timed(ways: Mapping[Profile, Callable[[], torch.Tensor]]) -> Profile:
         for way, run in ways.items():
-            assert run().shape[:2] == (1, pace.TOKENS)
+            assert run().shape[:2] == (1, profile.TOKENS)
             used.append(torch.get_num_threads() - way.threads)
         return next(iter(ways))
 
-    monkeypatch.setattr(pace, "quickest", timed)
+    monkeypatch.setattr(profile, "quickest", timed)
     settle(torch.float32)
     assert used == [0] * len(ALL)
 

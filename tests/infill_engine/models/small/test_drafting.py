@@ -10,11 +10,11 @@ import torch
 from jobs import limited
 from torch import Tensor
 
-from infill_engine.models.base import ReadsOn
+from infill_engine.models.base import WritesDrafts
 from infill_engine.models.small import drafting as continuation
-from infill_engine.models.small.drafting import read_on
+from infill_engine.models.small.drafting import write_drafts
 from infill_engine.models.small.encoded import Prompt
-from infill_engine.models.small.model import DuostreamFamily
+from infill_engine.models.small.model import SmallModel
 from infill_engine.models.small.network import EOS
 from infill_engine.models.small.network import PREFIX as PREFIX_STREAM
 from infill_engine.models.small.prompts import LINE_BLOCK, MOST_ABOVE, MOST_OF_LINE
@@ -31,12 +31,12 @@ def vocabulary() -> BytesVocabulary:
     return BytesVocabulary(Path("infill_engine/weights/small/tokenizer.json"))
 
 
-def asked(family: DuostreamFamily, prefix: str = PREFIX, suffix: str = SUFFIX) -> Prompt:
+def asked(family: SmallModel, prefix: str = PREFIX, suffix: str = SUFFIX) -> Prompt:
     """The prompt for a hole between two texts."""
     return finished(family.prompt(finished(family.encode(prefix, suffix))))
 
 
-def state_after(family: DuostreamFamily, ids: list[int]) -> Tensor:
+def state_after(family: SmallModel, ids: list[int]) -> Tensor:
     """The last state [D] where `ids` go on from PREFIX's last line, by a prompt read at once."""
     sides = finished(family.encode(PREFIX, SUFFIX)).state
     stream, _ = finished(family.streams.encode(np.array(ids), PREFIX_STREAM))
@@ -45,7 +45,7 @@ def state_after(family: DuostreamFamily, ids: list[int]) -> Tensor:
 
 
 @pytest.fixture
-def ends_after_four(family: DuostreamFamily, monkeypatch: pytest.MonkeyPatch) -> DuostreamFamily:
+def ends_after_four(family: SmallModel, monkeypatch: pytest.MonkeyPatch) -> SmallModel:
     """The family with a network that is certain of a text's end from the fifth token on, and never before.
 
     One first token is by far the most probable, whatever the random weights are.
@@ -65,7 +65,7 @@ def ends_after_four(family: DuostreamFamily, monkeypatch: pytest.MonkeyPatch) ->
     return family
 
 
-def test_rows_are_what_the_network_says_one_token_at_a_time(ends_after_four: DuostreamFamily) -> None:
+def test_rows_are_what_the_network_says_one_token_at_a_time(ends_after_four: SmallModel) -> None:
     family = ends_after_four
     hidden = [EOS, *(int(token) for token in family.vocabulary.breaks_line())]
     never = [int(token) for token in family.vocabulary.never()]
@@ -77,7 +77,7 @@ def test_rows_are_what_the_network_says_one_token_at_a_time(ends_after_four: Duo
         scores[FAVOURED] += FAVOUR if len(ids) == before else 0.0
         return torch.log_softmax(scores, -1)
 
-    written = finished(family.read_on(asked(family), "", "", 3))
+    written = finished(family.write_drafts(asked(family), "", "", 3))
     ids, greedy = family.vocabulary.encode(PREFIX), 0.0
     for _ in range(4):
         logprobs = after(ids)
@@ -98,7 +98,7 @@ def test_rows_are_what_the_network_says_one_token_at_a_time(ends_after_four: Duo
             ids.append(token)
 
 
-def test_typing_goes_on_with_the_prompt(family: DuostreamFamily) -> None:
+def test_typing_goes_on_with_the_prompt(family: SmallModel) -> None:
     """What was read of it is not read again, and the answer is that of the whole prompt."""
     read: list[int] = []
     asked(family, PREFIX + "pi")
@@ -110,44 +110,44 @@ def test_typing_goes_on_with_the_prompt(family: DuostreamFamily) -> None:
     torch.testing.assert_close(prompt.states[0, -1], expected, atol=1e-4, rtol=1e-4)
 
 
-def test_a_new_line_reads_nothing_aside_again(family: DuostreamFamily) -> None:
+def test_a_new_line_reads_nothing_aside_again(family: SmallModel) -> None:
     """What stands right of the hole is known from the line above, at another place."""
     read: list[int] = []
     asked(family, PREFIX + "pi * radius")
     longer = PREFIX + "pi * radius\n    x = "
     found = limited(family.prompt(finished(family.encode(longer, SUFFIX))), 1, read)
     assert read == [found.states.shape[1]]
-    fresh = DuostreamFamily(family.backend, family.vocabulary)
+    fresh = SmallModel(family.backend, family.vocabulary)
     limited(fresh.prompt(finished(fresh.encode(longer, SUFFIX))), 1, read)
     assert read[1] == read[0] + 1 + len(family.vocabulary.encode(SUFFIX))
     torch.testing.assert_close(found.states, asked(fresh, longer).states, atol=1e-4, rtol=1e-4)
 
 
 @pytest.mark.parametrize("then", ["pi", "pi * 2 * rad", "radius", ""])
-def test_other_words_in_the_line_are_another_prompt(family: DuostreamFamily, then: str) -> None:
+def test_other_words_in_the_line_are_another_prompt(family: SmallModel, then: str) -> None:
     asked(family, PREFIX + "pi * 2 *")
     found = asked(family, PREFIX + then).states[0, -1]
     expected = state_after(family, family.vocabulary.encode(PREFIX + then))
     torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
 
 
-def test_what_stands_right_of_the_hole_matters(family: DuostreamFamily) -> None:
+def test_what_stands_right_of_the_hole_matters(family: SmallModel) -> None:
     one, other = (asked(family, PREFIX, suffix).states[0, -1] for suffix in (SUFFIX, "\n\nx = 1\n"))
     assert not torch.allclose(one, other, atol=1e-3)
 
 
-def test_without_time_the_prompt_is_not_read(family: DuostreamFamily) -> None:
+def test_without_time_the_prompt_is_not_read(family: SmallModel) -> None:
     with pytest.raises(OutOfTime):
         limited(family.prompt(finished(family.encode(PREFIX, SUFFIX))), 0)
 
 
 @pytest.mark.parametrize("typed", [0, 7, 40])
-def test_of_a_long_line_the_prompt_repeats_the_end(family: DuostreamFamily, typed: int) -> None:
+def test_of_a_long_line_the_prompt_repeats_the_end(family: SmallModel, typed: int) -> None:
     prompt = asked(family, "x = 1\n" + ("a + " * 60)[: 120 + 2 * typed])
     assert MOST_OF_LINE - LINE_BLOCK < prompt.states.shape[1] <= MOST_OF_LINE
 
 
-def test_a_prompt_sees_only_so_much_above_its_line(family: DuostreamFamily) -> None:
+def test_a_prompt_sees_only_so_much_above_its_line(family: SmallModel) -> None:
     above = "".join(f"value_{number} = {number}\n" for number in range(60))
     near, far = asked(family, above[-100:] + PREFIX), asked(family, above + PREFIX)
     lengths = [each.encoder[0][0].shape[2] - each.states.shape[1] for each in (near, far)]
@@ -157,30 +157,30 @@ def test_a_prompt_sees_only_so_much_above_its_line(family: DuostreamFamily) -> N
     assert lengths[1] == MOST_ABOVE + aside
 
 
-def test_a_cut_word_is_completed(ends_after_four: DuostreamFamily) -> None:
+def test_a_cut_word_is_completed(ends_after_four: SmallModel) -> None:
     family = ends_after_four
-    written = finished(family.read_on(asked(family), "ra", "", 2))
+    written = finished(family.write_drafts(asked(family), "ra", "", 2))
     assert written
     for row in written:
         assert b"".join(family.vocabulary.bytes_of(token) for token in row.tokens).startswith(b"ra")
 
 
-def test_nothing_is_said_of_lines_that_there_was_no_time_to_end(ends_after_four: DuostreamFamily) -> None:
+def test_nothing_is_said_of_lines_that_there_was_no_time_to_end(ends_after_four: SmallModel) -> None:
     family = ends_after_four
     rows: list[int] = []
-    written = limited(family.read_on(asked(family), "", "", 2), 2, rows)
+    written = limited(family.write_drafts(asked(family), "", "", 2), 2, rows)
     assert written == []
     assert rows == [2, 2, 2]
 
 
-def test_improbable_lines_are_left_out(ends_after_four: DuostreamFamily, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_improbable_lines_are_left_out(ends_after_four: SmallModel, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(continuation, "LEAST_LOGPROB", -0.01)
-    assert finished(ends_after_four.read_on(asked(ends_after_four), "", "", 2)) == []
+    assert finished(ends_after_four.write_drafts(asked(ends_after_four), "", "", 2)) == []
 
 
-def test_the_default_family_offers_it(family: DuostreamFamily) -> None:
-    assert isinstance(family, ReadsOn)
-    assert read_on.__module__ == continuation.__name__
+def test_the_default_family_offers_it(family: SmallModel) -> None:
+    assert isinstance(family, WritesDrafts)
+    assert write_drafts.__module__ == continuation.__name__
 
 
 class Telling:
@@ -222,5 +222,5 @@ def test_a_text_ends_where_what_stands_right_can_follow(
     texts: dict[str, float], right: str, start: str, expected: list[str], vocabulary: BytesVocabulary
 ) -> None:
     telling = Telling(vocabulary, texts, right)
-    found = finished(read_on(telling, vocabulary, start.encode(), right.strip("\n"), 3))
+    found = finished(write_drafts(telling, vocabulary, start.encode(), right.strip("\n"), 3))
     assert [vocabulary.decode(one.tokens) for one in found] == expected

@@ -11,9 +11,9 @@ from infill_engine import Deadline, Engine, InfillRequest
 from infill_engine.canvas.canvas import lay_out
 from infill_engine.errors import InputError
 from infill_engine.models import loading as load
-from infill_engine.models.loading import choose_device, device_for, load_family
+from infill_engine.models.loading import choose_device, device_for, load_canvas_model
 from infill_engine.models.small import drafting as continuation
-from infill_engine.models.small.model import DuostreamFamily
+from infill_engine.models.small.model import SmallModel
 from infill_engine.models.small.network import MASK
 from infill_engine.models.small.streams import PART
 from infill_engine.models.small.torch_writer import TorchWriter
@@ -32,31 +32,31 @@ SIDES = [(PREFIX, SUFFIX), (PREFIX, ""), ("", SUFFIX), ("x", "\ny"), ("x = 1\n" 
 
 
 @pytest.fixture
-def ours(model_folder: Path) -> DuostreamFamily:
-    found = load_family(str(model_folder), "mlx", EXACT)
-    assert isinstance(found, DuostreamFamily)
+def ours(model_folder: Path) -> SmallModel:
+    found = load_canvas_model(str(model_folder), "mlx", EXACT)
+    assert isinstance(found, SmallModel)
     return found
 
 
 @pytest.fixture(scope="module")
-def theirs(model_folder: Path) -> DuostreamFamily:
+def theirs(model_folder: Path) -> SmallModel:
     """Through torch, from the same file."""
-    found = load_family(str(model_folder), "cpu", EXACT)
-    assert isinstance(found, DuostreamFamily)
+    found = load_canvas_model(str(model_folder), "cpu", EXACT)
+    assert isinstance(found, SmallModel)
     return found
 
 
-def logits(family: DuostreamFamily, prefix: str, suffix: str) -> torch.Tensor:
+def logits(family: SmallModel, prefix: str, suffix: str) -> torch.Tensor:
     canvas = lay_out([3, 8, [9, 10, 11]], MASK)
     return family.denoise(finished(family.encode(prefix, suffix)), HoleKind.LINE, canvas, np.arange(canvas.slots))
 
 
 @pytest.mark.parametrize(("prefix", "suffix"), SIDES)
-def test_logits_are_those_of_torch(ours: DuostreamFamily, theirs: DuostreamFamily, prefix: str, suffix: str) -> None:
+def test_logits_are_those_of_torch(ours: SmallModel, theirs: SmallModel, prefix: str, suffix: str) -> None:
     torch.testing.assert_close(logits(ours, prefix, suffix), logits(theirs, prefix, suffix), **CLOSE)
 
 
-def test_only_the_wanted_slots_are_answered(ours: DuostreamFamily) -> None:
+def test_only_the_wanted_slots_are_answered(ours: SmallModel) -> None:
     context, canvas = finished(ours.encode(PREFIX, SUFFIX)), lay_out([3, 8], MASK)
     every = ours.denoise(context, HoleKind.BLOCK, canvas, np.arange(canvas.slots))
     some = ours.denoise(context, HoleKind.BLOCK, canvas, np.array([9, 2]))
@@ -64,7 +64,7 @@ def test_only_the_wanted_slots_are_answered(ours: DuostreamFamily) -> None:
 
 
 @pytest.mark.parametrize("kind", list(HoleKind))
-def test_lengths_are_those_of_torch(ours: DuostreamFamily, theirs: DuostreamFamily, kind: HoleKind) -> None:
+def test_lengths_are_those_of_torch(ours: SmallModel, theirs: SmallModel, kind: HoleKind) -> None:
     found, expected = (
         {
             length.slots: length.logprob
@@ -75,7 +75,7 @@ def test_lengths_are_those_of_torch(ours: DuostreamFamily, theirs: DuostreamFami
     assert found == pytest.approx(expected, abs=1e-4)
 
 
-def test_lines_that_it_writes_itself_are_those_of_torch(ours: DuostreamFamily, theirs: DuostreamFamily) -> None:
+def test_lines_that_it_writes_itself_are_those_of_torch(ours: SmallModel, theirs: SmallModel) -> None:
     one, other = (finished(family.prompt(finished(family.encode(PREFIX, SUFFIX)))) for family in (ours, theirs))
     network = theirs.backend.network
     expected = TorchWriter(network, network.write, other.encoder, other.states[:, -1:], other.ids, 2)
@@ -90,10 +90,10 @@ def test_lines_that_it_writes_itself_are_those_of_torch(ours: DuostreamFamily, t
 
 
 @pytest.mark.parametrize("texts", [["pi * radius", "pi", "radius ** 2"], ["", "pi"], [""], []])
-def test_it_judges_texts_like_torch(ours: DuostreamFamily, theirs: DuostreamFamily, texts: list[str]) -> None:
+def test_it_judges_texts_like_torch(ours: SmallModel, theirs: SmallModel, texts: list[str]) -> None:
     found, expected = (
         finished(
-            family.judge(
+            family.score(
                 finished(family.prompt(finished(family.encode(PREFIX, SUFFIX)))),
                 "",
                 "",
@@ -107,11 +107,11 @@ def test_it_judges_texts_like_torch(ours: DuostreamFamily, theirs: DuostreamFami
     assert found == pytest.approx(expected, abs=1e-3)
 
 
-def test_it_offers_such_lines(ours: DuostreamFamily, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_offers_such_lines(ours: SmallModel, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(continuation, "LEAST_LOGPROB", -1e3)
     going_on = [100, 101, 102]
     monkeypatch.setattr(ours.vocabulary, "breaks_line", lambda: np.setdiff1d(np.arange(2, 700), going_on))
-    written = finished(ours.read_on(finished(ours.prompt(finished(ours.encode(PREFIX, SUFFIX)))), "", "", 3))
+    written = finished(ours.write_drafts(finished(ours.prompt(finished(ours.encode(PREFIX, SUFFIX)))), "", "", 3))
     assert sorted(line.tokens[0] for line in written) == going_on
 
 
@@ -135,7 +135,7 @@ EDITS = [
 
 @pytest.mark.parametrize(("prefix", "then_prefix", "suffix", "then_suffix"), EDITS)
 def test_reused_keys_change_nothing(
-    ours: DuostreamFamily, theirs: DuostreamFamily, prefix: str, then_prefix: str, suffix: str, then_suffix: str
+    ours: SmallModel, theirs: SmallModel, prefix: str, then_prefix: str, suffix: str, then_suffix: str
 ) -> None:
     finished(ours.encode(prefix, suffix))
     torch.testing.assert_close(
@@ -143,13 +143,13 @@ def test_reused_keys_change_nothing(
     )
 
 
-def test_typing_encodes_only_what_is_new(ours: DuostreamFamily) -> None:
+def test_typing_encodes_only_what_is_new(ours: SmallModel) -> None:
     cold = finished(ours.encode(PREFIX, SUFFIX))
     assert cold.encoded == cold.tokens
     assert 1 <= finished(ours.encode(PREFIX + "1", SUFFIX)).encoded <= 2
 
 
-def test_reading_that_was_stopped_goes_on_where_it_was(ours: DuostreamFamily) -> None:
+def test_reading_that_was_stopped_goes_on_where_it_was(ours: SmallModel) -> None:
     prefix = "".join(f"value_{number} = {number}\n" for number in range(40))
     with pytest.raises(OutOfTime):
         limited(ours.encode(prefix, SUFFIX), 1)

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from infill_engine.errors import InputError, ModelDamagedError, ModelNotFoundError
-from infill_engine.models.loading import load_family
+from infill_engine.models.loading import load_canvas_model
 from infill_engine.models.quantization.int8_linear import dequantise, quantise
 from infill_engine.models.small.network import Duostream
 from infill_engine.models.small.weights import load_network
@@ -48,16 +48,16 @@ def test_damage_is_said_with_a_remedy(
     folder = shutil.copytree(model_folder, tmp_path / "model")
     damage(folder)
     with pytest.raises(error):
-        load_family(str(folder))
+        load_canvas_model(str(folder))
 
 
 def test_an_intact_folder_loads(model_folder: Path) -> None:
-    assert load_family(str(model_folder)).spec.name == "duostream"
+    assert load_canvas_model(str(model_folder)).info.name == "duostream"
 
 
 def test_a_device_that_is_not_there(model_folder: Path) -> None:
     with pytest.raises(InputError, match="auto"):
-        load_family(str(model_folder), device="tpu")
+        load_canvas_model(str(model_folder), device="tpu")
 
 
 def _edit(folder: Path, **fields: object) -> None:

@@ -14,13 +14,13 @@ from infill_engine.models.trunk.adapter import ADAPTER, Adapter
 from infill_engine.models.trunk.files.convert import convert
 from infill_engine.models.trunk.files.weights import TrunkWeights
 from infill_engine.models.trunk.loading import build_network
-from infill_engine.models.trunk.products import fastest_kernel, float_products, int8_products
+from infill_engine.models.trunk.products import FloatProducts, Int8Products, fastest_kernel
 from infill_engine.models.trunk.prompt import Prompt
-from infill_engine.models.trunk.slots import TEXTS, joined, prompt_rows, text_rows
+from infill_engine.models.trunk.slots import MIDDLE, PREFIX, SUFFIX, TEXTS, Rows, joined, prompt_rows, text_rows
 from infill_engine.models.trunk.smoothing import Smoothing
 from infill_engine.models.trunk.torch_backend import TorchBackend
 
-PROMPT = Prompt((50, 7, 3, 9, 22), (50, 11, 4), (50, 30, 31))
+PROMPT = Prompt((50, 7, 3, 9, 22), (50, 11, 4), (50, 30, 31), (50, 17, 2))
 TEXT = [5, 8, 13]
 
 
@@ -49,19 +49,24 @@ def adapter() -> Adapter:
 
 
 def floats(weights: TrunkWeights, adapter: Adapter) -> TorchBackend:
-    return TorchBackend(build_network(weights, adapter, float_products("cpu", torch.float32)))
+    return TorchBackend(build_network(weights, adapter, FloatProducts("cpu", torch.float32)))
 
 
 def int8(weights: TrunkWeights, adapter: Adapter, kernel) -> TorchBackend:
-    return TorchBackend(build_network(weights, adapter, int8_products(kernel)))
+    return TorchBackend(build_network(weights, adapter, Int8Products(kernel)))
 
 
 def rows_of(prompt: Prompt):
-    suffix, prefix, middle = len(prompt.suffix), len(prompt.prefix), len(prompt.middle)
-    slots = [*range(128, 128 + prefix), *range(suffix), *range(TEXTS - 97, TEXTS - 97 + middle)]
+    starts = ((SUFFIX - len(prompt.head), prompt.head), (PREFIX, prompt.prefix), (SUFFIX, prompt.suffix))
+    slots = [first + at for first, part in (*starts, (MIDDLE, prompt.middle)) for at in range(len(part))]
     texts = [*range(TEXTS, TEXTS + len(TEXT))]
     parents = [texts[:at] for at in range(len(TEXT))]
     return joined(prompt_rows(prompt, slots), text_rows(prompt, TEXT, range(len(TEXT)), texts, parents))
+
+
+def one_of(rows, at):
+    only = slice(at, at + 1)
+    return Rows(rows.ids[only], rows.positions[only], rows.slots[only], rows.seen[only], rows.first)
 
 
 def run(backend, *, one_by_one: bool = False):
@@ -70,9 +75,7 @@ def run(backend, *, one_by_one: bool = False):
         return backend.run(buffer, rows, 0)
     found = []
     for at in range(len(rows)):
-        single = type(rows)(
-            rows.ids[at : at + 1], rows.positions[at : at + 1], rows.slots[at : at + 1], rows.seen[at : at + 1]
-        )
+        single = one_of(rows, at)
         found.append(backend.run(buffer, single, 0).logprobs[0])
     return np.stack(found)
 
@@ -92,9 +95,8 @@ def test_mlx_rotates_keys_as_torch_does(weights):
     for backend in (floats(weights, Adapter()), mlx.MlxBackend(weights, Adapter(), torch.float32)):
         buffer, rows = backend.new_buffer(), rows_of(PROMPT)
         backend.run(buffer, rows, 0)
-        backend.rotate(buffer, len(PROMPT.suffix), 5)
-        last = type(rows)(rows.ids[-1:], rows.positions[-1:], rows.slots[-1:], rows.seen[-1:])
-        found.append(backend.run(buffer, last, 0).logprobs)
+        backend.rotate(buffer, slice(SUFFIX, SUFFIX + len(PROMPT.suffix)), 5)
+        found.append(backend.run(buffer, one_of(rows, len(rows) - 1), 0).logprobs)
     np.testing.assert_allclose(found[0], found[1], atol=1e-3)
 
 

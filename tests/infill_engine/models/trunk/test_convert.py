@@ -13,8 +13,8 @@ from tiny_gguf import DIM, HEADS, HIDDEN, KEPT, KV_HEADS, LAYERS, TOKENS, silent
 from tiny_gguf import write_plan as plan_in
 
 from infill_engine.errors import ModelDamagedError, ModelError, ModelNotFoundError
+from infill_engine.models.checkpoint.folder import read_checksums, sha256_of
 from infill_engine.models.trunk.files.convert import SHARDS, Plan, convert
-from infill_engine.models.trunk.files.folder import read_checksums, sha256_of
 from infill_engine.models.trunk.files.shards import shard_name, split
 from infill_engine.models.trunk.files.weights import TrunkWeights
 

@@ -18,16 +18,16 @@ from infill_engine.models.trunk.denoiser import (
     DENOISER,
     Denoiser,
     Head,
-    Proposals,
+    MaskProposals,
     load_denoiser,
     matrix_shapes,
 )
 from infill_engine.models.trunk.files.convert import convert
 from infill_engine.models.trunk.files.weights import TrunkWeights
 from infill_engine.models.trunk.loading import build_network
-from infill_engine.models.trunk.products import float_products, int8_products
+from infill_engine.models.trunk.products import FloatProducts, Int8Products
 from infill_engine.models.trunk.prompt import Prompt
-from infill_engine.models.trunk.slots import MIDDLE, PREFIX, TEXTS, joined, mask_rows, prompt_rows, text_rows
+from infill_engine.models.trunk.slots import MIDDLE, PREFIX, SUFFIX, TEXTS, joined, mask_rows, prompt_rows, text_rows
 from infill_engine.models.trunk.smoothing import Smoothing
 from infill_engine.models.trunk.torch_backend import TorchBackend
 
@@ -58,7 +58,7 @@ def denoiser(weights) -> Denoiser:
 
 
 def served(weights, denoiser, make=None):
-    make = make or float_products("cpu", torch.float32)
+    make = make or FloatProducts("cpu", torch.float32)
     network = build_network(weights, Adapter(), make, denoiser=denoiser)
     return TorchBackend(network, denoiser=denoiser.to("cpu", torch.float32))
 
@@ -66,7 +66,7 @@ def served(weights, denoiser, make=None):
 def rows_of(text=(5, 8, 13), branch=None):
     """The prompt and a text behind it; `branch` is another first token, in the last row."""
     suffix, prefix, middle = len(PROMPT.suffix), len(PROMPT.prefix), len(PROMPT.middle)
-    slots = [*range(PREFIX, PREFIX + prefix), *range(suffix), *range(MIDDLE, MIDDLE + middle)]
+    slots = [*range(PREFIX, PREFIX + prefix), *range(SUFFIX, SUFFIX + suffix), *range(MIDDLE, MIDDLE + middle)]
     tokens, depths = list(text), list(range(len(text)))
     texts = [*range(TEXTS, TEXTS + len(text))]
     parents = [texts[:at] for at in range(len(text))]
@@ -82,7 +82,7 @@ def run(backend, rows, blocks=()):
 
 @pytest.mark.parametrize("kernel", EXACT)
 def test_real_rows_are_the_same_to_the_last_bit_with_and_without_masks(weights, denoiser, kernel):
-    backend = served(weights, denoiser, int8_products(kernel))
+    backend = served(weights, denoiser, Int8Products(kernel))
     rows = rows_of()
     plain, kept = run(backend, rows)
     for blocks in ([(LAST, 1)], [(LAST, 4), (LAST + 1, 2)], [(LAST + 3, 3)]):
@@ -143,7 +143,7 @@ def test_smoothed_matrices_have_the_same_terms(weights, denoiser, monkeypatch):
 
 def test_the_head_chooses_in_view_of_the_token_before():
     by_token = {3: np.float32([4.0]), 4: np.float32([-30.0])}
-    proposals = Proposals(
+    proposals = MaskProposals(
         [0],
         [0],
         np.array([[7, 9]]),

@@ -8,9 +8,10 @@ import torch
 from jobs import limited
 from tiny_trunk import tiny_model
 
+from infill_engine.context.retrieval import Snippet
 from infill_engine.models.trunk.model import PART
 from infill_engine.models.trunk.network import UNSEEN, attention, forward, normed
-from infill_engine.models.trunk.prompt import Prompt, build_prompt
+from infill_engine.models.trunk.prompt import HEAD_TOKENS, SNIPPET_TOKENS, Prompt, build_head, build_prompt, fitting
 from infill_engine.work import OutOfTime, finished
 
 ABOVE = "class Box:\n    def __init__(self, width, height):\n        self.width = width\n"
@@ -38,8 +39,12 @@ def following(model, prefix, suffix, **how):
     return reading, model.logprobs(reading, (), (), ()).root
 
 
-def expected(model, prefix, suffix):
-    return alone(model, build_prompt(model.vocabulary, prefix, suffix).tokens)[-1]
+def expected(model, prefix, suffix, head=()):
+    return alone(model, build_prompt(model.vocabulary, prefix, suffix, head).tokens)[-1]
+
+
+def head_of(model, *texts):
+    return build_head(model.vocabulary, "app/box.py", [Snippet("app/other.py", text) for text in texts])
 
 
 def test_a_prompt_read_at_once_is_the_plain_sequence(model):
@@ -182,3 +187,79 @@ def test_a_prompt_of_a_huge_line_is_cut(model):
     prompt = build_prompt(model.vocabulary, "x" * 5_000, "y" * 5_000)
     assert max(len(prompt.prefix), len(prompt.suffix), len(prompt.middle)) <= 449
     assert replace(prompt, suffix=()) == Prompt(prompt.prefix, (), prompt.middle)
+
+
+def test_a_prompt_with_a_head_is_the_plain_sequence(model):
+    head = head_of(model, "def width():\n    return 1", "height = 2")
+    prefix = ABOVE + "        self"
+    reading, root = following(model, prefix, SUFFIX, head=head)
+    np.testing.assert_allclose(root, expected(model, prefix, SUFFIX, head), atol=1e-4)
+    assert np.abs(root - expected(model, prefix, SUFFIX)).max() > 0.01
+    text = model.vocabulary.encode(".width")
+    found = model.logprobs(
+        reading, text, range(len(text)), [[~before for before in range(at)] for at in range(len(text))]
+    )
+    prompt = list(reading.prompt.tokens)
+    np.testing.assert_allclose(found.behind, alone(model, prompt + text)[len(prompt) :], atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "lines", [["        s", "        self.", "        se"], ["        re", "        x = 1\n        re"]]
+)
+def test_what_is_kept_behind_a_head_gives_what_reading_everything_gives(model, lines):
+    head = head_of(model, "def width():\n    return 1")
+    for line in lines:
+        _, root = following(model, ABOVE + line, SUFFIX, head=head)
+        np.testing.assert_allclose(root, expected(model, ABOVE + line, SUFFIX, head), atol=1e-4)
+
+
+def test_a_hurried_request_goes_on_with_the_head_that_was_read(model):
+    head = head_of(model, "def width():\n    return 1")
+    following(model, ABOVE + "        self", SUFFIX, head=head)
+    reading, root = following(model, ABOVE + "        self.", SUFFIX, head=head_of(model), hurried=True)
+    assert reading.prompt.head == head
+    assert not reading.stale
+    np.testing.assert_allclose(root, expected(model, ABOVE + "        self.", SUFFIX, head), atol=1e-4)
+
+
+def test_a_typed_character_reads_a_row_or_two_behind_a_head(model):
+    following(model, ABOVE + "        self", SUFFIX, head=head_of(model, "width = 1"))
+    reading = finished(model.read(ABOVE + "        self.", SUFFIX, hurried=True))
+    assert len(reading.waiting) <= 2
+
+
+def test_a_new_head_is_read_beside_the_old_one_which_serves_until_then(model):
+    old, new = head_of(model, "width = 1"), head_of(model, "def height():\n    return 1", "x = 1\n" * 9)
+    prefix = ABOVE * 4 + "        self"
+    following(model, prefix, SUFFIX, head=old)
+    for allowed in (0, 1, 2, 3):
+        with pytest.raises(OutOfTime):
+            limited(model.read(prefix, SUFFIX, head=new, part=16), allowed)
+        hurried = finished(model.read(prefix + ".", SUFFIX, hurried=True))
+        assert hurried.prompt.head == old
+        assert len(hurried.waiting) <= 2
+    following(model, prefix, SUFFIX, head=new)
+    hurried, root = following(model, prefix + ".", SUFFIX, hurried=True)
+    assert hurried.prompt.head == new
+    np.testing.assert_allclose(root, expected(model, prefix + ".", SUFFIX, new), atol=1e-4)
+
+
+def test_a_stale_suffix_behind_a_head_is_near_to_a_fresh_one(model):
+    head = head_of(model, "def width():\n    return 1")
+    following(model, ABOVE + "        self", SUFFIX, head=head)
+    longer = ABOVE + "        self.height = height\n        re"
+    reading, stale = following(model, longer, SUFFIX, hurried=True)
+    assert reading.stale
+    fresh, unrelated = (expected(model, longer, suffix, head) for suffix in (SUFFIX, SUFFIX[::-1]))
+    assert np.abs(stale - fresh).mean() < 0.5 * np.abs(unrelated - fresh).mean()
+
+
+def test_snippets_fit_their_room_and_the_best_stands_last(model):
+    vocabulary = model.vocabulary
+    good, long, fair = (Snippet("a.py", text) for text in ("one = 1", "x" * 9_000, "two = 2"))
+    assert fitting(vocabulary, [good, long, fair]) == (good, fair)
+    many = fitting(vocabulary, [Snippet("a.py", f"value = {number}") for number in range(99)])
+    head = build_head(vocabulary, "very/" * 99 + "long.py", many)
+    assert SNIPPET_TOKENS // 2 < len(head) <= HEAD_TOKENS
+    first, last = ([vocabulary.fim.file, *vocabulary.encode(f"a.py\n{one.text}\n")] for one in (fair, good))
+    assert build_head(vocabulary, "", [good, fair]) == (*first, *last)

@@ -15,7 +15,7 @@ from infill_engine.models.trunk.files.formats import unpack
 from infill_engine.models.trunk.files.weights import MATRICES, TrunkWeights
 
 SECOND = "model-00002-of-00003.safetensors"
-REMEDY = "Run `infill-ls models get` to rebuild it."
+REMEDY = "run `infill-ls models get` to rebuild it"
 
 
 @pytest.fixture
@@ -112,12 +112,12 @@ def test_a_missing_trunk_and_a_damaged_one_are_told_apart(
     monkeypatch.setattr(folders, "TRUNK_FOLDER", tmp_path / "absent")
     found = find_trunk(tmp_path / "nowhere")
     assert (found.folder, found.damaged) == (None, False)
-    assert "not on this machine" in found.trouble
-    assert "infill-ls models get" in found.trouble
+    assert "not on this machine" in found.user_message
+    assert "infill-ls models get" in found.user_message
     (trunk / SECOND).write_bytes(b"")
     found = find_trunk(trunk)
     assert (found.folder, found.damaged) == (None, True)
-    assert str(trunk / SECOND) in found.trouble
+    assert str(trunk / SECOND) in found.user_message
 
 
 def test_a_package_without_shards_is_not_damaged(trunk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,11 +11,11 @@ from infill_engine.models.tokenizer import _LETTERS, QWEN_PIECE
 from infill_engine.models.trunk.config import TrunkConfig
 from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.models.trunk.network import Layer, Network
-from infill_engine.models.trunk.products import float_products
+from infill_engine.models.trunk.products import FloatProducts
 from infill_engine.models.trunk.prompt import TrunkVocabulary
 from infill_engine.models.trunk.torch_backend import TorchBackend
 
-SPECIALS = ("<|endoftext|>", "<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>")
+SPECIALS = ("<|endoftext|>", "<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>", "<|file_sep|>")
 WORDS = (
     "return",
     " return",
@@ -89,7 +89,7 @@ def random_weights(config: TrunkConfig, seed: int = 0) -> dict[str, Tensor]:
 
 def network_of(config: TrunkConfig, weights: dict[str, Tensor]) -> Network:
     """The network of such weights, in float32."""
-    make = float_products("cpu", torch.float32)
+    make = FloatProducts("cpu", torch.float32)
 
     def joined(prefix: str, names: tuple[str, ...], kind: str) -> Tensor:
         return torch.cat([weights[f"{prefix}{name}_proj.{kind}"] for name in names])
@@ -102,14 +102,14 @@ def network_of(config: TrunkConfig, weights: dict[str, Tensor]) -> Network:
             Layer(
                 weights[f"{prefix}input_layernorm.weight"],
                 weights[f"{prefix}post_attention_layernorm.weight"],
-                make(joined(attention, ("q", "k", "v"), "weight"), joined(attention, ("q", "k", "v"), "bias")),
-                make(weights[f"{attention}o_proj.weight"], None),
-                make(joined(mlp, ("gate", "up"), "weight"), None),
-                make(weights[f"{mlp}down_proj.weight"], None),
+                make.of(joined(attention, ("q", "k", "v"), "weight"), joined(attention, ("q", "k", "v"), "bias")),
+                make.of(weights[f"{attention}o_proj.weight"], None),
+                make.of(joined(mlp, ("gate", "up"), "weight"), None),
+                make.of(weights[f"{mlp}down_proj.weight"], None),
             )
         )
     embedding = weights["model.embed_tokens.weight"]
-    return Network(config, layers, weights["model.norm.weight"], lambda ids: embedding[ids], make(embedding, None))
+    return Network(config, layers, weights["model.norm.weight"], lambda ids: embedding[ids], make.of(embedding, None))
 
 
 def tiny_model(folder: Path, seed: int = 0) -> TrunkModel:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lsp_server.engine.model_name import resolved
+from infill_engine.models.registry import resolved
 from lsp_server.server import create_server
 from lsp_server.settings import EngineChoice
 

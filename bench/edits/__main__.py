@@ -1,0 +1,234 @@
+"""Next edits after mechanical edits of real packages: what is found, what is proposed for nothing, and the time.
+
+    python -m bench.edits --packages FOLDER [--each N] [--out FILE]
+
+Beside it, a plain find-and-replace of the word that was changed. The last line is JSON.
+"""
+
+import argparse
+import ast
+import json
+import random
+import time
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from bench.edits.calling import signature_changes
+from bench.edits.case import Case, Module, Wanted, same_program
+from bench.edits.harmless import harmless
+from bench.edits.others import fields, literals, mirrored
+from bench.edits.renaming import renames
+from bench.json_lines import write_lines
+from bench.percentiles import spread
+from bench.sources import read_packages
+from infill_engine.edits.changes import word_at
+from infill_engine.edits.find import MOST_PROPOSALS, SHOW_FROM, find_consequences
+from infill_engine.edits.source import words
+from infill_engine.edits.types import Edit, EditedText, Proposal, Span, applied
+
+SEED = 11
+FAMILIES = {
+    "rename": "renames",
+    "parameter added": "signatures",
+    "parameter removed": "signatures",
+    "parameter moved": "signatures",
+}
+
+
+def main() -> None:
+    """Make the cases, run them, report."""
+    parser = argparse.ArgumentParser(prog="python -m bench.edits", description=__doc__.split("\n")[0])
+    parser.add_argument("--packages", type=Path, required=True, nargs="+", help="folders of wheels or of sources")
+    parser.add_argument("--each", type=int, default=60, help="cases of each kind, at most (default: 60)")
+    parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--out", type=Path, help="raw results as JSON lines")
+    parser.add_argument("--missed", type=int, default=0, help="print so many cases of each kind that went wrong")
+    options = parser.parse_args()
+    cases = make_cases(options.packages, options.each, options.seed)
+    rows = [run_case(case) for case in cases]
+    if options.out is not None:
+        write_lines(rows, options.out)
+    _print_missed(cases, rows, options.missed)
+    summary = summarise(rows)
+    _print_table(summary)
+    print(json.dumps(summary))
+
+
+def make_cases(folders: Sequence[Path], each: int, seed: int) -> list[Case]:
+    """At most `each` cases of every kind, drawn from all files alike; the same for the same files and seed."""
+    chance = random.Random(seed)
+    files = [file for folder in folders for file in read_packages(folder)]
+    modules = [module for file in files if (module := Module.of(file)) is not None]
+    vocabulary = sorted(
+        {node.id for module in modules[:200] for node in ast.walk(module.tree) if isinstance(node, ast.Name)}
+    )
+    vocabulary = [word for word in vocabulary if word.islower() and len(word) > 3 and word.isidentifier()]
+    chance.shuffle(modules)
+    found: dict[str, list[Case]] = defaultdict(list)
+    for module in modules:
+        wanted = Wanted(frozenset(kind for kind, cases in found.items() if len(cases) >= each))
+        makers = (
+            renames(module, chance, vocabulary, wanted),
+            signature_changes(module, chance, wanted),
+            fields(module),
+            literals(module, chance, vocabulary),
+            mirrored(module),
+            harmless(module, chance, vocabulary, wanted),
+        )
+        for case in chain.from_iterable(makers):
+            if len(found[case.kind]) < each:
+                found[case.kind].append(case)
+        if len(found) >= 26 and all(len(cases) >= each for cases in found.values()):
+            break
+    return [case for kind in sorted(found) for case in found[kind]]
+
+
+def run_case(case: Case) -> dict[str, Any]:
+    """Ask for the consequences of a case's edit and compare them with what is known of it."""
+    edited = EditedText(case.before, case.after, case.changes, "python", _cursor(case))
+    began, computed = time.perf_counter(), time.thread_time()
+    found = find_consequences(edited)
+    elapsed, computed = (time.perf_counter() - began) * 1000, (time.thread_time() - computed) * 1000
+    results = [applied(edited.after, proposal.edits) for proposal in found.proposals]
+    rank = 0
+    if case.expected is not None:
+        right = (
+            number for number, text in enumerate(results, 1) if text is not None and same_program(text, case.expected)
+        )
+        rank = next(right, 0)
+    replaced = find_and_replace(case)
+    return {
+        "package": case.file.package,
+        "path": case.file.path,
+        "kind": case.kind,
+        "harmless": case.expected is None,
+        "proposals": [
+            {"kind": p.kind.value, "confidence": round(p.confidence, 3), "edits": len(p.edits)} for p in found.proposals
+        ],
+        "silence": None if found.silence is None else found.silence.value,
+        "rank": rank,
+        "replaced": case.expected is not None and replaced is not None and same_program(replaced, case.expected),
+        "reversals": sum(reverses(proposal, edited) for proposal in found.proposals),
+        "broken": sum(text is None or not _parses(text) for text in results),
+        "ms": round(elapsed, 2),
+        "cpu_ms": round(computed, 2),
+        "chars": len(case.before),
+    }
+
+
+def find_and_replace(case: Case) -> str | None:
+    """The text with the changed word replaced everywhere, as the user would without help."""
+    if len(case.changes) != 1:
+        return None
+    change = case.changes[0]
+    start, end = word_at(case.before, change.start, change.end)
+    old = case.before[start:end]
+    new = case.before[start : change.start] + change.new + case.before[change.end : end]
+    if not old.isidentifier():
+        return None
+    after = case.after
+    edits = tuple(Edit(Span(at, at + len(old), old), new) for at in words(after, old))
+    return applied(after, edits)
+
+
+def reverses(proposal: Proposal, edited: EditedText) -> bool:
+    """Whether a proposal touches what the user has edited, or leads back to the text before."""
+    growth = 0
+    for change in edited.changes:
+        start, end = change.start + growth, change.start + growth + len(change.new)
+        growth += change.growth
+        if any(edit.span.start < end and edit.span.end > start for edit in proposal.edits):
+            return True
+    return applied(edited.after, proposal.edits) == edited.before
+
+
+def summarise(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Shares by kind and by family, false alarms, reversals, syntax errors and times."""
+    telling = [row for row in rows if not row["harmless"]]
+    quiet = [row for row in rows if row["harmless"]]
+    kinds = {
+        kind: _found([row for row in telling if row["kind"] == kind]) for kind in sorted({r["kind"] for r in telling})
+    }
+    families = {
+        name: _found([row for row in telling if name in ("all", _family(row["kind"]))])
+        for name in ("renames", "signatures", "others", "all")
+    }
+    alarms = Counter(row["kind"] for row in quiet if row["proposals"])
+    return {
+        "cases": len(telling),
+        "harmless": len(quiet),
+        "kinds": kinds,
+        "families": families,
+        "false_alarms": round(sum(alarms.values()) / max(1, len(quiet)), 4),
+        "false_alarms_by_kind": {
+            kind: [alarms[kind], sum(r["kind"] == kind for r in quiet)] for kind in sorted({r["kind"] for r in quiet})
+        },
+        "reversals": sum(row["reversals"] for row in rows),
+        "broken": sum(row["broken"] for row in rows),
+        "ms": spread([row["ms"] for row in rows]),
+        "cpu_ms": spread([row["cpu_ms"] for row in rows]),
+        "show_from": SHOW_FROM,
+        "most_proposals": MOST_PROPOSALS,
+    }
+
+
+def _found(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    count = max(1, len(rows))
+    return {
+        "n": len(rows),
+        "first": round(sum(row["rank"] == 1 for row in rows) / count, 3),
+        "found": round(sum(row["rank"] > 0 for row in rows) / count, 3),
+        "replaced": round(sum(row["replaced"] for row in rows) / count, 3),
+    }
+
+
+def _family(kind: str) -> str:
+    return "renames" if kind.startswith("rename") else FAMILIES.get(kind, "others")
+
+
+def _cursor(case: Case) -> int:
+    """Right of what was written last."""
+    growth = sum(change.growth for change in case.changes[:-1])
+    last = case.changes[-1]
+    return last.start + growth + len(last.new)
+
+
+def _parses(text: str) -> bool:
+    try:
+        ast.parse(text)
+    except (SyntaxError, ValueError):
+        return False
+    return True
+
+
+def _print_table(summary: dict[str, Any]) -> None:
+    print(f"{'':24}{'cases':>7}{'rank 1':>9}{'rank <= 4':>11}{'find and replace':>18}")
+    for name, row in (*summary["kinds"].items(), *summary["families"].items()):
+        print(f"{name:24}{row['n']:7}{row['first']:9.1%}{row['found']:11.1%}{row['replaced']:18.1%}")
+    print(f"false alarms {summary['false_alarms']:.2%} of {summary['harmless']}:", summary["false_alarms_by_kind"])
+    print(f"reversals {summary['reversals']}, syntax errors {summary['broken']}")
+    print(f"ms {summary['ms']}, of one CPU {summary['cpu_ms']}")
+
+
+def _print_missed(cases: Sequence[Case], rows: Sequence[dict[str, Any]], most: int) -> None:
+    seen: Counter[str] = Counter()
+    for case, row in zip(cases, rows, strict=True):
+        wrong = bool(row["proposals"]) if row["harmless"] else row["rank"] == 0
+        seen[case.kind] += wrong
+        if not wrong or seen[case.kind] > most:
+            continue
+        change = case.changes[0]
+        line = case.before.count("\n", 0, change.start) + 1
+        old = case.before[change.start : change.end]
+        print(
+            f"{case.kind}: {case.file.package} {case.file.path}:{line} {old!r} -> {change.new!r}",
+            row["silence"],
+            row["proposals"],
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,129 @@
+"""A case: a text, an edit of it, and the text that the edit makes necessary."""
+
+import ast
+import random
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from bench.sources import SourceFile
+from infill_engine.edits.changes import make
+from infill_engine.edits.types import Change
+
+LONGEST = 60_000  # characters of a file that cases are made of
+MOST_OCCURRENCES = 60  # of what is changed; more makes a few files outweigh all others
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """`expected` is the text after the edit and all that follows from it; None where nothing follows."""
+
+    file: SourceFile
+    kind: str
+    before: str
+    changes: tuple[Change, ...]
+    expected: str | None
+
+    @property
+    def after(self) -> str:
+        """The text after the user's edit alone."""
+        return make(self.before, self.changes)
+
+
+@dataclass(slots=True)
+class Wanted:
+    """Counts the cases of one file, so that none is made that will not be used."""
+
+    full: frozenset[str]  # kinds of which there are enough
+    most: int = 2  # of one kind from one file
+    _made: Counter[str] = field(default_factory=Counter)
+
+    def __call__(self, kind: str) -> bool:
+        """Whether one more case of a kind is wanted."""
+        return kind not in self.full and self._made[kind] < self.most
+
+    def made(self, case: "Case") -> "Case":
+        """Counts a case."""
+        self._made[case.kind] += 1
+        return case
+
+
+@dataclass(frozen=True)
+class Module:
+    """A file with its syntax tree, and the offsets of the tree's places in characters."""
+
+    file: SourceFile
+    tree: ast.Module = field(repr=False)
+
+    @classmethod
+    def of(cls, file: SourceFile) -> "Module | None":
+        """None for what this Python cannot parse, and for files that are too long."""
+        if len(file.text) > LONGEST or "\r" in file.text or "\f" in file.text or "\t" in file.text:
+            return None
+        try:
+            return cls(file, ast.parse(file.text))
+        except (SyntaxError, ValueError, RecursionError):
+            return None
+
+    @property
+    def text(self) -> str:
+        """Of the file."""
+        return self.file.text
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        starts = [0]
+        for line in self.text.split("\n"):
+            starts.append(starts[-1] + len(line) + 1)
+        return starts
+
+    @cached_property
+    def strings(self) -> list[tuple[int, int]]:
+        """Where strings are, formatted ones too."""
+        nodes = (node for node in ast.walk(self.tree) if isinstance(node, ast.Constant | ast.JoinedStr))
+        return [self.span(node) for node in nodes if isinstance(getattr(node, "value", ""), str)]
+
+    def offset(self, row: int, column: int) -> int:
+        """The character at a line (from 1) and a column in bytes of UTF-8."""
+        start = self._starts[row - 1]
+        line = self.text[start : self._starts[row] - 1]
+        return start + (column if line.isascii() else len(line.encode()[:column].decode()))
+
+    def span(self, node: ast.AST) -> tuple[int, int]:
+        """Where a node begins and ends."""
+        place = node
+        assert isinstance(
+            place, ast.expr | ast.stmt | ast.arg | ast.keyword | ast.alias | ast.excepthandler | ast.pattern
+        )
+        assert place.end_lineno is not None
+        assert place.end_col_offset is not None
+        return self.offset(place.lineno, place.col_offset), self.offset(place.end_lineno, place.end_col_offset)
+
+    def of_node(self, node: ast.AST) -> str:
+        """The text of a node."""
+        start, end = self.span(node)
+        return self.text[start:end]
+
+
+def fresh_name(chance: random.Random, module: Module, vocabulary: Sequence[str], like: str) -> str | None:
+    """A name that is written as `like` is and does not occur in the file."""
+    for _ in range(40):
+        name = chance.choice(vocabulary)
+        if like[:1] == "_":
+            name = "_" + name
+        if like[:1].isupper():
+            name = "".join(part.capitalize() for part in name.split("_"))
+        if name not in module.text and name.isidentifier():
+            return name
+    return None
+
+
+def same_program(one: str, other: str) -> bool:
+    """Whether two texts are the same, layout and comments aside."""
+    if one == other:
+        return True
+    try:
+        return ast.dump(ast.parse(one)) == ast.dump(ast.parse(other))
+    except (SyntaxError, ValueError, RecursionError):
+        return False

@@ -1,0 +1,68 @@
+"""The figures of many languages: one table on the terminal and one picture."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from bench.quality.outcomes import ALL
+from bench.quality.report import Summary, save_figure
+
+KINDS = ("line", "middle", "statement", "block")
+
+
+def print_languages(languages: Mapping[str, Summary], candidates: int) -> None:
+    """One row for each language and system: exact matches by kind, and how sound the candidates are."""
+    table = Table(title=f"Exact matches at 1 and at {candidates} candidates, in per cent of the non-trivial holes")
+    for column in ("language", "system", "n", ALL, *KINDS, "parse", "indent", "suffix", "p95 ms", "late"):
+        table.add_column(column, justify="left" if column in ("language", "system") else "right", no_wrap=True)
+    for language, summary in languages.items():
+        for system, kinds in summary.items():
+            if ALL in kinds:
+                table.add_row(language, system, *_cells(kinds, candidates))
+        table.add_section()
+    Console(width=150).print(table)
+
+
+def draw_languages(languages: Mapping[str, Summary], candidates: int, path: Path) -> None:
+    """Exact matches of line ends and of all holes at `candidates`, a group of bars for each language."""
+    from matplotlib.figure import Figure
+
+    systems = list(dict.fromkeys(system for summary in languages.values() for system in summary))
+    width, name = 0.8 / max(1, len(systems)), f"exact_match@{candidates}"
+    figure = Figure(figsize=(3 + 0.9 * len(languages), 7), layout="constrained")
+    for axes, kind in zip(figure.subplots(2, 1, sharex=True), ("line", ALL), strict=True):
+        for number, system in enumerate(systems):
+            places = [place + (number - (len(systems) - 1) / 2) * width for place in range(len(languages))]
+            found = [summary.get(system, {}).get(kind, {}) for summary in languages.values()]
+            values = [each.get(name, 0.0) for each in found]
+            bounds = [each.get(f"{name}_interval", (value, value)) for each, value in zip(found, values, strict=True)]
+            below = [max(0.0, value - low) for value, (low, _) in zip(values, bounds, strict=True)]
+            above = [max(0.0, high - value) for value, (_, high) in zip(values, bounds, strict=True)]
+            axes.bar(places, values, width, yerr=[below, above], label=system, error_kw={"lw": 0.8})
+        axes.set_ylabel(f"exact match of {candidates}, {'line ends' if kind == 'line' else 'all holes'}")
+        axes.set_xticks(range(len(languages)), list(languages), rotation=45, ha="right")
+        axes.grid(axis="y", alpha=0.3)
+    figure.axes[0].legend(fontsize=8, ncols=3)
+    save_figure(figure, path)
+
+
+def _cells(kinds: Mapping[str, Mapping[str, Any]], candidates: int) -> list[str]:
+    every = kinds[ALL]
+
+    def matches(kind: str) -> str:
+        found = kinds.get(kind)
+        if found is None:
+            return "–"
+        return f"{100 * found['exact_match@1']:.0f} / {100 * found[f'exact_match@{candidates}']:.0f}"
+
+    shares = [f"{100 * every[name]:.1f}" for name in ("parse_rate", "indentation_wrong", "suffix_repeated")]
+    return [
+        str(every["n"]),
+        *map(matches, (ALL, *KINDS)),
+        *(shares if every["candidates_shown"] else ["–"] * 3),
+        f"{every['p95_ms']:.0f}",
+        f"{100 * every['late']:.1f}",
+    ]

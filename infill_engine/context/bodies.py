@@ -1,0 +1,136 @@
+"""Whether a blank line stands among values or statements, and whether a body is missing there."""
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+from tree_sitter import Node
+
+from infill_engine.text import delimiters, lines
+from infill_engine.text.bodies import opens_and_ends, without_comment
+from infill_engine.text.languages import Bodies, Braces, Language
+from infill_engine.text.languages import language as language_named
+
+_NEVER = re.compile(r"(?!)")
+
+
+def among_values(prefix: str, language: str, around: Sequence[Node]) -> bool:
+    """Whether a blank line stands between brackets that hold values rather than statements.
+
+    `around` are the nodes around the cursor, the smallest first.
+    """
+    known = language_named(language)
+    layout = known.layout
+    if layout.bodies is Bodies.VALUE:
+        return True
+    opened = delimiters.scan(prefix, language).opened
+    if not opened or (layout.bodies is Bodies.WORDS and _in_body_of_words(prefix, opened[-1], known)):
+        return False
+    if opened[-1] != "{" or layout.braces is Braces.VALUES:
+        return True
+    if layout.braces is Braces.BODIES:
+        return False
+    for node in around:
+        if node.is_error:
+            break
+        if node.type in known.nodes.bodies:
+            return False
+        if node.type in known.nodes.values:
+            return True
+    return not _opens_body(_opening_line(prefix, language), known)
+
+
+def body_missing(prefix: str, suffix: str, language: str) -> bool:
+    """Whether the blank line is where the body of what stands above it should begin."""
+    known = language_named(language)
+    header = _last_code_line(prefix, known)
+    if not header:
+        return False
+    after = next(
+        (line for line in lines.split(suffix)[1:] if line.strip() and not delimiters.is_comment(line, language)), ""
+    )
+    header_column, after_column = _column(header), _column(after)
+    if after and after_column > header_column:
+        return False
+    if known.layout.opens.search(header):
+        return True
+    ends = known.layout.ends
+    by_end = known.layout.bodies is Bodies.WORDS and ends is not None and ends.match(after.strip()) is not None
+    return by_end and after_column == header_column
+
+
+def _in_body_of_words(prefix: str, bracket: str, known: Language) -> bool:
+    """Whether a body has begun, in words, within the bracket that is open at the end of `prefix`."""
+    bodies = 0
+    for line in reversed(lines.split(prefix)[:-1]):
+        opens, ends = opens_and_ends(without_comment(line, known), known)
+        bodies += opens
+        if bodies > 0:
+            return True
+        bodies -= ends
+        if bracket in delimiters.scan(line, known.id).opened:
+            return False
+    return False
+
+
+def _opening_line(prefix: str, language: str) -> str:
+    """The text of the line up to the brace that is open at the end of `prefix`, found from the end backwards."""
+    depth = 0
+    for line in reversed(lines.split(prefix)):
+        read = delimiters.scan(line, language)
+        if "{" in read.opened and depth == 0:
+            return line.rstrip()
+        depth += read.closed.count("}") - read.opened.count("{")
+        depth = max(depth, 0)
+    return ""
+
+
+def _opens_body(line: str, known: Language) -> bool:
+    """Whether the brace at the end of `line` opens statements: so it does unless it looks like a value's."""
+    body_brace, header = _brace_patterns(known)
+    if body_brace.search(line) or header.match(line):
+        return True
+    return not known.layout.value_brace.search(line)
+
+
+@lru_cache(maxsize=64)
+def _brace_patterns(known: Language) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """What stands before a brace that holds statements, and the beginning of a line that ends in one."""
+    brace = "".join(rf"|\b{word}" for word in known.layout.brace_words)
+    header = "|".join(known.layout.header_words)
+    return (
+        re.compile(rf"(?:\)|=>|->{brace})\s*\{{$"),
+        re.compile(rf"^\s*(?:[\w@]+\s+)*?(?:{header})\b") if header else _NEVER,
+    )
+
+
+def _column(line: str) -> int:
+    return len(lines.indent_of(line).expandtabs(8))
+
+
+def _last_code_line(prefix: str, known: Language) -> str:
+    """The last line above the cursor that is not blank, a comment or a docstring; its trailing comment cut off."""
+    above = prefix[: len(prefix) - len(lines.last_line(prefix))]
+    while above:
+        above = above.rstrip()
+        line = lines.last_line(above)
+        above_line = above[: len(above) - len(line)]
+        if known.layout.documents and (started := _docstring_start(above)) is not None:
+            above = above[:started]
+        elif line.strip() and not delimiters.is_comment(line, known.id):
+            return without_comment(line, known).rstrip()
+        else:
+            above = above_line
+    return ""
+
+
+def _docstring_start(above: str) -> int | None:
+    """Where the line begins that opens the docstring at the end of `above`; None if there is no such thing."""
+    quote = above[-3:]
+    if quote not in ('"""', "'''"):
+        return None
+    opening = above.rfind(quote, 0, len(above) - 3)
+    if opening < 0:
+        return None
+    before = lines.last_line(above[:opening])
+    return opening - len(before) if not before.strip(" \trRuU") else None

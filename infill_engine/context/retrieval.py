@@ -1,0 +1,224 @@
+"""Snippets of the project that help to fill in a hole: definitions of names near it, and chunks of code like it.
+
+A text is indexed a piece at a time while nobody waits. What is retrieved for a hole depends on the lines above and
+below the cursor's own, so it does not change while a line is typed.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import chain, zip_longest
+from math import log
+
+from cachetools import LRUCache
+
+from infill_engine.context.definitions import LONGEST_LINE, definitions_in, name_defined
+from infill_engine.context.line_shapes import WORD, is_name
+from infill_engine.text.lines import split, with_plain_ends
+from infill_engine.types import InfillRequest, Surroundings
+
+KEPT = 6  # indexes, of some 5 MB each, and documents of which the last snippets are known
+CHUNK_LINES, CHUNK_STEP = 12, 6
+PIECE_LINES = 24  # indexed at once, in about 2 ms
+ABOVE, BELOW = 16, 4  # lines around the hole whose names are looked up
+NEARER = 0.85  # the weight of a name that stands a line farther away
+SHORTEST_NAME = 3
+CANDIDATES = 8  # of each kind
+LEAST_SHARED = 3  # names of a chunk that stand near the hole
+MOST_DEFINITIONS = 4  # of one name: where there are more, nobody knows which one is meant
+STILL_GOOD = 0.6  # of what other snippets would be worth, for those at hand to stay
+_USED = re.compile(r"(?<![.\w])(?:\w+(?=\()|[A-Z]\w+)|(?<=import )\w+")
+_MEMBER = re.compile(r"(?<=\.)\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    """A piece of a file. `names` are those that it is chosen for."""
+
+    path: str
+    text: str
+    names: frozenset[str] = field(default=frozenset(), compare=False)
+
+
+Fit = Callable[[Sequence[Snippet]], tuple[Snippet, ...]]  # as many of some snippets, best first, as there is room for
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What is looked for: names near a hole with their weights, more for a nearer line.
+
+    `used` are called, imported, or begin with a capital; `members` follow a dot. `visible` are the names that the
+    windows around the hole define themselves.
+    """
+
+    names: dict[str, float]
+    used: dict[str, float]
+    members: dict[str, float]
+    visible: frozenset[str]
+
+    @classmethod
+    def of(cls, prefix: str, suffix: str) -> "Query":
+        """The query of a hole. The cursor's own line has no part in it."""
+        above, below = split(prefix)[:-1], split(suffix)[1:]
+        near = [*enumerate(above[: -ABOVE - 1 : -1]), *enumerate(below[:BELOW])]
+        weighed = [(line, NEARER**distance) for distance, line in near]
+        visible = frozenset(name for line in (*above, *below) if (name := name_defined(line)) is not None)
+        return cls(_names(weighed, WORD), _names(weighed, _USED), _names(weighed, _MEMBER), visible)
+
+
+@dataclass(slots=True)
+class SnippetIndex:
+    """Definitions by name, with whether they are members of something, and chunks of lines."""
+
+    definitions: dict[str, list[tuple[Snippet, bool]]] = field(default_factory=lambda: defaultdict(list))
+    chunks: list[Snippet] = field(default_factory=list)
+    places: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))  # of a name, in `chunks`
+
+    def add(self, path: str, text: str) -> Iterator[None]:
+        """Adds a file. Yields after every piece."""
+        lines = split(text)
+        for first in range(0, len(lines), PIECE_LINES):
+            for found in definitions_in(lines, first, first + PIECE_LINES):
+                snippet = Snippet(path, found.text, frozenset((found.name,)))
+                self.definitions[found.name].append((snippet, found.member))
+            for start in range(first, min(first + PIECE_LINES, len(lines)), CHUNK_STEP):
+                self._add_chunk(path, lines[start : start + CHUNK_LINES])
+            yield
+
+    def worth(self, name: str, query: Query) -> float:
+        """How much it says that something has a name: more if it is near the hole, and if few chunks have it."""
+        weight = query.names.get(name, 0.0)
+        return weight * log((1 + len(self.chunks)) / (1 + len(self.places.get(name, ())))) if weight else 0.0
+
+    def _add_chunk(self, path: str, lines: Sequence[str]) -> None:
+        text = "\n".join(line for line in lines if len(line) <= LONGEST_LINE).strip("\n")
+        names = frozenset(filter(_says_something, WORD.findall(text)))
+        if len(names) >= LEAST_SHARED:
+            for name in names:
+                self.places[name].append(len(self.chunks))
+            self.chunks.append(Snippet(path, text, names))
+
+
+class Retriever:
+    """The indexed texts around a few documents, and the snippets each of these documents has had last."""
+
+    def __init__(self) -> None:
+        self._indexes: LRUCache[str, SnippetIndex] = LRUCache(KEPT)
+        self._last: LRUCache[str, tuple[Snippet, ...]] = LRUCache(KEPT)
+
+    def index(self, surroundings: Surroundings) -> Iterator[None]:
+        """Indexes a text, unless it is known. Yields after every piece; only with the last one is it known."""
+        if surroundings.text and surroundings.name not in self._indexes:
+            index = SnippetIndex()
+            for path, text in surroundings.each():
+                yield from index.add(path, with_plain_ends(text))
+            self._indexes[surroundings.name] = index
+
+    def retrieve(self, request: InfillRequest, fit: Fit) -> tuple[Snippet, ...]:
+        """The snippets for a request's hole, best first, as many as fit.
+
+        Those of the last request for the same document, as long as they are nearly as good. Takes some milliseconds, up
+        to 15 where the file's own text has changed.
+        """
+        query, indexes = Query.of(request.prefix, request.suffix), self._indexes_for(request)
+        found = fit(snippets_for(indexes, query))
+        last = self._last.get(request.path, ())
+        needed = STILL_GOOD * _worth(found, indexes, query)
+        if last and all(_still_there(one, request) for one in last) and _worth(last, indexes, query) >= needed:
+            return last
+        self._last[request.path] = found
+        return found
+
+    def retrieve_anew(self, request: InfillRequest, fit: Fit) -> tuple[Snippet, ...]:
+        """The snippets for a request's hole, whatever the document has had before."""
+        return fit(snippets_for(self._indexes_for(request), Query.of(request.prefix, request.suffix)))
+
+    def _indexes_for(self, request: InfillRequest) -> list[SnippetIndex]:
+        known = self._indexes.get(request.surroundings)
+        return [_index_of(request.path, request.beyond), *([] if known is None else [known])]
+
+
+def snippets_for(indexes: Sequence[SnippetIndex], query: Query) -> list[Snippet]:
+    """The snippets of some indexes, each once: chunks, the likest first, and where room is left definitions."""
+    like = [each for index in indexes for each in chunks_for(index, query)]
+    chunks = [snippet for _, snippet in sorted(like, key=lambda each: -each[0])]
+    lists = [definitions_for(index, query) for index in indexes]
+    definitions = [snippet for rank in zip_longest(*lists) for snippet in rank if snippet is not None]
+    return list(dict.fromkeys((*chunks, *definitions)))
+
+
+def definitions_for(index: SnippetIndex, query: Query) -> list[Snippet]:
+    """Definitions of names near the hole that are not to be seen from it, the most useful first."""
+    found: dict[Snippet, float] = {}
+    for wanted, of_members in ((query.used, False), (query.members, True)):
+        for name in wanted:
+            defined = [snippet for snippet, member in index.definitions.get(name, ()) if member is of_members]
+            if name not in query.visible and len(defined) <= MOST_DEFINITIONS:
+                for snippet in defined:
+                    found[snippet] = max(index.worth(name, query) / len(defined), found.get(snippet, 0.0))
+    return sorted(found, key=lambda snippet: (-found[snippet], snippet.path, snippet.text))[:CANDIDATES]
+
+
+def chunks_for(index: SnippetIndex, query: Query) -> list[tuple[float, Snippet]]:
+    """Chunks that share names with the lines around the hole, the likest first, none of which overlap.
+
+    With each goes the share of the query that it has, as the index weighs names.
+    """
+    scores: defaultdict[int, float] = defaultdict(float)
+    shared: Counter[int] = Counter()
+    total = 0.0
+    for name in query.names:
+        worth = index.worth(name, query)
+        total += worth
+        for place in index.places.get(name, ()):
+            scores[place] += worth
+            shared[place] += 1
+    if not total:  # every chunk has all of the names
+        return []
+    likeness = {
+        place: score / len(index.chunks[place].names) ** 0.5
+        for place, score in scores.items()
+        if shared[place] >= LEAST_SHARED
+    }
+    taken: list[int] = []
+    for place in sorted(likeness, key=lambda place: (-likeness[place], place)):
+        if place - 1 not in taken and place + 1 not in taken:
+            taken.append(place)
+        if len(taken) == CANDIDATES:
+            break
+    return [(scores[place] / total, index.chunks[place]) for place in taken]
+
+
+@lru_cache(KEPT)
+def _index_of(path: str, sides: tuple[str, str]) -> SnippetIndex:
+    """The index of the text of a document that lies outside the windows around the hole."""
+    index = SnippetIndex()
+    for side in sides:
+        for _ in index.add(path, with_plain_ends(side)):
+            pass
+    return index
+
+
+def _still_there(snippet: Snippet, request: InfillRequest) -> bool:
+    """Whether a snippet of the document itself lies outside the windows as it is; one of another file always does."""
+    first = snippet.text.partition("\n")[0]
+    return snippet.path != request.path or any(first in side for side in request.beyond)
+
+
+def _worth(snippets: Iterable[Snippet], indexes: Sequence[SnippetIndex], query: Query) -> float:
+    names = frozenset(chain.from_iterable(snippet.names for snippet in snippets))
+    return sum(max(index.worth(name, query) for index in indexes) for name in names)
+
+
+def _names(weighed: Sequence[tuple[str, float]], pattern: re.Pattern[str]) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for line, weight in weighed:
+        for name in filter(_says_something, pattern.findall(line)):
+            found[name] = max(weight, found.get(name, 0.0))
+    return found
+
+
+def _says_something(name: str) -> bool:
+    return len(name) >= SHORTEST_NAME and is_name(name)

@@ -1,0 +1,39 @@
+"""The project's files around a document as one text: which files, in which order, and how much of them."""
+
+from collections.abc import Iterable
+from pathlib import PurePosixPath
+
+from infill_engine.types import Surroundings
+
+MOST_CHARS = 600_000  # near a document; a search that finds nothing in them takes about 0.05 ms
+BETWEEN = "\n\n"  # two files
+
+
+def nearest_first(own: PurePosixPath, others: Iterable[PurePosixPath]) -> list[PurePosixPath]:
+    """Files by the number of folders one goes up and down to them."""
+    return sorted(others, key=lambda path: (_distance(own, path), path))
+
+
+def joined(files: Iterable[tuple[str, str]]) -> Surroundings:
+    """As much of files, given as path and text, as is searched. No more than needed are asked for."""
+    taken: list[str] = []
+    starts: list[tuple[str, int]] = []
+    left, at = MOST_CHARS, 0
+    for path, text in files:
+        taken.append(text[:left])
+        starts.append((path, at))
+        at += len(taken[-1]) + len(BETWEEN)
+        left -= len(text)
+        if left <= 0:
+            break
+    return Surroundings.of(BETWEEN.join(taken), tuple(starts))
+
+
+def _distance(one: PurePosixPath, other: PurePosixPath) -> int:
+    """How many folders one goes up and down from one file to the other."""
+    common = 0
+    for left, right in zip(one.parent.parts, other.parent.parts, strict=False):
+        if left != right:
+            break
+        common += 1
+    return len(one.parts) + len(other.parts) - 2 * common

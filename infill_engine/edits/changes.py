@@ -1,0 +1,124 @@
+"""Changes of a text: composed, trimmed, made from two texts, and offsets carried across them."""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
+
+from infill_engine.edits.types import Change
+
+WORD_CHARS = re.compile(r"[\w$]")
+
+
+def make(text: str, changes: Iterable[Change]) -> str:
+    """`text` with the changes made; they are sorted and do not overlap."""
+    parts, at = [], 0
+    for change in changes:
+        parts += [text[at : change.start], change.new]
+        at = change.end
+    return "".join(parts) + text[at:]
+
+
+def compose(changes: Sequence[Change], start: int, end: int, new: str) -> tuple[Change, ...]:
+    """The changes followed by one more, whose `start` and `end` count in the text that the changes lead to.
+
+    Changes that touch are joined, so that the result is sorted and has text between any two.
+    """
+    kept: list[Change] = []
+    shift = 0  # from the text before to the text after, left of what is looked at
+    base_start, base_end = start, end
+    left, right = "", ""  # what joined changes have beside the new one
+    joined = False
+    for change in changes:
+        after_start, after_end = change.start + shift, change.start + shift + len(change.new)
+        shift += change.growth
+        if after_end < start:
+            kept.append(change)
+            base_start, base_end = start - shift, end - shift
+        elif after_start > end:
+            kept.append(change)
+        else:
+            if not joined:
+                base_start = min(start - (shift - change.growth), change.start)
+                left = change.new[: max(0, start - after_start)]
+                joined = True
+            base_end = max(end - shift, change.end)
+            right = change.new[max(0, end - after_start) :] if after_end > end else ""
+    return tuple(sorted((*kept, Change(base_start, base_end, left + new + right))))
+
+
+def trimmed(text: str, changes: Iterable[Change]) -> tuple[Change, ...]:
+    """The changes without what each puts back as it was; those that change nothing are gone."""
+    cut = (_trim(text[change.start : change.end], change) for change in changes)
+    return tuple(change for change in cut if change.new or change.end > change.start)
+
+
+def between(before: str, after: str) -> tuple[Change, ...]:
+    """The one change that leads from a text to another; none if they are equal."""
+    return trimmed(before, [Change(0, len(before), after)])
+
+
+def _trim(old: str, change: Change) -> Change:
+    new = change.new
+    most = min(len(old), len(new))
+    left = next((at for at in range(most) if old[at] != new[at]), most)
+    most -= left
+    right = next((at for at in range(most) if old[-1 - at] != new[-1 - at]), most)
+    return Change(change.start + left, change.end - right, new[left : len(new) - right])
+
+
+def words_changed(before: str, changes: Sequence[Change]) -> Iterator[tuple[int, int, str]]:
+    """The changes widened to whole words of the text before; those in one word are joined."""
+    waiting: tuple[int, int, list[Change]] | None = None
+    for change in changes:
+        start, end = word_at(before, change.start, change.end)
+        if waiting is not None and start <= waiting[1] and start == waiting[0]:
+            waiting = (waiting[0], max(end, waiting[1]), [*waiting[2], change])
+            continue
+        if waiting is not None:
+            yield _joined(before, *waiting)
+        waiting = (start, end, [change])
+    if waiting is not None:
+        yield _joined(before, *waiting)
+
+
+def _joined(before: str, start: int, end: int, changes: Sequence[Change]) -> tuple[int, int, str]:
+    parts, at = [], start
+    for change in changes:
+        parts += [before[at : change.start], change.new]
+        at = change.end
+    return start, end, "".join(parts) + before[at:end]
+
+
+def word_at(text: str, start: int, end: int) -> tuple[int, int]:
+    """The span widened to whole words at both ends."""
+    while start and WORD_CHARS.match(text[start - 1]):
+        start -= 1
+    while end < len(text) and WORD_CHARS.match(text[end]):
+        end += 1
+    return start, end
+
+
+class Shift:
+    """Carries offsets from the text before some changes to the text after them."""
+
+    def __init__(self, changes: Sequence[Change]) -> None:
+        self._changes = changes
+        self._starts = [change.start for change in changes]
+        self._growth = list(accumulate((change.growth for change in changes), initial=0))
+
+    def span(self, start: int, end: int) -> tuple[int, int] | None:
+        """Where a span of the text before is afterwards; None if it touches a change."""
+        at = bisect_right(self._starts, end)
+        if at and self._changes[at - 1].end >= start:
+            return None
+        return start + self._growth[at], end + self._growth[at]
+
+    def offset(self, at: int) -> int:
+        """Where an offset of the text before is afterwards; inside of a change it is the change's end."""
+        index = bisect_right(self._starts, at)
+        if index:
+            change = self._changes[index - 1]
+            if at <= change.end:
+                return change.start + self._growth[index - 1] + len(change.new)
+        return at + self._growth[index]

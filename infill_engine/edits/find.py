@@ -1,0 +1,195 @@
+"""From an edit to proposals: what each finder says, cleaned, checked by a parse, best first.
+
+Exact where syntax and scope allow it, and silent where they do not. No proposal touches what the user has edited or
+the place where they type, leads back to the text before, or adds a syntax error.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from infill_engine.edits.changes import Shift, trimmed
+from infill_engine.edits.fields import propose_fields
+from infill_engine.edits.grammar import GRAMMARS, Grammar
+from infill_engine.edits.literals import propose_literals
+from infill_engine.edits.parsed import ParsedEdit
+from infill_engine.edits.renames import propose_renames
+from infill_engine.edits.signatures import propose_calls
+from infill_engine.edits.source import Source
+from infill_engine.edits.source import words as words_in
+from infill_engine.edits.twins import propose_twins
+from infill_engine.edits.types import Change, Consequences, Edit, EditedText, Proposal, Silence, Span, applied
+from infill_engine.text import syntax
+from infill_engine.text.languages.query_files import load_query
+
+SHOW_FROM = 0.5  # the least confidence of a proposal that is made
+MOST_PROPOSALS = 4
+MOST_CHANGES = 12  # at different places; more is a bulk change
+MOST_CHARS = 600  # inserted or removed by the user; more is a block of text
+MOST_LINES = 12
+LONGEST_TEXT = 100_000  # characters; of a longer text an excerpt around the edit is looked at
+EXCERPT_CHARS = 60_000
+LONGEST_FORMATTED = 5_000  # characters of lines that are compared word by word
+
+Finder = Callable[[ParsedEdit], list[Proposal]]
+FINDERS: tuple[Finder, ...] = (propose_renames, propose_calls, propose_fields, propose_literals, propose_twins)
+
+
+def find_consequences(
+    edited: EditedText, *, show_from: float = SHOW_FROM, stop: Callable[[], bool] = lambda: False
+) -> Consequences:
+    """What the edit makes necessary, at most `MOST_PROPOSALS` proposals. `stop` is asked between pieces of work."""
+    grammar = GRAMMARS.get(edited.language)
+    if grammar is None or load_query(edited.language, "locals") is None:
+        return Consequences(silence=Silence.UNSUPPORTED)
+    changes = trimmed(edited.before, edited.changes)
+    silence = _quiet(edited.before, edited.after, changes)
+    if silence is not None:
+        return Consequences(silence=silence)
+    excerpt = _excerpt(edited.before, changes)
+    if excerpt is None:
+        return Consequences(silence=Silence.TOO_LARGE)
+    start, end = excerpt
+    local = tuple(replace(change, start=change.start - start, end=change.end - start) for change in changes)
+    before = Source.parse(edited.before[start:end], edited.language)
+    if before is None:
+        return Consequences(silence=Silence.UNSUPPORTED)
+    growth = sum(change.growth for change in changes)
+    after = before.changed(edited.after[start : end + growth], local)
+    if _in_comments(before, grammar, local) and _in_comments_after(after, grammar, local):
+        return Consequences(silence=Silence.NO_CONSEQUENCE)
+    parsed = ParsedEdit(before, after, grammar, local, Shift(local))
+    cursor = None if edited.cursor is None else edited.cursor - start
+    found: list[Proposal] = []
+    for finder in FINDERS:
+        if stop():
+            return Consequences(silence=Silence.CANCELLED)
+        found += finder(parsed)
+    whole = (start, end) == (0, len(edited.before))
+    kept = _distinct(_checked(before, after, _clean(found, after.text, cursor)))
+    if not whole:
+        outside = edited.after[:start], edited.after[end + growth :]
+        staying = [proposal for proposal in kept if not _reaches_out(proposal, *outside)]
+        if kept and not staying:
+            return Consequences(silence=Silence.TOO_LARGE)
+        kept = [_moved(proposal, start) for proposal in staying]
+    shown = [proposal for proposal in kept if proposal.confidence >= show_from][:MOST_PROPOSALS]
+    if shown:
+        return Consequences(tuple(shown))
+    return Consequences(silence=Silence.LOW_CONFIDENCE if kept else Silence.NO_CONSEQUENCE)
+
+
+def _quiet(before: str, after: str, changes: Sequence[Change]) -> Silence | None:
+    """Why the changes are nothing to follow, whatever they are in."""
+    if not changes:
+        return Silence.NO_CONSEQUENCE
+    if len(changes) > MOST_CHANGES:
+        return Silence.BULK
+    inserted = "".join(change.new for change in changes)
+    removed = "".join(before[change.start : change.end] for change in changes)
+    if max(len(inserted), len(removed)) > MOST_CHARS or max(inserted.count("\n"), removed.count("\n")) > MOST_LINES:
+        return Silence.BULK
+    return Silence.NO_CONSEQUENCE if _is_formatting(before, after, changes) else None
+
+
+def _is_formatting(before: str, after: str, changes: Sequence[Change]) -> bool:
+    """Whether the lines that are touched have the same words and signs as before."""
+    first, last = changes[0].start, changes[-1].end
+    growth = sum(change.growth for change in changes)
+    start = before.rfind("\n", 0, first) + 1
+    end = before.find("\n", last)
+    end = len(before) if end < 0 else end
+    if end - start > LONGEST_FORMATTED:
+        return False
+    return _TOKEN.findall(before, start, end) == _TOKEN.findall(after, start, end + growth)
+
+
+def _excerpt(text: str, changes: Sequence[Change]) -> tuple[int, int] | None:
+    """What is looked at of the text before: all of it, or outermost definitions around the changes. None: too far."""
+    if len(text) <= LONGEST_TEXT:
+        return 0, len(text)
+    first, last = changes[0].start, changes[-1].end
+    room = (EXCERPT_CHARS - (last - first)) // 2
+    if room <= 0:
+        return None
+    start = _outermost(text, max(0, first - room), first)
+    end = min(len(text), last + room)
+    following = [found.start() for found in _OUTERMOST.finditer(text, last, end)]
+    return start, following[-1] if following and end < len(text) else end
+
+
+_TOKEN = re.compile(r"\w+|[^\w\s]")
+_OUTERMOST = re.compile(r"(?m)^(?=[^\W\d]|@|#)")
+
+
+def _outermost(text: str, start: int, most: int) -> int:
+    if start == 0:
+        return 0
+    found = _OUTERMOST.search(text, start, most)
+    return start if found is None else found.start()
+
+
+def _reaches_out(proposal: Proposal, left: str, right: str) -> bool:
+    """Whether words that the proposal replaces also stand in the text that the excerpt leaves out."""
+    words = {edit.span.text for edit in proposal.edits if re.fullmatch(r"[\w$]+", edit.span.text)}
+    return any(next(words_in(text, word), None) is not None for word in words for text in (left, right))
+
+
+def _clean(found: Sequence[Proposal], text: str, cursor: int | None) -> Iterator[Proposal]:
+    """Proposals whose edits are sorted, do something, do not overlap and keep off the cursor."""
+    for proposal in found:
+        edits = tuple(sorted({edit for edit in proposal.edits if edit.new != edit.span.text}))
+        apart = all(one.span.end <= other.span.start for one, other in pairwise(edits))
+        if not edits or not apart or (cursor is not None and any(_is_at(edit, cursor) for edit in edits)):
+            continue
+        if all(text[edit.span.start : edit.span.end] == edit.span.text for edit in edits):
+            yield replace(proposal, edits=edits)
+
+
+def _is_at(edit: Edit, cursor: int) -> bool:
+    return edit.span.start <= cursor <= edit.span.end and edit.span.end > edit.span.start
+
+
+def _checked(before: Source, after: Source, found: Iterator[Proposal]) -> Iterator[Proposal]:
+    """Those that add no syntax error and do not lead back to the text before the edit."""
+    faults = syntax.faults(after.tree)
+    for proposal in found:
+        text = applied(after.text, proposal.edits)
+        if text is None or text == before.text:
+            continue
+        changes = [Change(edit.span.start, edit.span.end, edit.new) for edit in proposal.edits]
+        if syntax.faults(after.changed(text, changes).tree) <= faults:
+            yield proposal
+
+
+def _distinct(found: Iterator[Proposal]) -> list[Proposal]:
+    """The best of those that make the same edits, all of them best first."""
+    best: dict[tuple[Edit, ...], Proposal] = {}
+    for proposal in found:
+        known = best.get(proposal.edits)
+        if known is None or known.confidence < proposal.confidence:
+            best[proposal.edits] = proposal
+    return sorted(best.values(), key=lambda proposal: -proposal.confidence)
+
+
+def _moved(proposal: Proposal, by: int) -> Proposal:
+    edits = (Edit(Span(edit.span.start + by, edit.span.end + by, edit.span.text), edit.new) for edit in proposal.edits)
+    return replace(proposal, edits=tuple(edits))
+
+
+def _in_comments(source: Source, grammar: Grammar, changes: Sequence[Change]) -> bool:
+    """Whether every change is inside of a comment."""
+    return all(_is_comment(source, grammar, change.start, change.end) for change in changes)
+
+
+def _in_comments_after(source: Source, grammar: Grammar, changes: Sequence[Change]) -> bool:
+    growth, found = 0, []
+    for change in changes:
+        found.append((change.start + growth, change.start + growth + len(change.new)))
+        growth += change.growth
+    return all(_is_comment(source, grammar, start, end) for start, end in found)
+
+
+def _is_comment(source: Source, grammar: Grammar, start: int, end: int) -> bool:
+    return source.node_at(start, end).type in grammar.comments

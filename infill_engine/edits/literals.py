@@ -1,0 +1,115 @@
+"""A literal changed in one place of several: the others follow."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from tree_sitter import Node
+
+from infill_engine.edits.changes import Shift, word_at
+from infill_engine.edits.grammar import Grammar
+from infill_engine.edits.parsed import ParsedEdit
+from infill_engine.edits.source import Source, ancestors
+from infill_engine.edits.types import Change, Edit, Kind, Proposal, Span
+
+MOST_OTHERS = 12  # more of them is a word of the domain, not one value
+NEAR, FAR = 0.68, 0.62  # in the same function; elsewhere in the text
+MANY = 0.93  # times that for each further one
+LEAST_CHARS = 3  # of a string
+LEAST_DIGITS = 3  # of a whole number
+# Values that stand for many different things.
+COMMON = frozenset("utf-8 utf8 ascii latin-1 name id key value type data text none true false get post".split())
+
+
+def propose_literals(edit: ParsedEdit) -> list[Proposal]:
+    """Up to two proposals for one changed literal: the equal ones of the function, and those of the whole text."""
+    if len(edit.changes) != 1:
+        return []
+    before, after, grammar, shift = edit.before, edit.after, edit.grammar, edit.shift
+    change = edit.changes[0]
+    node = _literal(before, grammar, change)
+    if node is None:
+        return []
+    start, end = before.span_of(node)
+    old = before.text[start:end]
+    new = old[: change.start - start] + change.new + old[change.end - start :]
+    if (
+        not _is_particular(old, grammar, node)
+        or not new.strip()
+        or not _is_still_literal(after, grammar, shift, start, new)
+    ):
+        return []
+    others = list(_equal_ones(before, grammar, old, node, start))
+    if not others or len(others) > MOST_OTHERS:
+        return []
+    function = next((above for above in ancestors(node) if above.type in grammar.functions), None)
+    near = [other for other in others if function is not None and _is_inside(before, other, function)]
+    found: list[Proposal] = []
+    for group, certain in ((others, NEAR if len(near) == len(others) else FAR), (near, NEAR - 0.02)):
+        edits = _edits(group, old, new, shift)
+        if edits and not any(proposal.edits == edits for proposal in found):
+            label = f"change {len(edits)} more of the same value"
+            found.append(Proposal(edits, label, certain * MANY ** (len(edits) - 1), Kind.LITERAL))
+    return found
+
+
+def _literal(source: Source, grammar: Grammar, change: Change) -> Node | None:
+    """The literal that holds the whole change: a number, or the content of a string."""
+    node = source.node_at(*word_at(source.text, change.start, change.end))
+    if node.parent is not None and node.parent.type in grammar.strings:
+        node = node.parent  # at the quotes
+    if node.type in grammar.strings and node.named_child_count:
+        parts = [child for child in node.named_children if child.type in grammar.string_parts]
+        node = parts[0] if len(parts) == 1 and node.named_child_count <= 3 else node
+    if node.type in grammar.numbers:
+        return node
+    if node.type not in grammar.string_parts or node.named_child_count or node.parent is None:
+        return None
+    if any(sibling.type in ("interpolation", "template_substitution") for sibling in node.parent.named_children):
+        return None
+    start, end = source.span_of(node)
+    return node if start <= change.start and change.end <= end and not _is_documentation(node.parent) else None
+
+
+def _is_documentation(string: Node) -> bool:
+    return string.parent is not None and string.parent.type == "expression_statement"
+
+
+def _is_particular(old: str, grammar: Grammar, node: Node) -> bool:
+    """Whether equal literals are likely to mean the same thing."""
+    if node.type in grammar.numbers:
+        digits = re.sub(r"\D", "", old)
+        return len(digits.strip("0") or "") >= 2 and len(digits) >= LEAST_DIGITS
+    return len(old) >= LEAST_CHARS and re.search(r"\w\w", old) is not None and old.lower() not in COMMON
+
+
+def _is_still_literal(after: Source, grammar: Grammar, shift: Shift, start: int, new: str) -> bool:
+    place = shift.span(start - 1, start - 1) if start else (0, 0)
+    at = place[1] + 1 if place is not None and start else shift.offset(start) - len(new)
+    node = after.node_at(at, at + len(new))
+    return after.text[at : at + len(new)] == new and (
+        node.type in grammar.numbers or node.type in grammar.string_parts or node.type in grammar.strings
+    )
+
+
+def _equal_ones(source: Source, grammar: Grammar, old: str, node: Node, start: int) -> Iterator[int]:
+    for found in re.finditer(re.escape(old), source.text):
+        if found.start() == start:
+            continue
+        other = source.node_at(found.start(), found.end())
+        if other.type == node.type and source.span_of(other) == found.span():
+            if other.type in grammar.string_parts:
+                if other.parent is None or _is_documentation(other.parent):
+                    continue
+                if any(child.type == "interpolation" for child in other.parent.named_children):
+                    continue
+            yield found.start()
+
+
+def _is_inside(source: Source, at: int, function: Node) -> bool:
+    start, end = source.span_of(function)
+    return start <= at < end
+
+
+def _edits(starts: Sequence[int], old: str, new: str, shift: Shift) -> tuple[Edit, ...]:
+    places = (shift.span(at, at + len(old)) for at in starts)
+    return tuple(sorted(Edit(Span(*place, old), new) for place in places if place is not None))

@@ -1,0 +1,132 @@
+"""The parameters of a function and the arguments of a call, as lists that can be compared."""
+
+import re
+from dataclasses import dataclass, field
+from enum import Enum, auto
+
+from tree_sitter import Node
+
+from infill_engine.edits.grammar import Grammar
+from infill_engine.edits.source import Source
+
+PARAMETER_LISTS = ("parameters", "formal_parameters", "lambda_parameters")
+_DATA_CLASS = re.compile(r"@\s*(dataclasses\.)?dataclass\b")
+_MARKERS = ("keyword_separator", "positional_separator", "comment")
+
+
+class Passing(Enum):
+    """How a parameter can be passed."""
+
+    ANY = auto()  # by position, and by name where the language allows it
+    NAME = auto()
+    REST = auto()  # any number
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """`optional`: a call may leave it out. `text` is all of it, with its annotation and default."""
+
+    name: str
+    passing: Passing
+    optional: bool
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """An argument of a call: its place in characters, and the name it is passed by, "" for none."""
+
+    start: int
+    end: int
+    text: str
+    name: str
+    splat: bool
+    node: Node = field(compare=False)
+
+
+def parameters_of(source: Source, grammar: Grammar, function: Node) -> tuple[Parameter, ...] | None:
+    """The parameters, in order; None where one of them has no name of its own or the list is broken."""
+    holder = function.child_by_field_name("parameters")
+    if holder is None or holder.type not in PARAMETER_LISTS or holder.has_error:
+        return None
+    found: list[Parameter] = []
+    passing = Passing.ANY
+    for node in holder.children:
+        if node.type in ("keyword_separator", "*"):
+            passing = Passing.NAME
+        if not node.is_named or node.type in _MARKERS:
+            continue
+        rest = _is_rest(node)
+        name = _name_of(source, node)
+        if name is None or any(other.name == name for other in found):
+            return None
+        optional = rest or node.type in grammar.defaults or node.child_by_field_name("value") is not None
+        found.append(Parameter(name, Passing.REST if rest else passing, optional, source.text_of(node)))
+        if rest:
+            passing = Passing.NAME
+    return tuple(found)
+
+
+def fields_of(source: Source, holder: Node) -> tuple[Parameter, ...] | None:
+    """The fields of a Python data class, which are its constructor's parameters; None where that is not certain.
+
+    A class with bases may have fields of theirs before its own.
+    """
+    body = holder.child_by_field_name("body")
+    decorators = [source.text_of(child) for child in decorators_of(holder)]
+    told = next((match for text in decorators if (match := _DATA_CLASS.match(text))), None)
+    if body is None or body.has_error or told is None or holder.child_by_field_name("superclasses") is not None:
+        return None
+    passing = Passing.NAME if "kw_only" in told.string else Passing.ANY
+    found: list[Parameter] = []
+    for statement in body.named_children:
+        inner = statement.named_children[0] if statement.type == "expression_statement" else None
+        if inner is None or inner.type != "assignment" or inner.child_by_field_name("type") is None:
+            continue
+        name, value = inner.child_by_field_name("left"), inner.child_by_field_name("right")
+        text = source.text_of(inner)
+        if name is None or name.type != "identifier" or "init=" in text or "KW_ONLY" in text or "InitVar" in text:
+            return None
+        if "ClassVar" not in text:
+            found.append(Parameter(source.text_of(name), passing, value is not None, text))
+    return tuple(found)
+
+
+def decorators_of(node: Node) -> list[Node]:
+    """The decorators of a Python function or class."""
+    if node.parent is None or node.parent.type != "decorated_definition":
+        return []
+    return [child for child in node.parent.named_children if child.type == "decorator"]
+
+
+def arguments_of(source: Source, grammar: Grammar, holder: Node) -> tuple[Argument, ...] | None:
+    """The arguments of a call, in order; None where they are broken or no list."""
+    if holder.has_error:
+        return None
+    found = []
+    for node in holder.named_children:
+        if node.type in grammar.comments:
+            continue
+        name = node.child_by_field_name("name") if node.type == "keyword_argument" else None
+        start, end = source.span_of(node)
+        spelled = "" if name is None else source.text_of(name)
+        found.append(Argument(start, end, source.text[start:end], spelled, node.type in grammar.splats, node))
+    return tuple(found)
+
+
+def _is_rest(node: Node) -> bool:
+    kinds = ("list_splat_pattern", "dictionary_splat_pattern", "rest_pattern")
+    return node.type in kinds or any(child.type in kinds for child in node.named_children[:1])
+
+
+def _name_of(source: Source, node: Node) -> str | None:
+    for inner in ("name", "pattern", "left"):
+        found = node.child_by_field_name(inner)
+        if found is not None:
+            node = found
+            break
+    while node.type != "identifier":
+        if not node.named_children or node.type in ("object_pattern", "array_pattern", "tuple_pattern", "this"):
+            return None
+        node = node.named_children[0]
+    return source.text_of(node)

@@ -1,0 +1,125 @@
+"""A parsed text whose nodes are asked for by character offsets."""
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+
+from tree_sitter import Node, Parser, Tree
+
+from infill_engine.edits.changes import WORD_CHARS
+from infill_engine.edits.types import Change
+from infill_engine.text import syntax
+
+MARK_CHARS = 512
+PIECE_BYTES = 2048  # parsed while the interpreter is locked
+
+
+class Source:
+    """A text with its tree. Offsets are characters on this side and bytes of UTF-8 on the tree's."""
+
+    def __init__(self, text: str, language: str, tree: Tree) -> None:
+        self.text = text
+        self.language = language
+        self.tree = tree
+        self._ascii = text.isascii()
+        self._bytes = b"" if self._ascii else syntax.to_bytes(text)
+        self._marks = [0]  # the tree's offset of every so many characters
+        if not self._ascii:
+            pieces = (text[at : at + MARK_CHARS] for at in range(0, len(text) // MARK_CHARS * MARK_CHARS, MARK_CHARS))
+            self._marks = list(accumulate((len(syntax.to_bytes(piece)) for piece in pieces), initial=0))
+
+    @classmethod
+    def parse(cls, text: str, language: str) -> "Source | None":
+        """None for a language without a grammar."""
+        parser = syntax.parser_for(language)
+        return None if parser is None else cls(text, language, _parsed(parser, syntax.to_bytes(text)))
+
+    def changed(self, text: str, changes: Sequence[Change]) -> "Source":
+        """The text that changes of this one lead to; only what they touch is parsed anew."""
+        tree = self.tree.copy()
+        old = self._bytes or syntax.to_bytes(self.text)
+        for change in reversed(changes):  # the offsets of those before stay what they are
+            start, end = self.to_byte(change.start), self.to_byte(change.end)
+            new = syntax.to_bytes(change.new)
+            first = _point(old, start)
+            row, column = first[0] + new.count(b"\n"), len(new) - (new.rfind(b"\n") + 1)
+            tree.edit(
+                start,
+                end,
+                start + len(new),
+                first,
+                _point(old, end),
+                (row, column if b"\n" in new else first[1] + column),
+            )
+        parser = syntax.parser_for(self.language)
+        assert parser is not None  # it made this tree
+        return Source(text, self.language, _parsed(parser, syntax.to_bytes(text), tree))
+
+    @property
+    def root(self) -> Node:
+        """The node of the whole text."""
+        return self.tree.root_node
+
+    def to_byte(self, at: int) -> int:
+        """The tree's offset of a character."""
+        if self._ascii:
+            return at
+        mark = at // MARK_CHARS
+        return self._marks[mark] + len(syntax.to_bytes(self.text[mark * MARK_CHARS : at]))
+
+    def to_char(self, byte: int) -> int:
+        """The character at an offset of the tree."""
+        if self._ascii:
+            return byte
+        mark = bisect_right(self._marks, byte) - 1
+        return mark * MARK_CHARS + len(self._bytes[self._marks[mark] : byte].decode("utf-8", "replace"))
+
+    def span_of(self, node: Node) -> tuple[int, int]:
+        """Where a node begins and ends, in characters."""
+        return self.to_char(node.start_byte), self.to_char(node.end_byte)
+
+    def text_of(self, node: Node) -> str:
+        """The text of a node."""
+        start, end = self.span_of(node)
+        return self.text[start:end]
+
+    def node_at(self, start: int, end: int) -> Node:
+        """The smallest node that has all characters from `start` to `end`."""
+        found = self.root.descendant_for_byte_range(self.to_byte(start), self.to_byte(end))
+        return self.root if found is None else found
+
+
+def _parsed(parser: Parser, source: bytes, old: Tree | None = None) -> Tree:
+    """The tree of a text that is handed over in pieces: between two of them other threads may run."""
+
+    def piece(at: int, _place: object) -> bytes:
+        return source[at : at + PIECE_BYTES]
+
+    return parser.parse(piece) if old is None else parser.parse(piece, old)
+
+
+def _point(source: bytes, at: int) -> tuple[int, int]:
+    return source.count(b"\n", 0, at), at - (source.rfind(b"\n", 0, at) + 1)
+
+
+def words(text: str, word: str) -> Iterator[int]:
+    """Where `word` begins in a text, as a whole word."""
+    at = text.find(word)
+    while at >= 0:
+        end = at + len(word)
+        if not WORD_CHARS.match(text, end) and not (at and WORD_CHARS.match(text, at - 1)):
+            yield at
+        at = text.find(word, end)
+
+
+def ancestors(node: Node) -> Iterator[Node]:
+    """The nodes around a node, innermost first."""
+    above = node.parent
+    while above is not None:
+        yield above
+        above = above.parent
+
+
+def enclosing(node: Node, types: tuple[str, ...]) -> Node | None:
+    """The innermost node around a node that is of one of these types."""
+    return next((above for above in ancestors(node) if above.type in types), None)

@@ -1,0 +1,116 @@
+"""The values of next edits. Frozen, hashable, free of torch, of tree-sitter and of LSP.
+
+Offsets are in characters (Unicode code points).
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Kind(StrEnum):
+    """What a proposal does."""
+
+    RENAME = "rename"
+    SIGNATURE = "signature"  # calls follow the parameters of a function
+    FIELD = "field"  # a field and the constructor that sets it
+    LITERAL = "literal"  # a repeated literal
+    TWIN = "twin"  # a line of the same shape
+    REWRITE = "rewrite"  # spans filled by a model
+
+
+class Silence(StrEnum):
+    """Why there is no proposal. Every silence has exactly one reason."""
+
+    NOTHING_EDITED = "nothing_edited"  # no edit since the document was opened, or since the last proposal was settled
+    NO_CONSEQUENCE = "no_consequence"  # everything still fits
+    LOW_CONFIDENCE = "low_confidence"  # there were proposals, all below the threshold
+    TYPING = "typing"  # the edit goes on
+    UNDO = "undo"  # the text is one that was there before
+    BULK = "bulk"  # a paste, a large or a scattered change
+    DISMISSED = "dismissed"  # only proposals that the user has dismissed
+    DISABLED = "disabled"
+    EXCLUDED = "excluded"
+    UNSUPPORTED = "unsupported"  # no grammar or no query of local names
+    TOO_LARGE = "too_large"  # the consequence may reach beyond the part of the document that is looked at
+    STALE = "stale"  # asked about a version that is not the newest
+    SUPERSEDED = "superseded"
+    CANCELLED = "cancelled"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Change:
+    """One edit by the user: `new` replaces what is between `start` and `end` of the text before."""
+
+    start: int
+    end: int
+    new: str
+
+    @property
+    def growth(self) -> int:
+        """How many characters longer the text becomes."""
+        return len(self.new) - (self.end - self.start)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """A place in a text, and what the text has there. Empty spans are places to insert at."""
+
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Edit:
+    """`new` for a span of the text as it is after the user's edit."""
+
+    span: Span
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """Edits to be applied together or not at all: sorted, without overlap.
+
+    `confidence` estimates the probability that the user wants all of them.
+    """
+
+    edits: tuple[Edit, ...]
+    label: str
+    confidence: float
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class EditedText:
+    """A text before and after the user's edit. `changes` are sorted and do not touch each other.
+
+    `cursor` is where the user types, an offset in `after`, None where nobody does.
+    """
+
+    before: str
+    after: str
+    changes: tuple[Change, ...]
+    language: str
+    cursor: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Consequences:
+    """Proposals, best first, or the reason there are none."""
+
+    proposals: tuple[Proposal, ...] = ()
+    silence: Silence | None = None
+
+
+def applied(text: str, edits: tuple[Edit, ...]) -> str | None:
+    """The text with all edits made; None, and nothing is made, where one of them finds other text in its place."""
+    parts, at = [], 0
+    for edit in sorted(edits):
+        span = edit.span
+        if span.start < at or text[span.start : span.end] != span.text:
+            return None
+        parts += [text[at : span.start], edit.new]
+        at = span.end
+    return "".join(parts) + text[at:]

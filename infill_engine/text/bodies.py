@@ -1,0 +1,34 @@
+"""Bodies that words or tags hold together: where a line opens one, and where it ends one."""
+
+from infill_engine.text import delimiters, lines
+from infill_engine.text.languages import Bodies, Language
+from infill_engine.text.languages import language as language_named
+
+_COUNTED = frozenset({Bodies.WORDS, Bodies.TAGS})
+
+
+def open_bodies(text: str, language: str) -> int:
+    """How many bodies are open at the end of `text`; 0 in a language whose bodies brackets or indentation hold."""
+    known = language_named(language)
+    bodies = 0
+    if known.layout.bodies in _COUNTED:
+        for line in lines.split(text):
+            opens, ends = opens_and_ends(without_comment(line, known), known)
+            bodies = max(bodies - ends, 0) + opens
+    return bodies
+
+
+def opens_and_ends(code: str, known: Language) -> tuple[bool, bool]:
+    """Whether a line of code opens a body at its end, and whether it ends one at its start; `else` does both."""
+    code = code.strip()
+    ends = known.layout.ends
+    return known.layout.opens.search(code) is not None, ends is not None and ends.match(code) is not None
+
+
+def without_comment(line: str, known: Language) -> str:
+    """`line` up to its trailing comment. Only lines with a body's opening before it need to come out right."""
+    for mark in delimiters.comment_marks(known.id):
+        code = line.partition(f" {mark}")[0].rstrip()
+        if known.layout.opens.search(code):
+            return code
+    return line

@@ -1,0 +1,58 @@
+"""Code of another language within a document: a fenced block, a script, a style sheet."""
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from infill_engine.text.languages import language as language_named
+from infill_engine.text.languages.loading import GENERIC
+from infill_engine.text.languages.record import Embedded
+from infill_engine.types import InfillRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """The embedded code on both sides of the cursor, and its language's LSP identifier."""
+
+    prefix: str
+    suffix: str
+    language: str
+
+
+@lru_cache(maxsize=16)
+def region(prefix: str, suffix: str, language: str) -> Region | None:
+    """The embedded code that the cursor between two texts stands in; None where it stands in the document's own."""
+    for form in language_named(language).embedded:
+        found = _within(form, prefix, suffix)
+        if found is not None:
+            return found
+    return None
+
+
+def language_at(prefix: str, suffix: str, language: str) -> str:
+    """The language between two texts of a document in `language`."""
+    found = region(prefix, suffix, language)
+    return language if found is None else found.language
+
+
+def within_embedded(request: InfillRequest) -> InfillRequest:
+    """The request as if the embedded code that its hole stands in were all there is; else itself."""
+    found = region(request.prefix, request.suffix, request.language)
+    if found is None:
+        return request
+    return replace(request, prefix=found.prefix, suffix=found.suffix, language=found.language)
+
+
+def _within(form: Embedded, prefix: str, suffix: str) -> Region | None:
+    last = None
+    for last in form.open.finditer(prefix):  # noqa: B007 - the last one is wanted
+        pass
+    if last is None:
+        return None
+    code = prefix[last.end() :]
+    if "\n" not in code or form.close.search(code):
+        return None
+    named = last.groupdict().get("language") or form.language
+    if language_named(named).id == GENERIC:
+        return None
+    end = form.close.search(suffix)
+    return Region(code[code.index("\n") + 1 :], suffix if end is None else suffix[: end.start()], named.lower())

@@ -1,0 +1,48 @@
+"""Indentation: how far one level goes, and rows written in other units than the lines around them."""
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import pairwise
+
+from infill_engine.text import lines
+
+LOOKED_AT = 200  # lines above the cursor
+UNITS = (2, 4, 8)  # blanks that a level is made of; three are too often an alignment
+
+
+def unit_of(prefix: str, usual: int) -> int:
+    """How many blanks a level of indentation has in the last lines of `prefix`; `usual` where they do not tell."""
+    rows = [line for line in lines.split(prefix)[-LOOKED_AT:] if line.strip()]
+    widths = [len(lines.indent_of(row)) for row in rows if "\t" not in lines.indent_of(row)]
+    steps = Counter(after - before for before, after in pairwise(widths) if after > before)
+    known = [(count, -step) for step, count in steps.items() if step in UNITS]
+    return -max(known)[1] if known else usual
+
+
+def with_tabs(rows: Sequence[str], unit: int) -> list[str]:
+    """The rows with a tab for each `unit` blanks that they begin with."""
+    return [_replaced(row, " " * unit, "\t") for row in rows]
+
+
+def with_blanks(rows: Sequence[str], unit: int) -> list[str]:
+    """The rows with `unit` blanks for each tab that they begin with."""
+    return [_replaced(row, "\t", " " * unit) for row in rows]
+
+
+def unit_of_rows(rows: Sequence[str], level: int, usual: int) -> int:
+    """How many blanks a level has in rows of which the first stands at `level`; `usual` where that is not to be told.
+
+    Where a row stands at the very left, though none may, all of them are written as if the cursor stood there.
+    """
+    widths = [len(lines.indent_of(row)) for row in rows if row.strip()]
+    if not widths:
+        return usual
+    if 0 in widths:
+        level = 1
+    unit, rest = divmod(widths[0], level) if level else (usual, 0)
+    return unit if unit in UNITS and not rest else usual
+
+
+def _replaced(row: str, old: str, new: str) -> str:
+    own = lines.indent_of(row)
+    return own.replace(old, new) + row[len(own) :]

@@ -1,0 +1,12 @@
+; inherits: ecma
+
+(class_declaration name: (identifier) @local.definition.class)
+(formal_parameters (identifier) @local.definition.parameter)
+(formal_parameters (assignment_pattern left: (identifier) @local.definition.parameter))
+(formal_parameters (rest_pattern (identifier) @local.definition.parameter))
+(field_definition property: [(property_identifier) (private_property_identifier)] @local.definition.member)
+
+; <div> is no reference to a variable.
+((jsx_opening_element name: (identifier) @local.other) (#match? @local.other "^[a-z]"))
+((jsx_closing_element name: (identifier) @local.other) (#match? @local.other "^[a-z]"))
+((jsx_self_closing_element name: (identifier) @local.other) (#match? @local.other "^[a-z]"))

@@ -1,0 +1,6 @@
+(pair value: (_) @hole.argument)
+(array (_) @hole.argument)
+
+(object (pair) @hole.statement)
+
+(comment) @prose

@@ -1,0 +1,28 @@
+; inherits: ecma
+
+[
+  (abstract_class_declaration)
+  (interface_declaration)
+  (type_alias_declaration)
+  (function_signature)
+  (function_type)
+] @local.scope
+(abstract_class_declaration name: (_) @local.outer)
+(interface_declaration name: (_) @local.outer)
+(type_alias_declaration name: (_) @local.outer)
+(function_signature name: (_) @local.outer)
+
+(class_declaration name: (type_identifier) @local.definition.class)
+(abstract_class_declaration name: (type_identifier) @local.definition.class)
+(interface_declaration name: (type_identifier) @local.definition.class)
+(type_alias_declaration name: (type_identifier) @local.definition.class)
+(enum_declaration name: (identifier) @local.definition.class)
+(type_parameter name: (type_identifier) @local.definition.parameter)
+(function_signature name: (identifier) @local.definition.function)
+(required_parameter pattern: (identifier) @local.definition.parameter)
+(optional_parameter pattern: (identifier) @local.definition.parameter)
+(required_parameter pattern: (rest_pattern (identifier) @local.definition.parameter))
+(public_field_definition name: [(property_identifier) (private_property_identifier)] @local.definition.member)
+(method_signature name: (property_identifier) @local.definition.member)
+
+(type_identifier) @local.reference

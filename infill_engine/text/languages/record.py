@@ -1,0 +1,187 @@
+"""What is known of one language. Frozen values; `loading` reads them from a record."""
+
+import re
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from infill_engine.text.languages.forms import Form
+
+
+class Support(StrEnum):
+    """How much a language gets."""
+
+    FIRST = "first"  # all hole kinds, adapting, calibration
+    SECOND = "second"  # holes by line and value, and a syntax check
+    TEXT = "text"  # completed as plain text: comments and strings are known, and nothing else
+
+
+class Bodies(StrEnum):
+    """What holds the statements of a body together."""
+
+    BRACES = "braces"
+    INDENTATION = "indentation"
+    WORDS = "words"  # from a header to `end`, `fi` and the like
+    TAGS = "tags"
+    VALUE = "value"  # there are none: a file is one value
+    NONE = "none"
+
+
+class Braces(StrEnum):
+    """What a brace holds."""
+
+    MIXED = "mixed"
+    BODIES = "bodies"
+    VALUES = "values"
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """How files and editors name the language. Ids of one `family` are searched together for text to copy."""
+
+    aliases: tuple[str, ...]
+    suffixes: tuple[str, ...]
+    file_names: tuple[str, ...]
+    shebangs: tuple[str, ...]
+    family: str
+
+
+@dataclass(frozen=True, slots=True)
+class Grammar:
+    """The module of a tree-sitter wheel, the function that hands the grammar out, and the folder of its queries."""
+
+    module: str
+    function: str
+    queries: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lexical:
+    """Marks, words and names.
+
+    `forms` are comments and strings in the order in which they are tried. `comment_marks` are the marks that a line
+    which is nothing but a comment begins with. `whole` matches what opens and closes nothing
+    (a character literal, a regular expression). `restart` matches what cannot stand inside brackets. `word` matches a
+    name or a number.
+    """
+
+    comment_marks: tuple[str, ...]
+    comment_after_blank: bool
+    forms: tuple[Form, ...]
+    whole: str
+    restart: str
+    word: re.Pattern[str]
+    keywords: frozenset[str]
+    parts_names: bool  # whether capitals and hyphens part a name into words, as in `userName` and `user-name`
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How bodies are laid out.
+
+    `opens` matches the end of a line below which a body begins, `continues` one that goes on further right for another
+    reason. `ends` matches the line that closes a body. `top_level` matches a line that stands at the outermost level,
+    `leaves` a statement behind which a body ends. A brace holds statements behind one of `brace_words` and in a line
+    that begins with one of `header_words`, values where `value_brace` matches the line up to it; this decides only
+    where braces are mixed. `outermost` are the characters
+    beside letters that a line at the outermost level begins with. `hard_breaks`: two blanks at a line's end mean
+    something. `documents`: a string at a body's start is no part of its code.
+    """
+
+    indent: str
+    bodies: Bodies
+    braces: Braces
+    opens: re.Pattern[str]
+    continues: re.Pattern[str]
+    ends: re.Pattern[str] | None
+    top_level: re.Pattern[str]
+    leaves: re.Pattern[str]
+    brace_words: tuple[str, ...]
+    header_words: tuple[str, ...]
+    value_brace: re.Pattern[str]
+    outermost: str
+    hard_breaks: bool
+    documents: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Nodes:
+    """Node types of the grammar."""
+
+    strings: frozenset[str]
+    comments: frozenset[str]
+    interpolations: frozenset[str]
+    bodies: frozenset[str]
+    values: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """`definitions` match a line that defines the name in a group; `starts` where a part of a file parses by itself."""
+
+    definitions: tuple[re.Pattern[str], ...]
+    starts: re.Pattern[str] | None
+
+    def defined(self, line: str) -> str | None:
+        """The name that `line` defines; None if it defines none."""
+        for pattern in self.definitions:
+            if (found := pattern.match(line)) is not None:
+                return found[1]
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """Files that mark a project's root, and folders of what others wrote or a build made."""
+
+    marks: tuple[str, ...]
+    skipped_folders: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """Code of another language within this one: the line that opens it, the line that closes it.
+
+    `open` names the language in a group `language`; where it names none, it is `language`.
+    """
+
+    open: re.Pattern[str]
+    close: re.Pattern[str]
+    language: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What must be known of a language before a file in it is open. Equal by the id, an LSP language identifier.
+
+    `triggers` are the characters behind which an editor asks.
+    """
+
+    id: str
+    name: str = field(compare=False)
+    support: Support = field(compare=False)
+    identity: Identity = field(compare=False)
+    grammar: Grammar | None = field(compare=False)
+    triggers: tuple[str, ...] = field(compare=False)
+    project: Project = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """One language. Equal by its entry."""
+
+    entry: Entry
+    lexical: Lexical = field(compare=False)
+    layout: Layout = field(compare=False)
+    nodes: Nodes = field(compare=False)
+    code: Code = field(compare=False)
+    embedded: tuple[Embedded, ...] = field(compare=False, default=())
+
+    @property
+    def id(self) -> str:
+        """Its LSP language identifier."""
+        return self.entry.id
+
+    @property
+    def name(self) -> str:
+        """As people call it."""
+        return self.entry.name

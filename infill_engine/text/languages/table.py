@@ -1,0 +1,99 @@
+"""One table of a record, read key by key, so that what is unknown, missing or of the wrong form is named."""
+
+import re
+from enum import StrEnum
+from typing import Any, NoReturn, TypeVar
+
+from infill_engine.errors import InfillError
+
+_T = TypeVar("_T")
+_E = TypeVar("_E", bound=StrEnum)
+
+
+class RecordError(InfillError):
+    """A record that says something unknown, leaves something out, or says it in the wrong form."""
+
+
+class Table:
+    """One table of a record, read key by key; what is left over at the end is unknown."""
+
+    def __init__(self, source: str, name: str, values: dict[str, Any]) -> None:
+        self._source, self._name, self._left = source, name, dict(values)
+
+    def within(self, key: str, values: dict[str, Any]) -> "Table":
+        """A table that stands at `key` of this one."""
+        return Table(self._source, self._path(key), values)
+
+    def take(self, key: str, kind: type[_T]) -> _T:
+        """The value of a key that must be there. Raises RecordError, as all of these do."""
+        if key not in self._left:
+            self.fail(key, "is missing")
+        value = self._left.pop(key)
+        if not isinstance(value, kind):
+            self.fail(key, f"must be of type {kind.__name__}, not {type(value).__name__}")
+        return value
+
+    def take_or(self, key: str, default: _T) -> _T:
+        """The value of a key that may be left out."""
+        return self.take(key, type(default)) if key in self._left else default
+
+    def words(self, key: str) -> tuple[str, ...]:
+        """A list of texts that are not empty."""
+        found = self.take(key, list)
+        for number, word in enumerate(found):
+            if not isinstance(word, str) or not word:
+                self.fail(f"{key}[{number}]", "must be text that is not empty")
+        return tuple(found)
+
+    def pattern(self, key: str, flags: int = 0) -> re.Pattern[str] | None:
+        """A regular expression; None for an empty one."""
+        text = self.take(key, str)
+        return self.compiled(key, text, flags) if text else None
+
+    def needed(self, key: str) -> re.Pattern[str]:
+        """A regular expression that may not be empty."""
+        return self.pattern(key) or self.fail(key, "must not be empty")
+
+    def compiled(self, key: str, text: object, flags: int = 0) -> re.Pattern[str]:
+        """The regular expression `text`, which stands at `key`."""
+        if not isinstance(text, str):
+            self.fail(key, f"must be text, not {type(text).__name__}")
+        try:
+            return re.compile(text, flags)
+        except re.error as fault:
+            self.fail(key, f"is no regular expression: {fault}")
+
+    def one_of(self, key: str, kinds: type[_E]) -> _E:
+        """A member of an enumeration."""
+        text = self.take(key, str)
+        try:
+            return kinds(text)
+        except ValueError:
+            self.fail(key, f"must be one of {', '.join(kinds)}, not {text!r}")
+
+    def table(self, key: str) -> "Table":
+        """The table at a key."""
+        return self.within(key, self.take(key, dict))
+
+    def tables(self, key: str) -> list["Table"]:
+        """The list of tables at a key, which may be left out."""
+        found = self._left.pop(key, [])
+        if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
+            self.fail(key, "must be a list of tables")
+        return [self.within(f"{key}[{number}]", each) for number, each in enumerate(found)]
+
+    def has(self, key: str) -> bool:
+        """Whether the key is there and has not been taken."""
+        return key in self._left
+
+    def done(self) -> None:
+        """Refuse what nobody has asked for."""
+        for key in self._left:
+            self.fail(key, "is unknown")
+
+    def fail(self, key: str, fault: str) -> NoReturn:
+        """Raise RecordError for a key."""
+        raise RecordError(f"{self._source}: {self._path(key)} {fault}; correct the record or install infill-ls again")
+
+    def _path(self, key: str) -> str:
+        return f"{self._name}.{key}" if self._name else key

@@ -1,0 +1,116 @@
+"""infill/nextEdit and textDocument/copilotInlineEdit: what the last edit makes necessary. See docs/next-edit.md."""
+
+import asyncio
+import logging
+import traceback
+
+import attrs
+
+from infill_engine.deadline import now
+from infill_engine.edits.types import Silence
+from lsp_server.documents import Snapshot
+from lsp_server.next_edits.bursts import offset, place_at
+from lsp_server.next_edits.messages import NextEditParams, SettledParams, accept_command, read_arguments
+from lsp_server.next_edits.shown import Held
+from lsp_server.next_edits.tracker import Found
+from lsp_server.protocol.positions import to_place, to_span
+from lsp_server.protocol.wire import arrived
+from lsp_server.session import Session
+
+log = logging.getLogger(__name__)
+
+
+async def next_edit(session: Session, params: NextEditParams) -> dict[str, object]:
+    """All proposals, or the reason for silence. Raises nothing."""
+    began = arrived()
+    found = await _found(session, params)
+    snapshot = found.snapshot
+    return {
+        "proposals": [_proposal(session, snapshot, held) for held in found.held] if snapshot is not None else [],
+        "reason": None if found.silence is None else found.silence.value,
+        "version": None if snapshot is None else snapshot.client_version,
+        "elapsedMs": round((now() - began) * 1000, 1),
+    }
+
+
+async def inline_edit(session: Session, params: NextEditParams) -> dict[str, object]:
+    """The best proposal, its edits one after the other, each with the command to be run after it was applied."""
+    # These clients name the version before the changes that they send just ahead of the request, and drop edits of
+    # another version than the document's by themselves.
+    found = await _found(session, attrs.evolve(params, version=None))
+    snapshot = found.snapshot
+    if snapshot is None or not found.held:
+        return {"edits": []}
+    best = found.held[0]
+    command = accept_command(snapshot.uri, best.id)
+    document = {"uri": snapshot.uri, "version": snapshot.client_version}
+    return {
+        "edits": [
+            {"text": edit["newText"], "range": edit["range"], "textDocument": document, "command": command}
+            for edit in _edits(session, snapshot, best)
+        ]
+    }
+
+
+def did_dismiss(session: Session, params: SettledParams) -> None:
+    """Proposals that never come back."""
+    session.next_edits.dismiss(params.uri, params.ids)
+
+
+def did_accept(_session: Session, _params: SettledParams) -> None:
+    """Nothing: that a proposal was applied is read from the edits themselves."""
+
+
+def ignore(_session: Session, _params: object) -> None:
+    """A notification that nothing follows from."""
+
+
+def dismissed(session: Session, *arguments: object) -> None:
+    """The command for `did_dismiss`."""
+    params = read_arguments(arguments)
+    if params is not None:
+        did_dismiss(session, params)
+
+
+async def _found(session: Session, params: NextEditParams) -> Found:
+    # Before the first await: afterwards the document may be another.
+    uri = params.text_document.uri
+    snapshot = session.documents.get(uri)
+    reason = session.refusal(snapshot)
+    if snapshot is None or reason is not None:
+        return Found(snapshot, silence=Silence(reason.value) if reason is not None else Silence.UNSUPPORTED)
+    if params.version not in (None, snapshot.client_version):
+        return Found(snapshot, silence=Silence.STALE)
+    place = to_place(snapshot.lines, params.position, session.encoding)
+    try:
+        return await session.next_edits.ask(
+            snapshot, offset(snapshot.lines, place), place[0], lambda: session.documents.get(uri) is snapshot
+        )
+    except asyncio.CancelledError:
+        return Found(snapshot, silence=Silence.CANCELLED)
+    except Exception as fault:
+        frames = "".join(traceback.format_tb(fault.__traceback__))
+        log.error("a request for next edits failed: %s\n%s", type(fault).__name__, frames)
+        return Found(snapshot, silence=Silence.FAILED)
+
+
+def _proposal(session: Session, snapshot: Snapshot, held: Held) -> dict[str, object]:
+    return {
+        "id": held.id,
+        "kind": held.proposal.kind.value,
+        "label": held.proposal.label,
+        "confidence": round(held.proposal.confidence, 3),
+        "edits": _edits(session, snapshot, held),
+    }
+
+
+def _edits(session: Session, snapshot: Snapshot, held: Held) -> list[dict[str, object]]:
+    lines = snapshot.lines
+    return [
+        {
+            "range": to_span(lines, place_at(lines, edit.span.start), place_at(lines, edit.span.end), session.encoding),
+            "oldText": edit.span.text,
+            "newText": edit.new,
+        }
+        for edit in held.proposal.edits
+    ]

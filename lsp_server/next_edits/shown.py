@@ -1,0 +1,138 @@
+"""Proposals that were shown, carried along while the text changes, until they are taken, dismissed or no longer fit."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from infill_engine.edits.changes import words_changed
+from infill_engine.edits.types import Edit, EditedText, Proposal, Span
+from lsp_server.next_edits.bursts import Edited
+
+MOST_DISMISSED = 200  # remembered of one document
+MOST_REPLACED = 40  # pairs of words that the user has replaced
+
+Key = tuple[str, frozenset[tuple[str, str]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A proposal with the name the client knows it by. `of` is how many edits it had when it was first shown."""
+
+    id: str
+    proposal: Proposal
+    of: int
+
+
+@dataclass(slots=True)
+class Shown:
+    """The proposals of one document, best first, as they fit its newest text."""
+
+    held: list[Held] = field(default_factory=list)
+    accepted: int = 0
+    dismissed: int = 0
+    _refused: dict[Key, None] = field(default_factory=dict)  # in order, the oldest first
+    _replaced: dict[tuple[str, str], None] = field(default_factory=dict)
+    _count: int = 0
+
+    def show(self, proposals: Iterable[Proposal], prefix: str) -> list[Held]:
+        """Take in new proposals; those that are held already keep their names."""
+        known = {held.proposal.edits: held for held in self.held}
+        fresh = []
+        for proposal in proposals:
+            held = known.get(proposal.edits)
+            if held is None:
+                self._count += 1
+                held = Held(f"{prefix}{self._count}", proposal, len(proposal.edits))
+            fresh.append(held)
+        self.held = fresh
+        return fresh
+
+    def allowed(self, proposals: Iterable[Proposal]) -> list[Proposal]:
+        """Those that the user has not dismissed and that put back nothing the user has replaced."""
+        return [
+            proposal
+            for proposal in proposals
+            if key_of(proposal) not in self._refused and not self._puts_back(proposal)
+        ]
+
+    def edited(self, edit: Edited) -> bool:
+        """The text has changed: a proposal is moved, or has one edit less to make, or is withdrawn.
+
+        Whether the change was one that a proposal had announced.
+        """
+        kept, announced = [], False
+        for held in self.held:
+            proposal = carried(held.proposal, edit)
+            announced |= proposal is not None and len(proposal.edits) < len(held.proposal.edits)
+            if proposal is not None and not proposal.edits:
+                self.accepted += 1
+            elif proposal is not None:
+                kept.append(replace(held, proposal=proposal))
+        self.held = kept
+        return announced
+
+    def follows(self, edited: EditedText) -> None:
+        """Remember what the user has replaced, so that it is never put back."""
+        for start, end, new in words_changed(edited.before, edited.changes):
+            old = edited.before[start:end]
+            if old.strip() and new.strip() and old != new:
+                self._replaced.pop((old, new), None)
+                self._replaced.pop((new, old), None)  # the user's newest edit is the one that counts
+                self._replaced[old, new] = None
+        for pair in list(self._replaced)[:-MOST_REPLACED]:
+            del self._replaced[pair]
+
+    def dismiss(self, ids: Sequence[str] | None) -> int:
+        """Withdraw these proposals, or all, and never show their like again; how many there were."""
+        refused = [held for held in self.held if ids is None or held.id in ids]
+        for held in refused:
+            self._refused[key_of(held.proposal)] = None
+        for key in list(self._refused)[:-MOST_DISMISSED]:
+            del self._refused[key]
+        self.held = [held for held in self.held if held not in refused]
+        self.dismissed += len(refused)
+        return len(refused)
+
+    def clear(self) -> None:
+        """Withdraw everything, for now."""
+        self.held = []
+
+    def _puts_back(self, proposal: Proposal) -> bool:
+        return all((edit.new, edit.span.text) in self._replaced for edit in proposal.edits)
+
+
+def key_of(proposal: Proposal) -> Key:
+    """What makes two proposals the same in the eyes of the user: what is replaced by what, wherever."""
+    return proposal.kind.value, frozenset((edit.span.text, edit.new) for edit in proposal.edits)
+
+
+def carried(proposal: Proposal, edit: Edited) -> Proposal | None:
+    """A proposal after one more edit of the text: without the part of it that was made; None if it no longer fits."""
+    growth = len(edit.new) - (edit.end - edit.start)
+    kept: list[Edit] = []
+    for one in proposal.edits:
+        span = one.span
+        if span.end < edit.start:
+            kept.append(one)
+        elif span.start > edit.end:
+            kept.append(replace(one, span=Span(span.start + growth, span.end + growth, span.text)))
+        elif not _makes(edit, one):
+            return None
+    return replace(proposal, edits=tuple(kept), label=relabelled(proposal, len(kept)))
+
+
+def _makes(edit: Edited, announced: Edit) -> bool:
+    """Whether an edit, trimmed as it is, leads to what was announced."""
+    span = announced.span
+    if edit.start < span.start or edit.end > span.end:
+        return False
+    made = span.text[: edit.start - span.start] + edit.new + span.text[edit.end - span.start :]
+    return made == announced.new
+
+
+def relabelled(proposal: Proposal, left: int) -> str:
+    """The label with the number of edits that are left."""
+    count = len(proposal.edits)
+    if left == count or not left:
+        return proposal.label
+    label = proposal.label.replace(f" {count} ", f" {left} ", 1)
+    return label.replace("uses", "use").replace("lines", "line").replace("calls", "call") if left == 1 else label

@@ -1,0 +1,154 @@
+"""Next edits in a real Neovim: shown, applied, undone, dismissed."""
+
+from collections.abc import Callable
+
+import pytest
+from nvim_editor import Editor
+
+KEY = "<M-n>"
+RENAME = "def f(│size, b):\n    # size\n    return size + b\n\n\nf(size=1, b=2)\n"
+
+# Neovim's own marks, so that a test does not ask the plugin what the plugin shows.
+MARKS = """
+local namespace = vim.api.nvim_get_namespaces()['infill.next_edit']
+if not namespace then
+  return {}
+end
+local found = {}
+for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(0, namespace, 0, -1, { details = true })) do
+  local text = ''
+  for _, chunk in ipairs(mark[4].virt_text or {}) do
+    text = text .. chunk[1]
+  end
+  table.insert(found, { mark[2], mark[3], text })
+end
+return found
+"""
+
+
+Marks = Callable[[], list[list[object]]]
+
+
+@pytest.fixture
+def marks(nvim: Editor) -> Marks:
+    return lambda: nvim.lua(MARKS)
+
+
+def texts(marks: Marks) -> list[str]:
+    return [str(mark[2]) for mark in marks()]
+
+
+def replace_word(nvim: Editor, new: str) -> None:
+    """Type a word over the one at the cursor, and leave insert mode."""
+    nvim.type(f"<Esc>ciw{new}<Esc>")
+    nvim.until(lambda: nvim.mode == "n")
+
+
+def open_at(nvim: Editor, marked: str, name: str = "example.py") -> None:
+    nvim.open(marked, name)
+    nvim.type("<Esc>")
+    nvim.until(lambda: nvim.mode == "n")
+    left = marked.split("│")[0].split("\n")
+    nvim.nvim.current.window.cursor = (len(left), len(left[-1].encode()))
+
+
+def test_a_name_typed_anew_is_followed_and_undone_at_once(nvim: Editor, marks: Marks) -> None:
+    open_at(nvim, RENAME)
+    replace_word(nvim, "width")
+    nvim.until(lambda: len(marks()) == 2)
+    assert texts(marks) == ["  -> width  rename 2 more uses", "  -> width"]
+    renamed = nvim.text
+    nvim.type(KEY)
+    nvim.until(lambda: nvim.nvim.current.window.cursor[0] == 3)
+    assert nvim.text == renamed
+    nvim.type(KEY)
+    nvim.until(lambda: nvim.text == RENAME.replace("│", "").replace("size", "width").replace("# width", "# size")[:-1])
+    assert marks() == []
+    nvim.type("u")
+    nvim.until(lambda: nvim.text == renamed)
+    nvim.type("u")
+    nvim.until(lambda: nvim.text == RENAME.replace("│", "")[:-1])
+
+
+def test_a_parameter_added_is_passed_in_the_calls(nvim: Editor, marks: Marks) -> None:
+    open_at(nvim, "def f(│a):\n    return a\n\n\ndef g(b):\n    return f(1) + f(\n        2\n    )\n")
+    nvim.type("a, b<Esc>")
+    nvim.until(lambda: len(marks()) == 2)
+    nvim.type(KEY + KEY)
+    nvim.until(lambda: nvim.text.endswith("    return f(1, b) + f(\n        2,\n        b\n    )"))
+
+
+def test_an_edit_without_consequence_stays_silent(nvim: Editor, marks: Marks) -> None:
+    open_at(nvim, "def f(a):\n    return │a\n\n\nf(1)\n")
+    nvim.type("O# a comment about a<Esc>")
+    answered = "return vim.lsp.get_clients({ name = 'infill_ls' })[1].requests"
+    nvim.until(lambda: not nvim.lua(answered))
+    nvim.lua("require('infill.next_edit').ask(0)")
+    nvim.until(lambda: not nvim.lua(answered))
+    assert marks() == []
+    assert nvim.lua("return require('infill').next_edit()") is False
+
+
+def test_an_edit_while_a_proposal_is_shown_moves_it(nvim: Editor, marks: Marks) -> None:
+    open_at(nvim, RENAME)
+    replace_word(nvim, "width")
+    nvim.until(lambda: len(marks()) == 2)
+    nvim.type("ggOimport os<Esc>")
+    nvim.until(lambda: [mark[0] for mark in marks()] == [3, 6])
+    nvim.type(KEY + KEY)
+    nvim.until(lambda: "f(width=1" in nvim.text)
+    assert "return width" in nvim.text
+
+
+def test_an_edit_at_a_shown_place_withdraws_it(nvim: Editor, marks: Marks) -> None:
+    open_at(nvim, "def f(│size):\n    return size\n")
+    replace_word(nvim, "width")
+    nvim.until(lambda: len(marks()) == 1)
+    nvim.type("j$ax<Esc>")
+    nvim.until(lambda: nvim.text.endswith("sizex") and not marks())
+
+
+def test_escape_dismisses_for_good(nvim: Editor, marks: Marks) -> None:
+    open_at(nvim, RENAME)
+    replace_word(nvim, "width")
+    nvim.until(lambda: len(marks()) == 2)
+    nvim.type("<Esc>")
+    nvim.until(lambda: not marks())
+    answer = nvim.lua("""
+        local client = vim.lsp.get_clients({ name = 'infill_ls' })[1]
+        local params = vim.lsp.util.make_position_params(0, client.offset_encoding)
+        return client:request_sync('infill/nextEdit', params, 5000, 0).result""")
+    assert answer["reason"] == "dismissed"
+
+
+def test_the_list_applies_what_is_taken(nvim: Editor, marks: Marks) -> None:
+    open_at(nvim, "class A:\n    def __init__(self, a│):\n        self.a = a\n\n\nx = A(1)\n")
+    nvim.type("ha, b<Esc>")
+    nvim.until(lambda: "(1/2)" in "".join(texts(marks)))
+    nvim.lua("""
+        _G.labels = {}
+        vim.ui.select = function(items, options, done)
+          for _, item in ipairs(items) do
+            table.insert(_G.labels, options.format_item(item))
+          end
+          done(items[2], 2)
+        end""")
+    nvim.command("Infill next-edits")
+    nvim.until(lambda: "x = A(1, b)" in nvim.text)
+    assert nvim.lua("return _G.labels") == ["keep b in a field:  -> self.b = b", "pass b in 1 call:  -> , b"]
+    nvim.until(lambda: any("keep b in a field" in text for text in texts(marks)))
+    nvim.type(KEY + KEY)
+    nvim.until(lambda: "        self.b = b" in nvim.text)
+
+
+def test_undo_is_followed_by_silence(nvim: Editor, marks: Marks) -> None:
+    open_at(nvim, RENAME)
+    replace_word(nvim, "width")
+    nvim.until(lambda: len(marks()) == 2)
+    nvim.type("u")
+    nvim.until(lambda: nvim.text == RENAME.replace("│", "")[:-1] and not marks())
+    answer = nvim.lua("""
+        local client = vim.lsp.get_clients({ name = 'infill_ls' })[1]
+        local params = vim.lsp.util.make_position_params(0, client.offset_encoding)
+        return client:request_sync('infill/nextEdit', params, 5000, 0).result""")
+    assert answer["reason"] == "undo"

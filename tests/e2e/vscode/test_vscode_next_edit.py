@@ -1,0 +1,91 @@
+"""Next edits in a real VS Code: shown, applied, undone, dismissed. Texts are read from the file on the disk."""
+
+from collections.abc import Iterator
+
+import pytest
+from workbench import Workbench
+
+COUNT = "[id='infill-ls.infill.infill.nextEdits']"
+RENAME = "def f(│size, b):\n    return size + b\n\n\nf(size=1, b=2)\n"
+RENAMED = "def f(width, b):\n    return width + b\n\n\nf(width=1, b=2)\n"
+
+
+@pytest.fixture
+def code_quiet(code: Workbench) -> Iterator[Workbench]:
+    """No ghost text stands where Tab is pressed."""
+    yield code
+    code.close()
+
+
+def count(code: Workbench) -> str:
+    """What the status bar says of the next edit, "" for none."""
+    return "".join(code.texts(COUNT)).strip()
+
+
+def wait_for_count(code: Workbench, number: int) -> None:
+    code.until(lambda: count(code) == (str(number) if number else ""), f"{number} places", lambda: count(code))
+
+
+def test_a_name_typed_anew_is_followed_and_undone_at_once(code_quiet: Workbench) -> None:
+    code = code_quiet
+    path = code.open("renamed.py", RENAME)
+    code.press("Control+Shift+ArrowRight")
+    code.type_text("width")
+    wait_for_count(code, 2)
+    assert "rename 2 more uses" in code.preview().replace("\u00a0", " ")
+    code.press("Tab")
+    code.until(lambda: code.cursor().startswith("Ln 2"), "the cursor in line 2", code.cursor)
+    code.press("Tab")
+    wait_for_count(code, 0)
+    assert code.saved(path).decode() == RENAMED
+    code.press("Control+z")
+    assert code.saved(path).decode() == RENAMED.replace("return width", "return size").replace("(width=", "(size=")
+
+
+def test_a_parameter_added_is_passed_in_the_calls(code_quiet: Workbench) -> None:
+    code = code_quiet
+    path = code.open("passed.py", "def f(a│):\n    return a\n\n\ndef g(b):\n    return f(1) + f(2)\n")
+    code.type_text(", b")
+    wait_for_count(code, 2)
+    code.press("Tab", "Tab")
+    wait_for_count(code, 0)
+    assert code.saved(path) == b"def f(a, b):\n    return a\n\n\ndef g(b):\n    return f(1, b) + f(2, b)\n"
+
+
+def test_an_edit_without_consequence_stays_silent(code_quiet: Workbench) -> None:
+    code = code_quiet
+    path = code.open("silent.py", "def f(a):\n    return a  # one│\n\n\nf(1)\n")
+    code.type_text(" two")
+    code.steady()
+    assert count(code) == ""
+    code.press("Tab")
+    assert b"# one two" in code.saved(path)
+
+
+def test_an_edit_while_a_proposal_is_shown_moves_it(code_quiet: Workbench) -> None:
+    code = code_quiet
+    path = code.open("moved.py", RENAME)
+    code.press("Control+Shift+ArrowRight")
+    code.type_text("width")
+    wait_for_count(code, 2)
+    code.press("Control+Home")
+    code.type_text("import os\n\n\n")
+    wait_for_count(code, 0)
+    wait_for_count(code, 2)
+    code.press("Tab", "Tab")
+    wait_for_count(code, 0)
+    assert code.saved(path).decode() == "import os\n\n\n" + RENAMED
+
+
+def test_escape_dismisses_for_good(code_quiet: Workbench) -> None:
+    code = code_quiet
+    code.open("dismissed.py", RENAME)
+    code.press("Control+Shift+ArrowRight")
+    code.type_text("width")
+    wait_for_count(code, 2)
+    code.press("Escape")
+    wait_for_count(code, 0)
+    code.press("Control+End")
+    code.type_text("# more")
+    code.steady()
+    assert count(code) == ""
