@@ -62,6 +62,7 @@ class Node:
     text: bytes
     start: bytes  # what is left to be spelt of the word at the cursor
     logprob: float | None = None  # of the text up to this token
+    planted: float = 0.0  # the token's log-probability, as long as the model has not been asked
     proposed: bool = False  # by the model, as one of its likeliest
     slot: int = -1  # of its keys and values, once the model has seen it
     seen: bool = False
@@ -120,11 +121,15 @@ class TokenTree:
     def __post_init__(self) -> None:
         self.nodes.append(Node(-1, -1, -1, b"", self.start, 0.0, proposed=True))
 
-    def plant(self, tokens: Sequence[int], parent: int = ROOT) -> list[int]:
-        """The nodes of a text that goes on from `parent`, made where they are missing."""
+    def plant(self, tokens: Sequence[int], parent: int = ROOT, logprobs: Sequence[float] = ()) -> list[int]:
+        """The nodes of a text that goes on from `parent`, made where they are missing.
+
+        `logprobs` are the log-probabilities that its tokens are thought to have, if anything is known about them.
+        """
         path = []
-        for token in tokens[: MOST_DEPTH - 1 - self.nodes[parent].depth]:
-            parent = self._child(parent, token)
+        for number, token in enumerate(tokens[: MOST_DEPTH - 1 - self.nodes[parent].depth]):
+            usual = FIRST_LOGPROB if parent == ROOT else PLANTED_LOGPROB
+            parent = self._child(parent, token, logprobs[number] if logprobs else usual)
             path.append(parent)
         return path
 
@@ -155,7 +160,7 @@ class TokenTree:
             if node.logprob is not None:
                 expected[number] = node.logprob
             elif node.parent in expected:
-                expected[number] = expected[node.parent] + _planted(node)
+                expected[number] = expected[node.parent] + node.planted
             if not node.seen and number in expected and expected[number] >= least and node.depth + 1 < MOST_DEPTH:
                 found.append((-expected[number], number))
         return [number for _, number in sorted(found)]
@@ -164,7 +169,7 @@ class TokenTree:
         """How likely a node's text is the beginning of the right one, as far as that is known."""
         total = 0.0
         while (node := self.nodes[number]).logprob is None:
-            number, total = node.parent, total + _planted(node)
+            number, total = node.parent, total + node.planted
         return exp(total + node.logprob)
 
     def learn(self, number: int, logprobs: Floats, likeliest: Ints) -> None:
@@ -228,14 +233,20 @@ class TokenTree:
     def _forbidden(self) -> frozenset[int]:
         return frozenset(self.rules.forbidden.tolist())
 
-    def _child(self, parent: int, token: int) -> int:
+    def _child(self, parent: int, token: int, planted: float = PLANTED_LOGPROB) -> int:
         found = self._numbers.get((parent, token))
         if found is None:
             above, data = self.nodes[parent], self.vocabulary.bytes_of(token)
             found = self._numbers[parent, token] = len(self.nodes)
-            node = Node(token, parent, above.depth + 1, above.text + data, above.start[len(data) :])
+            start = above.start[len(data) :]
+            node = Node(token, parent, above.depth + 1, above.text + data, start, planted=planted)
             self.nodes.append(node)
         return found
+
+    def children(self, number: int) -> list[int]:
+        """The nodes that continue a node, the likeliest of those that the model has judged first, then the others."""
+        found = [one for one in range(number + 1, len(self.nodes)) if self.nodes[one].parent == number]
+        return sorted(found, key=lambda one: -self._logprob(one))
 
     def _children(self, number: int) -> Iterator[Node]:
         return (node for node in self.nodes[number + 1 :] if node.parent == number)
@@ -269,10 +280,6 @@ class TokenTree:
 
     def _closes_too_much(self, text: bytes) -> bool:
         return self.rules.in_brackets and bool(_scanned(text).closed)
-
-
-def _planted(node: Node) -> float:
-    return FIRST_LOGPROB if node.parent == ROOT else PLANTED_LOGPROB
 
 
 def _log_sum(logprobs: Floats) -> float:

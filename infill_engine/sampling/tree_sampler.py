@@ -13,6 +13,7 @@ from infill_engine.deadline import CostModel, now, since
 from infill_engine.models.small.vocabulary import CachedLines
 from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.models.trunk.prompt import build_head, fitting
+from infill_engine.sampling.mask_blocks import MaskCosts, measured_mask_costs
 from infill_engine.sampling.proposals import Proposals, unread
 from infill_engine.sampling.tree_search import TreeSearch
 from infill_engine.settings import SamplerSettings
@@ -32,6 +33,7 @@ class TreeSampler:
         self.model = model
         passes = CostModel()  # rows of a prompt cost what rows of texts do
         self.costs = Costs({Phase.READ: passes, Phase.PASS: passes, Phase.COUNT: CostModel()})
+        self.mask_costs: MaskCosts | None = None
         self._settings = settings
         self._lines = CachedLines(model.vocabulary)
         self._surroundings = CountedSurroundings(model.vocabulary.encode)
@@ -70,7 +72,7 @@ class TreeSampler:
         encode_ms = since(began)
         began = now()
         near = yield from self._count_in_time(request, partial_word, budget)
-        search = TreeSearch(self.model, prompt, request, hole, partial_word, near, budget)
+        search = TreeSearch(self.model, prompt, request, hole, partial_word, near, budget, self.mask_costs)
         search.plant(drafts)
         passes = yield from search.run(budget.deadline.sooner(self._settings.latency_target))
         if not passes:
@@ -95,6 +97,9 @@ class TreeSampler:
                 self.model.logprobs(prompt, [0] * size, [0] * size, [[]] * size)
                 took.append(since(began))
             self.costs.observe(Phase.PASS, size, min(took))
+
+        if self.model.survival:
+            self.mask_costs = measured_mask_costs(self.model)
 
     def _part(self) -> int:
         """How many rows are read before asking again: as many as keep a new request waiting no longer than PART_MS."""

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from infill_engine.models.trunk.config import TrunkConfig
-from infill_engine.models.trunk.slots import Rows
+from infill_engine.models.trunk.denoiser import MaskProposals
+from infill_engine.models.trunk.slots import MaskRows, Rows
 
 LIKELIEST = 24  # tokens that are picked out behind each row
 Floats = NDArray[np.float32]
@@ -16,10 +17,14 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Likely:
-    """What follows some rows: log-probabilities [T, V] in nats, and the likeliest tokens [T, LIKELIEST], best first."""
+    """What follows some rows: log-probabilities [T, V] in nats, and the likeliest tokens [T, LIKELIEST], best first.
+
+    `proposals` are what mask rows make of what follows after that.
+    """
 
     logprobs: Floats
     tokens: Ints
+    proposals: MaskProposals | None = None
 
 
 class Backend(Protocol):
@@ -38,8 +43,16 @@ class Backend(Protocol):
 
     def new_buffer(self) -> Any: ...
 
-    def run(self, buffer: Any, rows: Rows, first: int) -> Likely:
-        """One pass over rows, whose keys and values go to their slots; what follows the rows from `first` on."""
+    @property
+    def survival(self) -> tuple[float, ...]:
+        """How often each token of a block of mask rows is right, given those before it; () without masks."""
+        ...
+
+    def run(self, buffer: Any, rows: Rows, first: int, masks: MaskRows | None = None) -> Likely:
+        """One pass over rows, whose keys and values go to their slots; what follows the rows from `first` on.
+
+        Mask rows change nothing about the other rows.
+        """
         ...
 
     def rotate(self, buffer: Any, slots: slice, by: int) -> None:

@@ -12,11 +12,12 @@ import numpy as np
 import torch
 
 from infill_engine.models.runtime.devices import MLX
-from infill_engine.models.trunk.adapter import Adapter
-from infill_engine.models.trunk.backend import LIKELIEST, Likely
+from infill_engine.models.trunk.adapter import NAMES, Adapter
+from infill_engine.models.trunk.backend import LIKELIEST, Floats, Ints, Likely
 from infill_engine.models.trunk.config import TrunkConfig
+from infill_engine.models.trunk.denoiser import HEAD, Denoiser, MaskProposals
 from infill_engine.models.trunk.files.weights import TrunkWeights
-from infill_engine.models.trunk.slots import SLOTS, Rows
+from infill_engine.models.trunk.slots import SLOTS, MaskRows, Rows
 
 BITS, GROUP = 8, 64
 DTYPES = {torch.float32: mx.float32, torch.bfloat16: mx.bfloat16, torch.float16: mx.float16}
@@ -35,6 +36,7 @@ class MlxLayer:
     out: Product
     gate_up: Product
     down: Product
+    terms: dict[str, tuple[mx.array, mx.array]]
 
 
 class MlxBackend:
@@ -42,11 +44,17 @@ class MlxBackend:
 
     device = MLX
 
-    def __init__(self, weights: TrunkWeights, adapter: Adapter, dtype: torch.dtype) -> None:
+    def __init__(
+        self, weights: TrunkWeights, adapter: Adapter, dtype: torch.dtype, denoiser: Denoiser | None = None
+    ) -> None:
         self.config: TrunkConfig = weights.config
         self.dtype = DTYPES[dtype]
         self.profile = "float32" if dtype == torch.float32 else f"{BITS} bits"
-        self._layers = [self._layer(weights, adapter, number) for number in range(self.config.layers)]
+        self.survival = () if denoiser is None else denoiser.survival
+        if denoiser is not None:
+            self._masks = self._array(denoiser.masks)
+            self._choosing = {name: self._array(getattr(denoiser.head, name)) for name in HEAD}
+        self._layers = [self._layer(weights, adapter, denoiser, number) for number in range(self.config.layers)]
         self._norm = self._array(weights.read_vector("norm"))
         codes, scales = weights.embedding()
         self._codes, self._scales = mx.array(codes.numpy()), mx.array(scales.numpy())
@@ -57,37 +65,40 @@ class MlxBackend:
         shape = (self.config.kv_heads, SLOTS, self.config.head_dim)
         return [(mx.zeros(shape, self.dtype), mx.zeros(shape, self.dtype)) for _ in range(self.config.layers)]
 
-    def run(self, buffer: Buffer, rows: Rows, first: int) -> Likely:
+    def run(self, buffer: Buffer, rows: Rows, first: int, masks: MaskRows | None = None) -> Likely:
         """See `Backend`."""
-        ids, slots, used = mx.array(list(rows.ids)), mx.array(list(rows.slots)), rows.used
+        slots, used, real = mx.array(list(rows.slots)), rows.used, len(rows)
         mask = mx.array(rows.seen[:, used])
-        cos, sin = self._rotations(mx.array(list(rows.positions)))
-        x = (self._codes[ids].astype(mx.float32) * self._scales[ids][:, None]).astype(self.dtype)
+        mask_of_masks = mx.array(np.concatenate([masks.seen[:, used], masks.block], 1)) if masks else None
+        cos, sin = self._rotations(mx.array([*rows.positions, *(masks.positions if masks else ())]))
+        x = self._embed(mx.array(list(rows.ids)))
+        if masks:
+            x = mx.concatenate([x, self._masks[mx.array(list(masks.places))]])
         for number, layer in enumerate(self._layers):
-            joined = layer.qkv(self._normed(x, layer.attention_norm))
-            joined = joined.reshape(len(rows), -1, self.config.head_dim).transpose(1, 0, 2)
+            joined = _product(layer, "qkv", self._normed(x, layer.attention_norm), real)
+            joined = joined.reshape(len(x), -1, self.config.head_dim).transpose(1, 0, 2)
             turned = _rotate(joined[: self.config.heads + self.config.kv_heads], cos, sin)
+            queries, own_keys = turned[: self.config.heads], turned[self.config.heads :]
+            own_values = joined[self.config.heads + self.config.kv_heads :]
             keys, values = buffer[number]
-            keys[:, slots] = turned[self.config.heads :]
-            values[:, slots] = joined[self.config.heads + self.config.kv_heads :]
+            keys[:, slots] = own_keys[:, :real]
+            values[:, slots] = own_values[:, :real]
             buffer[number] = keys, values
-            seen = mx.fast.scaled_dot_product_attention(
-                turned[None, : self.config.heads],
-                keys[None, :, used],
-                values[None, :, used],
-                scale=self.config.head_dim**-0.5,
-                mask=mask,
-            )
-            x = x + layer.out(seen[0].transpose(1, 0, 2).reshape(len(rows), -1))
-            gate, up = mx.split(layer.gate_up(self._normed(x, layer.mlp_norm)), 2, -1)
-            x = x + layer.down(gate * mx.sigmoid(gate) * up)
-        logits = self._head(self._normed(x[first:], self._norm)).astype(mx.float32)
-        logprobs = logits - mx.logsumexp(logits, -1, keepdims=True)
-        found = np.array(logprobs)
+            seen = self._attention(queries[:, :real], keys[:, used], values[:, used], mask)
+            if mask_of_masks is not None:
+                known = mx.concatenate([keys[:, used], own_keys[:, real:]], 1)
+                told = mx.concatenate([values[:, used], own_values[:, real:]], 1)
+                seen = mx.concatenate([seen, self._attention(queries[:, real:], known, told, mask_of_masks)])
+            x = x + _product(layer, "out", seen, real)
+            gate, up = mx.split(_product(layer, "gate_up", self._normed(x, layer.mlp_norm), real), 2, -1)
+            x = x + _product(layer, "down", gate * mx.sigmoid(gate) * up, real)
+        states = self._normed(x[first:], self._norm)
+        logits = self._head(states).astype(mx.float32)
+        found = np.array(logits - mx.logsumexp(logits, -1, keepdims=True))
         mx.eval(buffer)
-        best = np.argpartition(found, -LIKELIEST, -1)[:, -LIKELIEST:]
-        order = np.argsort(-np.take_along_axis(found, best, -1), -1, kind="stable")
-        return Likely(found, np.take_along_axis(best, order, -1))
+        likeliest, end = _likeliest(found), real - first
+        proposals = self._proposals(masks, states[end:], found[end:], likeliest[end:]) if masks else None
+        return Likely(found[:end], likeliest[:end], proposals)
 
     def rotate(self, buffer: Buffer, slots: slice, by: int) -> None:
         """See `Backend`."""
@@ -97,7 +108,34 @@ class MlxBackend:
             buffer[number] = keys, values
         mx.eval(buffer)
 
-    def _layer(self, weights: TrunkWeights, adapter: Adapter, number: int) -> MlxLayer:
+    def _attention(self, queries: mx.array, keys: mx.array, values: mx.array, mask: mx.array) -> mx.array:
+        """Of queries [heads, T, hd] to keys and values [kv_heads, S, hd] where `mask` [T, S] -> [T, heads * hd]."""
+        seen = mx.fast.scaled_dot_product_attention(
+            queries[None], keys[None], values[None], scale=self.config.head_dim**-0.5, mask=mask
+        )
+        return seen[0].transpose(1, 0, 2).reshape(queries.shape[1], -1)
+
+    def _embed(self, ids: mx.array) -> mx.array:
+        return (self._codes[ids].astype(mx.float32) * self._scales[ids][:, None]).astype(self.dtype)
+
+    def _proposals(self, masks: MaskRows, states: mx.array, logprobs: Floats, tokens: Ints) -> MaskProposals:
+        """Of mask rows with normed states [M, D], log-probabilities [M, V] and likeliest tokens [M, K]."""
+
+        def by_token(token: int) -> Floats:
+            return _floats((_unit(self._embed(mx.array([token]))) @ self._choosing["from_token"].T)[0])
+
+        moves = self._embed(mx.array(tokens.reshape(-1))) @ self._choosing["to_state"]
+        return MaskProposals(
+            masks.anchors,
+            masks.places,
+            tokens,
+            np.take_along_axis(logprobs, tokens, -1),
+            _floats(_unit(states) @ self._choosing["from_state"].T),
+            _floats(moves).reshape(*tokens.shape, -1),
+            by_token,
+        )
+
+    def _layer(self, weights: TrunkWeights, adapter: Adapter, denoiser: Denoiser | None, number: int) -> MlxLayer:
         def product(name: str, *parts: str) -> Product:
             matrix = torch.cat([weights.read_matrix(number, part) for part in parts])
             biases = [weights.read_vector(f"layers.{number}.{part}.bias") for part in parts] if name == "qkv" else []
@@ -112,7 +150,14 @@ class MlxBackend:
             product("out", "o"),
             product("gate_up", "gate", "up"),
             product("down", "down"),
+            self._terms(denoiser, number),
         )
+
+    def _terms(self, denoiser: Denoiser | None, number: int) -> dict[str, tuple[mx.array, mx.array]]:
+        if denoiser is None:
+            return {}
+        pairs = {name: denoiser.terms[f"layers.{number}.{name}"] for name in NAMES}
+        return {name: (self._array(up), self._array(down)) for name, (up, down) in pairs.items()}
 
     def _product(self, matrix: torch.Tensor, bias: torch.Tensor | None) -> Product:
         weight = mx.array(matrix.numpy())
@@ -146,3 +191,29 @@ class MlxBackend:
 def _rotate(x: mx.array, cos: mx.array, sin: mx.array) -> mx.array:
     half = x.shape[-1] // 2
     return x * cos + mx.concatenate([-x[..., half:], x[..., :half]], -1) * sin
+
+
+def _product(layer: MlxLayer, name: str, x: mx.array, real: int) -> mx.array:
+    """A layer's product of rows, of which those behind the first `real` are mask rows."""
+    product: Product = getattr(layer, name)
+    found = product(x)
+    if real == len(x):
+        return found
+    up, down = layer.terms[name]
+    return mx.concatenate([found[:real], found[real:] + x[real:] @ down.T @ up.T])
+
+
+def _likeliest(logprobs: Floats) -> Ints:
+    best = np.argpartition(logprobs, -LIKELIEST, -1)[:, -LIKELIEST:]
+    order = np.argsort(-np.take_along_axis(logprobs, best, -1), -1, kind="stable")
+    found: Ints = np.take_along_axis(best, order, -1)
+    return found
+
+
+def _unit(x: mx.array) -> mx.array:
+    return mx.fast.rms_norm(x, None, 1e-6)
+
+
+def _floats(x: mx.array) -> Floats:
+    found: Floats = np.array(x.astype(mx.float32))
+    return found

@@ -5,14 +5,16 @@ from dataclasses import dataclass, field, replace
 
 from infill_engine.models.base import Corruption, ModelInfo, Order
 from infill_engine.models.trunk.backend import Backend, Floats, Ints
+from infill_engine.models.trunk.denoiser import MaskProposals
 from infill_engine.models.trunk.prompt import Prompt, TrunkVocabulary, build_prompt
 from infill_engine.models.trunk.prompt_cache import PromptCache
-from infill_engine.models.trunk.slots import NO_ROWS, SLOTS, TEXTS, Rows, joined, text_rows
+from infill_engine.models.trunk.slots import NO_ROWS, SLOTS, TEXTS, Rows, joined, mask_rows, text_rows
 from infill_engine.settings import WindowSettings
 from infill_engine.work import Job
 
 WINDOW = WindowSettings(prefix_chars=1600, suffix_chars=500, surroundings=True)
 PART = 64  # rows that are read at once where nobody waits
+PROMPT = -1  # the anchor that is the prompt's last token
 CACHES = 4  # prompts that are kept: two windows, a new head of one of them, and a glance elsewhere
 
 
@@ -37,12 +39,14 @@ class Expected:
     """What a model expects behind some tokens: log-probabilities [T, V] and the likeliest tokens [T, K], best first.
 
     `slots` are where the tokens' keys are. With `behind_prompt` the first row is what follows the prompt itself.
+    `proposals` are those of mask rows; their anchors are numbered as `tokens`, and PROMPT is the prompt.
     """
 
     logprobs: Floats
     likeliest: Ints
     slots: list[int]
     behind_prompt: bool
+    proposals: MaskProposals | None = None
 
     @property
     def root(self) -> Floats | None:
@@ -67,6 +71,11 @@ class TrunkModel:
     def device(self) -> str:
         """Where it computes."""
         return self.backend.device
+
+    @property
+    def survival(self) -> tuple[float, ...]:
+        """How often the token of each mask row behind an anchor is right, given those before it; () without masks."""
+        return self.backend.survival
 
     @property
     def info(self) -> ModelInfo:
@@ -97,22 +106,32 @@ class TrunkModel:
         return ReadPrompt(prompt, cache, waiting, cache.stale)
 
     def logprobs(
-        self, reading: ReadPrompt, tokens: Sequence[int], depths: Sequence[int], parents: Sequence[Sequence[int]]
+        self,
+        reading: ReadPrompt,
+        tokens: Sequence[int],
+        depths: Sequence[int],
+        parents: Sequence[Sequence[int]],
+        blocks: Sequence[tuple[int, int]] = (),
     ) -> Expected:
         """What follows the prompt, if that was not known yet, and each of `tokens` [T].
 
         `depths` are their places behind the prompt; `parents` the slots of what each of them continues, or, as numbers
-        below zero, tokens of this pass (~0 is the first).
+        below zero, tokens of this pass (~0 is the first). `blocks` are numbers of tokens of this pass, or PROMPT as
+        long as it has not been read to its end, and how many mask rows to put behind each.
         """
         slots = list(range(reading.used, reading.used + len(tokens)))
         before = [[slots[~parent] if parent < 0 else parent for parent in each] for each in parents]
         waiting = reading.waiting
         rows = joined(waiting, text_rows(reading.prompt, tokens, depths, slots, before))
-        found = reading.cache.run(rows, max(len(waiting) - 1, 0))
+        masks = mask_rows(rows, [(anchor + len(waiting), length) for anchor, length in blocks]) if blocks else None
+        found = reading.cache.run(rows, max(len(waiting) - 1, 0), masks)
         reading.cache.hold(reading.prompt, waiting.slots)
         reading.used += len(tokens)
         reading.waiting = NO_ROWS
-        return Expected(found.logprobs, found.tokens, slots, behind_prompt=bool(waiting))
+        proposals = found.proposals
+        if proposals is not None:
+            proposals = replace(proposals, anchors=[anchor - len(waiting) for anchor in proposals.anchors])
+        return Expected(found.logprobs, found.tokens, slots, behind_prompt=bool(waiting), proposals=proposals)
 
     def _kept_for(self, prompt: Prompt) -> tuple[Prompt, PromptCache]:
         """A prompt, with the head of the cache that leaves least of it to read; of several, the one last used."""

@@ -12,7 +12,7 @@ from itertools import takewhile
 
 from infill_engine.models.trunk.backend import Backend, Likely
 from infill_engine.models.trunk.prompt import Prompt
-from infill_engine.models.trunk.slots import MIDDLE, PREFIX, SUFFIX, Rows, first_of_head, prompt_rows
+from infill_engine.models.trunk.slots import MIDDLE, PREFIX, SUFFIX, MaskRows, Rows, first_of_head, prompt_rows
 from infill_engine.work import Job, Phase, Work
 
 NOTHING = Prompt((), (), ())
@@ -62,9 +62,9 @@ class PromptCache:
             self.hold(prompt, slots)
         return prompt_rows(prompt, waiting)
 
-    def run(self, rows: Rows, first: int) -> Likely:
+    def run(self, rows: Rows, first: int, masks: MaskRows | None = None) -> Likely:
         """One pass over rows; what follows those from `first` on."""
-        return self._backend.run(self._buffer, rows, first)
+        return self._backend.run(self._buffer, rows, first, masks)
 
     def _forget_from(self, prompt: Prompt, *, keep_stale: bool) -> None:
         """Drops what is no part of `prompt`, and what has seen something else before it."""

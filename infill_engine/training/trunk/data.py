@@ -238,10 +238,16 @@ def _pass(
     positions = [start + number for start, length in zip(starts, lengths, strict=True) for number in range(length)]
     ids = [token for text in texts for token in text]
     return Pass(
-        torch.tensor(ids), torch.tensor(positions), _added(shared), group, torch.tensor(place), keys, _added(seen)
+        torch.tensor(ids),
+        torch.tensor(positions),
+        added_mask(shared),
+        group,
+        torch.tensor(place),
+        keys,
+        added_mask(seen),
     )
 
 
-def _added(seen: Tensor) -> Tensor:
+def added_mask(seen: Tensor) -> Tensor:
     """A mask to be added to scores: 0 where `seen`, UNSEEN elsewhere."""
     return torch.zeros(seen.shape).masked_fill_(~seen, UNSEEN)

@@ -52,7 +52,9 @@ class FrozenLinear(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """x [T, in] -> [T, out]"""
+        return self.frozen(x) + F.linear(F.linear(x, self.down), self.up) * self.scale
+
+    def frozen(self, x: Tensor) -> Tensor:
+        """The same without the low-rank term."""
         product: Tensor = _FrozenProduct.apply(x, self._factors, self._forwards, self._backwards)  # type: ignore[no-untyped-call]
-        if self.bias is not None:
-            product = product + self.bias
-        return product + F.linear(F.linear(x, self.down), self.up) * self.scale
+        return product if self.bias is None else product + self.bias

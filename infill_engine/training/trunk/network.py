@@ -89,29 +89,31 @@ def _of_rank(linear: FrozenLinear, rank: int) -> tuple[Tensor, Tensor]:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Keys and values by layer: of a window's prefix, and of its suffixes."""
+    """Keys and values by layer: of a window's prefix, and of its suffixes. `states` [P, D] are those of the prefix."""
 
     prefix: list[KeysValues]
     suffixes: list[KeysValues]
+    states: Tensor
 
 
 def read_context(network: Network, laid: Laid) -> Read:
     """Reads a window's prefix, and behind it the suffixes of its holes."""
-    read = Read([], [])
+    of_prefixes: list[KeysValues] = []
+    of_contexts: list[KeysValues] = []
     count = len(laid.prefix)
     causal = torch.full((count, count), UNSEEN).triu(1)
 
     def of_prefix(_layer: int, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-        read.prefix.append((keys, values))
+        of_prefixes.append((keys, values))
         return attention(queries, keys, values, causal)
 
     def of_suffixes(layer: int, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-        read.suffixes.append((keys, values))
-        return attend_in_groups(queries, read.prefix[layer], (keys, values), laid.suffixes)
+        of_contexts.append((keys, values))
+        return attend_in_groups(queries, of_prefixes[layer], (keys, values), laid.suffixes)
 
-    forward(network, network.embed(laid.prefix), torch.arange(count), of_prefix)
+    states = forward(network, network.embed(laid.prefix), torch.arange(count), of_prefix)
     forward(network, network.embed(laid.suffixes.ids), laid.suffixes.positions, of_suffixes)
-    return read
+    return Read(of_prefixes, of_contexts, states)
 
 
 def learned_states(network: Network, laid: Laid, read: Read) -> Tensor:

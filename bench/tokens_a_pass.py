@@ -1,0 +1,156 @@
+"""How many tokens a pass of the trunk yields with mask rows, and what a token costs: greedy, on held-out code.
+
+    python -m bench.tokens_a_pass --denoiser FOLDER --texts training/calibration/corpus.jsonl
+
+Each hole is decoded left to right and with blocks of mask rows behind every token that a pass reads; `chosen` leaves
+the mask rows to measured costs, as serving does. All ways must write the same text. Prints a line of JSON a way.
+"""
+
+import argparse
+import json
+import random
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+import torch
+
+from infill_engine.models.registry import folder_of
+from infill_engine.models.trunk.denoiser import MaskProposals
+from infill_engine.models.trunk.loading import load_trunk
+from infill_engine.models.trunk.model import PROMPT, TrunkModel
+from infill_engine.sampling.mask_blocks import MaskCosts, choose_blocks, measured_mask_costs
+from infill_engine.sampling.token_tree import EndRules, TokenTree
+from infill_engine.training.trunk.__main__ import read_corpus
+from infill_engine.work import finished
+
+PREFIX_CHARS, SUFFIX_CHARS, TOKENS = 1600, 500, 24
+CHOSEN = "chosen"
+NOTHING = np.empty(0, np.int64)
+
+
+@dataclass(slots=True)
+class Tally:
+    """What one way of decoding has yielded; passes count from the first behind the prompt."""
+
+    tokens: int = 0
+    passes: int = 0
+    masks: int = 0
+    seconds: float = 0.0
+
+
+def main() -> None:
+    options = _parser().parse_args()
+    torch.set_grad_enabled(False)
+    folder = options.trunk or folder_of("trunk")
+    if folder is None:
+        sys.exit("There is no trunk on this machine; name its folder with --trunk.")
+    model = load_trunk(folder, options.denoiser or folder, "cpu", torch.float32, lambda _what, _share: None)
+    costs = measured_mask_costs(model)
+    print(json.dumps({"pass_ms": costs.pass_ms, "row_ms": costs.row_ms, "survival": model.survival}), flush=True)
+    ways: list[int | None] = [0, *options.masks, None]
+    tallies = {way: Tally() for way in ways}
+    different = 0
+    for prefix, suffix in _holes(options.texts, options.holes):
+        texts = [decode(model, prefix, suffix, way, costs, tallies[way]) for way in ways]
+        different += any(text != texts[0] for text in texts)
+    for way, tally in tallies.items():
+        line = {
+            "masks": CHOSEN if way is None else way,
+            "tokens_a_pass": round(tally.tokens / tally.passes, 3),
+            "ms_a_token": round(1000 * tally.seconds / tally.tokens, 2),
+            "ms_a_pass": round(1000 * tally.seconds / tally.passes, 2),
+            "masks_a_pass": round(tally.masks / tally.passes, 2),
+            "tokens": tally.tokens,
+        }
+        print(json.dumps(line), flush=True)
+    print(json.dumps({"holes": options.holes, "different": different, "pace": model.info.profile}))
+
+
+def decode(model: TrunkModel, prefix: str, suffix: str, way: int | None, costs: MaskCosts, tally: Tally) -> list[int]:
+    """The greedy text of a hole, at most TOKENS long. `way` is the length of blocks, None if costs choose."""
+    reading = finished(model.read(prefix, suffix))
+    found = model.logprobs(reading, (), (), (), [(PROMPT, way)] if way else [])
+    assert found.root is not None
+    text = [int(found.root.argmax())]
+    drafted, sure = _proposed(found.proposals, PROMPT, text[0])
+    slots: list[int] = []
+    began = perf_counter()
+    while len(text) < TOKENS and text[-1] != model.vocabulary.fim.end:
+        read = [text[-1], *drafted]
+        depths = range(len(text) - 1, len(text) - 1 + len(read))
+        parents = [[*slots, *(~before for before in range(row))] for row in range(len(read))]
+        if way is None:
+            blocks = _chosen(read, [0.0, *sure], model, costs)
+        else:
+            blocks = [(row, way) for row in range(len(read))] if way else []
+        found = model.logprobs(reading, read, list(depths), parents, blocks)
+        choices = found.behind.argmax(-1).tolist()
+        right = next((row for row, token in enumerate(drafted) if choices[row] != token), len(drafted))
+        text += choices[: right + 1]
+        slots += found.slots[: right + 1]
+        drafted, sure = _proposed(found.proposals, right, text[-1])
+        tally.passes += 1
+        tally.tokens += right + 1
+        tally.masks += sum(masks for _, masks in blocks)
+        if reading.free_slots < 64:
+            break
+    tally.seconds += perf_counter() - began
+    end = model.vocabulary.fim.end
+    return text[: text.index(end) + 1 if end in text else TOKENS][:TOKENS]
+
+
+def _chosen(read: Sequence[int], sure: Sequence[float], model: TrunkModel, costs: MaskCosts) -> list[tuple[int, int]]:
+    """Blocks as the search chooses them; anchors are numbers of rows."""
+    tree = TokenTree(model.vocabulary, EndRules(NOTHING, NOTHING, NOTHING))
+    path = tree.plant(read)
+    for number, logprob in zip(path, np.cumsum(sure).tolist(), strict=True):
+        tree.nodes[number].logprob = logprob
+    gain = sum(map(tree.probability, path))
+    cost_ms = costs.one_row_ms + costs.row_ms * (len(read) - 1)
+    blocks = choose_blocks(tree, path, model.survival, gain, cost_ms, costs)
+    return [(path.index(number), masks) for number, masks in blocks]
+
+
+def _proposed(proposals: MaskProposals | None, anchor: int, before: int) -> tuple[list[int], list[float]]:
+    tokens: list[int] = []
+    logprobs: list[float] = []
+    if proposals is not None:
+        for row in proposals.behind(anchor):
+            before, logprob = proposals.choose(row, before)
+            tokens.append(before)
+            logprobs.append(logprob)
+    return tokens, logprobs
+
+
+def _holes(path: Path, count: int) -> list[tuple[str, str]]:
+    """Text around holes in the middle of lines of code, always the same ones."""
+    rng, texts = random.Random(5), read_corpus(path)
+    holes: list[tuple[str, str]] = []
+    while len(holes) < count:
+        text = rng.choice(texts).text
+        at = rng.randrange(len(text))
+        line = text.rfind("\n", 0, at) + 1
+        end = text.find("\n", at)
+        if line < 400 or end < 0 or not text[line:at].strip():
+            continue
+        holes.append((text[max(0, at - PREFIX_CHARS) : at], text[end : end + SUFFIX_CHARS]))
+    return holes
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m bench.tokens_a_pass")
+    add = parser.add_argument
+    add("--denoiser", type=Path, default=None, help="folder of denoiser.safetensors and adapter.safetensors")
+    add("--trunk", type=Path, default=None)
+    add("--texts", type=Path, default=Path("training/calibration/corpus.jsonl"))
+    add("--holes", type=int, default=30)
+    add("--masks", type=int, nargs="*", default=[1, 2, 3, 4], help="mask rows behind each token that is read")
+    return parser
+
+
+if __name__ == "__main__":
+    main()
