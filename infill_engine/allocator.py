@@ -1,9 +1,9 @@
-"""What the C library does with freed memory. Both ways are glibc's; with another library nothing is done."""
+"""What the C library does with freed memory. Both functions use glibc calls; with another library they do nothing."""
 
 import ctypes
 from contextlib import suppress
 
-# Parameters of mallopt(3), from glibc's malloc.h, and the value with which it never trims.
+# Parameters of mallopt(3), from glibc's malloc.h, and the threshold value that disables trimming.
 M_TRIM_THRESHOLD, M_MMAP_MAX, M_ARENA_MAX = -1, -4, -8
 NEVER = -1
 
@@ -11,18 +11,18 @@ _ELSEWHERE = (AttributeError, OSError, TypeError)
 
 
 def release_freed() -> None:
-    """Freed memory goes back to the system now, a matter of milliseconds.
+    """Returns freed memory to the system, which takes a few milliseconds.
 
-    A heap that serves tensors of ever other sizes keeps most of it otherwise.
+    Otherwise a heap whose tensors keep changing size retains most of it.
     """
     with suppress(*_ELSEWHERE):
         ctypes.CDLL(None).malloc_trim(0)
 
 
 def keep_freed() -> None:
-    """From now on freed memory is kept and used again: for a process whose large tensors have the same sizes each step.
+    """Keeps freed memory for reuse from now on, for a process whose large tensors have the same sizes in each step.
 
-    Otherwise every large tensor is fresh pages from the system, each to be cleared: almost half of a training step.
+    Otherwise every large tensor gets new pages from the system, which must be zeroed: almost half of a training step.
     """
     with suppress(*_ELSEWHERE):
         library = ctypes.CDLL(None)

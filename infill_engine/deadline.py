@@ -1,19 +1,19 @@
-"""Time: when an answer is due, whether it is still wanted, and what a step is going to cost."""
+"""Time: when an answer is due, whether it is still wanted, and what a step will cost."""
 
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-MOST_SLOWDOWN = 4.0  # times what was expected: a single step that is slower was interrupted, and says no more than this
+MOST_SLOWDOWN = 4.0  # times the expected time; a slower single step was interrupted and counts as this much
 LEAST_SLOWDOWN = 0.25
 SMOOTHING = 0.25  # the weight of the last step in the slowdown
-UNKNOWN_MS = 20.0  # a step's, as long as none has been measured
-RELENTING = 0.98  # a cost that is a quarter too high is believed in for a dozen keystrokes more
+UNKNOWN_MS = 20.0  # the predicted time of a step before any has been measured
+RELENTING = 0.98  # a cost that is a quarter too high takes about a dozen keystrokes to correct
 SPARE = 1.5  # times what finishing an answer took; the rest is for the way back to the editor
-FORGETTING = 0.95  # of the worst, with every answer
+FORGETTING = 0.95  # decay of the worst time per answer
 Clock = Callable[[], float]  # seconds, monotonic
-# The same for all processes of a machine, as `time.monotonic` is. That one stands still for 16 ms at a time on Windows,
-# before Python 3.13, and a step that takes no time there would be thought free.
+# Shared by all processes of a machine, like `time.monotonic`. Before Python 3.13, `time.monotonic` on Windows advances
+# in steps of 16 ms, so a short step would seem to take no time.
 now: Clock = time.perf_counter
 
 
@@ -28,7 +28,7 @@ def _never() -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """The moment an answer is due, and whether anybody still waits for it.
+    """The moment an answer is due, and whether the client still waits for it.
 
     `expires_at` is in seconds of `clock`. The default clock is shared by the processes of a machine, so a deadline can
     be sent to a worker as a number.
@@ -48,7 +48,7 @@ class Deadline:
         return (self.expires_at - self.clock()) * 1000
 
     def sooner(self, share: float) -> "Deadline":
-        """A deadline after that share of the time that is left."""
+        """A deadline after that share of the remaining time."""
         return replace(self, expires_at=self.clock() + share * (self.expires_at - self.clock()))
 
     def allows(self, cost_ms: float) -> bool:
@@ -58,11 +58,11 @@ class Deadline:
 
 @dataclass(slots=True)
 class CostModel:
-    """Predicts the milliseconds of one denoising step from what earlier steps took.
+    """Predicts the milliseconds of one denoising step from the times of earlier steps.
 
-    A step cannot be pre-empted, so one is never started that this prediction says cannot finish. Predicted is the best
-    time seen for this size (or what other sizes imply) times the recent slowdown. One step that the system interrupted
-    barely raises it; sustained load soon does.
+    A step cannot be interrupted, so a step that is predicted to end too late is never started. The prediction is the
+    best time seen for this size (or what other sizes imply) times the recent slowdown. One step that the system
+    interrupted barely raises the slowdown; sustained load soon does.
     """
 
     _least: dict[int, float] = field(default_factory=dict)  # by slots, rounded
@@ -74,11 +74,11 @@ class CostModel:
         return bool(self._least)
 
     def predict_ms(self, slots: int) -> float:
-        """Milliseconds that a step over a canvas of `slots` slots is expected to take."""
+        """Expected milliseconds of a step over a canvas of `slots` slots."""
         return self._slowdown * self._at_best(slots)
 
     def observe(self, slots: int, took_ms: float) -> None:
-        """Learn what a step took."""
+        """Records how long a step took."""
         expected = self._at_best(slots) if self._least else took_ms
         ratio = took_ms / max(expected, 0.01)
         most = MOST_SLOWDOWN * max(1.0, self._slowdown)
@@ -87,13 +87,13 @@ class CostModel:
         self._least[size] = min(took_ms, self._least.get(size, took_ms))
 
     def relent(self) -> None:
-        """Expect a little less. A step that is skipped as too dear is not measured, and would be skipped for ever."""
+        """Lowers the prediction a little. A step skipped as too slow is never measured, so it would stay skipped."""
         self._slowdown = max(LEAST_SLOWDOWN, RELENTING * self._slowdown)
 
     def _at_best(self, slots: int) -> float:
-        """The least that any size allows for: a smaller canvas takes no longer, and of a larger one half of it grows.
+        """The lowest bound from any measured size: a smaller canvas takes no longer; half the cost scales with size.
 
-        So a size that was only met once, and paid for being the first, is not thought dear.
+        So a size that was measured only once, with its setup cost, is not overestimated.
         """
         if not self._least:
             return UNKNOWN_MS
@@ -103,21 +103,21 @@ class CostModel:
 
 @dataclass(slots=True)
 class FinishMargin:
-    """How many milliseconds to keep free for what follows the last step.
+    """How many milliseconds to keep free for the work after the last step.
 
-    The most that this has lately taken, slowly forgotten, and never less than `least_ms`: that part grows with how busy
-    the machine is, and a step begun too late cannot be taken back.
+    This is the longest recent time, which decays slowly, and never less than `least_ms`. That work takes longer on a
+    busy machine, and a step that was started too late cannot be stopped.
     """
 
     least_ms: float
     _worst_ms: float = 0.0
 
     def predict_ms(self) -> float:
-        """Milliseconds to keep."""
+        """Milliseconds to keep free."""
         return max(self.least_ms, SPARE * self._worst_ms)
 
     def observe(self, took_ms: float) -> None:
-        """Learn what cleaning and ranking took, this once."""
+        """Records how long cleaning and ranking took for one answer."""
         self._worst_ms = max(min(took_ms, MOST_SLOWDOWN * self.least_ms), FORGETTING * self._worst_ms)
 
 

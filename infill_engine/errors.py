@@ -1,18 +1,18 @@
-"""The error tree. What a user can cause is an `InfillError`, and its text says what to do.
+"""The error tree. An error that a user can cause is an `InfillError`, and its text says what to do.
 
 InfillError
 ├── InputError              a file, position or option that does not exist or cannot be read
 ├── ModelError              a model that cannot be used
 │   ├── ModelNotFoundError      no such model or folder
 │   ├── ModelDamagedError       present, but its files do not fit together
-│   └── ModelTooLargeError      sound, but larger than the memory that is free
+│   └── ModelTooLargeError      intact, but larger than the free memory
 ├── WorkerError             the worker process could not start, or died
-└── TrainingError           a training that cannot go on
+└── TrainingError           training cannot continue
 """
 
 
 class InfillError(Exception):
-    """Something a user can cause and can mend; the message carries the remedy."""
+    """An error that a user can cause and fix; the message says how."""
 
 
 class InputError(InfillError):
@@ -24,7 +24,7 @@ class ModelError(InfillError):
 
 
 class ModelNotFoundError(ModelError):
-    """No model of that name, and no folder at that path."""
+    """No model has that name, and there is no folder at that path."""
 
 
 class ModelDamagedError(ModelError):
@@ -32,7 +32,7 @@ class ModelDamagedError(ModelError):
 
 
 class ModelTooLargeError(ModelError):
-    """The model needs more memory than there is."""
+    """The model needs more memory than is available."""
 
 
 class WorkerError(InfillError):
@@ -40,4 +40,4 @@ class WorkerError(InfillError):
 
 
 class TrainingError(InfillError):
-    """Training cannot go on; the checkpoint is what it was."""
+    """Training cannot continue; the checkpoint is unchanged."""

@@ -1,15 +1,15 @@
-"""How the engine looks at the text around a hole and how it denoises. Frozen; change with `dataclasses.replace`."""
+"""How much text around a hole the engine reads and how it denoises. Frozen; change with `dataclasses.replace`."""
 
 from dataclasses import dataclass, field
 
-CHARACTERS = 13  # of four tokens of code, about
+CHARACTERS = 13  # in about four tokens of code
 
 
 @dataclass(frozen=True, slots=True)
 class WindowSettings:
     """How much text around the cursor a request carries, in characters.
 
-    `surroundings`: whether the text of the project's other files is wanted besides, apart from requests.
+    `surroundings`: whether the engine also wants the text of the project's other files, sent apart from requests.
     """
 
     prefix_chars: int = 1100
@@ -22,13 +22,13 @@ USUAL_WINDOW = WindowSettings()
 
 @dataclass(frozen=True, slots=True)
 class SamplerSettings:
-    """One denoising loop's knobs.
+    """The settings of the denoising loop.
 
     `entropy_bound` is in nats: open positions are committed in order of entropy while the entropy they add stays below
-    it (EB-Sampler, arXiv 2505.24857). `sure` commits whatever is at least this probable regardless of the bound.
+    it (EB-Sampler, arXiv 2505.24857). `sure` commits any token that is at least this probable, regardless of the bound.
     A filled slot is opened again when its token falls below `doubt` while another reaches `overrule` (probabilities).
-    Where nothing stays decided, a row is done when two steps in a row predict the same and the mean entropy of its
-    slots is below `settled` nats.
+    `converged` applies to models whose slots never stay decided (uniform noise): a row is done when two consecutive
+    steps predict the same tokens and the mean entropy of its slots is below `converged` nats.
     """
 
     max_steps: int = 5
@@ -38,22 +38,23 @@ class SamplerSettings:
     overrule: float = 0.5
     converged: float = 0.005
     temperature: float = 0.7  # of the one sampled row
-    partial_confidence: float = 0.5  # the least probability of a token that may stay in a partial answer
-    latency_target: float = 0.67  # of the time left after reading, for all else: people wait for the median
-    finish_margin_ms: float = 12.0  # at least, for cleaning, ranking and the way back to the editor
+    partial_confidence: float = 0.5  # minimum probability of a token in a partial answer
+    latency_target: float = 0.67  # share of the time left after reading that the rest may take: the median matters
+    finish_margin_ms: float = 12.0  # minimum, for cleaning, ranking and the way back to the editor
 
 
 @dataclass(frozen=True, slots=True)
 class ModelSettings:
-    """How a published model is run; the default model heeds only `dtype`.
+    """How a published model is run; the default model uses only `dtype`.
 
-    `probe_lengths` asks a diffusion model in one pass how long the hole is, instead of trying usual lengths.
+    `probe_lengths` asks a diffusion model for the length of the hole in one pass, instead of trying common lengths.
     `reuse_context` keeps what a bidirectional model computed for the context, for all rows and steps and across
-    keystrokes: much faster, and approximate, since what was read does not see what is decided or typed later. An
-    answer then rests a little on how its text came about. Without it, every step computes the whole context: exact.
+    keystrokes. This is much faster but approximate: context states do not see tokens that are decided or typed later,
+    so an answer depends slightly on the steps and keystrokes before it. Without it, every step recomputes the whole
+    context, which is exact.
     """
 
-    dtype: str = "auto"  # or fp32, bf16, fp16 (torch's own names will do), int8, int4
+    dtype: str = "auto"  # or fp32, bf16, fp16 (torch's own names also work), int8, int4
     prefix_tokens: int = 768
     suffix_tokens: int = 384
     probe_lengths: bool = True
@@ -61,12 +62,12 @@ class ModelSettings:
 
     @property
     def stored(self) -> str:
-        """How matrices are kept in memory: `int8`, `int4`, or "" for the precision that is computed in."""
+        """How matrices are stored in memory: `int8`, `int4`, or "" for the precision of the computation."""
         return self.dtype if self.dtype in ("int8", "int4") else ""
 
     @property
     def window(self) -> WindowSettings:
-        """Text that fills so many tokens."""
+        """The window in characters that corresponds to the token limits."""
         return WindowSettings(self.prefix_tokens * CHARACTERS // 4, self.suffix_tokens * CHARACTERS // 4)
 
 
@@ -74,7 +75,7 @@ class ModelSettings:
 class EngineSettings:
     """Everything about the engine and how it runs the model.
 
-    `budget_ms` is the time that requests usually have: it decides which model the default is on this machine.
+    `budget_ms` is the usual time limit of requests. It decides which model is the default on this machine.
     """
 
     sampler: SamplerSettings = field(default_factory=SamplerSettings)

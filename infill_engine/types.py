@@ -1,4 +1,4 @@
-"""The plain values that pass between rooms. Frozen, hashable, free of torch and of LSP.
+"""The plain values that pass between packages. Frozen, hashable, and independent of torch and LSP.
 
 Offsets are in characters (Unicode code points) unless a name says otherwise; times are in milliseconds.
 """
@@ -21,35 +21,35 @@ class HoleKind(StrEnum):
 class Source(StrEnum):
     """Where a candidate's text came from."""
 
-    MODEL = "model"  # denoised from masks, or written from left to right
-    RETRIEVAL = "retrieval"  # a continuation found elsewhere, as it was or as the model left it after re-masking
+    MODEL = "model"  # denoised from masks, or generated from left to right
+    RETRIEVAL = "retrieval"  # a continuation found elsewhere, unchanged or revised by the model after re-masking
     TYPED_THROUGH = "typed_through"  # the rest of an earlier candidate that the user has begun to type
 
 
 class Reason(StrEnum):
-    """Why an answer has no candidates. Every silence has exactly one."""
+    """Why an answer has no candidates. Every empty answer has exactly one reason."""
 
-    BLANK = "blank"  # nothing was found worth saying, not even a weak proposal
-    LOW_CONFIDENCE = "low_confidence"  # there were proposals, all below the show threshold
-    ONE_KEY = "one_key"  # the best proposal is a single character: as quick to type as to take
-    DEADLINE = "deadline"  # the budget ran out before a whole candidate stood
-    CANCELLED = "cancelled"  # the client withdrew the request
-    SUPERSEDED = "superseded"  # a newer request for the same document took its place
+    BLANK = "blank"  # no proposal at all, not even a weak one
+    LOW_CONFIDENCE = "low_confidence"  # all proposals were below the show threshold
+    ONE_KEY = "one_key"  # the best proposal is a single character: accepting it saves no keystroke
+    DEADLINE = "deadline"  # time ran out before the first whole candidate
+    CANCELLED = "cancelled"  # the client cancelled the request
+    SUPERSEDED = "superseded"  # a newer request for the same document replaced it
     DELETION = "deletion"  # the last edit deleted text; only an explicit request is answered
-    UNDO = "undo"  # the last edit undid or redid another; likewise
-    DISABLED = "disabled"  # switched off, for everything or for this language
+    UNDO = "undo"  # the last edit undid or redid another; only an explicit request is answered
+    DISABLED = "disabled"  # disabled for all languages or for this one
     EXCLUDED = "excluded"  # the file matches an exclude pattern
-    UNSUPPORTED = "unsupported"  # binary, too large, or not a text document we know
+    UNSUPPORTED = "unsupported"  # binary, too large, or not a supported text document
     LOADING = "loading"  # the model is still being loaded
     WORKER_FAILED = "worker_failed"  # the worker died or could not start
 
 
 @dataclass(frozen=True, slots=True)
 class Hole:
-    """The extent of what may be filled in at the cursor.
+    """The extent of the text that may be inserted at the cursor.
 
-    `max_lines` is 1 when the text may hold no line break. `indent` is the leading whitespace of the cursor's
-    line. `closers` are the closing delimiters the text must not repeat because they already stand to the right.
+    `max_lines` is 1 if the text may not contain a line break. `indent` is the leading whitespace of the cursor's line.
+    `closers` are the closing delimiters that are already to the right of the hole; the text must not repeat them.
     """
 
     kind: HoleKind
@@ -62,9 +62,9 @@ class Hole:
 class Draft:
     """A continuation found elsewhere in the project.
 
-    `copied` is how many characters left of the hole are the same there; `analogous` how many have their like there,
-    names being exchanged. Either is 0 where it was not found that way. `share` is its part of the votes of all the
-    places that are like the hole.
+    `copied` counts the characters left of the hole that are the same there; `analogous` counts those that match once
+    names are exchanged. Each is 0 if the draft was not found by that kind of match. `share` is the draft's share of the
+    votes of all places that resemble the hole.
     """
 
     text: str
@@ -75,10 +75,10 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """The text of a project's files around a document, nearest first. The same text has the same name.
+    """The text of a project's files around a document, nearest first. Equal texts have equal names.
 
-    `files` are their paths, relative to the project, each with the offset in `text` where the file begins. A text
-    without them is one file without a path.
+    `files` are the paths, relative to the project, each with the offset in `text` where the file begins. A text without
+    `files` is one file without a path.
     """
 
     text: str = ""
@@ -87,7 +87,7 @@ class Surroundings:
 
     @classmethod
     def of(cls, text: str, files: tuple[tuple[str, int], ...] = ()) -> "Surroundings":
-        """A text with its name, which depends on the files too."""
+        """A text with its name, which is a hash of the text and the files."""
         named = "\0".join([text, *(f"{path}:{start}" for path, start in files)])
         return cls(text, blake2b(named.encode(errors="replace"), digest_size=8).hexdigest() if text else "", files)
 
@@ -101,17 +101,17 @@ class Surroundings:
 
 @dataclass(frozen=True, slots=True)
 class InfillRequest:
-    """One hole with what stands on both sides of it.
+    """One hole with the text on both sides of it.
 
-    `prefix` ends at the cursor and `suffix` begins there; both are windows, cut to what the model is to see.
-    `language` is an LSP language identifier. A `hole` or `drafts` of None means: let the engine work them out
-    from the two windows. Equal requests have equal answers, so the request itself is the cache key.
-    `surroundings` names the `Surroundings` of the document, "" if there are none. `path` is the document's own,
-    relative to its project, "" if it lies in none.
-    `show_from` is the least confidence of the best candidate at which the user wants to see them unasked, None for what
-    the model's makers chose: what nobody has seen, nobody types into.
-    `beyond` is more of the text left of the prefix and right of the suffix, in which words are counted and nothing is
-    read; it is not part of what makes requests equal.
+    `prefix` ends at the cursor and `suffix` begins there; both are windows, cut to what the model should see.
+    `language` is an LSP language identifier. If `hole` or `drafts` is None, the engine derives it from the two windows.
+    Equal requests have equal answers, so the request itself is the cache key.
+    `surroundings` is the name of the document's `Surroundings`, "" if there are none. `path` is the document's path
+    relative to its project, "" if it is in no project.
+    `show_from` is the minimum confidence of the best candidate for showing candidates unasked; None means the model's
+    default. Only candidates that were shown can be typed through.
+    `beyond` is more of the text, left of the prefix and right of the suffix. Its words are counted, but the model does
+    not read it. It is not part of request equality.
     """
 
     prefix: str
@@ -126,7 +126,7 @@ class InfillRequest:
     path: str = ""
 
     def around(self, partial_word: str) -> tuple[str, str]:
-        """All the text left of the cursor's word and right of the hole that the request has."""
+        """All the request's text left of the cursor's word and right of the hole."""
         left, right = self.beyond
         return left + self.prefix[: len(self.prefix) - len(partial_word)], self.suffix + right
 
@@ -135,8 +135,8 @@ class InfillRequest:
 class Proposal:
     """A text as it leaves the sampler: not yet cleaned, checked, compared with others or given a confidence.
 
-    Log-probabilities are natural logarithms under the model: mean and minimum over the text's tokens, and that of its
-    length. `stability` is the share of positions that no longer changed in the last step.
+    Log-probabilities are natural logarithms under the model: the mean and the minimum over the text's tokens, and that
+    of its length. `stability` is the share of positions that did not change in the last step.
     """
 
     text: str
@@ -145,20 +145,20 @@ class Proposal:
     length_logprob: float = 0.0
     stability: float = 1.0
     tokens: int = 1
-    draft: Draft | None = None  # that the text began as
+    draft: Draft | None = None  # the draft that the text began as
     partial: bool = False
     steps: int = 0
     source: Source = Source.MODEL
     draft_logprob: float | None = None  # mean over the tokens of the model's own draft that the text began as
-    logprob: float | None = None  # of the whole text, where the model was asked for it
+    logprob: float | None = None  # of the whole text, if the model computed it
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """One text for the hole.
 
-    `confidence` estimates the probability that it is what the user wants. `partial` marks the trustworthy left
-    part of a text the deadline cut off. `steps` counts the denoising steps it has been through.
+    `confidence` estimates the probability that the text is what the user wants. `partial` marks the reliable left part
+    of a text that the deadline cut off. `steps` counts the denoising steps behind it.
     """
 
     text: str
@@ -170,9 +170,9 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """All that is known after a request: candidates best first, or the reason there are none.
+    """The result of a request: candidates, best first, or the reason there are none.
 
-    `show_from` is the least confidence of the best of them at which they are to be shown unasked.
+    `show_from` is the minimum confidence of the best candidate for showing them unasked.
     """
 
     candidates: tuple[Candidate, ...] = ()
@@ -182,6 +182,6 @@ class Answer:
     elapsed_ms: float = 0.0
     cached: bool = False
     unread: bool = False  # the model had no time to read all of the text around the hole
-    final: bool = True  # no second try would come to more
+    final: bool = True  # a second try would not find more
     show_from: float = 0.0
-    user_message: str = ""  # what the user should know and can mend
+    user_message: str = ""  # a problem that the user should know about and can fix

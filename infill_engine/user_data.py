@@ -1,4 +1,4 @@
-"""Where the user's own data lies: statistics, and the trunk where it was built on this machine."""
+"""Where the user's own data is stored: statistics, and the trunk if it was built on this machine."""
 
 import os
 from pathlib import Path

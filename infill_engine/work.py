@@ -1,10 +1,10 @@
-"""Work done in pieces: a job names each piece before it starts, and whoever runs the job decides whether it may.
+"""Work done in pieces: a job announces each piece before it starts, and the budget decides whether it may start.
 
-    Job ──Work(phase, size)──▶ Budget.run ──there is time──▶ the job does the piece, and is measured
-                                          └─there is none──▶ OutOfTime is raised inside the job
+    Job ──Work(phase, size)──▶ Budget.run ──enough time──▶ the job does the piece, which is timed
+                                          └─too little───▶ OutOfTime is raised inside the job
 
 A piece is usually one forward pass. A pass cannot be interrupted, so it must not start unless it will end in time. Only
-`Budget` compares clock, cost and deadline; a job that runs out of time returns what it has.
+`Budget` compares clock, cost and deadline. A job that runs out of time returns what it has.
 """
 
 from collections.abc import Callable, Generator
@@ -16,26 +16,26 @@ from infill_engine.deadline import CostModel, Deadline, FinishMargin
 
 T = TypeVar("T")
 EVER_MS = 1e9
-FIRST_SHARE = 0.5  # of what the first piece of a phase took: the rest was for what is set up only once
+FIRST_SHARE = 0.5  # of the time that the first piece of a phase took; the rest is one-time setup
 
 
 class OutOfTime(Exception):  # noqa: N818  (not an error: the job returns what it has, and its caches keep what was read)
-    """There is no time for the piece of work that was announced."""
+    """There is not enough time for the announced piece of work."""
 
 
 class Phase(StrEnum):
-    """What a piece of work does, because phases cost differently. In brackets: what their sizes count."""
+    """What a piece of work does. Each phase has its own costs. The unit of its size is in brackets."""
 
-    READ = "read"  # part of a prompt or of a context [tokens]
-    PASS = "pass"  # a forward pass over a canvas, or over tokens behind a prompt [slots or tokens]
+    READ = "read"  # part of a prompt or context [tokens]
+    PASS = "pass"  # a forward pass over a canvas, or over tokens after a prompt [slots or tokens]
     WRITE = "write"  # the next token of each row [rows]
     COUNT = "count"  # n-grams of new lines [lines]
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """One piece of work. `then_ms` is the time that must be left after it. It has to end when it is `due`, or by the
-    deadline of the request if that is None.
+    """One piece of work. `then_ms` is the time that must be left after it. It must end by `due`, or by the request's
+    deadline if `due` is None.
     """
 
     phase: Phase
@@ -46,7 +46,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class PassState:
-    """A model with its canvas, or tree of texts, after a pass, for whoever watches."""
+    """A model with its canvas or token tree after a pass, for an observer."""
 
     model: object
     state: object
@@ -67,21 +67,21 @@ class Costs:
     phases: dict[Phase, CostModel] = field(default_factory=lambda: {phase: CostModel() for phase in Phase})
 
     def predict_ms(self, phase: Phase, size: int) -> float:
-        """What a piece of that size is expected to take."""
+        """The expected milliseconds of a piece of that size."""
         return self.phases[phase].predict_ms(size)
 
     def observe(self, phase: Phase, size: int, took_ms: float) -> None:
-        """Learns what a piece took."""
+        """Records how long a piece took."""
         self.phases[phase].observe(size, took_ms)
 
     def relent(self, phase: Phase) -> None:
-        """Expects a little less: work that is always refused is never measured again."""
+        """Lowers the prediction a little: work that is always refused is never measured again."""
         self.phases[phase].relent()
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """The time of one request. `reserve` is for what follows the job; `finish` waits for the device."""
+    """The time of one request. `reserve` is kept for the steps after the job; `finish` waits for the device."""
 
     deadline: Deadline
     costs: Costs
@@ -90,11 +90,11 @@ class Budget:
 
     @classmethod
     def unlimited(cls) -> "Budget":
-        """All the time there is."""
+        """A budget without a limit."""
         return cls(Deadline.after_ms(EVER_MS), Costs(), FinishMargin(0.0))
 
     def left_ms(self, due: Deadline | None = None) -> float:
-        """Milliseconds that work may still take, until it is `due` or until the deadline."""
+        """Milliseconds left for work until `due` or, if that is None, until the deadline."""
         return (due or self.deadline).remaining_ms() - self.reserve.predict_ms()
 
     def allows(self, work: Work) -> bool:
@@ -103,7 +103,7 @@ class Budget:
         return (work.due or self.deadline).allows(cost_ms + self.reserve.predict_ms())
 
     def run(self, job: Job[T], watch: Watch | None = None) -> T:
-        """Runs a job to its end, piece by piece, as far as there is time. The one loop of the engine."""
+        """Runs a job to its end, piece by piece, while there is time. The only loop that runs jobs under a deadline."""
         done: set[Phase] = set()
         try:
             event = next(job)
@@ -124,7 +124,7 @@ class Budget:
             return result
 
     def _timed(self, job: Job[T], work: Work) -> Work | PassState:
-        """Lets the job do one piece. What it took counts until the next piece is announced."""
+        """Lets the job do one piece. The piece is timed until the job announces the next one."""
         started = self.deadline.clock()
         try:
             event = next(job)
@@ -141,7 +141,7 @@ class Budget:
 
 
 def within(job: Job[T], due: Deadline, then_ms: float) -> Job[T]:
-    """The same job, whose pieces are due earlier and leave `then_ms` for what follows."""
+    """The same job, with pieces that are due by `due` and leave `then_ms` for the work after it."""
     try:
         event = next(job)
         while True:
@@ -159,7 +159,7 @@ def within(job: Job[T], due: Deadline, then_ms: float) -> Job[T]:
 
 
 def finished(job: Job[T]) -> T:
-    """The result of a job that has all the time it needs."""
+    """The result of a job that runs without a time limit."""
     try:
         while True:
             next(job)

@@ -1,1 +1,1 @@
-"""From a request to its answer: the engine, its answer cache and how it degrades when memory runs out."""
+"""From a request to its answer: the engine, its answer cache, and its fallbacks when memory runs out."""

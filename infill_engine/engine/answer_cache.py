@@ -1,4 +1,4 @@
-"""Answers by request, and what remains of an answer while its user types it."""
+"""Answers by request, and the remainder of an answer while the user types it."""
 
 from collections import deque
 from dataclasses import replace
@@ -8,34 +8,34 @@ from cachetools import LRUCache
 from infill_engine.text.lines import with_plain_ends
 from infill_engine.types import Answer, Candidate, InfillRequest, Source
 
-LONGEST_TYPED = 64  # characters typed into a candidate before a fresh look is worth more
-RECENT = 16  # answers whose candidates may be typed into
+LONGEST_TYPED = 64  # characters typed into a candidate before a new computation is worth more
+RECENT = 16  # answers whose candidates may be typed through
 
 
 class AnswerCache:
-    """Remembers answers, so that an equal request gets an equal answer and typing through one needs no model call."""
+    """Remembers answers: an equal request gets an equal answer, and typing through a candidate needs no model call."""
 
     def __init__(self, size: int) -> None:
         self._answers: LRUCache[InfillRequest, Answer] = LRUCache(size)
         self._recent: deque[tuple[InfillRequest, Answer]] = deque(maxlen=RECENT)
 
     def get(self, request: InfillRequest, show_from: float) -> Answer | None:
-        """The answer to an equal request, or what is left of an answer whose candidate has been typed into.
+        """The answer to an equal request, or the remainder of an answer whose candidate is being typed.
 
-        Where the best that is left is less sure than `show_from`, nobody was shown it, and a fresh look, which sees
-        what has been typed since, is worth more.
+        If the best remainder has less confidence than `show_from`, it was never shown. Then the result is None: a new
+        computation that sees the typed text is worth more.
         """
         found = self._answers.get(request)
         if found is not None:
             return replace(found, cached=True, encode_ms=0.0, denoise_ms=0.0)
         continued = self._typed_through(request, show_from)
         if continued is not None:
-            # Kept under the new request too: the same position must go on giving the same candidates.
+            # Also kept under the new request: the same position must keep giving the same candidates.
             self.put(request, continued)
         return continued
 
     def put(self, request: InfillRequest, answer: Answer) -> None:
-        """Remembers an answer. One that is not final may be typed into, but an equal request is worth another try."""
+        """Remembers an answer. One that is not final may be typed through, but an equal request is computed again."""
         kept = _key(request)
         self._recent.append((kept, answer))
         if answer.final:
@@ -58,7 +58,7 @@ class AnswerCache:
 
 
 def _key(request: InfillRequest) -> InfillRequest:
-    """An equal request that holds on to little memory."""
+    """An equal request that uses little memory."""
     return replace(request, beyond=("", ""))
 
 
@@ -67,10 +67,10 @@ def _typed_between(earlier: InfillRequest, now: InfillRequest) -> str | None:
     if earlier.suffix != now.suffix or earlier.language != now.language or earlier.candidates != now.candidates:
         return None
     typed = len(now.prefix) - len(earlier.prefix)
-    # The windows begin at the same place as long as their left ends agree.
+    # If the left ends agree, both windows begin at the same place.
     if not 0 < typed <= LONGEST_TYPED or not now.prefix.startswith(earlier.prefix):
         return None
-    return with_plain_ends(now.prefix[-typed:])  # as candidates end their lines
+    return with_plain_ends(now.prefix[-typed:])  # candidates end their lines this way too
 
 
 def _rest_of(candidate: Candidate, typed: str) -> Candidate:

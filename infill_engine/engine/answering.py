@@ -1,9 +1,9 @@
-"""From a request to its answer, whichever engine proposes: what is kept, the hole, the drafts, cleaning and ranking.
+"""From a request to its answer, for any engine that makes proposals: cache, hole, drafts, cleaning and ranking.
 
 answers ──hit──▶ answer
   │ miss
   ▼
-hole and drafts ──▶ proposals of a model, here or elsewhere ──▶ clean ──▶ rank ──▶ answer
+hole and drafts ──▶ proposals of a local or remote model ──▶ clean ──▶ rank ──▶ answer
 """
 
 from collections.abc import Callable
@@ -35,7 +35,7 @@ class Answering:
         self._finish_margin = reserve
 
     def answer(self, request: InfillRequest, deadline: Deadline, propose: Propose) -> Answer:
-        """The answer kept for the request, or a fresh one; with candidates or the reason why there are none."""
+        """The cached answer to the request, or a new one, with candidates or the reason there are none."""
         started = now()
         if request.candidates < 1:
             raise InputError("ask for at least one candidate")
@@ -48,7 +48,7 @@ class Answering:
         return replace(answer, elapsed_ms=since(started), show_from=show_from)
 
     def fresh(self, request: InfillRequest, deadline: Deadline, propose: Propose) -> Answer:
-        """The answer computed now, and not kept."""
+        """A new answer, which is not cached."""
         hole = request.hole or hole_at(request.prefix, request.suffix, request.language)
         drafts = _drafts(request, hole)
         if deadline.cancelled():
@@ -74,6 +74,6 @@ def _drafts(request: InfillRequest, hole: Hole) -> tuple[Draft, ...]:
 
 
 def cleaned(proposals: list[Proposal], request: InfillRequest, hole: Hole) -> list[Proposal]:
-    """The proposals as they would be inserted; those of which nothing is left are left out."""
+    """The proposals in the form in which they would be inserted, without those that are empty after cleaning."""
     texts = ((proposal, clean(proposal.text, request, hole)) for proposal in proposals)
     return [replace(proposal, text=text) for proposal, text in texts if text is not None]

@@ -1,6 +1,6 @@
-"""The engine: a model on this machine, and how it degrades when memory runs out or a precision overflows.
+"""The engine: a model on this machine, and its fallbacks when memory runs out or a precision overflows.
 
-What it makes of a request is in `sampler`, what comes before and after in `answering`.
+`sampler` turns a request into proposals; `answering` does everything before and after that.
 """
 
 from collections.abc import Callable, Iterator
@@ -27,10 +27,10 @@ from infill_engine.settings import EngineSettings, WindowSettings
 from infill_engine.types import Answer, Candidate, Draft, Hole, InfillRequest, Surroundings
 from infill_engine.work import Budget, Costs, OutOfTime, Watch
 
-Progress = Callable[[str, float], None]  # what is being done, and the share of it that is done
+Progress = Callable[[str, float], None]  # the current task, and the share of it that is done
 
 WARM_UP_ROUNDS = 4
-# One after another, as memory runs out; then the small model.
+# Tried in this order as memory runs out; after the last, the small model takes over.
 MEMORY_LIMITS = (MemoryLimit(64, 512), MemoryLimit(2, 16), MemoryLimit(1, 8))
 # Passes of the trunk, over so many rows, that the budget must hold. Measured on packages of 2025: with two passes the
 # small model is better, with five the trunk is.
@@ -47,8 +47,8 @@ class Engine:
         self.name = name
         self.settings = settings or EngineSettings()
         self._degraded = 0
-        self._trouble = ""  # of which the next answer tells
-        self._why_small = ""  # where the small model serves instead of the default
+        self._trouble = ""  # a message for the next answer
+        self._why_small = ""  # why the small model replaces the default, if it does
         self._finish_margin = FinishMargin(self.settings.sampler.finish_margin_ms)
         self.sampler = self._sampler_of(model)
         self._answering = Answering(calibration, self._finish_margin)
@@ -62,10 +62,10 @@ class Engine:
         progress: Progress | None = None,
         settings: EngineSettings | None = None,
     ) -> "Engine":
-        """Loads a model by name or folder and warms it up, so that the first keystroke pays for neither.
+        """Loads a model by name or folder and warms it up, so that the first keystroke is not delayed.
 
-        `progress` hears of it, and of fetching a published model. Raises ModelNotFoundError, ModelDamagedError,
-        ModelTooLargeError, ModelError, or InputError for a device or a precision that there is not.
+        `progress` reports loading, and the download of a published model. Raises ModelNotFoundError, ModelDamagedError,
+        ModelTooLargeError, ModelError, or InputError for an unknown device or precision.
         """
         report = progress or (lambda _detail, _fraction: None)
         report("reading the model", 0.1)
@@ -88,7 +88,7 @@ class Engine:
 
     @classmethod
     def _load_default(cls, device: str, settings: EngineSettings, report: Progress) -> "Engine":
-        """The trunk, or the small model where the trunk is missing, damaged, too large or too slow for this machine."""
+        """The trunk, or the small model if the trunk is missing, damaged, too large or too slow for this machine."""
         user_message, why_small = "", ""
         try:
             engine = cls._load_named(TRUNK, device, settings, report)
@@ -128,32 +128,32 @@ class Engine:
 
     @property
     def device(self) -> str:
-        """Where the model is."""
+        """The device that holds the model."""
         return self.model.device
 
     @property
     def profile(self) -> str:
-        """How it computes, where that was chosen for it."""
+        """How the model computes, if that was chosen automatically."""
         profile = self.model.info.profile
         return f"{profile}; small model: {self._why_small}" if self._why_small else profile
 
     @property
     def window(self) -> WindowSettings:
-        """The text around a hole that the model has a use for."""
+        """How much text around a hole the model can use."""
         return self.model.info.window
 
     def infill(self, request: InfillRequest, deadline: Deadline) -> tuple[Candidate, ...]:
-        """Candidates for the request's hole, best first; empty when there is nothing to say in time."""
+        """Candidates for the request's hole, best first; empty if none were found in time."""
         return self.answer(request, deadline).candidates
 
     def answer(self, request: InfillRequest, deadline: Deadline, watch: Watch | None = None) -> Answer:
-        """Candidates with their timings, or the reason for silence. `watch` sees the canvas after every step."""
+        """Candidates with their timings, or the reason there are none. `watch` sees the state after every step."""
         return self._answering.answer(request, deadline, partial(self._propose, watch))
 
     def warm(self, request: InfillRequest, deadline: Deadline) -> None:
         """Encodes the request's two sides, so that a later request nearby finds them cached; as far as time allows.
 
-        And what its prompt would show, where the model has one, and counts the text that candidates are scored by.
+        Also reads the model's prompt, if it has one, and counts the text that candidates are scored by.
         """
         try:
             self._budget(deadline).run(self.sampler.read_ahead(request))
@@ -165,13 +165,13 @@ class Engine:
         step_down()
 
     def surround(self, surroundings: Surroundings) -> Iterator[None]:
-        """Counts the text around a document, of use to requests that name it; yields after every 2 ms or so."""
+        """Counts the text around a document, for requests that name it; yields about every 2 ms."""
         return self.sampler.surround(surroundings)
 
     def _propose(
         self, watch: Watch | None, request: InfillRequest, hole: Hole, drafts: tuple[Draft, ...], deadline: Deadline
     ) -> Proposals:
-        """Weighed, and once whatever the user has to be told."""
+        """The proposals, and any message for the user, which is reported once."""
         found = self._propose_degrading(watch, request, hole, drafts, deadline)
         user_message, self._trouble = self._trouble, ""
         return replace(found, user_message=found.user_message or user_message)
@@ -179,7 +179,7 @@ class Engine:
     def _propose_degrading(
         self, watch: Watch | None, request: InfillRequest, hole: Hole, drafts: tuple[Draft, ...], deadline: Deadline
     ) -> Proposals:
-        """Weighed; where memory or a precision does not do, with what asks less of it and once more."""
+        """The proposals; if memory or precision fails, tries again with a less demanding setup."""
         tried = None
         while tried != (self.sampler, self._degraded) and not deadline.cancelled():
             tried = self.sampler, self._degraded
@@ -192,13 +192,13 @@ class Engine:
         return Proposals(unread(drafts))
 
     def _budget(self, deadline: Deadline) -> Budget:
-        """The time of one request. A GPU is waited for: it has been handed its work and has not done it."""
+        """The time of one request. Waits for a GPU, which accepts work before it has done it."""
         return Budget(deadline, self.sampler.costs, self._finish_margin, partial(finish, self.device))
 
     def _way_down(self, error: Exception) -> Callable[[], None]:
-        """What makes another try worthwhile; raises the error where nothing does.
+        """The change that makes another try worthwhile; raises the error if there is none.
 
-        To be called once the error is gone: as long as it is handled, its frames hold on to what was computed.
+        Call the result only after the error has been handled: until then, its frames hold on to what was computed.
         """
         if self._is_last_resort:
             raise error
@@ -244,7 +244,7 @@ class Engine:
         self._answering = Answering(_calibration_of(SMALL), self._finish_margin)
 
     def _warm_up(self) -> None:
-        """Runs a few requests of a usual size: libraries set themselves up, and the cost of a step becomes known."""
+        """Runs a few requests of a usual size: libraries initialize, and the cost of a step becomes known."""
         if isinstance(self.sampler, TreeSampler):
             self.sampler.measure()
             request = InfillRequest("total = sum(", ")\n")
@@ -261,7 +261,7 @@ class Engine:
 
 
 def _calibration_of(name: str) -> Calibration:
-    """The weights fitted for this model, from calibration.json beside it; the built-in ones if it has none."""
+    """The calibration fitted for this model, from its calibration.json; the built-in one if there is no such file."""
     folder = folder_of(name)
     path = trained_folder(folder) / CALIBRATION if folder else None
     return Calibration.from_json(path.read_text()) if path and path.is_file() else Calibration()

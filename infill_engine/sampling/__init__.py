@@ -1,1 +1,1 @@
-"""The one denoising loop, and the small functions it is made of."""
+"""The denoising loop and the tree search, and the functions they consist of."""

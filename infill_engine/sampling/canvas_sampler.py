@@ -1,4 +1,4 @@
-"""What a model with a canvas makes of one request: from both sides of a hole to proposals.
+"""How a canvas model answers one request: from both sides of a hole to proposals.
 
 encode both sides ──▶ write drafts ──▶ plan the canvas ──▶ denoise ──▶ score every text
 """
@@ -20,16 +20,16 @@ from infill_engine.text.lines import first_line
 from infill_engine.types import Draft, Hole, InfillRequest, Proposal, Source, Surroundings
 from infill_engine.work import Budget, Costs, Job, OutOfTime, Phase, within
 
-OWN_DRAFTS = 6  # texts that the model writes itself before the canvas is laid out
-USUAL_TOKENS = 4  # of such a line, if it is right; where there is no time for so many, none is begun
-LOOKS = 1  # steps that must still be possible afterwards
-SCORED_TOKENS = 32  # of all texts together, usually: in the end they are read once more
-STEPS_BESIDE_OWN = 2  # where there are such drafts, further steps change nothing for the better
+OWN_DRAFTS = 6  # texts that the model generates itself before the canvas is laid out
+USUAL_TOKENS = 4  # of a correct line; without time for this many tokens no draft is started
+LOOKS = 1  # steps that must still fit afterwards
+SCORED_TOKENS = 32  # usual total of all texts, which are read once more at the end
+STEPS_BESIDE_OWN = 2  # with such drafts, further steps bring no improvement
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryLimit:
-    """What there is memory for: rows of a canvas, and slots of each."""
+    """What fits into memory: rows of a canvas, and slots of each row."""
 
     rows: int
     slots: int
@@ -37,7 +37,7 @@ class MemoryLimit:
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """A request whose context has been encoded, up to the `partial_word` that the cursor stands in."""
+    """A request whose context has been encoded, up to the `partial_word` at the cursor."""
 
     context: Context
     partial_word: str
@@ -45,11 +45,11 @@ class _Read:
     hole: Hole
     drafts: tuple[Draft, ...]
     budget: Budget
-    due: Deadline  # of all but the reading and scoring
+    due: Deadline  # for everything except reading and scoring
 
 
 class CanvasSampler:
-    """A loaded model, what its work has cost so far, and the text it has counted. One request at a time."""
+    """A loaded model, its measured costs, and the text it has counted. One request at a time."""
 
     def __init__(self, model: CanvasModel, settings: SamplerSettings, limit: MemoryLimit) -> None:
         self.model = model
@@ -59,11 +59,11 @@ class CanvasSampler:
         self._surroundings = CountedSurroundings(model.vocabulary.encode)
 
     def surround(self, surroundings: Surroundings) -> Iterator[None]:
-        """Counts the text around a document, of use to requests that name it; yields after every 2 ms or so."""
+        """Counts the text around a document, for requests that name it; yields about every 2 ms."""
         return self._surroundings.count(surroundings)
 
     def propose(self, request: InfillRequest, hole: Hole, drafts: tuple[Draft, ...], budget: Budget) -> Job[Proposals]:
-        """All texts that were found for a hole in time."""
+        """All texts found for a hole in time."""
         began = now()
         try:
             context, partial_word = yield from self._encode(request)
@@ -73,7 +73,7 @@ class CanvasSampler:
         began = now()
         due = budget.deadline.sooner(self._settings.latency_target)
         proposals = yield from self._denoise(_Read(context, partial_word, request, hole, drafts, budget, due))
-        # Worth another try where no canvas had time for a step, or what the request names was not counted yet.
+        # Another try is worthwhile if no canvas had time for a step, or if the surroundings were not counted yet.
         looked = not proposals or any(proposal.steps for proposal in proposals)
         counted = not (self.model.info.window.surroundings and request.surroundings) or self._near(request) is not None
         return Proposals(proposals, encode_ms, since(began), final=looked and counted)
@@ -81,7 +81,7 @@ class CanvasSampler:
     def read_ahead(self, request: InfillRequest) -> Job[None]:
         """Encodes a request's two sides, so that a later request nearby finds them cached.
 
-        And what its prompt would show, where the model has one, and counts the text that candidates are scored by.
+        Also reads the model's prompt, if it has one, and counts the text that candidates are scored by.
         """
         context, partial_word = yield from self._encode(request)
         if isinstance(self.model, WritesDrafts):
@@ -89,17 +89,17 @@ class CanvasSampler:
             yield from self.model.count(request.around(partial_word))
 
     def _near(self, request: InfillRequest) -> Any:
-        """The counts of the text that a request names; None if there are none, or not yet."""
+        """The counts of the text that a request names; None if there are none yet."""
         return self._surroundings.get(request.surroundings)
 
     def _encode(self, request: InfillRequest) -> Job[tuple[Context, str]]:
-        """Both sides encoded, the prefix only up to the word the cursor stands in, and the beginning of that word."""
+        """The encoded context, with the prefix cut before the cursor's word, and the beginning of that word."""
         prefix, partial_word = self.model.vocabulary.split_partial_word(request.prefix)
         context = yield from self.model.encode(prefix, request.suffix)
         return context, partial_word
 
     def _denoise(self, read: _Read) -> Job[list[Proposal] | None]:
-        """All proposals, or None when not even one step could be afforded and nothing was retrieved or written."""
+        """All proposals, or None if there was no time for even one step and nothing was retrieved or generated."""
         lengths = self.model.propose_lengths(read.context, read.hole.kind, read.request.candidates)
         prompt, written = yield from self._written(read)
         scoring_ms = 0.0 if prompt is None else self._scoring_ms()
@@ -107,7 +107,7 @@ class CanvasSampler:
         if written:
             settings = replace(settings, max_steps=min(settings.max_steps, STEPS_BESIDE_OWN))
         rows = self._rows(read, lengths, written, read.budget.left_ms(read.due) - scoring_ms)
-        if not rows:  # no length was proposed: the model has nothing to say here
+        if not rows:  # no length was proposed: the model has no suggestion here
             return []
         step = yield from self._last_step(read, rows, settings, scoring_ms)
         proposals = [
@@ -119,7 +119,7 @@ class CanvasSampler:
         return proposals or (None if step is None else [])
 
     def _last_step(self, read: _Read, rows: list[Row], settings: SamplerSettings, then_ms: float) -> Job[Step | None]:
-        """The canvas as far as it can be denoised in time; None where there is no time for a single step."""
+        """The canvas as far as it can be denoised in time; None if there is no time for a single step."""
         canvas = canvas_of(rows, self.model.info.mask_id)
         constraints = constraints_for(self.model, read.hole, canvas, read.partial_word)
         return (
@@ -138,7 +138,7 @@ class CanvasSampler:
         )
 
     def _rows(self, read: _Read, lengths: list[ProposedLength], written: list[ModelDraft], time_ms: float) -> list[Row]:
-        """The rows of the canvas, as many as there are memory and time for."""
+        """The rows of the canvas, as many as memory and time allow."""
         request, steps = read.request, LOOKS if written else WORTHWHILE_STEPS
         most = self.limit.slots
         rows = plan_rows(self.model, lengths, read.drafts, written, read.partial_word, request.candidates, most)
@@ -147,7 +147,7 @@ class CanvasSampler:
     def _as_found(
         self, read: _Read, written: list[ModelDraft], rows: list[Row], step: Step | None
     ) -> Iterator[Proposal]:
-        """All drafts as they were retrieved or written, those too for which no canvas had limit or time."""
+        """All drafts as retrieved or generated, including those without memory or time for a canvas row."""
         seen = [] if step is None else originals_of(self.model, step, rows, read.partial_word)
         yield from seen
         copies = {proposal.text for proposal in seen if proposal.source is Source.RETRIEVAL}
@@ -158,9 +158,9 @@ class CanvasSampler:
         )
 
     def _written(self, read: _Read) -> Job[tuple[Any, list[ModelDraft]]]:
-        """Drafts of the model's own, where the hole is of one line and there is time to look at them too.
+        """The prompt and the model's own drafts, if the hole is a single line and there is time to denoise them too.
 
-        And the prompt that they were written by, None where there is none.
+        The prompt is None if there are no such drafts.
         """
         if read.hole.max_lines > 1 or not isinstance(self.model, WritesDrafts):
             return None, []
@@ -179,11 +179,11 @@ class CanvasSampler:
         return prompt, (yield from within(writing, read.due, afterwards_ms))
 
     def _scoring_ms(self) -> float:
-        """What `_scored` is expected to take."""
+        """The expected milliseconds of `_scored`."""
         return self.costs.predict_ms(Phase.READ, SCORED_TOKENS)
 
     def _scored(self, proposals: list[Proposal], prompt: Any, read: _Read) -> Job[list[Proposal]]:
-        """The proposals, each with the likelihood of its text, where there is still time to ask for it."""
+        """The proposals, each with the likelihood of its text if there is time to compute it."""
         assert isinstance(self.model, WritesDrafts)
         texts = list(dict.fromkeys(proposal.text for proposal in proposals if not proposal.partial))
         request = read.request

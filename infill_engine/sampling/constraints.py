@@ -1,4 +1,4 @@
-"""What may stand where: hard masks over the vocabulary, known before the model is asked."""
+"""Which tokens each slot may hold: hard masks over the vocabulary, known before the model runs."""
 
 from dataclasses import dataclass, field
 
@@ -12,7 +12,7 @@ from infill_engine.models.base import CanvasModel, Ints, Order
 from infill_engine.models.runtime.devices import torch_device
 from infill_engine.types import Hole
 
-FORBIDDEN = -1e9  # finite: a row of a softmax must not be empty
+FORBIDDEN = -1e9  # finite, so that a softmax row never becomes empty
 
 
 def _none() -> Ints:
@@ -21,27 +21,27 @@ def _none() -> Ints:
 
 @dataclass(slots=True)
 class Constraints:
-    """Masks of one hole. `base` [V] holds everywhere; `starts` maps flat positions to the bytes they must continue.
+    """The masks of one hole. `base` [V] applies everywhere; `starts` maps flat positions to bytes they must continue.
 
-    A start shrinks from slot to slot: a token that is itself a beginning of the word hands the rest to the next slot.
+    A start shrinks from slot to slot: a token that covers only the beginning passes the rest to the next slot.
     """
 
     base: Tensor
     eos_id: int
     starts: dict[int, bytes] = field(default_factory=dict)
-    line_ends: Ints = field(default_factory=_none)  # count as an end, in a row that is decided in order
-    last: Ints = field(default_factory=_none)  # text with a line break behind it: the last of such a row
-    deletes: bool = False  # whether the end token makes its slot vanish, and so may stand first
+    line_ends: Ints = field(default_factory=_none)  # tokens that count as an end, in a row that is decided in order
+    last: Ints = field(default_factory=_none)  # tokens of text with a line break after it, which end such a row
+    deletes: bool = False  # whether the end token deletes its slot, and so may come first
     expand_id: int | None = None
     most_slots: int = 0
-    may_grow: bool = True  # whether there are steps left in which new slots could be filled
+    may_grow: bool = True  # whether there are steps left to fill new slots
 
     def is_last(self, ids: Ints) -> NDArray[np.bool_]:
-        """Which of `ids` end the row they stand in, where rows are decided in order."""
+        """Which of `ids` end their row, if rows are decided in order."""
         return np.isin(ids, [self.eos_id, *self.last])
 
     def waits(self, canvas: Canvas, position: int) -> bool:
-        """Whether the slot must wait for the one before it, whose token decides what this one must begin with."""
+        """Whether the slot must wait for the one before it, whose token decides how this one must begin."""
         return canvas.index[position] > 0 and position - 1 in self.starts
 
     def apply(self, model: CanvasModel, logits: Tensor, canvas: Canvas, wanted: list[int]) -> Tensor:
@@ -61,11 +61,11 @@ class Constraints:
                     logits[number] = FORBIDDEN
                     logits[number, allowed] = kept
             elif canvas.index[position] == 0 and not (self.deletes and canvas.left[position]):
-                logits[number, self.eos_id] = FORBIDDEN  # an empty text is no candidate
+                logits[number, self.eos_id] = FORBIDDEN  # an empty text is not a candidate
         return logits
 
     def advance(self, model: CanvasModel, canvas: Canvas) -> None:
-        """Hands what is left of a word's beginning to the next slot once the slot before it is decided."""
+        """Passes the rest of a partial word to the next slot once the slot before it is decided."""
         for position, start in list(self.starts.items()):
             if canvas.state[position] == State.OPEN:
                 continue
@@ -87,7 +87,7 @@ def constraints_for(model: CanvasModel, hole: Hole, canvas: Canvas, partial_word
     if hole.max_lines == 1:
         breaking = model.vocabulary.breaks_line()
         if info.order is Order.LEFT_TO_RIGHT:
-            # Who writes on from token to token says by a line break that the line is done, often with its last bracket.
+            # An autoregressive model ends a line with a line break, often in the same token as the last bracket.
             line_ends = model.vocabulary.breaks_line(at_once=True)
             breaking, last = line_ends, np.setdiff1d(breaking, line_ends)
         base[breaking] = FORBIDDEN

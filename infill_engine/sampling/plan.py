@@ -10,14 +10,14 @@ from infill_engine.types import Draft
 from infill_engine.work import Costs, Phase
 
 DRAFT_ROWS = 2
-OWN_ROWS = 4  # further drafts of the model's own are scored, but lie on no canvas
-DRAFT_LENGTH_LOGPROB = -0.7  # a copy brings its own length: no head is asked, about every other one is right
-WORTHWHILE_STEPS = 3  # a canvas so wide that fewer fit the budget is narrowed
+OWN_ROWS = 4  # further drafts of the model's own are scored, but get no canvas row
+DRAFT_LENGTH_LOGPROB = -0.7  # a copy brings its own length, which no head predicts; about half of them are right
+WORTHWHILE_STEPS = 3  # a canvas too wide for this many steps is narrowed
 
-# Row after row: which proposed length, and what makes the row differ from another of the same length. Another length
-# or a branch changes more than temperature does.
+# For each row: the index of a proposed length, and what makes the row differ from others of the same length. Another
+# length or a branch changes more than temperature does.
 PATTERN = ((0, ""), (1, ""), (0, "branch"), (2, ""), (0, "sampled"), (1, "branch"), (1, "sampled"), (2, "branch"))
-PATTERN_IN_ORDER = ((0, ""), (0, "branch"), *((0, "sampled"),) * 6)  # where a row finds its length by itself
+PATTERN_IN_ORDER = ((0, ""), (0, "branch"), *((0, "sampled"),) * 6)  # if rows find their length themselves
 
 
 def plan_rows(
@@ -29,14 +29,14 @@ def plan_rows(
     candidates: int,
     max_slots: int,
 ) -> list[Row]:
-    """Rows in order of worth: the best length first, then the drafts, then the other lengths and branches.
+    """Rows in order of value: the best length first, then the drafts, then the other lengths and branches.
 
-    `written` are drafts of the model's own; each takes the place of a row that would start from nothing.
+    `written` are the model's own drafts; each replaces a row that would start from masks.
     """
     most, in_order = min(max_slots, model.info.max_slots), model.info.order is Order.LEFT_TO_RIGHT
     usable = (
         [replace(length, slots=min(length.slots, most)) for length in lengths]
-        if in_order  # no length is proposed there, only the most there may be
+        if in_order  # the proposed length is only an upper bound
         else [length for length in lengths if length.slots <= most]
     )
     if lengths and not usable:
@@ -63,7 +63,7 @@ def affordable(
     budget_ms: float,
     steps: int = WORTHWHILE_STEPS,
 ) -> list[Row]:
-    """The leading rows whose canvas leaves time for so many steps; at least one."""
+    """The leading rows whose canvas leaves time for `steps` steps; at least one row."""
 
     def cost_ms(rows: Sequence[Row]) -> float:
         lengths = [row.slots for row in rows]
@@ -77,12 +77,12 @@ def affordable(
 
 
 def canvas_of(rows: Sequence[Row], mask_id: int) -> Canvas:
-    """The canvas that `rows` start from."""
+    """The initial canvas of `rows`."""
     return lay_out([row.slots if row.tokens is None else row.tokens for row in rows], mask_id)
 
 
 def _draft_row(model: CanvasModel, draft: Draft, partial_word: str, max_slots: int) -> Row | None:
-    """The draft as a row that, as far as the model does so, ends in one end-of-hole token; None if it is too long."""
+    """The draft as a row, with an end-of-hole token if the model copies it; None if it is too long."""
     end = [model.info.eos_id] if model.info.copies_end else []
     ids = [*model.vocabulary.encode(partial_word + draft.text), *end]
     if not ids or len(ids) > max_slots + 1:

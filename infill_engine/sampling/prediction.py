@@ -1,4 +1,4 @@
-"""From logits to the few numbers a step decides by. The only synchronisation with the device in a step is here."""
+"""Reduces logits to the few numbers that a step decides by. This is a step's only synchronization with the device."""
 
 from dataclasses import dataclass, fields
 
@@ -12,14 +12,14 @@ Ints = NDArray[np.int64]
 
 
 class NoNumbersError(ArithmeticError):
-    """What a network computed is too large for its precision: no logit of a position is a number."""
+    """The network's activations overflow its precision: no logit of a position is a number."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """What the model thinks of W positions, all [W]; log-probabilities and entropy in nats.
+    """The model's prediction for W positions, all [W]; log-probabilities and entropy in nats.
 
-    `best` and `second` are its two most probable tokens; `held_logprob` is that of the token the position now holds.
+    `best` and `second` are the two most probable tokens. `held_logprob` is that of the token the position now holds.
     """
 
     best: Ints
@@ -37,8 +37,8 @@ class Prediction:
 def read(logits: Tensor, held: Ints, noise: Tensor | None = None) -> Prediction:
     """Reads logits [W, V] float32, already masked, of positions that hold tokens `held` [W].
 
-    `noise` [W, V], where given, is added before the best token is chosen (Gumbel noise samples from the softmax); the
-    log-probabilities reported stay those of the model. Raises NoNumbersError.
+    `noise` [W, V], if given, is added before the best token is chosen (Gumbel noise samples from the softmax). The
+    reported log-probabilities are always the model's. Raises NoNumbersError.
     """
     logprobs = torch.log_softmax(logits, -1)
     top = (logprobs if noise is None else logprobs + noise).topk(2, -1).indices

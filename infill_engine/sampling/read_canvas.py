@@ -1,4 +1,4 @@
-"""Reads the texts off a canvas, finished or not."""
+"""Reads the texts from a canvas, finished or not."""
 
 from collections.abc import Iterator, Sequence
 
@@ -14,10 +14,9 @@ from infill_engine.types import Proposal, Source
 def proposals_of(
     model: CanvasModel, step: Step, rows: Sequence[Row], partial_word: str, settings: SamplerSettings
 ) -> list[Proposal]:
-    """One proposal a row, where the row holds a text that continues `partial_word`.
+    """One proposal for each row whose text continues `partial_word`.
 
-    Open slots are read as predicted. A row that is not finished counts only up to its first improbable slot, and is
-    then flagged partial.
+    Open slots are read as predicted. An unfinished row is cut at its first improbable slot and flagged as partial.
     """
     read = (_propose(model, step, number, row, partial_word, settings) for number, row in enumerate(rows))
     return [proposal for proposal in read if proposal is not None]
@@ -60,7 +59,7 @@ def _propose(
 
 
 def originals_of(model: CanvasModel, step: Step, rows: Sequence[Row], partial_word: str) -> list[Proposal]:
-    """The drafts as they were, found or written, with what the model thought of them before it changed anything."""
+    """The unchanged drafts, retrieved or generated, with the scores the model gave them before it changed anything."""
     originals = []
     for number, row in enumerate(rows):
         text = None if row.tokens is None else _original_text(model, row, partial_word)
@@ -83,7 +82,7 @@ def originals_of(model: CanvasModel, step: Step, rows: Sequence[Row], partial_wo
 
 
 def unread_own(model: CanvasModel, written: Sequence[ModelDraft], partial_word: str) -> Iterator[Proposal]:
-    """The model's own drafts as it wrote them, whether or not a canvas has shown them to it again."""
+    """The model's own drafts as generated, whether or not they were denoised on a canvas."""
     for one in written:
         text = _own_text(model, one, partial_word)
         if text is not None:

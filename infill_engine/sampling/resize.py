@@ -1,7 +1,7 @@
-"""Rows that change their length between two steps, for models that can say where a slot is missing or too many.
+"""Rows that change their length between two steps, for models that can insert and delete slots.
 
-A slot that was decided to be the model's delete token vanishes; one decided to be its expand token becomes two open
-ones (DreamOn, huggingface.co/Dream-org/DreamOn-v0-7B). Everything that is kept per slot moves along.
+A slot decided as the model's delete token is removed; one decided as its expand token becomes two open slots (DreamOn,
+huggingface.co/Dream-org/DreamOn-v0-7B). All per-slot arrays are resized along with it.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ Ints = NDArray[np.int64]
 
 
 def copies_of_slots(canvas: Canvas, info: ModelInfo) -> Ints | None:
-    """How many slots each slot becomes, [M]: 0, 1 or 2. None if nothing changes. Every row keeps a slot."""
+    """How many slots each slot becomes, [M]: 0, 1 or 2. None if nothing changes. Every row keeps at least one slot."""
     decided = canvas.state == State.COMMITTED
     deleted = decided & (canvas.ids == info.delete_id)
     expanded = decided & (canvas.ids == info.expand_id)
@@ -28,7 +28,7 @@ def copies_of_slots(canvas: Canvas, info: ModelInfo) -> Ints | None:
 
 
 def resize(canvas: Canvas, copies: Ints, info: ModelInfo) -> None:
-    """Gives every slot as many places as `copies` says; what held an expand or a delete token is open."""
+    """Repeats every slot as often as `copies` says; slots that held an expand or delete token become open."""
     undone = (canvas.state == State.COMMITTED) & ((canvas.ids == info.delete_id) | (canvas.ids == info.expand_id))
     canvas.ids[undone], canvas.state[undone] = info.mask_id, State.OPEN
     canvas.logprob[undone] = 0.0

@@ -1,4 +1,4 @@
-"""Which open slots a step commits, and which committed ones it opens again."""
+"""Which open slots a step commits, and which committed slots it reopens."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +12,9 @@ Ints = NDArray[np.int64]
 def to_commit(prediction: Prediction, rows: Ints, steps_left: int, settings: SamplerSettings) -> Ints:
     """Indices into the W open positions of `prediction` to commit now; `rows` [W] says which row each belongs to.
 
-    Per row, in order of entropy: while the entropy of those before stays within the bound (arXiv 2505.24857), whatever
-    is sure, at least one, and at least so many that the row is done in `steps_left` steps.
+    In each row, slots are taken in order of entropy while the sum of the entropies before them stays within the bound
+    (arXiv 2505.24857). At least one slot is taken, and enough to finish the row in `steps_left` steps. Slots that are
+    at least `settings.sure` probable are always taken.
     """
     chosen: list[Ints] = []
     for row in np.unique(rows):
@@ -30,6 +31,6 @@ def to_commit(prediction: Prediction, rows: Ints, steps_left: int, settings: Sam
 
 
 def to_doubt(prediction: Prediction, settings: SamplerSettings) -> Ints:
-    """Indices into filled positions whose token has become improbable while another one is probable."""
+    """Indices of filled positions whose token has become improbable while another one is probable."""
     improbable = prediction.held_logprob < np.log(settings.doubt)
     return np.flatnonzero(improbable & (prediction.best_logprob >= np.log(settings.overrule)))
