@@ -1,6 +1,6 @@
-"""The canvas: the slots of one hole in several rows, one row a candidate.
+"""The canvas: the slots of one hole in several rows, one row for each candidate.
 
-Rows may have different lengths. They lie side by side on one flat axis of M slots, so that a family can denoise all of
+Rows may have different lengths. They are concatenated on one flat axis of M slots, so that a model can denoise all of
 them in one pass without padding: slot `i` of row `r` is flat position `offset[r] + i`.
 """
 
@@ -15,11 +15,11 @@ Ints = NDArray[np.int64]
 
 
 class State(IntEnum):
-    """What is known of a slot."""
+    """What is known about a slot."""
 
     OPEN = 0  # undecided
-    DRAFT = 1  # filled in from elsewhere; the model has not yet agreed
-    COMMITTED = 2  # decided in some step; may be doubted again
+    DRAFT = 1  # filled in from elsewhere; the model has not accepted it yet
+    COMMITTED = 2  # decided in some step; may be reopened
     FIXED = 3  # given; never changes
 
 
@@ -27,8 +27,8 @@ class State(IntEnum):
 class Canvas:
     """Slots on a flat axis: `ids`, `state`, `logprob` of the token held, `row` and `index` within the row, all [M].
 
-    `lengths` [N] are the rows' sizes in slots. Only `ids`, `state` and `logprob` change while a canvas is denoised, and
-    all of them where a model changes the length of a row (`infill_engine.sampling.resize`).
+    `lengths` [N] are the rows' sizes in slots. Only `ids`, `state` and `logprob` change while a canvas is denoised. If
+    a model changes the length of a row, all arrays change (`infill_engine.sampling.resize`).
     """
 
     ids: Ints
@@ -58,7 +58,7 @@ class Canvas:
 
 
 def lay_out(rows: Sequence[Sequence[int] | int], mask_id: int) -> Canvas:
-    """A canvas with one row for each item: an int makes that many open slots, a list of token ids makes a draft."""
+    """A canvas with one row per item: an int makes that many open slots, a list of token ids makes a draft."""
     lengths = np.array([row if isinstance(row, int) else len(row) for row in rows], dtype=np.int64)
     ids = np.full(int(lengths.sum()), mask_id, dtype=np.int64)
     canvas = Canvas(

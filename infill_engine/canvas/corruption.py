@@ -1,4 +1,4 @@
-"""What an open slot holds, as the model sees it."""
+"""What open slots contain when the model sees them."""
 
 import numpy as np
 
@@ -6,9 +6,9 @@ from infill_engine.canvas.canvas import Canvas, State
 
 
 class Corruptor:
-    """One and the same token, or one drawn at random from `width` every time.
+    """Fills open slots with a fixed token, or with tokens drawn anew at random from `width` every time.
 
-    Each row draws from a seed of its own, so that what a row becomes does not depend on which rows stand beside it.
+    Each row has its own seed, so its contents do not depend on the other rows.
     """
 
     def __init__(self, token: int | None, width: int, rows: int, seed: int) -> None:
@@ -17,7 +17,7 @@ class Corruptor:
         self._random = [np.random.default_rng([seed, row]) for row in range(rows)] if token is None else []
 
     def fill(self, canvas: Canvas) -> None:
-        """Gives every open slot of `canvas` what it holds in the next step."""
+        """Fills every open slot of `canvas` for the next step."""
         is_open = canvas.state == State.OPEN
         if self._token is not None:
             canvas.ids[is_open] = self._token

@@ -1,4 +1,4 @@
-"""What stands around a hole, and how much of what follows a place elsewhere would fit into it."""
+"""The context of a hole, and how much of the text after a place elsewhere would fit into the hole."""
 
 import re
 from dataclasses import dataclass
@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from infill_engine.text import lines
 from infill_engine.types import Hole, HoleKind
 
-LINES_ABOVE = 3  # looked at beyond the hole's own line
+LINES_ABOVE = 3  # examined beyond the hole's own line
 LOOKED_ABOVE = 600  # characters, for those lines
-LOOKED_BELOW = 300  # characters, for the next line that is not blank
+LOOKED_BELOW = 300  # characters, for the next nonblank line
 LINE_CHARS = 200  # taken for each line that a hole may have
 
 TOKEN = re.compile(r"\w+|[^\w\s]")
@@ -16,9 +16,10 @@ TOKEN = re.compile(r"\w+|[^\w\s]")
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """What stands next to a hole, indentation and blank lines aside.
+    """The text next to a hole, without indentation and blank lines.
 
-    `left` and `right` are the parts of its own line; `above` are the lines above it, nearest first, `below` the next.
+    `left` and `right` are the parts of its own line; `above` are the lines above it, nearest first; `below` is the next
+    line.
     """
 
     left: str
@@ -28,7 +29,7 @@ class Around:
 
 
 def around_hole(prefix: str, suffix: str) -> Around:
-    """What stands next to the hole between two texts; `left` keeps the blanks at its end, which are the hole's edge."""
+    """The context of the hole between two texts; `left` keeps its trailing space, which borders the hole."""
     right = lines.first_line(suffix)
     above = _lines_above(prefix)
     return Around(lines.last_line(prefix).lstrip(), right.strip(), above, next_line(suffix, len(right)))
@@ -49,9 +50,9 @@ def next_line(text: str, start: int) -> str:
 
 
 def continuation(source: str, at: int, around: Around, hole: Hole) -> tuple[str, bool]:
-    """What follows `source[at]` as far as it fits into the hole, and whether the text then goes on as around that.
+    """The text from `source[at]` on that fits into the hole, and whether the text after it matches the hole's context.
 
-    Nothing of a line that has more than LINE_CHARS to come: nobody wrote it by hand.
+    Nothing is taken from a line with more than LINE_CHARS left: such lines are not written by hand.
     """
     end = lines.LINE_END.search(source, at, at + LINE_CHARS + 1)
     if end is None and at + LINE_CHARS < len(source) and (around.right or hole.max_lines == 1):
@@ -67,12 +68,12 @@ def continuation(source: str, at: int, around: Around, hole: Hole) -> tuple[str,
 
 
 def most_looked_at(hole: Hole) -> int:
-    """How many characters from `at` on `continuation` looks at, long lines aside."""
+    """How many characters from `at` on `continuation` reads, except for long lines."""
     return LINE_CHARS * hole.max_lines + LOOKED_BELOW
 
 
 def _stop(rest: str, right: str) -> tuple[int, bool]:
-    """Where in `rest` the text right of the hole begins to match, or -1; and whether all of it does."""
+    """Where in `rest` the text right of the hole begins to match, or -1; and whether all of it matches."""
     if rest.endswith(right):
         return len(rest) - len(right), True
     first = TOKEN.match(right)
@@ -93,7 +94,7 @@ def _stop(rest: str, right: str) -> tuple[int, bool]:
 
 
 def _block(source: str, at: int, hole: Hole) -> str:
-    """The lines from `source[at]` on that are no less indented than its own, with the hole's indentation instead."""
+    """The lines from `source[at]` on that are indented at least as deep, re-indented to the hole's indentation."""
     indent = lines.indent_of(source[lines.start_of(source, at) : at])
     taken: list[str] = []
     for line in lines.split(source[at : at + LINE_CHARS * hole.max_lines])[: hole.max_lines]:

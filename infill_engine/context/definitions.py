@@ -11,8 +11,8 @@ from infill_engine.text.lines import indent_of
 
 SIGNATURE_LINES = 8  # a longer signature is cut
 BODY_LINES = 4  # a longer body is left out
-OWNER_LINES = 200  # above a member in which its class is looked for
-MEMBERS = 10  # of a class, by the first line of each
+OWNER_LINES = 200  # above a member that are searched for its class
+MEMBERS = 10  # of a class, each shown by its first line
 LONGEST_LINE = 200  # characters; longer lines are data
 
 _MODIFIER = (
@@ -23,7 +23,7 @@ _WORDS = "def|class|func|fun|fn|function|sub|struct|interface|trait|enum|record|
 _KEYWORD = re.compile(
     rf"[ \t]*(?:{_MODIFIER}[ \t]+)*(?P<word>{_WORDS})[ \t]+(?:\([^)]*\)[ \t]*)?(?:self\.)?(?P<name>\w+)"
 )
-_TYPED = re.compile(  # `static int name(…) {`, as C and its descendants have it
+_TYPED = re.compile(  # `static int name(…) {`, as in C and its descendants
     r"[ \t]*(?!(?:return|else|new|throw|await|if|for|while|switch|case|catch|do)\b)"
     r"(?:[\w:<>,\[\]*&?.]+[ \t]+)+[*&]*(?P<name>\w+)\([^;\n]*\{[ \t]*$"
 )
@@ -48,7 +48,7 @@ def name_defined(line: str) -> str | None:
 
 
 def definitions_in(lines: Sequence[str], first: int, last: int) -> Iterator[Definition]:
-    """The definitions that begin in the rows from `first` to before `last`."""
+    """The definitions that begin in rows `first` (inclusive) to `last` (exclusive)."""
     for row in range(first, min(last, len(lines))):
         found = _match(lines[row])
         if found is not None:
@@ -87,7 +87,7 @@ def _owner(lines: Sequence[str], row: int) -> str:
 
 
 def _block(lines: Sequence[str], row: int, depth: int, most: int) -> Iterator[str]:
-    """The lines from `row` on that are indented deeper than `depth`, blank ones left out."""
+    """The lines from `row` on that are indented deeper than `depth`, without blank ones."""
     for line in lines[row:]:
         if not line.strip():
             continue

@@ -1,4 +1,4 @@
-"""How text like that around the hole goes on elsewhere: what is copied as it stands, and what is carried over."""
+"""How text similar to that around the hole continues elsewhere: copied unchanged, or with names exchanged."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -9,15 +9,15 @@ from infill_engine.context.exact_match import find_copies
 from infill_engine.context.renamed_match import find_analogies
 from infill_engine.types import Draft, Hole
 
-MOST = 4  # of either kind
+MOST = 4  # of each kind
 
 
 def find_drafts(prefix: str, suffix: str, sources: Sequence[str], hole: Hole, language: str = "") -> tuple[Draft, ...]:
     """Different drafts for the hole between `prefix` and `suffix`: the best copy, the best analogy, and so on.
 
-    `sources` are whole texts, nearest first: the text up to the cursor, that after it, then other files. `language` is
-    an LSP identifier. The texts of the drafts have LF line ends and begin at the cursor, so without its line's
-    indentation.
+    `sources` are whole texts, nearest first: the text up to the cursor, the text after it, then other files. `language`
+    is an LSP identifier. The texts of the drafts have LF line ends and begin at the cursor, so they do not include the
+    indentation of its line.
     """
     around = around_hole(prefix, suffix)
     copies = find_copies(around, sources, hole, MOST)
@@ -27,7 +27,7 @@ def find_drafts(prefix: str, suffix: str, sources: Sequence[str], hole: Hole, la
 
 
 def _merged(drafts: Iterable[Draft]) -> tuple[Draft, ...]:
-    """The drafts, those with equal texts as one."""
+    """The drafts, with equal texts merged."""
     merged: dict[str, Draft] = {}
     for draft in drafts:
         text = draft.text.strip()

@@ -1,7 +1,7 @@
-"""Drafts by copying: what follows, elsewhere in the project, the text that stands left of the hole.
+"""Drafts by copying: the text that follows, elsewhere in the project, the same text as left of the hole.
 
-The longest match decides, but not alone: every earlier occurrence votes for its continuation with a weight that grows
-with the length it agrees on, and continuations after which the text goes on as it does after the hole count for more.
+The longest match does not decide alone: every earlier occurrence votes for its continuation with a weight that grows
+with the length of the match. Continuations followed by the same text as the hole count for more.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,19 +13,19 @@ from infill_engine.text import lines
 from infill_engine.types import Draft, Hole
 
 SEARCHED_CHARS = 1_000_000  # of all sources together, nearest first; about 0.1 ms for each key that does not occur
-LEAST_TOKENS = 1  # whole tokens left of the hole that must agree, and
-LEAST_CHARS = 4  # characters: less is chance. `Draft.copied` lets the ranking ask for more
-MOST_OCCURRENCES = 24  # looked at for one key
+LEAST_TOKENS = 1  # whole tokens left of the hole that must match, and
+LEAST_CHARS = 4  # characters: fewer match by chance. `Draft.copied` lets the ranking require more
+MOST_OCCURRENCES = 24  # examined for one key
 MOST_TOKENS = 24  # left of the hole, on its line
-VOTE_PER_CHAR = 1.3  # how much more a vote weighs for each further character matched
-MOST_MATCHED = 90  # characters beyond which a match is as good as certain
-AGREEING = 3.0  # times the weight when the text goes on as it does after the hole
+VOTE_PER_CHAR = 1.3  # the factor on a vote's weight for each further matched character
+MOST_MATCHED = 90  # characters beyond which a match is practically certain
+AGREEING = 3.0  # times the weight if the text after the continuation is the same as after the hole
 FURTHER_SOURCE = 0.8  # times the weight for each source further away
 
 
 @dataclass(frozen=True, slots=True)
 class _Section:
-    """The part of a source that is searched; `ends_at_cursor` makes nearer mean later in it."""
+    """The part of a source that is searched; with `ends_at_cursor`, later text in it is nearer."""
 
     text: str
     start: int
@@ -34,7 +34,7 @@ class _Section:
 
 
 def find_copies(around: Around, sources: Sequence[str], hole: Hole, limit: int) -> list[Draft]:
-    """At most `limit` different drafts for the hole with these surroundings, best first; see `find_drafts`."""
+    """At most `limit` different drafts for the hole with this context, best first; see `find_drafts`."""
     sections = _sections(sources)
     votes = Votes()
     seen: set[tuple[int, int]] = set()
@@ -67,7 +67,7 @@ def _sections(sources: Sequence[str]) -> list[_Section]:
 
 
 def _keys(around: Around, sections: list[_Section]) -> Iterator[tuple[str, bool]]:
-    """What to search for, most telling first; True for a key that is the whole line above the hole's."""
+    """The keys to search for, most specific first; True for a key that is the whole line above the hole's."""
     left, above = around.left, around.above
     if above and len(above[0]) >= LEAST_CHARS:
         yield above[0], True
@@ -82,10 +82,10 @@ def _keys(around: Around, sections: list[_Section]) -> Iterator[tuple[str, bool]
 
 
 def _longest(starts: list[int], left: str, sections: list[_Section]) -> int:
-    """The index in `starts` from which the longest text occurs that occurs at all, len(starts) if none does.
+    """The index in `starts` of the longest text that occurs in the sources; len(starts) if none does.
 
-    A text that occurs is found soon, one that does not costs a look at everything: so from the short ones upwards, in
-    growing steps, and then between the last that occurs and the first that does not.
+    A text that occurs is found quickly; one that does not requires a full search. So this tries longer and longer texts
+    in growing steps, and then bisects between the last that occurs and the first that does not.
     """
     occurs, misses, step = len(starts), -1, 1
     while occurs - misses > 1:
@@ -99,7 +99,7 @@ def _longest(starts: list[int], left: str, sections: list[_Section]) -> int:
 
 
 def _occurs(key: str, section: _Section) -> bool:
-    # The text up to the cursor ends with every key; that one has no continuation.
+    # The text up to the cursor ends with every key; that occurrence has no continuation.
     return section.text.find(key, section.start, section.end - section.ends_at_cursor) >= 0
 
 
@@ -108,7 +108,7 @@ def _occurrences(key: str, whole_line: bool, left: str, sections: list[_Section]
     left_to_find = MOST_OCCURRENCES
     for index, section in enumerate(sections):
         start, end, text = section.start, section.end - section.ends_at_cursor, section.text
-        first = text.find(key, start, end)  # told quickly; a search from the right for what is not there is slow
+        first = text.find(key, start, end)  # fast; a search from the right for a missing key is slow
         while left_to_find and first >= 0 and start <= end:
             if section.ends_at_cursor:
                 at = text.rfind(key, first, end)
@@ -141,7 +141,7 @@ def _below(text: str, at: int, length: int) -> int:
 
 
 def _matched(source: str, at: int, around: Around) -> int:
-    """How many characters before `source[at]` agree with those before the hole, indentation and blank lines aside."""
+    """How many characters before `source[at]` match those before the hole, ignoring indentation and blank lines."""
     start = lines.start_of(source, at)
     matched = _common_end(source[start:at].lstrip(), around.left)
     if matched < len(around.left) or source[start:at].strip() != around.left.strip():
@@ -159,7 +159,7 @@ def _matched(source: str, at: int, around: Around) -> int:
 
 
 def _common_end(one: str, other: str) -> int:
-    """The length of the longest text both end with."""
+    """The length of the longest common suffix."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2

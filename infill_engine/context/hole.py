@@ -1,7 +1,7 @@
-"""What is missing at the cursor, read from the syntax tree where there is one and from the text where it is broken.
+"""What is missing at the cursor, read from the syntax tree if it is intact, and from the text if it is broken.
 
-Mid-line holes matter most here. Whatever stands to the right of the cursor on its line stays, so the hole ends where
-it begins, and `Hole.closers` names the brackets and quotes in it that belong to something opened on the left.
+Mid-line holes matter most here. Text to the right of the cursor on its line stays, so the hole ends where it begins.
+`Hole.closers` names the brackets and quotes in that text that close something opened on the left.
 """
 
 from tree_sitter import Tree
@@ -12,7 +12,7 @@ from infill_engine.text import delimiters, lines, syntax
 from infill_engine.text.embedded import region
 from infill_engine.types import Hole, HoleKind
 
-BLOCK_LINES = 6  # a suggestion longer than this is read more slowly than it is typed
+BLOCK_LINES = 6  # reading a longer suggestion takes more time than typing it
 
 
 def hole_at(
@@ -20,8 +20,8 @@ def hole_at(
 ) -> Hole:
     """The hole between `prefix`, which ends at the cursor, and `suffix`, which begins there.
 
-    `tree` may be that of the whole document, with the cursor's UTF-8 `byte_offset` in it; without, the two windows
-    are parsed. Never raises for broken code: what the tree cannot say is read from the text.
+    `tree` may be that of the whole document, with the cursor's UTF-8 `byte_offset` in it; without it, the two windows
+    are parsed. Never raises for broken code: what the tree does not show is read from the text.
     """
     embedded = region(prefix, suffix, language)
     if embedded is not None:
@@ -50,7 +50,7 @@ def hole_at(
 def _closers(right: str, language: str, mark: str) -> str:
     """The closing quote and brackets in `right`, the rest of the line, that close something left of the hole.
 
-    `mark` is the quote or comment mark that the cursor stands in, or "".
+    `mark` is the quote or comment mark that the cursor is in, or "".
     """
     if not mark:
         return delimiters.scan(right, language).closed

@@ -1,4 +1,4 @@
-"""Whether the cursor stands in a string or a comment: read from the tree where it is sound, from the text elsewhere."""
+"""Whether the cursor is in a string or a comment: read from the tree if it is intact, otherwise from the text."""
 
 from tree_sitter import Node, Tree
 
@@ -9,9 +9,9 @@ CODE, STRING, COMMENT, UNSURE = "code", "string", "comment", "unsure"
 
 
 def inside(prefix: str, left: str, language: str, tree: Tree | None, at: int) -> str:
-    """The mark of the quote or comment that the cursor stands in, or "".
+    """The mark of the quote or comment that the cursor is in, or "".
 
-    `left` is the cursor's line up to it, `at` its offset in bytes in the tree.
+    `left` is the cursor's line up to the cursor, `at` its byte offset in the tree.
     """
     if tree is None:
         return delimiters.scan(prefix, language).inside
@@ -31,10 +31,10 @@ def inside(prefix: str, left: str, language: str, tree: Tree | None, at: int) ->
 
 
 def nodes_around(tree: Tree, at: int) -> list[Node]:
-    """The nodes around the byte `at`, the smallest first.
+    """The nodes around the byte `at`, smallest first.
 
-    They are gone through once from the root on, for so does a node to find its parent, each time anew, and text may be
-    nested as deeply as it is long.
+    The tree is walked once from the root. A node's `parent` does that walk on every call, and text may be nested as
+    deeply as it is long.
     """
     smallest = tree.root_node.descendant_for_byte_range(at, at)
     if smallest is None:
@@ -46,7 +46,7 @@ def nodes_around(tree: Tree, at: int) -> list[Node]:
 
 
 def _kind_by_tree(tree: Tree, at: int, left: str, language: str) -> str:
-    """Whether the cursor stands in code, a string or a comment; unsure where the tree is broken around it."""
+    """Whether the cursor is in code, a string or a comment; unsure if the tree is broken around it."""
     nodes = language_named(language).nodes
     before = tree.root_node.descendant_for_byte_range(at - 1, at - 1) if at else None
     if before is not None and before.type in nodes.comments and before.end_byte == at and not _closed(left, language):
@@ -59,12 +59,12 @@ def _kind_by_tree(tree: Tree, at: int, left: str, language: str) -> str:
             return STRING
         if strictly and node.type in nodes.interpolations:
             return CODE
-    # Where a quote was left open, the pieces of the string hang anywhere below the nearest node with an error.
+    # If a quote was left open, the pieces of the string may be anywhere below the nearest node with an error.
     line = tree.root_node.descendant_for_byte_range(max(at - len(syntax.to_bytes(left)), 0), at)
     return UNSURE if line is None or line.has_error else CODE
 
 
 def _closed(left: str, language: str) -> bool:
-    """Whether `left` ends with what closes a comment."""
+    """Whether `left` ends with a comment's closing mark."""
     closings = (delimiters.closing_of(mark, language) for mark in delimiters.comment_marks(language))
     return any(closing and left.endswith(closing) for closing in closings)

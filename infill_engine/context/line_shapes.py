@@ -1,4 +1,4 @@
-"""A text's lines by their shape: what is left of code when its names and numbers are taken out of it."""
+"""The shape of lines: code with its names and numbers replaced by placeholders."""
 
 import re
 from bisect import bisect_right
@@ -18,15 +18,15 @@ _LINE = re.compile(r"\S[^\n\r]*")
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """`shapes` is a line for each line of `text` that is not blank, after a line break each."""
+    """`shapes` has a line break and a line for each nonblank line of `text`."""
 
     text: str
     shapes: str
-    starts: tuple[int, ...]  # of the lines in `text`, indentation aside
+    starts: tuple[int, ...]  # of the lines in `text`, without indentation
     shape_starts: tuple[int, ...]  # of the line breaks before them in `shapes`
 
     def places(self, shape: str, *, backwards: bool) -> Iterator[int]:
-        """The numbers of the lines where a text of this shape begins, forwards or from the last one backwards."""
+        """The numbers of the lines where a text of this shape begins, in order or from the last one backwards."""
         key = "\n" + shape
         at, end = -1, len(self.shapes)
         while True:
@@ -44,7 +44,7 @@ class Outline:
 
 @lru_cache(KEPT)
 def outline(text: str, language: str = "") -> Outline:
-    """The outline of a text; about 0.1 ms for each thousand characters that were not seen before."""
+    """The outline of a text; takes about 0.1 ms for each thousand characters of new text."""
     shapes = "\n" + shape_of(text, language).rstrip()
     starts = tuple(found.start() for found in _LINE.finditer(text))
     widths = (len(line) + 1 for line in shapes[1:].split("\n"))
@@ -52,39 +52,39 @@ def outline(text: str, language: str = "") -> Outline:
 
 
 def shape_of(text: str, language: str = "") -> str:
-    """`text` without indentation and blank lines, each name an `n` and each number a `0`; a blank at its end stays."""
+    """`text` without indentation and blank lines, each name an `n` and each number a `0`; trailing space is kept."""
     return word_pattern(language).sub(_classes(language), _BLANKS.sub(_break, text))
 
 
 def word_pattern(language: str) -> re.Pattern[str]:
-    """What matches a name or a number."""
+    """Matches a name or a number."""
     return language_named(language).lexical.word
 
 
 @lru_cache(64)
 def token_pattern(language: str) -> re.Pattern[str]:
-    """What matches a name, a number or a mark."""
+    """Matches a name, a number or a punctuation character."""
     return re.compile(rf"{word_pattern(language).pattern}|[^\w\s]")
 
 
 def keywords_of(language: str = "") -> frozenset[str]:
-    """The words that make the shape of a line; without a language, those of any that is known well."""
+    """The words that are part of a line's shape; without a language, those of all well-supported languages."""
     return language_named(language).lexical.keywords
 
 
 def is_name(word: str, language: str = "") -> bool:
-    """Whether a word is one that may stand for another: no number and no keyword."""
+    """Whether a word can be exchanged for another: it is neither a number nor a keyword."""
     return not word[0].isdigit() and word not in keywords_of(language)
 
 
 def names_in(text: str, language: str = "") -> list[str]:
-    """The words of a text that may stand for others."""
+    """The words of a text that can be exchanged for others."""
     return [word for word in word_pattern(language).findall(text) if is_name(word, language)]
 
 
 @lru_cache(64)
 def _classes(language: str) -> Callable[[re.Match[str]], str]:
-    """Gives a word's part in the shape of its line."""
+    """Returns the function that gives a word's part in the shape of its line."""
     keywords = keywords_of(language)
 
     def class_of(found: re.Match[str]) -> str:

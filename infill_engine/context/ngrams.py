@@ -1,9 +1,9 @@
-"""How text goes on after the same tokens elsewhere: counts that correct what a network expects.
+"""How text continues after the same tokens elsewhere: counts that correct a network's predictions.
 
-A small network knows its language better than the file it stands in, or the project. Behind k tokens that were seen n
-times, with u different ones following, c times this one, its probability is taken for (c + d·u·p) / (n + d·u): d is the
-doubt, p what k - 1 tokens say, and where even LEAST tokens were never seen, what the network says (Witten and Bell's
-interpolation, doi 10.1109/18.87000, with a network at its bottom).
+A small network knows its language better than the current file or project. If k tokens were seen n times, followed by u
+different tokens, c times by this one, its probability is (c + d·u·p) / (n + d·u). Here d is the doubt and p is the
+probability after k - 1 tokens; where even LEAST tokens were never seen, p is the network's (Witten and Bell's
+interpolation, doi 10.1109/18.87000, with a network at the lowest order).
 """
 
 from collections.abc import Iterator, Sequence, Set
@@ -12,19 +12,19 @@ from math import exp, log
 import numpy as np
 from numpy.typing import NDArray
 
-LEAST, LONGEST = 2, 8  # tokens to the left that have to be the same; places are looked up by the least
-DOUBT = 5.0  # in the counts of a file: how many different ways on count as one that was not seen
+LEAST, LONGEST = 2, 8  # tokens to the left that must match; places are indexed by the last LEAST tokens
+DOUBT = 5.0  # in the counts of a file: the weight of each distinct continuation in favor of unseen ones
 SEPARATOR = -1  # between two texts
-BASE = 1 << 32  # of a number that stands for two tokens
+BASE = 1 << 32  # of a number that encodes two tokens
 FLOOR = 1e-12  # of a probability
-# Of a pair that stands everywhere, as in tables of numbers, a fair sample is looked at, and of that one is counted: it
-# would take seconds otherwise.
+# For a pair that occurs everywhere, as in tables of numbers, only a sample is examined and a sample of that is counted:
+# otherwise it would take seconds.
 LOOKED_AT, COUNTED = 5_000, 1_000
-SPREAD = np.arange(LOOKED_AT) * 2_654_435_761  # a prime: modulo any length, as good as drawn
+SPREAD = np.arange(LOOKED_AT) * 2_654_435_761  # multiples of a prime: modulo any length, as good as random
 
 
 class Ngrams:
-    """The places of every two tokens in some texts, given as tokens [T] each."""
+    """An index of every pair of adjacent tokens in some texts, each given as tokens [T]."""
 
     def __init__(self, texts: Sequence[NDArray[np.integer]], doubt: float = DOUBT) -> None:
         self._doubt = doubt
@@ -34,17 +34,17 @@ class Ngrams:
         self._sorted, self._seconds = pairs[order], (order + 1).astype(np.int32)
 
     def logprob(self, context: Sequence[int], tokens: Set[int], expected: float) -> float:
-        """The log-probability that one of `tokens` follows `context`, where a network gives them `expected`."""
+        """The log-probability that one of `tokens` follows `context`, if a network predicts `expected`."""
         probability = exp(expected)
         for following in self._following(context):
-            found = following.tolist()  # mostly few
+            found = following.tolist()  # usually few
             doubt = self._doubt * len(set(found))
             seen = sum(token in tokens for token in found)
             probability = (seen + doubt * probability) / (len(found) + doubt)
         return log(max(probability, FLOOR))
 
     def correct(self, context: Sequence[int], probabilities: NDArray[np.float32]) -> None:
-        """The same for the probabilities [V] of all tokens, in their place."""
+        """The same for the probabilities [V] of all tokens, in place."""
         for following in self._following(context):
             ways, counts = np.unique(following, return_counts=True)
             doubt = self._doubt * len(ways)
@@ -52,11 +52,11 @@ class Ngrams:
             probabilities[ways] += counts / (len(following) + doubt)
 
     def longest(self, context: Sequence[int]) -> NDArray[np.int32]:
-        """What followed the longest run of last tokens of `context` that was seen before; empty if none was."""
+        """The tokens that followed the longest known suffix of `context`; empty if there is none."""
         return next(iter(list(self._following(context))[::-1]), np.empty(0, np.int32))
 
     def _following(self, context: Sequence[int]) -> Iterator[NDArray[np.int32]]:
-        """What stands behind the last two tokens of `context`, the last three and so on, as often as it does."""
+        """The tokens after the last two tokens of `context`, then after the last three and so on, with repetitions."""
         if len(context) < LEAST:
             return
         pair = context[-2] * BASE + context[-1]
@@ -74,5 +74,5 @@ class Ngrams:
 
 
 def _sample(values: NDArray[np.int32], most: int) -> NDArray[np.int32]:
-    """At most so many of the values, spread evenly and not in step with what a table repeats."""
+    """At most `most` of the values, spread evenly but out of step with the period of a table."""
     return values if len(values) <= most else values[SPREAD[:most] % len(values)]

@@ -1,4 +1,4 @@
-"""Counts of what stands in the project's other files, made a piece at a time while nobody waits."""
+"""N-gram counts of the project's other files, computed one piece at a time while idle."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -9,24 +9,24 @@ from infill_engine.context.ngrams import Ngrams
 from infill_engine.text.lines import in_pieces
 from infill_engine.types import Surroundings
 
-KEPT = 6  # texts, of some 3 MB each
-DOUBT = 10.0  # in their counts: other files say less than the one at hand
-PIECE_CHARS = 4_000  # of about 2 ms
+KEPT = 6  # texts, about 3 MB each
+DOUBT = 10.0  # in their counts: other files are weaker evidence than the current one
+PIECE_CHARS = 4_000  # take about 2 ms
 
 
 class CountedSurroundings:
-    """The counts of the texts around a few documents, those last used."""
+    """The counts of the texts around a few documents, the most recently used ones."""
 
     def __init__(self, encode: Callable[[str], Sequence[int]]) -> None:
         self._encode = encode
         self._counts: LRUCache[str, Ngrams] = LRUCache(KEPT)
 
     def get(self, name: str) -> Ngrams | None:
-        """The counts of the text of that name; None if there are none, or not yet."""
+        """The counts of the text with that name; None if there are none yet."""
         return self._counts.get(name)
 
     def count(self, surroundings: Surroundings) -> Iterator[None]:
-        """Counts a text, unless it is known. Yields after every piece; only with the last one is it known."""
+        """Counts a text, unless it is known. Yields after every piece; the counts are available after the last one."""
         if surroundings.text and self.get(surroundings.name) is None:
             pieces = []
             for piece in in_pieces(surroundings.text.replace("\r\n", "\n"), PIECE_CHARS):

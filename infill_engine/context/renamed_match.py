@@ -1,9 +1,9 @@
-"""Drafts by analogy: how a line of the same shape goes on elsewhere, with its names exchanged for those used here.
+"""Drafts by analogy: how a line of the same shape continues elsewhere, with its names exchanged for those used here.
 
-    self.width = width        stands elsewhere, and here stands
+    self.width = width        occurs elsewhere, and here we have
     self.height = |           so `width` there is `height` here, and `height` follows.
 
-The lines above the hole take part too, as many as have their like: the more of them, the more the analogy counts.
+Lines above the hole are matched too, as many as correspond: the more of them, the more the analogy counts.
 """
 
 import re
@@ -29,19 +29,19 @@ from infill_engine.types import Draft, Hole
 ABOVE_CHARS = 60_000  # searched of the text that ends at the cursor,
 BELOW_CHARS = 40_000  # of the text after it,
 OTHER_CHARS = 300_000  # and of each other source
-MOST_LEFT = 500  # characters on the hole's line: a longer one has no like
-MOST_PLACES = 12  # looked at for one shape in one source
-RENAMED = 3.0  # times the weight where the text is not simply the same,
-LINE = 2.0  # for each line above that takes part,
+MOST_LEFT = 500  # characters on the hole's line: a longer line has no analogy
+MOST_PLACES = 12  # examined for one shape in one source
+RENAMED = 3.0  # times the weight if names in the text were exchanged,
+LINE = 2.0  # for each matching line above,
 SAME_NAME = 1.5  # for each name that is the same on both sides,
-AGREEING = 3.0  # when the text goes on as it does after the hole,
+AGREEING = 3.0  # if the text after the continuation is the same as after the hole,
 FURTHER_PLACE = 0.8  # for each place that is nearer,
 FURTHER_SOURCE = 0.7  # and for each source that is nearer
 
 
 @dataclass(frozen=True, slots=True)
 class _Like:
-    """A place like the hole's: the source and number of its line, where in the source the like of the hole is."""
+    """A place that resembles the hole: its source and line number, and the offset of the hole's counterpart there."""
 
     source: int
     line: int
@@ -51,7 +51,7 @@ class _Like:
 
 
 def find_analogies(around: Around, sources: Sequence[str], hole: Hole, limit: int, language: str = "") -> list[Draft]:
-    """At most `limit` different drafts for the hole with these surroundings, best first; see `find_drafts`."""
+    """At most `limit` different drafts for the hole with this context, best first; see `find_drafts`."""
     if len(around.left) > MOST_LEFT:
         return []
     base, partial_word = _without_partial_word(around.left, language)
@@ -77,7 +77,7 @@ def _without_partial_word(left: str, language: str) -> tuple[str, str]:
 
 
 def _outlines(sources: Sequence[str], language: str) -> list[Outline]:
-    """What is searched of each source: whole lines only, so that it stays the same while a line is being typed."""
+    """The searched part of each source: only whole lines, so that it stays the same while a line is being typed."""
     before, after, *others = sources
     above = before[: len(before) - len(lines.last_line(before))]
     below = after[len(lines.first_line(after)) :]
@@ -86,14 +86,14 @@ def _outlines(sources: Sequence[str], language: str) -> list[Outline]:
 
 
 def outline_of_other(source: str, language: str = "") -> Outline:
-    """What is searched of a source other than the document itself; kept, so that a long one may be read ahead."""
+    """The searched part of a source other than the document; cached, so that a long one can be prepared in advance."""
     return outline(source[:OTHER_CHARS], language)
 
 
 def _likes(here: list[str], outlines: Sequence[Outline], language: str) -> Iterator[_Like]:
-    """The places whose lines have the shape of those `here`, of which the last one is cut off at the hole."""
+    """The places whose lines have the shape of the lines `here`, the last of which ends at the hole."""
     if not any(names_in(line, language) for line in here):
-        return  # nothing that could stand for anything
+        return  # no name that could be exchanged
     pattern = token_pattern(language)
     tokens = [pattern.findall(line) for line in here]
     blanks = len(here[-1]) - len(here[-1].rstrip())
@@ -103,7 +103,7 @@ def _likes(here: list[str], outlines: Sequence[Outline], language: str) -> Itera
         for rank, first in enumerate(islice(places, MOST_PLACES)):
             last = first + len(here) - 1
             if last >= len(near.starts):
-                continue  # the lines above are alike, but there is none after them yet
+                continue  # the lines above match, but no line follows them yet
             theirs = [
                 list(islice(pattern.finditer(near.line(first + number)), len(own))) for number, own in enumerate(tokens)
             ]
@@ -118,7 +118,7 @@ def _likes(here: list[str], outlines: Sequence[Outline], language: str) -> Itera
 def _names(
     theirs: Sequence[Sequence[re.Match[str]]], ours: Sequence[Sequence[str]], language: str
 ) -> dict[str, str] | None:
-    """What each name there is called here; None if one would have two names, or the lines are not alike after all."""
+    """What each name there is called here; None if one would have two names, or the lines do not match after all."""
     names: dict[str, str] = {}
     for there, own in zip(theirs, ours, strict=True):
         if len(there) < len(own):
@@ -131,7 +131,7 @@ def _names(
 
 
 def _carried_over(near: Outline, like: _Like, around: Around, hole: Hole, language: str) -> tuple[str, bool, bool]:
-    """What would follow here, whether it differs from what follows there, and whether the text then goes on as here."""
+    """What would follow here, whether it differs from what follows there, and whether the text after it agrees."""
     lead = near.text[lines.start_of(near.text, like.at) : like.at]
     rest = near.text[like.at : like.at + most_looked_at(hole)]
     exchanged = exchanged_names(like.names, language)

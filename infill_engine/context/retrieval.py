@@ -1,7 +1,7 @@
-"""Snippets of the project that help to fill in a hole: definitions of names near it, and chunks of code like it.
+"""Project snippets that help to fill a hole: definitions of names near it, and chunks of similar code.
 
-A text is indexed a piece at a time while nobody waits. What is retrieved for a hole depends on the lines above and
-below the cursor's own, so it does not change while a line is typed.
+A text is indexed one piece at a time while idle. The snippets for a hole depend on the lines above and below the
+cursor's line, so they do not change while a line is typed.
 """
 
 import re
@@ -19,38 +19,38 @@ from infill_engine.context.line_shapes import WORD, is_name
 from infill_engine.text.lines import split, with_plain_ends
 from infill_engine.types import InfillRequest, Surroundings
 
-KEPT = 6  # indexes, of some 5 MB each, and documents of which the last snippets are known
+KEPT = 6  # indexes, about 5 MB each, and documents whose last snippets are remembered
 CHUNK_LINES, CHUNK_STEP = 12, 6
 PIECE_LINES = 24  # indexed at once, in about 2 ms
 ABOVE, BELOW = 16, 4  # lines around the hole whose names are looked up
-NEARER = 0.85  # the weight of a name that stands a line farther away
+NEARER = 0.85  # factor on a name's weight for each line of distance
 SHORTEST_NAME = 3
 CANDIDATES = 8  # of each kind
-LEAST_SHARED = 3  # names of a chunk that stand near the hole
-MOST_DEFINITIONS = 4  # of one name: where there are more, nobody knows which one is meant
-STILL_GOOD = 0.6  # of what other snippets would be worth, for those at hand to stay
+LEAST_SHARED = 3  # names of a chunk that occur near the hole
+MOST_DEFINITIONS = 4  # of one name: with more, it is unclear which one is meant
+STILL_GOOD = 0.6  # of the value of new snippets, for the present ones to stay
 _USED = re.compile(r"(?<![.\w])(?:\w+(?=\()|[A-Z]\w+)|(?<=import )\w+")
 _MEMBER = re.compile(r"(?<=\.)\w+")
 
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """A piece of a file. `names` are those that it is chosen for."""
+    """A piece of a file. `names` are the names it is chosen for."""
 
     path: str
     text: str
     names: frozenset[str] = field(default=frozenset(), compare=False)
 
 
-Fit = Callable[[Sequence[Snippet]], tuple[Snippet, ...]]  # as many of some snippets, best first, as there is room for
+Fit = Callable[[Sequence[Snippet]], tuple[Snippet, ...]]  # picks as many snippets as fit, given best first
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is looked for: names near a hole with their weights, more for a nearer line.
+    """What is searched for: names near a hole with their weights, higher on nearer lines.
 
-    `used` are called, imported, or begin with a capital; `members` follow a dot. `visible` are the names that the
-    windows around the hole define themselves.
+    `used` names are called, imported, or capitalized; `members` follow a dot. `visible` are the names that the windows
+    around the hole define themselves.
     """
 
     names: dict[str, float]
@@ -60,7 +60,7 @@ class Query:
 
     @classmethod
     def of(cls, prefix: str, suffix: str) -> "Query":
-        """The query of a hole. The cursor's own line has no part in it."""
+        """The query of a hole. The cursor's own line is not used."""
         above, below = split(prefix)[:-1], split(suffix)[1:]
         near = [*enumerate(above[: -ABOVE - 1 : -1]), *enumerate(below[:BELOW])]
         weighed = [(line, NEARER**distance) for distance, line in near]
@@ -70,7 +70,7 @@ class Query:
 
 @dataclass(slots=True)
 class SnippetIndex:
-    """Definitions by name, with whether they are members of something, and chunks of lines."""
+    """Definitions by name, each with a flag for members, and chunks of lines."""
 
     definitions: dict[str, list[tuple[Snippet, bool]]] = field(default_factory=lambda: defaultdict(list))
     chunks: list[Snippet] = field(default_factory=list)
@@ -88,7 +88,7 @@ class SnippetIndex:
             yield
 
     def worth(self, name: str, query: Query) -> float:
-        """How much it says that something has a name: more if it is near the hole, and if few chunks have it."""
+        """How informative a name is: more if it is near the hole, and if few chunks contain it."""
         weight = query.names.get(name, 0.0)
         return weight * log((1 + len(self.chunks)) / (1 + len(self.places.get(name, ())))) if weight else 0.0
 
@@ -102,14 +102,14 @@ class SnippetIndex:
 
 
 class Retriever:
-    """The indexed texts around a few documents, and the snippets each of these documents has had last."""
+    """The indexed texts around a few documents, and the last snippets of each of these documents."""
 
     def __init__(self) -> None:
         self._indexes: LRUCache[str, SnippetIndex] = LRUCache(KEPT)
         self._last: LRUCache[str, tuple[Snippet, ...]] = LRUCache(KEPT)
 
     def index(self, surroundings: Surroundings) -> Iterator[None]:
-        """Indexes a text, unless it is known. Yields after every piece; only with the last one is it known."""
+        """Indexes a text, unless it is known. Yields after every piece; the index is available after the last one."""
         if surroundings.text and surroundings.name not in self._indexes:
             index = SnippetIndex()
             for path, text in surroundings.each():
@@ -119,8 +119,8 @@ class Retriever:
     def retrieve(self, request: InfillRequest, fit: Fit) -> tuple[Snippet, ...]:
         """The snippets for a request's hole, best first, as many as fit.
 
-        Those of the last request for the same document, as long as they are nearly as good. Takes some milliseconds, up
-        to 15 where the file's own text has changed.
+        Keeps those of the last request for the same document while they are nearly as good. Takes some milliseconds, up
+        to 15 if the file's own text has changed.
         """
         query, indexes = Query.of(request.prefix, request.suffix), self._indexes_for(request)
         found = fit(snippets_for(indexes, query))
@@ -132,7 +132,7 @@ class Retriever:
         return found
 
     def retrieve_anew(self, request: InfillRequest, fit: Fit) -> tuple[Snippet, ...]:
-        """The snippets for a request's hole, whatever the document has had before."""
+        """The snippets for a request's hole, regardless of the document's earlier snippets."""
         return fit(snippets_for(self._indexes_for(request), Query.of(request.prefix, request.suffix)))
 
     def _indexes_for(self, request: InfillRequest) -> list[SnippetIndex]:
@@ -141,7 +141,7 @@ class Retriever:
 
 
 def snippets_for(indexes: Sequence[SnippetIndex], query: Query) -> list[Snippet]:
-    """The snippets of some indexes, each once: chunks, the likest first, and where room is left definitions."""
+    """The snippets of some indexes without duplicates: chunks, most similar first, then definitions."""
     like = [each for index in indexes for each in chunks_for(index, query)]
     chunks = [snippet for _, snippet in sorted(like, key=lambda each: -each[0])]
     lists = [definitions_for(index, query) for index in indexes]
@@ -150,7 +150,7 @@ def snippets_for(indexes: Sequence[SnippetIndex], query: Query) -> list[Snippet]
 
 
 def definitions_for(index: SnippetIndex, query: Query) -> list[Snippet]:
-    """Definitions of names near the hole that are not to be seen from it, the most useful first."""
+    """Definitions of names near the hole that are not visible from it, the most useful first."""
     found: dict[Snippet, float] = {}
     for wanted, of_members in ((query.used, False), (query.members, True)):
         for name in wanted:
@@ -162,9 +162,9 @@ def definitions_for(index: SnippetIndex, query: Query) -> list[Snippet]:
 
 
 def chunks_for(index: SnippetIndex, query: Query) -> list[tuple[float, Snippet]]:
-    """Chunks that share names with the lines around the hole, the likest first, none of which overlap.
+    """Chunks that share names with the lines around the hole, most similar first, without overlaps.
 
-    With each goes the share of the query that it has, as the index weighs names.
+    Each comes with its share of the query, as the index weighs names.
     """
     scores: defaultdict[int, float] = defaultdict(float)
     shared: Counter[int] = Counter()
@@ -175,7 +175,7 @@ def chunks_for(index: SnippetIndex, query: Query) -> list[tuple[float, Snippet]]
         for place in index.places.get(name, ()):
             scores[place] += worth
             shared[place] += 1
-    if not total:  # every chunk has all of the names
+    if not total:  # every name occurs in all chunks
         return []
     likeness = {
         place: score / len(index.chunks[place].names) ** 0.5
@@ -193,7 +193,7 @@ def chunks_for(index: SnippetIndex, query: Query) -> list[tuple[float, Snippet]]
 
 @lru_cache(KEPT)
 def _index_of(path: str, sides: tuple[str, str]) -> SnippetIndex:
-    """The index of the text of a document that lies outside the windows around the hole."""
+    """The index of the document's text outside the windows around the hole."""
     index = SnippetIndex()
     for side in sides:
         for _ in index.add(path, with_plain_ends(side)):
@@ -202,7 +202,7 @@ def _index_of(path: str, sides: tuple[str, str]) -> SnippetIndex:
 
 
 def _still_there(snippet: Snippet, request: InfillRequest) -> bool:
-    """Whether a snippet of the document itself lies outside the windows as it is; one of another file always does."""
+    """Whether a snippet of the document itself is still outside the windows; always true for other files."""
     first = snippet.text.partition("\n")[0]
     return snippet.path != request.path or any(first in side for side in request.beyond)
 

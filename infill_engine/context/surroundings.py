@@ -6,16 +6,16 @@ from pathlib import PurePosixPath
 from infill_engine.types import Surroundings
 
 MOST_CHARS = 600_000  # near a document; a search that finds nothing in them takes about 0.05 ms
-BETWEEN = "\n\n"  # two files
+BETWEEN = "\n\n"  # separates two files
 
 
 def nearest_first(own: PurePosixPath, others: Iterable[PurePosixPath]) -> list[PurePosixPath]:
-    """Files by the number of folders one goes up and down to them."""
+    """Files in order of the number of folders up and down from `own` to them."""
     return sorted(others, key=lambda path: (_distance(own, path), path))
 
 
 def joined(files: Iterable[tuple[str, str]]) -> Surroundings:
-    """As much of files, given as path and text, as is searched. No more than needed are asked for."""
+    """As much text of the files, given as path and text, as is searched. Reads no more files than needed."""
     taken: list[str] = []
     starts: list[tuple[str, int]] = []
     left, at = MOST_CHARS, 0
@@ -30,7 +30,7 @@ def joined(files: Iterable[tuple[str, str]]) -> Surroundings:
 
 
 def _distance(one: PurePosixPath, other: PurePosixPath) -> int:
-    """How many folders one goes up and down from one file to the other."""
+    """How many folders up and down one file is from the other."""
     common = 0
     for left, right in zip(one.parent.parts, other.parent.parts, strict=False):
         if left != right:

@@ -1,4 +1,4 @@
-"""A vote on how the hole is filled: each place that is like it votes for what follows there."""
+"""A vote on how the hole is filled: each similar place votes for the text that follows it."""
 
 import re
 
@@ -6,7 +6,7 @@ _SPACES = re.compile(r"\s+")
 
 
 class Votes:
-    """Texts that differ in blanks only are one; the first of them is what stands for it."""
+    """Texts that differ only in whitespace count as one; the first of them represents all."""
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
@@ -17,7 +17,7 @@ class Votes:
         return len(self._texts)
 
     def vote(self, text: str, matched: int, weight: float) -> None:
-        """Count a vote of some weight, from a place that agrees on so many characters. A blank text gets none."""
+        """Adds a vote, from a place that matches `matched` characters. Votes for blank texts are ignored."""
         key = _SPACES.sub(" ", text.strip())
         if key:
             self._texts.setdefault(key, text)
@@ -25,7 +25,7 @@ class Votes:
             self._votes[key] = self._votes.get(key, 0.0) + weight
 
     def best(self, limit: int) -> list[tuple[str, int, float]]:
-        """The texts with the most votes, most first; how many characters matched for each, and its share of all."""
+        """The texts with the most votes, best first, each with its matched characters and its share of all votes."""
         total = sum(self._votes.values())
         best = sorted(self._votes, key=lambda key: -self._votes[key])[:limit]
         return [(self._texts[key], self._matched[key], self._votes[key] / total) for key in best]

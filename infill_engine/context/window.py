@@ -1,9 +1,9 @@
 """The text around the cursor that a request carries, cut so that it stays put while the user types.
 
 The engine keeps keys and values of the prefix from its start and of the suffix from its far end. So the prefix starts
-at an anchor that typing reaches rarely, and the suffix ends at one that only text after the cursor can move. Both are
-counted from the ends of the document that typing at the cursor does not shift: the prefix in lines from the top, the
-suffix in lines from the bottom.
+at an anchor that typing rarely moves, and the suffix ends at an anchor that only text after the cursor can move. Both
+anchors are counted from the ends of the document, which typing at the cursor does not shift: the prefix in lines from
+the top, the suffix in lines from the bottom.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,7 +15,7 @@ LINE_STEPS = (
     16,
     4,
     1,
-)  # coarse anchors move rarely; a finer one is taken where a coarse one would cost half the window
+)  # coarse anchors move rarely; a finer one is used if a coarse one would cost half the window
 COLUMN_STEPS = (256, 64, 16, 4, 1)
 
 
@@ -24,7 +24,7 @@ def window_at(lines: Sequence[str], row: int, column: int, settings: WindowSetti
 
     `lines` are the document's, each with its line end; `row` counts from 0, `column` in characters. A column past the
     end of the line means its end; the row after the last line is empty. Raises InputError for any other row. The cost
-    depends on the size of the window alone.
+    depends only on the size of the window.
     """
     if not 0 <= row <= len(lines) or column < 0:
         raise InputError(
@@ -59,10 +59,10 @@ def _suffix(lines: Sequence[str], row: int, line: str, column: int, budget: int)
 
 
 def _reach(own: int, available: int, length: Callable[[int], int], origin: int, budget: int) -> tuple[int, int]:
-    """How many whole lines away from the cursor to take, and how many characters of the one after those.
+    """How many whole lines away from the cursor to take, and how many characters of the next line.
 
-    `own` characters of the cursor's line are taken already, `length(d)` is that of the line `d` away, and the line `d`
-    away has the number `origin - d` counted from the far end of the document.
+    `own` characters of the cursor's line are already taken, `length(d)` is the length of the line `d` away, and that
+    line has the number `origin - d` counted from the far end of the document.
     """
     sums = [own]
     while len(sums) <= available and sums[-1] + (size := length(len(sums))) <= budget:
@@ -74,14 +74,14 @@ def _reach(own: int, available: int, length: Callable[[int], int], origin: int, 
         count = fitting - (-(origin - fitting)) % step
         if count >= 0 and sums[count] * 2 >= budget:
             return count, 0
-    # Not even every line that fits fills half the window: the next one is enormous, and is cut.
+    # All lines that fit do not fill half the window: the next line is very long, and is cut.
     return fitting, _cut(length(fitting + 1), budget - sums[fitting])
 
 
 def _cut(length: int, budget: int) -> int:
     """How many characters of a line to take next to the cursor when `budget` are allowed.
 
-    The far edge of what is taken lies at a multiple of a step, counted from the line's far end.
+    The far edge of the taken part is at a multiple of a step, counted from the line's far end.
     """
     if length <= budget:
         return length
@@ -101,5 +101,5 @@ def _content(line: str) -> int:
 
 
 def _whole_line_end(text: str) -> str:
-    """`text`, cut off somewhere, without the first half of a CRLF."""
+    """`text`, cut at an arbitrary place, without the first half of a CRLF."""
     return text[:-1] if text.endswith("\r") else text

@@ -14,10 +14,10 @@ from typing import Any
 from infill_engine.errors import ModelDamagedError
 from infill_engine.ranking.features import Features
 
-PAIR = "*"  # stands between the names of two features
+PAIR = "*"  # separates the names of two features
 REMEDY = "Fetch the model again, or remove its calibration file to use the built-in weights."
 NAMES = tuple(each.name for each in fields(Features))
-# Set by hand, for a model without weights of its own. A feature that is not named has none.
+# Set by hand, for a model without fitted weights. A feature that is not listed has weight 0.
 BY_HAND: Mapping[str, float] = {
     "mean_logprob": 1.5,
     "min_logprob": 0.3,
@@ -44,7 +44,7 @@ BY_HAND: Mapping[str, float] = {
 class Calibration:
     """Weights of the features by name, and of products of two of them ("copied*tokens").
 
-    `show_from` is the least confidence at which a first candidate is worth showing to somebody who did not ask.
+    `show_from` is the minimum confidence at which a first candidate is worth showing unasked.
     """
 
     bias: float = 0.6
@@ -55,7 +55,7 @@ class Calibration:
     def confidence(self, features: Features) -> float:
         """The probability, between 0 and 1, that a proposal with these features is what the user wants.
 
-        It is 0 where a feature is not a number: nothing is known.
+        It is 0 if a feature is not a number.
         """
         values = asdict(features)
         score = self.bias + sum(self.weights.get(name, 0.0) * value for name, value in values.items())
@@ -65,7 +65,7 @@ class Calibration:
         return 0.0 if math.isnan(score) else 1 / (1 + math.exp(-max(-30.0, min(30.0, score))))
 
     def to_json(self) -> str:
-        """The file beside a model."""
+        """The contents of calibration.json."""
         stored = {name: dict(value) if isinstance(value, Mapping) else value for name, value in _parts(self).items()}
         return json.dumps(stored, indent=2, sort_keys=True) + "\n"
 

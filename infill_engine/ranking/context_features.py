@@ -1,7 +1,7 @@
-"""The text around a hole, and what a proposal says again of it.
+"""The text around a hole, and what a proposal repeats of it.
 
-What stands a few lines away is copied readily, by whoever proposals, and is seldom wanted once more: an import, a
-method's head, the line above.
+Models and copies readily repeat text from a few lines away that is seldom wanted again: an import, the head of a
+method, the line above.
 """
 
 import re
@@ -18,9 +18,9 @@ _IN_A_WORD = re.compile(r"\w\Z")
 
 @dataclass(frozen=True, slots=True)
 class ContextFeatures:
-    """What stands left and right of the hole on its line, the lines above and below, and all words of it.
+    """The text left and right of the hole on its line, the lines above and below, and all words in both windows.
 
-    Lines are the nearest first, without blank ones.
+    Lines are nearest first, without blank ones.
     """
 
     left: str
@@ -32,7 +32,7 @@ class ContextFeatures:
 
     @classmethod
     def of(cls, prefix: str, suffix: str, language: str = "") -> "ContextFeatures":
-        """What is in both windows around a hole."""
+        """The features of both windows around a hole."""
         *above, left = split(prefix)
         right, *below = split(suffix)
         word = word_pattern(language)
@@ -41,16 +41,16 @@ class ContextFeatures:
 
     @property
     def inside_word(self) -> bool:
-        """Whether the cursor is behind a character that words are made of."""
+        """Whether the cursor is directly after a word character."""
         return _IN_A_WORD.search(self.left) is not None
 
     def unknown(self, text: str) -> float:
-        """The share of the names in `text` that do not stand around the hole."""
+        """The share of the names in `text` that do not occur around the hole."""
         names = names_in(text, self.language)
         return sum(name not in self.words for name in names) / max(1, len(names))
 
     def echo(self, text: str) -> float:
-        """1 / lines from the hole to the nearest one that says the same as its own with `text`; 0 where none does."""
+        """1 / distance in lines to the nearest line that equals the hole's line with `text`; 0 if there is none."""
         said = self._line_with(text).strip()
         for distance, lines in enumerate(zip_longest(self.above, self.below, fillvalue=""), 1):
             if said and any(line.strip() == said for line in lines):
@@ -58,7 +58,7 @@ class ContextFeatures:
         return 0.0
 
     def redefines(self, text: str) -> bool:
-        """Whether the line with `text` defines a function or class that has been defined in the same body."""
+        """Whether the line with `text` defines a function or class that is already defined in the same body."""
         line = self._line_with(text)
         defined_in = language_named(self.language).code.defined
         defined = defined_in(line)
@@ -72,7 +72,7 @@ class ContextFeatures:
         return False
 
     def _line_with(self, text: str) -> str:
-        """The hole's line; with the first of several lines that is the end of it."""
+        """The hole's line with `text`; if `text` has several lines, the line ends with the first of them."""
         first = first_line(text)
         return self.left + first + (self.right if first == text else "")
 

@@ -1,4 +1,4 @@
-"""What is known of each proposed text: how likely it is, where it came from, and how it fits the text around."""
+"""The features of each proposed text: how likely it is, where it came from, and how it fits its surroundings."""
 
 import math
 import re
@@ -10,17 +10,17 @@ from infill_engine.ranking.syntax_check import new_faults
 from infill_engine.types import Hole, HoleKind, InfillRequest, Proposal, Source
 
 MOST_FAULTS = 3.0  # more new faults than this make no difference
-LEAST_LOGPROB = -30.0  # what is less likely than this is as good as impossible
+LEAST_LOGPROB = -30.0  # anything less likely counts as impossible
 
 _SPACES = re.compile(r"\s+")
 
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """What the confidence of a proposal is computed from. Every value grows with what its name says.
+    """The inputs to the confidence of a proposal. Every value grows with what its name says.
 
     Log-probabilities are natural and not positive; `share` is the logarithm of a draft's share of the votes. Counts are
-    logarithms, too: `tokens` is ln(tokens), the other ones ln(1 + characters).
+    logarithms, too: `tokens` is ln(tokens), the others are ln(1 + characters).
     """
 
     mean_logprob: float
@@ -28,31 +28,31 @@ class Features:
     length_logprob: float
     stability: float
     new_faults: float
-    copied: float  # 1 where the text began as a copy
-    matched: float  # left of the hole and of the place it was copied from
-    analogous: float  # 1 where it began as an analogy
-    alike: float  # left of the hole and of the place it was carried over from
+    copied: float  # 1 if the text began as a copy
+    matched: float  # characters left of the hole that match those left of the copied place
+    analogous: float  # 1 if it began as an analogy
+    alike: float  # characters left of the hole that match the analogous place once names are exchanged
     share: float
-    agreement: float  # 1 where model and draft came to the same text
+    agreement: float  # 1 if model and draft produced the same text
     tokens: float
     characters: float
-    unknown: float  # the share of its names that do not stand around the hole
-    echo: float  # 1 / lines to the nearest one that says the same as the hole's line with it; 0 where none does
-    redefines: float  # 1 where it defines what has been defined in the same body
+    unknown: float  # the share of its names that do not occur around the hole
+    echo: float  # 1 / distance in lines to the nearest line equal to the hole's line with the text; 0 if none
+    redefines: float  # 1 if it defines something that is already defined in the same body
     partial: float
-    own_draft: float  # 1 where the text began as a draft of the model's own
-    draft_logprob: float  # the mean log-probability of that draft's tokens; 0 elsewhere
-    scored: float  # 1 where the model was asked how likely the text is
-    probability_share: float  # the text's part of the probability of all texts that were scored; 0 elsewhere
-    logprob: float  # of the whole text; 0 elsewhere
-    inside_word: float  # 1 where the cursor stands behind the beginning of a word
-    line: float  # 1 where the hole is of this kind
+    own_draft: float  # 1 if the text began as a draft of the model's own
+    draft_logprob: float  # the mean log-probability of that draft's tokens; 0 otherwise
+    scored: float  # 1 if the model computed the likelihood of the text
+    probability_share: float  # the text's share of the probability of all scored texts; 0 if it was not scored
+    logprob: float  # of the whole text; 0 if it was not scored
+    inside_word: float  # 1 if the cursor is after the beginning of a word
+    line: float  # 1 if the hole is of this kind; so are the next two
     expression: float
     statement: float
 
 
 def evidence(proposals: Sequence[Proposal], request: InfillRequest, hole: Hole) -> list[tuple[Proposal, Features]]:
-    """Each distinct text of `proposals`, cleaned ones, by its best proposal, with its features."""
+    """Each distinct text of the cleaned `proposals`, represented by its best proposal, with its features."""
     groups = _same_texts(proposals)
     faults = new_faults([group[0].text for group in groups], request)
     context_features = ContextFeatures.of(request.prefix, request.suffix, request.language)
@@ -68,7 +68,7 @@ def _logprob(group: Sequence[Proposal]) -> float | None:
 
 
 def _shares(logprobs: Sequence[float | None]) -> list[float | None]:
-    """Shares of a whole from their logarithms; None stays None."""
+    """Shares of the total probability, from log-probabilities; None stays None."""
     most = max((one for one in logprobs if one is not None), default=0.0)
     parts = [None if one is None else math.exp(one - most) for one in logprobs]
     whole = sum(part for part in parts if part is not None)
@@ -83,9 +83,9 @@ def _features(
     hole: Hole,
     context_features: ContextFeatures,
 ) -> Features:
-    """The features of proposals that came to the same text, the most probable first.
+    """The features of proposals with the same text, most probable first.
 
-    `logprob` is that of the text, and `share` its part of the probability of all.
+    `logprob` is that of the text, and `share` its share of the total probability.
     """
     best = group[0]
     sources = {proposal.source for proposal in group}
@@ -124,7 +124,9 @@ def _features(
 
 
 def _same_texts(proposals: Sequence[Proposal]) -> list[list[Proposal]]:
-    """The proposals by their text, blanks aside; within a group, whole texts before partial and probable ones first."""
+    """The proposals grouped by text, ignoring whitespace; in a group, whole texts come before partial ones, then by
+    probability.
+    """
     groups: dict[str, list[Proposal]] = {}
     for proposal in proposals:
         groups.setdefault(_SPACES.sub(" ", proposal.text.strip()), []).append(proposal)

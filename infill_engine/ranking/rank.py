@@ -1,4 +1,4 @@
-"""From cleaned proposals to candidates: what parses comes first, what is probable next, and nothing twice."""
+"""From cleaned proposals to candidates: texts that parse come first, then probable ones; no text appears twice."""
 
 from collections.abc import Sequence
 
@@ -11,10 +11,10 @@ from infill_engine.types import Candidate, Hole, InfillRequest, Proposal
 def rank(
     proposals: Sequence[Proposal], request: InfillRequest, hole: Hole, calibration: Calibration = BUILT_IN
 ) -> tuple[Candidate, ...]:
-    """The distinct texts of `proposals`, cleaned ones, most trustworthy first; at most `request.candidates`.
+    """The distinct texts of the cleaned `proposals`, most trustworthy first; at most `request.candidates`.
 
-    Only the soundest are kept (`brokenness`). Faults count for less where the surroundings are broken, because there
-    the parser's recovery adds some of its own.
+    Only texts with the least `brokenness` are kept. Faults count for less in broken surroundings, because there the
+    parser's error recovery adds faults of its own.
     """
     scored = [
         (found.new_faults, calibration.confidence(found), proposal)

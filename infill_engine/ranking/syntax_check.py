@@ -1,4 +1,4 @@
-"""How much a text breaks the syntax: the faults that it adds to those that are there anyway."""
+"""How much a text breaks the syntax: the faults that it adds to those already there."""
 
 from collections.abc import Sequence
 
@@ -7,23 +7,23 @@ from infill_engine.text.embedded import within_embedded
 from infill_engine.text.languages import language as language_named
 from infill_engine.types import InfillRequest
 
-PLACEHOLDER = "x"  # stands in the hole to learn how broken the surroundings are without it
-BREAKS = 1.0  # new faults, for each one that is there anyway and one more, from which on a text counts as broken
+PLACEHOLDER = "x"  # fills the hole to measure how broken the surroundings are by themselves
+BREAKS = 1.0  # relative new faults, see `new_faults`, from which a text counts as broken
 
 
 def brokenness(new_faults: float) -> int:
     """0 for a text that adds no fault, 1 for one whose faults may be the parser's, 2 for one that breaks the syntax.
 
-    Of 932 texts between, four were right (holes in packages held out for calibration).
+    Of 932 texts with brokenness 1, four were right (holes in packages held out for calibration).
     """
     return 0 if new_faults <= 0 else 1 if new_faults < BREAKS else 2
 
 
 def new_faults(texts: Sequence[str], request: InfillRequest) -> list[float]:
-    """How many more faults each text leaves than the best that is possible here, for each fault there is anyway and
-    one more; 0 without a grammar.
+    """How many more faults each text leaves than the best possible filling, divided by one more than the faults of the
+    best filling; 0 without a grammar.
 
-    The best is what the surroundings have with nothing in the hole, with a name in it, or with the fittest text.
+    The best filling is nothing, a name, or the best of the texts.
     """
     request = within_embedded(request)
     if not texts or syntax.parser_for(request.language) is None:
@@ -35,10 +35,10 @@ def new_faults(texts: Sequence[str], request: InfillRequest) -> list[float]:
 
 
 def _surroundings(request: InfillRequest) -> tuple[str, str, int]:
-    """The windows, or a part of them that parses, with the faults they have by themselves.
+    """The windows, or a part of them that parses, with the number of faults they have by themselves.
 
-    A window may begin amid a docstring or an argument list, and then its parse says little. Beginning at a definition
-    mends that about every other time.
+    A window may begin inside a docstring or an argument list, which makes its parse meaningless. Starting at a
+    definition fixes about half of these cases.
     """
     starts = language_named(request.language).code.starts
     headers = [] if starts is None else [match.start() for match in starts.finditer(request.prefix)]
@@ -51,7 +51,7 @@ def _surroundings(request: InfillRequest) -> tuple[str, str, int]:
                 best = (prefix, request.suffix, count)
             if not count:
                 return best
-    assert best is not None  # the loop has run for the whole window at least
+    assert best is not None  # the loop runs at least for the whole window
     return best
 
 

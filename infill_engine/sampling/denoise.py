@@ -1,16 +1,16 @@
-"""The denoising loop: predict every open slot at once, commit what is sure, ask again, stop in time.
+"""The denoising loop: predict every open slot at once, commit the confident ones, repeat, stop in time.
 
-    canvas, all open ──▶ predict ──▶ commit the sure, doubt the wrong ──▶ … ──▶ nothing open, or no time left
+    canvas, all open ──▶ predict ──▶ commit confident slots, reopen wrong ones ──▶ … ──▶ none open, or no time left
 
-Families whose slots depend on those before them are asked for the first open slot of each row only, and a row is done
-at its first end; everything else is the same (`_wanted_in_order`, `_keep_order`).
+For models that decide slots in order, each step predicts only the first open slot of each row, and a row is done at its
+first end token; everything else is the same (`_wanted_in_order`, `_keep_order`).
 
-The loop is anytime: after every step the canvas together with the last predictions is an answer. It is asked between
-two steps whether the deadline still allows another one, and never starts a step that the measured cost says cannot end.
+The loop is anytime: after every step, the canvas together with the last predictions is an answer. Between two steps it
+checks whether the deadline allows another one. It never starts a step that the measured cost says cannot end in time.
 
-Where an open slot holds noise instead of a mask, a model cannot tell what is decided from what is not, and its first
-predictions rest on noise. There nothing stays decided: every step predicts all slots again, keeps the sure ones and
-draws the others anew, and a row is done when it has settled (`Convergence`).
+If open slots hold noise instead of a mask, a model cannot tell decided slots from open ones, and its first predictions
+depend on the noise. For these models nothing stays decided: every step predicts all slots again, keeps the confident
+ones and draws new noise for the others, and a row is done when it has settled (`Convergence`).
 """
 
 import zlib
@@ -48,11 +48,11 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """How one row of the canvas is started.
+    """How one row of the canvas starts.
 
-    `tokens` are the ids of `draft` or of `written`, the model's own; None starts from masks. `branch` makes the row
-    take the runner-up where it costs least; `sampled` draws its tokens at the settings' temperature instead of taking
-    the best.
+    `tokens` are the ids of `draft` or of `written`, the model's own draft; None starts from masks. `branch` makes the
+    row take the second choice at the slot where that is most probable; `sampled` draws its tokens at the settings'
+    temperature instead of taking the best.
     """
 
     slots: int
@@ -68,8 +68,8 @@ class Row:
 class Step:
     """The state after a step, per slot [M].
 
-    `predicted` and its log-probability fill the slots that are still open; `draft_logprob` is what the model thought of
-    the tokens of a draft before it changed any; `changed` tells which slots this step wrote.
+    `predicted` and its log-probability fill the slots that are still open. `draft_logprob` is the model's score for the
+    tokens of a draft before it changed any. `changed` tells which slots this step wrote.
     """
 
     number: int
@@ -92,9 +92,9 @@ def denoise(
     due: Deadline | None = None,
     then_ms: float = 0.0,
 ) -> Job[Step | None]:
-    """The canvas after the last step, when all is decided or time is up; None if there was no time for any.
+    """The canvas after the last step, when all is decided or time is up; None if there was no time for any step.
 
-    Steps end before they are `due` and leave `then_ms`. Yields its state after every step.
+    Steps end before `due` and leave `then_ms` of it. Yields the state after every step.
     """
     noise = _Noise(rows, settings.temperature, seed=zlib.crc32(canvas.ids.tobytes()) ^ context.tokens)
     corruptor = corruptor_of(model.info, canvas.rows, seed=context.tokens)
@@ -158,7 +158,7 @@ def _nothing_yet(canvas: Canvas) -> Step:
 
 
 def _wanted(canvas: Canvas, *, doubting: bool) -> Ints:
-    """Flat positions whose logits a step needs: what is open or a draft, and in unfinished rows what may be doubted."""
+    """Flat positions whose logits a step needs: open slots, drafts, and in unfinished rows the slots it may reopen."""
     undecided = (canvas.state == State.OPEN) | (canvas.state == State.DRAFT)
     unfinished = np.zeros(canvas.rows, bool)
     unfinished[canvas.row[undecided]] = True
@@ -167,7 +167,7 @@ def _wanted(canvas: Canvas, *, doubting: bool) -> Ints:
 
 
 def _wanted_in_order(canvas: Canvas) -> Ints:
-    """The first open slot of each row, and the drafts before it: a copy is read, and so checked, in one step."""
+    """The first open slot of each row, and the drafts before it: a copy is read, and so verified, in one step."""
     is_open = canvas.state == State.OPEN
     opened = np.cumsum(is_open)
     before_row = np.concatenate([[0], opened])[np.cumsum(canvas.lengths) - canvas.lengths]
@@ -176,7 +176,7 @@ def _wanted_in_order(canvas: Canvas) -> Ints:
 
 
 def _keep_order(canvas: Canvas, constraints: Constraints) -> None:
-    """Opens all that follows an open slot, since it rests on what will stand there, and ends rows at their end."""
+    """Reopens all slots after an open one, since they depend on its token, and ends rows at their end token."""
     for row in range(canvas.rows):
         span = canvas.span(row)
         ids, state = canvas.ids[span], canvas.state[span]
@@ -192,7 +192,7 @@ def _keep_order(canvas: Canvas, constraints: Constraints) -> None:
 
 
 def _resize(step: Step, info: ModelInfo, constraints: Constraints) -> None:
-    """Makes room where the model has asked for more slots, and closes up where it has given some back."""
+    """Adds slots where the model expanded one and removes the slots that it deleted."""
     copies = copies_of_slots(step.canvas, info)
     if copies is None:
         return
@@ -217,11 +217,11 @@ def _decide(
     *,
     first: bool,
 ) -> Ints:
-    """Commits, keeps, doubts: changes the canvas by what the model said of the `wanted` positions.
+    """Commits, keeps or reopens slots, according to the prediction for the `wanted` positions.
 
     Returns the flat positions where a row took a branch.
     """
-    # In the last step nothing may wait any longer; a word that then does not fit its beginning is dropped later.
+    # In the last step no slot may wait any longer. A text that does not continue the partial word is dropped later.
     ready = [steps_left == 1 or not constraints.waits(canvas, int(position)) for position in wanted]
     candidates = np.flatnonzero((canvas.state[wanted] == State.OPEN) & np.array(ready))
     _check_filled(canvas, wanted, prediction, settings, reopen=steps_left > 1)
@@ -235,7 +235,7 @@ def _decide(
         ]
         taken = np.array([at for at in branches if at is not None], dtype=np.int64)
         tokens[taken], logprobs[taken] = prediction.second[taken], prediction.second_logprob[taken]
-        # A branch is worth nothing unless it is taken before the row has settled around the first choice.
+        # A branch has no effect unless it is taken before the row has settled around the first choice.
         chosen = np.union1d(chosen, taken)
     canvas.ids[wanted[chosen]] = tokens[chosen]
     canvas.logprob[wanted[chosen]] = logprobs[chosen]
@@ -246,7 +246,7 @@ def _decide(
 def _check_filled(
     canvas: Canvas, wanted: Ints, prediction: Prediction, settings: SamplerSettings, *, reopen: bool
 ) -> None:
-    """Takes drafts over at the model's own probability, and opens again what the model now thinks is wrong."""
+    """Accepts drafts with the model's own probability, and reopens slots whose token the model now finds wrong."""
     filled = np.flatnonzero((canvas.state[wanted] == State.DRAFT) | (canvas.state[wanted] == State.COMMITTED))
     positions = wanted[filled]
     was_draft = canvas.state[positions] == State.DRAFT
@@ -258,7 +258,7 @@ def _check_filled(
 
 
 def _cheapest_branch(members: Ints, prediction: Prediction) -> int | None:
-    """The slot whose second choice is the most probable: the cheapest way to a different text."""
+    """The slot with the most probable second choice: the cheapest way to a different text."""
     return int(members[np.argmax(prediction.second_logprob[members])]) if len(members) else None
 
 

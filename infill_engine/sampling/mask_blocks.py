@@ -1,7 +1,7 @@
-"""Mask rows in the search: where a pass puts them, and what becomes of what they propose.
+"""Mask rows in the search: where a pass places them, and how their proposals are used.
 
-A pass reads nodes of the tree. Mask rows behind some of them propose how the text goes on after each one's next token.
-The next pass reads the proposals as it reads retrieved texts. So a pass proposes, and the next one verifies.
+A pass reads nodes of the tree. Mask rows after some of them propose how the text continues after each node's next
+token. The next pass reads the proposals like retrieved texts. So one pass proposes, and the next one verifies.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -16,17 +16,17 @@ from infill_engine.work import EVER_MS, finished
 
 MOST_MASKS = 8  # in a pass
 ATTEMPTS = 4  # at measuring a pass
-NEXT_RIGHT = 0.7  # how often the likeliest next token of a node on the right way is right
-LEAST_NEXT = log(0.2)  # of a node's next token, for a proposal to be put behind it
-MOST_NEXT = 2  # next tokens of a node that proposals are put behind
+NEXT_RIGHT = 0.7  # how often the likeliest next token of a node on the right path is correct
+LEAST_NEXT = log(0.2)  # of a node's next token, for proposals to follow it
+MOST_NEXT = 2  # next tokens of a node that proposals may follow
 LEAST_PROPOSED = log(0.05)  # of all tokens of a proposal together
 
-Block = tuple[int, int]  # the anchor, as the number of a node, and how many mask rows are behind it
+Block = tuple[int, int]  # the anchor, as a node number, and the number of mask rows after it
 
 
 @dataclass(frozen=True, slots=True)
 class MaskCosts:
-    """What mask rows cost, in milliseconds: a pass that has any, and each row of a pass.
+    """The cost of mask rows in milliseconds: `pass_ms` for a pass that has any, and `row_ms` for each row of a pass.
 
     A pass over one row without masks takes `one_row_ms`.
     """
@@ -36,12 +36,12 @@ class MaskCosts:
     one_row_ms: float = 0.0
 
     def predict_ms(self, masks: int) -> float:
-        """What so many mask rows add to a pass, and the verification of what they propose to the next one."""
+        """What `masks` mask rows add to a pass, and what verifying their proposals adds to the next one."""
         return self.pass_ms + 2 * masks * self.row_ms if masks else 0.0
 
 
 def measured_mask_costs(model: TrunkModel) -> MaskCosts:
-    """What mask rows cost on this machine: each way to use a pass is tried a few times."""
+    """The cost of mask rows on this machine: each kind of pass is timed a few times, and the fastest time counts."""
     masks, fastest = len(model.survival), dict.fromkeys(("plain", "masks", "rows"), EVER_MS)
     ways = {"plain": (1, 0), "masks": (1, masks), "rows": (1 + masks, 0)}
     for _ in range(ATTEMPTS):
@@ -58,9 +58,9 @@ def measured_mask_costs(model: TrunkModel) -> MaskCosts:
 def choose_blocks(
     tree: TokenTree, numbers: Sequence[int], survival: Sequence[float], gain: float, cost_ms: float, costs: MaskCosts
 ) -> list[Block]:
-    """The blocks that give a pass over the nodes `numbers` the most progress for what it costs; none may be best.
+    """The blocks that give a pass over the nodes `numbers` the most progress per millisecond; possibly none.
 
-    Without mask rows the pass gives `gain`, in tokens, and takes `cost_ms`. `numbers` may have the root in it.
+    Without mask rows the pass gains `gain` tokens and takes `cost_ms`. `numbers` may include the root.
     """
     worth: list[tuple[float, int]] = []
     for number in numbers:
@@ -68,7 +68,7 @@ def choose_blocks(
         for kept in survival:
             share *= kept
             worth.append((share, number))
-    worth.sort(key=lambda one: -one[0])  # within an anchor shares fall, so that the first slots come first
+    worth.sort(key=lambda one: -one[0])  # shares decrease within an anchor, so its first slots come first
     best, best_rate, total = 0, gain / cost_ms, gain
     for masks, (share, _) in enumerate(worth[:MOST_MASKS], 1):
         total += share
@@ -82,9 +82,9 @@ def choose_blocks(
 def plant_proposals(
     tree: TokenTree, proposals: MaskProposals, node_of: Callable[[int], int], no_text: Collection[int]
 ) -> list[list[int]]:
-    """Puts what mask rows propose behind the likeliest next tokens of their anchors; the nodes of each proposal.
+    """Adds the proposals of mask rows after the likeliest next tokens of their anchors; the nodes of each proposal.
 
-    `node_of` gives the node of an anchor of `proposals`. A proposal ends before a token of `no_text`.
+    `node_of` maps an anchor of `proposals` to its node. A proposal ends before a token of `no_text`.
     """
     planted = []
     for anchor in dict.fromkeys(proposals.anchors):
@@ -101,7 +101,7 @@ def plant_proposals(
 def _proposed(
     proposals: MaskProposals, anchor: int, before: int, no_text: Collection[int]
 ) -> tuple[list[int], list[float]]:
-    """The tokens that are proposed behind the token `before`, and their log-probabilities."""
+    """The tokens proposed after the token `before`, and their log-probabilities."""
     tokens: list[int] = []
     logprobs: list[float] = []
     for row in proposals.behind(anchor):
@@ -114,6 +114,6 @@ def _proposed(
 
 
 def _last_read(tree: TokenTree, number: int, numbers: Sequence[int]) -> float:
-    """How likely a node is on the right way, and none of those behind it that the same pass reads is."""
+    """The probability that a node is on the right path and none of its children read by the same pass is."""
     behind = (tree.probability(one) for one in numbers if one != ROOT and tree.nodes[one].parent == number)
     return max(0.0, tree.probability(number) - sum(behind))

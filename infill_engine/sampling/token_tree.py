@@ -1,9 +1,9 @@
-"""Several texts for one hole as one tree of tokens: what they begin with is in it once.
+"""Several texts for one hole as one tree of tokens, in which common beginnings are shared.
 
-Texts found elsewhere are planted whole. A pass of the model over some nodes tells how likely each continues and where
-it may end, which scores the planted texts and adds the model's own continuations. So verifying a retrieved text,
-going on from where it stops being right, and writing a new text are one search: always at the nodes that are most
-likely to be on the way to the right text.
+Retrieved texts are added whole. A pass of the model over some nodes predicts how each continues and where it may end,
+which scores the retrieved texts and adds the model's own continuations. So verifying a retrieved text, continuing it
+where it stops being right, and writing a new text are one search, always at the nodes that are most likely to be on the
+path to the right text.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from infill_engine.text.delimiters import QUOTES, Scan, scan
 
 ROOT = 0
-CHILDREN = 6  # continuations of a node that are kept
-FIRST_LOGPROB = log(0.25)  # of the first token of a planted text, as long as the model has not been asked
-PLANTED_LOGPROB = log(0.7)  # of each further one
+CHILDREN = 6  # continuations kept for each node
+FIRST_LOGPROB = log(0.25)  # of the first token of a retrieved text, until the model has scored it
+PLANTED_LOGPROB = log(0.7)  # of each further token
 FAR_BEHIND = 7.0  # nats below the best finished text: not worth a row
 LEAST_LOGPROB = -14.0  # of a text that is worth finishing
 MOST_DEPTH = 48  # tokens of a text
@@ -30,7 +30,7 @@ Ints = NDArray[np.int64]
 
 
 class Vocabulary(Protocol):
-    """What a tree needs to know of tokens."""
+    """The token functions that a tree needs."""
 
     def bytes_of(self, token: int) -> bytes: ...
 
@@ -39,11 +39,11 @@ class Vocabulary(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class EndRules:
-    """Where a text may end. `ends` are the tokens that say so and are no part of it.
+    """Where a text may end. `ends` are the tokens that end it and are not part of it.
 
-    `last` are tokens with a line break behind text: in a hole of one line they end it behind that text. Inside a line
-    (`in_brackets`) a text must close the brackets it opens, and none that it has not opened. `forbidden` tokens may not
-    stand in a text.
+    `last` are tokens with text before a line break: in a hole of one line, they end the text after that part. Inside a
+    line (`in_brackets`) a text must close the brackets it opens, and may close no others. `forbidden` tokens may not
+    occur in a text.
     """
 
     ends: Ints
@@ -54,15 +54,15 @@ class EndRules:
 
 @dataclass(slots=True)
 class Node:
-    """A token behind its parent's text. Log-probabilities are natural; None as long as they are not known."""
+    """A token after its parent's text. Log-probabilities are natural; None while they are unknown."""
 
     token: int
     parent: int
     depth: int  # of the token in its text, from 0; -1 for the root
     text: bytes
-    start: bytes  # what is left to be spelt of the word at the cursor
+    start: bytes  # the part of the word at the cursor that remains to be spelled
     logprob: float | None = None  # of the text up to this token
-    planted: float = 0.0  # the token's log-probability, as long as the model has not been asked
+    planted: float = 0.0  # the assumed log-probability of the token, until the model has scored it
     proposed: bool = False  # by the model, as one of its likeliest
     slot: int = -1  # of its keys and values, once the model has seen it
     seen: bool = False
@@ -70,9 +70,9 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A whole text: its bytes from the beginning of the cursor's word on, and the log-probabilities of its tokens.
+    """A whole text: its bytes, starting with the cursor's word, and the log-probabilities of its tokens.
 
-    `ending` is that of its end. `proposed` tells whether the model would have written it by itself.
+    `ending` is the log-probability of its end. `proposed` tells whether the model itself proposed the text.
     """
 
     text: bytes
@@ -89,9 +89,9 @@ class Finished:
 
 @dataclass(frozen=True, slots=True)
 class TextPiece:
-    """A text up to one of its tokens, in bytes; the token's share is known where the model has been asked before it.
+    """A text up to one of its tokens, in bytes.
 
-    `logprob` is that of the text so far. `seen`: the model has read the token.
+    `logprob` is that of the text so far, or None until the model has scored the token. `seen`: the model has read it.
     """
 
     text: bytes
@@ -109,7 +109,7 @@ class TreeStep:
 
 @dataclass
 class TokenTree:
-    """The nodes so far, the root first, and the texts that may end, by their bytes."""
+    """The nodes so far, the root first, and the finished texts by their bytes."""
 
     vocabulary: Vocabulary
     rules: EndRules
@@ -122,9 +122,9 @@ class TokenTree:
         self.nodes.append(Node(-1, -1, -1, b"", self.start, 0.0, proposed=True))
 
     def plant(self, tokens: Sequence[int], parent: int = ROOT, logprobs: Sequence[float] = ()) -> list[int]:
-        """The nodes of a text that goes on from `parent`, made where they are missing.
+        """The nodes of a text that continues `parent`; missing nodes are added.
 
-        `logprobs` are the log-probabilities that its tokens are thought to have, if anything is known about them.
+        `logprobs` are the assumed log-probabilities of its tokens, if known.
         """
         path = []
         for number, token in enumerate(tokens[: MOST_DEPTH - 1 - self.nodes[parent].depth]):
@@ -146,9 +146,9 @@ class TokenTree:
         return [self.nodes[one].token for one in self.path(number)]
 
     def worthwhile(self, wanted: int) -> list[int]:
-        """Nodes that the model has not seen, the likeliest first, each behind its parent; parents are seen or listed.
+        """Nodes that the model has not seen, likeliest first, each after its parent; parents are seen or listed.
 
-        Left out is what is far less likely than the last of `wanted` finished texts.
+        Leaves out nodes that are far less likely than the last of `wanted` finished texts.
         """
         ranked = sorted((one.logprob for one in self.finished.values()), reverse=True)
         least = LEAST_LOGPROB
@@ -166,14 +166,14 @@ class TokenTree:
         return [number for _, number in sorted(found)]
 
     def probability(self, number: int) -> float:
-        """How likely a node's text is the beginning of the right one, as far as that is known."""
+        """The probability that a node's text is the beginning of the right one, as far as it is known."""
         total = 0.0
         while (node := self.nodes[number]).logprob is None:
             number, total = node.parent, total + node.planted
         return exp(total + node.logprob)
 
     def learn(self, number: int, logprobs: Floats, likeliest: Ints) -> None:
-        """Takes what the model expects behind a node: log-probabilities [V], and the likeliest tokens, best first."""
+        """Adds the model's prediction after a node: log-probabilities [V], and the likeliest tokens, best first."""
         node = self.nodes[number]
         node.seen = True
         base = self._logprob(number)
@@ -200,9 +200,9 @@ class TokenTree:
             self._end_with(number, best, float(logprobs[best]))
 
     def learn_pass(self, numbers: Sequence[int], logprobs: Floats, likeliest: Ints, slots: Sequence[int]) -> None:
-        """Takes what a pass over some nodes has found, [T, V] and [T, K], and the slots of their keys.
+        """Adds the results of a pass over some nodes, [T, V] and [T, K], and the slots of their keys.
 
-        A row more than there are nodes is the root's, and comes first.
+        If there is one row more than nodes, the first row is the root's.
         """
         rows = [ROOT, *numbers] if len(logprobs) > len(numbers) else list(numbers)
         for number, slot in zip(numbers, slots, strict=True):
@@ -215,7 +215,7 @@ class TokenTree:
         return sorted(self.finished.values(), key=lambda one: (-one.logprob, one.text))
 
     def unfinished(self, least: float) -> Finished | None:
-        """The longest text without an end in which the model gives no token less than the log-probability `least`."""
+        """The longest text without an end whose tokens all have at least the log-probability `least`."""
         sure = [n for n, node in enumerate(self.nodes) if node.text and min(self._logprobs(n)) >= least]
         if not sure:
             return None
@@ -223,7 +223,7 @@ class TokenTree:
         return Finished(self.nodes[best].text, tuple(self.tokens(best)), self._logprobs(best), 0.0, proposed=True)
 
     def likeliest(self, most: int) -> list[list[Node]]:
-        """The nodes of at most so many texts, as far as they have got, the likeliest first."""
+        """The nodes of at most `most` texts, as far as they have grown, likeliest first."""
         inner = {node.parent for node in self.nodes}
         leaves = [number for number in range(1, len(self.nodes)) if number not in inner]
         leaves.sort(key=lambda number: -(self.probability(number) ** (1 / (1 + self.nodes[number].depth))))
@@ -244,7 +244,7 @@ class TokenTree:
         return found
 
     def children(self, number: int) -> list[int]:
-        """The nodes that continue a node, the likeliest of those that the model has judged first, then the others."""
+        """The nodes that continue a node: first those that the model has scored, likeliest first, then the others."""
         found = [one for one in range(number + 1, len(self.nodes)) if self.nodes[one].parent == number]
         return sorted(found, key=lambda one: -self._logprob(one))
 
@@ -268,7 +268,7 @@ class TokenTree:
         self._add(finished)
 
     def _end_with(self, number: int, token: int, logprob: float) -> None:
-        """The text ends in the part of a token that stands before its line break."""
+        """Ends the text with the part of a token before its line break."""
         text = self.nodes[number].text + self.vocabulary.bytes_of(token).split(b"\n")[0].rstrip(b" \t\r")
         tokens = (*self.tokens(number), token)
         self._add(Finished(text, tokens, (*self._logprobs(number), logprob), 0.0, self.nodes[number].proposed))
@@ -293,5 +293,5 @@ def _scanned(text: bytes) -> Scan:
 
 
 def stands_in_brackets(right: str) -> bool:
-    """Whether a text left of `right` stands between brackets rather than at a line's end or in a quotation."""
+    """Whether a text left of `right` is between brackets rather than at a line's end or in a string."""
     return bool(right.strip()) and right[0] not in QUOTES

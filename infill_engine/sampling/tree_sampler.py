@@ -1,4 +1,4 @@
-"""What the trunk makes of a request: one search over a tree of tokens, as many passes as the time allows.
+"""How the trunk answers a request: one search over a tree of tokens, with as many passes as the time allows.
 
 read the prompt ──▶ plant the retrieved texts ──▶ pass over the likeliest nodes ──▶ … ──▶ texts with their likelihoods
 """
@@ -21,13 +21,13 @@ from infill_engine.types import Draft, Hole, InfillRequest, Surroundings
 from infill_engine.work import Budget, Costs, Job, OutOfTime, Phase, finished, within
 
 MEASURED = (8, 16, 32, 64)  # rows of the passes that are measured when a model is loaded
-ATTEMPTS = 3  # of each, of which the best counts: the first sets things up, and others may be interrupted
-PARTS, PART_MS = (8, 16, 32, 64), 45.0  # rows of a prompt that are read at once, and how long that may take
-USUAL_ROWS = 8  # of a pass that must still be possible after counting
+ATTEMPTS = 3  # of each; the fastest counts, because the first includes setup and others may be interrupted
+PARTS, PART_MS = (8, 16, 32, 64), 45.0  # rows of a prompt that are read at once, and the time limit for one such part
+USUAL_ROWS = 8  # of a pass that must still fit after counting
 
 
 class TreeSampler:
-    """A loaded trunk, what its passes have cost so far, and the text it has counted. One request at a time."""
+    """A loaded trunk, its measured costs, and the text it has counted. One request at a time."""
 
     def __init__(self, model: TrunkModel, settings: SamplerSettings) -> None:
         self.model = model
@@ -40,15 +40,15 @@ class TreeSampler:
         self._retriever = Retriever()
 
     def surround(self, surroundings: Surroundings) -> Iterator[None]:
-        """Indexes and counts the text around a document, of use to requests that name it.
+        """Indexes and counts the text around a document, for requests that name it.
 
-        Yields after every 2 ms or so.
+        Yields about every 2 ms.
         """
         yield from self._retriever.index(surroundings)
         yield from self._surroundings.count(surroundings)
 
     def read_ahead(self, request: InfillRequest) -> Job[None]:
-        """Reads a request's prompt, so that a later request nearby finds it read, and counts the text around it.
+        """Reads a request's prompt, so that a later request nearby finds it cached, and counts the text around it.
 
         Snippets are retrieved only here; a hurried request uses those that have been read.
         """
@@ -61,7 +61,7 @@ class TreeSampler:
         yield from self._count(request, partial_word)
 
     def propose(self, request: InfillRequest, hole: Hole, drafts: tuple[Draft, ...], budget: Budget) -> Job[Proposals]:
-        """All texts that were found for a hole in time. A snapshot shows the tree after every pass."""
+        """All texts found for a hole in time. A snapshot shows the tree after every pass."""
         began = now()
         before, partial_word = self.model.vocabulary.split_partial_word(request.prefix)
         try:
@@ -82,11 +82,11 @@ class TreeSampler:
         return Proposals(proposals, encode_ms, since(began), unread=prompt.stale, final=counted and not prompt.stale)
 
     def pass_ms(self, rows: int) -> float:
-        """What a pass over so many tokens is expected to take."""
+        """The expected milliseconds of a pass over `rows` tokens."""
         return self.costs.predict_ms(Phase.PASS, rows)
 
     def measure(self) -> None:
-        """Learns what passes of usual sizes cost, each measured when nothing has to be set up any more."""
+        """Measures passes of usual sizes, without one-time setup."""
         text = "".join(f"value_{line} = compute({line})\n" for line in range(12))
         for size in MEASURED:
             took = []
@@ -102,7 +102,7 @@ class TreeSampler:
             self.mask_costs = measured_mask_costs(self.model)
 
     def _part(self) -> int:
-        """How many rows are read before asking again: as many as keep a new request waiting no longer than PART_MS."""
+        """How many rows are read in one piece: the largest part that delays a new request by at most PART_MS."""
         return max((rows for rows in PARTS if self.pass_ms(rows) <= PART_MS), default=min(PARTS))
 
     def _count(self, request: InfillRequest, partial_word: str) -> Job[Ngrams]:

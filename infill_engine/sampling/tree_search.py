@@ -1,7 +1,7 @@
 """The search over a tree of tokens for one request: which nodes each pass reads, and which texts are found.
 
 The first pass also scores the retrieved texts. Each further pass reads the nodes that promise the most progress for
-what they cost, so a pass verifies what the one before it proposed.
+their cost, so a pass verifies what the one before it proposed.
 """
 
 from collections import Counter
@@ -36,12 +36,12 @@ from infill_engine.types import Draft, Hole, InfillRequest, Proposal, Source
 from infill_engine.work import Budget, Job, OutOfTime, PassState, Phase, Work
 
 PLANTED_TOKENS = 32  # of retrieved texts, in the first pass
-ROWS = (2, 4, 8, 12, 16, 24)  # tokens of a pass, of which the best number is chosen
-LOOKED_UP = 3  # tokens in a row that counts of the file may put behind a node
-LEAST_SHARE = 0.5  # of what followed the same tokens, for one of them to be put there
-TEXTS = 12  # that are ranked
-SHOWN_TEXTS = 6  # to somebody who watches
-UNFINISHED_LOGPROB = log(0.5)  # of a token that may stand in a partial answer
+ROWS = (2, 4, 8, 12, 16, 24)  # candidate numbers of tokens in a pass
+LOOKED_UP = 3  # consecutive tokens that counts of the file may add after a node
+LEAST_SHARE = 0.5  # of what followed the same tokens, for a token to be added
+TEXTS = 12  # the most texts that are ranked
+SHOWN_TEXTS = 6  # the most texts in a snapshot
+UNFINISHED_LOGPROB = log(0.5)  # minimum for a token in a partial answer
 
 
 @dataclass
@@ -63,7 +63,7 @@ class TreeSearch:
 
     @cached_property
     def _before(self) -> list[int]:
-        """The tokens before the hole, as far as counts look at them."""
+        """The tokens before the hole, as many as the counts use."""
         return [*self.prompt.prompt.prefix[1:], *self.prompt.prompt.middle[1:]][-LONGEST:]
 
     def plant(self, drafts: Sequence[Draft]) -> None:
@@ -73,9 +73,9 @@ class TreeSearch:
             self.tree.plant(encode(self.partial_word + draft.text))
 
     def run(self, aimed: Deadline) -> Job[int]:
-        """Passes over the likeliest nodes as long as there is time and something to gain; how many there were.
+        """Passes over the likeliest nodes while there is time and progress is possible; returns the number of passes.
 
-        Once a text is finished, passes end by the time `aimed` at.
+        Once a text is finished, passes must end by `aimed`.
         """
         passes = 0
         while True:
@@ -95,14 +95,14 @@ class TreeSearch:
         return passes
 
     def _affordable(self, rows: list[int]) -> list[int]:
-        """As many of the first nodes as a pass has time for."""
+        """The first nodes, as many as there is time for in one pass."""
         waiting = len(self.prompt.waiting)
         while rows and not self.budget.allows(Work(Phase.PASS, len(rows) + waiting)):
             rows = rows[: len(rows) // 2]
         return rows
 
     def proposals(self, drafts: Sequence[Draft], passes: int) -> list[Proposal]:
-        """The texts that were found, each with what the model thinks of it."""
+        """The texts found, each with the model's scores."""
         by_text = {draft.text: draft for draft in reversed(drafts)}
         found: list[Proposal] = []
         for one in self.tree.texts():
@@ -125,7 +125,7 @@ class TreeSearch:
         return found
 
     def _as_far_as_read(self, draft: Draft, passes: int) -> Proposal:
-        """A retrieved text that the model has not read to its end: what it has not read counts as usual tokens do."""
+        """A retrieved text that the model has not read to its end: unread tokens count as usual ones."""
         tokens = self.model.vocabulary.encode(self.partial_word + draft.text)
         sums = [0.0, *(self.tree.nodes[number].logprob for number in self.tree.plant(tokens))]
         known = [after - before for before, after in pairwise(one for one in sums if one is not None)]
@@ -136,7 +136,7 @@ class TreeSearch:
         return replace(_propose(expected, draft.text, passes), draft=draft, source=Source.RETRIEVAL)
 
     def _rows(self, wanted: int) -> list[int]:
-        """The nodes of the next pass: as many as give the most progress for what they cost."""
+        """The nodes of the next pass: the number that gives the most progress for its cost."""
         tree = self.tree
         nodes = tree.worthwhile(wanted)[: self.prompt.free_slots]
         if not tree.nodes[0].seen:
@@ -146,9 +146,9 @@ class TreeSearch:
         return self._most_for_the_time(nodes, 0, 0.0)
 
     def _most_for_the_time(self, nodes: list[int], others: int, gain: float) -> list[int]:
-        """The first of some nodes, as many as give the most progress for what they cost.
+        """The first of `nodes`, the number that gives the most progress for its cost.
 
-        `others` are further rows of the pass, which are worth `gain`. Progress is the share of right beginnings that
+        `others` are further rows of the pass, which are worth `gain`. Progress is the share of correct beginnings that
         become a token longer.
         """
         gains = gain + np.cumsum([0.0, *(self.tree.probability(number) for number in nodes)])
@@ -157,7 +157,7 @@ class TreeSearch:
         return nodes[: counts[int(np.argmax(worth))]]
 
     def _look_ahead(self, numbers: Sequence[int]) -> None:
-        """Puts behind some nodes what followed the same tokens elsewhere in the file, where that is clear."""
+        """Adds after some nodes the tokens that followed the same context elsewhere in the file, if one dominates."""
         if self.near is None:
             return
         for number in numbers[:4]:
@@ -183,7 +183,7 @@ class TreeSearch:
         return int(token) if count >= LEAST_SHARE * len(following) else None
 
     def _blocks(self, numbers: list[int], waiting: int, due: Deadline | None) -> list[Block]:
-        """The mask rows of a pass over some nodes; none where no further pass could verify what they propose."""
+        """The mask rows of a pass over some nodes; none if no further pass could verify their proposals."""
         if self.mask_costs is None:
             return []
         rows, tree = len(numbers) + waiting, self.tree
@@ -195,7 +195,7 @@ class TreeSearch:
         return choose_blocks(tree, anchors, self.model.survival, gain, cost_ms, self.mask_costs)
 
     def _pass(self, numbers: Sequence[int], blocks: Sequence[Block]) -> None:
-        """One pass of the model over some nodes with blocks of mask rows, and over what of the prompt is waiting."""
+        """One pass over some nodes with blocks of mask rows, and over the waiting part of the prompt."""
         tree, nodes = self.tree, [self.tree.nodes[number] for number in numbers]
         order = {number: row for row, number in enumerate(numbers)}
         parents = [
@@ -225,7 +225,7 @@ class TreeSearch:
 
 
 def tree_for(vocabulary: TrunkVocabulary, hole: Hole, right: str, partial_word: str) -> TokenTree:
-    """An empty tree for a hole. `right` is what stands right of it on its line, blank at the line's end."""
+    """An empty tree for a hole. `right` is the rest of the line after the hole, blank at the line's end."""
     breaks, at_once = vocabulary.breaks_line(), vocabulary.breaks_line(at_once=True)
     one_line, inside = hole.max_lines == 1, bool(right.strip())
     end, nothing = np.array([vocabulary.fim.end]), np.empty(0, np.int64)

@@ -1,4 +1,4 @@
-"""Brackets, quotes and comments by text alone: quick, without a grammar, and at home in broken code."""
+"""Brackets, quotes and comments from the text alone: fast, without a grammar, and robust to broken code."""
 
 import re
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from infill_engine.text.languages.forms import Escapes, Form
 
 PAIRS = {"(": ")", "[": "]", "{": "}"}
 CLOSING = frozenset(PAIRS.values())
-QUOTES = frozenset({'"', "'", "`", '"""', "'''"})  # in any language; `is_quote` knows those of one
+QUOTES = frozenset({'"', "'", "`", '"""', "'''"})  # of all languages; `is_quote` knows those of one
 
 _BRACKETS = r"[()\[\]{}]"
 
@@ -20,7 +20,7 @@ class Scan:
     """What a text leaves open and what it closes.
 
     `opened`: its brackets still open at its end, outermost first. `closed`: the closing brackets that belong to
-    something before it, in order. `inside`: the quote or comment mark its end stands in, or "".
+    something before it, in order. `inside`: the quote or comment mark that its end is inside of, or "".
     """
 
     opened: str = ""
@@ -30,13 +30,13 @@ class Scan:
 
 @lru_cache(maxsize=64)
 def scan(text: str, language: str) -> Scan:
-    """Read `text`, which begins in code and not in a quote or a comment."""
+    """Scans `text`, which must begin in code and not in a string or a comment."""
     marks, forms = _marks(language)
     opened: list[str] = []
     closed: list[str] = []
     restarted = False
     position = 0
-    heredoc: tuple[int, str, Form, str] | None = None  # where its line ends, its mark, its form, what closes it
+    heredoc: tuple[int, str, Form, str] | None = None  # the end of its line, its mark, its form, its closing text
     while True:
         found = marks.search(text, position)
         if heredoc is not None and (found is None or found.start() >= heredoc[0]):
@@ -71,10 +71,10 @@ def scan(text: str, language: str) -> Scan:
 
 
 def unclosed(opened: str, closed: str) -> str:
-    """The brackets of `opened` (outermost first) that `closed` leaves to be closed, innermost first.
+    """The brackets of `opened` (outermost first) that `closed` leaves open, innermost first.
 
-    Either side may have been cut off by its window, so this looks for the best fit: all of what remains closed if
-    that can be, else as much of it as is visible.
+    Either side may have been cut off by its window, so this looks for the best fit: all the remaining brackets are
+    closed if possible, otherwise as many of them as are visible.
     """
     inward = opened[::-1]
     partly: str | None = None
@@ -90,7 +90,7 @@ def unclosed(opened: str, closed: str) -> str:
 
 
 def string_end(text: str, quote: str, language: str = "") -> int:
-    """The offset just past the end of the string `text` begins in, which `quote` has opened, or -1 if it goes on."""
+    """The offset just past the end of the string that `quote` has opened before `text`, or -1 if it does not end."""
     form, closing = _opened_by(quote, language)
     return form.end(closing, text, 0) if closing in text or form.heredoc else -1
 
@@ -107,18 +107,18 @@ def is_quote(mark: str, language: str) -> bool:
 
 
 def quotes(language: str) -> Iterator[str]:
-    """The quotes that open and close a string alike, the longest first."""
+    """The quotes that are the same at both ends of a string, longest first."""
     marks = (form.close for form in language_named(language).lexical.forms if not form.comment)
     return iter(sorted({mark for mark in marks if _is_plain(mark)}, key=lambda mark: (-len(mark), mark)))
 
 
 def is_comment(text: str, language: str) -> bool:
-    """Whether `text` has a comment as its first thing."""
+    """Whether `text` starts with a comment."""
     return text.lstrip().startswith(comment_marks(language))
 
 
 def comment_marks(language: str) -> tuple[str, ...]:
-    """What a line begins with that is a comment."""
+    """The marks that begin a comment line."""
     return language_named(language).lexical.comment_marks
 
 
@@ -127,7 +127,7 @@ def _is_plain(mark: str) -> bool:
 
 
 def _close(opened: list[str], mark: str) -> bool:
-    """Close the innermost bracket that `mark` fits, and what broken code left open inside it."""
+    """Closes the innermost bracket that `mark` fits, and the unclosed ones inside it."""
     for depth in range(len(opened) - 1, -1, -1):
         if PAIRS[opened[depth]] == mark:
             del opened[depth:]
@@ -137,7 +137,7 @@ def _close(opened: list[str], mark: str) -> bool:
 
 @lru_cache(maxsize=256)
 def _opened_by(mark: str, language: str) -> tuple[Form, str]:
-    """The form that `mark` opens, and what closes it; a quote that the language does not have closes like any."""
+    """The form that `mark` opens, and its closing text; a quote foreign to the language closes like a plain string."""
     for form in language_named(language).lexical.forms:
         begun = form.open.fullmatch(mark)
         if begun is not None:
@@ -147,9 +147,9 @@ def _opened_by(mark: str, language: str) -> tuple[Form, str]:
 
 @lru_cache(maxsize=64)
 def _marks(language: str) -> tuple[re.Pattern[str], dict[str, Form]]:
-    """One pattern for all that matters, and the forms by what is found: a mark, or a group's name for a pattern.
+    """One pattern for all delimiters, and the forms by the literal mark or the group name that matches.
 
-    Groups make the search three times slower, so nothing has one that can do without.
+    Groups make the search three times slower, so only parts that need a group have one.
     """
     lexical = language_named(language).lexical
     parts = [f"(?P<whole>{lexical.whole})"] if lexical.whole else []

@@ -1,4 +1,4 @@
-"""Code of another language within a document: a fenced block, a script, a style sheet."""
+"""Code in another language within a document: a fenced block, a script, a style sheet."""
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -20,7 +20,7 @@ class Region:
 
 @lru_cache(maxsize=16)
 def region(prefix: str, suffix: str, language: str) -> Region | None:
-    """The embedded code that the cursor between two texts stands in; None where it stands in the document's own."""
+    """The embedded code that the cursor between two texts is in; None if it is in the document's own language."""
     for form in language_named(language).embedded:
         found = _within(form, prefix, suffix)
         if found is not None:
@@ -29,13 +29,13 @@ def region(prefix: str, suffix: str, language: str) -> Region | None:
 
 
 def language_at(prefix: str, suffix: str, language: str) -> str:
-    """The language between two texts of a document in `language`."""
+    """The language at the cursor between two texts of a document in `language`."""
     found = region(prefix, suffix, language)
     return language if found is None else found.language
 
 
 def within_embedded(request: InfillRequest) -> InfillRequest:
-    """The request as if the embedded code that its hole stands in were all there is; else itself."""
+    """The request reduced to the embedded code around its hole; the request itself if there is none."""
     found = region(request.prefix, request.suffix, request.language)
     if found is None:
         return request

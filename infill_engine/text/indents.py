@@ -1,4 +1,4 @@
-"""Indentation: how far one level goes, and rows written in other units than the lines around them."""
+"""Indentation: how many spaces a level has, and rows written in other units than the lines around them."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -7,11 +7,11 @@ from itertools import pairwise
 from infill_engine.text import lines
 
 LOOKED_AT = 200  # lines above the cursor
-UNITS = (2, 4, 8)  # blanks that a level is made of; three are too often an alignment
+UNITS = (2, 4, 8)  # spaces in a level; three are too often an alignment
 
 
 def unit_of(prefix: str, usual: int) -> int:
-    """How many blanks a level of indentation has in the last lines of `prefix`; `usual` where they do not tell."""
+    """How many spaces an indentation level has in the last lines of `prefix`; `usual` if they do not show it."""
     rows = [line for line in lines.split(prefix)[-LOOKED_AT:] if line.strip()]
     widths = [len(lines.indent_of(row)) for row in rows if "\t" not in lines.indent_of(row)]
     steps = Counter(after - before for before, after in pairwise(widths) if after > before)
@@ -20,19 +20,19 @@ def unit_of(prefix: str, usual: int) -> int:
 
 
 def with_tabs(rows: Sequence[str], unit: int) -> list[str]:
-    """The rows with a tab for each `unit` blanks that they begin with."""
+    """The rows with a tab in place of each `unit` leading spaces."""
     return [_replaced(row, " " * unit, "\t") for row in rows]
 
 
 def with_blanks(rows: Sequence[str], unit: int) -> list[str]:
-    """The rows with `unit` blanks for each tab that they begin with."""
+    """The rows with `unit` spaces in place of each leading tab."""
     return [_replaced(row, "\t", " " * unit) for row in rows]
 
 
 def unit_of_rows(rows: Sequence[str], level: int, usual: int) -> int:
-    """How many blanks a level has in rows of which the first stands at `level`; `usual` where that is not to be told.
+    """How many spaces a level has in rows, the first of which is at `level`; `usual` if that cannot be determined.
 
-    Where a row stands at the very left, though none may, all of them are written as if the cursor stood there.
+    If a row is at column 0, although none should be, all rows were written as if the cursor were at column 0.
     """
     widths = [len(lines.indent_of(row)) for row in rows if row.strip()]
     if not widths:

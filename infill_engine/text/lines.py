@@ -1,4 +1,4 @@
-"""Lines as LSP counts them: ended by LF, CRLF or a lone CR and by nothing else (no form feed, no U+2028)."""
+"""Lines as in LSP: they end with LF, CRLF or a lone CR and nothing else (no form feed, no U+2028)."""
 
 import re
 from collections.abc import Iterator
@@ -14,23 +14,23 @@ def split(text: str) -> list[str]:
 
 
 def first_line(text: str) -> str:
-    """What stands before the first line end."""
+    """The text before the first line end."""
     end = LINE_END.search(text)
     return text if end is None else text[: end.start()]
 
 
 def last_line(text: str) -> str:
-    """What stands after the last line end."""
+    """The text after the last line end."""
     return text[start_of(text, len(text)) :]
 
 
 def start_of(text: str, at: int) -> int:
-    """Where the line begins that `text[:at]` ends in."""
+    """The start of the line that `text[:at]` ends in."""
     return max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1
 
 
 def indent_of(line: str) -> str:
-    """The whitespace that `line` begins with."""
+    """The leading whitespace of `line`."""
     blank = _INDENT.match(line)
     return "" if blank is None else blank.group()
 
@@ -41,12 +41,12 @@ def with_plain_ends(text: str) -> str:
 
 
 def with_breaks_first(text: str) -> list[str]:
-    """The lines of a text with LF line ends, each with the line breaks before it, as tokenisers join them."""
+    """The lines of a text with LF line ends, each with the line breaks before it, as tokenizers join them."""
     return _BREAKS.split(text)
 
 
 def in_pieces(text: str, chars: int) -> Iterator[str]:
-    """A text in pieces of less than twice so many characters, cut as `with_breaks_first` does wherever lines allow."""
+    """A text in pieces of less than `2 * chars` characters, cut as in `with_breaks_first` wherever lines allow."""
     piece = ""
     for line in with_breaks_first(text):
         for start in range(0, len(line), chars):

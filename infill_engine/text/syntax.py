@@ -1,7 +1,7 @@
 """Syntax trees by LSP language identifier.
 
-A language without a grammar is no error: every function answers None and its callers fall back to text.
-Parsers are made anew for every call (a third of a microsecond), because one parser must not serve two threads.
+A missing grammar is not an error: every function returns None and its callers fall back to text.
+Every call makes a new parser (a third of a microsecond), because one parser must not be shared by two threads.
 """
 
 from tree_sitter import Language, Node, Parser, Tree
@@ -9,28 +9,28 @@ from tree_sitter import Language, Node, Parser, Tree
 from infill_engine.text.languages import grammar_of
 from infill_engine.text.languages import language as language_named
 
-MOST_VISITED = 2000  # nodes; a tree more broken than this is simply "very broken"
+MOST_VISITED = 2000  # nodes; a tree more broken than this needs no exact count
 
 
 def grammar(language: str) -> Language | None:
-    """The grammar of a language, None where there is none that can be used."""
+    """The grammar of a language, or None if there is no usable one."""
     return grammar_of(language_named(language).entry)
 
 
 def parser_for(language: str) -> Parser | None:
-    """A parser of its own for the caller's thread, or None where the language has no usable grammar."""
+    """A new parser for the caller's thread, or None if the language has no usable grammar."""
     known = grammar(language)
     return None if known is None else Parser(known)
 
 
 def may_parse(text: str, language: str) -> bool:
-    """Whether the language's grammar can be given `text`: one has a parser that crashes on very deep nesting."""
+    """Whether the language's grammar accepts `text`: one grammar's parser crashes on very deep nesting."""
     known = language_named(language).entry.grammar
     return known is None or known.refuses is None or known.refuses.search(text) is None
 
 
 def parse(text: str, language: str) -> Tree | None:
-    """The tree of `text`; its offsets are bytes of UTF-8. None where the language has no grammar usable for it."""
+    """The tree of `text`; its offsets are UTF-8 bytes. None if the language has no grammar usable for it."""
     parser = parser_for(language)
     return None if parser is None or not may_parse(text, language) else parser.parse(to_bytes(text))
 
@@ -41,7 +41,7 @@ def to_bytes(text: str) -> bytes:
 
 
 def faults(tree: Tree) -> int:
-    """How many ERROR and MISSING nodes the tree has. Looks only inside subtrees that have one, and not for ever."""
+    """How many ERROR and MISSING nodes the tree has. Visits only subtrees that have one, and MOST_VISITED at most."""
     if not tree.root_node.has_error:
         return 0
     found = 0

@@ -1,7 +1,7 @@
-"""From what a model or a copy proposes to what may be inserted: an ordered chain of small rules, one a file.
+"""From a proposal to the text that may be inserted: an ordered chain of small rules, one in each file.
 
-A rule is `(text, request, hole) -> str | None`; None drops the text. Each relies on those before it,
-so the order is part of the meaning; lines end in LF from `plain_line_ends` on.
+A rule is `(text, request, hole) -> str | None`; None drops the text. Each rule relies on those before it, so their
+order matters. Lines end in LF from `plain_line_ends` on.
 """
 
 from collections.abc import Callable
@@ -38,7 +38,7 @@ RULES: tuple[Rule, ...] = (
 
 
 def clean(text: str, request: InfillRequest, hole: Hole) -> str | None:
-    """`text` as it may be inserted at the cursor, or None if nothing worth inserting is left of it."""
+    """`text` as it may be inserted at the cursor, or None if nothing worth inserting remains."""
     request = within_embedded(request)
     cleaned: str | None = text
     for rule in RULES:

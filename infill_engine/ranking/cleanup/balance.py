@@ -1,13 +1,13 @@
-"""Brackets and quotes that already stand to the right are not closed a second time."""
+"""Brackets and quotes that are already closed to the right of the hole are not closed a second time."""
 
 from infill_engine.text import delimiters
 from infill_engine.types import Hole, InfillRequest
 
 
 def balance(text: str, request: InfillRequest, hole: Hole) -> str | None:
-    """Cut the text before the first bracket or quote that closes what the suffix closes already.
+    """Cut the text before the first bracket or quote that closes what the suffix already closes.
 
-    Closing what the suffix leaves open is welcome: in `print(foo(|)` the text may hold one `)`.
+    The text may close what the suffix leaves open: in `print(foo(|)` it may contain one `)`.
     """
     language = request.language
     inside = _inside(request, hole)
@@ -24,7 +24,7 @@ def balance(text: str, request: InfillRequest, hole: Hole) -> str | None:
 
 
 def _inside(request: InfillRequest, hole: Hole) -> str:
-    """The quote or comment mark around the hole: as the hole's closers tell it, else by the text."""
+    """The quote or comment mark around the hole, from the hole's closers or else from the text."""
     language = request.language
     marks = (*delimiters.quotes(language), *delimiters.comment_marks(language))
     closings = {mark: delimiters.closing_of(mark, language) for mark in marks}
@@ -45,9 +45,9 @@ def _within_string(text: str, quote: str, hole: Hole, language: str) -> str:
 
 
 def _before_closer(text: str, kept: int, language: str) -> str:
-    """`text` up to its closing bracket number `kept` among those that close something before it."""
+    """`text` up to closing bracket number `kept` (from 0) among those that close something before it."""
     low, high = 0, len(text)
-    while low < high:  # the longest part that closes no more than `kept`
+    while low < high:  # finds the longest part that closes no more than `kept`
         middle = (low + high + 1) // 2
         if len(delimiters.scan(text[:middle], language).closed) <= kept:
             low = middle

@@ -1,4 +1,4 @@
-"""Nothing is not a suggestion."""
+"""Blank text is not a suggestion."""
 
 from infill_engine.types import Hole, InfillRequest
 

@@ -1,4 +1,4 @@
-"""The lines of a block stand at the hole's indentation or deeper."""
+"""The lines of a block have the hole's indentation or a deeper one."""
 
 import re
 
@@ -7,20 +7,20 @@ from infill_engine.text.languages import Bodies, Language
 from infill_engine.text.languages import language as language_named
 from infill_engine.types import Hole, InfillRequest
 
-_ENCLOSED = frozenset({Bodies.BRACES, Bodies.WORDS, Bodies.TAGS})  # bodies that something closes
-_FREE = frozenset({Bodies.NONE, Bodies.VALUE})  # a line may stand further right for reasons of its own
+_ENCLOSED = frozenset({Bodies.BRACES, Bodies.WORDS, Bodies.TAGS})  # bodies with a closing mark
+_FREE = frozenset({Bodies.NONE, Bodies.VALUE})  # a line may be indented deeper for reasons of its own
 _LEADING_MARK = re.compile(r"[.?:]|&&|\|\||\+|->|=>|<<")
 _CLOSER = re.compile(r"[)\]}]")
 
 
 def indentation(text: str, request: InfillRequest, hole: Hole) -> str | None:
-    """Re-indent lines that are off by the same amount; cut where the block ends, before a line further left."""
+    """Re-indent lines that are off by the same amount; cut before the first line that is indented less."""
     first, *rest = text.split("\n")
     if not rest:
         return text
     known = language_named(request.language)
     left = lines.last_line(request.prefix)
-    # On a blank line the text may bring (the rest of) the indentation itself.
+    # On a blank line the text may itself contain (the rest of) the indentation.
     indent = hole.indent if left.strip() else left + lines.indent_of(first)
     goes_on = _goes_on(first, known)
     rest = _in_units_of_file(rest, indent, goes_on, request.prefix, known)
@@ -32,14 +32,14 @@ def indentation(text: str, request: InfillRequest, hole: Hole) -> str | None:
 
 
 def _goes_on(first: str, known: Language) -> bool:
-    """Whether the line below `first` may stand further right than it."""
+    """Whether the line below `first` may be indented deeper."""
     layout = known.layout
     by_end = layout.continues.search(first) or layout.opens.search(first.rstrip())
     return bool(by_end or delimiters.scan(first, known.id).opened)
 
 
 def _in_units_of_file(rest: list[str], indent: str, goes_on: bool, prefix: str, known: Language) -> list[str]:
-    """The rows indented with tabs where the hole is, or with blanks where it is."""
+    """The rows indented with tabs if the hole is, or with spaces if it is."""
     usual = len(known.layout.indent) if known.layout.indent.isspace() and "\t" not in known.layout.indent else 4
     if "\t" in indent:
         level = indent.count("\t") + goes_on
@@ -50,9 +50,9 @@ def _in_units_of_file(rest: list[str], indent: str, goes_on: bool, prefix: str, 
 
 
 def _is_relative(rest: list[str], indent: str, goes_on: bool, known: Language) -> bool:
-    """Whether the rows were written as if the cursor stood at the very left.
+    """Whether the rows were written as if the cursor were at column 0.
 
-    That is so where a body of `first` begins or ends there.
+    That is so if a body opened by `first` begins or ends at column 0.
     """
     if not indent or known.layout.bodies not in _ENCLOSED:
         return False
@@ -68,17 +68,17 @@ def _moved(row: str, rest: list[str], first: str, indent: str, goes_on: bool, kn
     if base == indent or not row.strip():
         return row
     if base.startswith(indent) and not goes_on and not _leads_on(row, known):
-        # Deeper although nothing was opened: all of it is meant to stand at the hole's indentation.
+        # Deeper although nothing was opened: all of it belongs at the hole's indentation.
         return indent + row[len(base) :] if row.startswith(base) else row
     leaves, top_level = known.layout.leaves, known.layout.top_level
     if not base and not leaves.match(first.lstrip()) and not any(top_level.match(other) for other in rest):
-        # Nothing is indented at all: a block that was written relative to the cursor.
+        # Nothing is indented at all: the block was written relative to the cursor.
         return indent + row
     return row
 
 
 def _leads_on(row: str, known: Language) -> bool:
-    """Whether the row continues the one above it, or may stand where it likes."""
+    """Whether the row continues the one above it, or may have any indentation."""
     if known.layout.bodies in _FREE:
         return True
     mark = _LEADING_MARK.match(row.lstrip())
@@ -86,5 +86,5 @@ def _leads_on(row: str, known: Language) -> bool:
 
 
 def _base(rest: list[str]) -> str:
-    """The indentation of the first line below the cursor's that is not blank."""
+    """The indentation of the first nonblank line below the cursor's."""
     return next((lines.indent_of(row) for row in rest if row.strip()), "")

@@ -1,11 +1,11 @@
-"""A line of its own begins at the cursor, not below it."""
+"""Text on a blank line begins at the cursor, not below it."""
 
 from infill_engine.text import lines
 from infill_engine.types import Hole, InfillRequest
 
 
 def leading_blank(text: str, request: InfillRequest, hole: Hole) -> str | None:  # noqa: ARG001
-    """On a blank line, drop blank lines at the start, and then an indentation that the cursor already stands at."""
+    """On a blank line, drop leading blank lines, and then the indentation that is already left of the cursor."""
     left = lines.last_line(request.prefix)
     if left.strip():
         return text

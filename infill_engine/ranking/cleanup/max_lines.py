@@ -1,4 +1,4 @@
-"""No more lines than the hole has room for."""
+"""A text has no more lines than the hole allows."""
 
 from infill_engine.types import Hole, InfillRequest
 

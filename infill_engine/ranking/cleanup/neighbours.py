@@ -1,9 +1,9 @@
-"""A line that merely says again what the line above or below says is no suggestion."""
+"""A line that only repeats the line above or below is not a suggestion."""
 
 from infill_engine.text import lines
 from infill_engine.types import Hole, InfillRequest
 
-LEAST_SIGNIFICANT = 4  # letters and digits; closing brackets and the like may well repeat
+LEAST_SIGNIFICANT = 4  # letters and digits; closing brackets and the like may repeat
 
 
 def neighbours(text: str, request: InfillRequest, hole: Hole) -> str | None:  # noqa: ARG001

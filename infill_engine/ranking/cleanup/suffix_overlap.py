@@ -1,4 +1,4 @@
-"""What already stands to the right is not written again."""
+"""Text that is already to the right of the cursor is not inserted again."""
 
 from infill_engine.text import delimiters, lines
 from infill_engine.text.bodies import open_bodies
@@ -33,7 +33,7 @@ def _parts_word(left: str, right: str) -> bool:
 
 
 def _without_lines_below(text: str, suffix: str, language: str) -> str:
-    """Cut before the first line from which on the text is what the lines below the cursor begin with."""
+    """Cut before the first line from which the text equals the beginning of the lines below the cursor."""
     rows = text.split("\n")
     below = [line.strip() for line in lines.split(suffix)[1:] if line.strip()]
     if len(rows) == 1 or not below:
@@ -49,7 +49,7 @@ def _without_lines_below(text: str, suffix: str, language: str) -> str:
 
 
 def _closes_itself(kept: str, text: str, language: str) -> bool:
-    """Whether what is cut off holds nothing that closes what `kept` opens: no bracket, and no `end` or the like."""
+    """Whether the removed part closes nothing that `kept` opens: no bracket, and no `end` or the like."""
     if open_bodies(kept, language) > open_bodies(text, language):
         return False
     return len(delimiters.scan(kept, language).opened) <= len(delimiters.scan(text, language).opened)

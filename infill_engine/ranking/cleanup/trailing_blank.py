@@ -1,14 +1,14 @@
-"""No blanks at the end of a line, no blank lines at the end of the text."""
+"""No whitespace at the end of a line, no blank lines at the end of the text."""
 
 from infill_engine.text import lines
 from infill_engine.text.languages import language as language_named
 from infill_engine.types import Hole, InfillRequest
 
-HARD_BREAK = "  "  # two blanks at the end of a line of prose break it there
+HARD_BREAK = "  "  # two spaces at the end of a line of prose are a line break in Markdown
 
 
 def trailing_blank(text: str, request: InfillRequest, hole: Hole) -> str | None:  # noqa: ARG001
-    """Strip blanks before line ends, and at the end unless they keep the text apart from what follows."""
+    """Strip whitespace at line ends, and at the end unless it separates the text from what follows."""
     hard_breaks = language_named(request.language).layout.hard_breaks
     *above, last = text.split("\n")
     text = "\n".join([*(_stripped(row, hard_breaks) for row in above), last])
