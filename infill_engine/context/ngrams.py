@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 LEAST, LONGEST = 2, 8  # tokens to the left that must match; places are indexed by the last LEAST tokens
-DOUBT = 5.0  # in the counts of a file: the weight of each distinct continuation in favor of unseen ones
+DOUBT = 5.0  # in the counts of a file: the weight of each distinct continuation in favour of unseen ones
 SEPARATOR = -1  # between two texts
 BASE = 1 << 32  # of a number that encodes two tokens
 FLOOR = 1e-12  # of a probability

@@ -1,7 +1,7 @@
 """Drafts by analogy: how a line of the same shape continues elsewhere, with its names exchanged for those used here.
 
-    self.width = width        occurs elsewhere, and here we have
-    self.height = |           so `width` there is `height` here, and `height` follows.
+    self.width = width        elsewhere
+    self.height = |           here: `width` there is `height` here, so `height` follows
 
 Lines above the hole are matched too, as many as correspond: the more of them, the more the analogy counts.
 """

@@ -49,7 +49,7 @@ Fit = Callable[[Sequence[Snippet]], tuple[Snippet, ...]]  # picks as many snippe
 class Query:
     """What is searched for: names near a hole with their weights, higher on nearer lines.
 
-    `used` names are called, imported, or capitalized; `members` follow a dot. `visible` are the names that the windows
+    `used` names are called, imported, or capitalised; `members` follow a dot. `visible` are the names that the windows
     around the hole define themselves.
     """
 

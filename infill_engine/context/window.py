@@ -74,7 +74,7 @@ def _reach(own: int, available: int, length: Callable[[int], int], origin: int, 
         count = fitting - (-(origin - fitting)) % step
         if count >= 0 and sums[count] * 2 >= budget:
             return count, 0
-    # All lines that fit do not fill half the window: the next line is very long, and is cut.
+    # The lines that fit do not fill half the window, because the next line is very long. It is cut.
     return fitting, _cut(length(fitting + 1), budget - sums[fitting])
 
 

@@ -244,7 +244,7 @@ class Engine:
         self._answering = Answering(_calibration_of(SMALL), self._finish_margin)
 
     def _warm_up(self) -> None:
-        """Runs a few requests of a usual size: libraries initialize, and the cost of a step becomes known."""
+        """Runs a few requests of a usual size: libraries initialise, and the cost of a step becomes known."""
         if isinstance(self.sampler, TreeSampler):
             self.sampler.measure()
             request = InfillRequest("total = sum(", ")\n")

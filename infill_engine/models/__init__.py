@@ -1,1 +1,1 @@
-"""Model families behind one interface, and how a name becomes a loaded one."""
+"""Model families behind one interface, and how a name becomes a loaded model."""

@@ -1,7 +1,7 @@
-"""What every model family offers: the one interface between the denoising loop and a network.
+"""The interface of all model families: what the denoising loop requires of a network.
 
 A family turns text into tokens, encodes a hole's two sides once, proposes lengths for the hole, and predicts the open
-slots of a canvas as often as it is asked. Shifts, masks and special tokens live in the family and nowhere else.
+slots of a canvas whenever asked. Shifts, masks and special tokens are handled only inside the family.
 """
 
 from collections.abc import Sequence
@@ -34,18 +34,18 @@ class Order(StrEnum):
     """In which order the slots of a row may be decided."""
 
     ANY = "any"
-    LEFT_TO_RIGHT = "left_to_right"  # each slot's prediction rests on those before it, and on none after
+    LEFT_TO_RIGHT = "left_to_right"  # each slot's prediction depends only on the slots before it
 
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
     """The facts about a family that the denoising loop needs.
 
-    A row that is longer than its text ends in `eos_id`; where `copies_end` is false, a copied text is not given one,
-    because the model reads on behind it. Logits are divided by a temperature that goes from the first to the second of
-    `temperatures` while a canvas is denoised. A slot that comes out as `delete_id` vanishes, one that comes out as
-    `expand_id` becomes two open ones: between two steps such rows change their length. `window` is the text around a
-    hole that the model has a use for. `profile` tells how it computes, such as `int8, 1 thread`, where that was chosen.
+    A row that is longer than its text ends in `eos_id`. If `copies_end` is false, a copied text gets no `eos_id`,
+    because the model continues after it. Logits are divided by a temperature that goes from the first to the second of
+    `temperatures` while a canvas is denoised. A slot decided as `delete_id` is removed, and one decided as `expand_id`
+    becomes two open slots: such rows change their length between two steps. `window` is how much text around a hole the
+    model can use. `profile` says how it computes, such as `int8, 1 thread`, if that was chosen automatically.
     """
 
     name: str
@@ -83,9 +83,9 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class ModelDraft:
-    """A text written from left to right.
+    """A text generated from left to right.
 
-    `logprobs` are the natural log-probabilities of `tokens` and, behind them, of the text's end.
+    `logprobs` are the natural log-probabilities of `tokens`, followed by that of the text's end.
     """
 
     tokens: tuple[int, ...]
@@ -93,7 +93,7 @@ class ModelDraft:
 
     @property
     def logprob(self) -> float:
-        """Of all of it."""
+        """The log-probability of the whole text and its end."""
         return sum(self.logprobs)
 
 
@@ -103,30 +103,30 @@ class Vocabulary(Protocol):
     def encode(self, text: str) -> list[int]: ...
 
     def decode(self, ids: Sequence[int]) -> str | None:
-        """The text of `ids`, or None when they hold a special token or end inside a character."""
+        """The text of `ids`, or None if they contain a special token or end inside a character."""
         ...
 
     def split_partial_word(self, prefix: str) -> tuple[str, str]:
-        """Cuts `prefix` before the cursor's word: what to encode, and what the first token must begin with."""
+        """Cuts `prefix` before the cursor's word: the text to encode, and how the first token must begin."""
         ...
 
     def completions_of(self, start: bytes) -> tuple[Ints, Ints]:
-        """Tokens whose bytes begin with `start`, and tokens that are themselves a proper beginning of it."""
+        """Tokens whose bytes begin with `start`, and tokens that are a proper prefix of it."""
         ...
 
     def bytes_of(self, token: int) -> bytes: ...
 
     def breaks_line(self, *, at_once: bool = False) -> Ints:
-        """Tokens that contain a line break; with `at_once` only those with nothing but blanks before it."""
+        """Tokens that contain a line break; with `at_once` only those with nothing but whitespace before it."""
         ...
 
     def never(self) -> Ints:
-        """Special tokens that may not stand in a text. The end-of-hole token is not among them."""
+        """Special tokens that may not occur in a text. The end-of-hole token is not among them."""
         ...
 
 
 class Model(Protocol):
-    """What the engine needs to know of any loaded model."""
+    """What the engine needs from any loaded model."""
 
     @property
     def info(self) -> ModelInfo: ...
@@ -139,12 +139,12 @@ class Model(Protocol):
 
 
 class CanvasModel(Model, Protocol):
-    """A loaded model that denoises a canvas, or writes it in order."""
+    """A loaded model that denoises a canvas, or fills it in order."""
 
     def encode(self, prefix: str, suffix: str) -> Job[Context]:
         """Encodes both sides, reusing keys and values of earlier calls where their tokens agree.
 
-        Reads a hundred tokens or so at a time. What was encoded before OutOfTime need not be encoded again.
+        Reads about a hundred tokens at a time. What was encoded before OutOfTime need not be encoded again.
         """
         ...
 
@@ -159,25 +159,25 @@ class CanvasModel(Model, Protocol):
 
 @runtime_checkable
 class WritesDrafts(Protocol):
-    """What a family may offer besides: drafts of its own, from a stream that is a language model by itself."""
+    """An optional interface: the family writes drafts of its own, with a language model of its own."""
 
     def prompt(self, context: Context) -> Job[Any]:
-        """What `write_drafts` goes on from."""
+        """The state that `write_drafts` continues from."""
         ...
 
     def write_drafts(self, prompt: Any, partial_word: str, right: str, limit: int) -> Job[list[ModelDraft]]:
         """At most `limit` texts from the cursor to `right`, the likeliest first, each beginning with `partial_word`.
 
-        `right` is what stands right of the cursor on its line; where that is blank they are ends of the line.
+        `right` is the rest of the line right of the cursor; if it is blank, the texts are ends of the line.
 
-        What is not finished when time runs out is left out.
+        Leaves out what is not finished when time runs out.
         """
         ...
 
     def count(self, around: tuple[str, str]) -> Job[Ngrams]:
-        """Counts of what stands left of the cursor's word and right of the hole, which is more than was encoded.
+        """Counts of the text left of the cursor's word and right of the hole, which is more than was encoded.
 
-        Lines that were counted before are kept.
+        The counts of lines are cached.
         """
         ...
 
@@ -190,9 +190,9 @@ class WritesDrafts(Protocol):
         near: Ngrams,
         project: Ngrams | None,
     ) -> Job[list[float]]:
-        """The log-probability of each text and of its end, beginning with `partial_word`, which none of them holds.
+        """The log-probability of each text and its end, given `partial_word` before it, which no text includes.
 
-        `right` is as for `write_drafts`. How the text goes on after the same tokens counts too: `near` the hole, and
+        `right` is as for `write_drafts`. How text continues after the same tokens counts too: `near` the hole, and
         elsewhere in the `project`.
         """
         ...
@@ -200,30 +200,30 @@ class WritesDrafts(Protocol):
 
 @runtime_checkable
 class CountsWork(Protocol):
-    """What a family offers whose steps compute something else than the slots of the canvas."""
+    """An optional interface, for families whose steps compute something other than the slots of the canvas."""
 
     def step_size(self, context: Context, lengths: Sequence[int], number: int) -> int:
-        """How many positions step `number` (from 0) over rows of so many slots computes: what its cost grows with."""
+        """How many positions step `number` (from 0) computes over rows of `lengths` slots; its cost grows with this."""
         ...
 
 
 @runtime_checkable
 class ConditionsItself(Protocol):
-    """What a family offers that is told in a step what it predicted in the one before (self-conditioning)."""
+    """An optional interface, for families that receive their previous prediction in a step (self-conditioning)."""
 
     def condition(self, context: Context, canvas: Canvas, wanted: Ints, logits: Tensor) -> None:
-        """Takes the logits [len(wanted), V] of the last step as they were decided by, with all rules applied.
+        """Takes the logits [len(wanted), V] of the last step as they were used for decisions, with all masks applied.
 
-        `canvas` is still as that step saw it. What is not in `wanted` is given: its token is all there is to tell.
+        `canvas` is still in the state before that step. Positions not in `wanted` are given, so their token is known.
         """
         ...
 
 
 def corruptor_of(info: ModelInfo, rows: int, seed: int) -> Corruptor:
-    """What the open slots of a canvas of `rows` rows hold for this family."""
+    """Fills the open slots of a canvas of `rows` rows as this family expects."""
     return Corruptor(info.mask_id if info.corruption is Corruption.MASK else None, info.vocabulary, rows, seed)
 
 
 def step_size(family: CanvasModel, context: Context, lengths: Sequence[int], number: int) -> int:
-    """How many positions a step computes: what the family counts, or else the slots."""
+    """How many positions a step computes: the family's own count, or else the number of slots."""
     return family.step_size(context, lengths, number) if isinstance(family, CountsWork) else sum(lengths)

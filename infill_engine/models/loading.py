@@ -29,9 +29,9 @@ from infill_engine.models.small.weights import load_network
 from infill_engine.models.trunk.loading import load_trunk
 from infill_engine.settings import ModelSettings
 
-MLX_TYPES = ("trunk", "duostream")  # the models that are written for it
+MLX_TYPES = ("trunk", "duostream")  # the models with an MLX implementation
 AUTO = "auto"
-# What may multiply the default's matrices on a CPU, by the precision that is wanted; None: that precision itself.
+# Kernels that may multiply the default's matrices on a CPU, by requested precision; None is that precision itself.
 INTEGER_KERNELS: dict[str, Sequence[type[Kernel] | None]] = {AUTO: (None, *KERNELS), INT8: KERNELS}
 Load = Callable[[Path, str, torch.dtype, ModelSettings], CanvasModel]
 
@@ -39,7 +39,7 @@ Load = Callable[[Path, str, torch.dtype, ModelSettings], CanvasModel]
 def load_small(folder: Path, device: str, dtype: torch.dtype, settings: ModelSettings) -> CanvasModel:
     """Loads the embedded default's family. Raises ModelDamagedError.
 
-    On a CPU its matrices are multiplied in int8 where that is wanted, or is the fastest and nothing else is wanted.
+    On a CPU its matrices are multiplied in int8 if requested, or if that is fastest and no precision was requested.
     """
     vocabulary = BytesVocabulary(folder / "tokenizer.json")
     if device == MLX:
@@ -52,7 +52,7 @@ def load_small(folder: Path, device: str, dtype: torch.dtype, settings: ModelSet
     return SmallModel(TorchBackend(network, device), vocabulary)
 
 
-# By the model_type of config.json. What else tells two families apart, such as a token, is for the function to look at.
+# By the model_type of config.json. The function checks anything else that tells two families apart, such as a token.
 FAMILIES: dict[str, Load] = {
     "duostream": load_small,
     "Dream": dream.load,
@@ -78,13 +78,13 @@ DTYPES = {
 
 
 def quietly(_doing: str, _share: float) -> None:
-    """A `hub.Report` for whoever does not watch."""
+    """A `hub.Report` that does nothing."""
 
 
 def load_model(
     name: str, device: str = AUTO, settings: ModelSettings | None = None, report: hub.Report = quietly
 ) -> Model:
-    """Loads the trunk, or what `load_canvas_model` does. Raises what that does."""
+    """Loads the trunk, or any other model with `load_canvas_model`. Raises the same errors."""
     folder = None if hub.is_hub_name(name) else folder_of(name)
     if folder is None or read_config(folder)["model_type"] != TRUNK:
         return load_canvas_model(name, device, settings, report)
@@ -98,9 +98,9 @@ def load_canvas_model(
     name: str, device: str = AUTO, settings: ModelSettings | None = None, report: hub.Report = quietly
 ) -> CanvasModel:
     """Loads `small`, `scripted`, `scripted:FILE.json`, a folder with config.json and model.safetensors, or a
-    published model by its name `OWNER/NAME`, which is fetched where it is not on this machine yet.
+    published model by its name `OWNER/NAME`, which is downloaded if it is not on this machine yet.
 
-    Raises ModelNotFoundError, ModelDamagedError, ModelError where it does not fit into memory or cannot be fetched, or
+    Raises ModelNotFoundError, ModelDamagedError, ModelError if it does not fit into memory or cannot be downloaded, or
     InputError for a device this machine does not have.
     """
     settings = settings or ModelSettings()
@@ -116,7 +116,7 @@ def load_canvas_model(
 
 
 def require_known(config: Mapping[str, Any], folder: Path) -> None:
-    """Raises ModelDamagedError for a model type that no adapter here is for."""
+    """Raises ModelDamagedError for a model type without an adapter here."""
     if config["model_type"] in blockwise.MODEL_TYPES:
         raise blockwise.refusal(folder)
     if config["model_type"] not in FAMILIES:
@@ -128,7 +128,7 @@ def require_known(config: Mapping[str, Any], folder: Path) -> None:
 
 
 def dtype_of(settings: ModelSettings, device: str) -> torch.dtype:
-    """The precision that is computed in. Raises InputError for one that is not known."""
+    """The precision of the computation. Raises InputError for an unknown one."""
     if settings.dtype == AUTO or settings.stored:
         return fastest_dtype(device)
     if settings.dtype not in DTYPES:
@@ -138,8 +138,8 @@ def dtype_of(settings: ModelSettings, device: str) -> torch.dtype:
 
 
 def device_for(model_type: str, wanted: str) -> str:
-    """The device that a model of this type runs on: `choose_device`'s, but on Apple Silicon the default takes MLX where
-    that is installed. Raises InputError.
+    """The device that a model of this type runs on: that of `choose_device`, but on Apple Silicon the default uses MLX
+    if it is installed. Raises InputError.
     """
     if model_type in MLX_TYPES:
         return MLX if wanted == AUTO and on_apple_silicon() and find_spec("mlx") else choose_device(wanted)
@@ -149,7 +149,7 @@ def device_for(model_type: str, wanted: str) -> str:
 
 
 def choose_device(wanted: str) -> str:
-    """`auto` takes CUDA, then Apple's Metal, then the CPU. Raises InputError for a device that is not there."""
+    """`auto` takes CUDA, then Apple's Metal, then the CPU. Raises InputError for a device that is not available."""
     available = {
         "cpu": True,
         "cuda": torch.cuda.is_available(),
@@ -168,12 +168,12 @@ def choose_device(wanted: str) -> str:
 
 
 def fastest_dtype(device: str, rows: int = 96) -> torch.dtype:
-    """Half precision on GPUs; on a CPU whichever of bfloat16 and float32 is the faster, measured now.
+    """Half precision on GPUs; on a CPU the faster of bfloat16 and float32, measured now.
 
-    That is bfloat16, since published models are made in it and many overflow in float16. MLX runs the default alone,
-    which does not, and some Apple processors only know float16.
+    Half precision means bfloat16, since published models are trained in it and many overflow in float16. MLX is the
+    exception: it runs only the default model, which does not overflow, and some Apple processors support only float16.
 
-    `rows` is how many tokens go through a matrix at once: which type is the faster depends on that, too.
+    `rows` is how many tokens are multiplied by a matrix at once, which also affects which type is faster.
     """
     if device == MLX and not on_apple_silicon():
         return torch.float32

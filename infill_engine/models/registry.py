@@ -1,7 +1,7 @@
-"""What a model's name means, for server, command line and benchmarks alike. Needs no torch.
+"""What a model's name means, for the server, the command line and the benchmarks. Does not import torch.
 
-default             the trunk, or the small model where the trunk is missing or too slow for the budget
-trunk, small        one of the two, whatever the machine
+default             the trunk, or the small model if the trunk is missing or too slow for the budget
+trunk, small        one of the two, on any machine
 scripted:FILE.json  answers from a file, for tests
 OWNER/NAME          a published model
 PATH                a folder with config.json, model.safetensors and tokenizer.json
@@ -17,13 +17,13 @@ from infill_engine.models.trunk.files.folder import TRUNK_FOLDER, find_trunk
 from infill_engine.user_data import trunk_folder
 
 DEFAULT, TRUNK, SMALL, SCRIPTED = "default", "trunk", "small", "scripted"
-ADDRESS = "://"  # in the name of a model on a server, which `infill_engine.remote` reads
+ADDRESS = "://"  # in the name of a model on a server; parsed by `infill_engine.remote`
 
 
 def resolved(name: str, folder: Path) -> str:
-    """The name as a process in any other folder can use it, such as a worker: a path is made absolute.
+    """The name in a form that a process in any folder can use, such as a worker: a path is made absolute.
 
-    A folder of that name goes before a published model.
+    A folder of that name takes precedence over a published model.
     """
     if name in (DEFAULT, TRUNK, SMALL, SCRIPTED) or ADDRESS in name:
         return name
@@ -35,9 +35,9 @@ def resolved(name: str, folder: Path) -> str:
 
 
 def folder_of(name: str) -> Path | None:
-    """The folder that a model's name stands for; None for a model without files. Nothing is fetched.
+    """The folder that a model's name stands for; None for a model without files. Downloads nothing.
 
-    Raises ModelNotFoundError or ModelDamagedError for a trunk that is not there as a whole.
+    Raises ModelNotFoundError or ModelDamagedError if the trunk is missing or incomplete.
     """
     if name == SCRIPTED or name.startswith(f"{SCRIPTED}:"):
         return None
@@ -54,7 +54,7 @@ def folder_of(name: str) -> Path | None:
 
 
 def trained_folder(folder: Path) -> Path:
-    """Where a model's adapter and calibration are: those of the trunk in the package, wherever its shards are."""
+    """Where a model's adapter and calibration are: for the trunk, in the package, wherever its shards are."""
     return TRUNK_FOLDER if folder == trunk_folder() else folder
 
 

@@ -1,9 +1,9 @@
-"""A family whose predictions are written down beforehand: for tests and demonstrations, through the real loop.
+"""A family with scripted predictions, for tests and demonstrations that use the real loop.
 
     {"rules": [{"before": "x = ", "candidates": ["alpha(1)", "beta(2)"]}], "steps": 1, "step_ms": 0, "load_ms": 0}
 
-The first rule whose `before` ends the prefix applies; an empty `before` always does. Its candidates are proposed as so
-many lengths and then revealed from left to right in `steps` denoising steps of `step_ms` each.
+The first rule whose `before` ends the prefix applies; an empty `before` always does. Each of its candidates is proposed
+as a length, and then revealed from left to right in `steps` denoising steps of `step_ms` each.
 """
 
 import json
@@ -25,13 +25,13 @@ from infill_engine.work import Job
 
 MASK, EOS = 256, 257  # bytes are their own tokens
 VOCABULARY = 258
-SURE, UNSURE = 12.0, 6.0  # logits of a slot that is to be committed now, and of one that is to wait
-LATER = 0.001  # less for each slot further right: no two are as sure, and which one is next is not left to rounding
+SURE, UNSURE = 12.0, 6.0  # logits of a slot to commit now, and of one that has to wait
+LATER = 0.001  # subtracted per slot to the right, so that rounding cannot change the order of equal slots
 
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """What to say after which text, and how slowly."""
+    """Which candidates follow which text, and how slowly they are computed."""
 
     rules: tuple[tuple[str, tuple[str, ...]], ...] = ()
     steps: int = 1
@@ -82,7 +82,7 @@ class ScriptedModel:
 
     @classmethod
     def load(cls, path: str) -> "ScriptedModel":
-        """Reads a script; without a path there is one built in. Raises InputError for a file that is not a script."""
+        """Reads a script; without a path, the built-in one. Raises InputError for a file that is not a script."""
         if not path:
             return cls(BUILT_IN)
         try:
@@ -97,7 +97,7 @@ class ScriptedModel:
     def encode(self, prefix: str, suffix: str) -> Job[Context]:
         if self.script.crash_after and prefix.endswith(self.script.crash_after):
             os._exit(70)
-        yield from ()  # nothing takes time here
+        yield from ()  # no step here takes time
         texts = next((texts for before, texts in self.script.rules if prefix.endswith(before)), ())
         return Context(self._with_lengths(texts), encoded=1, tokens=len(prefix) + len(suffix))
 
@@ -117,7 +117,7 @@ class ScriptedModel:
         return logits
 
     def _with_lengths(self, texts: Sequence[str]) -> dict[int, bytes]:
-        """Each text under a canvas length of its own, so that a row's length says which text it is."""
+        """Each text under its own canvas length, so that a row's length identifies its text."""
         found: dict[int, bytes] = {}
         for text in texts:
             data = text.encode()

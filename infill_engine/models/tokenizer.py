@@ -1,14 +1,14 @@
 """One byte-exact vocabulary over any fast tokenizer: byte-level BPE, and SentencePiece-style BPE with byte fallback.
 
-    byte-level       Qwen, Llama 3, StarCoder, DeepSeek, LLaDA    a printable letter stands for each byte
-    SentencePiece    Gemma, Llama 2                               `▁` stands for a space, `<0x0A>` for a byte
+    byte-level       Qwen, Llama 3, StarCoder, DeepSeek, LLaDA    a printable letter represents each byte
+    SentencePiece    Gemma, Llama 2                               `▁` represents a space, `<0x0A>` a byte
 
-The bytes of the tokens of a text are the text's UTF-8, always: what a tokenizer does to a text before it cuts it (a
-Unicode normal form, a space put in front) is switched off, and code that spells `<|endoftext|>` means those characters
-and never the token. Tokens that steer a model are known by what the tokenizer's files say and by how they look:
-several families leave their fill-in-the-middle tokens unmarked.
+The bytes of a text's tokens are always the text's UTF-8. Whatever a tokenizer does to a text before splitting it (a
+Unicode normal form, a space in front) is disabled, and code that spells `<|endoftext|>` means those characters and
+never the token. Control tokens are recognised by the tokenizer's files and by their form, because several families
+leave their fill-in-the-middle tokens unmarked.
 
-Tables over the whole vocabulary are made when first asked for: 0.2 s for 150,000 tokens, once.
+Tables over the whole vocabulary are built on first use: 0.2 s for 150,000 tokens, once.
 """
 
 import json
@@ -28,12 +28,12 @@ from infill_engine.models.checkpoint.folder import TOKENIZER_PARTS
 
 Ints = NDArray[np.int64]
 
-LONGEST_PARTIAL = 16  # characters of a word that are worth taking back from the prefix
+LONGEST_PARTIAL = 16  # characters of a partial word that may be taken back from the prefix
 REMEDY = "fetch the model's files again"
 SPACE = "▁"
 _PARTIAL_WORD = re.compile(r"(?:(?<=\S) )?[^\W\d]+\Z|(?<=\S) \Z")
 _STEERING = re.compile(r"<[^<>\s]+>|\[[A-Z_]+\]")
-_TAG = re.compile(r"</?(?!(?:pad|bos|eos|unk|mask|think)>)[a-z]+\d?>")  # HTML, which Gemma has whole tokens for
+_TAG = re.compile(r"</?(?!(?:pad|bos|eos|unk|mask|think)>)[a-z]+\d?>")  # HTML tags, which are whole tokens in Gemma
 _BYTE = re.compile(r"<0x([0-9A-F]{2})>")
 QWEN_PIECE = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
@@ -43,9 +43,9 @@ QWEN_PIECE = (
 class TokenizerVocabulary:
     """Implements `infill_engine.models.base.Vocabulary` over a tokenizer's files.
 
-    `path` is a tokenizer.json, or where one would be: without it, vocab.json and merges.txt beside it are read, as
-    Qwen2 and its descendants have them. `end` is the number of the token that ends a hole, where it is known from the
-    beginning; `width` that of the logits, where it exceeds the tokens there are. Raises ModelDamagedError.
+    `path` is a tokenizer.json, or where one would be: without it, vocab.json and merges.txt beside it are read, the
+    format of Qwen2 and its descendants. `end` is the id of the token that ends a hole, if it is already known; `width`
+    is the width of the logits, if it exceeds the number of tokens. Raises ModelDamagedError.
     """
 
     def __init__(self, path: Path, *, end: int = -1, width: int = 0) -> None:
@@ -71,16 +71,16 @@ class TokenizerVocabulary:
         return self._width
 
     def ended_by(self, name: str) -> None:
-        """Makes the special token `name` the one that ends a hole, before any table is asked for."""
+        """Makes the special token `name` the one that ends a hole. Call this before any table is built."""
         (self.end,) = self.need(name)
 
     def id_of(self, name: str) -> int | None:
-        """The number of a special token, by its name."""
+        """The id of a special token."""
         token: int | None = self._tokenizer.token_to_id(name)
         return token
 
     def need(self, *names: str) -> list[int]:
-        """The numbers of special tokens. Raises ModelDamagedError that names every one that is missing."""
+        """The ids of special tokens. Raises ModelDamagedError that names all missing ones."""
         found = {name: token for name in names if (token := self.id_of(name)) is not None}
         missing = [name for name in names if name not in found]
         if missing:
@@ -94,7 +94,7 @@ class TokenizerVocabulary:
         encodable = text.encode("utf-8", "replace").decode()
         if not self._pieces or SPACE not in encodable:
             return self._encode(encodable)
-        # Written out, the sign that stands for a space is its bytes.
+        # In the text itself, the character that represents a space must become its bytes.
         spelt = self.need(*(f"<0x{byte:02X}>" for byte in SPACE.encode()))
         first, *others = encodable.split(SPACE)
         ids = self._encode(first)
@@ -133,7 +133,7 @@ class TokenizerVocabulary:
         return ids
 
     def _read_added(self) -> dict[int, AddedToken]:
-        """Added tokens by number: those of tokenizer.json, and those that only tokenizer_config.json knows."""
+        """Added tokens by id: those of tokenizer.json, and those listed only in tokenizer_config.json."""
         added: dict[int, AddedToken] = dict(self._tokenizer.get_added_tokens_decoder())
         config = self._path.with_name("tokenizer_config.json")
         if not config.is_file():
@@ -158,7 +158,7 @@ class TokenizerVocabulary:
 
     @cached_property
     def _steering(self) -> frozenset[int]:
-        """Tokens that steer the model and belong to no text."""
+        """Tokens that control the model and are not part of any text."""
         return frozenset(
             token
             for token, about in self._added.items()
@@ -193,7 +193,7 @@ class TokenizerVocabulary:
 
     @cached_property
     def _sorted(self) -> tuple[list[bytes], Ints]:
-        """The tokens that are text in order of their bytes."""
+        """The tokens that are text, in order of their bytes."""
         order = sorted((data, token) for token, data in enumerate(self._bytes) if data)
         return [data for data, _ in order], np.array([token for _, token in order], np.int64)
 
@@ -210,7 +210,7 @@ class TokenizerVocabulary:
 
 
 def mask_name(folder: Path) -> str:
-    """What the tokenizer in `folder` calls its mask token; "" if it has none."""
+    """The name of the mask token of the tokenizer in `folder`; "" if it has none."""
     for file in ("tokenizer_config.json", "special_tokens_map.json"):
         path = folder / file
         try:
@@ -245,8 +245,8 @@ def _other_tokenizer(path: Path) -> str:
 
 
 def _make_exact(tokenizer: Tokenizer, pieces: bool, steering: list[AddedToken]) -> None:
-    """Tokens of a text are its bytes from here on, all of them, and no text is a special token."""
-    tokenizer.no_truncation()  # a file may tell of both as they were in training
+    """Makes a text's tokens spell exactly its bytes, and keeps text from becoming special tokens."""
+    tokenizer.no_truncation()  # a file may contain both settings from training
     tokenizer.no_padding()
     tokenizer.normalizer = normalizers.Replace(" ", SPACE) if pieces else None
     if pieces and b"Metaspace" in _state(tokenizer.pre_tokenizer):
@@ -261,7 +261,7 @@ def _state(part: Any) -> bytes:
 
 
 def _byte_letters() -> dict[int, int]:
-    """The printable letters that byte-level BPE writes for each byte (GPT-2's table), for `str.translate`."""
+    """The printable letters that byte-level BPE uses for each byte (GPT-2's table), for `str.translate`."""
     plain = [*range(ord("!"), ord("~") + 1), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     others = [byte for byte in range(256) if byte not in plain]
     return {byte: byte for byte in plain} | {256 + number: byte for number, byte in enumerate(others)}

@@ -46,7 +46,7 @@ class Features:
     probability_share: float  # the text's share of the probability of all scored texts; 0 if it was not scored
     logprob: float  # of the whole text; 0 if it was not scored
     inside_word: float  # 1 if the cursor is after the beginning of a word
-    line: float  # 1 if the hole is of this kind; so are the next two
+    line: float  # 1 if the hole is of this kind; likewise the next two
     expression: float
     statement: float
 

@@ -160,7 +160,7 @@ class CanvasSampler:
     def _written(self, read: _Read) -> Job[tuple[Any, list[ModelDraft]]]:
         """The prompt and the model's own drafts, if the hole is a single line and there is time to denoise them too.
 
-        The prompt is None if there are no such drafts.
+        The prompt is None if the model writes no drafts for this hole or time is too short.
         """
         if read.hole.max_lines > 1 or not isinstance(self.model, WritesDrafts):
             return None, []

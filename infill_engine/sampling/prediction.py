@@ -1,4 +1,4 @@
-"""Reduces logits to the few numbers that a step decides by. This is a step's only synchronization with the device."""
+"""Reduces logits to the few numbers that a step decides by. This is a step's only synchronisation with the device."""
 
 from dataclasses import dataclass, fields
 

@@ -41,7 +41,7 @@ def with_plain_ends(text: str) -> str:
 
 
 def with_breaks_first(text: str) -> list[str]:
-    """The lines of a text with LF line ends, each with the line breaks before it, as tokenizers join them."""
+    """The lines of a text with LF line ends, each with the line breaks before it, as tokenisers join them."""
     return _BREAKS.split(text)
 
 

@@ -1,7 +1,7 @@
-"""The trained low-rank matrices, kept in a small file beside the trunk and merged into it when it loads.
+"""The trained low-rank matrices, stored in a small file beside the trunk and merged into it when it loads.
 
 For a matrix W [out, in] the file has `….up` [out, rank] and `….down` [rank, in], int8 with a float32 scale for each
-row; W becomes W + up @ down (LoRA, arXiv 2106.09685). The queries, keys and values of a layer share one pair, and so do
+row; W becomes W + up @ down (LoRA, arXiv 2106.09685). The queries, keys and values of a layer share one pair, as do
 both halves of its MLP.
 """
 
@@ -21,7 +21,7 @@ NAMES = ("qkv", "out", "gate_up", "down")
 
 
 class Adapter:
-    """Low-rank terms by the name of their matrix, such as `layers.3.gate_up`; none for the plain trunk."""
+    """Low-rank terms by the name of their matrix, such as `layers.3.gate_up`; empty for the plain trunk."""
 
     def __init__(self, pairs: Mapping[str, tuple[Tensor, Tensor]] | None = None) -> None:
         self._pairs = dict(pairs or {})

@@ -1,4 +1,4 @@
-"""What computes the trunk: the interface that torch and MLX implement."""
+"""The interface that computes the trunk, implemented by torch and MLX."""
 
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -10,16 +10,17 @@ from infill_engine.models.trunk.config import TrunkConfig
 from infill_engine.models.trunk.denoiser import MaskProposals
 from infill_engine.models.trunk.slots import MaskRows, Rows
 
-LIKELIEST = 24  # tokens that are picked out behind each row
+LIKELIEST = 24  # tokens that are selected after each row
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class Likely:
-    """What follows some rows: log-probabilities [T, V] in nats, and the likeliest tokens [T, LIKELIEST], best first.
+    """The predictions after some rows: log-probabilities [T, V] in nats, and the likeliest tokens [T, LIKELIEST], best
+    first.
 
-    `proposals` are what mask rows make of what follows after that.
+    `proposals` are the predictions of mask rows for the tokens after that.
     """
 
     logprobs: Floats
@@ -49,12 +50,12 @@ class Backend(Protocol):
         ...
 
     def run(self, buffer: Any, rows: Rows, first: int, masks: MaskRows | None = None) -> Likely:
-        """One pass over rows, whose keys and values go to their slots; what follows the rows from `first` on.
+        """One pass over rows, whose keys and values go to their slots; returns the predictions from row `first` on.
 
         Mask rows change nothing about the other rows.
         """
         ...
 
     def rotate(self, buffer: Any, slots: slice, by: int) -> None:
-        """Moves the keys in some slots on by so many positions: rotations add up."""
+        """Shifts the keys in some slots by `by` positions: rotations add up."""
         ...

@@ -1,4 +1,4 @@
-"""The shape of the trunk, a Qwen2 decoder, as its config.json gives it."""
+"""The dimensions of the trunk, a Qwen2 decoder, read from its config.json."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

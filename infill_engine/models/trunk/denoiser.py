@@ -1,12 +1,12 @@
-"""The trained part that lets the trunk propose several tokens at once, kept in a small file beside its adapter.
+"""The trained part that lets the trunk propose several tokens at once, stored in a small file beside its adapter.
 
-Mask rows go through the trunk beside the rows of real tokens, behind one of them, the anchor. Row k predicts the token
-k + 1 places behind the anchor. Mask rows wear low-rank terms (LoRA, arXiv 2106.09685) that real rows do not, so what
-real rows compute does not depend on them. A small head then chooses the tokens one after another: it moves the state
-of a mask row by what the token placed before it suggests.
+Mask rows go through the trunk together with the rows of real tokens, after one of them, the anchor. Row k predicts the
+token k + 1 places after the anchor. Only mask rows use the low-rank terms (LoRA, arXiv 2106.09685), so they do not
+change what real rows compute. A small head then chooses the tokens one after another: it shifts the state of a mask row
+according to the token placed before it.
 
     up, down         of each matrix, int8 with a float32 scale for each row, as in the adapter
-    masks            what a mask row starts from, one for each place in a block
+    masks            the initial embedding of a mask row, one for each place in a block
     from_token       of the head: the embedding of the token before -> RANK
     from_state       of the head: the state of the mask row -> RANK
     to_state         of the head: RANK -> what is added to the state
@@ -30,32 +30,32 @@ from infill_engine.models.quantization.int8_linear import dequantise, quantise
 from infill_engine.models.trunk.config import TrunkConfig
 
 DENOISER = "denoiser.safetensors"
-BLOCK = 4  # mask rows behind an anchor, at most
+BLOCK = 4  # maximum number of mask rows after an anchor
 HEAD = ("from_token", "from_state", "to_state")
 REMEDY = "Install infill-ls again, or remove the file to decode without it."
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """Chooses a token in view of the one before it. Matrices are [RANK, D], [RANK, D] and [D, RANK]."""
+    """Chooses a token given the one before it. Matrices are [RANK, D], [RANK, D] and [D, RANK]."""
 
     from_token: Tensor
     from_state: Tensor
     to_state: Tensor
 
     def moved(self, states: Tensor, before: Tensor) -> Tensor:
-        """Normed states [N, D] of mask rows behind tokens with the embeddings `before` [N, D]."""
+        """Normed states [N, D] of mask rows, shifted for the preceding tokens' embeddings `before` [N, D]."""
         suggested = F.linear(unit(before), self.from_token) + F.linear(unit(states), self.from_state)
         return states + F.linear(F.silu(suggested), self.to_state)
 
 
 @dataclass(frozen=True, slots=True)
 class MaskProposals:
-    """What the mask rows of a pass expect, and the head that chooses from it. M mask rows, K tokens each.
+    """The predictions of a pass's mask rows, and the head that chooses from them. M mask rows, K tokens each.
 
-    `tokens` [M, K] are the likeliest by the mask rows themselves, `logprobs` [M, K] what these think of them. The
-    head's share: `suggested` [M, RANK] by the mask rows' states, `by_token` by the token before, and `moves`
-    [M, K, RANK], by which they change the log-probabilities.
+    `tokens` [M, K] are the likeliest according to the mask rows alone, `logprobs` [M, K] their log-probabilities. The
+    head adds `suggested` [M, RANK] from the mask rows' states, `by_token` from the token before, and `moves`
+    [M, K, RANK], which map these to changes of the log-probabilities.
     """
 
     anchors: Sequence[int]
@@ -71,7 +71,7 @@ class MaskProposals:
         return [row for row, owner in enumerate(self.anchors) if owner == anchor]
 
     def choose(self, row: int, before: int) -> tuple[int, float]:
-        """The token that a mask row proposes behind the token `before`, and its log-probability."""
+        """The token that a mask row proposes after the token `before`, and its log-probability."""
         inner = self.suggested[row] + self.by_token(before)
         moved = self.logprobs[row] + self.moves[row] @ (inner / (1 + np.exp(-inner)))
         best = int(moved.argmax())
@@ -81,7 +81,7 @@ class MaskProposals:
 
 @dataclass(frozen=True, slots=True)
 class Denoiser:
-    """What the file holds. `terms` are `up` [out, rank] and `down` [rank, in] by matrix, such as `layers.3.qkv`."""
+    """The file's contents. `terms` are `up` [out, rank] and `down` [rank, in] by matrix, such as `layers.3.qkv`."""
 
     terms: Mapping[str, tuple[Tensor, Tensor]]
     masks: Tensor  # [BLOCK, D]
@@ -89,7 +89,7 @@ class Denoiser:
     survival: tuple[float, ...]
 
     def to(self, device: str, dtype: torch.dtype) -> "Denoiser":
-        """The same with masks and head on a device; the terms belong to the layers."""
+        """A copy with masks and head on a device and without terms, which belong to the layers."""
         head = Head(*(getattr(self.head, name).to(device, dtype) for name in HEAD))
         return Denoiser({}, self.masks.to(device, dtype), head, self.survival)
 
@@ -105,7 +105,7 @@ class Denoiser:
 
 
 def load_denoiser(folder: Path, config: TrunkConfig) -> Denoiser | None:
-    """What lies in a folder, or None if there is no file. Raises ModelDamagedError if it does not fit the trunk."""
+    """The denoiser in a folder, or None if there is no file. Raises ModelDamagedError if it does not fit the trunk."""
     path = folder / DENOISER
     if not path.is_file():
         return None
@@ -126,7 +126,7 @@ def load_denoiser(folder: Path, config: TrunkConfig) -> Denoiser | None:
 
 
 def matrix_shapes(config: TrunkConfig) -> dict[str, tuple[int, int]]:
-    """The sizes (out, in) of the trunk's matrices, as they are multiplied, by name."""
+    """The shapes (out, in) of the trunk's matrices as they are multiplied, by name."""
     shapes = {
         "qkv": (config.query_size + 2 * config.kv_size, config.dim),
         "out": (config.dim, config.query_size),
@@ -137,7 +137,7 @@ def matrix_shapes(config: TrunkConfig) -> dict[str, tuple[int, int]]:
 
 
 def unit(x: Tensor) -> Tensor:
-    """States or embeddings [..., D] of one length, as the head takes them."""
+    """States or embeddings [..., D] normalised to the same length, as the head expects."""
     return F.rms_norm(x, x.shape[-1:], eps=1e-6)
 
 

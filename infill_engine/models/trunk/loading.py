@@ -1,4 +1,4 @@
-"""From the trunk's folder to a model that serves: its matrices with the adapter merged in, packed for this machine."""
+"""From the trunk's folder to a loaded model: its matrices with the adapter merged in, packed for this machine."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -20,7 +20,7 @@ from infill_engine.models.trunk.prompt import TrunkVocabulary
 from infill_engine.models.trunk.smoothing import Smoothing
 from infill_engine.models.trunk.torch_backend import TorchBackend
 
-Report = Callable[[str, float], None]  # what is being done, and the share of it that is done
+Report = Callable[[str, float], None]  # the current task, and the share of it that is done
 
 
 @torch.inference_mode()
@@ -29,7 +29,7 @@ def load_trunk(
 ) -> TrunkModel:
     """The trunk in `folder` with the adapter in `trained`. Raises ModelDamagedError.
 
-    On a CPU it computes in int8 unless told otherwise, elsewhere in `dtype`.
+    On a CPU it computes in int8 unless `int8` is false, elsewhere in `dtype`.
     """
     weights = TrunkWeights(folder)
     vocabulary = TrunkVocabulary(folder / "tokenizer.json")
@@ -56,9 +56,9 @@ def build_network(
     report: Report | None = None,
     denoiser: Denoiser | None = None,
 ) -> Network:
-    """The network of a trunk, with an adapter merged into its matrices and those multiplied by what `make` makes.
+    """The network of a trunk, with an adapter merged into its matrices and `make` providing the products.
 
-    With a `denoiser`, layers have its terms.
+    With a `denoiser`, the layers have its terms.
     """
 
     smoothing = Smoothing.load(weights.folder)
@@ -72,7 +72,7 @@ def build_network(
 
     layers: list[Layer] = []
     threads = torch.get_num_threads()
-    # Each worker computes in one thread of its own: torch's threads would wait for each other's cores.
+    # Each worker uses one thread: torch's threads would compete for the same cores.
     with ThreadPoolExecutor(physical_cores(), initializer=torch.set_num_threads, initargs=(1,)) as pool:
         embedding = pool.submit(_embedding, weights, make)
         for made in pool.map(layer, range(weights.config.layers)):
@@ -105,7 +105,7 @@ def _layer(
     norm: Callable[[str], Tensor],
     number: int,
 ) -> tuple[Layer, dict[str, Tensor]]:
-    """A layer, and the factors [in] by which the inputs of its products are smoothed, by product."""
+    """A layer, and the factors [in] that smooth the inputs of its products, by product."""
 
     def matrix(name: str, *parts: str) -> Tensor:
         joined = torch.cat([weights.read_matrix(number, part) for part in parts])
@@ -137,7 +137,7 @@ def _layer(
 def _terms(
     denoiser: Denoiser, factors: dict[str, Tensor], number: int, device: str, dtype: torch.dtype
 ) -> dict[str, tuple[Tensor, Tensor]]:
-    """The terms of a layer for inputs that are smoothed by `factors`."""
+    """The terms of a layer, adapted to inputs that are smoothed by `factors`."""
     terms = {}
     for name in ("qkv", "out", "gate_up", "down"):
         up, down = denoiser.terms[f"layers.{number}.{name}"]

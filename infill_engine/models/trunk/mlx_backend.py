@@ -1,7 +1,7 @@
-"""Computes the trunk through Apple's MLX: what `network` computes, from the same weights.
+"""Computes the trunk with Apple's MLX: the same computation as `network`, from the same weights.
 
-Matrices are kept in 8 bits, in groups, except where float32 is asked for; norms and what lies between the matrices are
-in `dtype`.
+Matrices are stored in 8 bits, in groups, unless float32 is requested; norms and the operations between the matrices use
+`dtype`.
 """
 
 from collections.abc import Callable
@@ -194,7 +194,7 @@ def _rotate(x: mx.array, cos: mx.array, sin: mx.array) -> mx.array:
 
 
 def _product(layer: MlxLayer, name: str, x: mx.array, real: int) -> mx.array:
-    """A layer's product of rows, of which those behind the first `real` are mask rows."""
+    """A layer's product of rows; the rows after the first `real` are mask rows."""
     product: Product = getattr(layer, name)
     found = product(x)
     if real == len(x):

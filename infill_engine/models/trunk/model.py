@@ -1,4 +1,4 @@
-"""The trunk as the search sees it: a prompt that is kept, and passes over tokens that continue it."""
+"""The trunk as the search uses it: a cached prompt, and passes over tokens that continue it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -13,14 +13,14 @@ from infill_engine.settings import WindowSettings
 from infill_engine.work import Job
 
 WINDOW = WindowSettings(prefix_chars=1600, suffix_chars=500, surroundings=True)
-PART = 64  # rows that are read at once where nobody waits
+PART = 64  # rows that are read at once while idle
 PROMPT = -1  # the anchor that is the prompt's last token
-CACHES = 4  # prompts that are kept: two windows, a new head of one of them, and a glance elsewhere
+CACHES = 4  # prompts that are kept: two windows, a new head of one of them, and one brief visit elsewhere
 
 
 @dataclass(slots=True)
 class ReadPrompt:
-    """A prompt that has been read but for the `waiting` rows, which the first pass reads."""
+    """A prompt that has been read except for the `waiting` rows, which the first pass reads."""
 
     prompt: Prompt
     cache: PromptCache
@@ -30,16 +30,16 @@ class ReadPrompt:
 
     @property
     def free_slots(self) -> int:
-        """How many tokens of texts there is room for."""
+        """How many more tokens of texts fit."""
         return SLOTS - self.used
 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What a model expects behind some tokens: log-probabilities [T, V] and the likeliest tokens [T, K], best first.
+    """What a model predicts after some tokens: log-probabilities [T, V] and the likeliest tokens [T, K], best first.
 
-    `slots` are where the tokens' keys are. With `behind_prompt` the first row is what follows the prompt itself.
-    `proposals` are those of mask rows; their anchors are numbered as `tokens`, and PROMPT is the prompt.
+    `slots` hold the tokens' keys. With `behind_prompt` the first row is the prediction after the prompt itself.
+    `proposals` are those of mask rows; their anchors are numbered like `tokens`, and PROMPT is the prompt.
     """
 
     logprobs: Floats
@@ -50,12 +50,12 @@ class Expected:
 
     @property
     def root(self) -> Floats | None:
-        """What follows the prompt, if that was computed."""
+        """The prediction after the prompt, if it was computed."""
         return self.logprobs[0] if self.behind_prompt else None
 
     @property
     def behind(self) -> Floats:
-        """What follows each of the tokens [T, V]."""
+        """The predictions after each of the tokens [T, V]."""
         return self.logprobs[int(self.behind_prompt) :]
 
 
@@ -69,12 +69,12 @@ class TrunkModel:
 
     @property
     def device(self) -> str:
-        """Where it computes."""
+        """The device that it computes on."""
         return self.backend.device
 
     @property
     def survival(self) -> tuple[float, ...]:
-        """How often the token of each mask row behind an anchor is right, given those before it; () without masks."""
+        """How often the token of each mask row after an anchor is right, given those before it; () without masks."""
         return self.backend.survival
 
     @property
@@ -95,10 +95,10 @@ class TrunkModel:
     def read(
         self, prefix: str, suffix: str, *, head: tuple[int, ...] = (), part: int = PART, hurried: bool = False
     ) -> Job[ReadPrompt]:
-        """Reads what is new of a hole's prompt. `prefix` ends before the word at the cursor.
+        """Reads the new part of a hole's prompt. `prefix` ends before the word at the cursor.
 
-        Reads parts of so many rows; the last one waits for the pass that follows. What is read when time runs out is
-        kept. Where `hurried`, a prompt that is kept with another head is used as long as that leaves less to read.
+        Reads `part` rows at a time; the last part waits for the next pass. What was read when time runs out is kept. If
+        `hurried`, a cached prompt with another head is used if that leaves less to read.
         """
         prompt = build_prompt(self.vocabulary, prefix, suffix, head)
         prompt, cache = self._kept_for(prompt) if hurried else (prompt, self._cache_for(prompt))
@@ -113,11 +113,11 @@ class TrunkModel:
         parents: Sequence[Sequence[int]],
         blocks: Sequence[tuple[int, int]] = (),
     ) -> Expected:
-        """What follows the prompt, if that was not known yet, and each of `tokens` [T].
+        """The predictions after the prompt, if not known yet, and after each of `tokens` [T].
 
-        `depths` are their places behind the prompt; `parents` the slots of what each of them continues, or, as numbers
-        below zero, tokens of this pass (~0 is the first). `blocks` are numbers of tokens of this pass, or PROMPT as
-        long as it has not been read to its end, and how many mask rows to put behind each.
+        `depths` are their positions after the prompt. `parents` are the slots of the tokens before each of them;
+        negative numbers are tokens of this pass (~0 is the first). `blocks` pairs an anchor with a number of mask rows
+        to add after it; an anchor is the number of a token of this pass, or PROMPT until it has been read to its end.
         """
         slots = list(range(reading.used, reading.used + len(tokens)))
         before = [[slots[~parent] if parent < 0 else parent for parent in each] for each in parents]
@@ -134,7 +134,7 @@ class TrunkModel:
         return Expected(found.logprobs, found.tokens, slots, behind_prompt=bool(waiting), proposals=proposals)
 
     def _kept_for(self, prompt: Prompt) -> tuple[Prompt, PromptCache]:
-        """A prompt, with the head of the cache that leaves least of it to read; of several, the one last used."""
+        """A prompt, with the head of the cache that leaves the least to read; among equals, the most recently used."""
         prompts = [(replace(prompt, head=cache.head), cache) for cache in reversed(self._caches)]
         found, cache = min(prompts, key=lambda each: each[1].waits_for(each[0]), default=(prompt, None))
         if cache is None or not self._shares_much(cache, found):

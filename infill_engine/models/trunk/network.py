@@ -1,8 +1,8 @@
 """The forward pass of a Qwen2 decoder over one flat axis of rows, with an explicit mask.
 
-Every row is one token at one position. Which rows see which is the caller's mask, so the rows of a prompt, of several
-candidates, of a tree of texts and of a canvas go through one pass side by side. The matrices are callables: int8 for
-serving, int8 with a trainable low-rank term for training, float32 in tests.
+Every row is one token at one position. The caller's mask decides which rows see which, so the rows of a prompt, of
+several candidates, of a tree of texts and of a canvas go through one pass together. The matrices are callables: int8
+for serving, int8 with a trainable low-rank term for training, float32 in tests.
 
 Source: Qwen2 (arXiv 2407.10671); RMSNorm before attention and MLP, RoPE, grouped queries, SwiGLU, tied embeddings.
 """
@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import torch
-import torch.nn.functional as F  # noqa: N812  (the name that everybody uses)
+import torch.nn.functional as F  # noqa: N812  (the conventional name)
 from torch import Tensor
 
 from infill_engine.models.trunk.config import TrunkConfig
@@ -41,7 +41,7 @@ class Layer:
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """All layers, the norm behind them, and the embedding that is also the head."""
+    """All layers, the norm after them, and the embedding, which is also the head."""
 
     config: TrunkConfig
     layers: Sequence[Layer]
@@ -67,7 +67,7 @@ def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
 def forward(network: Network, x: Tensor, positions: Tensor, attend: Attend) -> Tensor:
     """States [T, D], not yet normed, of embedded rows x [T, D] at `positions` [T].
 
-    What a row sees is up to `attend`, which is called for each layer.
+    `attend` decides what a row sees; it is called for each layer.
     """
     cos, sin = (table.to(x.dtype) for table in rotations(network.config, positions))
     for number, layer in enumerate(network.layers):
@@ -77,7 +77,7 @@ def forward(network: Network, x: Tensor, positions: Tensor, attend: Attend) -> T
 
 
 def with_masks(network: Network, masks: int) -> Network:
-    """The same network for rows of which the last `masks` are mask rows: those alone wear the layers' terms."""
+    """The same network for rows whose last `masks` are mask rows: only those use the layers' terms."""
 
     def masked(layer: Layer) -> Layer:
         assert layer.terms is not None
@@ -94,8 +94,8 @@ def with_masks(network: Network, masks: int) -> Network:
 def attention(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
     """Attention of queries [heads, T, hd] to keys and values [kv_heads, S, hd] -> [T, heads * hd].
 
-    `mask` [T, S] is added to the scores: 0 where a row sees a key, UNSEEN where it does not. Every row must see
-    something. The query heads that share a key head are rows of one matrix product, so that nothing is repeated.
+    `mask` [T, S] is added to the scores: 0 where a row sees a key, UNSEEN where it does not. Every row must see at
+    least one key. The query heads that share a key head are rows of one matrix product, so that nothing is repeated.
     """
     heads, rows, size = queries.shape
     groups = keys.shape[0]
@@ -107,7 +107,7 @@ def attention(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Te
 
 
 def normed(network: Network, states: Tensor) -> Tensor:
-    """States [T, D] as the head takes them."""
+    """States [T, D] with the final norm applied, the head's input."""
     found: Tensor = F.rms_norm(states, (network.config.dim,), network.norm, network.config.norm_epsilon)
     return found
 

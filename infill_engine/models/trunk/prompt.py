@@ -1,10 +1,10 @@
-"""The trunk's prompt, in its own fill-in-the-middle format, with the cursor's line as the beginning of the middle.
+"""The trunk's prompt, in its own fill-in-the-middle format, with the cursor's line at the beginning of the middle.
 
     <|file_sep|> path, snippet … <|file_sep|> own path
     <|fim_prefix|> lines above <|fim_suffix|> text right of the cursor <|fim_middle|> the line so far ──▶ text
 
 A typed character adds a token or two to the end, and nothing before it is read again. The first line is the prompt's
-head: it is chosen while nobody waits, and seldom changes. Source of the format: Qwen2.5-Coder (arXiv 2409.12186).
+head: it is chosen while idle, and seldom changes. Source of the format: Qwen2.5-Coder (arXiv 2409.12186).
 """
 
 from collections.abc import Sequence
@@ -15,22 +15,22 @@ from infill_engine.context.retrieval import Snippet
 from infill_engine.models.tokenizer import LONGEST_PARTIAL, TokenizerVocabulary
 from infill_engine.text.lines import last_line
 
-PREFIX_TOKENS = 448  # of the lines above, at most; the far end is cut in blocks, so that the cut seldom moves
+PREFIX_TOKENS = 448  # maximum for the lines above; the far end is cut in blocks, so that the cut seldom moves
 SUFFIX_TOKENS = 127
-SNIPPET_TOKENS = 224  # of what was retrieved, with the paths of its files
-PATH_TOKENS = 31  # of the document's own path, of which the end says most
-LONGEST_TOKEN = 16  # characters on average, at the very most: what is longer than that allows need not be encoded
+SNIPPET_TOKENS = 224  # of retrieved snippets, with the paths of their files
+PATH_TOKENS = 31  # of the document's own path, whose end is the most informative part
+LONGEST_TOKEN = 16  # upper bound on average characters per token: a snippet that is too long by it need not be encoded
 HEAD_TOKENS = SNIPPET_TOKENS + PATH_TOKENS + 1
 LINE_TOKENS = 96
 BLOCK = 64
-LOOKED_BACK = 96  # characters of the line that are cut into pieces to find the last one
+LOOKED_BACK = 96  # characters of the line that are split to find its last piece
 
 
 @dataclass(frozen=True, slots=True)
 class FimTokens:
-    """Numbers of the tokens that mark the parts of a fill-in-the-middle prompt, and of the one that ends a text.
+    """The ids of the tokens that mark the parts of a fill-in-the-middle prompt, and of the one that ends a text.
 
-    `file` stands before the path of a file.
+    `file` precedes the path of a file.
     """
 
     prefix: int
@@ -42,7 +42,7 @@ class FimTokens:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """The tokens of a prompt in its parts, each with its marker in front."""
+    """The tokens of a prompt in its parts, each preceded by its marker."""
 
     prefix: tuple[int, ...]
     suffix: tuple[int, ...]
@@ -65,10 +65,10 @@ class TrunkVocabulary(TokenizerVocabulary):
         self.end = self.fim.end
 
     def split_partial_word(self, prefix: str) -> tuple[str, str]:
-        """Cuts `prefix` before the last piece of its line that more text could make a part of another token.
+        """Cuts `prefix` before the last piece of its line that more text could merge into a different token.
 
-        A word takes the character before it along (`.width`, `(self`, ` return`), so the cut lies before that; of
-        blanks only the last one joins what follows. Single digits stay: they are tokens of their own.
+        A word includes the character before it (`.width`, `(self`, ` return`), so the cut is before that character; of
+        several spaces, only the last one joins the next word. Single digits stay: they are separate tokens.
         """
         line = last_line(prefix)[-LOOKED_BACK:]
         pieces = self._tokenizer.pre_tokenizer.pre_tokenize_str(line) if line else []
@@ -93,7 +93,7 @@ def build_head(vocabulary: TrunkVocabulary, path: str, snippets: Sequence[Snippe
 
 
 def fitting(vocabulary: TrunkVocabulary, snippets: Sequence[Snippet]) -> tuple[Snippet, ...]:
-    """As many of some snippets, best first, as there is room for. One that is too long is passed over."""
+    """As many of `snippets`, given best first, as fit. Skips a snippet that is too long."""
     taken: list[Snippet] = []
     left = SNIPPET_TOKENS
     for snippet in snippets:

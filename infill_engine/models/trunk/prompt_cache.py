@@ -1,9 +1,8 @@
 """Keys and values of one prompt, kept from one keystroke to the next.
 
-Keys are stored rotated to their positions. When a line is finished, the suffix's keys are rotated on by as many
-positions as the prefix has grown and can be used at once, although they have not seen the new line. Such a cache is
-`stale` until the suffix has been read again. Everything has seen the head of the prompt, so a cache of another head
-shares nothing.
+Keys are stored rotated to their positions. When a line is finished, the suffix's keys are rotated by as many positions
+as the prefix has grown and can be used at once, although they have not seen the new line. Such a cache is `stale` until
+the suffix has been read again. All parts have seen the head of the prompt, so a cache with another head shares nothing.
 """
 
 from collections.abc import Sequence
@@ -19,15 +18,15 @@ NOTHING = Prompt((), (), ())
 
 
 class PromptCache:
-    """One buffer. `held` is the prompt that it holds, or as much of one as has been read."""
+    """One buffer. `held` is the prompt in it, or the part of it that has been read."""
 
     def __init__(self, backend: Backend) -> None:
         self.held = NOTHING
-        self.head: tuple[int, ...] = ()  # of the prompt, of which `held` has what was read
+        self.head: tuple[int, ...] = ()  # the whole head of the prompt; `held` has the part that was read
         self.stale = False
         self._backend = backend
         self._buffer = backend.new_buffer()
-        self._suffix_saw: tuple[int, ...] = ()  # the prefix that stood before the suffix when it was read
+        self._suffix_saw: tuple[int, ...] = ()  # the prefix before the suffix when it was read
         self._suffix_at = 0  # position of the suffix marker that its keys are rotated to
 
     def shared(self, prompt: Prompt) -> int:
@@ -48,10 +47,10 @@ class PromptCache:
         return len(prompt.tokens) - self.shared(prompt) - (len(prompt.suffix) if stale else 0)
 
     def read(self, prompt: Prompt, part: int, *, hurried: bool = False) -> Job[Rows]:
-        """Reads `prompt` in parts of so many rows, but for the last part, which is returned for the pass that follows.
+        """Reads `prompt` in parts of `part` rows, except for the last part, which is returned for the next pass.
 
-        Once they have been run, `hold` is to be told. What is read when time runs out is kept. Where `hurried`, a
-        suffix that has not seen the newest lines is used as it is.
+        Call `hold` once that part has been run. What was read when time runs out is kept. If `hurried`, a suffix that
+        has not seen the newest lines is used as it is.
         """
         self._forget_from(prompt, keep_stale=hurried)
         waiting = self._missing(prompt)
@@ -63,11 +62,11 @@ class PromptCache:
         return prompt_rows(prompt, waiting)
 
     def run(self, rows: Rows, first: int, masks: MaskRows | None = None) -> Likely:
-        """One pass over rows; what follows those from `first` on."""
+        """One pass over rows; the predictions from row `first` on."""
         return self._backend.run(self._buffer, rows, first, masks)
 
     def _forget_from(self, prompt: Prompt, *, keep_stale: bool) -> None:
-        """Drops what is no part of `prompt`, and what has seen something else before it."""
+        """Drops what is not part of `prompt`, and what has seen other tokens before it."""
         if self.head != prompt.head:
             self.head, self.held = prompt.head, NOTHING
         held = self.held
@@ -82,11 +81,11 @@ class PromptCache:
         if suffix:
             self._move_suffix(len(prompt.head) + len(prompt.prefix), len(suffix))
         if middle == prompt.middle:
-            middle = middle[:-1]  # its last row is read again: what follows it is asked for
+            middle = middle[:-1]  # its last row is read again, because the prediction after it is needed
         self.held = Prompt(prefix, suffix, middle, held.head)
 
     def _usable_when_stale(self, prompt: Prompt) -> bool:
-        """Whether the suffix that was read is this prompt's, and has seen most of what stands above."""
+        """Whether the suffix that was read is this prompt's, and has seen most of the text above."""
         seen = _agreeing(self.held.prefix, prompt.prefix) > len(prompt.prefix) // 2
         return seen and self.head == prompt.head and self.held.suffix[: len(prompt.suffix)] == prompt.suffix
 
@@ -100,7 +99,7 @@ class PromptCache:
         ]
 
     def hold(self, prompt: Prompt, slots: Sequence[int]) -> None:
-        """Notes that the tokens of `prompt` in these slots are read."""
+        """Records that the tokens of `prompt` in these slots have been read."""
         for slot in slots:
             if slot >= MIDDLE:
                 self.held = replace(self.held, middle=prompt.middle[: slot - MIDDLE + 1])

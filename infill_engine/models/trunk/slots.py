@@ -1,12 +1,12 @@
-"""Where the tokens of a prompt and of texts lie in a buffer of keys and values, and which of them a row sees.
+"""Where the tokens of a prompt and of texts are in a buffer of keys and values, and which of them a row sees.
 
-    [0, SUFFIX)         the head of the prompt, right-aligned    seen by the head behind it, and by everything else
-    [SUFFIX, PREFIX)    the suffix marker and the suffix    seen by the suffix behind it, by the middle, and by texts
-    [PREFIX, MIDDLE)    the prefix marker and the prefix    seen by the prefix behind it, and by everything else
-    [MIDDLE, TEXTS)     the middle marker and the line      seen by the middle behind it, and by texts
-    [TEXTS, SLOTS)      tokens of texts that are tried      seen by what continues them
+    [0, SUFFIX)         the head of the prompt, right-aligned    seen by later tokens of it, and by all other parts
+    [SUFFIX, PREFIX)    the suffix marker and the suffix    seen by later tokens of it, by the middle, and by texts
+    [PREFIX, MIDDLE)    the prefix marker and the prefix    seen by later tokens of it, and by all but the head
+    [MIDDLE, TEXTS)     the middle marker and the line      seen by later tokens of it, and by texts
+    [TEXTS, SLOTS)      tokens of candidate texts           seen by the tokens that continue them
 
-The suffix has slots of its own so that the prefix can grow in place. A pass looks at no slots left of the head.
+The suffix has its own slots so that the prefix can grow in place. A pass does not read slots left of the head.
 """
 
 from collections.abc import Sequence
@@ -44,7 +44,7 @@ class Rows:
 
     @property
     def used(self) -> slice:
-        """The slots that a pass over these rows looks at."""
+        """The slots that a pass over these rows reads."""
         return slice(self.first, max(TEXTS, max(self.slots, default=0) + 1))
 
 
@@ -53,7 +53,7 @@ NO_ROWS = Rows((), (), (), np.zeros((0, SLOTS), np.bool_))
 
 @dataclass(frozen=True, slots=True)
 class MaskRows:
-    """Rows without tokens, in blocks behind some rows of the same pass, the anchors. They keep no slots.
+    """Rows without tokens, in blocks after some rows of the same pass, the anchors. They keep no slots.
 
     All [M]: their `anchors`, as numbers of rows; their `places` in the block from 0; their positions. `seen` [M, SLOTS]
     are the slots that their anchors see; `block` [M, M] says which mask rows see each other.
@@ -70,7 +70,7 @@ class MaskRows:
 
 
 def mask_rows(rows: Rows, blocks: Sequence[tuple[int, int]]) -> MaskRows:
-    """Mask rows in blocks: of an anchor, as the number of a row, and a length each."""
+    """Mask rows in blocks, each given by an anchor, which is the number of a row, and a length."""
     anchors = [anchor for anchor, length in blocks for _ in range(length)]
     places = [place for _, length in blocks for place in range(length)]
     positions = [rows.positions[anchor] + 1 + place for anchor, place in zip(anchors, places, strict=True)]
@@ -118,7 +118,7 @@ def first_of_head(prompt: Prompt) -> int:
 def text_rows(
     prompt: Prompt, tokens: Sequence[int], depths: Sequence[int], slots: Sequence[int], parents: Sequence[Sequence[int]]
 ) -> Rows:
-    """Rows of texts behind a prompt. `depths` count from 0 at the first token, `parents` are slots of what precedes."""
+    """Rows of texts after a prompt. `depths` count from 0 at the first token; `parents` are slots of earlier tokens."""
     first = first_of_head(prompt)
     of_prompt = _held(prompt.head, first) | _held(prompt.suffix, SUFFIX)
     of_prompt |= _held(prompt.prefix, PREFIX) | _held(prompt.middle, MIDDLE)

@@ -1,9 +1,10 @@
 """Moves the spread of activations into the weights before both are rounded (SmoothQuant, arXiv 2211.10438).
 
-A few input channels of the trunk are driven a hundred times harder than the rest. A row that is rounded with one scale
-then has few levels left for the others. So each channel is divided by a factor, and the matrix's column multiplied by
-it. For inputs that come from a norm, or from the MLP's gate, the division costs nothing: it is merged into what is in
-front. Without smoothing, rows of 8 bits cost 0.010 nats a token and rows of 7 bits 0.030; with it 0.000 and 0.019.
+A few input channels of the trunk have activations a hundred times larger than the rest. A row that is rounded with one
+scale then has few levels left for the others. So each channel is divided by a factor, and the matrix's column is
+multiplied by it. For inputs that come from a norm, or from the MLP's gate, the division is free: it is merged into the
+preceding weights. Without smoothing, rows of 8 bits cost 0.010 nats a token and rows of 7 bits 0.030; with it 0.000 and
+0.019.
 """
 
 from pathlib import Path
@@ -16,14 +17,14 @@ from torch import Tensor
 from infill_engine.errors import ModelDamagedError
 
 IMPORTANCE = "importance.safetensors"  # mean squares of the matrices' inputs, on code: `layers.{i}.{input}`
-STRENGTH = 0.7  # how much of the spread the weights take; 1 is all of it
+STRENGTH = 0.7  # how much of the spread moves into the weights; 1 is all of it
 LARGEST = 64.0  # factor
 LEAST = 1e-6
 BLOCK = 1 << 16  # weights that are squared at once
 
 
 class Smoothing:
-    """Factors for the input channels of a trunk's matrices; all ones if there is nothing known about them."""
+    """Factors for the input channels of a trunk's matrices; all ones if there are no measurements."""
 
     def __init__(self, mean_squares: dict[str, Tensor] | None = None) -> None:
         self._mean_squares = mean_squares or {}

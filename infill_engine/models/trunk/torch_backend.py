@@ -1,4 +1,4 @@
-"""Computes the trunk through torch: on a CPU in int8, on CUDA and Apple's Metal in half precision."""
+"""Computes the trunk with torch: on a CPU in int8, on CUDA and Apple's Metal in half precision."""
 
 from dataclasses import dataclass
 
@@ -27,9 +27,9 @@ Buffer = list[Tensor]  # a layer's keys and values each, [2, kv_heads, SLOTS, he
 
 @dataclass(frozen=True, slots=True)
 class TorchBackend:
-    """Implements `backend.Backend`. `dtype` is what is computed in between the matrices.
+    """Implements `backend.Backend`. `dtype` is the type of the computations between the matrices.
 
-    With a `denoiser`, whose masks and head are on the device, the layers of the network have terms.
+    With a `denoiser`, its masks and head are on the device, and the layers of the network have its terms.
     """
 
     network: Network
@@ -64,7 +64,7 @@ class TorchBackend:
             kept = buffer[layer]
             kept[0].index_copy_(1, slots, keys[:, :real])
             kept[1].index_copy_(1, slots, values[:, :real])
-            # Rows of tokens are multiplied by themselves: sums in another order would not be equal to the last bit.
+            # Rows of tokens are multiplied separately: sums in another order would differ in the last bit.
             found = attention(queries[:, :real], kept[0, :, used], kept[1, :, used], mask)
             if mask_of_masks is None:
                 return found

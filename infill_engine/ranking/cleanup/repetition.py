@@ -6,7 +6,7 @@ from infill_engine.types import Hole, InfillRequest
 
 LEAST_TIMES = 4
 LEAST_TIMES_IN_LIST = 6  # `None, None, None, None` is common enough
-LEAST_LETTERS = 9  # equal letters in a row; `#ffffff` is a color
+LEAST_LETTERS = 9  # equal letters in a row; `#ffffff` is a colour
 LEAST_SHARE = 0.6  # of the text, from which the text counts as mere repetition
 
 _RUN = re.compile(rf"(\S(?:[^\n]{{0,22}}?\S)??)(?:\s*\1){{{LEAST_TIMES - 1},}}")

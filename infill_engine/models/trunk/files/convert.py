@@ -2,8 +2,8 @@
 
     check the file ──▶ keep our tokenizer's tokens ──▶ round the matrices ──▶ write a shard at a time
 
-A shard that is there already is kept, so a conversion that was stopped goes on where it was. Takes about a minute and
-1 GB of memory. What each shard holds:
+A shard that already exists is kept, so an interrupted conversion continues where it stopped. Takes about a minute and
+1 GB of memory. The contents of the shards:
 
     layers.{i}.{q,k,v,o,gate,up,down}.{codes,scales,high}   a matrix in four, five or eight bits
     layers.{i}.{q,k,v}.bias                                 float32
@@ -49,12 +49,12 @@ from infill_engine.models.trunk.files.gguf_file import (
 )
 from infill_engine.models.trunk.files.shards import RECIPE, shard_name, split, write_shard, write_text
 
-VERSION = 1  # of what is written; a shard of another one is not kept
+VERSION = 1  # of the shards' contents; a shard of another version is not kept
 SHARDS = 4
 ROWS = 4096  # of the embedding that are read at a time
 FORMATS = {"a": FOUR_BITS_64, "b": FOUR_BITS, "c": FIVE_BITS, "d": EIGHT_BITS}
-# The format of each layer's matrix. Bits went where they lower the divergence from the exact model most, predicted from
-# the mean squares of a matrix's inputs and of the gradient at its outputs, on code of nine languages.
+# The format of each layer's matrix. Bits went where they most reduce the divergence from the exact model, predicted
+# from the mean squares of a matrix's inputs and of the gradient at its outputs, on code in nine languages.
 STORED = {
     "q": "cccccccccccccccccccccccc",
     "k": "cccccccccccccccccccccccc",
@@ -72,7 +72,7 @@ Arrays = dict[str, NDArray[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Tensors that go into the same shard: about how large they are, and how to make them."""
+    """Tensors that go into the same shard: their approximate size, and how to make them."""
 
     size: int
     make: Callable[[], Arrays]
@@ -80,9 +80,9 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What the shards are made with, beside the GGUF file: the folder of the tokenizer, and what is expected of it all.
+    """What the shards are made with, besides the GGUF file: the folder of the tokenizer, and the expected results.
 
-    `checksums` are those of the released shards; where a shard has none, it is taken as it comes out.
+    `checksums` are those of the released shards; a shard without one is accepted as built.
     """
 
     tokenizer: Path
@@ -100,9 +100,9 @@ def released() -> Plan:
 
 
 def convert(path: Path, folder: Path, plan: Plan, report: Report) -> list[str]:
-    """Makes the shards in `folder` from the GGUF file at `path`. Returns the names of those that were not there yet.
+    """Makes the shards in `folder` from the GGUF file at `path`. Returns the names of those that did not exist yet.
 
-    Raises ModelError, whose text says what to do, for another file, and OSError where the disk refuses.
+    Raises ModelError, whose text says what to do, for another file, and OSError if writing fails.
     """
     require_source(path, plan.source, report)
     report("reading the tokenizer", 0.0)
@@ -132,7 +132,7 @@ def convert(path: Path, folder: Path, plan: Plan, report: Report) -> list[str]:
 
 
 def kept_tokens(tokenizer: Path, file: GgufFile) -> list[int]:
-    """For each token of our tokenizer, in order, its number in the GGUF file; the same text makes the same token."""
+    """For each token of our tokenizer, in order, its number in the GGUF file; tokens are matched by their text."""
     try:
         content = json.loads(tokenizer.read_text(encoding="utf-8"))
         ours = {**content["model"]["vocab"], **{each["content"]: each["id"] for each in content["added_tokens"]}}
@@ -189,7 +189,7 @@ def _tensors(prefix: str, packed: Packed) -> Arrays:
 
 
 def _recipe(plan: Plan, kept: list[int]) -> str:
-    """Names everything that decides what is in the shards."""
+    """A hash of everything that determines the contents of the shards."""
     used = {
         "version": VERSION,
         "stored": {**plan.stored, "embedding": plan.embedding},
@@ -203,7 +203,7 @@ def _recipe(plan: Plan, kept: list[int]) -> str:
 
 
 def _is_there(path: Path, checksum: str, recipe: str) -> bool:
-    """Whether a shard was written by this recipe and is still what was written."""
+    """Whether a shard was written by this recipe and is unchanged."""
     try:
         about = read_header(path).get("__metadata__")
         return isinstance(about, dict) and about.get(RECIPE) == recipe and sha256_of(path) == checksum
@@ -223,7 +223,7 @@ def _require_released(name: str, checksum: str, plan: Plan) -> None:
 def _write_rest(
     file: GgufFile, folder: Path, plan: Plan, tokens: int, sums: Mapping[str, str], where: Mapping[str, str]
 ) -> None:
-    """config.json, the index, the tokenizer, and the checksums of these shards alone."""
+    """Writes config.json, the index, the tokenizer, and the checksums of only these shards."""
     names = set(where.values())
     total = sum((folder / name).stat().st_size for name in names)
     _write_json(folder / INDEX, {"metadata": {"total_size": total}, "weight_map": dict(sorted(where.items()))})

@@ -1,8 +1,8 @@
-"""Where the trunk's shards are, and whether they are what was written. Needs no torch.
+"""Where the trunk's shards are, and whether they are intact. Does not import torch.
 
-The wheel has the shards in TRUNK_FOLDER. A package that comes without them, such as an editor's extension, leaves it
-to `infill-ls models get`, which builds the same files in the user's own folder. config.json, the tokenizer and the
-index lie beside them; checksums.json has each shard's SHA-256.
+The wheel has the shards in TRUNK_FOLDER. A package without them, such as an editor's extension, relies on
+`infill-ls models get`, which builds the same files in the user's own folder. config.json, the tokenizer and the index
+are beside them; checksums.json has each shard's SHA-256.
 """
 
 import json
@@ -18,7 +18,7 @@ TRUNK_FOLDER = Path(str(files("infill_engine"))) / "weights" / "trunk"
 CONFIG = "config.json"
 SHARDS = "model-*-of-*.safetensors"
 REMEDY = "run `infill-ls models get` to rebuild it"
-_LENGTH_BYTES = 8  # of a safetensors file, in front: the length of its header
+_LENGTH_BYTES = 8  # at the start of a safetensors file: the length of its header
 _LONGEST_HEADER = 100_000_000
 
 
@@ -26,7 +26,7 @@ _LONGEST_HEADER = 100_000_000
 class Found:
     """The folder with all of the trunk's shards. If there is none, `user_message` says what is wrong and what to do.
 
-    `damaged` tells whether there was something that was meant to be the trunk.
+    `damaged` tells whether there were files that were meant to be the trunk.
     """
 
     folder: Path | None
@@ -37,8 +37,8 @@ class Found:
 def find_trunk(users: Path) -> Found:
     """The package's own shards if all are there, else those in the user's folder `users`.
 
-    Looks at sizes only, which takes no time; `verify_shards` reads everything. A package without an index does not
-    claim to have all shards.
+    Checks only sizes, which takes no time; `verify_shards` reads everything. A package without an index does not claim
+    to have all shards.
     """
     troubles = []
     for folder in (TRUNK_FOLDER, users):
@@ -54,12 +54,12 @@ def find_trunk(users: Path) -> Found:
 
 
 def shard_names(folder: Path) -> list[str]:
-    """The names of all shards, by the index. Raises ModelDamagedError if it cannot be read."""
+    """The names of all shards, from the index. Raises ModelDamagedError if it cannot be read."""
     return sorted({Path(name).name for name in weight_map(folder).values()})
 
 
 def weight_map(folder: Path) -> dict[str, str]:
-    """The shard of each tensor, by the index. Raises ModelDamagedError if it cannot be read."""
+    """The shard of each tensor, from the index. Raises ModelDamagedError if it cannot be read."""
     try:
         found = json.loads((folder / INDEX).read_text(encoding="utf-8"))["weight_map"]
         return {str(name): str(shard) for name, shard in found.items()}
@@ -70,7 +70,7 @@ def weight_map(folder: Path) -> dict[str, str]:
 
 
 def require_shards(folder: Path) -> None:
-    """Raises ModelDamagedError if a file is missing, or a shard is not as long as its header says."""
+    """Raises ModelDamagedError if a file is missing, or a shard does not have the length in its header."""
     for name in (CONFIG, TOKENIZER, CHECKSUMS):
         if not (folder / name).is_file():
             raise ModelDamagedError(f"{folder / name} is missing; {REMEDY}")
@@ -79,13 +79,13 @@ def require_shards(folder: Path) -> None:
 
 
 def verify_shards(folder: Path) -> None:
-    """Raises ModelDamagedError, naming the file, unless every shard is what checksums.json says. Takes 0.2 to 1 s."""
+    """Raises ModelDamagedError, naming the file, unless every shard matches checksums.json. Takes 0.2 to 1 s."""
     require_shards(folder)
     verify(folder, REMEDY)
 
 
 def read_header(path: Path) -> Mapping[str, object]:
-    """The header of a safetensors file: dtype, shape and place of each tensor. Raises ModelDamagedError."""
+    """The header of a safetensors file: dtype, shape and offsets of each tensor. Raises ModelDamagedError."""
     try:
         with path.open("rb") as file:
             length = int.from_bytes(file.read(_LENGTH_BYTES), "little")

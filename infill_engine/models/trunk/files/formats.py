@@ -4,12 +4,12 @@
     five bits    groups of 32, and 32 even levels, which hold a Q5_0 tensor of a GGUF file exactly
     eight bits   one scale for a row
 
-In four and five bits a weight is `level / 128 * scale`. The levels of four bits are dense where weights are: they were
-fitted to this model. In eight bits a weight is `code * scale`.
+In four and five bits a weight is `level / 128 * scale`. The levels of four bits are denser where weights are more
+frequent: they were fitted to this model. In eight bits a weight is `code * scale`.
 
-Rounding is deterministic: every machine must rebuild the same bytes. It uses elementwise IEEE operations of numpy only,
-and adds in a fixed order; no matrix product, and no reduction of a library, decides a rounding. Each group takes the
-scale with the least squared error, weighted by how strongly its input channels are driven.
+Rounding is deterministic: every machine must rebuild the same bytes. It uses only elementwise IEEE operations of numpy
+and adds in a fixed order; no matrix product or library reduction decides a rounding. Each group takes the scale with
+the least squared error, weighted by the importance of its input channels.
 """
 
 from dataclasses import dataclass
@@ -25,16 +25,16 @@ Bytes = NDArray[np.uint8]
 FOUR = (-127, -102, -82, -65, -50, -35, -20, -8, 0, 11, 23, 36, 51, 67, 87, 112)
 FIVE = tuple(range(-128, 128, 8))
 LEVELS = {4: FOUR, 5: FIVE}
-WHOLE = 128  # the level that stands for the scale itself
-# Tried as the level of a group's largest weight, relative to the lowest level; 1 first, for what it holds exactly.
+WHOLE = 128  # the level that represents the scale itself
+# Tried as the level of a group's largest weight, relative to the lowest level; 1 first, for exactly representable ones.
 STRETCHES = (1.0, 0.80, 0.84, 0.88, 0.91, 0.94, 0.97, 1.03, 1.06, 1.10)
-ROW_CODES = 127  # codes of eight bits lie between this and its negative
-BLOCK = 1 << 18  # weights at a time, so that what is computed stays in the cache
+ROW_CODES = 127  # codes of eight bits are between this and its negative
+BLOCK = 1 << 18  # weights at a time, so that intermediate results stay in the cache
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """Bits of a code, and how many weights of a row share a scale; all of them in eight bits."""
+    """Bits of a code, and how many weights of a row share a scale; in eight bits the whole row does."""
 
     bits: int
     group: int = 0
@@ -49,7 +49,7 @@ FOUR_BITS_64, FOUR_BITS, FIVE_BITS, EIGHT_BITS = Format(4, 64), Format(4, 32), F
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """A matrix [N, K] as it is stored: two codes a byte, and the fifth bits of eight codes in another."""
+    """A matrix [N, K] as stored: two codes in a byte, and the fifth bits of eight codes in another."""
 
     codes: Bytes | NDArray[np.int8]  # [N, K / 2], in eight bits int8 [N, K]
     scales: NDArray[np.float16]  # [N, K / group], in eight bits [N]
@@ -78,9 +78,9 @@ def pack_rows(weights: Floats) -> tuple[NDArray[np.int8], NDArray[np.float16]]:
 
 
 def unpack(codes: Tensor, scales: Tensor, high: Tensor | None = None) -> Tensor:
-    """The matrix [N, K] in float32 of a `Packed` one's tensors. One thread of numpy: 0.7 s for the whole trunk.
+    """The matrix [N, K] in float32, from the tensors of a `Packed`. Uses one numpy thread: 0.7 s for the whole trunk.
 
-    Threads of torch that wait for a core which others use made it 20 to 100 times slower.
+    Torch's threads, when waiting for a core used by others, made it 20 to 100 times slower.
     """
     steps = scales.numpy().astype(np.float32)[..., None]
     if codes.dtype == torch.int8:
@@ -126,7 +126,7 @@ def _round(weights: Floats, importance: Floats, bits: int, group: int) -> tuple[
 
 
 def _by_place(weights: Floats, group: int) -> Floats:
-    """[N, K] as [group, N * K / group]: first the first weights of all groups, then the second ones."""
+    """[N, K] as [group, N * K / group]: the first weights of all groups, then the second ones, and so on."""
     placed: Floats = np.ascontiguousarray(weights.reshape(-1, group).T)
     return placed
 
@@ -145,13 +145,13 @@ def _divisor(scales: Floats) -> Floats:
 
 
 def _nearest(levels: tuple[int, ...]) -> Bytes:
-    """The code of the nearest level of -128, -127, … 127; of two as near the lower."""
+    """The code of the nearest level for each of -128, -127, … 127; in a tie, the lower one."""
     codes = [min(range(len(levels)), key=lambda code: abs(levels[code] - place)) for place in range(-WHOLE, WHOLE)]
     return np.array(codes, np.uint8)
 
 
 def _table(levels: list[list[int]], dtype: type[np.integer]) -> NDArray[np.integer]:
-    """256 entries: of each byte the levels of its codes, side by side in one number."""
+    """256 entries: the levels of each byte's codes, side by side in one number."""
     return np.array(levels, np.int8).view(dtype).ravel()
 
 
@@ -160,5 +160,5 @@ _NIBBLES = {
     bits: _table([[levels[byte & 15], levels[byte >> 4]] for byte in range(256)], np.int16)
     for bits, levels in LEVELS.items()
 }
-# In int8, 128 more and 128 less are the same.
+# In int8, adding 128 and subtracting 128 are the same.
 _FIFTH_BITS = _table([[-WHOLE * (byte >> place & 1) for place in range(8)] for byte in range(256)], np.int64)

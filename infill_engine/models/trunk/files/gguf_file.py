@@ -1,6 +1,6 @@
 """The GGUF file that the trunk is made from: whether it is the right one, and its tensors in float32.
 
-Raises ModelError with a text that names the file, what is wrong with it and what to do.
+Raises ModelError with a message that names the file, the problem and the remedy.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from infill_engine.errors import ModelDamagedError, ModelNotFoundError
 
-Report = Callable[[str, float], None]  # what is being done, and the share of it that is done
+Report = Callable[[str, float], None]  # the current task, and the share of it that is done
 Floats = NDArray[np.float32]
 
 ARCHITECTURE = "qwen2"
@@ -31,7 +31,7 @@ MATRICES = {
 }
 BIASES = ("q", "k", "v")
 NORMS = {"attention_norm": "attn_norm", "mlp_norm": "ffn_norm"}
-HEAD = "output.weight"  # its tensor is also the embedding: the input's own copy has fewer bits
+HEAD = "output.weight"  # also used as the embedding: the input's own copy has fewer bits
 SIZES = {
     "layers": f"{ARCHITECTURE}.block_count",
     "dim": f"{ARCHITECTURE}.embedding_length",
@@ -57,7 +57,7 @@ class Source:
 
     @property
     def address(self) -> str:
-        """Where a person finds it."""
+        """The page where a user can download it."""
         return f"https://huggingface.co/{self.repository}"
 
 
@@ -70,7 +70,7 @@ SOURCE = Source(
 
 
 def require_source(path: Path, source: Source, report: Report) -> None:
-    """Raises ModelNotFoundError if there is no such file, ModelDamagedError if it is another one than `source`."""
+    """Raises ModelNotFoundError if there is no such file, ModelDamagedError if it is not `source`."""
     if not path.is_file():
         raise ModelNotFoundError(f"there is no file {path}; give the path of {source.file}")
     size = path.stat().st_size
@@ -93,7 +93,7 @@ def require_source(path: Path, source: Source, report: Report) -> None:
 
 
 class GgufFile:
-    """The tensors and the sizes of a Qwen2 model in a GGUF file. Tensors stay on disk until they are asked for."""
+    """The tensors and the sizes of a Qwen2 model in a GGUF file. Tensors stay on disk until they are requested."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -103,7 +103,7 @@ class GgufFile:
             raise ModelDamagedError(f"{path} is no GGUF file that can be read ({error}); fetch it again") from error
         self._tensors = {tensor.name: tensor for tensor in reader.tensors}
         self._fields = {name: field.contents() for name in FIELDS if (field := reader.get_field(name)) is not None}
-        reader.fields.clear()  # the vocabulary and the merges as objects: 450 MB
+        reader.fields.clear()  # the vocabulary and the merges as objects take 450 MB
         architecture = self._field(FIELDS[0])
         if architecture != ARCHITECTURE:
             raise ModelDamagedError(
@@ -112,13 +112,13 @@ class GgufFile:
             )
 
     def sizes(self) -> dict[str, int | float]:
-        """The fields of the trunk's config.json but for the vocabulary."""
+        """The fields of the trunk's config.json, except for the vocabulary."""
         sizes = {name: self._field(field) for name, field in SIZES.items()}
         sizes["norm_epsilon"] = float(f"{sizes['norm_epsilon']:.3g}")  # written in single precision
         return sizes | {"head_dim": sizes["dim"] // sizes["heads"]}
 
     def tokens(self) -> list[str]:
-        """Every token as it is written in the file, in order."""
+        """Every token as written in the file, in order."""
         return list(self._field(TOKENS))
 
     def shape_of(self, layer: int, name: str) -> tuple[int, int]:
@@ -139,7 +139,7 @@ class GgufFile:
         return self._read(f"blk.{layer}.{NORMS[name]}.weight")
 
     def last_norm(self) -> Floats:
-        """The norm [dim] in front of the head."""
+        """The norm [dim] before the head."""
         return self._read("output_norm.weight")
 
     def head_rows(self, tokens: Sequence[int]) -> Floats:
@@ -177,8 +177,8 @@ def _is_gguf(path: Path) -> bool:
 
 
 def _named(path: Path) -> str:
-    """What a GGUF file calls itself, to be added to a sentence; nothing if it does not say."""
-    with suppress(Exception):  # a file of any kind may be given, and the reader fails in many ways
+    """The name that a GGUF file has for itself, to be added to a sentence; empty if it has none."""
+    with suppress(Exception):  # the file may be of any kind, and the reader fails in many ways
         field = GGUFReader(path).get_field("general.name")
         if field is not None:
             return f', and it calls itself "{field.contents()}"'

@@ -1,4 +1,4 @@
-"""Safetensors files written byte for byte alike on every machine, and which tensors go into which of them.
+"""Safetensors files that are identical on every machine, and which tensors go into which of them.
 
 The safetensors library may order a file differently from one version to the next, so the files are written here:
 wider types first, then by name, with the header padded to eight bytes.
@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 Arrays = Mapping[str, NDArray[Any]]
 DTYPES = {"float32": "F32", "float16": "F16", "int8": "I8", "uint8": "U8"}
 RECIPE = "recipe"  # in a shard's metadata: what it was made from and how
-PART = ".part"  # ends the name of a file that is being written
+PART = ".part"  # the suffix of a file that is being written
 
 
 def write_shard(path: Path, arrays: Arrays, recipe: str) -> str:
-    """Writes tensors to a safetensors file, whole or not at all. Returns its SHA-256."""
+    """Writes tensors to a safetensors file, atomically. Returns its SHA-256."""
     names = sorted(arrays, key=lambda name: (-arrays[name].dtype.itemsize, name))
     header: dict[str, Any] = {"__metadata__": {"format": "pt", RECIPE: recipe}}
     end = 0
@@ -44,7 +44,7 @@ def write_shard(path: Path, arrays: Arrays, recipe: str) -> str:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Writes a text file, whole or not at all, with the same line ends on every machine."""
+    """Writes a text file, atomically, with the same line ends on every machine."""
     unfinished = path.with_name(path.name + PART)
     unfinished.write_bytes(text.encode("utf-8"))
     unfinished.replace(path)

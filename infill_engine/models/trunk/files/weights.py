@@ -1,7 +1,7 @@
-"""The trunk's weights, read from its shards a matrix at a time.
+"""The trunk's weights, read from its shards one matrix at a time.
 
-The shards stay mapped from disk, so what is read is in memory only as long as the caller holds it: an adapter can be
-merged into a matrix and the sum be packed again without a float32 copy of the whole trunk.
+The shards stay mapped from disk, so a tensor is in memory only while the caller holds it: an adapter can be merged into
+a matrix and the sum packed again without a float32 copy of the whole trunk.
 """
 
 from pathlib import Path
@@ -46,7 +46,7 @@ class TrunkWeights:
         return matrix
 
     def read_packed(self, layer: int, name: str) -> tuple[Tensor, Tensor, Tensor | None]:
-        """A matrix as it is stored: codes, scales, and fifth bits if it has them; `quantisation.unpack` takes them."""
+        """A matrix as stored: codes, scales, and fifth bits if it has them, the arguments of `formats.unpack`."""
         return self._packed(f"layers.{layer}.{name}")
 
     def read_vector(self, name: str) -> Tensor:
