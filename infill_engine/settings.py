@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-CHARACTERS = 13  # in about four tokens of code
+CHARACTERS = 13  # in four tokens of code, approximately
 
 
 @dataclass(frozen=True, slots=True)

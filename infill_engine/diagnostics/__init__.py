@@ -1,11 +1,11 @@
-"""Whether the adapters compute what they should, shown without anybody's weights: families in miniature.
+"""Whether the adapters compute what they should, shown with miniature families instead of published weights.
 
-tiny        tokenizers and checkpoint folders, made in a moment
-masked      the masked-diffusion families in miniature, and what their networks compute, written out
-fim         the fill-in-the-middle families, likewise
-default     the default model's family, likewise
+tiny        tokenizers and checkpoint folders, created quickly
+masked      the masked-diffusion families in miniature, and an explicit form of what their networks compute
+fim         the same for the fill-in-the-middle families
+default     the same for the default model's family
 diffusion_gemma, stable_diffcoder
-            those on a network, or under a mask, of their own
-checks      a family written, loaded by the way of production, asked, and compared
+            families with their own network or mask
+checks      a family written to disk, loaded as in production, run, and compared
 costs       what a loaded model's steps and readings cost on this machine
 """

@@ -1,9 +1,9 @@
-"""A family in miniature, checked: written to disk, loaded by the way of production, asked, and compared.
+"""Checks a family in miniature: written to disk, loaded as in production, run, and compared.
 
-    files ──▶ load_canvas_model ──▶ one forward pass, beside the reference ──▶ the denoising loop ──▶ the whole engine
+    files ──▶ load_canvas_model ──▶ one forward pass, against the reference ──▶ the denoising loop ──▶ the whole engine
 
-A random network says nothing of what a model can do, and everything of whether its adapter computes it: shift, mask,
-prompt, the columns a slot is read at.
+A random network shows nothing about a model's abilities, but everything about whether its adapter is correct: shift,
+mask, prompt, the columns that slots are read from.
 """
 
 import tempfile
@@ -33,14 +33,14 @@ TOLERANCE = 1e-4  # of logits in float32, absolute and relative
 EXACT = ModelSettings(dtype="float32", prefix_tokens=128, suffix_tokens=128)
 TEXT = ("x = [1:", ":2]\nfor i in range(10):\n")
 ENOUGH_MS = 60_000.0
-TOKENS = (70, 71, 72)  # plain ones, of every miniature's vocabulary
+TOKENS = (70, 71, 72)  # plain tokens in every miniature's vocabulary
 
-Reference = Callable[[list[int], tuple[str, str]], Tensor]  # of one row between two texts, its logits [slots, V]
+Reference = Callable[[list[int], tuple[str, str]], Tensor]  # from a row and the two texts to its logits [slots, V]
 
 
 @dataclass(frozen=True, slots=True)
 class Miniature:
-    """A family made small. `write` puts a random checkpoint into a folder and gives what its network computes."""
+    """A miniature family. `write` writes a random checkpoint to a folder and returns its reference computation."""
 
     name: str
     write: Callable[[Path], Reference]
@@ -48,7 +48,7 @@ class Miniature:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was compared."""
+    """The result of one comparison."""
 
     family: str
     name: str
@@ -98,10 +98,10 @@ MINIATURES: dict[str, Miniature] = {
 
 
 def check_family(name: str, device: str = "cpu") -> Iterator[Check]:
-    """Each check as it ends; where the family cannot be loaded, that is the last.
+    """Yields each check when it ends; if the family cannot be loaded, that is the last one.
 
-    The family computes on `device`, its reference on the CPU. Raises InputError for an unknown family, or for a device
-    that is not there.
+    The family computes on `device`, its reference on the CPU. Raises InputError for an unknown family or an unavailable
+    device.
     """
     if name not in MINIATURES:
         raise InputError(f"no family is called `{name}`; there are {', '.join(MINIATURES)}")
@@ -118,7 +118,7 @@ def check_family(name: str, device: str = "cpu") -> Iterator[Check]:
             reference = MINIATURES[name].write(folder)
             family = load_canvas_model(str(folder), device, EXACT)
             yield Check(name, "loads", True, f"{family.info.name}, from {_files(folder)}, to {family.device}")
-        except Exception as error:  # whatever it is, that is the finding
+        except Exception as error:  # any error is a finding
             yield Check(name, "loads", False, f"{type(error).__name__}: {error}")
             return
         for what, check in checks:

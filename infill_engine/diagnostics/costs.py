@@ -1,6 +1,6 @@
-"""What a loaded model costs on this machine: its steps by rows and slots, reading a context cold and after a keystroke.
+"""The costs of a loaded model on this machine: steps by rows and slots, reading a context cold and after a keystroke.
 
-medians of a few runs, after one that is not counted; on a GPU each run ends when its result is here
+Each cost is the median of a few runs, after one that is not counted. On a GPU, each run ends when its result is ready.
 """
 
 import statistics
@@ -27,7 +27,7 @@ T = TypeVar("T")
 ROWS = (1, 2, 4)
 SLOTS = (8, 16, 32)
 PASS_ROWS = (1, 4, 8, 16, 32, 64)
-CONTEXTS = ((24, 6), (104, 24))  # lines left and right; about 16 tokens each, so 480 and 2,048 in all
+CONTEXTS = ((24, 6), (104, 24))  # lines left and right; about 16 tokens each, so 480 and 2,048 in total
 LONGEST = (1664, 384)  # tokens left and right of the second; a family may read less
 RUNS = 3
 LINE = "value_{number} = compute(first, second, {number})\n"
@@ -35,7 +35,7 @@ LINE = "value_{number} = compute(first, second, {number})\n"
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """A median in milliseconds: of one step over `rows` of `slots`, or of reading; with `tokens` of a context."""
+    """A median in milliseconds: of one step over `rows` of `slots`, or of reading a context of `tokens` tokens."""
 
     what: str
     ms: float
@@ -45,7 +45,7 @@ class Cost:
 
 
 def measure(model: Model) -> Iterator[Cost]:
-    """Each cost as it is known: of the trunk's passes by their rows, of other models' steps by rows and slots."""
+    """Yields each cost once measured: of the trunk's passes by rows, of other models' steps by rows and slots."""
     if isinstance(model, TrunkModel):
         yield from passes(model)
         return
@@ -60,7 +60,7 @@ def measure(model: Model) -> Iterator[Cost]:
 
 
 def passes(model: TrunkModel, runs: int = RUNS) -> Iterator[Cost]:
-    """Of a prompt read cold, and of passes over so many tokens behind it."""
+    """The costs of reading a prompt cold, and of passes over PASS_ROWS tokens after it."""
     above, below = CONTEXTS[0]
     cold, tokens = [], 0
     for run in range(runs + 1):
@@ -86,7 +86,7 @@ def _read(model: TrunkModel, prefix: str, suffix: str) -> ReadPrompt:
 
 
 def memory_bytes(device: str) -> int:
-    """What this process has taken at most: of the device's memory where it has its own, else of the machine's."""
+    """The peak memory of this process: of the device if it has its own memory, else of the machine."""
     if device.startswith("cuda"):
         return torch.cuda.max_memory_allocated(device)
     if device.startswith("mps"):
@@ -100,7 +100,7 @@ def memory_bytes(device: str) -> int:
 
 
 def reading(family: CanvasModel, above: int, below: int, runs: int = RUNS) -> Iterator[Cost]:
-    """Of a context of so many lines on both sides: read cold, and once more with one character typed."""
+    """The costs of reading a context with `above` and `below` lines: cold, and again after one typed character."""
     cold, typed, tokens = [], [], 0
 
     def encode(prefix: str, suffix: str) -> Context:
@@ -118,7 +118,7 @@ def reading(family: CanvasModel, above: int, below: int, runs: int = RUNS) -> It
 
 
 def step(family: CanvasModel, sides: tuple[str, str], rows: int, slots: int, runs: int = RUNS) -> Cost:
-    """Of one step over open rows between two texts, and not the first where a model is told of the one before."""
+    """The cost of one step over open rows between two texts; with self-conditioning, not of the first step."""
     canvas = lay_out([slots] * rows, family.info.mask_id)
     wanted = np.arange(canvas.slots)
     took, tokens = [], 0
@@ -133,12 +133,12 @@ def step(family: CanvasModel, sides: tuple[str, str], rows: int, slots: int, run
 
 
 def lines(first: int, number: int) -> str:
-    """So many lines of code, numbered."""
+    """`number` numbered lines of code."""
     return "".join(LINE.format(number=line) for line in range(first, first + number))
 
 
 def timed(device: str, work: Callable[[], T]) -> tuple[float, T]:
-    """What `work` took in milliseconds, until its result was on the device, and the result."""
+    """Milliseconds until the result of `work` was on the device, and the result."""
     finish(device)
     began = perf_counter()
     result = work()

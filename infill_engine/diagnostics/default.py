@@ -1,6 +1,6 @@
-"""The default model's family in miniature; its reference is the pass that it is trained with.
+"""The default model's family in miniature; its reference is the forward pass used in training.
 
-Serving lays all rows on one flat axis and keeps what it has read; training passes over a whole window at once.
+Inference puts all rows on one flat axis and caches what it has read; training passes over a whole window at once.
 """
 
 import shutil
@@ -21,7 +21,7 @@ CONFIG = DuostreamConfig(dim=48, heads=4, hidden=96, encoder_layers=2, decoder_l
 
 
 def publish(folder: Path) -> Duostream:
-    """Writes a random network as a checkpoint of the family, and gives the network as its files have it."""
+    """Writes a random network as a checkpoint of the family, and returns the network as loaded from its files."""
     torch.manual_seed(0)
     save_network(Duostream(CONFIG), folder)
     shutil.copyfile(SMALL_FOLDER / "tokenizer.json", folder / "tokenizer.json")
@@ -29,14 +29,14 @@ def publish(folder: Path) -> Duostream:
 
 
 def reference(network: Duostream, row: list[int], text: tuple[str, str]) -> Tensor:
-    """Logits of every slot of `row`, by the way of training."""
+    """Logits of every slot of `row`, computed as in training."""
     return trained_logits(network, BytesVocabulary(SMALL_FOLDER / "tokenizer.json"), row, text)
 
 
 def trained_logits(network: Duostream, vocabulary: BytesVocabulary, row: list[int], text: tuple[str, str]) -> Tensor:
     """Logits [len(row), V] of the slots of `row` between the two texts, as one hole in a whole window."""
     before, after = (vocabulary.encode(side) for side in text)
-    window = torch.tensor([[*before, *([5] * 3), *after]])  # what stood in the hole does not matter
+    window = torch.tensor([[*before, *([5] * 3), *after]])  # the tokens in the hole do not matter
     length, start, end, total = len(row), len(before), len(before) + 3, window.shape[1]
     streams = network.streams(window)
     index = torch.arange(length)[None]

@@ -1,4 +1,4 @@
-"""The fill-in-the-middle families in miniature: how each is published, and what its network computes, written out."""
+"""The fill-in-the-middle families in miniature: their published form, and an explicit form of their computation."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,11 +26,11 @@ ACTIVATIONS = {"gemma": "gelu", "starcoder2": "gelu_pytorch_tanh"}
 
 @dataclass(frozen=True)
 class Published:
-    """How a family is published, in miniature; `prompt` writes out the order of its tokens.
+    """A family's published form, in miniature; `prompt` is the order of its tokens.
 
-    S is the text right. P is all text left, or the lines above where L, the cursor's line so far, comes later.
+    S is the text on the right. P is all text on the left, or the lines above if L, the cursor's line so far, follows.
 
-    `names` are its special tokens, `unmarked` those of them that its files do not call special; `ends` end a text.
+    `names` are its special tokens, `unmarked` those that its files do not mark as special; `ends` end a text.
     """
 
     config: Any
@@ -49,7 +49,7 @@ class Published:
 
     @property
     def ends(self) -> list[str]:
-        """All tokens that end a text: those of the prompt too, and every other that separates texts in training."""
+        """All tokens that end a text: also those of the prompt, and all others that separate texts in training."""
         return [name for name in (*self.names, *self.unmarked) if name not in OTHERS]
 
     def ids(self, tokenizer: Tokenizer, before: str, behind: str) -> list[int]:
@@ -133,7 +133,7 @@ def publish(name: str, network: nn.Module, folder: Path) -> Path:
 
 
 def reference(name: str, network: Any, row: list[int], text: tuple[str, str]) -> Tensor:
-    """Logits of every slot of `row`: the library's causal forward pass over the prompt and the row written out."""
+    """Logits of every slot of `row`: the library's causal forward pass over the explicit prompt and the row."""
     about, tokenizer = PUBLISHED[name], PUBLISHED[name].tokenizer
     prompt = about.ids(tokenizer, *text)
     ids = torch.tensor([[*prompt, *row]])

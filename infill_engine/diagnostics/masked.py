@@ -1,7 +1,7 @@
-"""The masked-diffusion families in miniature: how each is published, and what its network computes, written out.
+"""The masked-diffusion families in miniature: their published form, and an explicit form of their computation.
 
-A reference is the library's own forward pass over a text in its natural order. Nothing of the adapters, whose shifts,
-masks and columns are what is compared, is used in it.
+A reference is the library's own forward pass over a text in its natural order. It uses nothing of the adapters, whose
+shifts, masks and columns are being tested.
 """
 
 from dataclasses import dataclass
@@ -81,11 +81,11 @@ QWEN_NAMES = ["<|endoftext|>", "<|im_end|>", "<|beginoftext|>", "<|mask|>"]
 
 @dataclass(frozen=True)
 class Published:
-    """How a masked-diffusion family is published, in miniature, and what it computes: shift, frame, ends."""
+    """A masked-diffusion family's published form, in miniature, and its computation: shift, frame, ends."""
 
     stock: str
     shift: int
-    names: list[str]  # of special tokens, the mask the fourth
+    names: list[str]  # of special tokens; the fourth is the mask
     config: dict[str, Any]
     framed: bool = False
     mask_token: str = ""
@@ -116,7 +116,7 @@ PUBLISHED = {
 
 
 def stock_network(stock: str, **more: Any) -> nn.Module:
-    """A random network of the library's class, its shape `SHAPE` and what `more` has of it."""
+    """A random network of the library's class, with the shape `SHAPE`, overridden by `more`."""
     config_class, network_class = STOCK[stock]
     torch.manual_seed(0)
     size = {"head_dim": 16} if stock == "qwen3" else {}
@@ -137,7 +137,7 @@ def publish(name: str, network: nn.Module, folder: Path) -> Path:
 
 
 def reference(name: str, network: Any, row: list[int], text: tuple[str, str]) -> Tensor:
-    """Logits of every slot of `row`, MASK where it is open: the library's forward pass, mask and shift written out."""
+    """Logits of every slot of `row`, MASK where it is open: the library's forward pass with explicit mask and shift."""
     about = PUBLISHED[name]
     before, behind = (ids_of(about.tokenizer, side) for side in text)
     if about.framed:

@@ -1,4 +1,4 @@
-"""Stable-DiffCoder in miniature; its reference is a stock Llama's forward pass under a block mask, written out."""
+"""Stable-DiffCoder in miniature; its reference is a stock Llama's forward pass with an explicit block mask."""
 
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ def new_network() -> nn.Module:
 
 
 def publish(network: nn.Module, folder: Path) -> Path:
-    """Writes a network as the model is published."""
+    """Writes a network in the model's published file layout."""
     return write(folder, CONFIG, network, TOKENIZER)
 
 
@@ -44,7 +44,7 @@ def own_and_earlier_blocks(length: int) -> Tensor:
 
 
 def reference(network: Any, row: list[int], text: tuple[str, str]) -> Tensor:
-    """Logits of every slot of `row`, MASK where it is open; masks fill up its last block."""
+    """Logits of every slot of `row`, MASK where it is open; masks pad its last block."""
     prompt = prompt_of(text)
     ids = [*prompt, *row, *[MASK] * (-(len(prompt) + len(row)) % BLOCK)]
     mask = own_and_earlier_blocks(len(ids))

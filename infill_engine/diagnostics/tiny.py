@@ -1,4 +1,4 @@
-"""Tiny checkpoints of true architectures in the true file layout, made in a moment."""
+"""Tiny checkpoints of real architectures in the real file layout, created quickly."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ WORD = r"\d|[\r\n]|[a-z]| ?[^\s\d\w]|\s+| ?\w+"
 
 
 def byte_level(specials: Sequence[str], unmarked: Sequence[str] = (), vocab: int = 300) -> Tokenizer:
-    """Byte-level BPE with its special tokens at the end; `unmarked` ones steer, but are not said to be special."""
+    """Byte-level BPE with its special tokens at the end; `unmarked` are control tokens not marked as special."""
     tokenizer = Tokenizer(models.BPE())
     cut = pre_tokenizers.Split(Regex(WORD), "isolated")
     letters = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
@@ -32,7 +32,7 @@ def byte_level(specials: Sequence[str], unmarked: Sequence[str] = (), vocab: int
 
 
 def pieces(specials: Sequence[str], unmarked: Sequence[str] = ()) -> Tokenizer:
-    """BPE over characters with byte fallback, as SentencePiece's are converted; special tokens at the front."""
+    """BPE over characters with byte fallback, like converted SentencePiece models; special tokens at the front."""
     trained = Tokenizer(models.BPE(unk_token="<unk>", byte_fallback=True))
     trained.normalizer = normalizers.Replace(" ", "▁")
     trained.pre_tokenizer = pre_tokenizers.Split(Regex(WORD), "isolated")
@@ -52,7 +52,7 @@ def pieces(specials: Sequence[str], unmarked: Sequence[str] = ()) -> Tokenizer:
 def write(
     folder: Path, config: Mapping[str, Any], weights: nn.Module | Mapping[str, torch.Tensor], tokenizer: Tokenizer
 ) -> Path:
-    """A folder as published: config.json, model.safetensors, tokenizer.json."""
+    """Writes a folder as published: config.json, model.safetensors, tokenizer.json."""
     folder.mkdir(parents=True, exist_ok=True)
     tensors = dict(weights.state_dict() if isinstance(weights, nn.Module) else weights)
     if config.get("tie_word_embeddings"):
@@ -69,7 +69,7 @@ def ids_of(tokenizer: Tokenizer, text: str) -> list[int]:
 
 
 def special_ids(tokenizer: Tokenizer, names: Sequence[str]) -> list[int]:
-    """The numbers of tokens by their names, all of which there are."""
+    """The ids of tokens by their names, all of which must exist."""
     found = [token for name in names if (token := tokenizer.token_to_id(name)) is not None]
     assert len(found) == len(names)
     return found

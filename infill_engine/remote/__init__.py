@@ -1,8 +1,8 @@
-"""Engines elsewhere: a model on a server that the user has named fills in. Standard library only, and no torch.
+"""Remote engines: a model on a server that the user has named. Standard library only, without torch.
 
 address    the server's name as a user writes it, what is refused, and what the user is told
-dialects   what such servers are asked, and how their answers are read
-streams    one question over one connection, read as it comes and ended at once
-server     several questions by one deadline; faults in words, and rest after them
-engine     what a worker runs instead of a local model
+dialects   requests to such servers, and how their answers are read
+streams    one question over one connection, read as the answer arrives and ended at once
+server     several questions with one deadline; fault messages, and pauses after faults
+engine     the worker's engine in place of a local model
 """

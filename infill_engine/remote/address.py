@@ -1,12 +1,12 @@
-"""The name of an engine elsewhere, as a user writes it.
+"""The name of a remote engine, as a user writes it.
 
     openai:https://gpu.example.com/v1#Qwen/Qwen2.5-Coder-7B    an OpenAI-compatible /completions: vLLM, llama.cpp, …
-    openai:http://localhost:8000/v1#coder?fim=starcoder2       a model whose name does not tell its family
+    openai:http://localhost:8000/v1#coder?fim=starcoder2       a model whose name does not contain its family
     openai:http://localhost:11434/v1#coder?fim=suffix          a server that makes the prompt itself, as Ollama does
     llama:http://localhost:8012                                llama.cpp's /infill, which knows its model's tokens
-    openai+unencrypted:http://gpu.lan:8000/v1#…                text and key readable by whoever is on the way
+    openai+unencrypted:http://gpu.lan:8000/v1#…                text and key are readable by anyone on the network path
 
-Whatever is not written like this is not an engine elsewhere, so nothing is ever sent by default.
+Any other name is not a remote engine, so nothing is ever sent by default.
 """
 
 import ipaddress
@@ -20,14 +20,14 @@ from infill_engine.models.published.fim_tokens import KNOWN, FimTokens, known_by
 
 UNENCRYPTED = "+unencrypted"
 KEY_VARIABLE = "INFILL_API_KEY"
-SUFFIX_FIELD = "suffix"  # instead of a family: the two sides go to the server as they are
+SUFFIX_FIELD = "suffix"  # instead of a family: the two sides are sent to the server unchanged
 _NAME = re.compile(r"(?P<api>openai|llama)(?P<plain>\+unencrypted)?:(?P<url>.*)", re.DOTALL)
 _MODEL = re.compile(r"(?P<model>.*?)(?:\?fim=(?P<fim>.*))?", re.DOTALL)
 _SHOWABLE = re.compile(r"[\x21-\x7e]+")
 
 
 class Api(StrEnum):
-    """How a server is asked."""
+    """The API of a server."""
 
     OPENAI = "openai"  # POST …/completions
     LLAMA = "llama"  # POST …/infill
@@ -35,7 +35,7 @@ class Api(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A server, and the model on it. `path` is what its paths begin with; `fim` None means: it is to know itself."""
+    """A server and its model. `path` is the prefix of its paths; `fim` None means that it makes the prompt itself."""
 
     api: Api
     encrypted: bool
@@ -47,18 +47,18 @@ class Address:
 
     @property
     def place(self) -> str:
-        """Host and port, as a user knows them."""
+        """Host and port, as a user writes them."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == (443 if self.encrypted else 80) else f"{host}:{self.port}"
 
 
 def is_remote(model: str) -> bool:
-    """Whether a model's name is that of an engine elsewhere, well written or not."""
+    """Whether a model's name is that of a remote engine, valid or not."""
     return _NAME.fullmatch(model) is not None
 
 
 def read_address(name: str) -> Address:
-    """The address that a name means. Raises InputError for one that is incomplete, or that would send text openly."""
+    """The address that a name means. Raises InputError if it is incomplete or would send text unencrypted."""
     found = _NAME.fullmatch(name)
     if found is None or not _SHOWABLE.fullmatch(found["url"]):
         raise _wrong(name, "it is not of the form openai:URL#MODEL or llama:URL")
@@ -85,7 +85,7 @@ def read_address(name: str) -> Address:
 
 
 def disclosure(address: Address) -> str:
-    """What a user is told about the consequence."""
+    """The notice to the user about what is sent."""
     how = "" if address.encrypted or _is_this_machine(address.host) else ", unencrypted"
     return (
         f"infill-ls: the text around the cursor is sent to {address.place}{how} whenever you type, because the model "
@@ -95,7 +95,7 @@ def disclosure(address: Address) -> str:
 
 def _model_of(name: str, api: Api, url: SplitResult) -> tuple[str, FimTokens | None]:
     found = _MODEL.fullmatch(url.fragment)
-    assert found is not None  # it takes any text
+    assert found is not None  # the pattern matches any text
     model, wanted = found["model"], found["fim"]
     if api is Api.LLAMA:
         if wanted is not None:
@@ -119,5 +119,5 @@ def _is_this_machine(host: str) -> bool:
 
 
 def _wrong(name: str, why: str) -> InputError:
-    shown = re.sub(r"\?(?!fim=)[^#]*", "?…", re.sub(r"//[^/#]*@", "//…@", name))  # there may be a password, or a key
+    shown = re.sub(r"\?(?!fim=)[^#]*", "?…", re.sub(r"//[^/#]*@", "//…@", name))  # it may contain a password or a key
     return InputError(f"`{shown}` names no server: {why}. For instance openai:http://localhost:8000/v1#MODEL")

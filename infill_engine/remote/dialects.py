@@ -1,4 +1,4 @@
-"""What servers are asked, and how the pieces of their answers are read."""
+"""Requests to servers, and how the pieces of their answers are read."""
 
 import math
 from collections.abc import Mapping
@@ -8,14 +8,14 @@ from typing import Any, Protocol
 from infill_engine.models.published.fim_tokens import PREFIX, SUFFIX, FimTokens
 from infill_engine.remote.address import Address, Api
 
-NOT_YET: tuple[object, ...] = (None, "", "null")  # reasons to have finished that servers give while they go on
-# How to ask for the log-probabilities of the tokens: as vLLM and OpenAI want it, as mlx-lm does, not at all.
+NOT_YET: tuple[object, ...] = (None, "", "null")  # finish reasons that servers send before they have finished
+# How to request log-probabilities of tokens: the form of vLLM and OpenAI, the form of mlx-lm, and not at all.
 LOGPROBS: tuple[object, ...] = (1, True, None)
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One text wanted between two others; at temperature 0 the most probable."""
+    """A request for one text between two others; at temperature 0 the most probable one."""
 
     prefix: str
     suffix: str
@@ -27,7 +27,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A piece of an answer: text, log-probabilities of its tokens as far as they are told, whether it is the last."""
+    """A piece of an answer: text, log-probabilities of its tokens if reported, and whether it is the last piece."""
 
     text: str
     logprobs: tuple[float, ...] = ()
@@ -35,7 +35,7 @@ class Piece:
 
 
 class Dialect(Protocol):
-    """One way to ask. `ask_less` leaves out what a server may have refused; False if nothing is left to leave out."""
+    """One kind of API. `ask_less` drops a detail that a server may have refused; False if none is left to drop."""
 
     @property
     def path(self) -> str: ...
@@ -43,19 +43,19 @@ class Dialect(Protocol):
     def body(self, question: Question) -> dict[str, object]: ...
 
     def piece(self, said: Mapping[str, Any]) -> Piece:
-        """Reads what a server said. Raises ValueError, TypeError or LookupError where it means nothing."""
+        """Parses one event of the answer. Raises ValueError, TypeError or LookupError if it is not valid."""
         ...
 
     def ask_less(self) -> bool: ...
 
 
 def dialect_of(address: Address) -> Dialect:
-    """The way a server is to be asked."""
+    """The dialect of a server."""
     return Llama(address) if address.api is Api.LLAMA else OpenAI(address)
 
 
 class OpenAI:
-    """`POST …/completions`. The prompt is that of the model's family; with none known, a `suffix` is sent."""
+    """`POST …/completions`. The prompt is in the format of the model's family; if unknown, a `suffix` is sent."""
 
     def __init__(self, address: Address) -> None:
         self.path = f"{address.path}/completions"
@@ -96,7 +96,7 @@ class OpenAI:
         self._logprobs += 1
         if self._logprobs < len(LOGPROBS):
             return True
-        self._logprobs = 0  # they were not the reason
+        self._logprobs = 0  # they were not the reason for the refusal
         return False
 
 
@@ -132,9 +132,9 @@ class Llama:
 
 
 def prompt_of(fim: FimTokens, question: Question) -> str:
-    """The two sides between the family's tokens. What every text begins with, servers add themselves.
+    """The two sides between the family's tokens. Servers themselves add the tokens that every text begins with.
 
-    A server cannot tell a token from its name in somebody's code, so the sides reach no further than such a name.
+    A server cannot distinguish a token from its name in the user's code, so the sides are cut at any such name.
     """
     sides = {PREFIX: question.prefix, SUFFIX: question.suffix}
     for name in (*fim.tokens, fim.end, *fim.ends):

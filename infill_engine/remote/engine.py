@@ -1,4 +1,4 @@
-"""What a worker runs instead of a local model: the server proposes, all else is as for every engine."""
+"""The worker's engine in place of a local model: the server makes the proposals, the rest is as for every engine."""
 
 from collections.abc import Iterator
 
@@ -13,12 +13,12 @@ from infill_engine.settings import USUAL_WINDOW, SamplerSettings
 from infill_engine.types import Answer, Draft, Hole, InfillRequest, Proposal, Surroundings
 
 MOST_TOKENS, MOST_TOKENS_OF_LINES = 48, 160
-UNTOLD_LOGPROB = -0.5  # a token's, where the server does not tell; set by hand
-CHARACTERS = 4  # of a token, about
+UNTOLD_LOGPROB = -0.5  # of a token, if the server does not report it; set by hand
+CHARACTERS = 4  # in a token, approximately
 
 
 class RemoteEngine:
-    """An engine elsewhere, with the caches of one here. Not thread-safe: one request at a time."""
+    """A remote engine, with the caches of a local one. Not thread-safe: one request at a time."""
 
     def __init__(self, name: str, server: Server) -> None:
         self.name = name
@@ -33,18 +33,18 @@ class RemoteEngine:
 
     @classmethod
     def load(cls, name: str, key_variable: str = KEY_VARIABLE) -> "RemoteEngine":
-        """The engine of that name. Asks nothing yet: a server that is down may come up. Raises InputError."""
+        """The engine with that name. Sends nothing yet: a server that is down may come up. Raises InputError."""
         return cls(name, Server(read_address(name), key_variable))
 
     def answer(self, request: InfillRequest, deadline: Deadline, watch: object = None) -> Answer:  # noqa: ARG002
-        """Candidates with their timings, or the reason for silence. There are no steps that could be watched."""
+        """Candidates with their timings, or the reason there are none. There are no steps to watch."""
         return self._answering.answer(request, deadline, self._propose)
 
     def warm(self, request: InfillRequest, deadline: Deadline) -> None:
-        """Does nothing: no text leaves this machine before an answer is wanted."""
+        """Does nothing: no text leaves this machine before an answer is needed."""
 
     def surround(self, surroundings: Surroundings) -> Iterator[None]:  # noqa: ARG002
-        """Does nothing, either."""
+        """Does nothing, for the same reason."""
         return iter(())
 
     def _propose(self, request: InfillRequest, hole: Hole, drafts: tuple[Draft, ...], deadline: Deadline) -> Proposals:

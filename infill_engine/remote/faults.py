@@ -1,5 +1,5 @@
-"""What can go wrong with a server, in words that say what to do. What it says itself is never quoted: that may repeat
-the text it was sent."""
+"""Server faults, in words that say what to do. The server's own messages are never quoted: they may repeat the text
+that was sent."""
 
 import http.client
 import socket
@@ -11,11 +11,11 @@ KINDS = {Api.OPENAI: "an OpenAI-compatible server", Api.LLAMA: "a llama.cpp serv
 
 
 class NonsenseError(Exception):
-    """The server said what no such server says."""
+    """The server's answer is not valid for its API."""
 
 
 class RefusedError(Exception):
-    """The server answered with a status other than 200; `retry_after` is what it said of another try."""
+    """The server answered with a status other than 200; `retry_after` is its Retry-After header."""
 
     def __init__(self, status: int, retry_after: str = "") -> None:
         super().__init__(status)

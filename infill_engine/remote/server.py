@@ -1,4 +1,4 @@
-"""A server elsewhere, asked several questions at once by one deadline, and left alone for a while after a fault."""
+"""A remote server, asked several questions at once with one deadline, and not asked for a while after a fault."""
 
 import http.client
 import json
@@ -15,18 +15,18 @@ from infill_engine.remote.dialects import Question, dialect_of
 from infill_engine.remote.faults import NonsenseError, RefusedError, described
 from infill_engine.remote.streams import LARGEST_LINE, Connections, Stream
 
-LOOK_SECONDS = 0.005  # between two looks at whether anybody still waits
-SILENCES = 3  # deadlines in a row without a word, after which the server counts as too slow
-REST_SECONDS, REST_SECONDS_MOST = 1.0, 60.0  # after a fault; twice as long after each further one
+LOOK_SECONDS = 0.005  # between two checks whether the answer is still wanted
+SILENCES = 3  # consecutive deadlines without any text, after which the server counts as too slow
+REST_SECONDS, REST_SECONDS_MOST = 1.0, 60.0  # pause after a fault; doubled after each further one
 SLOW_REST_SECONDS_MOST = 8.0
 LISTING_SECONDS = 5.0
-LONG_FAULTS = (400, 401, 403, 404, 405, 422, 501)  # they do not mend themselves
+LONG_FAULTS = (400, 401, 403, 404, 405, 422, 501)  # these last until someone fixes them
 _KEY = re.compile(r"[\x21-\x7e]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A text that came. `whole` is False where the deadline or the server cut it off."""
+    """A received text. `whole` is False if the deadline or the server cut it off."""
 
     text: str
     logprobs: tuple[float, ...]
@@ -35,7 +35,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came by the deadline, in the order of the questions, and what the user is to know, "" if nothing."""
+    """The texts received by the deadline, in the order of the questions, and a message for the user, "" if none."""
 
     texts: tuple[Text, ...] = ()
     user_message: str = ""
@@ -43,7 +43,7 @@ class Reply:
 
 @dataclass(eq=False)
 class Server:
-    """The server at an address. One caller at a time. Raises InputError for a key that cannot be one."""
+    """The server at an address. One caller at a time. Raises InputError for an invalid key."""
 
     address: Address
     key_variable: str = KEY_VARIABLE
@@ -96,7 +96,7 @@ class Server:
         )
 
     def models(self) -> list[str]:
-        """The names of the models that the server says it has. Raises InputError that says what is wrong."""
+        """The names of the models that the server lists. Raises InputError that says what is wrong."""
         connection = self._connections.new(LISTING_SECONDS)
         try:
             connection.request("GET", f"{self.address.path}/models", headers=self._headers)
@@ -137,12 +137,12 @@ class Server:
 
 
 def _refused_details(streams: Sequence[Stream]) -> bool:
-    """Whether the server may have refused not the question but a detail of it."""
+    """Whether the server may have refused a detail of the question rather than the question."""
     return any(isinstance(stream.fault, RefusedError) and stream.fault.status in (400, 422) for stream in streams)
 
 
 def _wanted_rest(fault: Exception) -> float:
-    """Seconds that a server asks to be left alone, or that a fault is sure to last."""
+    """Seconds of pause that a server requests, or that a fault is sure to last."""
     if not isinstance(fault, RefusedError):
         return 0.0
     if fault.retry_after.isdecimal():

@@ -1,8 +1,8 @@
-"""One question over one connection: sent, read as it comes, and ended at once when nobody waits for more.
+"""One question over one connection: sent, read as the answer arrives, and ended at once when it is no longer needed.
 
-A stream has a thread of its own, because no call into a socket library can be given a deadline *and* be withdrawn: a
-name is resolved for as long as the system likes. Whoever waits looks at what has come and goes on without it; `end`
-closes the connection under the thread, which a server takes as the sign to stop computing.
+Each stream has its own thread, because no call into a socket library can both have a deadline and be cancelled: name
+resolution takes as long as the system likes. The waiting caller checks what has arrived and continues without the rest.
+`end` closes the connection under the thread, which a server takes as the signal to stop computing.
 """
 
 import http.client
@@ -21,13 +21,13 @@ from infill_engine.remote.faults import NonsenseError, RefusedError
 
 KEPT_CONNECTIONS = 16
 LEAST_SECONDS = 0.001
-LARGEST_LINE = 1 << 20  # bytes; of an answer that comes in one piece, all of it
+LARGEST_LINE = 1 << 20  # bytes; the limit for the whole answer if it is not a stream of events
 EVENT = b"data:"
 DONE = b"[DONE]"
 
 
 class Connections:
-    """Connections to one server. Those whose answer has been read to its end are kept for the next question."""
+    """Connections to one server. A connection whose answer was read to its end is kept for the next question."""
 
     def __init__(self, address: Address) -> None:
         self._address = address
@@ -36,12 +36,12 @@ class Connections:
         self._lock = threading.Lock()
 
     def take(self) -> http.client.HTTPConnection | None:
-        """A kept one. The server may have closed it meanwhile."""
+        """A kept connection, if there is one. The server may have closed it meanwhile."""
         with self._lock:
             return self._idle.pop() if self._idle else None
 
     def new(self, seconds: float) -> http.client.HTTPConnection:
-        """Another one, not opened yet, that gives up after so many seconds of silence."""
+        """A new, unopened connection that times out after `seconds` without data."""
         host, port = self._address.host, self._address.port
         if self._tls is not None:
             return http.client.HTTPSConnection(host, port, timeout=seconds, context=self._tls)
@@ -57,7 +57,7 @@ class Connections:
 
 @dataclass(eq=False)
 class Stream:
-    """A question under way. Written by its thread alone but for `end`; `changed` hears when it is over."""
+    """A question in progress. Only its thread writes to it, except for `end`; calls `changed` when it is over."""
 
     connections: Connections
     dialect: Dialect
@@ -67,7 +67,7 @@ class Stream:
     changed: Callable[[], None]
     text: str = ""
     logprobs: tuple[float, ...] = ()
-    whole: bool = False  # the text is all there is
+    whole: bool = False  # the text is complete
     over: bool = False  # nothing more will come
     fault: Exception | None = None
     _withdrawn: bool = False
@@ -78,13 +78,13 @@ class Stream:
         threading.Thread(target=self._run, name="question", daemon=True).start()
 
     def end(self) -> None:
-        """Nobody waits any more. What is not whole is cut off."""
+        """Ends the question when nobody waits for it any more. Cuts off an incomplete answer."""
         with self._lock:
             if self.over or self.whole:
                 return
             self._withdrawn = True
             if self._socket is not None:
-                # The system's call and not that of a TLS socket: the thread may be in the middle of reading.
+                # The system's call and not that of a TLS socket: the thread may be in the middle of a read.
                 with suppress(OSError):
                     socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
 
@@ -112,14 +112,14 @@ class Stream:
                 connection.close()
 
     def _send(self, data: bytes) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
-        """Sends the question over a kept connection, or over a new one where there is none or it has gone stale."""
+        """Sends the question over a kept connection, or over a new one if there is none or the kept one is stale."""
         kept = self.connections.take()
         if kept is not None:
             try:
                 return kept, self._exchange(kept, data)
             except (ConnectionError, ssl.SSLError, http.client.BadStatusLine):
                 kept.close()
-                if self._withdrawn:  # that, and no age, is what ended it
+                if self._withdrawn:  # `end` closed the connection; it was not stale
                     raise
         connection = self.connections.new(self._seconds())
         try:
@@ -154,7 +154,7 @@ class Stream:
                 else:
                     self._take(event)
                 if self.whole:
-                    self.changed()  # what is left to read is of no interest but to the next question
+                    self.changed()  # the rest is read only so that the connection can be reused
 
     def _take(self, event: bytes) -> None:
         try:
@@ -166,7 +166,7 @@ class Stream:
             raise NonsenseError from None
         self.text += piece.text
         self.logprobs += piece.logprobs
-        # Not all servers know a stop, and none a number of lines.
+        # Not all servers support a stop text, and none supports a number of lines.
         self.whole = piece.last or (self.question.one_line and "\n" in self.text.lstrip("\n"))
 
     def _seconds(self) -> float:
@@ -174,6 +174,6 @@ class Stream:
 
 
 def _status(error: object) -> int:
-    """The status that an error in the middle of a stream amounts to."""
+    """The HTTP status that corresponds to an error in the middle of a stream."""
     code = error.get("code") if isinstance(error, dict) else None
     return code if isinstance(code, int) else http.client.INTERNAL_SERVER_ERROR

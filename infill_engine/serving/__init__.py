@@ -1,6 +1,6 @@
 """The process that owns the model.
 
 protocol    frames on a pipe
-dispatch    one compute slot and who gets it
-__main__    the entry
+dispatch    decides which request uses the one compute slot
+__main__    the entry point
 """

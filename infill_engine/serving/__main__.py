@@ -57,7 +57,7 @@ def serve(load: Load) -> None:
 
 
 def claim_stdio() -> tuple[BinaryIO, BinaryIO]:
-    """Stdin and stdout as binary streams of our own; file descriptor 1 becomes stderr, for C code that prints too."""
+    """Stdin and stdout as our own binary streams; file descriptor 1 becomes stderr, because C code prints there too."""
     frames_out = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)
     sys.stdout = sys.stderr

@@ -1,11 +1,11 @@
-"""Which request the one compute slot works on, and who is told what meanwhile.
+"""Which request uses the one compute slot, and what the server is told meanwhile.
 
-    reader thread   receive()   files a message; answers at once whatever need not wait for the model
-    compute thread  run()       loads the engine, then works: infills in the order of arrival, warming when idle, and
+    reader thread   receive()   queues a message; answers at once if the model is not needed
+    compute thread  run()       loads the engine, then works: infills in order of arrival, warming when idle, and
                                 counting, a piece at a time, when there is nothing else
 
-Invariants: every infill is answered exactly once; at most one infill of a document waits or runs; the engine is only
-ever touched by the compute thread; a load is never interrupted by requests.
+Invariants: every infill is answered exactly once; at most one infill of a document waits or runs; only the compute
+thread uses the engine; requests never interrupt a load.
 """
 
 import sys
@@ -38,10 +38,10 @@ from infill_engine.settings import WindowSettings
 from infill_engine.types import Answer, InfillRequest, Reason, Surroundings
 from infill_engine.work import Watch as WatchPasses
 
-WARM_SECONDS = 20.0  # the longest that encoding a context ahead of time may take
-RELEASE_EVERY = 64  # pieces of work; then, if nobody waits, freed memory goes back to the system
-COUNTED_TEXTS = 6  # that may wait; an engine keeps no more
-WARM_DOCUMENTS = 4  # contexts that may wait to be encoded; more would push each other out of the engine's cache
+WARM_SECONDS = 20.0  # time limit for encoding a context ahead of time
+RELEASE_EVERY = 64  # pieces of work; then, if no request waits, freed memory goes back to the system
+COUNTED_TEXTS = 6  # texts that may wait; an engine keeps no more
+WARM_DOCUMENTS = 4  # contexts that may wait to be encoded; more would evict each other from the engine's cache
 
 
 class EngineLike(Protocol):
@@ -70,9 +70,9 @@ Load = Callable[[Callable[[str, float], None]], EngineLike]
 
 @dataclass(slots=True)
 class _Work:
-    """An infill, a context to warm or a text to count, whether it has been answered or withdrawn, and is being watched.
+    """An infill, a context to warm or a text to count; whether it was answered or withdrawn, and whether it is watched.
 
-    `pieces` is what is left to count, once it was begun.
+    `pieces` is the rest of a count that has begun.
     """
 
     message: Infill | Warm | Surround
@@ -89,17 +89,17 @@ class Dispatch:
     send: Callable[[Message], None]
     clock: Clock = now
     _state: State = State.LOADING
-    _told: Status | None = None  # the last that was said of the engine
+    _told: Status | None = None  # the last status that was sent about the engine
     _waiting: dict[str, _Work] = field(default_factory=dict)  # by document, in the order of arrival
     _warming: dict[str, _Work] = field(default_factory=dict)
     _counting: dict[str, _Work] = field(default_factory=dict)  # by the name of the text
     _running: _Work | None = None
-    _read_last: Warm | None = None  # what was last read or asked for
+    _read_last: Warm | None = None  # the last context that was read or asked about
     _closed: bool = False
     _changed: threading.Condition = field(default_factory=threading.Condition)
 
     def receive(self, message: Message) -> None:
-        """File a message from the server. Called by the reader thread only."""
+        """Queues a message from the server. Called only by the reader thread."""
         with self._changed:
             match message:
                 case Infill():
@@ -123,11 +123,11 @@ class Dispatch:
             self._changed.notify()
 
     def close(self) -> None:
-        """Answer what waits and let `run` return. The pipe closing means the same as a shutdown."""
+        """Answers pending requests and lets `run` return. A closed pipe means the same as a shutdown."""
         self.receive(Shutdown())
 
     def run(self) -> None:
-        """Load the engine, then work until closed. Called by the compute thread only."""
+        """Loads the engine, then works until closed. Called only by the compute thread."""
         engine = self._load()
         done = 0
         while (work := self._next()) is not None:
@@ -147,14 +147,14 @@ class Dispatch:
                 self._state = State.FAILED
             self.send(Status(State.FAILED, _describe(fault)))
             return None
-        release_freed()  # of files that were read, and of a warm-up's sizes
+        release_freed()  # memory of files that were read, and of the warm-up
         with self._changed:
             self._state = State.READY
         self._tell_ready(engine)
         return engine
 
     def _tell_ready(self, engine: EngineLike) -> None:
-        """Says which model is ready, unless that is known: where memory runs out the engine takes another."""
+        """Announces which model is ready, if that changed: when memory runs out, the engine switches models."""
         ready = Status(State.READY, engine.profile, 1.0, engine.name, engine.device, engine.window)
         if ready != self._told:
             self._told = ready
@@ -191,7 +191,7 @@ class Dispatch:
         except Exception as fault:
             outcome = Failure(message.id, _describe(fault))
         with self._changed:
-            if work.withdrawn:  # answered by whoever withdrew it
+            if work.withdrawn:  # already answered when it was withdrawn
                 outcome = Alive()
             elif isinstance(outcome, Answered) and outcome.answer.unread:
                 self._warm_later(message)
@@ -212,12 +212,12 @@ class Dispatch:
         self.send(Alive())
 
     def _warm_later(self, message: Infill | Warm) -> None:
-        """Read what there was no time for. What is waiting to be read in that document is newer."""
+        """Queues the text that there was no time to read, unless newer text of that document is already queued."""
         if not self._closed and message.document not in self._warming:
             _put(self._warming, message.document, _Work(Warm(message.document, message.request)), WARM_DOCUMENTS)
 
     def _count(self, engine: EngineLike, work: _Work, message: Surround) -> None:
-        """One piece of a text. What is left of it waits until there is nothing else again."""
+        """Counts one piece of a text. The rest waits until there is no other work."""
         try:
             work.pieces = work.pieces or engine.surround(message.surroundings)
             next(work.pieces)
@@ -232,14 +232,14 @@ class Dispatch:
                 _put(self._counting, message.surroundings.name, work, COUNTED_TEXTS)
 
     def _counted(self, name: str) -> None:
-        """A text is known: what was last read may be read with what the text has for it."""
+        """Called when a text is counted: the last context is read again, because that text may now contribute to it."""
         with self._changed:
             if self._read_last is not None and self._read_last.request.surroundings == name:
                 self._warm_later(self._read_last)
 
     def _file(self, message: Infill) -> None:
         if self._closed or self._state is not State.READY:
-            # Loading is not waited for: the editor would show an answer to a question asked long ago.
+            # A request does not wait for loading: the answer would be out of date.
             failed = self._closed or self._state is State.FAILED
             self._answer(message.id, Reason.WORKER_FAILED if failed else Reason.LOADING)
             return
@@ -286,14 +286,14 @@ class Dispatch:
 
 
 def _put(queue: dict[str, _Work], name: str, work: _Work, most: int) -> None:
-    """Files work; of more than so much the oldest is dropped."""
+    """Queues work. Drops the oldest if there is more than `most`."""
     queue[name] = work
     if len(queue) > most:
         del queue[next(iter(queue))]
 
 
 def _gives_way(running: Infill | Warm | Surround, newer: Infill) -> bool:
-    """Whether what runs is to end for a newer infill: not for another document's, and a piece of counting soon does."""
+    """Whether running work ends for a newer infill. Other documents' infills do not; a piece of counting is short."""
     return isinstance(running, Warm) or (isinstance(running, Infill) and running.document == newer.document)
 
 
@@ -302,7 +302,7 @@ def _is_warming(running: Infill | Warm | Surround, document: str) -> bool:
 
 
 def _describe(fault: Exception) -> str:
-    """A fault in words a user may see. Only our own errors are quoted: any other text may hold the user's code."""
+    """A fault in words for the user. Quotes only our own errors: any other text may contain the user's code."""
     if isinstance(fault, InfillError):
         return str(fault)
     frames = traceback.format_tb(fault.__traceback__)

@@ -1,4 +1,4 @@
-"""From a model's name to the engine that answers: in the worker, and where the command line asks in its own process."""
+"""Loads the engine for a model's name: in the worker, and in the command line's own process."""
 
 import os
 from collections.abc import Callable
@@ -18,7 +18,7 @@ def load_engine(
     settings: EngineSettings | None = None,
     progress: Callable[[str, float], None] | None = None,
 ) -> "Engine":
-    """The engine of that name or folder, on this machine. Raises what `Engine.load` does."""
+    """The engine with that name or folder, on this machine. Raises the errors of `Engine.load`."""
     set_threads()
     from infill_engine.engine.engine import Engine
 
@@ -26,16 +26,16 @@ def load_engine(
 
 
 def load_remote(model: str, key_variable: str) -> "RemoteEngine":
-    """The engine elsewhere of that name. Raises InputError."""
+    """The remote engine with that name. Raises InputError."""
     from infill_engine.remote.engine import RemoteEngine
 
     return RemoteEngine.load(model, key_variable)
 
 
 def set_threads() -> None:
-    """Have numeric libraries use the physical cores this process may run on; INFILL_THREADS overrides.
+    """Makes numeric libraries use the physical cores this process may run on; INFILL_THREADS overrides.
 
-    By environment variable, so before any of them is imported. Hyper-threads slow small matrices down.
+    Sets environment variables, so it must run before any of them is imported. Hyper-threads slow small matrices down.
     """
     wanted = wanted_threads()
     threads = wanted or physical_cores()
@@ -44,8 +44,8 @@ def set_threads() -> None:
             os.environ[name] = str(threads)
         else:
             os.environ.setdefault(name, str(threads))
-    # Threads that spin while they wait for each other make a step 20 times slower once another process wants a core.
+    # Threads that spin while waiting make a step 20 times slower as soon as another process needs a core.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    # Compiled matrix kernels are kept by shape, a thousand of them by default: far more than one types with.
+    # Compiled matrix kernels are cached by shape, 1,000 of them by default: far more than typing needs.
     os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "96")

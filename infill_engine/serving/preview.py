@@ -1,6 +1,6 @@
-"""The canvas as plain values, step by step, for somebody who watches.
+"""The canvas as plain values, step by step, for an observer.
 
-Steps are taken under a deadline: an infill that nobody watches pays for one comparison of arrays.
+Steps run under a deadline: without an observer, an infill only pays for one comparison of arrays.
 """
 
 import codecs
@@ -27,7 +27,7 @@ _Slot = tuple[int | None, str, float]  # token if any, state, natural logarithm 
 
 
 def previewing(wanted: Callable[[], bool], show: Callable[[int, Rows], None]) -> Watch:
-    """A callback for `Engine.answer` that hands the canvas after every step to `show`, as long as it is `wanted`."""
+    """A callback for `Engine.answer` that passes the canvas after every step to `show`, while it is `wanted`."""
     retrieved: frozenset[int] = frozenset()
 
     def watch(passed: PassState) -> None:
@@ -49,7 +49,7 @@ def previewing(wanted: Callable[[], bool], show: Callable[[int, Rows], None]) ->
 
 
 def _text_row(pieces: Sequence[TextPiece]) -> PreviewRow:
-    """One text of a search: what the model has read is committed, what it proposes open, what was retrieved a draft."""
+    """One text of a search: tokens read by the model are committed, its proposals open, retrieved ones drafts."""
     texts, states, confidences = [], [], []
     before, sure = b"", 0.0
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
@@ -105,7 +105,7 @@ def _as_it_stands(step: "Step", span: range) -> list[_Slot]:
 
 
 def _laid_out(step: "Step", span: range) -> list[_Slot]:
-    """The slots before the first step, of which `step` is the state after: what it has not written was a draft."""
+    """The slots before the first step, given the state `step` after it: slots that it did not write were drafts."""
     from infill_engine.canvas.canvas import State
 
     canvas = step.canvas
@@ -119,7 +119,7 @@ def _laid_out(step: "Step", span: range) -> list[_Slot]:
 
 
 def _retrieved(step: "Step") -> frozenset[int]:
-    """The rows that hold something of a draft after the first step."""
+    """The rows that still contain part of a draft after the first step."""
     from infill_engine.canvas.canvas import State
 
     canvas = step.canvas

@@ -1,14 +1,13 @@
-"""What the server and the worker say to each other: msgpack frames on a pipe.
+"""The messages between the server and the worker: msgpack frames on a pipe.
 
-A frame is its length as four big-endian bytes, then a msgpack map whose "type" names the message. A frame that is
-damaged, too large or of an unknown type is skipped by whoever reads it, so that either side may be the newer one.
+A frame is its length as four big-endian bytes, then a msgpack map whose "type" names the message. The reader skips a
+frame that is damaged, too large or of an unknown type, so either side may be newer.
 
     server → worker     infill, watch, warm, surround, cancel, shutdown
     worker → server     status, sketch, answer, failure, alive
 
-Every `Infill` gets exactly one `Answered` or `Failure`, and before it a `CanvasPreview` for each step since it was
-watched.
-`expires_at` is in seconds of `infill_engine.deadline.now`, a clock that the processes of one machine share.
+Every `Infill` gets exactly one `Answered` or `Failure`, and before it a `CanvasPreview` for each step since `Watch`.
+`expires_at` is in seconds of `infill_engine.deadline.now`, a clock that all processes of a machine share.
 """
 
 import asyncio
@@ -29,7 +28,7 @@ _LENGTH = struct.Struct(">I")
 
 
 class State(StrEnum):
-    """How far the worker has come with its model."""
+    """The worker's progress with loading its model."""
 
     LOADING = "loading"
     READY = "ready"
@@ -38,7 +37,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Infill:
-    """Fill this hole. A newer one of the same document takes its place."""
+    """Fill this hole. A newer one for the same document replaces it."""
 
     id: int
     document: str
@@ -48,14 +47,14 @@ class Infill:
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """Tell of every further denoising step of the `Infill` of this id. One that waits or runs; else nothing happens."""
+    """Send a preview of every further step of the `Infill` with this id, if it is waiting or running."""
 
     id: int
 
 
 @dataclass(frozen=True, slots=True)
 class Warm:
-    """Encode this context when there is nothing better to do; a newer one of its document replaces it. No answer."""
+    """Encode this context when idle; a newer one for the same document replaces it. Gets no answer."""
 
     document: str
     request: InfillRequest
@@ -63,28 +62,28 @@ class Warm:
 
 @dataclass(frozen=True, slots=True)
 class Surround:
-    """Count this text when there is nothing else to do; requests will name it. Gets no answer."""
+    """Count this text when there is no other work; requests will name it. Gets no answer."""
 
     surroundings: Surroundings
 
 
 @dataclass(frozen=True, slots=True)
 class Cancel:
-    """Nobody waits for this `Infill` any more."""
+    """The client no longer waits for this `Infill`."""
 
     id: int
 
 
 @dataclass(frozen=True, slots=True)
 class Shutdown:
-    """Answer what waits, then exit."""
+    """Answer pending requests, then exit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """`fraction` of the load that is done, 0 to 1.
+    """`fraction` is the share of the load that is done, 0 to 1.
 
-    Once it is ready, `model` and `device` are the engine's own names, and `window` is the text it wants to be given.
+    Once ready, `model` and `device` are the engine's own names, and `window` is how much text it wants.
     """
 
     state: State
@@ -97,10 +96,10 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class PreviewRow:
-    """One row of a canvas as it stands: for each slot its text, the name of its state, and its probability, 0 to 1.
+    """One row of a canvas: for each slot its text, the name of its state, and its probability, 0 to 1.
 
-    The text of an open slot is what the model would say there now, if it has been asked. Slots right of a decided end
-    of the text are left out, so that the texts in a row are the row's text.
+    The text of an open slot is the model's current prediction, if there is one. Slots right of a decided end of the
+    text are left out, so the concatenated texts are the row's text.
     """
 
     texts: tuple[str, ...]
@@ -111,7 +110,7 @@ class PreviewRow:
 
 @dataclass(frozen=True, slots=True)
 class CanvasPreview:
-    """The canvas of the `Infill` of this id after a step; step 0 is the canvas as it was laid out."""
+    """The canvas of the `Infill` with this id after a step; step 0 is the initial canvas."""
 
     id: int
     step: int
@@ -120,7 +119,7 @@ class CanvasPreview:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """The answer to the `Infill` of this id."""
+    """The answer to the `Infill` with this id."""
 
     id: int
     answer: Answer
@@ -128,7 +127,7 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """The `Infill` of this id met a fault in the engine. The message holds no document text."""
+    """The engine failed on the `Infill` with this id. The message contains no document text."""
 
     id: int
     message: str
@@ -136,7 +135,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Alive:
-    """Work has ended that has no answer: the watchdog is to know that the worker was busy and does not hang."""
+    """Work without an answer has ended. Tells the watchdog that the worker was busy and does not hang."""
 
 
 Message = Infill | Watch | Warm | Surround | Cancel | Shutdown | Status | CanvasPreview | Answered | Failure | Alive
@@ -148,7 +147,7 @@ def encode(message: Message) -> bytes:
         "type": _TYPES[type(message)],
         **(_of_sketch(message) if isinstance(message, CanvasPreview) else asdict(message)),
     }
-    # surrogatepass: half of a surrogate pair is bad text, but no reason to leave a request unanswered.
+    # surrogatepass: half of a surrogate pair is invalid text, but no reason to leave a request unanswered.
     payload: bytes = msgpack.packb(fields, unicode_errors="surrogatepass")
     if len(payload) > MAX_FRAME_BYTES:
         raise WorkerError(f"A message of {len(payload)} bytes is too large; the limit is {MAX_FRAME_BYTES}.")
@@ -156,7 +155,7 @@ def encode(message: Message) -> bytes:
 
 
 def decode(payload: bytes) -> Message | None:
-    """The message of a frame's payload; None when it is damaged or of a type that is not known here."""
+    """The message of a frame's payload; None if it is damaged or of an unknown type."""
     try:
         fields = msgpack.unpackb(payload, unicode_errors="surrogatepass")
         return _READERS[fields.pop("type")](fields)
@@ -165,7 +164,7 @@ def decode(payload: bytes) -> Message | None:
 
 
 def read_frame(stream: BinaryIO) -> bytes | None:
-    """The next payload of a blocking stream, b"" for a frame too large to keep; None at the end of the stream."""
+    """The next payload of a blocking stream, b"" for a frame that is too large; None at the end of the stream."""
     header = stream.read(_LENGTH.size)
     if len(header) < _LENGTH.size:
         return None
@@ -177,7 +176,7 @@ def read_frame(stream: BinaryIO) -> bytes | None:
 
 
 async def read_frame_async(stream: asyncio.StreamReader) -> bytes | None:
-    """`read_frame` for an asyncio stream. A frame that is too large ends it: the worker never sends one."""
+    """`read_frame` for an asyncio stream. Treats a too large frame as the end: the worker never sends one."""
     try:
         (length,) = _LENGTH.unpack(await stream.readexactly(_LENGTH.size))
         if length > MAX_FRAME_BYTES:
@@ -217,7 +216,7 @@ def _answer(fields: dict[str, Any]) -> Answer:
 
 
 def _of_sketch(sketch: CanvasPreview) -> dict[str, Any]:
-    """What `asdict` gives, without its copy of every string: a sketch is sent while an answer is due."""
+    """Like `asdict`, but without copying every string: a preview is sent while an answer is due."""
     rows = [
         {"texts": row.texts, "states": row.states, "confidences": row.confidences, "source": row.source}
         for row in sketch.rows

@@ -1,12 +1,12 @@
-"""A published model's folder, read safely: what is in it, and whether that is something an adapter here knows.
+"""Reads a published model's folder safely: its contents, and whether an adapter here supports them.
 
-Nothing of a checkpoint is executed. config.json and the headers of the safetensors files are read and compared with
-what the network needs before the first weight is; code that a checkpoint brings along and pickles are refused, because
+Nothing in a checkpoint is executed. config.json and the headers of the safetensors files are read and compared with
+what the network needs before the first weight is read. Checkpoints with their own code and pickles are refused, because
 loading those *is* executing them. Every refusal says what to do.
 
     checkpoint = open_checkpoint(folder)              config, and names and shapes of all tensors: no weight yet
     memory.require_memory(checkpoint, device, dtype)  before anything is allocated
-    weights.load_weights(network, checkpoint, …)      one tensor after another, straight to device and dtype
+    weights.load_weights(network, checkpoint, …)      one tensor after another, directly to device and dtype
 """
 
 import json
@@ -45,7 +45,7 @@ class Checkpoint:
 
     @property
     def width(self) -> int:
-        """How many tokens config.json says there are; 0 if it does not say."""
+        """The vocabulary size in config.json; 0 if it is missing."""
         size = self.config.get("vocab_size")
         return size if isinstance(size, int) else 0
 
@@ -75,7 +75,7 @@ def read_config(folder: Path) -> dict[str, Any]:
 
 
 def open_checkpoint(folder: Path) -> Checkpoint:
-    """Reads what is in `folder`, no weight. Raises ModelNotFoundError or ModelDamagedError."""
+    """Reads the metadata in `folder`, but no weights. Raises ModelNotFoundError or ModelDamagedError."""
     config = read_config(folder)
     tensors: dict[str, Stored] = {}
     for path in weight_files(folder):
@@ -89,7 +89,7 @@ def open_checkpoint(folder: Path) -> Checkpoint:
 
 
 def require_no_code(config: Mapping[str, Any], folder: Path) -> None:
-    """Raises ModelDamagedError for a checkpoint that brings its own code, when no adapter here replaces that code."""
+    """Raises ModelDamagedError for a checkpoint with its own code, when no adapter here replaces that code."""
     if config.get("auto_map"):
         code = ", ".join(sorted({str(value).partition(".")[0] + ".py" for value in _flat(config["auto_map"])}))
         raise ModelDamagedError(
@@ -107,7 +107,7 @@ def require_positive(config: Mapping[str, Any], folder: Path, names: Iterable[st
 
 
 def require_layers(checkpoint: Checkpoint, config: Mapping[str, Any]) -> None:
-    """Raises ModelDamagedError where config.json tells of more layers than there can be: building them takes memory."""
+    """Raises ModelDamagedError if config.json has more layers than there are tensors: building them takes memory."""
     layers, tensors = config["num_hidden_layers"], len(checkpoint.tensors)
     if layers > tensors:
         raise ModelDamagedError(
@@ -119,7 +119,7 @@ def require_layers(checkpoint: Checkpoint, config: Mapping[str, Any]) -> None:
 def require_values(config: Mapping[str, Any], folder: Path, known: Mapping[str, Sequence[Any]]) -> None:
     """Raises ModelDamagedError for a field whose value would make the network compute what no adapter here does.
 
-    `known` holds the values that are understood; a field that is absent is as its family's default has it.
+    `known` has the supported values; an absent field has its family's default.
     """
     for name, values in known.items():
         if name in config and config[name] not in values:
@@ -130,7 +130,7 @@ def require_values(config: Mapping[str, Any], folder: Path, known: Mapping[str, 
 
 
 def weight_files(folder: Path) -> list[Path]:
-    """The safetensors files of `folder`, all of them there."""
+    """The safetensors files of `folder`. Raises ModelDamagedError unless all of them are there."""
     if (folder / WEIGHTS).is_file():
         return [folder / WEIGHTS]
     if (folder / INDEX).is_file():

@@ -1,4 +1,4 @@
-"""A model's folder on disk: where the default's is, and whether weights are still what was written. Needs no torch."""
+"""A model's folder on disk: where the default's is, and whether weights are intact. Does not import torch."""
 
 import hashlib
 import json
@@ -11,22 +11,22 @@ SMALL_FOLDER = Path(str(files("infill_engine"))) / "weights" / "small"
 WEIGHTS = "model.safetensors"
 INDEX = "model.safetensors.index.json"
 CHECKSUMS = (
-    "checksums.json"  # only of the weights: damage to the JSON files shows, and a checkout may change their ends
+    "checksums.json"  # of weights only: damage to JSON files is noticed anyway, and a checkout may change line ends
 )
 TOKENIZER = "tokenizer.json"
-TOKENIZER_PARTS = ("vocab.json", "merges.txt")  # as Qwen2 and its descendants are published without it
-TOKENIZER_CONFIG = "tokenizer_config.json"  # the special tokens of those
+TOKENIZER_PARTS = ("vocab.json", "merges.txt")  # Qwen2 and its descendants may be published with these instead
+TOKENIZER_CONFIG = "tokenizer_config.json"  # the special tokens for those
 REMEDY = "install the model again"
 
 
 def name_of(folder: Path) -> str:
-    """What a model is called: OWNER/NAME of a published one, whose folder is named for a commit; else as the folder."""
+    """A model's name: OWNER/NAME if it is published, since its folder is named after a commit; else the folder's."""
     kind, *name = folder.parent.parent.name.split("--")
     return "/".join(name) if kind == "models" and folder.parent.name == "snapshots" else folder.name
 
 
 def tokenizer_files(folder: Path) -> tuple[str, ...]:
-    """The files that the model's tokenizer is read from, those there would have to be if there is none."""
+    """The files of the model's tokenizer; if there is none, the files that are missing."""
     in_parts = not (folder / TOKENIZER).is_file() and all((folder / part).is_file() for part in TOKENIZER_PARTS)
     return (*TOKENIZER_PARTS, TOKENIZER_CONFIG) if in_parts else (TOKENIZER,)
 
@@ -37,9 +37,10 @@ def write_checksum(folder: Path) -> None:
 
 
 def verify(folder: Path, remedy: str = REMEDY) -> None:
-    """Raises ModelDamagedError, naming the file, unless all weights are what checksums.json says.
+    """Raises ModelDamagedError, naming the file, unless all weights match checksums.json.
 
-    Without one they are taken as they are. Takes about 1 ms for each megabyte: a flipped bit shows nowhere else.
+    Without that file, weights are accepted unchecked. Takes about 1 ms per megabyte; nothing else detects a flipped
+    bit.
     """
     for name, expected in read_checksums(folder, remedy).items():
         if sha256_of(folder / name, remedy) != expected:
@@ -47,7 +48,7 @@ def verify(folder: Path, remedy: str = REMEDY) -> None:
 
 
 def read_checksums(folder: Path, remedy: str = REMEDY) -> dict[str, str]:
-    """The SHA-256 of each file of weights by its name; none if there is no such file. Raises ModelDamagedError."""
+    """The SHA-256 of each weight file by its name; empty if there is no checksums.json. Raises ModelDamagedError."""
     try:
         found = json.loads((folder / CHECKSUMS).read_text(encoding="ascii"))
         return {str(name): str(digest) for name, digest in found.items()}

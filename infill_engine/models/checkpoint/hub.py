@@ -1,9 +1,8 @@
 """Published models by their name, `OWNER/NAME` or `OWNER/NAME@REVISION`, through the huggingface_hub library.
 
-Nothing but this and `infill_engine.remote` uses a network, and both only for a name that the user has written down as
-the model to run. What is on this machine already is used without a request. Of a model's files those are fetched that
-are read: weights as safetensors, JSON, the tokenizer; never code, never a pickle. A transfer that was cut short goes on
-where it was.
+Only this module and `infill_engine.remote` use a network, and both only for a model that the user has named. Files that
+are already on this machine are used without a request. Only the needed files of a model are downloaded: weights as
+safetensors, JSON, the tokenizer; never code, never a pickle. An interrupted download continues where it stopped.
 """
 
 import errno
@@ -17,7 +16,7 @@ from typing import Any
 from infill_engine.errors import ModelDamagedError, ModelError, ModelNotFoundError
 from infill_engine.models.checkpoint.folder import tokenizer_files
 
-Report = Callable[[str, float], None]  # what is being done, and the share of it that is done
+Report = Callable[[str, float], None]  # the current task, and the share of it that is done
 
 FILES = (
     "config.json",
@@ -30,7 +29,7 @@ FILES = (
     "vocab.json",
     "merges.txt",
 )
-ELSEWHERE = ("*/*",)  # subfolders hold the same in other formats
+ELSEWHERE = ("*/*",)  # subfolders contain the same in other formats
 _NAME = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*(@[\w./-]+)?", re.ASCII)
 SNAPSHOT_BARS = ("huggingface_hub.snapshot_download",)
 FILE_BARS = ("huggingface_hub.http_get", "huggingface_hub.xet_get")
@@ -38,19 +37,19 @@ _TELL_BYTES = 8_000_000  # transferred between two reports
 
 
 def is_hub_name(name: str) -> bool:
-    """Whether a model's name is written like that of a published one: OWNER/NAME, or OWNER/NAME@REVISION."""
+    """Whether a name has the form of a published model's: OWNER/NAME, or OWNER/NAME@REVISION."""
     return _NAME.fullmatch(name) is not None
 
 
 def cached(name: str) -> Path | None:
-    """The folder of a model that is whole on this machine, found without a request; None if it is not."""
+    """The folder of a model that is complete on this machine, found without a request; otherwise None."""
     try:
         _quieten_library()
         from huggingface_hub import snapshot_download
     except ImportError:
         return None
     repository, revision = _parts(name)
-    with suppress(OSError, ValueError):  # what the library raises where there is nothing, or a part of it
+    with suppress(OSError, ValueError):  # raised by the library if all or some files are missing
         folder = Path(
             snapshot_download(repository, revision=revision, local_files_only=True, allow_patterns=list(FILES))
         )
@@ -59,7 +58,7 @@ def cached(name: str) -> Path | None:
 
 
 def fetch(name: str, report: Report) -> Path:
-    """The folder of a published model, fetched if it is not on this machine; `report` hears of the transfer.
+    """The folder of a published model, downloaded if it is not on this machine; `report` follows the transfer.
 
     Raises ModelError, whose text says what to do.
     """
@@ -81,7 +80,7 @@ def fetch(name: str, report: Report) -> Path:
                 tqdm_class=_reporting(name, report),
             )
         )
-    except Exception as error:  # the library's transport raises kinds of its own
+    except Exception as error:  # the library's transport raises its own kinds of errors
         raise _in_words(name, error) from error
     if not _is_whole(folder):
         raise _not_whole(name)
@@ -89,7 +88,7 @@ def fetch(name: str, report: Report) -> Path:
 
 
 def fetch_file(repository: str, file: str, report: Report) -> Path:
-    """One file of a published model, fetched if it is not on this machine; `report` hears of the transfer.
+    """One file of a published model, downloaded if it is not on this machine; `report` follows the transfer.
 
     Raises ModelError, whose text says what to do.
     """
@@ -105,12 +104,12 @@ def fetch_file(repository: str, file: str, report: Report) -> Path:
         return Path(found)
     try:
         return Path(hf_hub_download(repository, file, tqdm_class=_reporting(file, report, FILE_BARS)))
-    except Exception as error:  # the library's transport raises kinds of its own
+    except Exception as error:  # the library's transport raises its own kinds of errors
         raise _in_words(repository, error, f"fetch {file} yourself and give its path") from error
 
 
 def peek(name: str) -> tuple[dict[str, Any], dict[str, tuple[int, ...]]]:
-    """config.json and the shapes of all tensors by name, without fetching the weights. Raises ModelError."""
+    """config.json and the shapes of all tensors by name, without downloading the weights. Raises ModelError."""
     repository, revision = _parts(name)
     try:
         _quieten_library()
@@ -118,7 +117,7 @@ def peek(name: str) -> tuple[dict[str, Any], dict[str, tuple[int, ...]]]:
 
         from infill_engine.models.checkpoint.files import read_config
 
-        model_info(repository, revision=revision)  # fails at once where the library would ask again and again
+        model_info(repository, revision=revision)  # fails at once, where the next calls would retry repeatedly
         config = Path(hf_hub_download(repository, "config.json", revision=revision))
         metadata = get_safetensors_metadata(repository, revision=revision)
     except ImportError as error:
@@ -132,7 +131,7 @@ def peek(name: str) -> tuple[dict[str, Any], dict[str, tuple[int, ...]]]:
 
 
 def _quieten_library() -> None:
-    """No telemetry, and no words of its own to the terminal: what matters is said here."""
+    """Disables the library's telemetry and its output to the terminal: this module reports what matters."""
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")  # read when the library is imported
     from huggingface_hub.utils import logging
 
@@ -147,7 +146,7 @@ def _needs_library(name: str) -> ModelError:
 
 
 def _not_whole(name: str) -> ModelError:
-    """Why a model lacks weights although its fetching ended: they are of another kind, or out of reach."""
+    """Why weights are missing after a download: their format is unsupported, or they are incomplete or unreachable."""
     from huggingface_hub import list_repo_files
 
     repository, revision = _parts(name)
@@ -168,7 +167,7 @@ def _without_safetensors(name: str) -> ModelError:
 
 
 def _in_words(name: str, error: Exception, instead: str = "") -> ModelError:
-    """What kept a model from being fetched, and what to do about it: try again, or what `instead` says."""
+    """Why a model could not be downloaded, and what to do: try again, or what `instead` says."""
     from huggingface_hub import constants, errors
 
     repository, revision = _parts(name)
@@ -194,9 +193,9 @@ def _in_words(name: str, error: Exception, instead: str = "") -> ModelError:
                 f"{name} is not whole on this machine, and HF_HUB_OFFLINE forbids fetching it: unset that once, or "
                 f"{instead}"
             )
-        case errors.LocalEntryNotFoundError():  # what the library makes of a network that is not there
+        case errors.LocalEntryNotFoundError():  # raised by the library if there is no network
             return _unreachable(name, again)
-        case _ if type(error).__name__ == "ConnectError":  # of whichever transport the library has
+        case _ if type(error).__name__ == "ConnectError":  # from any transport of the library
             return _unreachable(name, again)
         case errors.HfHubHTTPError() if error.response.status_code in (401, 403):
             status = error.response.status_code
@@ -226,14 +225,14 @@ def _is_whole(folder: Path) -> bool:
 
 
 def _has_tokenizer(folder: Path) -> bool:
-    """Whether what a tokenizer is read from came along; of one that is published otherwise loading will tell."""
+    """Whether the tokenizer's files were downloaded; loading reports a tokenizer in another format."""
     return all((folder / name).is_file() for name in tokenizer_files(folder))
 
 
 def _reporting(name: str, report: Report, bars: tuple[str, ...] = SNAPSHOT_BARS) -> type[Any]:
-    """A progress bar for the library that draws nothing and tells `report` of the bytes there are.
+    """A progress bar for the library that draws nothing and reports the transferred bytes to `report`.
 
-    `bars` are the library's names for those that count bytes.
+    `bars` are the library's names for the bars that count bytes.
     """
     from huggingface_hub.utils.tqdm import tqdm
 

@@ -1,6 +1,6 @@
-"""A model looked at without reading its weights: what it says of itself, what loading would check, what it would take.
+"""Describes a model without reading its weights: its own metadata, the checks of loading, and the memory it needs.
 
-The checks are those of loading, made by loading it: onto torch's `meta` device, where tensors have shapes and no data.
+The checks are those of loading: the model is loaded onto torch's `meta` device, where tensors have shapes and no data.
 """
 
 from collections.abc import Mapping
@@ -23,12 +23,12 @@ from infill_engine.models.trunk.prompt import TrunkVocabulary
 from infill_engine.models.trunk.slots import SLOTS
 from infill_engine.settings import ModelSettings
 
-PACKED = ("duostream", TRUNK)  # in int8 or fewer bits in their files, and loaded in their own way
+PACKED = ("duostream", TRUNK)  # stored in int8 or fewer bits, and loaded in their own way
 
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """`family` is "" where the adapter refuses, and `user_message` says why. Memory is in bytes, by precision."""
+    """`family` is "" if the adapter refuses the model; `user_message` says why. Memory is in bytes, by precision."""
 
     name: str
     folder: str
@@ -44,7 +44,7 @@ class Described:
 
 
 def describe(name: str, device: str = "auto") -> Described:
-    """Raises ModelError for a model that cannot be looked at, and InputError for one without files."""
+    """Raises ModelError for a model that cannot be inspected, and InputError for one without files."""
     chosen = choose_device(device)
     folder = folder_of(name)
     if folder is None:
@@ -85,7 +85,7 @@ def describe(name: str, device: str = "auto") -> Described:
 
 
 def _check_loading(checkpoint: Checkpoint) -> tuple[str, tuple[str, ...]]:
-    """The name of the model's family and what was checked of its files. Raises ModelError."""
+    """The name of the model's family and the checks that its files passed. Raises ModelError."""
     if checkpoint.config["model_type"] != TRUNK:
         return _checked(_loaded(checkpoint), checkpoint)
     weights, vocabulary = TrunkWeights(checkpoint.folder), TrunkVocabulary(checkpoint.folder / TOKENIZER)
@@ -114,14 +114,14 @@ def _checked(family: CanvasModel, checkpoint: Checkpoint) -> tuple[str, tuple[st
 
 
 def _parameters(checkpoint: Checkpoint) -> int:
-    """How many weights the network has. The trunk's are packed, so that its tensors are fewer."""
+    """The number of weights of the network. The trunk's are packed, so its tensors have fewer elements."""
     if checkpoint.config.get("model_type") == TRUNK:
         return TrunkConfig.from_json(checkpoint.config).parameters
     return checkpoint.parameters
 
 
 def _memory(checkpoint: Checkpoint) -> dict[str, int]:
-    """Bytes by precision, with what activations and the rest take."""
+    """Bytes by precision, including activations and other overhead."""
     if checkpoint.config.get("model_type") == TRUNK:
         weights = {"bf16": 2, "int8": 1}
         return {name: int(size * _parameters(checkpoint) * OVERHEAD) for name, size in weights.items()}

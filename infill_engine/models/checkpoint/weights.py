@@ -1,4 +1,4 @@
-"""A checkpoint's weights into a network, once their names and shapes are those it wants."""
+"""Loads a checkpoint's weights into a network, after checking their names and shapes."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ from infill_engine.models.checkpoint.folder import name_of
 from infill_engine.models.quantization.weight_only import Packed, is_packed, pack, replace_parameter, takes_packed
 from infill_engine.models.runtime.memory import is_out_of_memory
 
-COMPUTED = ("rotary_emb.inv_freq",)  # tensors that some checkpoints hold and every network computes for itself
+COMPUTED = ("rotary_emb.inv_freq",)  # tensors that some checkpoints contain and every network computes itself
 _FILLING = ("normal_", "uniform_", "zero_", "fill_", "trunc_normal_")
 
 
@@ -29,11 +29,11 @@ def load_weights(
     tied: Mapping[str, str] | None = None,
     stored: str = "",
 ) -> nn.Module:
-    """Gives `network` the checkpoint's weights and makes it ready to serve.
+    """Gives `network` the checkpoint's weights and makes it ready for inference.
 
     `name_of` turns a parameter's name into the tensor's; `tied` maps parameters to the one whose weights they share;
-    tensors that end in one of COMPUTED may be left over. Names and shapes are all compared before any weight is read.
-    With `stored` matrices are packed one after another, so that at no time more than one of them is there in full.
+    tensors that end in one of COMPUTED may be left over. All names and shapes are compared before any weight is read.
+    With `stored`, matrices are packed one after another, so that at most one of them is in memory in full.
     Raises ModelDamagedError, or ModelError when memory runs out.
     """
     tied = tied or {}
@@ -57,14 +57,14 @@ def load_weights(
             assign=True,
             strict=not packed,
         )
-        while packed:  # each in its turn: a kernel may want another layout, and both of all would be too much
+        while packed:  # one at a time: a kernel may need another layout, and two copies of all would be too large
             replace_parameter(network, *packed.popitem())
         return network.to(device).eval().requires_grad_(False)
 
 
 @contextmanager
 def _explained(checkpoint: Checkpoint, device: str) -> Iterator[None]:
-    """While it lasts, a file that cannot be read and memory that runs out become a ModelError that says what to do."""
+    """Inside the context, an unreadable file or a lack of memory becomes a ModelError that says what to do."""
     try:
         yield
     except (SafetensorError, OSError) as error:
@@ -78,16 +78,16 @@ def _explained(checkpoint: Checkpoint, device: str) -> Iterator[None]:
 
 
 def uninitialised() -> AbstractContextManager[object]:
-    """While it lasts, new parameters stay as they come, untouched and so without memory: others will replace them.
+    """Inside the context, new parameters stay uninitialised and so without memory, because they will be replaced.
 
     The meta device would do the same, but its first use imports torch's compiler, half a second and 80 MB, and it
-    empties the tables that a network computes for itself.
+    clears the tables that a network computes itself.
     """
     return _Uninitialised()
 
 
 def _packable(network: nn.Module, wanted: Mapping[str, tuple[str, tuple[int, ...]]]) -> dict[str, str]:
-    """The parameters that can be packed, by their tensors: matrices that nothing else shares."""
+    """The parameters that can be packed, by their tensors: matrices that no other parameter shares."""
     uses = Counter(source for source, _ in wanted.values())
     return {
         source: name
@@ -101,7 +101,7 @@ def _require_fit(
     wanted: Mapping[str, tuple[str, tuple[int, ...]]],
     spare: set[str],
 ) -> None:
-    """Raises ModelDamagedError unless the tensors are those the network wants; those in `spare` may be there or not."""
+    """Raises ModelDamagedError unless the tensors are those the network needs; those in `spare` are optional."""
     missing = sorted(source for source, _ in wanted.values() if source not in checkpoint.tensors)
     if missing:
         raise ModelDamagedError(f"{checkpoint.folder} lacks {_some(missing)}; {REMEDY}")

@@ -1,19 +1,19 @@
-"""A bidirectional context read once, shared by all rows of a canvas and kept while one types ("dual cache", Fast-dLLM).
+"""A bidirectional context, read once, shared by all rows of a canvas and kept during typing ("dual cache", Fast-dLLM).
 
-    [prefix | suffix behind 2 slots | suffix behind 8 slots | … ][edge | row | edge][edge | row | edge] …
-     kept: keys and values, none of them computed again           one axis: all that a step computes
+    [prefix | suffix after 2 slots | suffix after 8 slots | … ][edge | row | edge][edge | row | edge] …
+     kept: keys and values, none of them recomputed              one axis: all that a step computes
 
-Approximate (arXiv 2505.22618): the keys and values of a token stay as they were when it was read. It was read beside
-`REFERENCE` open slots, as texts in training have a hole, and does not see what is decided there. When something is
-typed, it is read over all that is kept, and with it the `NEAR` tokens on either side, which it changes most; those
-further away do not see it until the prefix differs from that of the last whole reading by more than `MOST_DRIFT`
-tokens. Only the first step over a row of `REFERENCE` open slots after a whole reading is exact.
+Approximate (arXiv 2505.22618): the keys and values of a token stay as they were when it was read. It was read next to
+`REFERENCE` open slots, like the holes in training texts, and does not see the tokens decided there. New text is read
+together with the `NEAR` tokens on either side, which it affects most, and sees all that is kept. Tokens further away do
+not see it until the prefix differs from that of the last whole reading by more than `MOST_DRIFT` tokens. Only the first
+step over a row of `REFERENCE` open slots after a whole reading is exact.
 
-A row sees the kept sides and its own slots. The `EDGE` tokens on either side of it are computed with it in every step,
-instead of being kept: they change most with what is decided, and models with a right shift read the first slot off the
-one on the left. A row's suffix stands right behind its last slot. Keys hold their token's place as a rotation (RoPE),
-and rotations add up: so a suffix is not computed anew for another length or a longer prefix, its keys are rotated on.
-Rows of one length share one such copy.
+A row sees the kept sides and its own slots. The `EDGE` tokens on either side of it are recomputed with it in every step
+instead of being kept: decided tokens affect them most, and models with a right shift read the first slot from the token
+on its left. A row's suffix follows directly after its last slot. Keys contain their token's position as a rotation
+(RoPE), and rotations add up. So a suffix is not recomputed for another length or a longer prefix; its keys are rotated.
+Rows of the same length share one such copy.
 """
 
 from collections.abc import Sequence
@@ -38,21 +38,21 @@ from infill_engine.models.published.tensors import to_device
 from infill_engine.models.stock.decoder import Backbone
 from infill_engine.work import Job, Phase, Work
 
-REFERENCE = 8  # open slots between the sides while they are read: a usual hole
+REFERENCE = 8  # open slots between the sides while they are read: a typical hole
 EDGE = 2  # tokens on either side of a row that are computed with it
-NEAR = 16  # tokens on either side of what was typed that are read again with it
-MOST_DRIFT = 64  # tokens of the prefix that may have come or gone since the sides were last read as a whole
+NEAR = 16  # tokens on either side of typed text that are read again with it
+MOST_DRIFT = 64  # tokens of the prefix that may change before the sides are read as a whole again
 
-BETWEEN = -1  # stands for the hole where sides are looked up by their tokens
-NOBODY, EVERYBODY = -1, 0  # who sees a kept column, if not the rows of one length
+BETWEEN = -1  # represents the hole when sides are looked up by their tokens
+NOBODY, EVERYBODY = -1, 0  # which rows see a kept column, if not those of one length
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Kept:
     """Two sides as they were read.
 
-    `left` and `right` hold the keys and values of `prefix` and `suffix`, [1, H, T, hd] in each layer. The first token
-    of `right` stands at `place`. `whole` is the prefix of the last whole reading.
+    `left` and `right` are the keys and values of `prefix` and `suffix`, [1, H, T, hd] in each layer. The first token
+    of `right` is at position `place`. `whole` is the prefix of the last whole reading.
     """
 
     prefix: Ints
@@ -63,22 +63,22 @@ class Kept:
     whole: Ints
 
     def drift(self, prefix: Ints) -> int:
-        """By how many tokens `prefix` differs from what was read as a whole."""
+        """By how many tokens `prefix` differs from the prefix of the last whole reading."""
         return max(len(self.whole), len(prefix)) - shared_length(self.whole, prefix)
 
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Kept keys and values in the columns of a pass, and who sees each: EVERYBODY, NOBODY, or rows of a length, [F]."""
+    """Kept keys and values in the columns of a pass, and which rows see each: EVERYBODY, NOBODY or a length, [F]."""
 
     layers: list[LayerMemory]
     seen_by: Ints
 
 
 class DualCache:
-    """Reads sides and keeps the last few, and computes rows over what is kept.
+    """Reads sides, keeps the last few, and computes rows that attend to them.
 
-    An open slot holds `mask`. A slot is read `shift` tokens before its own.
+    An open slot holds `mask`. The state for a slot is read `shift` tokens before it.
     """
 
     def __init__(self, backbone: Backbone, mask: int, shift: int, kept: int = 4) -> None:
@@ -90,15 +90,15 @@ class DualCache:
         self._columns: tuple[Kept, tuple[int, ...], Columns] | None = None  # of the last canvas: its steps share them
 
     def read(self, prefix: Ints, suffix: Ints) -> Job[tuple[Kept, int]]:
-        """Both sides as far as they are not kept, in one pass, and how many positions were computed for it."""
+        """Both sides, with the missing parts read in one pass, and how many positions that pass computed."""
         key = np.concatenate([suffix, [BETWEEN], prefix])
-        # Two keys share more than the suffix only where the suffixes are the same.
+        # Two keys share more than the suffix only if the suffixes are the same.
         near, agreed = self._kept.nearest(key)
         if near is not None and (agreed <= len(suffix) or near.drift(prefix) > MOST_DRIFT):
             near = None
         if near is not None and np.array_equal(near.prefix, prefix):
             return near, 0
-        start, end = 0, len(suffix)  # all from the one to the other is read
+        start, end = 0, len(suffix)  # the range that is read
         if near is not None:
             start, end = max(0, shared_length(near.prefix, prefix) - NEAR), min(NEAR, end)
         positions = rounded_up(len(prefix) - start + REFERENCE + end, SLOT_BLOCK)
@@ -108,7 +108,7 @@ class DualCache:
         return read, positions
 
     def rows(self, kept: Kept, canvas: Canvas) -> Tensor:
-        """States [M, D] where each slot of `canvas` is read."""
+        """States [M, D] for the slots of `canvas`."""
         lengths = tuple(sorted(set(canvas.lengths.tolist())))
         left, right = kept.prefix[-EDGE:], kept.suffix[:EDGE]
         if self._columns is None or self._columns[0] is not kept or self._columns[1] != lengths:
@@ -124,7 +124,7 @@ class DualCache:
         return rounded_up(sum(lengths) + len(lengths) * edges, SLOT_BLOCK)
 
     def _read(self, near: Kept | None, prefix: Ints, suffix: Ints, start: int, end: int) -> Kept:
-        """The sides with `prefix` read from `start` on and `suffix` up to `end`, the rest as `near` has it."""
+        """The sides with `prefix` read from `start` on and `suffix` up to `end`; the rest is taken from `near`."""
         place = len(prefix) + REFERENCE
         left, right, columns = [], [], Columns([], np.empty(0, np.int64))
         if near is not None:
@@ -138,11 +138,11 @@ class DualCache:
         behind = _between(memory.layers, hole + REFERENCE, hole + REFERENCE + end)
         if near is None:
             return Kept(prefix, suffix, before, behind, place, prefix)
-        behind = self._moved(behind, near.place - place)  # and not the rest: no key is rotated again and again
+        behind = self._moved(behind, near.place - place)  # not the rest, so that no key is rotated repeatedly
         return Kept(prefix, suffix, _joined([left, before]), _joined([behind, right]), near.place, near.whole)
 
     def _arranged(self, left: list[LayerMemory], right: list[LayerMemory], by: dict[int, int]) -> Columns:
-        """The prefix, and the suffix for rows of each length, moved on `by` so many places for it."""
+        """The prefix, and the suffix for rows of each length, shifted by the number of positions in `by`."""
         before, behind = left[0][0].shape[2], right[0][0].shape[2]
         used = before + behind * len(by)
         spare = rounded_up(used, COLUMN_BLOCK) - used
@@ -156,16 +156,16 @@ class DualCache:
         return [(self._backbone.moved(keys, by), values) for keys, values in layers]
 
     def _pass(self, columns: Columns, hole: int, left: Ints, canvas: Canvas, right: Ints) -> tuple[Remembered, Tensor]:
-        """Computes each row of `canvas`, standing at place `hole`, between the tokens `left` and `right` of it.
+        """Computes each row of `canvas`, at position `hole`, between the tokens `left` and `right`.
 
-        The keys and values of all columns, the rows' behind the kept, and the states that the slots are read at.
+        Returns the keys and values of all columns, the rows' after the kept ones, and the states for the slots.
         """
         widths = len(left) + canvas.lengths + len(right)
         used = int(widths.sum())
         tokens = rounded_up(used, SLOT_BLOCK)
-        row = np.full(tokens, -1)  # what fills up the last block sees itself and the prefix
+        row = np.full(tokens, -1)  # padding of the last block sees itself and the prefix
         row[:used] = np.repeat(np.arange(canvas.rows), widths)
-        index = np.arange(used) - (np.cumsum(widths) - widths)[row[:used]] - len(left)  # from the hole on
+        index = np.arange(used) - (np.cumsum(widths) - widths)[row[:used]] - len(left)  # relative to the hole
         length = np.zeros(tokens, np.int64)
         length[:used] = canvas.lengths[row[:used]]
         ids, places = np.full(tokens, self._mask), np.zeros(tokens, np.int64)

@@ -1,4 +1,4 @@
-"""Keys and values of what a stock network has read, in the two ways they grow: at their end, and in given columns."""
+"""Keys and values that a stock network has computed, with two ways to add: appending, and writing to given columns."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,12 +8,12 @@ from torch import Tensor
 
 LayerMemory = tuple[Tensor, Tensor]  # keys and values of one layer, [B, H, T, hd] each
 
-COLUMN_BLOCK = 32  # columns of a context are rounded up to this, slots to SLOT_BLOCK: few shapes, few kernels
+COLUMN_BLOCK = 32  # columns of a context are rounded up to this, slots to SLOT_BLOCK, which limits shapes and kernels
 SLOT_BLOCK = 8
 
 
 class Remembered:
-    """Keys and values that grow at their end. Speaks what the library's attention layers ask of a cache."""
+    """Keys and values that grow at their end. Implements the cache interface of the library's attention layers."""
 
     def __init__(self, layers: Sequence[LayerMemory] = ()) -> None:
         self._layers = list(layers)
@@ -29,7 +29,7 @@ class Remembered:
         return self._layers
 
     def update(self, keys: Tensor, values: Tensor, layer: int, *_: Any, **__: Any) -> LayerMemory:
-        """All keys and values of `layer`, those just computed last."""
+        """All keys and values of `layer`, the new ones last."""
         if layer < len(self._layers):
             old = self._layers[layer]
             self._layers[layer] = torch.cat([old[0], keys], 2), torch.cat([old[1], values], 2)
@@ -38,7 +38,7 @@ class Remembered:
         return self._layers[layer]
 
     def add(self, kept: Tensor) -> None:
-        """Takes the keys and values [2L, B, H, T, hd] of further tokens; they are joined when `layers` is read."""
+        """Adds the keys and values [2L, B, H, T, hd] of further tokens; they are joined when `layers` is read."""
         self._added = kept
 
     def stacked(self) -> Tensor:
@@ -46,15 +46,15 @@ class Remembered:
         return stacked(self.layers)
 
     def sight(self, visible: Tensor) -> tuple[Tensor, Tensor]:
-        """Of `visible` [B, T, S + T] the part about what is kept, and that about the tokens themselves."""
+        """Splits `visible` [B, T, S + T] into the part for the kept tokens and that for the new tokens."""
         new = visible.shape[1]
         return visible[:, :, :-new], visible[:, :, -new:]
 
 
 class Placed:
-    """Keys and values in columns of a fixed size, written where `columns` [B, T] says; also a cache for attention.
+    """Keys and values in columns of a fixed size, written to `columns` [B, T]; also a cache for attention.
 
-    `kept` is [2L, B, H, S, hd]. What a column held before is overwritten.
+    `kept` is [2L, B, H, S, hd]. Earlier contents of a column are overwritten.
     """
 
     def __init__(self, kept: Tensor) -> None:
@@ -63,7 +63,7 @@ class Placed:
         self._kept = kept
 
     def update(self, keys: Tensor, values: Tensor, layer: int, *_: Any, **__: Any) -> LayerMemory:
-        """All keys and values of `layer`, those just computed in their columns."""
+        """All keys and values of `layer`, with the new ones in their columns."""
         assert self.columns is not None
         place = self.columns[:, None, :, None].expand(-1, keys.shape[1], -1, keys.shape[3])
         old_keys, old_values = self.layers[layer]
@@ -81,7 +81,7 @@ class Placed:
         return self._kept
 
     def sight(self, visible: Tensor) -> tuple[Tensor, Tensor]:
-        """Of `visible` [B, T, S] the part about columns that stay as they are, and that about the tokens themselves."""
+        """Splits `visible` [B, T, S] into the part for columns that stay unchanged and that for the new tokens."""
         assert self.columns is not None
         written = self.columns[:, None].expand(-1, visible.shape[1], -1)
         return visible.scatter(2, written, value=False), visible.gather(2, written)

@@ -1,4 +1,4 @@
-"""The encoded tokens of context streams, found again by how far their tokens agree."""
+"""The encoded tokens of context streams, looked up by their common prefix."""
 
 from collections.abc import Sequence
 from typing import Generic, TypeVar
@@ -13,14 +13,14 @@ BLOCK = 64  # tokens
 
 
 class StreamCache(Generic[State]):
-    """A few streams, newest last. Typing, a second cursor and another file each find their own."""
+    """A few streams, newest last, so that typing, a second cursor and another file each find their own."""
 
     def __init__(self, size: int) -> None:
         self._size = size
         self._entries: list[tuple[Ints, State]] = []
 
     def nearest(self, ids: Ints) -> tuple[State | None, int]:
-        """The stream that shares most leading tokens with `ids`, and how many it shares."""
+        """The stream that shares the most leading tokens with `ids`, and how many it shares."""
         best: State | None = None
         shared = 0
         for cached, state in reversed(self._entries):
@@ -30,7 +30,7 @@ class StreamCache(Generic[State]):
         return best, shared
 
     def put(self, ids: Ints, state: State) -> None:
-        """Remembers a stream; one that it merely continues or shortens is replaced."""
+        """Remembers a stream. Replaces one that it only extends or shortens."""
         others = [
             (cached, kept)
             for cached, kept in self._entries

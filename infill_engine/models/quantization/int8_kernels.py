@@ -1,7 +1,7 @@
-"""Products with a matrix of int8 on a CPU.
+"""Products with an int8 matrix on a CPU.
 
-Rows are rounded, each with a scale of its own ("token-wise", ZeroQuant, arXiv 2206.01861), and sums of products of
-integers are exact: what a token becomes does not depend on the tokens beside it.
+Rows are rounded, each with its own scale ("token-wise", ZeroQuant, arXiv 2206.01861), and integer sums of products are
+exact: the result for a token does not depend on the other tokens.
 
 Whether sums are exact depends on the processor, and so does which kernel is fastest: `is_exact` and the autotuners
 measure it.
@@ -16,18 +16,18 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-LEAST = 1e-12  # of a scale: a row of nothing but zeros has one, too
-PROBED = 1024, 384  # a matrix of the default's
+LEAST = 1e-12  # minimum scale, for rows of zeros
+PROBED = 1024, 384  # the shape of a matrix of the default model
 ROWS = 32
 LARGEST = 127  # in a matrix
-_PACKING = Lock()  # which library packs is a setting of the whole process
+_PACKING = Lock()  # the library that packs is a setting of the whole process
 
 
 class Kernel(Protocol):
     """Multiplies rows with one matrix, `weight` int8 [N, K] times `scale` [N]."""
 
     NAME: ClassVar[str]
-    LEVELS: ClassVar[int]  # to either side of zero, that a row is rounded to
+    LEVELS: ClassVar[int]  # a row is rounded to this many levels on either side of zero
 
     def __init__(self, weight: Tensor, scale: Tensor) -> None: ...
 
@@ -35,11 +35,11 @@ class Kernel(Protocol):
         """x [T, K] in float32 -> [T, N]"""
 
     def product_of_rows(self, x: NDArray[np.float32]) -> NDArray[np.float32]:
-        """The same for arrays, which a few rows are served by sooner."""
+        """The same for arrays, which is faster for a few rows."""
 
 
 class OneDnn:
-    """Fast where a processor multiplies int8 and adds in 32 bits (VNNI, AMX, or their like)."""
+    """Fast on processors that multiply int8 and add in 32 bits (VNNI, AMX and similar)."""
 
     NAME: ClassVar = "int8"
     LEVELS: ClassVar = 127
@@ -54,7 +54,7 @@ class OneDnn:
         return whole.float().mul_(scale).mul_(self._scale)
 
     def product_of_rows(self, x: NDArray[np.float32]) -> NDArray[np.float32]:
-        """See `Kernel`. In numpy, which has less to do around each operation."""
+        """See `Kernel`. In numpy, which has less overhead for each operation."""
         scale = _scale_of_rows(x, self.LEVELS)
         levels = x / scale
         np.rint(levels, levels)
@@ -66,20 +66,20 @@ class OneDnn:
 
 
 class Fbgemm:
-    """Fast with AVX2 or AVX-512 alone, too. There two products add up in 16 bits: rows of 7 bits leave them room."""
+    """Also fast with only AVX2 or AVX-512, which add two products in 16 bits: rows of 7 bits avoid overflow."""
 
     NAME: ClassVar = "int8 by FBGEMM"
     LEVELS: ClassVar = 63
 
     def __init__(self, weight: Tensor, scale: Tensor) -> None:
-        """Raises RuntimeError or AttributeError where torch has no FBGEMM."""
+        """Raises RuntimeError or AttributeError if torch has no FBGEMM."""
         zeros = torch.zeros(len(weight), dtype=torch.long)
         with _PACKING:
-            engine = torch.backends.quantized.engine  # it alone says which library packs
+            engine = torch.backends.quantized.engine  # the only way to select the library that packs
             torch.backends.quantized.engine = "fbgemm"
             try:
                 with warnings.catch_warnings():
-                    # It says that a later torch will not have it: then this is not used.
+                    # The warning says that a later torch will remove it; then this kernel is not used.
                     warnings.simplefilter("ignore", UserWarning)
                     matrix = torch._make_per_channel_quantized_tensor(weight.contiguous(), scale.double(), zeros, 0)
                 self._packed = torch.ops.quantized.linear_prepack(matrix, None)
@@ -100,7 +100,7 @@ class Fbgemm:
         return product
 
     def _rounded_product(self, levels: Tensor) -> Tensor:
-        """Rounds `levels` [T, K] and multiplies; its numbers have no sign, so zero becomes one more than the levels."""
+        """Rounds `levels` [T, K] and multiplies. The rounded numbers are unsigned, so zero is LEVELS + 1."""
         product: Tensor = self._multiply(levels, 1.0, self.LEVELS + 1, self._packed)
         return product
 
@@ -109,7 +109,7 @@ KERNELS: tuple[type[Kernel], ...] = OneDnn, Fbgemm
 
 
 def is_exact(kernel: type[Kernel]) -> bool:
-    """Whether a kernel is there, and its sums do not overflow: some processors add neighbours in 16 bits."""
+    """Whether a kernel is available and its sums do not overflow: some processors add neighbours in 16 bits."""
     try:
         multiply = kernel(torch.full(PROBED, LARGEST, dtype=torch.int8), torch.ones(PROBED[0]))
         product = multiply.product(torch.ones(ROWS, PROBED[1]))

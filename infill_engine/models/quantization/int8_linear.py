@@ -1,4 +1,4 @@
-"""Matrices as int8 with a scale for each row: so they are stored, and so a CPU may keep them and multiply with them."""
+"""Matrices as int8 with a scale for each row, the stored format, which a CPU can also keep and multiply with."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -14,9 +14,9 @@ BLOCK = 1 << 16  # weights that are rounded at once
 
 
 def quantise(matrix: Tensor) -> tuple[Tensor, Tensor]:
-    """Symmetric int8 with one scale a row: matrix [R, C] -> int8 [R, C], float32 scales [R].
+    """Symmetric int8 with one scale for each row: matrix [R, C] -> int8 [R, C], float32 scales [R].
 
-    A few rows at a time, so that what is computed stays in the processor's cache.
+    Works on a few rows at a time, so that intermediate results stay in the processor's cache.
     """
     levels, scale = torch.empty(matrix.shape, dtype=torch.int8), torch.empty(len(matrix))
     rows = max(1, BLOCK // max(1, matrix.shape[1]))
@@ -33,7 +33,7 @@ def dequantise(quantised: Tensor, scale: Tensor) -> Tensor:
 
 
 class Int8Linear(nn.Module):
-    """Takes the place of an `nn.Linear` without bias, for serving on a CPU: `weight` int8 [N, K], `scale` [N]."""
+    """Replaces an `nn.Linear` without bias, for inference on a CPU: `weight` int8 [N, K], `scale` [N]."""
 
     weight: Tensor
     scale: Tensor
@@ -47,7 +47,7 @@ class Int8Linear(nn.Module):
 
     @cached_property
     def _matrix(self) -> Kernel:
-        """Made once the weights are there."""
+        """Created on first use, when the weights are loaded."""
         return self.kernel(self.weight, self.scale.float())
 
     def forward(self, x: Tensor) -> Tensor:
@@ -56,7 +56,7 @@ class Int8Linear(nn.Module):
 
     def product(self, x: Tensor) -> Tensor:
         """x [..., K] by the matrix -> [..., N]"""
-        tokens = x.flatten(0, -2).float()  # in bfloat16 the largest number of a token could become 128
+        tokens = x.flatten(0, -2).float()  # in bfloat16 the largest level of a token could become 128
         return self._matrix.product(tokens).to(x.dtype).view(*x.shape[:-1], -1)
 
     def product_of_rows(self, x: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -65,13 +65,13 @@ class Int8Linear(nn.Module):
 
     @staticmethod
     def joined(linears: Sequence["Int8Linear"]) -> "Int8Linear":
-        """One for all of these, of the same input: what they put out stands side by side."""
+        """One layer for several with the same input; their outputs are concatenated."""
         weight, scale = (torch.cat([getattr(each, name) for each in linears]) for name in ("weight", "scale"))
         return Int8Linear(weight, scale, linears[0].kernel)
 
 
 class Int8Embedding(Int8Linear):
-    """Takes the place of an `nn.Embedding` of `weight` [V, D], which may be multiplied with, too."""
+    """Replaces an `nn.Embedding` of `weight` [V, D], which can also be multiplied with."""
 
     def __init__(self, weight: Tensor, scale: Tensor, kernel: type[Kernel], dtype: torch.dtype) -> None:
         super().__init__(weight, scale, kernel)
@@ -83,7 +83,7 @@ class Int8Embedding(Int8Linear):
 
 
 def use_int8(network: nn.Module, dtype: torch.dtype, kernel: type[Kernel]) -> None:
-    """Replaces what holds a matrix in a network without biases by what holds it in int8, and computes in `dtype`."""
+    """Replaces the linear and embedding modules of a network without biases by int8 ones that compute in `dtype`."""
     for module in list(network.modules()):
         for name, child in list(module.named_children()):
             if isinstance(child, nn.Linear | nn.Embedding):

@@ -1,13 +1,13 @@
-"""Weights kept in a byte or half a byte each, for models that would not fit otherwise. Activations stay as they are.
+"""Weights stored in one byte or half a byte each, for models that would not fit otherwise. Activations are unchanged.
 
     int8    one scale for a row, symmetric                              1.0 bytes a weight
     int4    a scale and a lowest value for every 64 weights of a row    0.56 bytes a weight
 
-Only matrices that are multiplied with are kept so, single ones (`nn.Linear`) and stacks of experts; embeddings, norms,
-what is shared with an embedding and the routers of experts stay in the precision that is computed in. On a CPU torch's
-own kernels multiply with the packed weights; elsewhere a matrix is unpacked when it is needed and forgotten again.
+Only matrices that are multiplied with are packed, both single ones (`nn.Linear`) and stacks of experts. Embeddings,
+norms, weights shared with an embedding and the routers of experts keep the precision of the computation. On a CPU,
+torch's own kernels multiply with the packed weights; on other devices a matrix is unpacked for each use.
 
-This takes no calibration and no library: of torchao 0.18 only the int8 half works on a CPU, none of it on stacks.
+This needs no calibration and no library: in torchao 0.18 only the int8 half works on a CPU, and none of it on stacks.
 """
 
 import math
@@ -19,10 +19,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
 INT8, INT4 = "int8", "int4"
-GROUPS = (64, 32)  # weights of a row that share a scale; the larger where it divides the row
-# Activations at once up to which torch's int8 kernel, which reads bfloat16, beats unpacking first.
+GROUPS = (64, 32)  # weights of a row that share a scale; the larger one if it divides the row
+# Up to this many activations at once, torch's int8 kernel, which reads bfloat16, is faster than unpacking first.
 KERNEL_ROWS = {torch.bfloat16: 64, torch.float32: 16}
-KEPT = ("embed", "wte", "router", "vision", "rotary")  # in the names of what is not quantised
+KEPT = ("embed", "wte", "router", "vision", "rotary")  # parts of names that are not quantised
 GATE = "gate"  # the whole name of other routers
 
 
@@ -43,7 +43,7 @@ class Packed:
         return self.scale.dtype
 
     def __getitem__(self, index: int | Tensor) -> Tensor:
-        """One matrix of a stack, unpacked: what the library's experts ask for."""
+        """One matrix of a stack, unpacked: the library's experts index it like this."""
         return Packed(self.codes[index], self.scale[index], None if self.least is None else self.least[index]).unpack()
 
     def unpack(self) -> Tensor:
@@ -54,7 +54,7 @@ class Packed:
 
 
 class PackedLinear(nn.Module):
-    """`nn.Linear` over a packed matrix, which is kept in one layout only: torch's kernel's where that can be."""
+    """`nn.Linear` over a packed matrix, stored in one layout only: that of torch's kernel if it supports the matrix."""
 
     def __init__(self, packed: Packed, bias: Tensor | None) -> None:
         super().__init__()
@@ -81,7 +81,7 @@ class PackedLinear(nn.Module):
             product = F.linear(x, Packed(codes, scale, self.get_buffer("least")).unpack())
         elif x.device.type == "cpu" and len(x) <= KERNEL_ROWS.get(x.dtype, 0):
             product = torch.ops.aten._weight_int8pack_mm(x.bfloat16(), codes, scale.flatten().bfloat16()).to(x.dtype)
-        elif x.dtype == torch.float16:  # which may not hold a sum of products with whole codes
+        elif x.dtype == torch.float16:  # a sum of products with unscaled codes may overflow
             product = F.linear(x, Packed(codes, scale).unpack())
         else:
             product = F.linear(x, codes.to(x.dtype)) * scale.flatten()
@@ -89,8 +89,8 @@ class PackedLinear(nn.Module):
 
 
 def pack(weights: Tensor, stored: str) -> Packed:
-    """Weights [..., N, K] in the precision that is computed in, packed as `stored` says."""
-    if weights.ndim > 2:  # one matrix at a time: what this takes beside them is several times their size
+    """Packs weights [..., N, K], given in the precision of the computation, as `stored` says."""
+    if weights.ndim > 2:  # one matrix at a time: packing needs several times the size of the weights
         parts = [pack(matrix, stored) for matrix in weights]
         codes, scale = (torch.stack([getattr(part, name) for part in parts]) for name in ("codes", "scale"))
         least = [part.least for part in parts if part.least is not None]
@@ -107,7 +107,7 @@ def pack(weights: Tensor, stored: str) -> Packed:
 
 
 def is_packed(name: str, shape: tuple[int, ...]) -> bool:
-    """Whether a tensor of a checkpoint is one of those that are kept in few bits, as far as name and shape tell."""
+    """Whether a checkpoint's tensor is packed, judged by its name and shape."""
     parts = name.lower().split(".")
     return (
         len(shape) in (2, 3)
@@ -118,12 +118,12 @@ def is_packed(name: str, shape: tuple[int, ...]) -> bool:
 
 
 def bytes_of(tensors: Mapping[str, tuple[int, ...]], width: int, stored: str = "") -> int:
-    """Bytes of a checkpoint's tensors in memory: `width` for a number, or packed where `stored` says so."""
+    """Bytes of a checkpoint's tensors in memory: `width` for each number, or packed as `stored` says."""
     return sum(_bytes(name, shape, width, stored) for name, shape in tensors.items())
 
 
 def replace_parameter(network: nn.Module, name: str, packed: Packed) -> None:
-    """Puts packed weights in the place of the parameter `name` of a network: of a linear layer, or a stack."""
+    """Replaces the parameter `name` of a network, a linear layer or a stack, with packed weights."""
     owner_name, _, own = name.rpartition(".")
     owner = network.get_submodule(owner_name)
     if isinstance(owner, nn.Linear):
@@ -136,7 +136,7 @@ def replace_parameter(network: nn.Module, name: str, packed: Packed) -> None:
 
 
 def takes_packed(network: nn.Module, name: str) -> bool:
-    """Whether the parameter `name` of a network is multiplied with in a way that packed weights allow."""
+    """Whether the network multiplies with the parameter `name` in a way that supports packed weights."""
     owner_name, _, own = name.rpartition(".")
     owner = network.get_submodule(owner_name)
     return own == "weight" if isinstance(owner, nn.Linear) else owner._parameters[own].ndim == 3  # type: ignore[union-attr]
@@ -159,13 +159,13 @@ def _columns(packed: Packed) -> int:
 
 
 def _has_kernel(packed: Packed) -> bool:
-    """Whether torch's int4 kernel for CPUs takes a matrix: it wants whole blocks of rows."""
+    """Whether torch's int4 kernel for CPUs supports a matrix: it requires whole blocks of rows."""
     on_cpu = packed.codes.device.type == "cpu" and packed.dtype in KERNEL_ROWS
     return packed.least is not None and on_cpu and packed.codes.shape[0] % 16 == 0
 
 
 def _for_kernel(packed: Packed) -> tuple[Tensor, Tensor, None]:
-    """Codes and scales in the kernel's layout, which counts from the middle of a group."""
+    """Codes and scales in the kernel's layout, whose offsets refer to the middle of a group."""
     assert packed.least is not None
     codes = torch.ops.aten._convert_weight_to_int4pack_for_cpu(_halves(packed.codes).int(), 1)
     scales = torch.cat((packed.scale, packed.least + 8 * packed.scale), -1)
@@ -173,5 +173,5 @@ def _for_kernel(packed: Packed) -> tuple[Tensor, Tensor, None]:
 
 
 def _halves(codes: Tensor) -> Tensor:
-    """Bytes [..., K / 2] as the numbers of four bits in them, [..., K]."""
+    """The two four-bit numbers in each of the bytes [..., K / 2], as [..., K]."""
     return torch.stack((codes & 15, codes >> 4), -1).flatten(-2)

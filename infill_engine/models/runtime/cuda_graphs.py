@@ -1,13 +1,13 @@
-"""Steps of a network that are compiled while it loads: on CUDA, as graphs that are launched at once.
+"""Steps of a network that are compiled while it loads: on CUDA, as graphs with a single launch.
 
     tensors of some sizes ──▶ padded to the smallest prepared shape ──▶ compiled function ──▶ cut back, copied
-                         └──▶ none holds them: None, and the caller computes as it always can
+                         └──▶ no shape fits: None, and the caller computes without compiled code
 
-A step of a large network over few slots waits for its hundreds of kernels to be launched, not for what they compute. A
+A step of a large network over few slots is limited by the launches of its hundreds of kernels, not by their work. A
 CUDA graph launches them as one, for exactly the shapes it was recorded with. So a few shapes are prepared when a model
-is loaded, and nothing is ever compiled afterwards. Elsewhere than on CUDA nothing is prepared.
+is loaded, and nothing is compiled afterwards. On other devices nothing is prepared.
 
-What goes wrong is told once, and from then on nothing here is used.
+The first fault is reported, and after it compiled code is not used any more.
 """
 
 import sys
@@ -26,35 +26,35 @@ from infill_engine.models.runtime.memory import is_out_of_memory
 
 Compiler = Callable[[Callable[..., Any]], Callable[..., Any]]
 Sizes = Mapping[str, int]  # of axes, by their names
-Report = Callable[[str, float], None]  # what is being done, and the share of it that is done
-Tell = Callable[[str], None]  # takes what a user has to be told
+Report = Callable[[str, float], None]  # the current task, and the share of it that is done
+Tell = Callable[[str], None]  # takes a message for the user
 
 FIXED = "-"  # the name of an axis that is never padded
 COMPUTED = ("rows", "tokens")  # the axes whose product is the number of positions that a step computes
-FREE = 256  # positions that cost what one does: reading the weights takes as long
-MOST_PADDING = 2  # times the positions that are wanted, beyond those
+FREE = 256  # positions that cost as much as one: reading the weights takes as long
+MOST_PADDING = 2  # times the wanted positions, above FREE
 ROUNDS = 3  # runs that prepare a shape: compiling, recording a graph, replaying it
-MOST_VARIANTS = 256  # of a function that torch compiles; it would stop at 8
+MOST_VARIANTS = 256  # of a function that torch compiles; its own limit is 8
 
 
 @runtime_checkable
 class CompilesSteps(Protocol):
-    """What a family offers whose steps can be compiled."""
+    """An optional interface, for families whose steps can be compiled."""
 
     def compile_steps(self, compiler: Compiler, report: Report, tell: Tell) -> bool:
-        """Prepares the shapes that steps usually have; whether any is. `tell` hears what goes wrong, then or later."""
+        """Prepares the usual shapes of steps; returns whether any is ready. `tell` receives faults, now or later."""
         ...
 
 
 def compiler_for(device: str) -> Compiler | None:
-    """What compiles for `device`; None where computing as it comes is no slower, or compiled code no better."""
+    """The compiler for `device`; None if compiled code would not be faster there."""
     if not device.startswith("cuda"):
         return None
     return partial(torch.compile, mode="reduce-overhead", fullgraph=True, dynamic=False)
 
 
 def compile_steps(family: object, device: str, report: Report, tell: Tell) -> bool:
-    """Prepares the steps of a loaded family, where there are any to prepare on this device; whether that was done."""
+    """Prepares the steps of a loaded family if this device supports it; returns whether that was done."""
     compiler = compiler_for(device)
     return compiler is not None and isinstance(family, CompilesSteps) and family.compile_steps(compiler, report, tell)
 
@@ -72,9 +72,9 @@ def positions(sizes: Sizes) -> int:
 class CompiledStep:
     """A function of tensors, compiled for some sizes of their axes.
 
-    `inputs` and `outputs` name the axes of each tensor, as "rows tokens -". Axes of one name have one size and may be
-    padded at their end, with zeros or False: `function` has to compute the same of what is not padding, and nothing
-    that is not finite of what is. It returns a tuple.
+    `inputs` and `outputs` name the axes of each tensor, as "rows tokens -". Axes with the same name have the same size
+    and may be padded at their end, with zeros or False. Padding must not change what `function` computes for the other
+    positions, and the results for padding must be finite. `function` returns a tuple.
     """
 
     def __init__(self, function: Callable[..., tuple[Tensor, ...]], inputs: Sequence[str], outputs: Sequence[str]):
@@ -84,11 +84,11 @@ class CompiledStep:
         self._compiled: Callable[..., tuple[Tensor, ...]] = function
         self._shapes: list[Sizes] = []
         self._tell: Tell = lambda _trouble: None
-        self.runs = 0  # calls that were computed by what was compiled
+        self.runs = 0  # calls that used compiled code
 
     @property
     def ready(self) -> bool:
-        """Whether there is any shape that is computed here."""
+        """Whether any shape is ready."""
         return bool(self._shapes)
 
     @torch.inference_mode()
@@ -100,7 +100,7 @@ class CompiledStep:
         report: Report,
         tell: Tell,
     ) -> None:
-        """Compiles for `shapes`, running inputs that `example` makes of such sizes. Raises nothing."""
+        """Compiles for `shapes`, with inputs of those sizes from `example`. Raises nothing."""
         self._tell = tell
         if not shapes:
             return
@@ -113,20 +113,20 @@ class CompiledStep:
                     for _ in range(ROUNDS):
                         self._computed(inputs)
                     self._shapes.append(sizes)
-        except Exception as error:  # whatever a compiler raises; the model works without it
+        except Exception as error:  # anything a compiler raises; the model works without it
             self._give_up(error)
 
     def __call__(self, *inputs: Tensor) -> tuple[Tensor, ...] | None:
-        """The function's results, or None where no shape is prepared that holds `inputs` without much padding.
+        """The function's results, or None if no prepared shape fits `inputs` without much padding.
 
-        Raises what says that memory has run out, and nothing else.
+        Raises only errors that mean that memory has run out.
         """
         sizes = self._sizes(inputs)
         shape = min((each for each in self._shapes if _holds(each, sizes)), key=_least_first, default=None)
         if shape is None:
             return None
         try:
-            # A compiler that finds its code not to fit after all must not begin to compile now.
+            # If the compiled code does not fit after all, the compiler must not start compiling now.
             with torch.compiler.set_stance("fail_on_recompile"):
                 results = self._computed(self._padded(inputs, shape))
         except Exception as error:
@@ -135,7 +135,7 @@ class CompiledStep:
             self._give_up(error)
             return None
         self.runs += 1
-        # The next replay of a graph writes its results where these are.
+        # The next replay of a graph overwrites these results.
         return tuple(_cut(result, axes, sizes).clone() for result, axes in zip(results, self._outputs, strict=True))
 
     def _computed(self, inputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
@@ -151,7 +151,7 @@ class CompiledStep:
         return found
 
     def _padded(self, inputs: Sequence[Tensor], sizes: Sizes) -> list[Tensor]:
-        """`inputs` in `sizes`, contiguous, since compiled code is for one order of strides."""
+        """`inputs` padded to `sizes`, contiguous, since compiled code requires one order of strides."""
         found = []
         for tensor, axes in zip(inputs, self._inputs, strict=True):
             missing = [sizes.get(name, size) - size for name, size in zip(axes, tensor.shape, strict=True)]

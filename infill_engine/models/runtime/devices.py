@@ -1,6 +1,6 @@
-"""Where a model computes, as a user names it: torch's `cpu`, `cuda` and `mps`, and `mlx`, which is Apple's library.
+"""Device names as users write them: torch's `cpu`, `cuda` and `mps`, and `mlx`, which is Apple's library.
 
-And with how many of a CPU's cores.
+Also how many CPU cores to use.
 """
 
 import os
@@ -12,15 +12,15 @@ MLX = "mlx"
 
 
 def torch_device(device: str) -> str:
-    """Where torch finds what a family on this device hands over."""
+    """The torch device for tensors of a family on this device."""
     return "cpu" if device == MLX else device
 
 
 def finish(device: str) -> None:
-    """Waits until a device has done what it was told; a CPU, and MLX as it is used here, have done it already."""
+    """Waits until a device has done its work; a CPU, and MLX as used here, are always done."""
     if device in ("cpu", MLX):
         return
-    import torch  # what only asks which device there is does without
+    import torch  # callers that only need a device's name run without it
 
     if device.startswith("cuda"):
         torch.cuda.synchronize(device)
@@ -33,13 +33,13 @@ def on_apple_silicon() -> bool:
 
 
 def wanted_threads() -> int | None:
-    """The number of threads that the environment's INFILL_THREADS asks for, None where it asks for none."""
+    """The number of threads in the environment variable INFILL_THREADS, or None if it is not set."""
     wanted = os.environ.get("INFILL_THREADS", "")
     return int(wanted) if wanted.isdecimal() and int(wanted) > 0 else None
 
 
 def physical_cores() -> int:
-    """Physical cores among the CPUs this process may use, as far as the system tells; at least 1."""
+    """Physical cores among the CPUs this process may use, as far as the system reports them; at least 1."""
     if not hasattr(os, "sched_getaffinity"):
         return max(1, os.cpu_count() or 1)
     cores: set[str] = set()

@@ -1,4 +1,4 @@
-"""Memory: whether a model fits, how running out of it is told from other faults, and what gives some back."""
+"""Memory: whether a model fits, how to recognise that it ran out, and how to release some."""
 
 import gc
 import sys
@@ -17,20 +17,20 @@ PRECISIONS = (  # of a user's choice, the largest first
     ("int8", torch.bfloat16, INT8),
     ("int4", torch.bfloat16, INT4),
 )
-OVERHEAD = 1.1  # times the weights: activations, keys and values, what a library sets up
-# In a plain RuntimeError, the last of them of CUDA's libraries.
+OVERHEAD = 1.1  # times the weights: activations, keys and values, library state
+# Texts of plain RuntimeErrors; the last one is from CUDA's libraries.
 _SAID = ("can't allocate memory", "not enough memory", "out of memory", "alloc_failed")
 
 
 def is_out_of_memory(error: Exception) -> bool:
-    """Whether an error says that tensors could not be allocated."""
+    """Whether an error means that tensors could not be allocated."""
     if isinstance(error, torch.OutOfMemoryError | MemoryError):
         return True
     return isinstance(error, RuntimeError) and any(words in str(error).lower() for words in _SAID)
 
 
 def give_back(device: str) -> None:
-    """Returns what is allocated and not used to the device."""
+    """Returns allocated but unused memory to the device."""
     gc.collect()
     if device.startswith("cuda"):
         torch.cuda.empty_cache()
@@ -41,9 +41,9 @@ def give_back(device: str) -> None:
 def require_memory(
     checkpoint: Checkpoint, device: str, dtype: torch.dtype, stored: str = "", free: int | None = None
 ) -> None:
-    """Raises ModelError if the weights do not fit what `device` has free, in bytes; None asks the device.
+    """Raises ModelError if the weights do not fit into `free` bytes; None queries the device's free memory.
 
-    They are in `dtype`, or packed as `stored` says.
+    The weights are in `dtype`, or packed as `stored` says.
     """
     available = free_memory(device) if free is None else free
     needed = int(checkpoint.bytes_in(dtype, stored) * OVERHEAD)
@@ -55,7 +55,7 @@ def require_memory(
 
 
 def remedy_for(checkpoint: Checkpoint, available: int, needed: int) -> str:
-    """What to do about a model that needs more bytes than there are: the largest precision that fits, or else."""
+    """What to do if a model needs too many bytes: use the largest precision that fits, or another remedy."""
     for name, dtype, stored in PRECISIONS:
         smaller = int(checkpoint.bytes_in(dtype, stored) * OVERHEAD)
         if smaller <= available and smaller < needed:
@@ -64,7 +64,7 @@ def remedy_for(checkpoint: Checkpoint, available: int, needed: int) -> str:
 
 
 def free_memory(device: str) -> int:
-    """Bytes that can still be allocated on `device`; on `meta`, where nothing is, as many as one likes."""
+    """Bytes that can still be allocated on `device`; unlimited on `meta`, which allocates nothing."""
     if device == "meta":
         return sys.maxsize
     if device.startswith("cuda"):

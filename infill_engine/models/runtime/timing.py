@@ -1,4 +1,4 @@
-"""Which of several ways is the fastest on this machine, measured at the moment."""
+"""Which of several alternatives is fastest on this machine, measured now."""
 
 import math
 from collections.abc import Callable, Hashable, Mapping
@@ -7,12 +7,12 @@ from typing import TypeVar
 
 Way = TypeVar("Way", bound=Hashable)
 ROUNDS = 8
-PREPARING = 2  # rounds in which a way may still prepare things
-HOPELESS = 4.0  # times as long as the best so far: after these rounds such a way is out
+PREPARING = 2  # rounds in which an alternative may still do one-time setup
+HOPELESS = 4.0  # times the best time so far, above which an alternative is dropped after these rounds
 
 
 def quickest(ways: Mapping[Way, Callable[[], object]]) -> Way:
-    """The way whose best of a few rounds is the shortest. They take turns: whatever else the machine does meets all."""
+    """The alternative with the shortest best time. They take turns, so other load on the machine affects all."""
     best = dict.fromkeys(ways, math.inf)
     for done in range(ROUNDS):
         limit = HOPELESS * min(best.values()) if done >= PREPARING else math.inf

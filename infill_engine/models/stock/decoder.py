@@ -1,8 +1,8 @@
-"""A stock decoder of the transformers library, used as a function: tokens, places and a mask in, states out.
+"""A stock decoder of the transformers library, used as a function from tokens, positions and a mask to states.
 
-The library's class computes the layers, and nothing else of it is used: which token sees which, where each stands, what
-is remembered and which states become logits is decided here and in the families. So one class serves masked diffusion
-(everything sees everything) and autoregression alike, and no code of a checkpoint is needed.
+Only the layers of the library's class are used. This module and the families decide which token sees which, the
+positions, what is remembered and which states become logits. So one class serves masked diffusion (everything sees
+everything) and autoregression, and no code of a checkpoint is needed.
 """
 
 from collections.abc import Sequence
@@ -28,10 +28,10 @@ class Backbone:
         self._behind = CompiledStep(self._compute_behind, (*new, *old), ["rows tokens -", "- rows - tokens -"])
 
     def states(self, ids: Tensor, places: Tensor, visible: Tensor, memory: Remembered | Placed | None = None) -> Tensor:
-        """Final states [B, T, D] of tokens `ids` [B, T] that stand at `places` [B, T].
+        """Final states [B, T, D] of tokens `ids` [B, T] at positions `places` [B, T].
 
         `visible` [B, 1, T, S] tells which of the S keys a token sees: those of `memory` once these tokens are in it,
-        or without one the tokens themselves. Every token must see something.
+        or without a memory the tokens themselves. Every token must see at least one key.
         """
         if memory is None and self._alone.ready:
             if found := self._alone(ids, places, visible[:, 0]):
@@ -45,15 +45,15 @@ class Backbone:
 
     @property
     def compiled_runs(self) -> int:
-        """How many passes were computed by what was compiled."""
+        """How many passes used compiled code."""
         return self._alone.runs + self._behind.runs
 
     def compile_steps(
         self, compiler: Compiler, alone: Sequence[Sizes], behind: Sequence[Sizes], report: Report, tell: Tell
     ) -> bool:
-        """Prepares passes without a memory in the shapes `alone`, and such with one in the shapes `behind`.
+        """Prepares passes without a memory in the shapes `alone`, and passes with one in the shapes `behind`.
 
-        The axes are "rows", "tokens" and, of a memory, "columns". See `CompilesSteps`.
+        The axes are "rows", "tokens" and, for a memory, "columns". See `CompilesSteps`.
         """
 
         def example(sizes: Sizes) -> list[Tensor]:
@@ -93,16 +93,16 @@ class Backbone:
         return logits.float()
 
     def moved(self, keys: Tensor, by: int) -> Tensor:
-        """Keys [B, H, T, hd] as if their tokens stood `by` places further on: by RoPE, whose rotations add up.
+        """Keys [B, H, T, hd] as if their tokens were `by` positions further on, by RoPE, whose rotations add up.
 
-        As long as a text is no longer than those the network was trained on, also where its rotations would depend
-        on the text's length beyond that.
+        This also holds for rotations that depend on the text's length, as long as the text is no longer than those the
+        network was trained on.
         """
         rotary, exact = self._network.model.rotary_emb, keys.float()
         cos, sin = rotary(exact, torch.tensor([[by]], device=keys.device))
         half = keys.shape[-1] // 2
         turned = torch.cat([-exact[..., half:], exact[..., :half]], -1)
-        # Some kinds scale what they rotate; these keys have been.
+        # Some kinds of RoPE scale what they rotate; these keys are already scaled.
         moved: Tensor = (exact * cos + turned * sin) / rotary.attention_scaling
         return moved.to(keys.dtype)
 
@@ -116,14 +116,14 @@ class Backbone:
 
 
 def sighted(visible: Tensor) -> Tensor:
-    """`visible` [..., T, S + T], in which a token that sees nothing sees itself: so what pads stays finite."""
+    """`visible` [..., T, S + T], in which a token that sees nothing sees itself, so that padding stays finite."""
     tokens, keys = visible.shape[-2:]
     itself = torch.ones(tokens, keys, dtype=torch.bool, device=visible.device).tril(keys - tokens).triu(keys - tokens)
     return visible | (itself & ~visible.any(-1, keepdim=True))
 
 
 def joined_ends(logits: Tensor, end: int, others: Sequence[int]) -> Tensor:
-    """Logits [W, V] in which `end` has the probability of all tokens that end a text."""
+    """Logits [W, V] in which `end` has the total probability of all tokens that end a text."""
     if others:
         logits[:, end] = torch.logsumexp(logits[:, [end, *others]], -1)
     return logits

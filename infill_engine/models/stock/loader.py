@@ -1,4 +1,4 @@
-"""Which class of the transformers library computes a checkpoint, and that class with the checkpoint's weights."""
+"""Selects the class of the transformers library for a checkpoint, and loads the checkpoint's weights into it."""
 
 import importlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,17 +22,17 @@ BOOKKEEPING = ("auto_map", "architectures", "model_type", "dtype", "torch_dtype"
 
 
 def same(config: Mapping[str, Any]) -> dict[str, Any]:
-    """A config.json whose fields are already those of the library's class."""
+    """The fields of a config.json that already match those of the library's class."""
     return dict(config)
 
 
 @dataclass(frozen=True, slots=True)
 class Stock:
-    """Which class of the library computes a checkpoint, and how the checkpoint's names translate into it.
+    """The library's class that computes a checkpoint, and how the checkpoint's names translate to it.
 
-    `module` is that of `transformers.models`, `name` the class's without `ForCausalLM`. `fields` turns config.json into
-    the class's fields; `tensor` a parameter's name into the checkpoint's; `known` has the values that fields of
-    config.json may have.
+    `module` is a module of `transformers.models`, `name` the class's name without `ForCausalLM`. `fields` turns
+    config.json into the class's fields; `tensor` turns a parameter's name into the checkpoint's; `known` has the
+    supported values of fields of config.json.
     """
 
     module: str
@@ -45,7 +45,7 @@ class Stock:
 def load_backbone(checkpoint: Checkpoint, stock: Stock, device: str, dtype: torch.dtype, stored: str = "") -> Backbone:
     """Checks config.json, then memory, then names and shapes, and only then reads the weights.
 
-    Raises ModelDamagedError, or ModelError where the network does not fit the device or a package is missing.
+    Raises ModelDamagedError, or ModelError if the network does not fit the device or a package is missing.
     """
     folder = checkpoint.folder
     fields = stock.fields(checkpoint.config)
@@ -72,9 +72,9 @@ def _empty_network(stock: Stock, fields: Mapping[str, Any], dtype: torch.dtype, 
 
 @contextmanager
 def explained(checkpoint: Checkpoint, name: str) -> Iterator[None]:
-    """While it lasts, what the library raises becomes a ModelError that says what to do.
+    """Inside the context, the library's errors become a ModelError that says what to do.
 
-    One of a package that is missing, or a ModelDamagedError that says that config.json describes no `name` network.
+    It names a missing package, or is a ModelDamagedError which says that config.json describes no `name` network.
     """
     try:
         yield
@@ -83,7 +83,7 @@ def explained(checkpoint: Checkpoint, name: str) -> Iterator[None]:
             f"{name_of(checkpoint.folder)} needs the transformers library ({error}); install it with "
             "`pip install 'infill-ls[models]'`, or use the default model"
         ) from error
-    except Exception as error:  # the library's own checks raise plain ones
+    except Exception as error:  # the library's own checks raise plain exceptions
         raise ModelDamagedError(
             f"{checkpoint.folder}/config.json does not describe a {name} network ({error}); {files.REMEDY}"
         ) from error
@@ -91,7 +91,7 @@ def explained(checkpoint: Checkpoint, name: str) -> Iterator[None]:
 
 @contextmanager
 def building(dtype: torch.dtype) -> Iterator[None]:
-    """While it lasts, new parameters are in `dtype`, and as they come: others will replace them."""
+    """Inside the context, new parameters are in `dtype` and uninitialised, because they will be replaced."""
     default = torch.get_default_dtype()
     try:
         torch.set_default_dtype(dtype)
