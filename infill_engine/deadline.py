@@ -68,6 +68,11 @@ class CostModel:
     _least: dict[int, float] = field(default_factory=dict)  # by slots, rounded
     _slowdown: float = 1.0
 
+    @property
+    def measured(self) -> bool:
+        """Whether any step has been observed."""
+        return bool(self._least)
+
     def predict_ms(self, slots: int) -> float:
         """Milliseconds that a step over a canvas of `slots` slots is expected to take."""
         return self._slowdown * self._at_best(slots)

@@ -16,6 +16,7 @@ from infill_engine.deadline import CostModel, Deadline, FinishMargin
 
 T = TypeVar("T")
 EVER_MS = 1e9
+FIRST_SHARE = 0.5  # of what the first piece of a phase took: the rest was for what is set up only once
 
 
 class OutOfTime(Exception):  # noqa: N818  (not an error: the job returns what it has, and its caches keep what was read)
@@ -103,6 +104,7 @@ class Budget:
 
     def run(self, job: Job[T], watch: Watch | None = None) -> T:
         """Runs a job to its end, piece by piece, as far as there is time. The one loop of the engine."""
+        done: set[Phase] = set()
         try:
             event = next(job)
             while True:
@@ -111,8 +113,11 @@ class Budget:
                         watch(event)
                     event = next(job)
                 elif self.allows(event):
+                    done.add(event.phase)
                     event = self._timed(job, event)
                 else:
+                    if event.phase not in done:
+                        self.costs.relent(event.phase)
                     event = job.throw(OutOfTime())
         except StopIteration as end:
             result: T = end.value
@@ -131,7 +136,8 @@ class Budget:
 
     def _learn(self, work: Work, started: float) -> None:
         self.finish()
-        self.costs.observe(work.phase, work.size, (self.deadline.clock() - started) * 1000)
+        share = 1.0 if self.costs.phases[work.phase].measured else FIRST_SHARE
+        self.costs.observe(work.phase, work.size, share * (self.deadline.clock() - started) * 1000)
 
 
 def within(job: Job[T], due: Deadline, then_ms: float) -> Job[T]:

@@ -94,13 +94,16 @@ class SyntaxTree:
         return above and below and self._rows <= WHOLE_LINES
 
     def _parsed(self, excerpt: Sequence[str]) -> "Tree | None":
-        from infill_engine.text.syntax import parser_for
+        from infill_engine.text.syntax import may_parse, parser_for
 
         parser = parser_for(self._language) if self._language else None
         # Before any text is joined: a file of one enormous line is asked for at every keystroke, too.
         if parser is None or sum(map(utf8_length, excerpt)) > LARGEST_BYTES:
             return None
-        source = "".join(excerpt).encode()
+        text = "".join(excerpt)
+        if self._language is None or not may_parse(text, self._language):
+            return None
+        source = text.encode()
         return parser.parse(source) if self._tree is None else parser.parse(source, self._tree)
 
 

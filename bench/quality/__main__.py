@@ -180,7 +180,6 @@ def last_line(outcomes: Sequence[Outcome], options: argparse.Namespace, engine: 
         "budget_ms": options.budget_ms,
         "seed": options.seed,
         "data": str(options.data or options.languages or options.packages),
-        **({"languages": by_language(outcomes, options.candidates)} if options.languages else {}),
         "calibration": calibration_of([outcome for outcome in outcomes if outcome.system == PRODUCT]),
         "systems": summary,
     }

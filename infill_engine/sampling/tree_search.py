@@ -92,8 +92,6 @@ class TreeSearch:
             self._pass(rows, blocks)
             passes += 1
             yield PassState(self.model, TreeStep(passes, tuple(map(_shown, self.tree.likeliest(SHOWN_TEXTS)))))
-        if not passes:
-            self.budget.costs.relent(Phase.PASS)
         return passes
 
     def _affordable(self, rows: list[int]) -> list[int]:

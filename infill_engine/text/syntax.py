@@ -23,10 +23,16 @@ def parser_for(language: str) -> Parser | None:
     return None if known is None else Parser(known)
 
 
+def may_parse(text: str, language: str) -> bool:
+    """Whether the language's grammar can be given `text`: one has a parser that crashes on very deep nesting."""
+    known = language_named(language).entry.grammar
+    return known is None or known.refuses is None or known.refuses.search(text) is None
+
+
 def parse(text: str, language: str) -> Tree | None:
-    """The tree of `text`; its offsets are bytes of UTF-8. None where the language has no usable grammar."""
+    """The tree of `text`; its offsets are bytes of UTF-8. None where the language has no grammar usable for it."""
     parser = parser_for(language)
-    return None if parser is None else parser.parse(to_bytes(text))
+    return None if parser is None or not may_parse(text, language) else parser.parse(to_bytes(text))
 
 
 def to_bytes(text: str) -> bytes:

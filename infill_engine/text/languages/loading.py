@@ -109,7 +109,12 @@ def _identity(name: str, table: Table) -> Identity:
 
 
 def _grammar(name: str, table: Table) -> Grammar:
-    grammar = Grammar(table.take("module", str), table.take_or("function", "language"), table.take_or("queries", name))
+    grammar = Grammar(
+        table.take("module", str),
+        table.take_or("function", "language"),
+        table.take_or("queries", name),
+        table.pattern("refuses", re.MULTILINE) if table.has("refuses") else None,
+    )
     table.done()
     return grammar
 

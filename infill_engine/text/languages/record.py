@@ -47,11 +47,15 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """The module of a tree-sitter wheel, the function that hands the grammar out, and the folder of its queries."""
+    """The module of a tree-sitter wheel, the function that hands the grammar out, and the folder of its queries.
+
+    `refuses` matches text that the grammar must not be given because its parser would crash.
+    """
 
     module: str
     function: str
     queries: str
+    refuses: re.Pattern[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,13 @@
 """Every grammar loads, parses, and counts what is broken."""
 
+import json
 import subprocess
 import sys
 
 import pytest
 
 from infill_engine.text import syntax
-from infill_engine.text.languages import language_of
+from infill_engine.text.languages import all_entries, language_of
 
 
 @pytest.mark.parametrize(
@@ -81,3 +82,33 @@ def test_grammars_load_only_when_asked_for() -> None:
         "assert 'tree_sitter_c' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+DEEP = [
+    "- " * 2000,
+    "? " * 2000,
+    "- a: " * 500,
+    "".join(f"{' ' * depth}a:\n" for depth in range(400)),
+    "".join(f"{' ' * (2 * depth)}- a:\n" for depth in range(300)),
+    "> " * 1000 + "a\n",
+    "<div>" * 2000,
+    "[" * 2000,
+    "{" * 2000,
+    "(" * 2000,
+    "if a\n" * 1000,
+    "<<A\n" * 500,
+    "".join(f"{' ' * depth}if a:\n" for depth in range(400)),
+    "`${" * 1000,
+    '"#{' * 1000,
+    'R"a(' * 1000,
+    "--[" + "=" * 2000 + "[",
+]
+
+
+@pytest.mark.parametrize("language", [entry.id for entry in all_entries() if entry.grammar is not None])
+def test_no_text_is_nested_so_deeply_that_a_parser_crashes(language: str) -> None:
+    program = (
+        "import sys, json\nfrom infill_engine.text import syntax\n"
+        "for text in json.load(sys.stdin):\n    syntax.parse(text, sys.argv[1])\n"
+    )
+    subprocess.run([sys.executable, "-c", program, language], input=json.dumps(DEEP), text=True, check=True, timeout=60)
