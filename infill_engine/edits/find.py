@@ -22,6 +22,7 @@ from infill_engine.edits.twins import propose_twins
 from infill_engine.edits.types import Change, Consequences, Edit, EditedText, Proposal, Silence, Span, applied
 from infill_engine.text import syntax
 from infill_engine.text.languages.query_files import load_query
+from infill_engine.text.languages.registry import language
 
 SHOW_FROM = 0.5  # the least confidence of a proposal that is made
 MOST_PROPOSALS = 4
@@ -41,7 +42,7 @@ def find_consequences(
 ) -> Consequences:
     """What the edit makes necessary, at most `MOST_PROPOSALS` proposals. `stop` is asked between pieces of work."""
     grammar = GRAMMARS.get(edited.language)
-    if grammar is None or load_query(edited.language, "locals") is None:
+    if grammar is None or load_query(language(edited.language).entry, "locals") is None:
         return Consequences(silence=Silence.UNSUPPORTED)
     changes = trimmed(edited.before, edited.changes)
     silence = _quiet(edited.before, edited.after, changes)

@@ -22,6 +22,7 @@ from tree_sitter import Node, Query, QueryCursor
 
 from infill_engine.edits.source import Source, words
 from infill_engine.text.languages.query_files import load_query
+from infill_engine.text.languages.registry import language
 
 MOST_OCCURRENCES = 600  # of one name; more is no name but a word
 SELF = frozenset(("self", "cls", "this"))
@@ -76,7 +77,7 @@ class Names:
     @classmethod
     def of(cls, source: Source, name: str) -> "Names | None":
         """None for a language without a query of its local names."""
-        query = load_query(source.language, "locals")
+        query = load_query(language(source.language).entry, "locals")
         return None if query is None or not name else cls(source, name, query)
 
     def at(self, start: int) -> Occurrence | None:

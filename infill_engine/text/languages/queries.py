@@ -7,10 +7,9 @@
 """
 
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from infill_engine.text.languages.grammars import grammar_of
+from infill_engine.text.languages.query_files import load_query
 from infill_engine.text.languages.record import Language
 from infill_engine.text.languages.table import RecordError
 
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 
 ARGUMENT, STATEMENT, BLOCK, PROSE = "hole.argument", "hole.statement", "hole.block", "prose"
 CAPTURES = frozenset({ARGUMENT, STATEMENT, BLOCK, PROSE})
-FOLDER = Path(__file__).parent / "queries"
 
 
 def captures(language: Language, root: "Node") -> "dict[str, list[Node]]":
@@ -36,20 +34,8 @@ def captures(language: Language, root: "Node") -> "dict[str, list[Node]]":
 @cache
 def holes_query(language: Language) -> "Query | None":
     """The compiled query; None for a language without a grammar or a query. Raises RecordError."""
-    import tree_sitter
-
-    grammar = grammar_of(language.entry)
-    if grammar is None or language.entry.grammar is None:
-        return None
-    name = f"{language.entry.grammar.queries}/holes.scm"
-    path = FOLDER / name
-    if not path.is_file():
-        return None
-    try:
-        query = tree_sitter.Query(grammar, path.read_text("utf-8"))
-    except tree_sitter.QueryError as fault:
-        raise RecordError(f"{name}: does not fit the grammar ({fault}); install infill-ls again") from fault
-    for number in range(query.capture_count):
-        if query.capture_name(number) not in CAPTURES:
-            raise RecordError(f"{name}: @{query.capture_name(number)} is unknown; correct the query")
+    query = load_query(language.entry, "holes")
+    for number in range(0 if query is None else query.capture_count):
+        if query is not None and query.capture_name(number) not in CAPTURES:
+            raise RecordError(f"{language.id}: @{query.capture_name(number)} is unknown; correct holes.scm")
     return query

@@ -1,42 +1,49 @@
-"""Query files by language: `queries/<id>/<name>.scm`, compiled when they are first asked for.
+"""Query files by language: `queries/<folder>/<name>.scm`, compiled when they are first asked for.
 
-A file whose first line is `; inherits: other` is read after `queries/other/<name>.scm`.
+The folder is named in the language's record. A file whose first line is `; inherits: other` is read after
+`queries/other/<name>.scm`.
 """
 
 import re
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from tree_sitter import Query, QueryError
+from infill_engine.text.languages.grammars import grammar_of
+from infill_engine.text.languages.record import Entry
+from infill_engine.text.languages.table import RecordError
 
-from infill_engine.text.syntax import grammar
+if TYPE_CHECKING:
+    from tree_sitter import Query
 
 FOLDER = Path(__file__).parent / "queries"
-
-# LSP language identifier -> folder of queries, where they differ
-QUERY_IDS = {"javascriptreact": "javascript", "typescriptreact": "tsx"}
 
 _INHERITS = re.compile(r"; inherits: (\w+)")
 
 
 @cache
-def load_query(language: str, name: str) -> Query | None:
+def load_query(entry: Entry, name: str) -> "Query | None":
     """The compiled query `name` of a language; None where it has no such file or no grammar.
 
-    Raises ValueError naming the file if the query does not fit the installed grammar.
+    Raises RecordError naming the file if the query does not fit the installed grammar.
     """
-    source = _read(QUERY_IDS.get(language, language), name)
-    parsed_as = grammar(language)
-    if not source or parsed_as is None:
+    import tree_sitter
+
+    grammar = grammar_of(entry)
+    if grammar is None or entry.grammar is None:
+        return None
+    source = _read(entry.grammar.queries, name)
+    if not source:
         return None
     try:
-        return Query(parsed_as, source)
-    except QueryError as fault:
-        raise ValueError(f"queries/{language}/{name}.scm does not fit the installed grammar: {fault}") from fault
+        return tree_sitter.Query(grammar, source)
+    except tree_sitter.QueryError as fault:
+        file = f"{entry.grammar.queries}/{name}.scm"
+        raise RecordError(f"{file}: does not fit the grammar ({fault}); install infill-ls again") from fault
 
 
-def _read(query_id: str, name: str) -> str:
-    path = FOLDER / query_id / f"{name}.scm"
+def _read(folder: str, name: str) -> str:
+    path = FOLDER / folder / f"{name}.scm"
     if not path.is_file():
         return ""
     text = path.read_text(encoding="utf-8")

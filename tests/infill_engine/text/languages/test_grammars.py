@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from infill_engine.text.languages import all_entries, grammar_of, grammar_trouble, language
-from infill_engine.text.languages import queries as queries_module
+from infill_engine.text.languages import all_entries, grammar_of, grammar_trouble, language, query_files
 from infill_engine.text.languages.queries import holes_query
 from infill_engine.text.languages.record import Entry, Grammar
 from infill_engine.text.languages.table import RecordError
@@ -63,7 +62,9 @@ def test_a_wheel_of_another_abi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_a_query_that_is_wrong(text: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "x").mkdir()
     (tmp_path / "x" / "holes.scm").write_text(text)
-    monkeypatch.setattr(queries_module, "FOLDER", tmp_path)
+    monkeypatch.setattr(query_files, "FOLDER", tmp_path)
+    query_files.load_query.cache_clear()
     known = replace(language("python"), entry=with_grammar("tree_sitter_python", queries="x"))
     with pytest.raises(RecordError, match=message):
-        queries_module.holes_query.__wrapped__(known)
+        holes_query.__wrapped__(known)
+    query_files.load_query.cache_clear()
