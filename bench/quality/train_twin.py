@@ -1,6 +1,6 @@
 """Teaches the prefix stream of a trained default to fill in the middle: the autoregressive twin of the comparison.
 
-    python -m bench.quality.train_twin --init infill_engine/weights/small --minutes 25 --out training/twin
+    python -m bench.quality.train_twin --init infill_engine/weights/default --minutes 25 --out training/twin
 
 Windows, holes and optimisers are the default's own. A window has one hole. Its middle is scored, and as many other
 tokens as the default's streams score. Sequences differ in length, or a text's end would be learned by its position.
@@ -39,7 +39,7 @@ FEW_RIGHT = 0.15  # share of holes with less than 32 tokens to their right
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Train the autoregressive twin.")
-    parser.add_argument("--init", type=Path, default=Path("infill_engine/weights/small"))
+    parser.add_argument("--init", type=Path, default=Path("infill_engine/weights/default"))
     parser.add_argument("--data", type=Path, default=Path("training/parts"))
     parser.add_argument("--minutes", type=float, default=25.0)
     parser.add_argument("--decay", type=float, default=0.4, help="share of the time in which the rate falls to 0")

@@ -2,7 +2,7 @@
 
     python -m infill_engine.training.small --run training/base --minutes 60
     python -m infill_engine.training.small --run training/base --minutes 9 --decay-minutes 3 --windows 128   # on a GPU
-    python -m infill_engine.training.small --run training/base --init infill_engine/weights/small   # no checkpoint
+    python -m infill_engine.training.small --run training/base --init infill_engine/weights/default   # no checkpoint
 
 The learning rate stays constant along the trunk of the chain. With --decay-minutes the trunk is saved first, then the
 rate falls to zero and the result goes to `decayed.pt`: what ships comes from there, what is trained further does not,

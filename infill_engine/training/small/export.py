@@ -1,7 +1,7 @@
 """Turns a training checkpoint into the folder that ships: int8 weights, config, tokenizer, and the log of losses.
 
     python -m infill_engine.training.small.export --checkpoint training/base/decayed.pt \\
-        --out infill_engine/weights/small
+        --out infill_engine/weights/default
 
 The model card beside them is written by hand, with figures from bench/quality.
 """
