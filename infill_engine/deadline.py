@@ -18,7 +18,7 @@ now: Clock = time.perf_counter
 
 
 def since(started: float) -> float:
-    """Milliseconds since a moment of the clock."""
+    """Milliseconds since `started`, a time of the clock."""
     return (now() - started) * 1000
 
 

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-STATE_DIR = "INFILL_STATE_DIR"  # the environment variable that names another folder
+STATE_DIR = "INFILL_STATE_DIR"  # the environment variable that overrides the folder
 
 
 def state_folder() -> Path:

@@ -11,7 +11,7 @@ from infill_engine.text.languages import language as language_named
 
 KEPT = 16  # outlines: of a few sources, before and after the newest edit
 
-WORD = re.compile(r"\w+")  # where the language does not matter
+WORD = re.compile(r"\w+")  # for uses that do not depend on the language
 _BLANKS = re.compile(r"\s*[\n\r]\s*|\A\s+")
 _LINE = re.compile(r"\S[^\n\r]*")
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 
 from infill_engine.text.languages import language as language_named
 
-LEAST_PART = 3  # letters of a part of a name that is exchanged by itself
+LEAST_PART = 3  # letters; a shorter part of a name is not exchanged by itself
 
 _HUMP = re.compile(r"[A-Z]*[a-z0-9]+|[A-Z]+|.")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_A-Za-z]+")

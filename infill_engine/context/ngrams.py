@@ -16,7 +16,7 @@ LEAST, LONGEST = 2, 8  # tokens to the left that must match; places are indexed 
 DOUBT = 5.0  # in the counts of a file: the weight of each distinct continuation in favour of unseen ones
 SEPARATOR = -1  # between two texts
 BASE = 1 << 32  # of a number that encodes two tokens
-FLOOR = 1e-12  # of a probability
+FLOOR = 1e-12  # minimum probability
 # For a pair that occurs everywhere, as in tables of numbers, only a sample is examined and a sample of that is counted:
 # otherwise it would take seconds.
 LOOKED_AT, COUNTED = 5_000, 1_000

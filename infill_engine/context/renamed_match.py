@@ -26,9 +26,9 @@ from infill_engine.context.votes import Votes
 from infill_engine.text import lines
 from infill_engine.types import Draft, Hole
 
-ABOVE_CHARS = 60_000  # searched of the text that ends at the cursor,
-BELOW_CHARS = 40_000  # of the text after it,
-OTHER_CHARS = 300_000  # and of each other source
+ABOVE_CHARS = 60_000  # searched in the text up to the cursor,
+BELOW_CHARS = 40_000  # in the text after it,
+OTHER_CHARS = 300_000  # and in each other source
 MOST_LEFT = 500  # characters on the hole's line: a longer line has no analogy
 MOST_PLACES = 12  # examined for one shape in one source
 RENAMED = 3.0  # times the weight if names in the text were exchanged,

@@ -62,7 +62,7 @@ class Published:
         return found
 
 
-OTHERS = ("<pad>", "<table>")  # tokens of a vocabulary that end nothing
+OTHERS = ("<pad>", "<table>")  # tokens that do not end a text
 PUBLISHED = {
     "qwen2.5-coder": Published(
         Qwen2Config,

@@ -32,8 +32,8 @@ Progress = Callable[[str, float], None]  # the current task, and the share of it
 WARM_UP_ROUNDS = 4
 # Tried in this order as memory runs out; after the last, the small model takes over.
 MEMORY_LIMITS = (MemoryLimit(64, 512), MemoryLimit(2, 16), MemoryLimit(1, 8))
-# Passes of the trunk, over so many rows, that the budget must hold. Measured on packages of 2025: with two passes the
-# small model is better, with five the trunk is.
+# How many passes of the trunk, over MEASURED_ROWS rows each, must fit the budget. Measured on packages from 2025: the
+# small model is better than two passes of the trunk, and worse than five.
 LEAST_PASSES, MEASURED_ROWS = 3, 16
 CALIBRATION = "calibration.json"
 

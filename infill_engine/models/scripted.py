@@ -37,7 +37,7 @@ class Script:
     steps: int = 1
     step_ms: float = 0.0
     load_ms: float = 0.0
-    crash_after: str | None = None  # the process dies when asked about a prefix that ends with this
+    crash_after: str | None = None  # the process exits if the prefix of a request ends with this
 
 
 class ByteVocabulary:

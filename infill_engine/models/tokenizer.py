@@ -235,7 +235,7 @@ def _read(path: Path) -> Tokenizer:
         tokenizer.pre_tokenizer = pre_tokenizers.Sequence([cut, letters])
         tokenizer.decoder = decoders.ByteLevel()
         return tokenizer
-    except Exception as error:  # the library raises plain ones
+    except Exception as error:  # the library raises plain exceptions
         raise ModelDamagedError(f"{path} is not a tokenizer ({error}); install the model again") from error
 
 

@@ -1,6 +1,6 @@
 """From a proposal's features to a confidence: a logistic regression, fitted for each model.
 
-Fitted weights are kept beside the model in calibration.json:
+Fitted weights are stored beside the model in calibration.json:
 
     {"bias": B, "show_from": P, "weights": {"FEATURE": W, …}, "pairs": {"FEATURE*FEATURE": W, …}}
 """
@@ -71,7 +71,7 @@ class Calibration:
 
     @classmethod
     def from_json(cls, text: str) -> "Calibration":
-        """What `to_json` wrote. Raises ModelDamagedError for anything else."""
+        """Parses the output of `to_json`. Raises ModelDamagedError for anything else."""
         try:
             stored = json.loads(text)
         except ValueError as error:

@@ -82,7 +82,7 @@ class OpenAI:
         return asked
 
     def piece(self, said: Mapping[str, Any]) -> Piece:
-        if not said["choices"]:  # usage, at the end
+        if not said["choices"]:  # the usage statistics at the end
             return Piece("")
         choice = said["choices"][0]
         told = choice.get("logprobs") or {}

@@ -24,7 +24,7 @@ class RefusedError(Exception):
 
 
 def described(fault: Exception, address: Address, key_variable: str) -> str:
-    """A fault as a sentence."""
+    """A sentence that describes a fault."""
     place = address.place
     match fault:
         case RefusedError():

@@ -48,7 +48,7 @@ class Server:
     address: Address
     key_variable: str = KEY_VARIABLE
     clock: Clock = now
-    _faults: int = 0  # in a row
+    _faults: int = 0  # consecutive
     _silences: int = 0
     _rests_until: float = 0.0
     _trouble: str = ""

@@ -68,7 +68,7 @@ class Stream:
     text: str = ""
     logprobs: tuple[float, ...] = ()
     whole: bool = False  # the text is complete
-    over: bool = False  # nothing more will come
+    over: bool = False  # no more data will arrive
     fault: Exception | None = None
     _withdrawn: bool = False
     _socket: socket.socket | None = None

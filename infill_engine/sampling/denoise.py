@@ -171,7 +171,7 @@ def _wanted_in_order(canvas: Canvas) -> Ints:
     is_open = canvas.state == State.OPEN
     opened = np.cumsum(is_open)
     before_row = np.concatenate([[0], opened])[np.cumsum(canvas.lengths) - canvas.lengths]
-    number = opened - before_row[canvas.row]  # of open slots in the row up to this one
+    number = opened - before_row[canvas.row]  # the number of open slots in the row up to this one
     return np.flatnonzero((is_open & (number == 1)) | ((canvas.state == State.DRAFT) & (number == 0)))
 
 

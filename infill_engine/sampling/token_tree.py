@@ -83,7 +83,7 @@ class Finished:
 
     @property
     def logprob(self) -> float:
-        """Of the text and its end."""
+        """The log-probability of the text and its end."""
         return sum(self.logprobs) + self.ending
 
 
@@ -211,7 +211,7 @@ class TokenTree:
             self.learn(rows[row], logprobs[row], likeliest[row])
 
     def texts(self) -> list[Finished]:
-        """The finished texts, the likeliest first."""
+        """The finished texts, likeliest first."""
         return sorted(self.finished.values(), key=lambda one: (-one.logprob, one.text))
 
     def unfinished(self, least: float) -> Finished | None:
@@ -256,7 +256,7 @@ class TokenTree:
         return LEAST_LOGPROB if known is None else known
 
     def _logprobs(self, number: int) -> tuple[float, ...]:
-        """Of each token of a node's text, given those before it."""
+        """The log-probability of each token of a node's text, given those before it."""
         sums = [0.0, *(self._logprob(one) for one in self.path(number))]
         return tuple(after - before for before, after in pairwise(sums))
 

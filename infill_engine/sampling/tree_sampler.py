@@ -31,7 +31,7 @@ class TreeSampler:
 
     def __init__(self, model: TrunkModel, settings: SamplerSettings) -> None:
         self.model = model
-        passes = CostModel()  # rows of a prompt cost what rows of texts do
+        passes = CostModel()  # rows of a prompt cost the same as rows of texts
         self.costs = Costs({Phase.READ: passes, Phase.PASS: passes, Phase.COUNT: CostModel()})
         self.mask_costs: MaskCosts | None = None
         self._settings = settings

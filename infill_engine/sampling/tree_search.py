@@ -46,7 +46,7 @@ UNFINISHED_LOGPROB = log(0.5)  # minimum for a token in a partial answer
 
 @dataclass
 class TreeSearch:
-    """One request's tree, grown pass by pass."""
+    """The tree of one request, which grows with each pass."""
 
     model: TrunkModel
     prompt: ReadPrompt
@@ -67,7 +67,7 @@ class TreeSearch:
         return [*self.prompt.prompt.prefix[1:], *self.prompt.prompt.middle[1:]][-LONGEST:]
 
     def plant(self, drafts: Sequence[Draft]) -> None:
-        """Puts the retrieved texts into the tree."""
+        """Adds the retrieved texts to the tree."""
         encode = self.model.vocabulary.encode
         for draft in drafts:
             self.tree.plant(encode(self.partial_word + draft.text))
@@ -216,7 +216,7 @@ class TreeSearch:
             plant_proposals(tree, found.proposals, lambda row: ROOT if row == PROMPT else numbers[row], self._no_text)
 
     def _text_of(self, one: Finished) -> str | None:
-        """The text as it is inserted at the cursor; None if it ends inside a character or does not fit the word."""
+        """The text to insert at the cursor; None if it ends inside a character or does not fit the word."""
         try:
             text = one.text.decode()
         except UnicodeDecodeError:

@@ -21,7 +21,7 @@ GRACE_SECONDS = 0.5  # for the compute thread to notice that the pipe is closed
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Parse the command line and serve until stdin closes. Never returns: see `serve`."""
+    """Parses the command line and serves until stdin closes. Never returns: see `serve`."""
     parser = argparse.ArgumentParser(prog="python -m infill_engine.serving", description=__doc__)
     parser.add_argument("--model", default="default")
     parser.add_argument("--device", default="auto")
@@ -38,9 +38,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def serve(load: Load) -> None:
-    """Answer frames with the engine that `load` returns, then leave the process.
+    """Answers frames with the engine that `load` returns, then exits the process.
 
-    Leaves by `os._exit`: a load or a denoising step may hold the compute thread for seconds, and tearing down a
+    Exits with `os._exit`: a load or a denoising step may hold the compute thread for seconds, and tearing down a
     library under a running thread crashes.
     """
     frames_in, frames_out = claim_stdio()

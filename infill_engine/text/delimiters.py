@@ -96,13 +96,13 @@ def string_end(text: str, quote: str, language: str = "") -> int:
 
 
 def closing_of(mark: str, language: str) -> str:
-    """The text that closes what `mark` opens; "" for a line comment, and for a heredoc."""
+    """The text that closes what `mark` opens; "" for a line comment or a heredoc."""
     form, closing = _opened_by(mark, language)
     return "" if form.heredoc else closing
 
 
 def is_quote(mark: str, language: str) -> bool:
-    """Whether `mark`, as `scan` gives it, opens a string."""
+    """Whether `mark`, as returned by `scan`, opens a string."""
     return bool(mark) and not _opened_by(mark, language)[0].comment
 
 

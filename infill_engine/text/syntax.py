@@ -36,7 +36,7 @@ def parse(text: str, language: str) -> Tree | None:
 
 
 def to_bytes(text: str) -> bytes:
-    """The UTF-8 bytes that tree offsets count; a lone surrogate, which UTF-8 cannot hold, becomes `?`."""
+    """The UTF-8 bytes that tree offsets refer to; a lone surrogate, which UTF-8 cannot encode, becomes `?`."""
     return text.encode("utf-8", "replace")
 
 

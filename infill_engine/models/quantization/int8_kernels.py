@@ -19,7 +19,7 @@ from torch import Tensor
 LEAST = 1e-12  # minimum scale, for rows of zeros
 PROBED = 1024, 384  # the shape of a matrix of the default model
 ROWS = 32
-LARGEST = 127  # in a matrix
+LARGEST = 127  # code in a matrix
 _PACKING = Lock()  # the library that packs is a setting of the whole process
 
 

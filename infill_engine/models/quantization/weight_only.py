@@ -23,7 +23,7 @@ GROUPS = (64, 32)  # weights of a row that share a scale; the larger one if it d
 # Up to this many activations at once, torch's int8 kernel, which reads bfloat16, is faster than unpacking first.
 KERNEL_ROWS = {torch.bfloat16: 64, torch.float32: 16}
 KEPT = ("embed", "wte", "router", "vision", "rotary")  # parts of names that are not quantised
-GATE = "gate"  # the whole name of other routers
+GATE = "gate"  # the whole name of some routers
 
 
 @dataclass(frozen=True, slots=True)

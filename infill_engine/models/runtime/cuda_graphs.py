@@ -25,7 +25,7 @@ from torch.nn.functional import pad
 from infill_engine.models.runtime.memory import is_out_of_memory
 
 Compiler = Callable[[Callable[..., Any]], Callable[..., Any]]
-Sizes = Mapping[str, int]  # of axes, by their names
+Sizes = Mapping[str, int]  # by the names of the axes
 Report = Callable[[str, float], None]  # the current task, and the share of it that is done
 Tell = Callable[[str], None]  # takes a message for the user
 
@@ -65,7 +65,7 @@ def shapes_of(**axes: Sequence[int]) -> list[Sizes]:
 
 
 def positions(sizes: Sizes) -> int:
-    """How many positions a step of such sizes computes."""
+    """How many positions a step of these sizes computes."""
     return prod(sizes.get(name, 1) for name in COMPUTED)
 
 

@@ -11,7 +11,7 @@ from infill_engine.models.checkpoint.files import Checkpoint
 from infill_engine.models.checkpoint.folder import name_of
 from infill_engine.models.quantization.weight_only import INT4, INT8
 
-PRECISIONS = (  # of a user's choice, the largest first
+PRECISIONS = (  # that a user can choose, largest first
     ("fp32", torch.float32, ""),
     ("bf16", torch.bfloat16, ""),
     ("int8", torch.bfloat16, INT8),

@@ -107,7 +107,7 @@ class Backbone:
         return moved.to(keys.dtype)
 
     def empty_memory(self, rows: int, columns: int) -> Tensor:
-        """Keys and values of zero for every layer, [2L, rows, H, columns, hd]."""
+        """All-zero keys and values for every layer, [2L, rows, H, columns, hd]."""
         config = self._network.config
         heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
         size = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads

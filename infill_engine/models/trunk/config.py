@@ -23,23 +23,23 @@ class TrunkConfig:
 
     @property
     def query_size(self) -> int:
-        """Width of all queries of a token."""
+        """Total width of a token's queries."""
         return self.heads * self.head_dim
 
     @property
     def kv_size(self) -> int:
-        """Width of all keys, or all values, of a token."""
+        """Total width of a token's keys, or of its values."""
         return self.kv_heads * self.head_dim
 
     @property
     def parameters(self) -> int:
-        """Weights of all matrices; the embedding is also the head."""
+        """The number of weights in all matrices; the embedding is also the head."""
         attention = 2 * self.dim * (self.query_size + self.kv_size)
         return self.layers * (attention + 3 * self.dim * self.hidden) + self.vocabulary * self.dim
 
     @classmethod
     def from_json(cls, config: Mapping[str, Any]) -> "TrunkConfig":
-        """From the fields that config.json shares with this class. Raises ModelDamagedError if one is missing."""
+        """Reads this class's fields from config.json. Raises ModelDamagedError if one is missing."""
         try:
             return cls(**{name: config[name] for name in cls.__dataclass_fields__})
         except KeyError as error:

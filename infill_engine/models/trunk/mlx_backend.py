@@ -109,7 +109,7 @@ class MlxBackend:
         mx.eval(buffer)
 
     def _attention(self, queries: mx.array, keys: mx.array, values: mx.array, mask: mx.array) -> mx.array:
-        """Of queries [heads, T, hd] to keys and values [kv_heads, S, hd] where `mask` [T, S] -> [T, heads * hd]."""
+        """Attention [T, heads * hd] of queries [heads, T, hd] to keys and values [kv_heads, S, hd] at `mask` [T, S]."""
         seen = mx.fast.scaled_dot_product_attention(
             queries[None], keys[None], values[None], scale=self.config.head_dim**-0.5, mask=mask
         )
@@ -119,7 +119,7 @@ class MlxBackend:
         return (self._codes[ids].astype(mx.float32) * self._scales[ids][:, None]).astype(self.dtype)
 
     def _proposals(self, masks: MaskRows, states: mx.array, logprobs: Floats, tokens: Ints) -> MaskProposals:
-        """Of mask rows with normed states [M, D], log-probabilities [M, V] and likeliest tokens [M, K]."""
+        """Proposals of mask rows with normed states [M, D], log-probabilities [M, V] and likeliest tokens [M, K]."""
 
         def by_token(token: int) -> Floats:
             return _floats((_unit(self._embed(mx.array([token]))) @ self._choosing["from_token"].T)[0])

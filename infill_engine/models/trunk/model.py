@@ -65,7 +65,7 @@ class TrunkModel:
 
     backend: Backend
     vocabulary: TrunkVocabulary
-    _caches: list[PromptCache] = field(default_factory=list)  # the last used at the end
+    _caches: list[PromptCache] = field(default_factory=list)  # the most recently used last
 
     @property
     def device(self) -> str:
@@ -143,7 +143,7 @@ class TrunkModel:
         return found, cache
 
     def _cache_for(self, prompt: Prompt) -> PromptCache:
-        """The cache that shares most with a prompt; a new or the oldest one if none shares much."""
+        """The cache that shares most with a prompt; a new one or the least recently used one if none shares much."""
         best = max(reversed(self._caches), key=lambda cache: cache.shared(prompt), default=None)
         if best is None or not self._shares_much(best, prompt):
             best = PromptCache(self.backend) if len(self._caches) < CACHES else self._caches[0]

@@ -1,4 +1,4 @@
-"""Products with the trunk's matrices: int8 on a CPU, half precision on a GPU, and which of them is the fastest here."""
+"""Products with the trunk's matrices: int8 on a CPU, half precision on a GPU, and which kernel is fastest here."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from infill_engine.models.runtime.devices import wanted_threads
 from infill_engine.models.runtime.timing import quickest
 from infill_engine.models.trunk.config import TrunkConfig
 
-ROWS = 16  # of the pass that is measured: two candidates' worth
+ROWS = 16  # of the measured pass: those of two candidates
 Product = Callable[[Tensor], Tensor]
 
 
@@ -23,15 +23,15 @@ class MakeProduct(Protocol):
     """Makes products with given matrices."""
 
     def of(self, matrix: Tensor, bias: Tensor | None = None) -> Product:
-        """By a matrix [out, in] in float32 and a bias [out]."""
+        """A product with a matrix [out, in] in float32 and a bias [out]."""
 
     def of_rows(self, codes: Tensor, scales: Tensor) -> Product:
-        """By a matrix of int8 codes [out, in] with a scale for each row [out]."""
+        """A product with a matrix of int8 codes [out, in] with a scale for each row [out]."""
 
 
 @dataclass(frozen=True, slots=True)
 class Int8Product:
-    """x [T, in] -> [T, out] in float32 by a matrix of int8."""
+    """x [T, in] -> [T, out] in float32, with an int8 matrix."""
 
     kernel: Kernel
     bias: Tensor | None
@@ -43,7 +43,7 @@ class Int8Product:
 
 @dataclass(frozen=True, slots=True)
 class Int8Products:
-    """Makes products by a kernel for int8."""
+    """Makes products that use an int8 kernel."""
 
     kernel: type[Kernel]
 
@@ -58,7 +58,7 @@ class Int8Products:
 
 @dataclass(frozen=True, slots=True)
 class FloatProducts:
-    """Makes products in a floating type."""
+    """Makes products in a floating-point type."""
 
     device: str
     dtype: torch.dtype
@@ -74,7 +74,7 @@ class FloatProducts:
 
 
 def fastest_kernel(config: TrunkConfig, kernels: Sequence[type[Kernel]] = KERNELS) -> type[Kernel] | None:
-    """The int8 kernel that is fastest on this CPU, with torch set to the number of threads that is; None if none works.
+    """The fastest int8 kernel on this CPU; None if none works. Sets torch's threads to the fastest number.
 
     One layer's matrices are multiplied with ROWS rows: by each kernel with all threads, then by the fastest one with a
     single thread too. INFILL_THREADS overrides the number of threads.
@@ -99,7 +99,7 @@ def fastest_kernel(config: TrunkConfig, kernels: Sequence[type[Kernel]] = KERNEL
 
 
 def _layer(config: TrunkConfig, kernel: type[Kernel]) -> list[Product]:
-    """Products of the shapes of one layer, with weights that mean nothing; the one of the MLP's inside comes last."""
+    """Products with the shapes of one layer and arbitrary weights; the MLP's down projection comes last."""
     make = Int8Products(kernel)
     shapes = (
         (config.query_size + 2 * config.kv_size, config.dim),

@@ -56,7 +56,7 @@ class Prompt:
 
 
 class TrunkVocabulary(TokenizerVocabulary):
-    """The trunk's tokens. Raises ModelDamagedError for a tokenizer without those of fill-in-the-middle."""
+    """The trunk's tokens. Raises ModelDamagedError for a tokenizer without fill-in-the-middle tokens."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)

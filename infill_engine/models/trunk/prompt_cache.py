@@ -27,7 +27,7 @@ class PromptCache:
         self._backend = backend
         self._buffer = backend.new_buffer()
         self._suffix_saw: tuple[int, ...] = ()  # the prefix before the suffix when it was read
-        self._suffix_at = 0  # position of the suffix marker that its keys are rotated to
+        self._suffix_at = 0  # the position of the suffix marker to which its keys are rotated
 
     def shared(self, prompt: Prompt) -> int:
         """How many tokens of `prompt` need not be read again."""

@@ -79,7 +79,7 @@ def mask_rows(rows: Rows, blocks: Sequence[tuple[int, int]]) -> MaskRows:
 
 
 def prompt_rows(prompt: Prompt, slots: Sequence[int]) -> Rows:
-    """The rows of a prompt in some of its slots."""
+    """The rows of a prompt for some of its slots."""
     first = first_of_head(prompt)
     before_suffix = len(prompt.head) + len(prompt.prefix)
     ids, positions = [], []
@@ -130,7 +130,7 @@ def text_rows(
 
 
 def joined(one: Rows, other: Rows) -> Rows:
-    """The rows of both, for one pass."""
+    """All rows of `one` and `other`, for one pass."""
     return Rows(
         [*one.ids, *other.ids],
         [*one.positions, *other.positions],

@@ -18,7 +18,7 @@ from infill_engine.errors import ModelDamagedError
 
 IMPORTANCE = "importance.safetensors"  # mean squares of the matrices' inputs, on code: `layers.{i}.{input}`
 STRENGTH = 0.7  # how much of the spread moves into the weights; 1 is all of it
-LARGEST = 64.0  # factor
+LARGEST = 64.0  # the largest factor
 LEAST = 1e-6
 BLOCK = 1 << 16  # weights that are squared at once
 
@@ -31,7 +31,7 @@ class Smoothing:
 
     @classmethod
     def load(cls, folder: Path) -> "Smoothing":
-        """From the file beside the trunk. Raises ModelDamagedError if it cannot be read."""
+        """Reads the file beside the trunk. Raises ModelDamagedError if it cannot be read."""
         path = folder / IMPORTANCE
         try:
             return cls(load_file(path)) if path.is_file() else cls()
@@ -52,7 +52,7 @@ class Smoothing:
 
 
 def _root_mean_squares(matrix: Tensor) -> Tensor:
-    """Of each column of a matrix [out, in]. A few rows at a time, so that the squares stay in the processor's cache."""
+    """For each column of a matrix [out, in]. Adds a few rows at a time, so that the squares stay in the CPU cache."""
     total = torch.zeros(matrix.shape[1])
     for rows in matrix.split(max(1, BLOCK // matrix.shape[1])):
         total += rows.square().sum(0)

@@ -94,7 +94,7 @@ class TorchBackend:
         return mask.masked_fill_(hidden, max(UNSEEN, torch.finfo(self.dtype).min))
 
     def _proposals(self, masks: MaskRows, states: Tensor, logprobs: Tensor, tokens: Tensor) -> MaskProposals:
-        """Of mask rows with normed states [M, D], log-probabilities [M, V] and likeliest tokens [M, K]."""
+        """Proposals of mask rows with normed states [M, D], log-probabilities [M, V] and likeliest tokens [M, K]."""
         assert self.denoiser is not None
         head, embed = self.denoiser.head, self.network.embed
 

@@ -7,7 +7,7 @@ LEAST_SIGNIFICANT = 4  # letters and digits; closing brackets and the like may r
 
 
 def neighbours(text: str, request: InfillRequest, hole: Hole) -> str | None:  # noqa: ARG001
-    """Drop a text that makes the cursor's line, or all its lines, equal to those next to it."""
+    """Drop a text if it makes the cursor's line, or all its own lines, equal to the lines above or below."""
     left, right = lines.last_line(request.prefix), lines.first_line(request.suffix)
     if right.strip() or sum(map(str.isalnum, text)) < LEAST_SIGNIFICANT:
         return text

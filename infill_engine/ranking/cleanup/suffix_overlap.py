@@ -20,7 +20,7 @@ def suffix_overlap(text: str, request: InfillRequest, hole: Hole) -> str | None:
 
 
 def _may_go(text: str, right: str, size: int, language: str) -> bool:
-    """Whether the last `size` characters of `text` are whole tokens, and not the closers of what `text` opens."""
+    """Whether the last `size` characters of `text` are whole tokens that do not close anything `text` opens."""
     kept, gone = text[: len(text) - size], text[len(text) - size :]
     if _parts_word(kept, gone) or _parts_word(gone, right[size:]):
         return False

@@ -51,7 +51,7 @@ from infill_engine.models.trunk.files.shards import RECIPE, shard_name, split, w
 
 VERSION = 1  # of the shards' contents; a shard of another version is not kept
 SHARDS = 4
-ROWS = 4096  # of the embedding that are read at a time
+ROWS = 4096  # of the embedding to read at a time
 FORMATS = {"a": FOUR_BITS_64, "b": FOUR_BITS, "c": FIVE_BITS, "d": EIGHT_BITS}
 # The format of each layer's matrix. Bits went where they most reduce the divergence from the exact model, predicted
 # from the mean squares of a matrix's inputs and of the gradient at its outputs, on code in nine languages.
@@ -95,7 +95,7 @@ class Plan:
 
 
 def released() -> Plan:
-    """How the default model's shards are made."""
+    """The plan for the default model's shards."""
     return Plan(TRUNK_FOLDER / TOKENIZER, TRUNK_FOLDER / IMPORTANCE, read_checksums(TRUNK_FOLDER))
 
 
@@ -165,7 +165,7 @@ def _parts(file: GgufFile, kept: list[int], plan: Plan) -> list[Part]:
 
 
 def _embedding(file: GgufFile, kept: list[int], stored: Format) -> Arrays:
-    """The rows of the kept tokens, a block at a time: all of them in float32 take 290 MB."""
+    """The rows of the kept tokens, rounded one block at a time: all of them in float32 take 290 MB."""
     blocks = []
     for start in range(0, len(kept), ROWS):
         rows = file.head_rows(kept[start : start + ROWS])

@@ -57,7 +57,7 @@ class Packed:
 
 
 def pack(weights: Floats, importance: Floats, stored: Format) -> Packed:
-    """Weights [N, K] in a format. `importance` [K] weighs the errors of each input channel."""
+    """Packs weights [N, K] in a format. `importance` [K] weighs the errors of each input channel."""
     if stored == EIGHT_BITS:
         return Packed(*pack_rows(weights))
     bits, group = stored.bits, stored.group
@@ -71,7 +71,7 @@ def pack(weights: Floats, importance: Floats, stored: Format) -> Packed:
 
 
 def pack_rows(weights: Floats) -> tuple[NDArray[np.int8], NDArray[np.float16]]:
-    """Weights [N, K] as int8 codes [N, K] with a scale [N] for each row: a weight is `code * scale`."""
+    """Packs weights [N, K] as int8 codes [N, K] with a scale [N] for each row: a weight is `code * scale`."""
     scales = (np.abs(weights).max(1) / np.float32(ROW_CODES)).astype(np.float16)
     codes = np.rint(weights / _divisor(scales.astype(np.float32))[:, None])
     return np.clip(codes, -ROW_CODES, ROW_CODES).astype(np.int8), scales

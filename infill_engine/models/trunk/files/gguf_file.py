@@ -122,7 +122,7 @@ class GgufFile:
         return list(self._field(TOKENS))
 
     def shape_of(self, layer: int, name: str) -> tuple[int, int]:
-        """Rows and columns of a matrix: outputs and inputs."""
+        """The shape of a matrix, (out, in)."""
         columns, rows = self._tensor(f"blk.{layer}.{MATRICES[name]}.weight").shape
         return int(rows), int(columns)
 
@@ -143,7 +143,7 @@ class GgufFile:
         return self._read("output_norm.weight")
 
     def head_rows(self, tokens: Sequence[int]) -> Floats:
-        """The head's rows [T, dim] of these tokens."""
+        """The head's rows [T, dim] for `tokens`."""
         return self._read(HEAD, np.asarray(tokens))
 
     def _read(self, name: str, rows: NDArray[np.integer] | None = None) -> Floats:
