@@ -42,10 +42,11 @@ class ModelInfo:
     """The facts about a family that the denoising loop needs.
 
     A row that is longer than its text ends in `eos_id`. If `copies_end` is false, a copied text gets no `eos_id`,
-    because the model continues after it. Logits are divided by a temperature that goes from the first to the second of
-    `temperatures` while a canvas is denoised. A slot decided as `delete_id` is removed, and one decided as `expand_id`
-    becomes two open slots: such rows change their length between two steps. `window` is how much text around a hole the
-    model can use. `profile` says how it computes, such as `int8, 1 thread`, if that was chosen automatically.
+    because the model reads the text after it. Logits are divided by a temperature that goes from the first to the
+    second of `temperatures` while a canvas is denoised. A slot decided as `delete_id` is removed, and one decided as
+    `expand_id` becomes two open slots: such rows change their length between two steps. `window` is how much text
+    around a hole the model can use. `profile` says how it computes, such as `int8, 1 thread`, if that was chosen
+    automatically.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The trunk's prompt, in its own fill-in-the-middle format, with the cursor's line at the beginning of the middle.
+"""The trunk's prompt, in its own fill-in-the-middle format, with the cursor's line as the beginning of the middle.
 
     <|file_sep|> path, snippet … <|file_sep|> own path
     <|fim_prefix|> lines above <|fim_suffix|> text right of the cursor <|fim_middle|> the line so far ──▶ text
@@ -19,7 +19,7 @@ PREFIX_TOKENS = 448  # maximum for the lines above; the far end is cut in blocks
 SUFFIX_TOKENS = 127
 SNIPPET_TOKENS = 224  # of retrieved snippets, with the paths of their files
 PATH_TOKENS = 31  # of the document's own path, whose end is the most informative part
-LONGEST_TOKEN = 16  # upper bound on average characters per token: a snippet that is too long by it need not be encoded
+LONGEST_TOKEN = 16  # upper bound on average characters per token: a snippet too long by this bound is not encoded
 HEAD_TOKENS = SNIPPET_TOKENS + PATH_TOKENS + 1
 LINE_TOKENS = 96
 BLOCK = 64
