@@ -147,7 +147,7 @@ class CanvasSampler:
     def _as_found(
         self, read: _Read, written: list[ModelDraft], rows: list[Row], step: Step | None
     ) -> Iterator[Proposal]:
-        """All drafts as they were retrieved or written, those too for which no canvas had limit or time."""
+        """All drafts as they were retrieved or written, those too for which no canvas had memory or time."""
         seen = [] if step is None else originals_of(self.model, step, rows, read.partial_word)
         yield from seen
         copies = {proposal.text for proposal in seen if proposal.source is Source.RETRIEVAL}
