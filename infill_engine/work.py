@@ -81,11 +81,11 @@ class Costs:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """The time of one request. `reserve` is kept for the steps after the job; `finish` waits for the device."""
+    """The time of one request. `finish_margin` is kept for the steps after the job; `finish` waits for the device."""
 
     deadline: Deadline
     costs: Costs
-    reserve: FinishMargin
+    finish_margin: FinishMargin
     finish: Callable[[], None] = _at_once
 
     @classmethod
@@ -95,12 +95,12 @@ class Budget:
 
     def left_ms(self, due: Deadline | None = None) -> float:
         """Milliseconds left for work until `due` or, if that is None, until the deadline."""
-        return (due or self.deadline).remaining_ms() - self.reserve.predict_ms()
+        return (due or self.deadline).remaining_ms() - self.finish_margin.predict_ms()
 
     def allows(self, work: Work) -> bool:
         """Whether `work` is still wanted and would end in time."""
         cost_ms = self.costs.predict_ms(work.phase, work.size) + work.then_ms
-        return (work.due or self.deadline).allows(cost_ms + self.reserve.predict_ms())
+        return (work.due or self.deadline).allows(cost_ms + self.finish_margin.predict_ms())
 
     def run(self, job: Job[T], watch: Watch | None = None) -> T:
         """Runs a job to its end, piece by piece, while there is time. The only loop that runs jobs under a deadline."""

@@ -210,7 +210,7 @@ class Session:
     def _on_error(self, sentence: str) -> None:
         """Tell the user; and where it is the engine of their choice that failed, go on with the default model."""
         failed = self.engine.status.state is State.FAILED
-        successor = model_choice.successor(self.engine.choice) if failed else None
+        successor = model_choice.successor(self.engine.choice, self.settings.budget_ms) if failed else None
         if successor is None:
             self.reporter.error(sentence)
             return

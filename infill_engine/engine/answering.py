@@ -27,12 +27,12 @@ Propose = Callable[[InfillRequest, Hole, tuple[Draft, ...], Deadline], Proposals
 
 
 class Answering:
-    """Keeps the answers of one engine. `reserve` learns how long cleaning and ranking take."""
+    """Keeps the answers of one engine. `finish_margin` learns how long cleaning and ranking take."""
 
-    def __init__(self, calibration: Calibration, reserve: FinishMargin) -> None:
+    def __init__(self, calibration: Calibration, finish_margin: FinishMargin) -> None:
         self.answers = AnswerCache(KEPT_ANSWERS)
         self._calibration = calibration
-        self._finish_margin = reserve
+        self._finish_margin = finish_margin
 
     def answer(self, request: InfillRequest, deadline: Deadline, propose: Propose) -> Answer:
         """The cached answer to the request, or a new one, with candidates or the reason there are none."""

@@ -51,7 +51,7 @@ class Server:
     _faults: int = 0  # consecutive
     _silences: int = 0
     _rests_until: float = 0.0
-    _trouble: str = ""
+    _user_message: str = ""
     _changed: threading.Condition = field(default_factory=threading.Condition)
 
     def __post_init__(self) -> None:

@@ -18,7 +18,7 @@ from infill_engine.sampling.proposals import Proposals, unread
 from infill_engine.sampling.tree_search import TreeSearch
 from infill_engine.settings import SamplerSettings
 from infill_engine.types import Draft, Hole, InfillRequest, Surroundings
-from infill_engine.work import Budget, Costs, Job, OutOfTime, Phase, finished, within
+from infill_engine.work import Budget, Costs, Job, OutOfTime, Phase, Work, finished, within
 
 MEASURED = (8, 16, 32, 64)  # rows of the passes that are measured when a model is loaded
 ATTEMPTS = 3  # of each; the fastest counts, because the first includes setup and others may be interrupted
@@ -57,6 +57,7 @@ class TreeSampler:
         snippets = self._retriever.retrieve(request, partial(fitting, vocabulary))
         head = build_head(vocabulary, request.path, snippets)
         prompt = yield from self.model.read(before, request.suffix, head=head, part=self._part())
+        yield Work(Phase.PASS, max(1, len(prompt.waiting)))
         self.model.logprobs(prompt, (), (), ())
         yield from self._count(request, partial_word)
 

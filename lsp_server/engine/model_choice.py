@@ -28,11 +28,11 @@ def settled(choice: EngineChoice, roots: Sequence[str]) -> tuple[EngineChoice, s
     return replace(choice, model=resolved(choice.model, folder)), ""
 
 
-def successor(failed: EngineChoice) -> EngineChoice | None:
+def successor(failed: EngineChoice, budget_ms: int) -> EngineChoice | None:
     """What goes on in the place of an engine that could not be loaded; None where that was the default itself."""
     if (failed.model, failed.device) == (ALWAYS_THERE.model, ALWAYS_THERE.device):
         return None
-    return ALWAYS_THERE
+    return replace(ALWAYS_THERE, usual_budget_ms=budget_ms)
 
 
 def as_shown(status: Status, wanted: EngineChoice) -> Status:
