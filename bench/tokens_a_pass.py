@@ -1,9 +1,9 @@
-"""How many tokens a pass of the trunk yields with mask rows, and what a token costs: greedy, on held-out code.
+"""Measures tokens per trunk pass with mask rows, and the cost of a token, with greedy decoding on held-out code.
 
     python -m bench.tokens_a_pass --denoiser FOLDER --texts training/calibration/corpus.jsonl
 
-Each hole is decoded left to right and with blocks of mask rows behind every token that a pass reads; `chosen` leaves
-the mask rows to measured costs, as serving does. All ways must write the same text. Prints a line of JSON a way.
+Each hole is decoded left to right, and with blocks of mask rows after every token that a pass reads. `chosen` picks the
+mask rows by measured costs, as serving does. All ways must produce the same text. Prints one JSON line per way.
 """
 
 import argparse
@@ -34,7 +34,7 @@ NOTHING = np.empty(0, np.int64)
 
 @dataclass(slots=True)
 class Tally:
-    """What one way of decoding has yielded; passes count from the first behind the prompt."""
+    """The yield of one way of decoding. Passes count from the first after the prompt."""
 
     tokens: int = 0
     passes: int = 0
@@ -71,7 +71,7 @@ def main() -> None:
 
 
 def decode(model: TrunkModel, prefix: str, suffix: str, way: int | None, costs: MaskCosts, tally: Tally) -> list[int]:
-    """The greedy text of a hole, at most TOKENS long. `way` is the length of blocks, None if costs choose."""
+    """Return the greedy text of a hole, at most TOKENS long. `way` is the block length, None to choose by cost."""
     reading = finished(model.read(prefix, suffix))
     found = model.logprobs(reading, (), (), (), [(PROMPT, way)] if way else [])
     assert found.root is not None
@@ -104,7 +104,7 @@ def decode(model: TrunkModel, prefix: str, suffix: str, way: int | None, costs: 
 
 
 def _chosen(read: Sequence[int], sure: Sequence[float], model: TrunkModel, costs: MaskCosts) -> list[tuple[int, int]]:
-    """Blocks as the search chooses them; anchors are numbers of rows."""
+    """Return the blocks that the search chooses. Anchors are row numbers."""
     tree = TokenTree(model.vocabulary, EndRules(NOTHING, NOTHING, NOTHING))
     path = tree.plant(read)
     for number, logprob in zip(path, np.cumsum(sure).tolist(), strict=True):
@@ -127,7 +127,7 @@ def _proposed(proposals: MaskProposals | None, anchor: int, before: int) -> tupl
 
 
 def _holes(path: Path, count: int) -> list[tuple[str, str]]:
-    """Text around holes in the middle of lines of code, always the same ones."""
+    """Return text around holes in the middle of code lines, always the same ones."""
     rng, texts = random.Random(5), read_corpus(path)
     holes: list[tuple[str, str]] = []
     while len(holes) < count:
