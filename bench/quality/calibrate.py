@@ -153,7 +153,7 @@ def _maximised(columns: Floats, right: Floats) -> Floats:
 
 
 def _gains(columns: Floats, right: Floats, fitted: Floats, more: Floats) -> Floats:
-    """Estimate what each column of `more` would add to a fit: about twice its log-likelihood (Rao's score test)."""
+    """Estimate each column's gain if added to a fit: about twice its gain in log-likelihood (Rao's score test)."""
     probability = _logistic(_with_bias(columns) @ fitted)
     variance = (probability * (1 - probability))[:, None]
     x = _with_bias((columns - columns.mean(0)) / _spread(columns))
