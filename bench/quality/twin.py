@@ -1,10 +1,10 @@
-"""The autoregressive twin: the default model's prefix stream, trained to fill in the middle from left to right.
+"""The autoregressive twin: the small model's prefix stream, trained to fill in the middle from left to right.
 
-It has the default's size, tokenizer and data, and reads
+It has the small model's size, tokenizer and data, and reads
 
     <suffix> text right <prefix> text left ──▶ the middle, one token after the other, <eos>
 
-(suffix first: "SPM", arXiv 2207.14255). The value of the canvas is what the default does better in the same time.
+(suffix first: "SPM", arXiv 2207.14255). The value of the canvas is what the small model does better in the same time.
 `bench.quality.train_twin` trains it.
 """
 

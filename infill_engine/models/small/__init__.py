@@ -1,1 +1,1 @@
-"""The family of the bundled default model: two context streams and a canvas decoder."""
+"""The family of the small model: two context streams and a canvas decoder."""

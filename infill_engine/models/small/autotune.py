@@ -1,4 +1,4 @@
-"""Chooses the fastest precision and number of threads for the default model on this CPU, measured at load time."""
+"""Chooses the fastest precision and number of threads for the small model on this CPU, measured at load time."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -50,7 +50,7 @@ def profile_of(precision: str) -> str:
 
 
 def _layer(dtype: torch.dtype, kernel: type[Kernel] | None) -> EncoderLayer:
-    """Return a layer of the default's size with arbitrary weights."""
+    """Return a layer of the small model's size with arbitrary weights."""
     layer = EncoderLayer(DuostreamConfig()).requires_grad_(requires_grad=False)
     if kernel is not None:
         use_int8(layer, dtype, kernel)

@@ -1,4 +1,4 @@
-"""The architecture of the default model's network, as stored in its config.json."""
+"""The architecture of the small model's network, as stored in its config.json."""
 
 from dataclasses import asdict, dataclass, fields
 from typing import Any

@@ -1,4 +1,4 @@
-"""The layers of the default model's network, for training and, after `join`, for serving."""
+"""The layers of the small model's network, for training and, after `join`, for serving."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The default model's network in Apple's MLX. It computes what `network` computes, from the same weights.
+"""The small model's network in Apple's MLX. It computes what `network` computes, from the same weights.
 
 It contains only what serving needs, one stream or canvas at a time. Shapes are not rounded up: MLX compiles none.
 """

@@ -1,4 +1,4 @@
-"""The bundled default as a model family: its streams, prompts and canvas decoder, on any backend."""
+"""The small model as a model family: its streams, prompts and canvas decoder, on any backend."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -36,7 +36,7 @@ KINDS = tuple(HoleKind)
 
 
 class SmallModel(Generic[Array]):
-    """Implements `infill_engine.models.base.CanvasModel` and `WritesDrafts` for the bundled default."""
+    """Implements `infill_engine.models.base.CanvasModel` and `WritesDrafts` for the small model."""
 
     def __init__(self, backend: Backend[Array], vocabulary: BytesVocabulary) -> None:
         self.backend = backend

@@ -1,4 +1,4 @@
-"""The default model's network: two one-directional context streams and a shallow bidirectional canvas decoder.
+"""The small model's network: two one-directional context streams and a shallow bidirectional canvas decoder.
 
     prefix tokens ──▶ encoder, left to right ──┐ keys/values, cached
                                                ├──▶ canvas decoder (few layers) ──▶ logits at the hole's slots

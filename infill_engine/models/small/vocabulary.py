@@ -1,4 +1,4 @@
-"""The default model's vocabulary, with special tokens at the ids its network expects, and a cache of encoded lines."""
+"""The small model's vocabulary, with special tokens at the ids its network expects, and a cache of encoded lines."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,7 +17,7 @@ CACHED_LINES = 4096  # with their tokens
 
 
 class BytesVocabulary(TokenizerVocabulary):
-    """Byte-level BPE from the default model's tokenizer.json. Raises ModelDamagedError for any other."""
+    """Byte-level BPE from the small model's tokenizer.json. Raises ModelDamagedError for any other."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, end=EOS)
