@@ -1,10 +1,10 @@
-"""Trains the autoregressive twin of the comparison: the prefix stream of a trained small model, taught fill-in-the-middle.
+"""Trains the autoregressive twin of the comparison: the small model's prefix stream, taught to fill in the middle.
 
     python -m bench.quality.train_twin --init infill_engine/weights/small --minutes 25 --out training/twin
 
-Windows, holes and optimisers are the small model's own. Each window has one hole. The loss covers its middle and as many
-other tokens as the small model's streams score. Sequence lengths vary, because otherwise the model would learn the end of a
-text from its position.
+Windows, holes and optimisers are the small model's own. Each window has one hole. The loss covers its middle and as
+many other tokens as the small model's streams score. Sequence lengths vary, because otherwise the model would learn the
+end of a text from its position.
 """
 
 import argparse
