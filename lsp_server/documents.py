@@ -15,7 +15,7 @@ from infill_engine.text.lines import start_of
 from lsp_server.protocol.positions import Place, line_content, mend_surrogates
 from lsp_server.syntax_tree import SyntaxTree
 
-REMEMBERED_VERSIONS = 64  # how many past versions an undo or redo is recognised in
+REMEMBERED_VERSIONS = 64  # versions in which an undo or redo is recognised
 COMPARED_CHARS = 10_000  # larger replacements are not compared for common text
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)")

@@ -165,7 +165,7 @@ _MENDERS: dict[str, Callable[[dict[str, Any]], None]] = {
 
 
 def _take_null_for_yes(message: dict[str, Any]) -> None:
-    """Emacs' lsp-mode supports inline completion but announces it as null, which would read as unsupported."""
+    """Read a null inlineCompletion capability as supported: Emacs' lsp-mode announces its support that way."""
     value: Any = message
     for key in ("params", "capabilities", "textDocument"):
         value = value.get(key) if isinstance(value, dict) else None

@@ -83,8 +83,8 @@ class _Search:
     """Which tokens the rows may take, and where a text may end.
 
     <eos> ends a text. At the end of a line, so does any line break; inside a line, so do the tokens that `right` begins
-    with. At such an ending all brackets of the text must be closed, and the text must close no bracket or quotation
-    that it has not opened.
+    with. Inside a line, the text must close every bracket that it opens, and must not close a bracket or quotation that
+    it has not opened.
     """
 
     def __init__(self, vocabulary: Vocabulary, right: str, size: int, device: torch.device) -> None:
