@@ -26,6 +26,7 @@ from lsp_server.usage.suggestions import SuggestionTracker
 
 # Changes that arrive in one burst are handled once: only the last one starts a computation.
 BURST_SECONDS = 0.004
+PAUSE_SECONDS = 0.1  # without another deletion, before the text around it is read
 SAVING_SECONDS = 2.0  # longest wait for saving the statistics at the end; the disk may not respond
 WARMED_ROW = 30  # a window that ends here shares most of its prefix with any place near the top of the file
 
@@ -81,8 +82,16 @@ class Session:
             due = arrived + self.settings.budget_ms / 1000
             self._timer = asyncio.get_running_loop().call_later(BURST_SECONDS, self._speculate, snapshot, due)
 
+    def warm_soon(self, snapshot: Snapshot) -> None:
+        """Have the engine read the text around the last edit, unless another one follows.
+
+        Nothing is suggested unasked after a deletion or an undo, but the user is likely to type there next.
+        """
+        self.hold_speculation()
+        self._timer = asyncio.get_running_loop().call_later(PAUSE_SECONDS, self._warm_newest, snapshot)
+
     def hold_speculation(self) -> None:
-        """Cancel the planned speculation: the place to compute for is known, or there is none."""
+        """Cancel the planned speculation or read-ahead: the place to compute for is known, or there is none."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -193,6 +202,11 @@ class Session:
         if self.documents.get(snapshot.uri) is not snapshot:
             return
         self.engine.speculate(snapshot.uri, self.request_at(snapshot, snapshot.cursor), due)
+
+    def _warm_newest(self, snapshot: Snapshot) -> None:
+        self._timer = None
+        if self.documents.get(snapshot.uri) is snapshot:
+            self.warm(snapshot)
 
     def _on_error(self, sentence: str) -> None:
         """Show the user an error. If the engine of their choice failed, continue with the default model."""

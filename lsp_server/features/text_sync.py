@@ -31,6 +31,8 @@ def did_change(session: Session, params: types.DidChangeTextDocumentParams) -> N
         session.next_edits.changed(snapshot)
     if snapshot is not None and snapshot.last_edit is EditKind.INSERTION:
         session.speculate_soon(snapshot, arrived())
+    elif snapshot is not None:
+        session.warm_soon(snapshot)
 
 
 def did_close(session: Session, params: types.DidCloseTextDocumentParams) -> None:

@@ -14,7 +14,7 @@ from infill_engine.models.small.vocabulary import BytesVocabulary
 from infill_engine.training.small.data import Part
 from infill_engine.types import Hole, HoleKind
 
-TOKENIZER = Path("infill_engine/weights/small/tokenizer.json")
+TOKENIZER = Path("infill_engine/weights/default/tokenizer.json")
 HOLE = Hole(HoleKind.LINE, max_lines=1)
 
 

@@ -183,3 +183,27 @@ async def test_a_text_that_ends_the_engine_does_so_once() -> None:
         await asyncio.sleep(0.2)
         assert await made.ask(uri) == ["alpha(1)"]
         assert worker.is_running()
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ([("", 0, 8, 12)], ["a = 'é😀│\nc = 3\n"]),  # a deletion
+        ([("x", 1, 0, 1), ("c", 1, 0, 1)], ["a = 'é😀'; b\nc│ = 3\n"]),  # an undo
+        ([("", 0, 11, 12), ("", 0, 10, 11)], ["a = 'é😀';│\nc = 3\n"]),  # of two deletions the last one
+    ],
+)
+async def test_text_around_a_deletion_or_an_undo_is_read_ahead(
+    bench: Bench, changes: list[tuple[str, int, int, int]], expected: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lsp_server.session.PAUSE_SECONDS", 0.02)
+    bench.sent.clear()
+    for number, (text, line, start, end) in enumerate(changes):
+        change = {
+            "range": {"start": {"line": line, "character": start}, "end": {"line": line, "character": end}},
+            "text": text,
+        }
+        params = {"textDocument": {"uri": URI, "version": 6 + number}, "contentChanges": [change]}
+        bench.session.protocol.handle_message({"method": "textDocument/didChange", "params": params})
+    await asyncio.sleep(0.2)
+    assert [warmed.replace(CURSOR, "│") for warmed in bench.warmed] == expected

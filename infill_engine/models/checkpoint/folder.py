@@ -7,7 +7,7 @@ from pathlib import Path
 
 from infill_engine.errors import ModelDamagedError
 
-SMALL_FOLDER = Path(str(files("infill_engine"))) / "weights" / "small"
+SMALL_FOLDER = Path(str(files("infill_engine"))) / "weights" / "default"
 WEIGHTS = "model.safetensors"
 INDEX = "model.safetensors.index.json"
 CHECKSUMS = (

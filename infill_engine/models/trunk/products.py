@@ -76,7 +76,8 @@ class FloatProducts:
 def fastest_kernel(config: TrunkConfig, kernels: Sequence[type[Kernel]] = KERNELS) -> type[Kernel] | None:
     """The int8 kernel that is fastest on this CPU, with torch set to the number of threads that is; None if none works.
 
-    One layer's matrices are multiplied with ROWS rows, by all threads and by one. INFILL_THREADS overrides.
+    One layer's matrices are multiplied with ROWS rows: by each kernel with all threads, then by the fastest one with a
+    single thread too. INFILL_THREADS overrides the number of threads.
     """
     usable = [kernel for kernel in kernels if is_exact(kernel)]
     if not usable:
@@ -92,9 +93,8 @@ def fastest_kernel(config: TrunkConfig, kernels: Sequence[type[Kernel]] = KERNEL
         for product in layers[kernel]:
             product(inputs[0] if product is not layers[kernel][-1] else inputs[1])
 
-    ways = {(threads, kernel): partial(run, threads, kernel) for threads in counts for kernel in usable}
-    threads, kernel = quickest(ways)
-    torch.set_num_threads(threads)
+    kernel = quickest({kernel: partial(run, most, kernel) for kernel in usable})
+    torch.set_num_threads(quickest({threads: partial(run, threads, kernel) for threads in counts}))
     return kernel
 
 

@@ -2,7 +2,7 @@
 
     python -m infill_engine.training.small --run training/base --minutes 60
     python -m infill_engine.training.small --run training/base --minutes 9 --decay-minutes 3 --windows 128   # on a GPU
-    python -m infill_engine.training.small --run training/base --init infill_engine/weights/small   # no checkpoint
+    python -m infill_engine.training.small --run training/base --init infill_engine/weights/default   # no checkpoint
 
 The learning rate is constant along the main line of a chain of runs. With --decay-minutes, the main line is saved
 first. The rate then falls to zero and the result goes to `decayed.pt`. Ship `decayed.pt`, but continue training from

@@ -1,7 +1,7 @@
 """Exports a training checkpoint as a model folder: int8 weights, config, tokenizer, and the log of losses.
 
     python -m infill_engine.training.small.export --checkpoint training/base/decayed.pt \\
-        --out infill_engine/weights/small
+        --out infill_engine/weights/default
 
 The model card next to them is written by hand, with results from bench/quality.
 """

@@ -39,7 +39,7 @@ from infill_engine.types import HoleKind
 from infill_engine.work import finished
 
 SOURCE = Path(__file__).parents[3] / "infill_engine"
-TOKENIZER = SOURCE / "weights" / "small" / "tokenizer.json"
+TOKENIZER = SOURCE / "weights" / "default" / "tokenizer.json"
 
 
 @pytest.fixture(scope="module")

@@ -28,7 +28,7 @@ FAVOURED, FAVOUR = 443, 9.0  # a token that is the most probable first one, and 
 
 @pytest.fixture(scope="module")
 def vocabulary() -> BytesVocabulary:
-    return BytesVocabulary(Path("infill_engine/weights/small/tokenizer.json"))
+    return BytesVocabulary(Path("infill_engine/weights/default/tokenizer.json"))
 
 
 def asked(family: SmallModel, prefix: str = PREFIX, suffix: str = SUFFIX) -> Prompt:
