@@ -1,6 +1,6 @@
-"""Measurements of the product: how good its candidates are, and how fast they come. Nothing imports this."""
+"""Benchmarks of the product: quality of its candidates and latency. No other package imports this one."""
 
 from infill_engine.serving.loading import set_threads
 
-# Before anything loads a numeric library: as many threads as the worker has, which wait as the worker's do.
+# Must run before any numeric library is loaded. Sets the same number of threads and the same wait policy as the worker.
 set_threads()

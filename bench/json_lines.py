@@ -1,4 +1,4 @@
-"""Raw results as JSON lines, small enough to be committed."""
+"""Writes raw results as JSON lines, small enough to commit."""
 
 import gzip
 import json
@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-COMMITTED_BYTES = 1_000_000  # a larger result is written gzipped
+COMMITTED_BYTES = 1_000_000  # larger results are gzipped
 
 
 def write_lines(rows: Iterable[dict[str, Any]], path: Path) -> Path:
-    """Writes one JSON object a line, gzipped beside `path` if they are many; the path that was written."""
+    """Write one JSON object per line, gzipped if the result is large. Return the path that was written."""
     data = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
     path.parent.mkdir(parents=True, exist_ok=True)
     plain = path.with_name(path.name.removesuffix(".gz"))

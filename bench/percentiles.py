@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """The value below which `share` (0 to 1) of `values` lie, by linear interpolation; 0 for no values."""
+    """Return the value below which `share` (0 to 1) of `values` lie, linearly interpolated; 0 without values."""
     if not values:
         return 0.0
     ordered = sorted(values)
@@ -15,6 +15,6 @@ def percentile(values: Sequence[float], share: float) -> float:
 
 
 def spread(values: Sequence[float]) -> dict[str, float]:
-    """Count, p50, p95, p99 and maximum, rounded to hundredths."""
+    """Return count, p50, p95, p99 and maximum, rounded to two decimals."""
     shares = (("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("max", 1.0))
     return {"n": len(values), **{name: round(percentile(values, share), 2) for name, share in shares}}

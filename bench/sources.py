@@ -1,6 +1,6 @@
-"""Real Python to measure on: the wheels of packages that no model here was trained on, or the standard library.
+"""Real Python to measure on: wheels of packages that no model here was trained on, or the standard library.
 
-Wheels are read where they lie; nothing is installed and nothing in them is run.
+Wheels are read in place; nothing is installed and none of their code runs.
 """
 
 import subprocess
@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 
 from infill_engine.errors import InputError
 
-LARGEST = 400_000  # characters of a file; what is longer is data
+LARGEST = 400_000  # characters; a longer file is data
 _SKIPPED = frozenset(("_vendor", "vendor", "vendored", "third_party", "externals", "site-packages", "node_modules"))
 
 
@@ -27,7 +27,7 @@ class SourceFile:
 
 
 def download(packages: Sequence[str], folder: Path) -> list[str]:
-    """Fetches one wheel for each package that is not in `folder` yet; those that have none."""
+    """Download one wheel per package that is not in `folder` yet. Return the packages without a wheel."""
     folder.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "pip", "download", "-q", "--disable-pip-version-check", "--no-deps"]
     missing = []
@@ -42,7 +42,7 @@ def download(packages: Sequence[str], folder: Path) -> list[str]:
 
 
 def read_packages(folder: Path) -> list[SourceFile]:
-    """The Python files of every wheel, and of every sub-folder, in `folder`; sorted. Raises InputError for none."""
+    """Return the Python files of every wheel and subfolder in `folder`, sorted. Raises InputError if there are none."""
     found: list[SourceFile] = []
     for wheel in sorted(folder.glob("*.whl")):
         with zipfile.ZipFile(wheel) as archive:
@@ -60,14 +60,14 @@ def read_packages(folder: Path) -> list[SourceFile]:
 
 
 def read_folder(package: Path) -> list[SourceFile]:
-    """All files in a folder of one package that are text, by path."""
+    """Return all text files in a package's folder, by path."""
     paths = sorted(path for path in package.rglob("*") if path.is_file() and not path.is_symlink())
     name = package.name.lower()
     return list(_decoded(name, ((str(path.relative_to(package)), path.read_bytes()) for path in paths)))
 
 
 def standard_library() -> list[SourceFile]:
-    """The top-level modules of this Python's standard library."""
+    """Return the top-level modules of this Python's standard library."""
     root = Path(sysconfig.get_path("stdlib"))
     return list(_decoded("stdlib", ((path.name, path.read_bytes()) for path in sorted(root.glob("*.py")))))
 

@@ -1,10 +1,10 @@
-"""How many tokens a pass of the trunk yields with mask rows, and what a token costs: greedy, on held-out code.
+"""Measures tokens per trunk pass with mask rows, and the cost of a token, with greedy decoding on held-out code.
 
     python -m bench.tokens_a_pass --denoiser FOLDER --texts training/calibration/corpus.jsonl
 
-Each hole is decoded left to right and with blocks of mask rows behind every token that a pass reads; `chosen` leaves
-the mask rows to measured costs, as serving does. Prints a line of JSON a way. Where a way writes another token than
-left to right, the last line has the gap between the two likeliest ones in nats; rounding explains only a small one.
+Each hole is decoded left to right, and with blocks of mask rows after every token that a pass reads. `chosen` picks the
+mask rows by measured costs, as serving does. Prints one JSON line per way. If a way writes another token than left to
+right, the last line has the gap between the two likeliest tokens, in nats; rounding explains only a small gap.
 """
 
 import argparse
@@ -31,13 +31,13 @@ from infill_engine.work import finished
 
 PREFIX_CHARS, SUFFIX_CHARS, TOKENS = 1600, 500, 24
 CHOSEN = "chosen"
-Written = list[tuple[int, float]]  # tokens, and how much likelier each was than any other
+Written = list[tuple[int, float]]  # tokens, and how much likelier each was than any other, in nats
 NOTHING = np.empty(0, np.int64)
 
 
 @dataclass(slots=True)
 class Tally:
-    """What one way of decoding has yielded; passes count from the first behind the prompt."""
+    """The yield of one way of decoding. Passes count from the first after the prompt."""
 
     tokens: int = 0
     passes: int = 0
@@ -74,7 +74,7 @@ def main() -> None:
 
 
 def decode(model: TrunkModel, prefix: str, suffix: str, way: int | None, costs: MaskCosts, tally: Tally) -> Written:
-    """The greedy text of a hole, at most TOKENS long. `way` is the length of blocks, None if costs choose."""
+    """Return the greedy text of a hole, at most TOKENS long. `way` is the block length, None to choose by cost."""
     reading = finished(model.read(prefix, suffix))
     found = model.logprobs(reading, (), (), (), [(PROMPT, way)] if way else [])
     assert found.root is not None
@@ -96,7 +96,7 @@ def decode(model: TrunkModel, prefix: str, suffix: str, way: int | None, costs: 
         choices = found.behind.argmax(-1).tolist()
         right = next((row for row, token in enumerate(drafted) if choices[row] != token), len(drafted))
         if end in choices[: right + 1]:
-            right = choices.index(end)  # what is right behind the end does not count
+            right = choices.index(end)  # tokens after the end do not count
         text += choices[: right + 1]
         gaps += [_gap(row) for row in found.behind[: right + 1]]
         slots += found.slots[: right + 1]
@@ -111,18 +111,18 @@ def decode(model: TrunkModel, prefix: str, suffix: str, way: int | None, costs: 
 
 
 def _gap(logprobs: NDArray[np.float32]) -> float:
-    """How much likelier the likeliest token is than the next one, in nats."""
+    """Return how much likelier the likeliest token is than the next one, in nats."""
     second, first = np.partition(logprobs, -2)[-2:]
     return float(first - second)
 
 
 def _first_difference(one: Written, other: Written) -> float | None:
-    """The gap in `one` at the first token that differs, None if none does."""
+    """Return the gap in `one` at the first differing token; None if there is none."""
     return next((gap for (token, gap), (same, _) in zip(one, other, strict=False) if token != same), None)
 
 
 def _chosen(read: Sequence[int], sure: Sequence[float], model: TrunkModel, costs: MaskCosts) -> list[tuple[int, int]]:
-    """Blocks as the search chooses them; anchors are numbers of rows."""
+    """Return the blocks that the search chooses. Anchors are row numbers."""
     tree = TokenTree(model.vocabulary, EndRules(NOTHING, NOTHING, NOTHING))
     path = tree.plant(read)
     for number, logprob in zip(path, np.cumsum(sure).tolist(), strict=True):
@@ -145,7 +145,7 @@ def _proposed(proposals: MaskProposals | None, anchor: int, before: int) -> tupl
 
 
 def _holes(path: Path, count: int) -> list[tuple[str, str]]:
-    """Text around holes in the middle of lines of code, always the same ones."""
+    """Return text around holes in the middle of code lines, always the same ones."""
     rng, texts = random.Random(5), read_corpus(path)
     holes: list[tuple[str, str]] = []
     while len(holes) < count:

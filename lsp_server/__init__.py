@@ -1,1 +1,1 @@
-"""The language server: speaks LSP with the editor and frames with the worker. Imports no torch."""
+"""The language server. It speaks LSP with the editor and exchanges frames with the worker. It never imports torch."""

@@ -1,6 +1,6 @@
-"""The command line: `infill-ls` or `python -m lsp_server`. Without a sub-command it serves.
+"""The command line: `infill-ls` or `python -m lsp_server`. Without a subcommand it serves.
 
-The other sub-commands stand in `lsp_server.cli`; each imports what it needs itself, so that serving starts fast.
+The other subcommands live in `lsp_server.cli`. Each imports its own dependencies, so that serving starts fast.
 """
 
 import argparse
@@ -12,14 +12,14 @@ from lsp_server.cli import INTERRUPTED, add_commands
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a sub-command; its exit status."""
+    """Run a subcommand and return its exit status."""
     options = _parser().parse_args(sys.argv[1:] if arguments is None else arguments)
     run = options.run
     return int(run(options))
 
 
 def serve(_options: argparse.Namespace) -> int:
-    """Serve an editor on stdin and stdout."""
+    """Serve one editor on stdin and stdout."""
     from lsp_server.protocol.fast_import import import_protocol_types
 
     import_protocol_types()
@@ -48,12 +48,12 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_stdio(parser: argparse.ArgumentParser) -> None:
-    # Some clients append it; there is no other transport.
+    # Some clients append --stdio. There is no other transport.
     parser.add_argument("--stdio", action="store_true", help="accepted and ignored")
 
 
 class _ShowVersion(argparse.Action):
-    """Reading it takes longer than parsing everything else, so it is read when it is asked for."""
+    """Prints the version. Looking it up takes longer than parsing all other arguments, so it is done on request."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_arguments: object) -> None:
         from lsp_server.server import NAME, version

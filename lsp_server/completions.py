@@ -1,4 +1,4 @@
-"""What every method that fills in has in common: from a document to the engine's answer, on time, whatever happens."""
+"""Code shared by all completion methods: from a document to the engine's answer, always by the deadline."""
 
 import asyncio
 import logging
@@ -14,15 +14,15 @@ from lsp_server.protocol.positions import Place
 from lsp_server.protocol.wire import arrived
 from lsp_server.session import Session
 
-REPLY_SECONDS = 0.002  # kept for turning the answer into a reply
-OVERTAKEN = (Reason.SUPERSEDED, Reason.CANCELLED)  # answered with null: what is shown is kept
+REPLY_SECONDS = 0.002  # reserved for turning the answer into a reply
+OVERTAKEN = (Reason.SUPERSEDED, Reason.CANCELLED)  # answered with null, so that the client keeps what it shows
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What the engine is asked, and where its answers go: they replace `start` to `end`, behind `lead`."""
+    """A request to the engine and where its answers go: `lead` and the candidate replace `start` to `end`."""
 
     request: InfillRequest
     start: Place
@@ -32,7 +32,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The answer, with candidates or with a reason; `question` and `snapshot` are there if the engine was asked."""
+    """The answer, with candidates or with a reason. `question` and `snapshot` are set if the engine was asked."""
 
     answer: Answer
     elapsed_ms: float
@@ -50,14 +50,14 @@ async def put(
     unsure: bool,
     on_sketch: OnSketch | None = None,
 ) -> Reply:
-    """Ask what `pose` makes of the document as it is now, in one of its rows. By the deadline; raises nothing.
+    """Ask the question that `pose` builds from the current document. Returns by the deadline and never raises.
 
-    `invoked`: the user has asked for it, and sees it when it takes long. `unsure`: candidates that nobody is sure
-    of are wanted too.
+    `row`: the row asked about. `invoked`: the user asked explicitly, so a slow request is shown in the status.
+    `unsure`: also return low-confidence candidates.
     """
     began = arrived()
     due = began + session.settings.budget_ms / 1000 - REPLY_SECONDS
-    # Before the first await: afterwards the document may be another.
+    # Read before the first await, because the document may change afterwards.
     snapshot = session.documents.get(uri)
     ticket = session.reporter.asked(waited_for=invoked)
     question: Question | None = None
@@ -88,20 +88,20 @@ async def put(
 
 
 def at(session: Session, snapshot: Snapshot, place: Place, least: int = 0) -> Question:
-    """The question at a place, for no fewer than so many candidates."""
+    """Build the question for a place, with at least `least` candidates."""
     return Question(session.request_at(snapshot, place, least), place, place)
 
 
 def instead_of(
     session: Session, snapshot: Snapshot, start: Place, end: Place, selected: str = "", least: int = 0
 ) -> Question:
-    """The question right of `selected`, once that has replaced what is between two places."""
+    """Build the question for the place after `selected`, once that has replaced the text from `start` to `end`."""
     edited = edited_lines(snapshot, Change(selected, start, end))
     return Question(session.request_at(edited, edited.cursor, least), start, end, selected)
 
 
 def _worth_showing(answer: Answer, *, unsure: bool) -> Answer:
-    """All candidates or none: an editor that asks again explicitly must get the same ones first."""
+    """Return all candidates or none, so that an explicit repeat of the request starts with the same candidates."""
     if not answer.candidates:
         return answer if answer.reason is not None else replace(answer, reason=Reason.BLANK)
     if unsure:
@@ -109,12 +109,12 @@ def _worth_showing(answer: Answer, *, unsure: bool) -> Answer:
     if max(candidate.confidence for candidate in answer.candidates) < answer.show_from:
         return Answer(reason=Reason.LOW_CONFIDENCE)
     best = answer.candidates[0]
-    # The last character of a candidate that is being typed stays in sight.
+    # Keep showing the last character of a candidate that the user is typing.
     if is_one_key(best.text) and best.source is not Source.TYPED_THROUGH:
         return Answer(reason=Reason.ONE_KEY)
     return answer
 
 
 def is_one_key(text: str) -> bool:
-    """Whether it is as quick to type as to take."""
+    """Return whether the text is as quick to type as to accept."""
     return len(text.strip()) < 2

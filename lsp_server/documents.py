@@ -1,7 +1,7 @@
-"""Open documents as immutable snapshots, and the edits that lead from one to the next.
+"""Open documents as immutable snapshots, and the edits between them.
 
-Lines end as the protocol says, at \\n, \\r\\n and \\r and nowhere else. A keystroke costs the changed lines, plus
-one copy of the list of lines at C speed (about 0.1 ms for 20,000).
+Lines end at \\n, \\r\\n and \\r and nowhere else, as LSP requires. A keystroke costs the changed lines plus one copy of
+the list of lines at C speed (about 0.1 ms for 20,000 lines).
 """
 
 import itertools
@@ -15,8 +15,8 @@ from infill_engine.text.lines import start_of
 from lsp_server.protocol.positions import Place, line_content, mend_surrogates
 from lsp_server.syntax_tree import SyntaxTree
 
-REMEMBERED_VERSIONS = 64  # how far back an undo or redo is recognised
-COMPARED_CHARS = 10_000  # a replacement larger than this is not looked into
+REMEMBERED_VERSIONS = 64  # versions in which an undo or redo is recognised
+COMPARED_CHARS = 10_000  # larger replacements are not compared for common text
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)")
 _FINGERPRINT_MASK = (1 << 64) - 1
@@ -24,17 +24,17 @@ _PAIRS = frozenset(("()", "[]", "{}", "<>", '""', "''", "``"))
 
 
 class EditKind(StrEnum):
-    """What the last change of a document did."""
+    """What the last change did to a document."""
 
-    NONE = "none"  # nothing since it was opened
+    NONE = "none"  # no change since the document was opened
     INSERTION = "insertion"
     DELETION = "deletion"
-    UNDO = "undo"  # or redo: led back to a text that was there before
+    UNDO = "undo"  # or redo: the text is one that the document had before
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Replace what is between two places by `text`. Without places: replace everything."""
+    """Replace the text from `start` to `end` by `text`. Without `start` and `end`, replace the whole text."""
 
     text: str
     start: Place | None = None
@@ -45,10 +45,10 @@ class Change:
 class Snapshot:
     """One version of a document.
 
-    `lines` include their terminators; the last one never has any, so there is always at least one line. `size` is the
-    text's length in characters. `version` is the server's own and grows with every change of any document, since a
-    client's may jump or be absent; `client_version` is the client's. `cursor` is where the last change suggests the
-    cursor to be.
+    `lines` include their terminators. The last line never has one, so there is always at least one line. `size` is the
+    text's length in characters. `version` is the server's own and grows with every change of any document, because
+    client versions may jump or be absent; `client_version` is the client's. `cursor` is the cursor position that the
+    last change suggests.
     """
 
     uri: str
@@ -66,28 +66,28 @@ class Snapshot:
 class _Open:
     snapshot: Snapshot
     fingerprint: int
-    opened: int = 1  # windows; a client may open what is open already
+    opened: int = 1  # open count; a client may open a document twice
     earlier: deque[int] = field(default_factory=lambda: deque(maxlen=REMEMBERED_VERSIONS))
 
 
 class Documents:
-    """The documents the client has open."""
+    """The client's open documents."""
 
     def __init__(self) -> None:
         self._open: dict[str, _Open] = {}
         self._versions = itertools.count(1)
 
     def get(self, uri: str) -> Snapshot | None:
-        """The newest snapshot; None for a document that is not open."""
+        """Return the newest snapshot, or None if the document is not open."""
         held = self._open.get(uri)
         return None if held is None else held.snapshot
 
     def snapshots(self) -> list[Snapshot]:
-        """The newest snapshots of all documents, the most recently changed first."""
+        """Return the newest snapshot of every document, most recently changed first."""
         return sorted((held.snapshot for held in self._open.values()), key=lambda s: s.version, reverse=True)
 
     def open(self, uri: str, language: str, text: str, client_version: int = 0) -> Snapshot:
-        """Open a document, or once more with this text."""
+        """Open a document, or reopen it with this text."""
         lines = split_lines(mend_surrogates(text))
         size = sum(map(len, lines))
         syntax = SyntaxTree.of(language, lines)
@@ -97,7 +97,7 @@ class Documents:
         return snapshot
 
     def close(self, uri: str) -> bool:
-        """Forget a document once it was closed as often as opened; whether it is gone."""
+        """Close a document once. Forget it after as many closes as opens, and return whether it was forgotten."""
         held = self._open.get(uri)
         if held is not None:
             held.opened -= 1
@@ -106,10 +106,10 @@ class Documents:
         return uri not in self._open
 
     def change(self, uri: str, changes: Iterable[Change], client_version: int = 0) -> Snapshot | None:
-        """Apply the changes of one notification; None if the document is not open.
+        """Apply the changes of one notification. Return None if the document is not open.
 
-        `changes` is taken lazily: each is asked for when the one before it stands in `get(uri)`, because its places
-        refer to that text.
+        `changes` is consumed lazily. The next change is requested only once `get(uri)` includes the previous one,
+        because its positions refer to that text.
         """
         held = self._open.get(uri)
         if held is None:
@@ -122,7 +122,7 @@ class Documents:
             held.snapshot = applied.snapshot
             net.append(applied.net)
         row, column = held.snapshot.cursor
-        if net and net[-1].inserted in _PAIRS:  # the editor closed it; the cursor is inside
+        if net and net[-1].inserted in _PAIRS:  # auto-closed by the editor; the cursor is inside
             column -= 1
         held.snapshot = replace(
             held.snapshot,
@@ -135,27 +135,27 @@ class Documents:
 
 
 def edited_lines(snapshot: Snapshot, change: Change) -> Snapshot:
-    """What the document would be after a change that nobody has made; its `cursor` is right of the change's text."""
+    """Return the document as it would be after a hypothetical change, with `cursor` right after the inserted text."""
     after = _apply(snapshot, change, snapshot.version).snapshot
     return replace(after, syntax=SyntaxTree.none())
 
 
 def one_key_types(text: str) -> bool:
-    """Whether one key inserts this: a character, a pair of brackets, a line break with its indentation."""
+    """Return whether one key inserts this text: a character, a bracket pair, or a line break with its indentation."""
     line_break = text[:1] in ("\n", "\r") and not text.strip()
     return len(text) == 1 or text in _PAIRS or line_break
 
 
 def common_prefix(left: str, right: str) -> int:
-    """How many characters both begin with."""
+    """Return the length of the common prefix."""
     pairs = enumerate(zip(left, right, strict=False))
     return next((at for at, (one, other) in pairs if one != other), min(len(left), len(right)))
 
 
 def split_lines(text: str) -> tuple[str, ...]:
-    """The lines of `text` with their terminators, and what follows the last terminator, be it empty."""
+    """Split `text` into lines with their terminators. The last item is what follows the last terminator, or ""."""
     if "\r" in text:
-        ended = start_of(text, len(text))  # beyond, the pattern would try every character in vain
+        ended = start_of(text, len(text))  # past this point the pattern would try every character in vain
         return (*_LINE.findall(text, 0, ended), text[ended:])
     *lines, last = text.split("\n")
     return (*(line + "\n" for line in lines), last)
@@ -163,7 +163,7 @@ def split_lines(text: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Net:
-    """What a change took away and what it put in, without what both have in common at their ends."""
+    """The text a change removed and inserted, without their common prefix and suffix."""
 
     removed: str
     inserted: str
@@ -172,7 +172,7 @@ class _Net:
 @dataclass(frozen=True, slots=True)
 class _Applied:
     snapshot: Snapshot
-    fingerprint: int  # to be added to that of the text before
+    fingerprint: int  # added to the fingerprint of the text before
     net: _Net
 
 
@@ -187,11 +187,11 @@ def _apply(old: Snapshot, change: Change, version: int) -> _Applied:
     first = start[0]
     segment = lines[first][: start[1]] + text + lines[end[0]][end[1] :]
     if segment.startswith("\n") and first and lines[first - 1].endswith("\r"):
-        first -= 1  # the two characters have become one line end
+        first -= 1  # \r and \n now form one line end
         segment = lines[first] + segment
     fresh = split_lines(segment)
     beyond = end[0] + 1
-    if beyond < len(lines):  # what follows the last terminator is the next line
+    if beyond < len(lines):  # the text after the last terminator is the next line
         fresh = fresh[:-1]
     replaced = lines[first:beyond]
     after = (*lines[:first], *fresh, *lines[beyond:])
@@ -206,7 +206,7 @@ def _apply(old: Snapshot, change: Change, version: int) -> _Applied:
 
 
 def _replace_all(old: Snapshot, lines: tuple[str, ...], version: int) -> _Applied:
-    """The whole text anew, as a change of only those lines that differ, so that the tree and the cursor survive."""
+    """Replace the whole text, recorded as a change of the differing lines, so that the tree and the cursor survive."""
     shortest = min(len(old.lines), len(lines)) - 1
     top = next((row for row in range(shortest) if old.lines[row] != lines[row]), shortest)
     bottom = 0
@@ -230,7 +230,7 @@ def _between(lines: Sequence[str], start: Place, end: Place) -> str:
 
 
 def _place_at(lines: Sequence[str], row: int, offset: int) -> Place:
-    """The place `offset` characters after the start of a row."""
+    """Return the place `offset` characters after the start of a row."""
     while row < len(lines) - 1 and offset >= len(lines[row]):
         offset -= len(lines[row])
         row += 1
@@ -260,5 +260,5 @@ def _is_typed(net: _Net) -> bool:
 
 
 def _fingerprint(lines: Iterable[str]) -> int:
-    """The same for the same lines in any order; that of a change is the difference of those it swaps."""
+    """Fingerprint of a set of lines, independent of order. A change adds the difference of the lines it swaps."""
     return sum(map(hash, lines)) & _FINGERPRINT_MASK

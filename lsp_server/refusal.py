@@ -1,4 +1,4 @@
-"""Why nothing is to be computed for a document. None of it costs a model call."""
+"""Reasons not to complete in a document. These checks cost no model call."""
 
 from collections.abc import Sequence
 
@@ -7,14 +7,14 @@ from lsp_server.documents import EditKind, Snapshot
 from lsp_server.project.excludes import is_excluded
 from lsp_server.settings import ServerSettings
 
-LARGEST_SIZE = 20_000_000  # of a document that is filled in at all; characters, or bytes of a file
+LARGEST_SIZE = 20_000_000  # largest document that is completed, in characters (bytes for a file on disk)
 _WITHOUT_BEING_ASKED = {EditKind.DELETION: Reason.DELETION, EditKind.UNDO: Reason.UNDO}
 
 
 def refusal(
     snapshot: Snapshot | None, settings: ServerSettings, roots: Sequence[str], unasked_in: int | None = None
 ) -> Reason | None:
-    """The reason, None where there is none. `unasked_in` is the row of a place where nobody has asked by hand."""
+    """Return the reason, or None. For an automatic request, `unasked_in` is its row."""
     if not settings.enable:
         return Reason.DISABLED
     if snapshot is None or snapshot.size > LARGEST_SIZE:
@@ -23,6 +23,6 @@ def refusal(
         return Reason.DISABLED
     if is_excluded(snapshot.uri, settings.excludes, roots):
         return Reason.EXCLUDED
-    if unasked_in == snapshot.cursor[0]:  # the last edit was elsewhere otherwise
+    if unasked_in == snapshot.cursor[0]:  # otherwise the last edit was elsewhere
         return _WITHOUT_BEING_ASKED.get(snapshot.last_edit)
     return None

@@ -1,4 +1,4 @@
-"""From a snapshot and a place in it to the request the engine answers."""
+"""Builds the engine's request from a snapshot and a place in it."""
 
 from collections.abc import Iterable, Iterator
 
@@ -13,13 +13,13 @@ from lsp_server.documents import Snapshot
 from lsp_server.protocol.positions import Place
 from lsp_server.settings import ServerSettings
 
-BEFORE_CHARS = 100_000  # of this file, left of the cursor, searched for drafts
+BEFORE_CHARS = 100_000  # of this file before the cursor, searched for drafts
 AFTER_CHARS = 50_000
-OTHER_CHARS = 40_000  # of each other open file
+OTHER_CHARS = 40_000  # of every other open file
 OTHER_FILES = 4
 BEYOND_CHARS = 20_000  # of this file on either side, sent to the engine to count words in
 NO_SURROUNDINGS = Surroundings()
-LINES_AT_ONCE = 512  # joined, until there are enough characters
+LINES_AT_ONCE = 512  # joined at a time, until there are enough characters
 
 
 def build_request(
@@ -31,13 +31,13 @@ def build_request(
     window: WindowSettings = USUAL_WINDOW,
     path: str = "",
 ) -> InfillRequest:
-    """The request for the hole at `place`. `others` are open documents, nearest first; those count that are in
-    its language or one searched with it.
+    """Build the request for the hole at `place`.
 
-    `project` is text of files that are not open, `window` how much text around the place the engine wants, `path` the
-    document's, relative to its project.
+    `others` are open documents, nearest first. Only those in the same language, or in one searched with it, are used.
+    `project` is text of files that are not open, `window` how much text around the place the engine wants, and `path`
+    the document's path relative to its project.
 
-    Equal text around equal places gives equal requests, so that one can join another that is under way.
+    Equal text around equal places gives equal requests, so that a request can join a pending one.
     """
     lines, (row, column) = snapshot.lines, place
     prefix, suffix = window_at(lines, row, column, window)
@@ -68,7 +68,7 @@ def build_context(
     project: Surroundings = NO_SURROUNDINGS,
     path: str = "",
 ) -> InfillRequest:
-    """What the engine needs to read the text around `place` ahead of time; the hole does not matter yet."""
+    """Build the context that the engine reads ahead around `place`. The hole does not matter yet."""
     lines, (row, column) = snapshot.lines, place
     prefix, suffix = window_at(lines, row, column, window)
     beyond = _beyond(*_sides(lines, place), prefix, suffix)
@@ -76,12 +76,12 @@ def build_context(
 
 
 def _beyond(before: str, after: str, prefix: str, suffix: str) -> tuple[str, str]:
-    """What stands on both sides of the cursor outside of the windows, as much as is sent."""
+    """Return the text outside the windows on both sides of the cursor, limited to what is sent."""
     return before[: len(before) - len(prefix)][-BEYOND_CHARS:], after[len(suffix) :][:BEYOND_CHARS]
 
 
 def _sides(lines: tuple[str, ...], place: Place) -> tuple[str, str]:
-    """What stands left and right of the cursor, as much as is searched."""
+    """Return the text before and after the cursor, limited to what is searched."""
     row, column = place
     return _up_to(lines, row, lines[row][:column]), _from(lines, row + 1, lines[row][column:], AFTER_CHARS)
 

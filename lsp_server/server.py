@@ -1,4 +1,4 @@
-"""The pygls server and what is registered with it. Nothing is computed here."""
+"""The pygls server and its registered handlers. It computes nothing itself."""
 
 import asyncio
 import logging
@@ -27,23 +27,23 @@ from lsp_server.protocol.wire import WireProtocol, silence_libraries
 from lsp_server.session import Session
 
 NAME = "infill-ls"
-LEFT_UNSAID = 1  # the exit status when a client has gone without `shutdown` and `exit`
+LEFT_UNSAID = 1  # exit status if a client leaves without `shutdown` and `exit`
 
 log = logging.getLogger(__name__)
 
 
 class InfillServer(LanguageServer):
-    """One client's server."""
+    """The server for one client."""
 
     protocol: WireProtocol
 
     def report_server_error(self, error: Exception, source: object) -> None:  # noqa: ARG002
-        """Faults go to the log by name only: their text may quote the user's code, and a pop-up helps nobody."""
+        """Log faults by name only: their messages may quote the user's code, and a pop-up would not help."""
         log.error("%s while handling a message", type(error).__name__)
 
 
 def create_server(command: Command = worker_command) -> tuple[InfillServer, Session]:
-    """A server with everything registered, and its session. `command` starts the worker."""
+    """Return a server with all handlers registered, and its session. `command` builds the worker's command line."""
     server = InfillServer(
         NAME,
         version(),
@@ -72,16 +72,17 @@ def create_server(command: Command = worker_command) -> tuple[InfillServer, Sess
     }
     for method, handler in features.items():
         server.feature(method)(partial(handler, session))
-    # Without options pygls does not advertise the capability.
+    # Without options, pygls does not advertise the capability.
     server.feature(types.TEXT_DOCUMENT_INLINE_COMPLETION, types.InlineCompletionOptions())(
         partial(inline_completion, session)
     )
 
     def told(arguments: Sequence[object]) -> list[object]:
-        """What the client has sent: pygls puts the server before it."""
+        """Return the arguments that the client sent. pygls puts the server before them."""
         return [argument for argument in arguments if argument is not server]
 
-    # A function of its own: pygls reads the parameters of a partial's inside and would ask the client for a session.
+    # A separate function, because pygls inspects the parameters inside a partial and would ask the client for a
+    # session.
     async def restart_engine(*_arguments: object) -> None:
         await commands.restart_engine(session)
 
@@ -92,7 +93,7 @@ def create_server(command: Command = worker_command) -> tuple[InfillServer, Sess
         next_edit.dismissed(session, *told(arguments))
 
     def taken(*_arguments: object) -> None:
-        """Nothing: that a proposal was applied is read from the edits themselves."""
+        """Does nothing: applied proposals are recognised from the edits themselves."""
 
     server.command(RESTART_ENGINE)(restart_engine)
     server.command(messages.ACCEPT)(taken)
@@ -102,7 +103,7 @@ def create_server(command: Command = worker_command) -> tuple[InfillServer, Sess
 
 
 class _Output(StdoutWriter):
-    """Stdout, which may be closed at its other end: then there is nobody left to tell anything."""
+    """Writes to stdout. Ignores a closed pipe, because no client is left."""
 
     def __init__(self, stdout: BinaryIO, on_closed: Callable[[], None]) -> None:
         super().__init__(stdout)
@@ -116,10 +117,10 @@ class _Output(StdoutWriter):
 
 
 def serve_stdio(command: Command = worker_command) -> int:
-    """Serve one client on stdin and stdout until it leaves; the exit status the protocol asks for.
+    """Serve one client on stdin and stdout until it leaves. Return the exit status that LSP requires.
 
-    Threads may then still wait for stdin, or for a disk that does not answer: leave by `os._exit`. Raises
-    KeyboardInterrupt, once the session has ended.
+    Threads may still be blocked on stdin or a disk, so the caller must leave with `os._exit`. Raises KeyboardInterrupt
+    after the session has ended.
     """
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(name)s: %(message)s")
     silence_libraries()
@@ -128,7 +129,7 @@ def serve_stdio(command: Command = worker_command) -> int:
     stdin, stdout = _claim_stdio()
     server, session = create_server(command)
     server.protocol.set_writer(_Output(stdout, session.client_left.set))
-    return asyncio.Runner().run(_serve(server, session, stdin))  # closing it would wait for its threads
+    return asyncio.Runner().run(_serve(server, session, stdin))  # closing the runner would wait for its threads
 
 
 async def _serve(server: InfillServer, session: Session, stdin: BinaryIO) -> int:
@@ -142,18 +143,18 @@ async def _serve(server: InfillServer, session: Session, stdin: BinaryIO) -> int
 
 
 async def _listen(server: InfillServer, stdin: BinaryIO) -> int:
-    """Handle messages until the last; the exit status."""
-    # An executor of its own: nothing we compute may keep the next message from being read.
+    """Handle messages until the last one. Return the exit status."""
+    # A separate executor, so that our own work cannot delay reading the next message.
     reader = StdinAsyncReader(stdin, ThreadPoolExecutor(1, "stdin"))
     try:
         await run_async(Event(), reader, server.protocol, log, server.report_server_error)
-    except SystemExit as leave:  # how pygls handles `exit`
+    except SystemExit as leave:  # pygls handles `exit` this way
         return leave.code if isinstance(leave.code, int) else LEFT_UNSAID
     return LEFT_UNSAID
 
 
 def _claim_stdio() -> tuple[BinaryIO, BinaryIO]:
-    """Stdin and stdout for the protocol alone: descriptor 1 becomes stderr, so that no stray print breaks a message."""
+    """Reserve stdin and stdout for the protocol. Descriptor 1 becomes stderr, so that stray prints break no message."""
     stdout = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     sys.stdout = sys.stderr
@@ -161,7 +162,7 @@ def _claim_stdio() -> tuple[BinaryIO, BinaryIO]:
 
 
 def version() -> str:
-    """Of the installed package."""
+    """Return the installed package's version."""
     try:
         return metadata.version(NAME)
     except metadata.PackageNotFoundError:

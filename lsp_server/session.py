@@ -1,4 +1,4 @@
-"""Everything one client's connection holds. The features are functions over it."""
+"""The state of one client's connection. The features are functions that take it."""
 
 import asyncio
 import logging
@@ -24,10 +24,10 @@ from lsp_server.status import StatusReporter
 from lsp_server.usage.counters import UsageCounters
 from lsp_server.usage.suggestions import SuggestionTracker
 
-# Changes that arrive in one burst are answered once: the last of them starts the computing.
+# Changes that arrive in one burst are handled once: only the last one starts a computation.
 BURST_SECONDS = 0.004
 PAUSE_SECONDS = 0.1  # without another deletion, before the text around it is read
-SAVING_SECONDS = 2.0  # the most that the end waits for the statistics: their disk may not answer
+SAVING_SECONDS = 2.0  # longest wait for saving the statistics at the end; the disk may not respond
 WARMED_ROW = 30  # a window that ends here shares most of its prefix with any place near the top of the file
 
 log = logging.getLogger(__name__)
@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(eq=False)
 class Session:
-    """State of a connection: documents, settings, the engine, and what the client told about itself."""
+    """State of a connection: documents, settings, the engine, and what the client reported about itself."""
 
     protocol: WireProtocol
     command: Command = worker_command
@@ -44,20 +44,20 @@ class Session:
     encoding: str = "utf-16"
     roots: tuple[str, ...] = ()
     first_options: object = None  # the client's initialization options
-    told_options: object = field(default_factory=dict[str, object])  # what it has told since, which is laid over them
-    client_process: int = 0  # its number; 0 where it told none
+    told_options: object = field(default_factory=dict[str, object])  # settings sent since then, merged over the options
+    client_process: int = 0  # process id; 0 if the client sent none
     can_pull_settings: bool = False
     can_register_settings: bool = False
     offers_completion: bool = False
     initialized: bool = False
-    client_left: asyncio.Event = field(default_factory=asyncio.Event)  # without saying so
+    client_left: asyncio.Event = field(default_factory=asyncio.Event)  # the client's process ended without `exit`
     reporter: StatusReporter = field(init=False)
     engine: EngineClient = field(init=False)
     counters: UsageCounters = field(init=False)
     suggestions: SuggestionTracker = field(init=False)
     next_edits: NextEdits = field(default_factory=NextEdits)
     project: ProjectText = field(default_factory=ProjectText)
-    _rested: tuple[int, Place] = (0, (0, 0))  # the version of the snapshot in which the cursor last rested, and where
+    _rested: tuple[int, Place] = (0, (0, 0))  # version of the snapshot in which the cursor last rested, and the place
     _timer: asyncio.TimerHandle | None = None
     _warned: set[str] = field(default_factory=set)
     _tasks: "set[asyncio.Task[None]]" = field(default_factory=set)
@@ -69,14 +69,14 @@ class Session:
         self.suggestions = SuggestionTracker(self.counters.count)
 
     def refusal(self, snapshot: Snapshot | None, unasked_in: int | None = None) -> Reason | None:
-        """Why nothing is to be computed for a document, if so. None of it costs a model call.
+        """Return why a document must not be completed, or None. These checks cost no model call.
 
-        `unasked_in` is the row of a place where nobody has asked for it by hand.
+        For an automatic request, `unasked_in` is its row.
         """
         return refusal(snapshot, self.settings, self.roots, unasked_in)
 
     def speculate_soon(self, snapshot: Snapshot, arrived: float) -> None:
-        """Begin to compute for where the change that led to `snapshot` left the cursor, unless another one follows."""
+        """Start computing for the cursor position after the change to `snapshot`, unless another change follows."""
         self.hold_speculation()
         if self.engine.status.state is State.READY and self.refusal(snapshot, snapshot.cursor[0]) is None:
             due = arrived + self.settings.budget_ms / 1000
@@ -91,7 +91,7 @@ class Session:
         self._timer = asyncio.get_running_loop().call_later(PAUSE_SECONDS, self._warm_newest, snapshot)
 
     def hold_speculation(self) -> None:
-        """The place to compute for is known, or there is none."""
+        """Cancel the planned speculation or read-ahead: the place to compute for is known, or there is none."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -102,11 +102,11 @@ class Session:
         return self.engine.status.window
 
     def neighbours(self) -> list[Snapshot]:
-        """The open documents whose text may be shown in another one, the most recently changed first."""
+        """Return the open documents whose text may be used in other documents, most recently changed first."""
         return [other for other in self.documents.snapshots() if self.refusal(other) is None]
 
     def project_near(self, snapshot: Snapshot) -> Surroundings:
-        """Text of files around a document that need not be open. What is old is read again, for later."""
+        """Return text of files around a document, open or not. Stale text is returned and re-read in the background."""
         if not self.settings.search_project:
             return Surroundings()
         if self.project.is_due(snapshot.uri):
@@ -114,14 +114,15 @@ class Session:
         return self.project.near(snapshot.uri)
 
     def forget_project(self) -> None:
-        """What was read of files that are not open may no longer be used."""
+        """Discard the text of files that are not open."""
         self.project = ProjectText()
 
     def request_at(self, snapshot: Snapshot, place: Place, least: int = 0) -> InfillRequest:
-        """What the engine is asked at a place, for no fewer than so many candidates.
+        """Build the engine's request for a place, with at least `least` candidates.
 
-        Never fewer than the settings say: whoever asks for fewer shares the answer of those who do not, and it begins
-        with the same ones. What the user has asked to see and now types is not hidden for being unsure.
+        The number is never below the setting. A request for fewer candidates then shares the answer of one for the
+        usual number and gets the same first ones. If the user is typing an unsure candidate that they asked to see, the
+        threshold is 0, so that it stays visible.
         """
         from lsp_server.request import build_request
 
@@ -133,14 +134,14 @@ class Session:
         return build_request(snapshot, place, settings, self.neighbours(), near, self.window, path)
 
     def read_ahead(self, snapshot: Snapshot) -> None:
-        """Pay for a document's first parse when it is opened, not at the first keystroke; then have the engine read."""
+        """Parse a document when it is opened instead of at the first keystroke, then have the engine read it."""
         if self.refusal(snapshot) is None:
             snapshot.syntax.at(snapshot.lines, self._likely_place(snapshot))
             self.project_near(snapshot)
             self.warm(snapshot)
 
     def warm(self, snapshot: Snapshot) -> None:
-        """Have the engine read the text where the user is likely to type, before anybody asks."""
+        """Have the engine read the text where the user is likely to type next."""
         if self.engine.worker.running and self.refusal(snapshot) is None:
             from lsp_server.request import build_context
 
@@ -151,7 +152,7 @@ class Session:
     def cursor_rests(self, snapshot: Snapshot, place: Place) -> None:
         """Parse the text where the cursor has come to rest, and have the engine read it.
 
-        Not after a worker has died: the text may have killed it, and reading ahead must not use up the restarts.
+        Not after a worker has died: the text may have caused that, and reading ahead must not use up the restarts.
         """
         if self.refusal(snapshot) is None and self.engine.worker.trusted:
             self._rested = (snapshot.version, place)
@@ -159,25 +160,25 @@ class Session:
             snapshot.syntax.at(snapshot.lines, place)
 
     def resolve(self, choice: EngineChoice) -> EngineChoice:
-        """The choice as the worker can use it. The user is told what there is to know of it."""
+        """Return the choice in the form the worker uses, and warn the user if there is something to say about it."""
         settled, sentence = model_choice.settled(choice, self.roots)
         if sentence:
             self.warn_once(sentence)
         return settled
 
     def encoding_agreed(self) -> str:
-        """The position encoding that pygls has negotiated."""
+        """Return the position encoding that pygls negotiated."""
         agreed = self.protocol.workspace.position_encoding
         return str(getattr(agreed, "value", agreed))
 
     def warn_once(self, sentence: str) -> None:
-        """Tell the user about something to be mended, unless they have heard."""
+        """Show the user a warning, unless it was shown before."""
         if sentence not in self._warned:
             self._warned.add(sentence)
             self.reporter.warn(sentence)
 
     async def end(self) -> None:
-        """Nothing more is to be computed. What was counted is saved; safe to call again."""
+        """Stop all computations and save the counts. Safe to call twice."""
         self.hold_speculation()
         self.suggestions.left_all()
         self.next_edits.end()
@@ -185,7 +186,7 @@ class Session:
         await asyncio.gather(self.engine.stop(), asyncio.wait((saving,), timeout=SAVING_SECONDS))
 
     def in_background(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run something that no request waits for. Nothing cancels it, and a fault in it is only logged."""
+        """Run a coroutine that no request waits for. It is never cancelled, and its faults are only logged."""
         task = asyncio.ensure_future(_logged(work))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -194,7 +195,7 @@ class Session:
         await self.project.read(snapshot.uri, snapshot.language, self.roots, self.settings.excludes)
         self.engine.surround(self.project.near(snapshot.uri))
         if (newest := self.documents.get(snapshot.uri)) is not None:
-            self.warm(newest)  # its context names the text now
+            self.warm(newest)  # its context refers to the current text
 
     def _speculate(self, snapshot: Snapshot, due: float) -> None:
         self._timer = None
@@ -208,7 +209,7 @@ class Session:
             self.warm(snapshot)
 
     def _on_error(self, sentence: str) -> None:
-        """Tell the user; and where it is the engine of their choice that failed, go on with the default model."""
+        """Show the user an error. If the engine of their choice failed, continue with the default model."""
         failed = self.engine.status.state is State.FAILED
         successor = model_choice.successor(self.engine.choice, self.settings.budget_ms) if failed else None
         if successor is None:
@@ -219,7 +220,7 @@ class Session:
 
     def _on_status(self, status: Status) -> None:
         self.reporter.engine(model_choice.as_shown(status, self.settings.engine))
-        if status.state is State.READY and not self.engine.worker.deaths:  # the text may be what killed the last one
+        if status.state is State.READY and not self.engine.worker.deaths:  # the text may have killed the last worker
             for snapshot in sorted(self.documents.snapshots(), key=self._is_elsewhere)[:1]:
                 self.warm(snapshot)
         if status.state is State.READY:
@@ -227,11 +228,11 @@ class Session:
                 self.engine.surround(self.project.near(snapshot.uri))
 
     def _is_elsewhere(self, snapshot: Snapshot) -> bool:
-        """Whether the cursor did not last rest in this snapshot."""
+        """Return whether the cursor last rested in another snapshot than this one."""
         return snapshot.version != self._rested[0]
 
     def _likely_place(self, snapshot: Snapshot) -> Place:
-        """Where the user is likely to type next."""
+        """Return where the user is likely to type next."""
         if not self._is_elsewhere(snapshot):
             return self._rested[1]
         near_the_top = (min(WARMED_ROW, len(snapshot.lines) - 1), 0)

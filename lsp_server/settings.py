@@ -1,6 +1,6 @@
-"""What a user can set: a flat camelCase object on the editor's side, frozen and defaulted dataclasses on ours.
+"""The user's settings: a flat camelCase object in the editor, frozen dataclasses with defaults here.
 
-A value that does not fit is reported once in words and replaced by its default; nothing a user writes stops the server.
+An invalid value is reported once and replaced by its default. No user setting stops the server.
 """
 
 import json
@@ -13,7 +13,7 @@ from typing import Any
 from infill_engine.remote.address import KEY_VARIABLE
 
 SECTION = "infill"
-_VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")  # in capitals: a key that was written here by mistake is not taken for one
+_VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")  # capitals only, so that a key entered here by mistake is not accepted
 MOST_CANDIDATES = 16
 LEAST_BUDGET_MS, MOST_BUDGET_MS = 10, 60_000
 DEFAULT_EXCLUDES = (
@@ -47,19 +47,21 @@ DEFAULT_EXCLUDES = (
 
 
 class Fallback(StrEnum):
-    """Whether to offer ordinary completion too."""
+    """Whether to offer ordinary completion as well."""
 
-    AUTO = "auto"  # to clients without inline completion
+    AUTO = "auto"  # only to clients without inline completion
     ALWAYS = "always"
     NEVER = "never"
 
 
 class Precision(StrEnum):
-    """In what the model computes. With `int8` and `int4` the matrices of a published one are kept in that and unpacked
-    for it; the default multiplies in `int8` itself, and has no `int4`.
+    """The number format the model computes in.
+
+    For published models, `int8` and `int4` store the matrices in that format and unpack them to compute. The default
+    model multiplies in `int8` directly and has no `int4`.
     """
 
-    AUTO = "auto"  # what is fastest on the device
+    AUTO = "auto"  # the fastest on the device
     BF16 = "bf16"
     FP16 = "fp16"
     FP32 = "fp32"
@@ -69,25 +71,25 @@ class Precision(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class EngineChoice:
-    """Which engine the worker runs. A change restarts it."""
+    """The engine that the worker runs. A change restarts the worker."""
 
     model: str = "default"
     device: str = "auto"
     precision: Precision = Precision.AUTO
-    key_variable: str = KEY_VARIABLE  # the environment variable that holds the key for an engine elsewhere
-    reuse_context: bool = False  # of models in which every token sees every other: see ModelSettings
-    usual_budget_ms: int = 150  # decides which model the default is on this machine; set for the default only
+    key_variable: str = KEY_VARIABLE  # environment variable that holds the key for a remote engine
+    reuse_context: bool = False  # for models in which every token attends to every other: see ModelSettings
+    usual_budget_ms: int = 150  # decides which default model this machine gets; set for the default only
 
 
 @dataclass(frozen=True, slots=True)
 class ServerSettings:
-    """Everything a user can set. All but `engine` applies to the next request.
+    """All user settings. Everything except `engine` applies from the next request.
 
-    `languages` says yes or no by LSP language identifier; "*" is for those not named. `further_excludes` are patterns
-    in .gitignore syntax, matched against paths inside the workspace. `show_threshold` is the least confidence, 0 to 1,
-    of the best candidate that is shown without being asked for; None stands for the model's own. `search_project` looks
-    for text like that around the cursor in files of the workspace that are not open, too. `completion_fallback` is
-    read when a client introduces itself; later it can only be switched off.
+    `languages` maps LSP language identifiers to yes or no; "*" covers the rest. `further_excludes` are patterns in
+    .gitignore syntax, matched against paths inside the workspace. `show_threshold` is the lowest confidence, 0 to 1, at
+    which a best candidate is shown automatically; None means the model's own. `search_project` also looks for similar
+    text in workspace files that are not open. `completion_fallback` is read at `initialize`; afterwards it can only be
+    switched off.
     """
 
     enable: bool = True
@@ -102,18 +104,18 @@ class ServerSettings:
 
     @property
     def excludes(self) -> tuple[str, ...]:
-        """All patterns of files to leave alone: the user's come last, so that `!PATTERN` takes one of ours back."""
+        """The patterns of excluded files. The user's come last, so that `!PATTERN` cancels a built-in one."""
         return (*DEFAULT_EXCLUDES, *self.further_excludes)
 
     def allows_language(self, language: str) -> bool:
-        """Whether documents of this LSP language identifier are to be filled in."""
+        """Return whether documents with this LSP language identifier are completed."""
         return self.languages.get(language, self.languages.get("*", True))
 
 
 def read_settings(user: object) -> tuple[ServerSettings, tuple[str, ...]]:
-    """The settings that an editor's object means, and one warning for each entry in it that means nothing.
+    """Convert an editor's settings object. Returns the settings and one warning per invalid entry.
 
-    `user` is what came over the wire: flat, or nested under "infill". Absent and null entries have their defaults.
+    `user` is the object as received: flat, or nested under "infill". Missing and null entries get their defaults.
     """
     if user is None:
         return ServerSettings(), ()
@@ -217,7 +219,7 @@ def _named(values: Iterable[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One entry of an editor's object: the field it sets, what is expected in words, and how it is read."""
+    """One entry of the editor's object: the field it sets, a description of valid values, and its parser."""
 
     field: str  # of ServerSettings, or of its EngineChoice
     expected: str
@@ -226,7 +228,7 @@ class Setting:
 
     @property
     def default(self) -> object:
-        """As it would be written in JSON."""
+        """The default as it would appear in JSON."""
         value = getattr(EngineChoice() if self.field in EngineChoice.__slots__ else ServerSettings(), self.field)
         return list(value) if isinstance(value, tuple) else dict(value) if isinstance(value, Mapping) else value
 
@@ -262,7 +264,7 @@ SETTINGS: Mapping[str, Setting] = {
 
 
 def _shown(value: object, key: str = "") -> str:
-    if key == "apiKeyVariable":  # perhaps the key itself
+    if key == "apiKeyVariable":  # it may be the key itself
         return "something else"
     try:
         text = json.dumps(value, ensure_ascii=False)

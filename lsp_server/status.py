@@ -1,4 +1,4 @@
-"""What the user sees of the engine: the notification `infill/status`, a progress bar while it loads, a few messages."""
+"""What the user sees of the engine: the `infill/status` notification, a progress bar during loading, a few messages."""
 
 import asyncio
 import itertools
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 STATUS = "infill/status"
 OFF = "off"
 THINKING = "thinking"
-THINKING_SECONDS = 0.04  # under way for longer than that, a request that somebody waits for is shown
-ELAPSED_SECONDS = 0.5  # between two notifications that differ in nothing but the last request's time
-# Not silences: somebody asked something newer, and that will be answered.
+THINKING_SECONDS = 0.04  # a request that the user waits for is shown as running after this time
+ELAPSED_SECONDS = 0.5  # between two notifications that differ only in the last request's time
+# Not shown as silence: a newer request exists and will be answered.
 _UNTOLD = (Reason.SUPERSEDED, Reason.CANCELLED)
 
 _tokens = itertools.count(1)
@@ -31,19 +31,19 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True, eq=False)
 class Ticket:
-    """A request under way; `timer` is None when nobody waits for it."""
+    """A pending request. `timer` is None if the user does not wait for it."""
 
     timer: asyncio.TimerHandle | None = None
 
 
 class StatusReporter:
-    """Tells the client how the engine is, and why the last request stayed unanswered; each only when it changes."""
+    """Reports the engine's state and why the last request had no candidates. Each is sent only when it changes."""
 
     def __init__(self, protocol: "WireProtocol") -> None:
         self._protocol = protocol
         self._status = Status(State.LOADING)
         self._off = False
-        self._reason: Reason | None = None  # of the last answer, forgotten when the engine's state changes
+        self._reason: Reason | None = None  # of the last answer; reset when the engine's state changes
         self._waited_for: list[Ticket] = []
         self._thinking = False
         self._sent: dict[str, object] = {}
@@ -51,7 +51,7 @@ class StatusReporter:
         self._progress: _Progress | None = None
         self.last_reason: Reason | None = None
         self.last_elapsed_ms: float | None = None
-        self.shows_progress = False  # whether the client can
+        self.shows_progress = False  # whether the client supports progress
 
     def engine(self, status: Status) -> None:
         """The worker's state has changed."""
@@ -66,7 +66,7 @@ class StatusReporter:
             self._progress = None
 
     def off(self) -> None:
-        """The user has switched everything off."""
+        """The user disabled everything."""
         if self._progress is not None:
             self._progress.end()
             self._progress = None
@@ -74,7 +74,7 @@ class StatusReporter:
         self._publish()
 
     def asked(self, *, waited_for: bool) -> Ticket:
-        """A request is under way. The ticket is to be handed to `answered`, whatever happens."""
+        """Register a pending request. Always pass the returned ticket to `answered`."""
         ticket = Ticket()
         if waited_for:
             ticket.timer = asyncio.get_running_loop().call_later(THINKING_SECONDS, self._think)
@@ -82,11 +82,11 @@ class StatusReporter:
         return ticket
 
     def answered(self, ticket: Ticket, reason: Reason | None, elapsed_ms: float) -> None:
-        """A request was answered, with nothing for this reason, or with candidates for None."""
+        """A request was answered: without candidates for this reason, or with candidates if None."""
         if ticket.timer is not None:
             ticket.timer.cancel()
             self._waited_for.remove(ticket)
-            # One that took the place of this one goes on thinking without a flicker.
+            # If another request replaces this one, keep the state without flicker.
             self._thinking = self._thinking and bool(self._waited_for)
         if reason not in _UNTOLD:
             self.last_reason, self.last_elapsed_ms = reason, round(elapsed_ms, 1)
@@ -95,7 +95,7 @@ class StatusReporter:
         self._publish()
 
     def now(self) -> dict[str, object]:
-        """What `infill/status` says at this moment."""
+        """Return the current content of `infill/status`."""
         status = self._status
         state = OFF if self._off else status.state.value
         return {
@@ -109,11 +109,11 @@ class StatusReporter:
         }
 
     def warn(self, sentence: str) -> None:
-        """Show the user something to be mended."""
+        """Show the user a warning that they can act on."""
         self._message(types.MessageType.Warning, sentence)
 
     def error(self, sentence: str) -> None:
-        """Show the user something that is broken."""
+        """Show the user an error."""
         self._message(types.MessageType.Error, sentence)
 
     def _message(self, kind: types.MessageType, sentence: str) -> None:
@@ -136,7 +136,7 @@ class StatusReporter:
 
 
 class _Progress:
-    """One bar. The client is asked for it in a task of its own that nothing cancels, and may refuse."""
+    """One progress bar. A separate task that is never cancelled asks the client for it; the client may refuse."""
 
     def __init__(self, protocol: "WireProtocol") -> None:
         self._protocol = protocol

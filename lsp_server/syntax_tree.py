@@ -1,7 +1,8 @@
-"""The tree-sitter tree of the lines around the cursor, kept up to date by edits.
+"""The tree-sitter tree of the lines around the cursor, updated by edits.
 
-Re-parsing after one keystroke is no constant: it visits every child of the root, 1 to 7 ms in a file of 5,000 to
-20,000 lines. So a long document has a tree of an excerpt only, which is cut anew when the cursor comes near its ends.
+Re-parsing after a keystroke does not take constant time: it visits every child of the root, which takes 1 to 7 ms in a
+file of 5,000 to 20,000 lines. A long document therefore has a tree of an excerpt only. The excerpt is chosen anew when
+the cursor comes near its ends.
 """
 
 from collections.abc import Sequence
@@ -12,42 +13,42 @@ from lsp_server.protocol.positions import Place, utf8_length
 if TYPE_CHECKING:
     from tree_sitter import Tree
 
-WHOLE_LINES = 500  # a document of no more lines is its own excerpt, and one that has grown longer is cut anew
+WHOLE_LINES = 500  # up to this length the excerpt is the whole document; a longer excerpt is chosen anew
 EXCERPT_LINES = 240
-MARGIN_LINES = 48  # between the cursor and an end of the excerpt that is not the document's
-OUTWARD_LINES = 120  # how far above its place an excerpt may begin, to begin at an outermost line
-LARGEST_BYTES = 250_000  # of an excerpt; a cold parse takes about 0.15 ms per thousand
+MARGIN_LINES = 48  # least distance between the cursor and an excerpt end that is not a document end
+OUTWARD_LINES = 120  # how far the start of an excerpt may move up to reach an outermost line
+LARGEST_BYTES = 250_000  # of an excerpt; a cold parse takes about 0.15 ms per thousand bytes
 
 
 class SyntaxTree:
-    """The tree of one version of a document. Only what `at` has found out ever changes."""
+    """The tree of one version of a document. Immutable except for what `at` caches."""
 
     __slots__ = ("_current", "_first", "_language", "_rows", "_tree")
 
     def __init__(
         self, language: str | None, first: int = 0, rows: int = 0, tree: "Tree | None" = None, current: bool = False
     ) -> None:
-        self._language = language  # None: never a tree
-        self._first, self._rows = first, rows  # the excerpt: its first line, and how many it has
-        self._tree = tree  # of the excerpt; where not `_current`, of an earlier version, edited to fit this one
+        self._language = language  # None: never has a tree
+        self._first, self._rows = first, rows  # the excerpt: first line and number of lines
+        self._tree = tree  # of the excerpt; unless `_current`, the tree of an earlier version, edited to fit this one
         self._current = current
 
     @classmethod
     def of(cls, language: str, lines: Sequence[str]) -> "SyntaxTree":
-        """For a document just opened."""
+        """Return the tree of a newly opened document."""
         return cls(None if _counts_differently(lines) else language)
 
     @classmethod
     def none(cls) -> "SyntaxTree":
-        """For a text that never has a tree."""
+        """Return an instance that never has a tree."""
         return cls(None)
 
     def edited(
         self, lines: Sequence[str], start: Place, end: Place, text: str, fresh: Sequence[str], grown: int
     ) -> "SyntaxTree":
-        """For the version in which `text` replaces what is between `start` and `end` of this version's `lines`.
+        """Return the tree of the version in which `text` replaces `start` to `end` of this version's `lines`.
 
-        `fresh` are the lines that come of it in place of those it touches, `grown` is how many more there are in all.
+        `fresh` are the lines that replace the touched ones. `grown` is the change in the number of lines.
         """
         if self._language is None or _counts_differently(fresh):
             return SyntaxTree.none()
@@ -73,7 +74,7 @@ class SyntaxTree:
         return SyntaxTree(self._language, first, rows + grown, tree)
 
     def at(self, lines: Sequence[str], place: Place) -> "tuple[Tree, int] | None":
-        """A tree that has `place` in it, and its offset in the tree's text, in UTF-8 bytes; None if there is no tree.
+        """Return a tree that contains `place`, and the place's offset in its text, in UTF-8 bytes; None without one.
 
         `lines` are those of this version.
         """
@@ -97,7 +98,7 @@ class SyntaxTree:
         from infill_engine.text.syntax import may_parse, parser_for
 
         parser = parser_for(self._language) if self._language else None
-        # Before any text is joined: a file of one enormous line is asked for at every keystroke, too.
+        # Check this before joining any text: a file with one enormous line is also queried at every keystroke.
         if parser is None or sum(map(utf8_length, excerpt)) > LARGEST_BYTES:
             return None
         text = "".join(excerpt)
@@ -108,7 +109,7 @@ class SyntaxTree:
 
 
 def _excerpt(lines: Sequence[str], row: int, language: str) -> tuple[int, int]:
-    """First line and number of lines of the excerpt around `row`: the same for all rows of a quarter of it."""
+    """Return the first line and the length of the excerpt around `row`, equal for all rows of one quarter of it."""
     if len(lines) <= WHOLE_LINES:
         return 0, len(lines)
     step = EXCERPT_LINES // 4
@@ -127,15 +128,15 @@ def _outermost_marks(language: str) -> str:
 
 
 def _is_outermost(line: str, marks: str) -> bool:
-    """Whether a line looks like the first of a definition or statement that nothing encloses.
+    """Return whether a line looks like the start of an outermost definition or statement.
 
-    `marks` are the characters beside letters that it may begin with.
+    `marks` are the characters, other than letters, that it may begin with.
     """
     return line[:1].isalpha() or bool(line[:1] and line[:1] in marks)
 
 
 def _counts_differently(lines: Sequence[str]) -> bool:
-    """Whether tree-sitter, to which a lone carriage return ends no line, would count other rows than we do."""
+    """Return whether tree-sitter would count rows differently. To it, a lone carriage return ends no line."""
     return any(line[-1:] == "\r" for line in lines)
 
 

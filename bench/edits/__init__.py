@@ -1,1 +1,1 @@
-"""Next edits on mechanical cases: edits with a known consequence, and edits that have none."""
+"""Next edits on mechanical cases: edits with a known consequence, and edits without any."""

@@ -1,8 +1,8 @@
-"""Next edits after mechanical edits of real packages: what is found, what is proposed for nothing, and the time.
+"""Measures next edits after mechanical edits of real packages: edits found, false alarms, and time.
 
     python -m bench.edits --packages FOLDER [--each N] [--out FILE]
 
-Beside it, a plain find-and-replace of the word that was changed. The last line is JSON.
+The baseline is a plain find-and-replace of the changed word. The last line is JSON.
 """
 
 import argparse
@@ -39,7 +39,7 @@ FAMILIES = {
 
 
 def main() -> None:
-    """Make the cases, run them, report."""
+    """Make the cases, run them, and print the results."""
     parser = argparse.ArgumentParser(prog="python -m bench.edits", description=__doc__.split("\n")[0])
     parser.add_argument("--packages", type=Path, required=True, nargs="+", help="folders of wheels or of sources")
     parser.add_argument("--each", type=int, default=60, help="cases of each kind, at most (default: 60)")
@@ -58,7 +58,7 @@ def main() -> None:
 
 
 def make_cases(folders: Sequence[Path], each: int, seed: int) -> list[Case]:
-    """At most `each` cases of every kind, drawn from all files alike; the same for the same files and seed."""
+    """Return at most `each` cases per kind, drawn evenly from all files. Deterministic for equal files and seed."""
     chance = random.Random(seed)
     files = [file for folder in folders for file in read_packages(folder)]
     modules = [module for file in files if (module := Module.of(file)) is not None]
@@ -87,7 +87,7 @@ def make_cases(folders: Sequence[Path], each: int, seed: int) -> list[Case]:
 
 
 def run_case(case: Case) -> dict[str, Any]:
-    """Ask for the consequences of a case's edit and compare them with what is known of it."""
+    """Find the consequences of a case's edit and compare them with the expected text."""
     edited = EditedText(case.before, case.after, case.changes, "python", _cursor(case))
     began, computed = time.perf_counter(), time.thread_time()
     found = find_consequences(edited)
@@ -120,7 +120,7 @@ def run_case(case: Case) -> dict[str, Any]:
 
 
 def find_and_replace(case: Case) -> str | None:
-    """The text with the changed word replaced everywhere, as the user would without help."""
+    """Return the text with every occurrence of the changed word replaced, as the user could do by hand."""
     if len(case.changes) != 1:
         return None
     change = case.changes[0]
@@ -135,7 +135,7 @@ def find_and_replace(case: Case) -> str | None:
 
 
 def reverses(proposal: Proposal, edited: EditedText) -> bool:
-    """Whether a proposal touches what the user has edited, or leads back to the text before."""
+    """Return whether a proposal touches the user's edit or restores the text before it."""
     growth = 0
     for change in edited.changes:
         start, end = change.start + growth, change.start + growth + len(change.new)
@@ -146,7 +146,7 @@ def reverses(proposal: Proposal, edited: EditedText) -> bool:
 
 
 def summarise(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Shares by kind and by family, false alarms, reversals, syntax errors and times."""
+    """Return shares by kind and family, false alarms, reversals, syntax errors and times."""
     telling = [row for row in rows if not row["harmless"]]
     quiet = [row for row in rows if row["harmless"]]
     kinds = {
@@ -190,7 +190,7 @@ def _family(kind: str) -> str:
 
 
 def _cursor(case: Case) -> int:
-    """Right of what was written last."""
+    """Return the offset right after the newest inserted text."""
     growth = sum(change.growth for change in case.changes[:-1])
     last = case.changes[-1]
     return last.start + growth + len(last.new)

@@ -1,4 +1,4 @@
-"""Cases of a parameter added, removed or moved in a definition; what follows is every call of the function."""
+"""Cases in which a definition's parameter is added, removed or moved. The consequence is an edit of every call."""
 
 import ast
 import random
@@ -15,7 +15,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 @dataclass(frozen=True, slots=True)
 class _Called:
-    """A function and all of its calls, none of which unpacks its arguments. `bound` leaves out the first parameter."""
+    """A function and all its calls, none of which unpacks arguments. `bound` is 1 if calls omit the first parameter."""
 
     function: Function
     calls: tuple[ast.Call, ...]
@@ -23,7 +23,7 @@ class _Called:
 
 
 def signature_changes(module: Module, chance: random.Random, wanted: Wanted) -> Iterator[Case]:
-    """At most one case of each kind for a function."""
+    """Yield at most one case of each kind per function."""
     found = list(_called(module))
     chance.shuffle(found)
     for called in found:
@@ -70,7 +70,7 @@ def _called(module: Module) -> Iterator[_Called]:
 
 
 def _all_calls(uses: list[ast.AST], parent: dict[ast.AST, ast.AST]) -> tuple[ast.Call, ...]:
-    """The calls, if the function is only called, and with arguments that are plain."""
+    """Return the calls if the function is only ever called, and only with plain arguments."""
     calls = []
     for use in uses:
         call = parent.get(use)
@@ -83,7 +83,7 @@ def _all_calls(uses: list[ast.AST], parent: dict[ast.AST, ast.AST]) -> tuple[ast
 
 
 def _removed(module: Module, called: _Called, at: int) -> Case | None:
-    """The parameter is taken out; so are the arguments for it."""
+    """Remove the parameter. The consequence removes its arguments."""
     without = _without_parameter(module, called, at)
     calls = _calls_without(module, called, at)
     if not calls:
@@ -93,7 +93,7 @@ def _removed(module: Module, called: _Called, at: int) -> Case | None:
 
 
 def _added(module: Module, called: _Called, at: int) -> Case | None:
-    """A parameter that every call passes was not there; the edit writes it."""
+    """Start without a parameter that every call passes. The edit adds it."""
     without = _without_parameter(module, called, at)
     calls = _calls_without(module, called, at)
     optional = at >= len(called.function.args.args) - called.bound - len(called.function.args.defaults)
@@ -108,7 +108,7 @@ def _added(module: Module, called: _Called, at: int) -> Case | None:
 
 
 def _moved(module: Module, called: _Called, at: int) -> Case | None:
-    """Two neighbouring parameters change places; so do the arguments passed by position."""
+    """Swap two adjacent parameters. The consequence swaps the positional arguments."""
     parameters = called.function.args.args[called.bound :]
     required = len(parameters) - len(called.function.args.defaults)
     if at + 1 >= required:
@@ -117,7 +117,7 @@ def _moved(module: Module, called: _Called, at: int) -> Case | None:
     changes = []
     for call in called.calls:
         if len(call.args) == at + 1:
-            return None  # one of the two by position, the other by name
+            return None  # one of the two is positional, the other a keyword
         if len(call.args) > at + 1:
             changes += _swapped(module, call.args[at], call.args[at + 1])
     edit = _swapped(module, *pair)
@@ -145,7 +145,7 @@ def _without_parameter(module: Module, called: _Called, at: int) -> Change:
 
 
 def _calls_without(module: Module, called: _Called, at: int) -> list[Change]:
-    """The arguments for a parameter cut out of every call that passes it."""
+    """Return the changes that remove a parameter's argument from every call that passes it."""
     name = called.function.args.args[at + called.bound].arg
     found = []
     for call in called.calls:
@@ -169,7 +169,7 @@ def _opens_call(module: Module, call: ast.Call, start: int) -> bool:
 
 
 def _cut(text: str, start: int, end: int) -> Change:
-    """An item taken out of a list with one of the commas beside it."""
+    """Return the change that removes a list item and one adjacent comma."""
     after = re.compile(r"\s*,[ \t]*\n?[ \t]*").match(text, end)
     before = re.compile(r",\s*\Z").search(text[max(0, start - 200) : start])
     if after is not None and text[after.end() : after.end() + 1] not in ")":

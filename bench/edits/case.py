@@ -1,4 +1,4 @@
-"""A case: a text, an edit of it, and the text that the edit makes necessary."""
+"""A case: a text, a user's edit, and the text expected after all necessary further edits."""
 
 import ast
 import random
@@ -11,13 +11,13 @@ from bench.sources import SourceFile
 from infill_engine.edits.changes import make
 from infill_engine.edits.types import Change
 
-LONGEST = 60_000  # characters of a file that cases are made of
-MOST_OCCURRENCES = 60  # of what is changed; more makes a few files outweigh all others
+LONGEST = 60_000  # longest file used for cases, in characters
+MOST_OCCURRENCES = 60  # of the changed text; with more, a few files would outweigh all others
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """`expected` is the text after the edit and all that follows from it; None where nothing follows."""
+    """`expected` is the text after the edit and all its consequences; None if it has no consequences."""
 
     file: SourceFile
     kind: str
@@ -33,32 +33,32 @@ class Case:
 
 @dataclass(slots=True)
 class Wanted:
-    """Counts the cases of one file, so that none is made that will not be used."""
+    """Counts the cases of one file, so that no unused case is built."""
 
-    full: frozenset[str]  # kinds of which there are enough
+    full: frozenset[str]  # kinds that already have enough cases
     most: int = 2  # of one kind from one file
     _made: Counter[str] = field(default_factory=Counter)
 
     def __call__(self, kind: str) -> bool:
-        """Whether one more case of a kind is wanted."""
+        """Return whether another case of this kind is wanted."""
         return kind not in self.full and self._made[kind] < self.most
 
     def made(self, case: "Case") -> "Case":
-        """Counts a case."""
+        """Count a case and return it."""
         self._made[case.kind] += 1
         return case
 
 
 @dataclass(frozen=True)
 class Module:
-    """A file with its syntax tree, and the offsets of the tree's places in characters."""
+    """A file with its syntax tree and the character offsets of the tree's positions."""
 
     file: SourceFile
     tree: ast.Module = field(repr=False)
 
     @classmethod
     def of(cls, file: SourceFile) -> "Module | None":
-        """None for what this Python cannot parse, and for files that are too long."""
+        """Parse a file. Returns None if this Python cannot parse it or it is too long."""
         if len(file.text) > LONGEST or "\r" in file.text or "\f" in file.text or "\t" in file.text:
             return None
         try:
@@ -68,7 +68,7 @@ class Module:
 
     @property
     def text(self) -> str:
-        """Of the file."""
+        """The file's text."""
         return self.file.text
 
     @cached_property
@@ -80,18 +80,18 @@ class Module:
 
     @cached_property
     def strings(self) -> list[tuple[int, int]]:
-        """Where strings are, formatted ones too."""
+        """The spans of all strings, including f-strings."""
         nodes = (node for node in ast.walk(self.tree) if isinstance(node, ast.Constant | ast.JoinedStr))
         return [self.span(node) for node in nodes if isinstance(getattr(node, "value", ""), str)]
 
     def offset(self, row: int, column: int) -> int:
-        """The character at a line (from 1) and a column in bytes of UTF-8."""
+        """Return the character offset of a line (from 1) and a column in UTF-8 bytes."""
         start = self._starts[row - 1]
         line = self.text[start : self._starts[row] - 1]
         return start + (column if line.isascii() else len(line.encode()[:column].decode()))
 
     def span(self, node: ast.AST) -> tuple[int, int]:
-        """Where a node begins and ends."""
+        """Return a node's start and end offsets."""
         place = node
         assert isinstance(
             place, ast.expr | ast.stmt | ast.arg | ast.keyword | ast.alias | ast.excepthandler | ast.pattern
@@ -107,7 +107,7 @@ class Module:
 
 
 def fresh_name(chance: random.Random, module: Module, vocabulary: Sequence[str], like: str) -> str | None:
-    """A name that is written as `like` is and does not occur in the file."""
+    """Return a name in the same style as `like` that does not occur in the file."""
     for _ in range(40):
         name = chance.choice(vocabulary)
         if like[:1] == "_":
@@ -120,7 +120,7 @@ def fresh_name(chance: random.Random, module: Module, vocabulary: Sequence[str],
 
 
 def same_program(one: str, other: str) -> bool:
-    """Whether two texts are the same, layout and comments aside."""
+    """Return whether two texts are equal except for layout and comments."""
     if one == other:
         return True
     try:

@@ -1,4 +1,4 @@
-"""Edits without consequence: whatever is proposed after one of them is a false alarm."""
+"""Edits without consequences. Any proposal after one of them is a false alarm."""
 
 import ast
 import random
@@ -12,7 +12,7 @@ Maker = Callable[[Module, random.Random, Sequence[str]], Change | None]
 
 
 def harmless(module: Module, chance: random.Random, vocabulary: Sequence[str], wanted: Wanted) -> Iterator[Case]:
-    """At most one case of each kind."""
+    """Yield at most one case of each kind."""
     for kind, maker in MAKERS.items():
         change = maker(module, chance, vocabulary) if wanted(kind) else None
         if change is None:
@@ -190,7 +190,7 @@ def _statement_removed(module: Module, chance: random.Random, _vocabulary: Seque
 
 
 def _statement(module: Module, chance: random.Random) -> tuple[int, str] | None:
-    """The start of the line of a statement in a function, and its indentation."""
+    """Return the line start and indentation of a statement inside a function."""
     bodies = [node.body for node in ast.walk(module.tree) if isinstance(node, ast.FunctionDef) and len(node.body) > 1]
     if not bodies:
         return None

@@ -1,4 +1,4 @@
-"""Cases of fields, of literals that are used twice, and of operands swapped in one of two alike branches."""
+"""Cases of constructor fields, of literals used twice, and of operands swapped in one of two similar branches."""
 
 import ast
 import random
@@ -14,7 +14,7 @@ LEAST_LITERAL = 4  # characters
 
 
 def fields(module: Module) -> Iterator[Case]:
-    """A parameter added to a constructor, whose line is missing; or the line, and the parameter is missing."""
+    """Add a constructor parameter and expect its assignment, or add the assignment and expect the parameter."""
     called = {
         node.func.id for node in ast.walk(module.tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
     }
@@ -68,7 +68,7 @@ def _field_cases(module: Module, written: Change, line: Change, name: str, *, pl
 
 
 def _keeps(node: ast.stmt, parameters: Sequence[str]) -> bool:
-    """Whether a statement is `self.name = name` for a parameter."""
+    """Return whether a statement is `self.name = name` for a parameter."""
     if not isinstance(node, ast.Assign | ast.AnnAssign) or not isinstance(node.value, ast.Name):
         return False
     target = node.targets[0] if isinstance(node, ast.Assign) else node.target
@@ -80,7 +80,7 @@ def _keeps(node: ast.stmt, parameters: Sequence[str]) -> bool:
 
 
 def literals(module: Module, chance: random.Random, vocabulary: Sequence[str]) -> Iterator[Case]:
-    """A string that is used exactly twice, in one function or class, and is no part of another word of the file."""
+    """Change a string used exactly twice, within one function or class, that is part of no other word in the file."""
     for function in module.tree.body:
         strings = [n for n in ast.walk(function) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
         plain = {
@@ -111,7 +111,7 @@ def literals(module: Module, chance: random.Random, vocabulary: Sequence[str]) -
 
 
 def mirrored(module: Module) -> Iterator[Case]:
-    """Operands swapped in one branch of an `if` whose other branch has one statement of the same shape."""
+    """Swap operands in one branch of an `if` whose other branch has one statement of the same shape."""
     for node in ast.walk(module.tree):
         if not isinstance(node, ast.If) or not node.orelse or isinstance(node.orelse[0], ast.If):
             continue
@@ -133,7 +133,7 @@ def mirrored(module: Module) -> Iterator[Case]:
 
 
 def _pairs(node: ast.stmt) -> list[tuple[ast.expr, ast.expr]]:
-    """Neighbouring operands or arguments."""
+    """Return pairs of adjacent operands or arguments."""
     found: list[tuple[ast.expr, ast.expr]] = []
     for inner in ast.walk(node):
         if isinstance(inner, ast.BinOp):
@@ -154,7 +154,7 @@ def _swap(module: Module, one: ast.expr, other: ast.expr) -> Change | None:
 
 
 def _shape(node: ast.AST) -> str:
-    """A statement's tree without its names and numbers."""
+    """Return a statement's tree without names and numbers."""
     text = ast.dump(node)
     return re.sub(r"(id|attr|arg)='\w+'|value=\d+", r"\1", text)
 

@@ -1,4 +1,4 @@
-"""Cases of a name changed where it is first bound; what follows is every other place of it."""
+"""Cases in which a name is changed where it is first bound. The consequence is a change of every other occurrence."""
 
 import ast
 import random
@@ -19,7 +19,7 @@ KINDS = {
 
 
 def renames(module: Module, chance: random.Random, vocabulary: Sequence[str], wanted: Wanted) -> Iterator[Case]:
-    """The cases of a file."""
+    """Yield the cases of a file."""
     found = variables(module)
     chance.shuffle(found)
     for variable in found:
@@ -47,7 +47,7 @@ def _case(module: Module, kind: str, old: str, new: str, first: int, starts: Seq
 
 
 def _spelled(module: Module, parameter: Variable) -> set[int] | None:
-    """Where calls pass a parameter by its name; None where that cannot be told."""
+    """Return where calls pass a parameter by keyword; None if that cannot be determined."""
     keywords = [
         (node, word)
         for node in ast.walk(module.tree)
@@ -73,14 +73,17 @@ def _spelled(module: Module, parameter: Variable) -> set[int] | None:
             if called == own:
                 found.add(module.span(word)[0])
         elif isinstance(callee, ast.Attribute) and callee.attr in (function.name, "__init__"):
-            return None  # whose method that is needs types
+            return None  # resolving the method would need types
     return found
 
 
 def _function_of(
     module: Module, start: int
 ) -> tuple[ast.FunctionDef | ast.AsyncFunctionDef | None, ast.ClassDef | None]:
-    """The function that has its parameter at a place, if it is one of the module or of a class of the module."""
+    """Return the function with a parameter at this offset, and its class.
+
+    Only functions at module level and methods of module-level classes are found.
+    """
     for node in module.tree.body:
         holder = node if isinstance(node, ast.ClassDef) else None
         for inner in node.body if isinstance(node, ast.ClassDef) else [node]:
@@ -92,7 +95,7 @@ def _function_of(
 
 
 def _members(module: Module, chance: random.Random, vocabulary: Sequence[str], wanted: Wanted) -> Iterator[Case]:
-    """Attributes and methods that only `self` is asked for, in classes that no other of the file derives from."""
+    """Rename attributes and methods accessed only through `self`, in classes without subclasses in the file."""
     classes = [node for node in module.tree.body if isinstance(node, ast.ClassDef)]
     names = {node.name for node in classes}
     related = {base.id for node in classes for base in node.bases if isinstance(base, ast.Name) and base.id in names}

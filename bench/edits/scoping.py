@@ -1,6 +1,6 @@
-"""What each name of a Python file refers to, by CPython's own symbol table: the truth that renames are held to.
+"""Resolves the names of a Python file with CPython's own symbol table. This is the reference for renames.
 
-Nothing here is shared with `infill_engine.edits`, which reads the same from a tree-sitter query.
+It shares nothing with `infill_engine.edits`, which resolves names with a tree-sitter query.
 """
 
 import ast
@@ -22,17 +22,17 @@ _COMPREHENSIONS = {
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A name of a scope, with all of its places in the file, and the first that binds it."""
+    """A name in a scope, all its occurrences in the file, and the first one that binds it."""
 
     name: str
     scope: str  # "module", "function" or "class"
-    kind: str  # of the first binding: "parameter", "function", "class", "import", "variable"
+    kind: str  # kind of the first binding: "parameter", "function", "class", "import", "variable"
     first: int
     starts: tuple[int, ...]
 
 
 class _UnsureError(Exception):
-    """A place cannot be told for certain, as in the f-strings of Python before 3.12."""
+    """An occurrence cannot be located reliably, as in f-strings before Python 3.12."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +40,11 @@ class _Use:
     start: int
     name: str
     table: symtable.SymbolTable
-    kind: str  # "" for a use that binds nothing
+    kind: str  # "" for a use that is not a binding
 
 
 def variables(module: Module) -> list[Variable]:
-    """All variables whose every place is certain."""
+    """Return all variables whose occurrences are all certain."""
     walk = _Walk(module)
     walk.run()
     places: dict[tuple[int, str], list[_Use]] = defaultdict(list)
@@ -64,12 +64,12 @@ def variables(module: Module) -> list[Variable]:
 
 
 def _owner(use: _Use, parents: dict[int, symtable.SymbolTable | None]) -> symtable.SymbolTable | None:
-    """The scope that a name belongs to; None for builtins."""
+    """Return the scope that a name belongs to; None for builtins."""
     table: symtable.SymbolTable | None = use.table
     assert table is not None
     try:
         symbol = table.lookup(use.name)
-    except KeyError:  # annotations that are never evaluated are not in the table
+    except KeyError:  # annotations that are never evaluated are missing from the table
         above = parents[table.get_id()]
         while above is not None and not (above.get_type() != "class" and _is_bound(above, use.name)):
             above = parents[above.get_id()]
@@ -96,7 +96,7 @@ def _is_bound(table: symtable.SymbolTable, name: str) -> bool:
 
 
 class _Walk(ast.NodeVisitor):
-    """Visits the tree and the symbol table side by side and notes each place of a name."""
+    """Walks the tree and the symbol table in parallel and records each occurrence of a name."""
 
     def __init__(self, module: Module) -> None:
         self.module, self.text = module, module.text
@@ -112,7 +112,7 @@ class _Walk(ast.NodeVisitor):
         self.visit(self.module.tree)
 
     def note(self, start: int, name: str, kind: str) -> None:
-        """One place of a name; `kind` is "" for a use."""
+        """Record one occurrence of a name. `kind` is "" for a use."""
         if self.text[start : start + len(name)] != name:
             self.unsure.add(name)
         self.uses.append(_Use(start, name, self.table, kind))
@@ -135,7 +135,7 @@ class _Walk(ast.NodeVisitor):
         self.table = outer
 
     def word(self, name: str, start: int, end: int) -> int:
-        """Where a name is in a part of the text."""
+        """Return the offset of a name within a span of the text."""
         found = re.compile(rf"\b{re.escape(name)}\b").search(self.text, start, end)
         if found is None:
             raise _UnsureError
@@ -190,7 +190,7 @@ class _Walk(ast.NodeVisitor):
         self.inside("class", node.name, node.lineno, list(node.body), [])
 
     def comprehension(self, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) -> None:
-        """All of it is in a scope of its own but the first iterable."""
+        """Visit a comprehension. Everything except the first iterable is in a scope of its own."""
         first, *others = node.generators
         self.visit(first.iter)
         results: list[ast.AST | None] = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
@@ -212,14 +212,14 @@ class _Walk(ast.NodeVisitor):
             self.visit(node.value)
 
     def annotated(self, annotation: ast.expr) -> None:
-        """An annotation, also where it is quoted."""
+        """Visit an annotation, quoted or not."""
         self.visit(annotation)
         for node in ast.walk(annotation):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 self.quoted(node)
 
     def quoted(self, node: ast.Constant) -> None:
-        """The names in a string that stands for code."""
+        """Visit the names in a string that contains code."""
         start, end = self.module.span(node)
         for found in re.finditer(r"(?<![\w.])[^\W\d]\w*", self.text[start + 1 : end - 1]):
             self.note(start + 1 + found.start(), found.group(), "")
@@ -274,7 +274,7 @@ def _parameters(arguments: ast.arguments) -> list[ast.arg]:
 
 
 def calls_by_name(module: Module) -> Iterator[ast.Call]:
-    """All calls of the file whose callee is a plain name."""
+    """Yield all calls in the file whose callee is a plain name."""
     for node in ast.walk(module.tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             yield node

@@ -1,1 +1,1 @@
-"""From a keystroke to an answer: the real server as a subprocess, and the engine by itself."""
+"""Latency from a keystroke to an answer: of the real server as a subprocess, and of the engine alone."""

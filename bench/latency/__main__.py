@@ -1,9 +1,9 @@
-"""Types at the real server, `python -m lsp_server serve`, and measures how long its answers take.
+"""Types into the real server, `python -m lsp_server serve`, and measures how long its answers take.
 
     python -m bench.latency [--keystrokes 1000] [--lines 200,20000] [--model default] --out bench/results/latency.jsonl
 
-Writes every keystroke as a JSON line to --out with a histogram and a summary beside it; the last line printed is one
-JSON object with the figures and the targets. Run it on a machine that has nothing else to do.
+Writes one JSON line per keystroke to --out, with a histogram and a summary next to it. The last line printed is one
+JSON object with the results and the targets. Run it on an otherwise idle machine.
 """
 
 import argparse
@@ -30,11 +30,11 @@ from infill_engine.errors import InfillError, InputError
 from infill_engine.models.base import CanvasModel
 
 SETTLE_SECONDS = 1.0  # between opening a document and the first keystroke
-GRACE_MS = 20  # after the budget, from which on an answer is late without excuse
+GRACE_MS = 20  # an answer later than the budget plus this counts as late
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run as the command line says; its exit status."""
+    """Run the command line. Return its exit status."""
     options = _parser().parse_args(sys.argv[1:] if arguments is None else arguments)
     try:
         files = sources_of(options.source)
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def run_server(options: argparse.Namespace, replays: dict[int, Replay]) -> tuple[list[Sample], dict[str, Any]]:
-    """All samples of one server's life, and what it cost to start and to keep."""
+    """Return all samples of one server run, and the server's startup time and memory."""
     client = LspClient(sys.stderr if options.log else subprocess.DEVNULL)
     try:
         server: dict[str, Any] = {
@@ -76,7 +76,7 @@ def run_server(options: argparse.Namespace, replays: dict[int, Replay]) -> tuple
 
 
 def summarise(samples: Sequence[Sample], budget_ms: float) -> dict[str, Any]:
-    """Figures by loop and document size, and how the largest document compares with the smallest."""
+    """Summarise by loop and document size, and compare the largest document with the smallest."""
     groups: dict[tuple[str, int], list[Sample]] = defaultdict(list)
     for sample in samples:
         groups[sample.loop, sample.lines].append(sample)
@@ -92,7 +92,7 @@ def summarise(samples: Sequence[Sample], budget_ms: float) -> dict[str, Any]:
 
 
 def figures(samples: Sequence[Sample], budget_ms: float) -> dict[str, Any]:
-    """Milliseconds from request to answer; withdrawn requests (null) are counted, not timed."""
+    """Return times from request to answer, in ms. Withdrawn requests (null) are counted, not timed."""
     answered = [sample for sample in samples if sample.served != "cancelled"]
     times = [sample.ms for sample in answered]
     late = [sample for sample in answered if sample.ms > budget_ms]
@@ -109,7 +109,7 @@ def figures(samples: Sequence[Sample], budget_ms: float) -> dict[str, Any]:
         "late_beyond_grace": _share(sum(sample.ms > budget_ms + GRACE_MS for sample in late), len(answered)),
         "since_key": spread([sample.since_key_ms for sample in answered]),
         "served": by_way,
-        # A process may slow down while its memory looks healthy.
+        # A process may slow down even while its memory looks healthy.
         "model_p50_first_third": round(percentile(by_model[:third], 0.5), 2),
         "model_p50_last_third": round(percentile(by_model[len(by_model) - third :], 0.5), 2),
         "strokes": dict(Counter(sample.stroke for sample in samples)),
@@ -160,10 +160,10 @@ def _model_costs(options: argparse.Namespace, replay: Replay) -> dict[str, Any]:
 
 
 def _measured(result: dict[str, Any]) -> dict[str, float]:
-    """The numbers that targets are set for, the worst where there are several.
+    """Return the numbers that targets are set for; the worst value if there are several.
 
-    The percentiles are of answers that the model computed while the client waited (closed loop): what was typed
-    through comes from a cache and would hide them.
+    The percentiles cover only answers that the model computed while the client waited (closed loop). Typed-through
+    answers come from a cache and would hide them.
     """
     loops = {name: value for name, value in result.items() if name.startswith(("closed_", "open_"))}
     closed = [value["served"]["model"] for name, value in loops.items() if name.startswith("closed_")]
@@ -204,7 +204,7 @@ def _print(result: dict[str, Any]) -> None:
 
 
 def _times(samples: Sequence[Sample], way: str) -> list[float]:
-    """Answer times of one way of being served; of every way, withdrawn ones apart, for ""."""
+    """Return the times of answers served in one `way`. "" means every way except withdrawn."""
     return [sample.ms for sample in samples if sample.served == way or (not way and sample.served != "cancelled")]
 
 

@@ -1,7 +1,7 @@
-"""A small LSP client over pipes: framed JSON-RPC, a thread that reads, and a clock at both ends.
+"""A small LSP client over pipes: framed JSON-RPC, a reader thread, and timestamps on both ends.
 
-Smaller than a library's client so that its own cost stays out of the numbers: an answer's time is taken when its last
-byte has been read, before it is decoded.
+It is smaller than a library's client, so that its own cost does not affect the numbers. An answer's time is taken when
+its last byte has been read, before decoding.
 """
 
 import itertools
@@ -19,14 +19,14 @@ from infill_engine.errors import WorkerError
 
 SERVER = (sys.executable, "-m", "lsp_server", "serve")
 REPOSITORY = Path(__file__).parents[2]
-WAIT_SECONDS = 120.0  # for anything that must come; a model may take long to load
+WAIT_SECONDS = 120.0  # for any expected message; a model may take long to load
 
 Position = dict[str, int]
 
 
 @dataclass(slots=True)
 class Pending:
-    """A request on its way. Times are in seconds of `perf_counter`."""
+    """A pending request. Times are in seconds of `perf_counter`."""
 
     sent: float
     arrived: float = 0.0
@@ -35,7 +35,7 @@ class Pending:
     done: threading.Event = field(default_factory=threading.Event)
 
     def wait(self) -> "Pending":
-        """This request with its answer. Raises WorkerError if none comes."""
+        """Wait for the answer and return this request. Raises WorkerError if none comes."""
         if not self.done.wait(WAIT_SECONDS):
             raise WorkerError(f"no answer within {WAIT_SECONDS:.0f} s; run the server by hand and look at its log")
         return self
@@ -46,7 +46,7 @@ class Pending:
 
 
 class LspClient:
-    """One server process, initialized by `initialize` and ended by `close`."""
+    """One server process, initialized by `initialize` and stopped by `close`."""
 
     def __init__(self, log: IO[str] | int = subprocess.DEVNULL) -> None:
         self.started = perf_counter()
@@ -55,7 +55,7 @@ class LspClient:
             SERVER, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, env=environment
         )
         self.states: list[str] = []
-        self.profile = ""  # how the model that is ready computes
+        self.profile = ""  # the profile of the loaded model
         self._ids = itertools.count(1)
         self._pending: dict[int, Pending] = {}
         self._heard = threading.Condition()
@@ -64,7 +64,7 @@ class LspClient:
         self._reader.start()
 
     def initialize(self, options: dict[str, Any]) -> float:
-        """Shakes hands with these initialization options; milliseconds from the process's start to the answer."""
+        """Send `initialize` with these options. Return the milliseconds from process start to the response."""
         capabilities = {"general": {"positionEncodings": ["utf-16"]}, "textDocument": {"inlineCompletion": {}}}
         params = {
             "processId": os.getpid(),
@@ -79,7 +79,7 @@ class LspClient:
         return 1000 * (answered.arrived - self.started)
 
     def until_ready(self) -> float:
-        """Waits for the model; milliseconds from the process's start. Raises WorkerError if it cannot be loaded."""
+        """Wait for the model. Return the milliseconds from process start. Raises WorkerError if it cannot be loaded."""
         with self._heard:
             self._heard.wait_for(lambda: {"ready", "failed"} & set(self.states), WAIT_SECONDS)
         if "ready" not in self.states:
@@ -87,7 +87,7 @@ class LspClient:
         return 1000 * (perf_counter() - self.started)
 
     def request(self, method: str, params: Any) -> Pending:
-        """Sends a request without waiting for its answer."""
+        """Send a request without waiting for its answer."""
         number = next(self._ids)
         body = _encoded({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
         pending = self._pending[number] = Pending(perf_counter())
@@ -95,7 +95,7 @@ class LspClient:
         return pending
 
     def cancel(self, pending: Pending) -> None:
-        """Withdraws a request that has not been answered."""
+        """Cancel a request that has not been answered."""
         for number, known in list(self._pending.items()):
             if known is pending:
                 self.notify("$/cancelRequest", {"id": number})
@@ -104,7 +104,7 @@ class LspClient:
         self._write(_encoded({"jsonrpc": "2.0", "method": method, "params": params}))
 
     def close(self) -> int:
-        """Shuts the server down as an editor does; its exit status."""
+        """Shut the server down as an editor does. Return its exit status."""
         self.request("shutdown", None).wait()
         self.notify("exit", None)
         return self.process.wait(WAIT_SECONDS)
@@ -128,7 +128,7 @@ class LspClient:
                 pending.done.set()
 
     def _receive(self, message: dict[str, Any]) -> None:
-        if "id" in message:  # a request of the server's: nothing it asks for is refused, and nothing is given
+        if "id" in message:  # a request from the server; always answered with null
             self._write(_encoded({"jsonrpc": "2.0", "id": message["id"], "result": None}))
         elif message["method"] == "infill/status":
             with self._heard:

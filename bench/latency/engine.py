@@ -1,10 +1,10 @@
-"""Where the milliseconds of a request go, without a server around the engine.
+"""Breaks down a request's milliseconds in the engine, without a server around it.
 
     python -m bench.latency.engine [--model default] [--keystrokes 200] [--lines 200] [--budget-ms 150]
 
-Types real code into a document and answers after every keystroke, in one process: what the server does before it asks
-(apply the change, build the request), then the engine's encoding, denoising, and the rest (cleaning and ranking). The
-last line is one JSON object; times are milliseconds.
+Types real code into a document and answers after every keystroke, in one process. Measures the server's work before the
+request (applying the change, building the request), then the engine's encoding, denoising, and the rest (cleaning and
+ranking). The last line is one JSON object; times are in milliseconds.
 """
 
 import argparse
@@ -36,7 +36,7 @@ FIELDS = ("change_ms", "build_ms", "encode_ms", "denoise_ms", "rank_ms", "engine
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """One keystroke. `rank_ms` is what the engine spent outside encoding and denoising: drafts, cleaning, ranking."""
+    """One keystroke. `rank_ms` is engine time outside encoding and denoising: drafts, cleaning, ranking."""
 
     stroke: str
     change_ms: float
@@ -47,7 +47,7 @@ class Timing:
     engine_ms: float
     cached: bool
     steps: int
-    slots: int  # of the canvas, all rows together
+    slots: int  # of the canvas, summed over its rows
     candidates: int
     reason: str
 
@@ -72,12 +72,12 @@ def main() -> int:
 
 
 def sources_of(folder: Path | None) -> list[SourceFile]:
-    """The packages in `folder`, or without one the standard library. Raises InputError for an empty folder."""
+    """Return the packages in `folder`, or the standard library for None. Raises InputError for an empty folder."""
     return read_packages(folder) if folder else standard_library()
 
 
 def replay_through(engine: Engine, replay: Replay, budget_ms: float, candidates: int) -> Iterator[Timing]:
-    """Types the replay and times the answer to each keystroke, one after the other."""
+    """Type the replay and time the answer to each keystroke."""
     documents = Documents()
     documents.open(URI, "python", replay.text)
     settings = ServerSettings(candidates=candidates)
@@ -93,7 +93,7 @@ def replay_through(engine: Engine, replay: Replay, budget_ms: float, candidates:
 
 
 def report(timings: list[Timing], budget_ms: float) -> None:
-    """Prints the breakdown of fresh answers, of cached ones, and one JSON line."""
+    """Print the breakdown of fresh and of cached answers, and one JSON line."""
     fresh = [timing for timing in timings if not timing.cached]
     print(f"{len(timings)} keystrokes, {len(fresh)} answered by the model, {len(timings) - len(fresh)} from the cache")
     print(f"{'fresh answers, ms':20}" + "".join(f"{name:>9}" for name in ("p50", "p95", "p99", "max")))

@@ -1,4 +1,4 @@
-"""The distribution of answer times as a PNG."""
+"""Plots the distribution of answer times as a PNG."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,7 +7,7 @@ from bench.latency.typing_runs import Sample
 
 
 def draw(samples: Sequence[Sample], budget_ms: float, path: Path) -> None:
-    """One panel for each loop, one outline for each document size; the line is the budget."""
+    """Draw one panel per loop and one outline per document size. The vertical line marks the budget."""
     from matplotlib.figure import Figure
 
     loops = list(dict.fromkeys(sample.loop for sample in samples))

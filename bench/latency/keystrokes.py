@@ -1,9 +1,9 @@
-"""A person typing real Python into a real file: the document to begin with, and keystroke after keystroke.
+"""Simulates typing real Python into a real file: the initial document, then one keystroke after another.
 
-A block of real code is the stage. Some runs of its lines are taken out and typed again as an editor would have it:
-Enter brings indentation along, Backspace takes a level of it away, now and then a letter is wrong and taken back. Some
-arguments are taken out of the middle of their lines and typed again with the rest of the line to their right. The same
-seed types the same text, however many lines of other code stand above and below the block.
+Typing happens in a block of real code. Some runs of its lines are removed and typed again as in an editor: Enter
+inserts indentation, Backspace removes one level of it, and an occasional wrong letter is typed and deleted. Some
+arguments are removed from the middle of their lines and typed again with the rest of the line to their right. The same
+seed types the same text, however many lines of other code surround the block.
 """
 
 import random
@@ -21,23 +21,23 @@ TYPO_SHARE = 0.02
 INVOKED_SHARE = 0.1  # of the requests; the others are Automatic
 MIDDLE_SHARE = 0.3  # of the places typed at
 INDENT = 4
-SMALLEST_REST = 60  # lines that the filler may fall short of what was asked for
+SMALLEST_REST = 60  # largest shortfall of the filler, in lines
 _ARGUMENTS = re.compile(r"\(([^()\n]{4,40})\)")
 _TOP_LEVEL = re.compile(r"^(?:class|def) ")
 
 
 class Stroke(StrEnum):
-    """What kind of keystroke it was."""
+    """The kind of a keystroke."""
 
     END = "end"  # a character at the end of its line
     MIDDLE = "middle"  # a character with code to its right
-    ENTER = "enter"  # a line break with indentation, or a level of it
+    ENTER = "enter"  # a line break with indentation, or one level of it
     DELETION = "deletion"
 
 
 @dataclass(frozen=True, slots=True)
 class Keystroke:
-    """One change: `removed` characters from (row, column) on become `text`, and the cursor then stands after it."""
+    """One change: `text` replaces `removed` characters from (row, column) on. The cursor is then after it."""
 
     row: int
     column: int
@@ -48,7 +48,7 @@ class Keystroke:
 
     @property
     def cursor(self) -> tuple[int, int]:
-        """Row and column in characters after the change."""
+        """Row and column of the cursor after the change, in characters."""
         last = self.text.rfind("\n")
         if last < 0:
             return self.row, self.column + len(self.text)
@@ -57,7 +57,7 @@ class Keystroke:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """A document and what is typed into it."""
+    """A document and the keystrokes typed into it."""
 
     text: str
     keystrokes: tuple[Keystroke, ...]
@@ -65,7 +65,7 @@ class Replay:
 
 @dataclass(frozen=True, slots=True)
 class _Gap:
-    """What is missing: whole lines, or a part of one (`column` is where, None for lines)."""
+    """Removed text: whole lines, or part of one (`column` is where; None for lines)."""
 
     row: int
     lines: tuple[str, ...]
@@ -73,9 +73,10 @@ class _Gap:
 
 
 def make_replay(files: Sequence[SourceFile], lines: int, keystrokes: int | None, seed: int) -> Replay:
-    """A document of about `lines` lines and `keystrokes` keystrokes in its middle.
+    """Return a document of about `lines` lines and `keystrokes` keystrokes in its middle.
 
-    None means all there are: the block then stands as it was. Raises InputError when `files` are too little.
+    None means all available keystrokes; the block then ends as it was. Raises InputError if `files` have too little
+    code.
     """
     rng = random.Random(seed)
     block = _block(files)
@@ -84,7 +85,7 @@ def make_replay(files: Sequence[SourceFile], lines: int, keystrokes: int | None,
     document = _without(block, gaps)
     made: list[Keystroke] = []
     while gaps and (keystrokes is None or len(made) < keystrokes):
-        # Any order, as people work; each gap typed moves the rows of those below it.
+        # Gaps are typed in random order, as people work. Each moves the rows of those below it.
         gap = gaps.pop(rng.randrange(len(gaps)))
         made += _typed(gap, len(above), rng)
         gaps = [_moved(other, gap) for other in gaps]
@@ -94,14 +95,14 @@ def make_replay(files: Sequence[SourceFile], lines: int, keystrokes: int | None,
 
 
 def apply(lines: list[str], key: Keystroke) -> None:
-    """Carries a keystroke out on the lines (without ends) of the document."""
+    """Apply a keystroke to the document's lines (without line ends)."""
     line = lines[key.row]
     changed = line[: key.column] + key.text + line[key.column + key.removed :]
     lines[key.row : key.row + 1] = changed.split("\n")
 
 
 def _block(files: Sequence[SourceFile]) -> list[str]:
-    """The first run of code from a top-level definition on that is long enough and neither data nor prose."""
+    """Return the first run of code that starts at a top-level definition, is long enough, and is not data or prose."""
     for file in files:
         lines = file.text.split("\n")
         for row in (row for row, line in enumerate(lines) if _TOP_LEVEL.match(line)):
@@ -114,7 +115,7 @@ def _block(files: Sequence[SourceFile]) -> list[str]:
 
 
 def _gaps(block: Sequence[str], rng: random.Random) -> list[_Gap]:
-    """Disjoint gaps over the whole block, top to bottom."""
+    """Return disjoint gaps over the whole block, top to bottom."""
     found = []
     row = 1
     while row < len(block) - 6:
@@ -130,7 +131,7 @@ def _gaps(block: Sequence[str], rng: random.Random) -> list[_Gap]:
             found.append(_Gap(row, tuple(taken)))
             row += len(taken)
         row += 1
-    # Rows are counted as the document begins, where each run of lines is one empty line.
+    # Rows refer to the initial document, in which each removed run of lines is one empty line.
     missing = 0
     shifted = []
     for gap in found:
@@ -197,7 +198,7 @@ def _key(row: int, column: int, removed: int, text: str, stroke: Stroke, rng: ra
 
 
 def _filler(files: Sequence[SourceFile], lines: int) -> tuple[list[str], list[str]]:
-    """Other code that parses: half of the lines above the block and half below, each whole top-level definitions."""
+    """Return other code that parses, half above the block and half below, as whole top-level definitions."""
     usable = [file for file in reversed(files) if "\r" not in file.text and "\t" not in file.text]
     half = lines // 2
     return _definitions(usable[::2], half), _definitions(usable[1::2], half)
@@ -215,7 +216,7 @@ def _definitions(files: Sequence[SourceFile], lines: int) -> list[str]:
 
 
 def _leading_definitions(text: str, most: int) -> list[str]:
-    """The first lines of `text`, at most so many, up to the end of a top-level statement; none if it does not parse."""
+    """Return at most `most` leading lines of `text`, ending after a top-level statement; none if it does not parse."""
     tree = syntax.parse(text, "python")
     if tree is None or tree.root_node.has_error:
         return []

@@ -1,4 +1,4 @@
-"""The model's own costs in one process: reading a window cold and after one keystroke, and a denoising step."""
+"""Measures the model alone in one process: encoding a window cold and after one keystroke, and one denoising step."""
 
 import itertools
 from collections.abc import Sequence
@@ -27,15 +27,15 @@ Window = tuple[str, str]
 
 
 def encode_costs(family: CanvasModel, replay: Replay) -> dict[str, float]:
-    """Medians in ms over places of a replay: its window read cold, then again after one more typed character.
+    """Return medians in ms over places of a replay: encoding a window cold, then again after one more character.
 
-    `typed_ms` counts only characters for which at least one token had to be encoded; the beginning of a word is not
-    encoded before it is complete, so `typed_any_ms` over all characters is lower. `ratio` is typed_ms / cold_ms.
+    `typed_ms` covers only characters for which at least one token had to be encoded. The beginning of a word is not
+    encoded until the word is complete, so `typed_any_ms`, over all characters, is lower. `ratio` is typed_ms / cold_ms.
     """
     cold, typed, typed_any, cold_tokens = [], [], [], []
     pairs = _neighbours(family, replay)
     for number, (before, after) in enumerate(pairs):
-        # A first and a last line of its own: nothing that is cached begins like it.
+        # Make the first and the last line unique, so that no cache entry matches.
         mark = f"# {number * 7919:x}\n"
         started = perf_counter()
         context = finished(family.encode(mark + before[0], before[1] + mark))
@@ -59,7 +59,7 @@ def encode_costs(family: CanvasModel, replay: Replay) -> dict[str, float]:
 
 
 def pass_costs(model: TrunkModel, window: Window) -> dict[str, float]:
-    """Median ms of one pass of the trunk by its rows, as `R16`: so many tokens behind a prompt that is read."""
+    """Return the median ms of one trunk pass by number of rows. `R16` means 16 tokens after an encoded prompt."""
     found: dict[str, float] = {}
     for rows in PASS_ROWS:
         took = []
@@ -74,7 +74,7 @@ def pass_costs(model: TrunkModel, window: Window) -> dict[str, float]:
 
 
 def step_costs(family: CanvasModel, window: Window) -> dict[str, float]:
-    """Median ms of one denoising step by canvas, as `N4C16`: four rows of sixteen slots, all of them open."""
+    """Return the median ms of one denoising step by canvas. `N4C16` means four rows of 16 slots, all open."""
     context = finished(family.encode(*window))
     found = {}
     for rows, slots in itertools.product(ROWS, SLOTS):
@@ -90,7 +90,7 @@ def step_costs(family: CanvasModel, window: Window) -> dict[str, float]:
 
 
 def windows_of(replay: Replay) -> list[Window]:
-    """The windows around the cursor after each keystroke."""
+    """Return the windows around the cursor after each keystroke."""
     documents = Documents()
     documents.open(URI, "python", replay.text)
     found = []
@@ -104,7 +104,7 @@ def windows_of(replay: Replay) -> list[Window]:
 
 
 def _neighbours(family: CanvasModel, replay: Replay) -> Sequence[tuple[Window, Window]]:
-    """Windows before and after one typed character, as the engine encodes them, spread over the replay."""
+    """Return pairs of windows before and after one typed character, as the engine encodes them, across the replay."""
     windows = [(family.vocabulary.split_partial_word(prefix)[0], suffix) for prefix, suffix in windows_of(replay)]
     typed = [
         (windows[number - 1], windows[number])
@@ -116,6 +116,6 @@ def _neighbours(family: CanvasModel, replay: Replay) -> Sequence[tuple[Window, W
 
 
 def _follows(replay: Replay, number: int) -> bool:
-    """Whether a keystroke was pressed where the one before it left the cursor."""
+    """Return whether a keystroke was typed where the previous one left the cursor."""
     key = replay.keystrokes[number]
     return replay.keystrokes[number - 1].cursor == (key.row, key.column)

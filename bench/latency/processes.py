@@ -1,4 +1,4 @@
-"""What the server's processes hold: their memory, and whether torch is in the wrong one."""
+"""Inspects the server's processes: memory, and whether the server has loaded torch."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import psutil
 
 
 def memory_mb(server: int) -> dict[str, float]:
-    """Resident megabytes of the server and of its worker (0 without one)."""
+    """Return the resident memory of the server and of its worker, in MB (0 without a worker)."""
     process = psutil.Process(server)
     workers = process.children(recursive=True)
     return {
@@ -16,7 +16,7 @@ def memory_mb(server: int) -> dict[str, float]:
 
 
 def has_torch(pid: int) -> bool | None:
-    """Whether a library of torch's is mapped into the process; None where the system does not tell."""
+    """Return whether the process has a torch library mapped; None if the system does not report it."""
     try:
         return "libtorch" in Path(f"/proc/{pid}/maps").read_text()
     except OSError:

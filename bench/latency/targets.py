@@ -1,4 +1,4 @@
-"""What the product promises about time and memory, and whether a run kept it."""
+"""The product's targets for time and memory, and whether a run met them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A measured number must not exceed `most`."""
+    """An upper bound, `most`, for a measured number."""
 
     name: str
     most: float
@@ -17,8 +17,8 @@ TARGETS = (
     Target("p50", 80, "ms"),
     Target("p99", 150, "ms"),
     Target("max", 170, "ms"),
-    Target("lines_ratio", 1.3, "times"),  # of model answers in the largest document to those in the smallest
-    Target("lines_ratio_all", 1.3, "times"),  # of all answers; those from the cache take two or three ms
+    Target("lines_ratio", 1.3, "times"),  # model answers in the largest document versus the smallest
+    Target("lines_ratio_all", 1.3, "times"),  # all answers; cached ones take two or three ms
     Target("encode_ratio", 0.2, "times"),
     Target("server_mb", 90, "MB"),
     Target("worker_mb", 500, "MB"),
@@ -26,7 +26,7 @@ TARGETS = (
 
 
 def judge(measured: Mapping[str, float]) -> dict[str, dict[str, float | bool]]:
-    """For each target that was measured: the value, the bound, and whether it was met."""
+    """Return, per measured target, the value, the bound, and whether it was met."""
     return {
         target.name: {
             "value": measured[target.name],

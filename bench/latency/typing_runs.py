@@ -1,10 +1,10 @@
-"""Replays into a running server, with the time from request to answer for every keystroke.
+"""Replays typing into a running server and times every keystroke from request to answer.
 
-Closed loop: didChange and the request at once, the next keystroke when the answer is there. The server gets no head
-start from an editor's debounce: the hardest case for one answer, the easiest for a queue.
+Closed loop: send didChange and the request together, and the next keystroke once the answer is there. The server gets
+no head start from an editor's debounce. This is the hardest case for a single answer and the easiest for a queue.
 
-Open loop: 8 to 12 keystrokes a second whatever comes back, as VS Code sends them: `$/cancelRequest` for what is still
-on its way, didChange, and 35 to 70 ms later the request.
+Open loop: 8 to 12 keystrokes per second regardless of answers, as VS Code sends them: `$/cancelRequest` for the pending
+request, didChange, and the request 35 to 70 ms later.
 """
 
 import random
@@ -19,16 +19,16 @@ from bench.latency.keystrokes import Keystroke, Replay, Stroke
 
 STROKES_A_SECOND = (8.0, 12.0)
 REQUEST_AFTER_SECONDS = (0.035, 0.070)
-AUTOMATIC, INVOKED = 2, 1  # trigger kinds on the wire: Invoked is 1, Automatic 2
+AUTOMATIC, INVOKED = 2, 1  # trigger kinds on the wire
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
     """One keystroke's answer.
 
-    `served` tells how: "model"; "typed-through" when every text is the rest of one shown before; "refused" for an
-    Automatic request after a deletion, which is never answered with candidates; "cancelled" for null. `since_key_ms`
-    counts from the didChange. In closed loops the two times differ by the time it takes to write one message.
+    `served` is "model", "typed-through" if every text continues one shown before, "refused" for an Automatic request
+    after a deletion (never answered with candidates), or "cancelled" for null. `since_key_ms` counts from the
+    didChange. In closed loops the two times differ by the time needed to write one message.
     """
 
     loop: str
@@ -42,7 +42,7 @@ class Sample:
 
 
 def open_document(client: LspClient, uri: str, text: str) -> None:
-    """Opens a Python document in the server."""
+    """Open a Python document in the server."""
     client.notify(
         "textDocument/didOpen",
         {"textDocument": {"uri": uri, "languageId": "python", "version": 0, "text": text}},
@@ -50,12 +50,12 @@ def open_document(client: LspClient, uri: str, text: str) -> None:
 
 
 def close_document(client: LspClient, uri: str) -> None:
-    """Closes it again."""
+    """Close the document."""
     client.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
 
 
 def closed_loop(client: LspClient, uri: str, replay: Replay, lines: int) -> Iterator[Sample]:
-    """Types, asks, waits; one sample a keystroke."""
+    """Type, request and wait. Yield one sample per keystroke."""
     shown: list[str] = []
     for version, key in enumerate(replay.keystrokes, 1):
         pressed = perf_counter()
@@ -66,7 +66,7 @@ def closed_loop(client: LspClient, uri: str, replay: Replay, lines: int) -> Iter
 
 
 def open_loop(client: LspClient, uri: str, replay: Replay, lines: int, seed: int) -> Iterator[Sample]:
-    """Types at its own speed; the samples come when all has been typed."""
+    """Type at a fixed pace. Yields the samples after all keystrokes."""
     rng = random.Random(seed)
     asked: list[tuple[Keystroke, Pending, float]] = []
     due = perf_counter()

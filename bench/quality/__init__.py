@@ -1,1 +1,1 @@
-"""How good the candidates are: exact matches, similarity, syntax, silence and time, next to simpler systems."""
+"""Candidate quality: exact matches, similarity, syntax, silence and time, compared with simpler systems."""

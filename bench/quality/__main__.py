@@ -1,10 +1,10 @@
-"""Measures candidates against what people wrote, next to simpler systems in the same run.
+"""Compares candidates with the original code, next to simpler systems in the same run.
 
     python -m bench.quality --packages training/heldout --holes 300 --out bench/results/quality.jsonl
     python -m bench.quality --data problems.jsonl.gz --execute --out bench/results/problems.jsonl
     python -m bench.quality --languages training/held-out-languages --holes 60 --out bench/results/languages.jsonl
 
-Writes every reply as JSON lines to --out (gzipped when large), charts beside it, a table to the terminal, and one JSON
+Writes every reply as a JSON line to --out (gzipped if large), charts next to it, a table to the terminal, and one JSON
 object as the last line.
 """
 
@@ -54,7 +54,7 @@ SYSTEMS = ("nothing", "copy", "drafts", "ngram", "twin", "beams", "engine", "mod
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run as the command line says; its exit status."""
+    """Run the command line. Return its exit status."""
     options = _parser().parse_args(sys.argv[1:] if arguments is None else arguments)
     try:
         problems = {problem.task.id: problem for problem in read_problems(options.data)} if options.data else {}
@@ -79,7 +79,7 @@ def measure(
     budget_ms: float,
     window: WindowSettings = USUAL_WINDOW,
 ) -> list[Outcome]:
-    """Every system's judged reply to every task."""
+    """Return every system's judged reply to every task."""
     outcomes: list[Outcome] = []
     began = monotonic()
     for number, task in enumerate(tasks, 1):
@@ -91,9 +91,10 @@ def measure(
 
 
 def systems_of(options: argparse.Namespace) -> tuple[dict[str, System], WatchedEngine]:
-    """The systems asked for, by name, and the engine behind two of them. One that cannot be had is said and left out.
+    """Return the requested systems by name, and the engine behind two of them.
 
-    Raises InputError for an unknown name or length choice, and whatever loading the model raises.
+    Systems that are not available are reported and left out. Raises InputError for an unknown name or length choice,
+    and whatever loading the model raises.
     """
     unknown = set(options.systems) - set(SYSTEMS)
     if unknown:
@@ -101,7 +102,7 @@ def systems_of(options: argparse.Namespace) -> tuple[dict[str, System], WatchedE
     engine = WatchedEngine.load(
         options.model, device=options.device, settings=EngineSettings(budget_ms=options.budget_ms)
     )
-    assert isinstance(engine, WatchedEngine)  # `load` makes one of the class it is called on
+    assert isinstance(engine, WatchedEngine)  # `load` returns an instance of the class it is called on
     slots = fixed_slots(options.lengths, engine.model.info.max_slots)
     product = EngineSystem(engine, options.budget_ms, cold=options.cold)
     if options.lengths != "predicted":
@@ -131,7 +132,10 @@ def systems_of(options: argparse.Namespace) -> tuple[dict[str, System], WatchedE
 
 
 def executed(outcomes: Sequence[Outcome], problems: dict[str, Problem]) -> list[Outcome]:
-    """The outcomes with whether each completed program passed its tests. Runs their code: see bench.quality.execute."""
+    """Return the outcomes with whether each completed program passed its tests.
+
+    Runs their code: see bench.quality.execute.
+    """
     known: dict[tuple[str, str], bool] = {}
     found = []
     for outcome in outcomes:
@@ -146,7 +150,7 @@ def executed(outcomes: Sequence[Outcome], problems: dict[str, Problem]) -> list[
 
 
 def report(outcomes: Sequence[Outcome], options: argparse.Namespace, engine: WatchedEngine) -> None:
-    """Writes the raw results and the charts, prints the table."""
+    """Write the raw results and charts, and print the table."""
     written = write_outcomes(outcomes, options.out)
     summary = summarise(outcomes, options.candidates)
     stem = options.out.name.split(".")[0]
@@ -166,7 +170,7 @@ def report(outcomes: Sequence[Outcome], options: argparse.Namespace, engine: Wat
 
 
 def last_line(outcomes: Sequence[Outcome], options: argparse.Namespace, engine: WatchedEngine) -> dict[str, Any]:
-    """The product's figures over all non-trivial holes, how they were had, its calibration, and every system's."""
+    """Return the product's results over non-trivial holes, the settings, its calibration, and all systems' results."""
     summary = summarise(outcomes, options.candidates)
     leading = PRODUCT if PRODUCT in summary else next(iter(summary), "")
     return {
@@ -209,7 +213,7 @@ def _beams(engine: WatchedEngine, budget_ms: float) -> System:
 def _twin(options: argparse.Namespace) -> System:
     if not options.twin.is_dir():
         raise InputError(f"no twin in {options.twin}: run `python -m bench.quality.train_twin` first")
-    dtype = fastest_dtype("cpu")  # as the engine chooses for the default
+    dtype = fastest_dtype("cpu")  # what the engine chooses for the default model
     return TwinSystem(Twin.load(options.twin, dtype, settle(dtype)), options.budget_ms)
 
 

@@ -1,4 +1,4 @@
-"""The trunk left to right: a beam search over the same prompt and the same weights, with nothing retrieved."""
+"""Baseline: left-to-right beam search by the trunk, with the same prompt and weights and without retrieval."""
 
 from dataclasses import dataclass
 from time import perf_counter
@@ -16,7 +16,7 @@ MOST_TOKENS = 32
 
 @dataclass(slots=True)
 class BeamSystem:
-    """`beams` texts side by side, a token of each in a pass, within the budget. The text above is read beforehand."""
+    """Extends `beams` texts by one token per pass, within the budget. The prefix is encoded beforehand."""
 
     model: TrunkModel
     budget_ms: float
@@ -52,6 +52,6 @@ class BeamSystem:
         return reply(question, own[: request.candidates], started)
 
     def _next(self, tree: TokenTree, beam: set[int]) -> list[int]:
-        """The likeliest continuations of a beam, but for those that cannot beat what is finished."""
+        """Return the likeliest continuations of a beam, except those that cannot beat a finished text."""
         children = [number for number in tree.worthwhile(self.beams) if tree.nodes[number].parent in beam]
         return children[: self.beams]

@@ -1,13 +1,13 @@
-"""Fits the weights of the product's confidence to results, and says what they are worth where they were not fitted.
+"""Fits the product's confidence weights to results and evaluates them on other results.
 
     python -m bench.quality.calibrate results-to-fit.jsonl.gz --judge results.jsonl.gz --out calibration.json
 
-A logistic regression, by Newton's method, on everything the engine weighed (not only what it showed): was the proposal
-the gold text, or, for a partial one, at least the first half of it? Its variables are the features and, chosen one
-after the other, the products of two of them that would say most. Fitted on the results of some packages, reported on
-those of others. With them comes the least confidence from which on so many of the first candidates are right as
---precision asks for: from there on they are shown unasked. Laid beside a model's weights, the file is what the engine
-uses for that model.
+A logistic regression by Newton's method on everything the engine weighed, not only what it showed. The target: the
+proposal was the gold text or, for a partial one, at least its first half. The variables are the features and the
+pairwise products that contribute most, selected one by one. The weights are fitted on the results of some packages and
+evaluated on those of others. The output also contains the lowest confidence above which the share of correct first
+candidates is at least --precision; from there on they are shown automatically. The engine uses the file if it is stored
+next to the model's weights.
 """
 
 import argparse
@@ -29,18 +29,18 @@ from infill_engine.ranking.calibration import NAMES, PAIR, Calibration
 from infill_engine.ranking.syntax_check import brokenness
 
 Floats = NDArray[np.float64]
-Pair = tuple[int, int]  # of features, by their numbers
+Pair = tuple[int, int]  # of features, by index
 ALL_PAIRS = tuple(combinations_with_replacement(range(len(NAMES)), 2))
 RIDGE = 2.0  # penalty on the weights of standardised features, in observations
 STEPS = 50
-MOST_PAIRS = 12  # of features whose product is looked at, too; further ones add little
+MOST_PAIRS = 12  # most pairwise products to include; further ones add little
 NOTHING = 1e-9
-LEAST = 40  # proposals on either side, below which weights are noise
+LEAST = 40  # fewest proposals to fit or evaluate on; with fewer, weights are noise
 
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """What the engine weighed for each hole: features [G, F], whether right [G], the hole's number [G]."""
+    """What the engine weighed for each hole: features [G, F], correctness [G], hole number [G]."""
 
     features: Floats
     right: Floats
@@ -85,9 +85,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def proposals_of(outcomes: Sequence[Outcome]) -> Weighed:
-    """The proposals of non-trivial holes.
+    """Return the proposals of non-trivial holes.
 
-    Raises InputError for too few to learn from or to judge by, and for those of a product with other features.
+    Raises InputError if there are too few to fit or judge, or if they come from a version with other features.
     """
     rows: list[list[float]] = []
     right: list[float] = []
@@ -108,7 +108,7 @@ def proposals_of(outcomes: Sequence[Outcome]) -> Weighed:
 
 
 def fit(proposals: Weighed) -> Calibration:
-    """The weights that maximise the penalised likelihood, of the features and of the pairs of them that say most."""
+    """Return the weights of the features and of the most useful pairs that maximise the penalised likelihood."""
     features, right = proposals.features, proposals.right
     products = _columns(features, ALL_PAIRS)[:, len(NAMES) :]
     pairs: list[Pair] = []
@@ -131,12 +131,12 @@ def _pair(one: str, other: str) -> Pair:
 
 
 def _columns(features: Floats, pairs: Sequence[Pair]) -> Floats:
-    """The features [G, F], and behind them the products of those pairs."""
+    """Return the features [G, F] followed by the products of those pairs."""
     return np.hstack([features, *(features[:, [one]] * features[:, [other]] for one, other in pairs)])
 
 
 def _maximised(columns: Floats, right: Floats) -> Floats:
-    """The bias and the weights of the columns [1 + C]. One that never varies has none."""
+    """Return the bias and the weights of the columns [1 + C]. A constant column gets weight 0."""
     scale = _spread(columns)
     mean = columns.mean(0)
     x = _with_bias((columns - mean) / scale)
@@ -153,7 +153,7 @@ def _maximised(columns: Floats, right: Floats) -> Floats:
 
 
 def _gains(columns: Floats, right: Floats, fitted: Floats, more: Floats) -> Floats:
-    """What each column of `more` would add to a fit: about twice its log-likelihood (Rao's score test)."""
+    """Estimate each column's gain if added to a fit: about twice its gain in log-likelihood (Rao's score test)."""
     probability = _logistic(_with_bias(columns) @ fitted)
     variance = (probability * (1 - probability))[:, None]
     x = _with_bias((columns - columns.mean(0)) / _spread(columns))
@@ -168,7 +168,7 @@ def _gains(columns: Floats, right: Floats, fitted: Floats, more: Floats) -> Floa
 
 
 def _spread(columns: Floats) -> Floats:
-    """Standard deviations; infinite where there is none, so that nothing is left of such a column."""
+    """Return standard deviations; infinite for constant columns, which makes them vanish after scaling."""
     spread = columns.std(0)
     return np.where(spread > NOTHING, spread, np.inf)
 
@@ -187,9 +187,9 @@ def _information(x: Floats, probability: Floats) -> Floats:
 
 
 def worth(calibration: Calibration, proposals: Weighed) -> dict[str, Any]:
-    """How good the confidences are over all proposals, and how often the most confident proposal of a hole was right.
+    """Evaluate the confidences over all proposals, and how often the most confident proposal of a hole was correct.
 
-    `first_right` ranks as the engine does: a proposal that breaks the syntax comes after every one that does not.
+    `first_right` ranks as the engine does: proposals that break the syntax come last.
     """
     probability = _probability(calibration, proposals)
     loss = -np.mean(proposals.right * np.log(probability) + (1 - proposals.right) * np.log(1 - probability))
@@ -207,7 +207,7 @@ def worth(calibration: Calibration, proposals: Weighed) -> dict[str, Any]:
 
 
 def gate(calibration: Calibration, proposals: Weighed, precision: float) -> float:
-    """The least confidence, in hundredths, from which on at least that share of first proposals is right; else 1."""
+    """Return the lowest confidence, in hundredths, above which `precision` of first proposals are correct; else 1."""
     for hundredths in range(1, 100):
         kept = shown(calibration, proposals, hundredths / 100)
         if kept["right"] >= precision and kept["holes"]:
@@ -216,7 +216,7 @@ def gate(calibration: Calibration, proposals: Weighed, precision: float) -> floa
 
 
 def shown(calibration: Calibration, proposals: Weighed, threshold: float) -> dict[str, Any]:
-    """How many holes have a first proposal at least so confident, their share of all, and the share that is right."""
+    """Return how many holes have a first proposal at the threshold, their share of all, and the share correct."""
     probability = _probability(calibration, proposals)
     firsts = _firsts(probability, proposals)
     kept = [first for first in firsts if probability[first] >= threshold]
@@ -228,7 +228,7 @@ def shown(calibration: Calibration, proposals: Weighed, threshold: float) -> dic
 
 
 def _firsts(probability: Floats, proposals: Weighed) -> list[int]:
-    """Each hole's first proposal as the engine ranks them."""
+    """Return each hole's first proposal as the engine ranks them."""
     broken = [brokenness(faults) for faults in proposals.features[:, NAMES.index("new_faults")]]
     firsts = []
     for number in np.unique(proposals.hole):

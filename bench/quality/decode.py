@@ -1,6 +1,6 @@
-"""Left-to-right generation for the baselines: greedy, and greedy again from each of the next best first tokens.
+"""Left-to-right generation for the baselines: greedy, and greedy from each of the next best first tokens.
 
-All rows go forward together, one token at a time, so that a network can compute them as one batch.
+All rows advance together, one token at a time, so that a network can compute them as one batch.
 """
 
 import math
@@ -11,7 +11,7 @@ from infill_engine.models.base import Vocabulary
 
 MOST_TOKENS = 24
 MOST_TOKENS_BLOCK = 64
-FEW = 64  # tokens looked at when the text must continue a word's beginning
+FEW = 64  # tokens examined when the text must continue a partial word
 
 Scores = Callable[[Sequence[Sequence[int]]], Sequence[dict[int, float]]]
 """Tokens generated so far of every row, equally many -> log-probabilities of the next token, for every row."""
@@ -19,14 +19,14 @@ Scores = Callable[[Sequence[Sequence[int]]], Sequence[dict[int, float]]]
 
 @dataclass(frozen=True, slots=True)
 class Generated:
-    """A text with the mean log-probability of its tokens, in nats."""
+    """A text and the mean log-probability of its tokens, in nats."""
 
     text: str
     mean_logprob: float
 
 
 def most_tokens(max_lines: int) -> int:
-    """How many tokens a row may have."""
+    """Return the most tokens a row may have."""
     return MOST_TOKENS if max_lines == 1 else MOST_TOKENS_BLOCK
 
 
@@ -41,11 +41,11 @@ def generate(
     end: int | None = None,
     go_on: Callable[[], bool] = lambda: True,
 ) -> list[Generated]:
-    """At most `candidates` texts that continue `partial_word`, the greedy one first, each without that word.
+    """Return at most `candidates` continuations of `partial_word`, greedy first, each without that word.
 
-    A text ends at the token `end`, or before the line break that leaves the hole: the first where `max_lines` is 1,
-    else the one after which the indentation is less than `indent`. `go_on` is asked before every step; what has not
-    ended by then is left out.
+    A text ends at the token `end`, or before the line break that leaves the hole: the first one if `max_lines` is 1,
+    otherwise the one after which the indentation is less than `indent`. `go_on` is called before every step; rows that
+    have not ended when it returns False are dropped.
     """
     start = partial_word.encode()
     first = _fitting(scores([()])[0], vocabulary, start)
@@ -68,7 +68,7 @@ def generate(
 
 @dataclass(slots=True)
 class _Row:
-    """One text being written. `text` is known once it has ended; then tokens only keep the rows equally long."""
+    """One text being generated. `text` is set once it has ended; later tokens only keep the rows equally long."""
 
     start: bytes
     max_lines: int
@@ -81,7 +81,7 @@ class _Row:
     text: str | None = None
 
     def step(self, options: dict[int, float], vocabulary: Vocabulary) -> None:
-        """Takes the most probable of the tokens that fit, or ends where none does."""
+        """Append the most probable fitting token, or end if none fits."""
         fitting = {} if self.text is not None else _fitting(options, vocabulary, self.start[len(self.data) :], self.end)
         if fitting:
             token = max(fitting, key=lambda option: (fitting[option], -option))
@@ -91,7 +91,7 @@ class _Row:
             self.ids.append(self.ids[-1])
 
     def take(self, token: int, logprob: float, vocabulary: Vocabulary) -> None:
-        """Writes one token."""
+        """Append one token."""
         self.ids.append(token)
         self.logprob += logprob
         self.counted += 1
@@ -105,7 +105,7 @@ class _Row:
             self.text = written[:cut]
 
     def finish(self) -> None:
-        """What has been written is the text."""
+        """End the row with the text so far."""
         if self.text is None:
             self.text = self._written()
 
@@ -116,7 +116,7 @@ class _Row:
 def _fitting(
     options: dict[int, float], vocabulary: Vocabulary, start: bytes, end: int | None = None
 ) -> dict[int, float]:
-    """The tokens that stand for text and continue `start`, or are themselves a beginning of it; and `end`."""
+    """Return the text tokens that continue `start` or are a prefix of it, and `end`."""
     never = set(vocabulary.never())
     found = {}
     for token, logprob in options.items():
@@ -125,14 +125,14 @@ def _fitting(
         if fits or (token == end and not start):
             found[token] = logprob
     if not found and start:
-        # Nothing that was ever seen here begins like this: any token that does will do.
+        # No observed token begins like this, so accept any that fits.
         longer, shorter = vocabulary.completions_of(start)
         found = dict.fromkeys([*longer[:FEW], *shorter], math.log(1e-6))
     return found
 
 
 def _end(text: str, max_lines: int, indent: str) -> int | None:
-    """Where the text leaves the hole, or None if it has not yet."""
+    """Return where the text leaves the hole, or None if it has not."""
     rows = text.split("\n")
     if max_lines == 1:
         return len(rows[0]) if len(rows) > 1 else None

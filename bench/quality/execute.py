@@ -1,8 +1,8 @@
-"""Runs a completed program with its tests, in a process of its own that cannot last, grow or spread.
+"""Runs a completed program with its tests in a separate, resource-limited process that is killed with all its children.
 
-Only what the operating system offers everywhere on POSIX: limits on processor time, memory, file size and open files, a
-wall clock, a folder that is thrown away, an empty environment, and a kill of the whole process group. That stops
-accidents, not attacks, and does not cut the network off: run unknown code in a container without one.
+Uses only what every POSIX system offers: limits on processor time, memory, file size and open files, a wall-clock
+timeout, a temporary folder, an empty environment, and a kill of the whole process group. This stops accidents, not
+attacks, and does not block the network: run unknown code in a container without one.
 """
 
 import contextlib
@@ -18,8 +18,8 @@ CPU_SECONDS = 8
 MEMORY_BYTES = 1 << 30
 FILE_BYTES = 1 << 20
 
-# The limits are set by the child itself, before the program runs: code between fork and exec is not safe in a process
-# that has threads. Hard limits cannot be raised again.
+# The child sets the limits itself before it runs the program. Code between fork and exec is not safe in a process with
+# threads. Hard limits cannot be raised again.
 _LAUNCHER = """
 import resource, sys
 def limit(name, value):
@@ -39,7 +39,7 @@ exec(program, {"__name__": "__main__"})
 
 
 def passes(program: str, *, wall_seconds: float = WALL_SECONDS, memory_bytes: int = MEMORY_BYTES) -> bool:
-    """Whether the program ends by itself, in time, with status 0."""
+    """Return whether the program exits by itself, in time, with status 0."""
     with tempfile.TemporaryDirectory(prefix="infill-bench-", ignore_cleanup_errors=True) as folder:
         path = Path(folder, "program.py")
         path.write_text(program, encoding="utf-8", errors="replace")
@@ -62,8 +62,8 @@ def passes(program: str, *, wall_seconds: float = WALL_SECONDS, memory_bytes: in
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
-    """Kills whatever is left of the group, children of an ended program included."""
-    # Nobody may be left, or (macOS) only a zombie.
+    """Kill the rest of the process group, including children of a finished program."""
+    # The group may be empty or (on macOS) hold only a zombie.
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()

@@ -1,8 +1,8 @@
-"""Fetches held-out packages of many languages, those with a permissive licence, and says in a manifest what they are.
+"""Downloads held-out packages of many languages with permissive licences, and lists them in a manifest.
 
     python -m bench.quality.fetch_languages --out training/held-out-languages
 
-Packages are only unpacked; nothing in them is run. The text is for measuring here and is not passed on.
+Packages are only unpacked; none of their code runs. The text is used for measurements here and is not redistributed.
 """
 
 import argparse
@@ -21,8 +21,8 @@ from infill_engine.errors import InputError
 from infill_engine.text.languages import language, language_of
 
 LIST = Path(__file__).with_name("held_out_languages.toml")
-LARGEST = 200_000  # bytes of a file; what is longer is generated
-LONGEST_MEAN_LINE = 120  # characters; above, a file was not written by hand
+LARGEST = 200_000  # bytes; a longer file is probably generated
+LONGEST_MEAN_LINE = 120  # characters; a file above this is probably generated
 PERMISSIVE = frozenset(
     """
     mit mit/x mit/x11 expat x11 isc zlib unlicense cc0-1.0 0bsd bsl-1.0
@@ -41,7 +41,7 @@ _SHORT_LICENCE = re.compile(r"^Files: \*$.*?^License:[ \t]*(\S[^\n]*)$", re.MULT
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """One package of the manifest. `trouble` says why it was left out; "" if it was not."""
+    """One package of the manifest. `trouble` says why it was left out, or is ""."""
 
     language: str
     name: str
@@ -54,7 +54,7 @@ class Fetched:
 
 
 def fetch(identifier: str, kind: str, name: str, out: Path) -> Fetched:
-    """Downloads one package and writes its files in a language below `out`, if its licence allows."""
+    """Download one package and write its files in one language to `out`, if its licence permits."""
     with tempfile.TemporaryDirectory() as folder:
         ran = subprocess.run([*COMMANDS[kind], name], cwd=folder, capture_output=True, text=True, check=False)
         archives = sorted(path for path in Path(folder).iterdir() if path.name.endswith((".deb", ".tgz")))
@@ -79,7 +79,7 @@ def fetch(identifier: str, kind: str, name: str, out: Path) -> Fetched:
 
 
 def read_archive(archive: Path) -> Iterator[tuple[str, bytes]]:
-    """The regular files of a package, by their paths in it."""
+    """Yield the path and content of each regular file in a package."""
     source = archive
     with tempfile.NamedTemporaryFile(suffix=".tar") as unpacked:
         if archive.suffix == ".deb":
@@ -96,7 +96,7 @@ def read_archive(archive: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def licence_of(members: dict[str, bytes]) -> str:
-    """What a package says of its licence: Debian's machine-readable file, or package.json."""
+    """Return the licence a package declares, in Debian's machine-readable file or package.json."""
     for path, data in members.items():
         if path.endswith(("/copyright", "debian/copyright")):
             found = _SHORT_LICENCE.search(data.decode("utf-8", "replace"))
@@ -108,13 +108,13 @@ def licence_of(members: dict[str, bytes]) -> str:
 
 
 def is_permissive(licence: str) -> bool:
-    """Whether one of the licences joined by "or" is permissive, with all of those joined by "and"."""
+    """Return whether, in one of the alternatives joined by "or", all licences joined by "and" are permissive."""
     choices = re.split(r"\s+or\s+|\|", licence.lower().strip("() "))
     return any(all(each.strip("() ") in PERMISSIVE for each in re.split(r"\s+and\s+|,", one)) for one in choices)
 
 
 def usable(path: str, data: bytes, identifier: str) -> str | None:
-    """The text of a file in a language that somebody wrote by hand; else None."""
+    """Return a file's text if it is handwritten code in a language, else None."""
     first = data[:200].split(b"\n")[0].decode("utf-8", "replace")
     if language_of(path, first) != identifier or _SKIPPED.search(path) or _GENERATED.search(data[:2000]):
         return None
@@ -126,7 +126,7 @@ def usable(path: str, data: bytes, identifier: str) -> str | None:
 
 
 def main() -> int:
-    """Fetch what the list names; the exit status."""
+    """Download the listed packages. Return the exit status."""
     parser = argparse.ArgumentParser(description="Fetch held-out packages of many languages.")
     parser.add_argument("--out", type=Path, required=True, help="folder for the text, and manifest.json in it")
     parser.add_argument("--only", nargs="+", default=[], metavar="LANGUAGE")

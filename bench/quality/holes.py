@@ -1,17 +1,17 @@
-"""Holes in the held-out development packages, drawn with a fixed seed by code of their own (not the trainer's).
+"""Draws holes from the held-out packages with a fixed seed. The code is independent of the trainer's.
 
     python -m bench.quality.holes --download training/heldout
     python -m bench.quality.holes --download training/calibration --held-out-for calibration
     python -m bench.quality.holes --download training/recent --held-out-for recent
 
-Kinds, and what is taken out:
-    line        a cursor anywhere among the non-blank characters of a code line; the rest of that line
+The kinds and what they remove:
+    line        the rest of a code line, from a cursor anywhere among its non-blank characters
     middle      a whole argument, operand, element, index or condition with code to its right
     statement   a whole line of code; its indentation stays
     block       the body of a compound statement, two to five lines; the first line's indentation stays
 
-Lines of comments, of docstrings and of other strings that span lines are not drawn, nor are lines that end in a
-comment, nor files that are tables of data.
+Excluded are lines of comments, docstrings and other multi-line strings, lines that end in a comment, and files that are
+tables of data.
 """
 
 import argparse
@@ -33,9 +33,9 @@ from infill_engine.types import Surroundings
 
 KINDS = ("line", "middle", "statement", "block")
 BLOCK_LINES = (2, 5)
-LONGEST = 400  # characters of a gold text; what is longer is data
-DATA_LINES = 150  # a longer file with fewer than one definition for a hundred lines is data
-TRIES = 60  # draws for each hole wanted, after which a package has no more to give
+LONGEST = 400  # characters of a gold text; longer ones are data
+DATA_LINES = 150  # a longer file with fewer than one definition per hundred lines is data
+TRIES = 60  # draws per requested hole before a package counts as exhausted
 _MIDDLE_PARENTS = frozenset(
     """
     argument_list subscript binary_operator comparison_operator boolean_operator keyword_argument list tuple set pair
@@ -54,8 +54,8 @@ Draw = Callable[["FileHoles", random.Random], "tuple[int, int, int, int] | None"
 class Task:
     """One hole: a document without the gold text, and the cursor in it (row and column in characters).
 
-    `cluster` is what the intervals are resampled by: a package or a problem. `project` is the text of the files around,
-    `path` the document's own among them.
+    `cluster` is the unit for resampling the intervals: a package or a problem. `project` is the text of the surrounding
+    files, `path` the document's path among them.
     """
 
     id: str
@@ -73,17 +73,17 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class FileHoles:
-    """The places of a file where holes can be: rows of code, and spans as (row, column, row, column)."""
+    """The possible holes of a file: rows of code, and spans as (row, column, row, column)."""
 
     source: SourceFile
     lines: list[str]
     code_rows: list[int]
     middles: list[tuple[int, int, int, int]]
     blocks: list[tuple[int, int, int, int]]
-    statement_rows: list[int] | None = None  # where a statement begins; None: in any row of code
+    statement_rows: list[int] | None = None  # rows where a statement begins; None means any row of code
 
     def pool(self, kind: str) -> Sequence[object]:
-        """What holes of a kind are drawn from."""
+        """Return the places from which holes of a kind are drawn."""
         statements = self.code_rows if self.statement_rows is None else self.statement_rows
         pools: dict[str, Sequence[object]] = {"middle": self.middles, "block": self.blocks, "statement": statements}
         return pools.get(kind, self.code_rows)
@@ -97,9 +97,9 @@ def draw_tasks(
     with_project: bool = False,
     read: Callable[[SourceFile], FileHoles] | None = None,
 ) -> list[Task]:
-    """`per_kind` non-trivial holes of each kind, every package an equal share, and the trivial ones met on the way.
+    """Return `per_kind` non-trivial holes of each kind, evenly over packages, and the trivial ones met on the way.
 
-    `read` finds the places in a file; without it the files are Python. Raises InputError when no file has a hole.
+    `read` finds the places in a file; without it the files are Python. Raises InputError if no file has a hole.
     """
     packages = sorted({file.package for file in files})
     tasks: list[Task] = []
@@ -109,7 +109,7 @@ def draw_tasks(
         share = per_kind // len(packages) + (number < per_kind % len(packages))
         if usable:
             drawn = [task for kind in KINDS for task in _drawn(usable, kind, share, rng, with_project=with_project)]
-            tasks += sorted(drawn, key=lambda task: task.id)  # by file, so that what is around it is counted once
+            tasks += sorted(drawn, key=lambda task: task.id)  # by file, so that its surroundings are counted once
     if not tasks:
         raise InputError("the sources hold no code to make holes in; give a folder of packages")
     return tasks
@@ -160,7 +160,7 @@ def _task(file: FileHoles, kind: str, span: tuple[int, int, int, int], project: 
 
 
 def _around(file: FileHoles, project: Sequence[FileHoles]) -> Surroundings:
-    """The other files of a package, nearest first, as the server would have read them."""
+    """Return the other files of a package, nearest first, as the server would have read them."""
     own = PurePosixPath(file.source.path)
     others = [PurePosixPath(other.source.path) for other in project if other is not file]
     texts = {PurePosixPath(other.source.path): other.source.text for other in project}
@@ -192,7 +192,7 @@ _DRAWS: dict[str, Draw] = {"line": _rest_of_line, "middle": _middle, "statement"
 
 
 def _read(source: SourceFile) -> FileHoles:
-    """The places of a file where holes can be; none if it does not parse or has line ends that are not LF."""
+    """Return the possible holes of a file; none if it does not parse or has line ends other than LF."""
     tree = syntax.parse(source.text, "python")
     lines = source.text.split("\n")
     if tree is None or tree.root_node.has_error or "\r" in source.text:
@@ -227,7 +227,7 @@ def _read(source: SourceFile) -> FileHoles:
 
 
 def _is_prose(node: Node) -> bool:
-    """Whether the node is a comment, a docstring, or another string that spans lines."""
+    """Return whether the node is a comment, a docstring, or another multi-line string."""
     alone = node.parent is not None and node.parent.type == "expression_statement" and node.parent.child_count == 1
     return node.type == "comment" or (
         node.type in ("string", "concatenated_string") and (alone or node.end_point.row > node.start_point.row)
@@ -246,7 +246,7 @@ def _is_middle(node: Node) -> bool:
 
 
 def column_of(encoded: Sequence[bytes], point: "tuple[int, int]") -> int:
-    """The column in characters of a place in lines of UTF-8."""
+    """Return the column, in characters, of a point in UTF-8 lines."""
     row, column = point
     return len(encoded[row][:column].decode("utf-8", "replace"))
 

@@ -1,10 +1,10 @@
-"""Problems in the format of HumanEval-Infilling: one JSON object a line, plain or gzipped.
+"""Reads problems in the format of HumanEval-Infilling: one JSON object per line, plain or gzipped.
 
     {"task_id", "prompt", "suffix", "canonical_solution", "test", "entry_point"}
 
-The prompt of a missing line ends with a line break, and its suffix begins with the next line; in an editor the cursor
-would stand on a line of its own between them, indented as the editor does it: like the last line that is not blank, one
-level deeper after a colon. So that line is put there, and its indentation and line break belong to the completion.
+The prompt of a missing line ends with a line break, and its suffix begins with the next line. In an editor the cursor
+would be on a line of its own between them, indented like the last non-blank line, or one level deeper after a colon.
+This module inserts that line; its indentation and line break belong to the completion.
 """
 
 import gzip
@@ -23,7 +23,7 @@ _LEVEL = "    "
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One line of the file, with the task made of it. `lead` and `trail` turn a candidate into the completion."""
+    """One line of the file, and its task. `lead` and `trail` turn a candidate into the completion."""
 
     prompt: str
     suffix: str
@@ -34,16 +34,16 @@ class Problem:
     task: Task
 
     def completion(self, text: str) -> str:
-        """What stands between prompt and suffix when `text` is inserted at the cursor."""
+        """Return the text between prompt and suffix after `text` is inserted at the cursor."""
         return (self.lead + text if text else "") + self.trail
 
     def program(self, text: str) -> str:
-        """The whole program with its tests."""
+        """Return the whole program with its tests."""
         return f"{self.prompt}{self.completion(text)}{self.suffix}\n\n{self.test}\n\ncheck({self.entry_point})\n"
 
 
 def read_problems(path: Path) -> list[Problem]:
-    """The problems of a file. Raises InputError for a file that is missing or has other fields."""
+    """Return the problems of a file. Raises InputError if it is missing or has other fields."""
     try:
         data = path.read_bytes()
         text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8")
@@ -69,7 +69,7 @@ def _problem(row: dict[str, str]) -> Problem:
         text=before + trail + suffix,
         row=len(lines) - 1,
         column=len(lines[-1]),
-        # Where the gold text is indented otherwise than the editor would, no candidate can equal it.
+        # If the gold text is indented differently than the editor would, no candidate can match it.
         gold=wanted.removeprefix(lead),
     )
     return Problem(prompt, suffix, test, entry_point, lead, trail, task)

@@ -1,6 +1,6 @@
-"""Holes in held-out files of many languages, where the language's query says that they are.
+"""Draws holes from held-out files of many languages, at the places that the language's query marks.
 
-A folder has a folder for each language, named by an LSP identifier or an alias of it, with a folder for each package:
+The folder has one folder per language, named by an LSP identifier or an alias of it, with one folder per package:
 
     held-out-languages/go/caddy/cmd/main.go
 """
@@ -17,12 +17,12 @@ from infill_engine.text import syntax
 from infill_engine.text.languages import Language, grammar_of, language
 from infill_engine.text.languages.queries import ARGUMENT, BLOCK, PROSE, STATEMENT, captures
 
-FAULTS_PER_LINE = 0.005  # a file with more is written for another grammar, or full of macros
-MOST_FILES = 400  # of a language
+FAULTS_PER_LINE = 0.005  # a file with more is written for another grammar or full of macros
+MOST_FILES = 400  # per language
 
 
 def draw_language_tasks(folder: Path, per_kind: int, seed: int, *, with_project: bool = False) -> list[Task]:
-    """`per_kind` non-trivial holes of each kind and language. Raises InputError for a folder without any."""
+    """Return `per_kind` non-trivial holes of each kind and language. Raises InputError for a folder without any."""
     tasks: list[Task] = []
     for known, files in read_languages(folder):
         try:
@@ -39,7 +39,7 @@ def draw_language_tasks(folder: Path, per_kind: int, seed: int, *, with_project:
 
 
 def read_languages(folder: Path) -> Iterator[tuple[Language, list[SourceFile]]]:
-    """The languages with a usable grammar, and their files."""
+    """Yield the languages with a usable grammar, and their files."""
     subfolders = sorted(path for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
     for subfolder in subfolders:
         known = language(subfolder.name)
@@ -52,7 +52,7 @@ def read_languages(folder: Path) -> Iterator[tuple[Language, list[SourceFile]]]:
 
 
 def holes_of(known: Language, source: SourceFile) -> FileHoles:
-    """The places of a file where holes can be; none if it does not parse or has line ends that are not LF."""
+    """Return the possible holes of a file; none if it does not parse or has line ends other than LF."""
     lines = source.text.split("\n")
     nothing = FileHoles(source, lines, [], [], [])
     tree = syntax.parse(source.text, known.id)
@@ -82,7 +82,7 @@ def holes_of(known: Language, source: SourceFile) -> FileHoles:
 
 
 def _inner_rows(lines: list[str], first: int, end: tuple[int, int]) -> tuple[int, int]:
-    """The rows of a body without those of its braces, and without the header that a `do` or the like stands in."""
+    """Return the rows of a body without its braces and without the header line of a `do` or similar."""
     last = end[0]
     if lines[first].rstrip().endswith(("{", "do", "then")):
         first += 1

@@ -1,4 +1,4 @@
-"""The figures of many languages: one table on the terminal and one picture."""
+"""Results by language: one table on the terminal and one chart."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,7 +14,7 @@ KINDS = ("line", "middle", "statement", "block")
 
 
 def print_languages(languages: Mapping[str, Summary], candidates: int) -> None:
-    """One row for each language and system: exact matches by kind, and how sound the candidates are."""
+    """Print one row per language and system: exact matches by kind, and syntactic validity of the candidates."""
     table = Table(title=f"Exact matches at 1 and at {candidates} candidates, in per cent of the non-trivial holes")
     for column in ("language", "system", "n", ALL, *KINDS, "parse", "indent", "suffix", "p95 ms", "late"):
         table.add_column(column, justify="left" if column in ("language", "system") else "right", no_wrap=True)
@@ -27,7 +27,7 @@ def print_languages(languages: Mapping[str, Summary], candidates: int) -> None:
 
 
 def draw_languages(languages: Mapping[str, Summary], candidates: int, path: Path) -> None:
-    """Exact matches of line ends and of all holes at `candidates`, a group of bars for each language."""
+    """Draw exact matches of line ends and of all holes at `candidates`, one group of bars per language."""
     from matplotlib.figure import Figure
 
     systems = list(dict.fromkeys(system for summary in languages.values() for system in summary))

@@ -1,6 +1,6 @@
-"""Where canvas lengths come from: the model's own proposal, one fixed length, or the gold text's.
+"""The source of canvas lengths: the model's own proposal, one fixed length, or the gold text's length.
 
-predicted   what the product does; the only one that is its score
+predicted   what the product does; only this one measures the product
 fixed:N     every row has N slots
 oracle      the length a perfect length head would give: for duostream models the smallest bucket that holds the
             gold text's tokens, for others their number; never more than the engine allows
@@ -28,7 +28,7 @@ from infill_engine.work import Job, OutOfTime
 
 
 class GivenLengths:
-    """A family that proposes the lengths it was given; otherwise the one it wraps. Implements `CanvasModel`."""
+    """Wraps a model family and proposes fixed lengths instead of the family's own. Implements `CanvasModel`."""
 
     def __init__(self, family: CanvasModel, slots: int = 1) -> None:
         self._family = family
@@ -52,25 +52,25 @@ class GivenLengths:
         return (yield from self._family.prompt(context))
 
     def write_drafts(self, prompt: Any, partial_word: str, right: str, limit: int) -> Job[list[ModelDraft]]:
-        """The family's own drafts, if it has any: they find their length by themselves."""
+        """The family's own drafts, if it has any. They choose their own length."""
         if not isinstance(self._family, WritesDrafts):
             return []
         return (yield from self._family.write_drafts(prompt, partial_word, right, limit))
 
     def count(self, around: tuple[str, str]) -> Job[Ngrams]:
-        """What the family counts, if it judges at all."""
+        """The family's counts, if it uses any."""
         if not isinstance(self._family, WritesDrafts):
             raise OutOfTime
         return (yield from self._family.count(around))
 
     def score(self, *arguments: Any) -> Job[list[float]]:
-        """What the family thinks of the texts, if it has an opinion."""
+        """The family's scores of the texts, if it has any."""
         if not isinstance(self._family, WritesDrafts):
             raise OutOfTime
         return (yield from self._family.score(*arguments))
 
     def take_from(self, question: Question) -> None:
-        """Proposes the length of the question's gold text from now on."""
+        """Propose the length of this question's gold text from now on."""
         _, partial_word = self.vocabulary.split_partial_word(question.request.prefix)
         tokens = len(self.vocabulary.encode(partial_word + question.task.gold))
         if self.info.name == "duostream":
@@ -79,7 +79,7 @@ class GivenLengths:
 
 
 def fixed_slots(choice: str, most: int) -> int | None:
-    """The N of `fixed:N`, at most `most`; None for the other two. Raises InputError for anything else."""
+    """Return the N of `fixed:N`, at most `most`; None for the other two. Raises InputError for anything else."""
     if choice in ("predicted", "oracle"):
         return None
     name, _, number = choice.partition(":")

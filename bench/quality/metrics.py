@@ -1,8 +1,8 @@
-"""The measures, as plain functions of texts and numbers.
+"""The metrics, as plain functions of texts and numbers.
 
-Truncation rule: a candidate is judged as it would be inserted, after the product's own cleaning (a hole for one line
-ends at its line end, whatever stands right of the cursor is not repeated). Both texts lose trailing blanks at every
-line's end and blank lines at their own end before they are compared, and nothing else.
+Truncation rule: a candidate is judged as it would be inserted, after the product's own cleaning (a one-line hole ends
+at its line end, and the text right of the cursor is not repeated). Before the comparison, both texts lose trailing
+blanks on every line and trailing blank lines, and nothing else.
 """
 
 import ast
@@ -21,22 +21,22 @@ _BLANK_ENDS = re.compile(r"[^\S\n]+(?=\n|\Z)")
 
 
 def trimmed(text: str) -> str:
-    """`text` as it is compared."""
+    """Return `text` in the form used for comparison."""
     return _BLANK_ENDS.sub("", text.replace("\r\n", "\n")).rstrip()
 
 
 def is_exact(candidate: str, gold: str) -> bool:
-    """Whether two texts are the same, trailing blanks aside."""
+    """Return whether two texts are equal, ignoring trailing blanks."""
     return trimmed(candidate) == trimmed(gold)
 
 
 def is_trivial(gold: str) -> bool:
-    """Whether a gold text has fewer than three letters, digits or underscores: closers and other punctuation."""
+    """Return whether a gold text has fewer than three letters, digits or underscores: closers and other punctuation."""
     return len(_WORD_CHARACTER.findall(gold)) < LEAST_SIGNIFICANT
 
 
 def levenshtein(one: str, other: str) -> int:
-    """Insertions, deletions and substitutions from one text to the other (Hyyrö 2003: one column as one integer)."""
+    """Return the edit distance: insertions, deletions and substitutions (Hyyrö 2003: one column as one integer)."""
     if len(one) < len(other):
         one, other = other, one
     if not other:
@@ -60,21 +60,22 @@ def levenshtein(one: str, other: str) -> int:
 
 
 def edit_similarity(candidate: str, gold: str) -> float:
-    """1 - distance / length of the longer text, after trimming; 1 for equal texts, 0 for silence."""
+    """Return 1 - distance / length of the longer text, after trimming; 1 for equal texts, 0 for silence."""
     one, other = trimmed(candidate), trimmed(gold)
     longest = max(len(one), len(other))
     return 1 - levenshtein(one, other) / longest if longest else 1.0
 
 
 def parses(prefix: str, candidate: str, suffix: str, gold: str, language: str = "python") -> bool:
-    """Whether the candidate leaves no more syntax faults between these windows than the gold text does."""
+    """Return whether the candidate leaves no more syntax errors between these windows than the gold text does."""
     return _faults(prefix + candidate + suffix, language) <= _faults(prefix + gold + suffix, language)
 
 
 def indentation_is_wrong(candidate: str, indent: str, language: str = "python") -> bool:
-    """Whether a candidate of several lines is indented wrongly where its first line stands behind `indent`.
+    """Return whether a multi-line candidate is indented wrongly, given that its first line follows `indent`.
 
-    Python is asked; in other languages a line is wrong that stands further left, or mixes tabs and blanks.
+    Python's own parser decides for Python. In other languages a line is wrong if it is indented less or mixes tabs and
+    spaces.
     """
     if "\n" not in candidate.strip():
         return False
@@ -84,7 +85,7 @@ def indentation_is_wrong(candidate: str, indent: str, language: str = "python") 
     try:
         ast.parse(("if 1:\n" if indent else "") + indent + candidate.rstrip() + "\n")
     except IndentationError as fault:
-        # A header at the end wants a body that may still come: that is no wrong indentation.
+        # A final header without a body is not wrong indentation; its body may still follow.
         return "expected an indented block" not in str(fault.msg)
     except (SyntaxError, ValueError):
         return False
@@ -92,7 +93,7 @@ def indentation_is_wrong(candidate: str, indent: str, language: str = "python") 
 
 
 def repeats_suffix(candidate: str, suffix: str, gold: str) -> bool:
-    """Whether the candidate writes what stands right of the cursor, or the next line, again, and the gold does not."""
+    """Return whether the candidate repeats the text right of the cursor or the next line, and the gold does not."""
     right, _, below = suffix.partition("\n")
     right = right.strip()
     if right and not _ends_with(candidate, right):
@@ -107,9 +108,9 @@ def repeats_suffix(candidate: str, suffix: str, gold: str) -> bool:
 
 
 def cluster_interval(values: Mapping[str, Sequence[float]], seed: int = 0) -> tuple[float, float]:
-    """The 95 % interval of the mean over all values, by resampling whole clusters; (0, 0) for nothing.
+    """Return the 95 % interval of the mean over all values, by resampling whole clusters; (0, 0) without values.
 
-    `values` are lists by cluster (package or problem): holes of one cluster are not independent of each other.
+    `values` are lists by cluster (package or problem). Holes of one cluster are not independent.
     """
     sums = np.array([sum(cluster) for cluster in values.values() if cluster])
     counts = np.array([len(cluster) for cluster in values.values() if cluster])
@@ -122,7 +123,7 @@ def cluster_interval(values: Mapping[str, Sequence[float]], seed: int = 0) -> tu
 
 
 def reliability(confidences: Sequence[float], right: Sequence[bool], bins: int = 10) -> list[dict[str, float]]:
-    """Per bin of confidence that is not empty: its count, mean confidence, and the share that was right."""
+    """Return count, mean confidence and share correct for each non-empty bin of confidence."""
     found = []
     for number in range(bins):
         low, high = number / bins, (number + 1) / bins
@@ -139,13 +140,13 @@ def reliability(confidences: Sequence[float], right: Sequence[bool], bins: int =
 
 
 def expected_calibration_error(bins: Sequence[Mapping[str, float]]) -> float:
-    """The mean distance between confidence and accuracy over the bins of `reliability`, weighted by their counts."""
+    """Return the mean distance between confidence and accuracy over the bins of `reliability`, weighted by count."""
     total = sum(entry["n"] for entry in bins)
     return sum(entry["n"] * abs(entry["confidence"] - entry["right"]) for entry in bins) / total if total else 0.0
 
 
 def mean(values: Sequence[float]) -> float:
-    """The mean; 0 for nothing."""
+    """Return the mean; 0 without values."""
     return sum(values) / len(values) if values else 0.0
 
 

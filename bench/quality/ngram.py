@@ -1,8 +1,9 @@
-"""A token n-gram model with backoff and a cache of the open file: what counting alone can do.
+"""A baseline that only counts: a token n-gram model with backoff and a cache of the open file.
 
-Counts are one sorted array of integers for each order: a context's hash in the upper bits, the next token in the lower
-sixteen. The same structure holds millions of corpus tokens and the few thousand of a file. Scores are "stupid backoff"
-(Brants et al. 2007): the share of the next token in the longest context that was seen, less for every order given up.
+Counts are one sorted array of integers per order, with a context's hash in the upper bits and the next token in the
+lower sixteen. The same structure holds millions of corpus tokens and the few thousand of a file. Scores are "stupid
+backoff" (Brants et al. 2007): the share of the next token in the longest known context, discounted for every order
+skipped.
 """
 
 from collections.abc import Sequence
@@ -18,8 +19,8 @@ from infill_engine.errors import InputError
 
 ORDER = 6  # tokens of the longest n-gram
 BACKOFF = 0.4
-FILE_WEIGHT = 20.0  # what one occurrence in the open file counts as
-RARE_FROM = 3  # corpus n-grams of this order and above are kept only when seen twice
+FILE_WEIGHT = 20.0  # weight of one occurrence in the open file
+RARE_FROM = 3  # corpus n-grams of this order and above are kept only if seen twice
 TOKEN_BITS = 16
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
@@ -30,12 +31,12 @@ Tokens = NDArray[np.uint64]
 
 @dataclass(frozen=True, slots=True)
 class NgramTable:
-    """Per order, beginning with bigrams: sorted keys and how often each was seen."""
+    """Sorted keys and their counts for each order, starting with bigrams."""
 
     orders: tuple[tuple[Keys, Counts], ...]
 
     def following(self, context: Sequence[int], order: int) -> dict[int, int]:
-        """Tokens seen after the last `order - 1` tokens of `context`, with their counts."""
+        """Return the tokens seen after the last `order - 1` tokens of `context`, with their counts."""
         if len(context) < order - 1:
             return {}
         keys, counts = self.orders[order - 2]
@@ -45,7 +46,7 @@ class NgramTable:
         return dict(zip(found.tolist(), counts[first:last].tolist(), strict=True))
 
     def save(self, path: Path) -> None:
-        """Writes the table as one .npz."""
+        """Write the table as one .npz file."""
         arrays: dict[str, NDArray[Any]] = {}
         for number, (keys, counts) in enumerate(self.orders):
             arrays |= {f"k{number}": keys, f"c{number}": counts}
@@ -53,13 +54,13 @@ class NgramTable:
 
     @classmethod
     def load(cls, path: Path) -> "NgramTable":
-        """Reads what `save` wrote."""
+        """Read what `save` wrote."""
         with np.load(path) as stored:
             return cls(tuple((stored[f"k{number}"], stored[f"c{number}"]) for number in range(ORDER - 1)))
 
 
 def count(tokens: NDArray[np.integer], *, drop_rare: bool = False) -> NgramTable:
-    """Counts all n-grams of `tokens` [T]; with `drop_rare` without the long ones that occur once."""
+    """Count all n-grams of `tokens` [T]. `drop_rare` omits long ones that occur once."""
     wide = tokens.astype(np.uint64)
     orders = []
     for order in range(2, ORDER + 1):
@@ -75,9 +76,9 @@ def count(tokens: NDArray[np.integer], *, drop_rare: bool = False) -> NgramTable
 
 
 def corpus_table(path: Path, parts: Path, use: int) -> NgramTable:
-    """The table kept at `path`, or one counted on the first `use` packed parts and then kept there.
+    """Return the table stored at `path`, or count the first `use` packed parts and store the table there.
 
-    Raises InputError when there is neither.
+    Raises InputError if neither exists.
     """
     if path.is_file():
         return NgramTable.load(path)
@@ -96,13 +97,13 @@ def corpus_table(path: Path, parts: Path, use: int) -> NgramTable:
 
 @dataclass(frozen=True, slots=True)
 class NgramModel:
-    """The corpus and the open file together."""
+    """Combines the corpus and the open file."""
 
     corpus: NgramTable
     file: NgramTable
 
     def scores(self, context: Sequence[int]) -> dict[int, float]:
-        """Backoff scores of next tokens, natural logarithms. A token has that of the longest context it followed."""
+        """Return backoff scores of next tokens, as natural logarithms. Each uses the longest context it followed."""
         found: dict[int, float] = {}
         discount = 0.0
         for order in range(ORDER, 1, -1):
@@ -117,7 +118,7 @@ class NgramModel:
 
 
 def _hash(tokens: Tokens, length: int) -> Keys:
-    """The hashes of every run of `length` tokens, in the upper 48 bits."""
+    """Return the hashes of every run of `length` tokens, in the upper 48 bits."""
     hashed = np.zeros(len(tokens) - length + 1, dtype=np.uint64)
     with np.errstate(over="ignore"):
         for offset in range(length):

@@ -1,4 +1,4 @@
-"""One system's reply to one hole, judged; and what many of them come to."""
+"""Judges one system's reply to one hole, and summarises many of them."""
 
 import gzip
 import json
@@ -19,7 +19,7 @@ ALL = "all"
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A reply with its judgement, one line of the raw results. Lists run over the candidates, best first."""
+    """A judged reply, one line of the raw results. Lists run over the candidates, best first."""
 
     system: str
     id: str
@@ -46,7 +46,7 @@ class Outcome:
 
 
 def judge(system: str, question: Question, reply: Reply, budget_ms: float) -> Outcome:
-    """Compares every text of a reply with the gold text and with what surrounds the hole."""
+    """Compare every text of a reply with the gold text and the text around the hole."""
     task, request = question.task, question.request
     gold = task.gold
     return Outcome(
@@ -77,7 +77,7 @@ def judge(system: str, question: Question, reply: Reply, budget_ms: float) -> Ou
 
 
 def summarise(outcomes: Sequence[Outcome], candidates: int) -> dict[str, dict[str, dict[str, Any]]]:
-    """By system and kind (and `all`), the figures over non-trivial holes; trivial ones are kinds of their own."""
+    """Return results over non-trivial holes by system and kind (and `all`). Trivial holes are kinds of their own."""
     groups: dict[str, dict[str, list[Outcome]]] = defaultdict(lambda: defaultdict(list))
     for outcome in outcomes:
         kinds = (f"{outcome.kind} (trivial)",) if outcome.trivial else (ALL, outcome.kind)
@@ -89,7 +89,7 @@ def summarise(outcomes: Sequence[Outcome], candidates: int) -> dict[str, dict[st
 
 
 def by_language(outcomes: Sequence[Outcome], candidates: int) -> dict[str, dict[str, dict[str, dict[str, Any]]]]:
-    """By language what `summarise` says of it."""
+    """Return the result of `summarise` for each language."""
     groups: dict[str, list[Outcome]] = defaultdict(list)
     for outcome in outcomes:
         groups[outcome.language].append(outcome)
@@ -97,7 +97,10 @@ def by_language(outcomes: Sequence[Outcome], candidates: int) -> dict[str, dict[
 
 
 def figures(outcomes: Sequence[Outcome], candidates: int) -> dict[str, Any]:
-    """Shares are of all holes, silence counting as wrong; those of shown candidates are named so. Times in ms."""
+    """Return shares of all holes, with silence counted as wrong, and times in ms.
+
+    Shares of shown candidates only are named so.
+    """
     times = [outcome.elapsed_ms for outcome in outcomes]
     shown = [outcome for outcome in outcomes if outcome.texts]
     first = [float(any(outcome.exact[:1])) for outcome in outcomes]
@@ -130,7 +133,7 @@ def figures(outcomes: Sequence[Outcome], candidates: int) -> dict[str, Any]:
 
 
 def calibration_of(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """How far shown confidences are from the share that was right: the first candidates alone, and all of them."""
+    """Compare shown confidences with the share that was correct: for first candidates only, and for all of them."""
     found: dict[str, Any] = {}
     counted = [outcome for outcome in outcomes if not outcome.trivial]
     for name, most in (("first", 1), ("shown", None)):
@@ -142,12 +145,12 @@ def calibration_of(outcomes: Sequence[Outcome]) -> dict[str, Any]:
 
 
 def write_outcomes(outcomes: Iterable[Outcome], path: Path) -> Path:
-    """Writes one JSON line an outcome; the path that was written."""
+    """Write one JSON line per outcome. Return the path that was written."""
     return write_lines(map(asdict, outcomes), path)
 
 
 def read_outcomes(path: Path) -> list[Outcome]:
-    """Reads what `write_outcomes` wrote. Raises InputError for anything else."""
+    """Read what `write_outcomes` wrote. Raises InputError for anything else."""
     try:
         data = path.read_bytes()
         text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8")
@@ -157,7 +160,7 @@ def read_outcomes(path: Path) -> list[Outcome]:
 
 
 def _is_right(proposal: dict[str, Any], gold: str) -> bool:
-    """Whether a proposal is the gold text, or for a partial one a beginning that is at least half of it."""
+    """Return whether a proposal is the gold text or, if partial, a prefix of at least half of it."""
     if proposal["features"]["partial"]:
         text, whole = metrics.trimmed(proposal["text"]), metrics.trimmed(gold)
         return whole.startswith(text) and 2 * len(text) >= len(whole)

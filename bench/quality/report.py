@@ -1,4 +1,4 @@
-"""The figures for people: a table on the terminal and charts as PNG."""
+"""Prints results as a table and draws charts as PNG."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,7 +13,7 @@ Summary = Mapping[str, Mapping[str, Mapping[str, Any]]]  # system -> kind -> fig
 
 
 def print_table(summary: Summary, candidates: int) -> None:
-    """One row for each kind and system."""
+    """Print one row per kind and system."""
     table = Table(title="Non-trivial gold texts; intervals are 95 %, by package or problem")
     columns = ("kind", "system", "n", "EM@1", "interval", f"EM@{candidates}", "similarity", f"best of {candidates}")
     further = ("silent", "parse", "p50 ms", "p95 ms", "p99 ms", "late")
@@ -28,13 +28,13 @@ def print_table(summary: Summary, candidates: int) -> None:
 
 
 def kinds_of(summary: Summary) -> list[str]:
-    """All kinds in a fixed order, `all` first and trivial ones last."""
+    """Return all kinds in a fixed order, `all` first and trivial ones last."""
     kinds = {kind for by_kind in summary.values() for kind in by_kind}
     return sorted(kinds, key=lambda kind: (kind != ALL, "trivial" in kind, kind))
 
 
 def draw_exact_matches(summary: Summary, candidates: int, path: Path) -> None:
-    """A bar chart of exact matches at one and at `candidates`, by system and kind, with their intervals."""
+    """Draw a bar chart of exact matches at one and at `candidates`, by system and kind, with intervals."""
     from matplotlib.figure import Figure
 
     kinds = [kind for kind in kinds_of(summary) if "trivial" not in kind]
@@ -57,7 +57,7 @@ def draw_exact_matches(summary: Summary, candidates: int, path: Path) -> None:
 
 
 def draw_reliability(bins: Sequence[Mapping[str, float]], error: float, path: Path) -> None:
-    """How often candidates of a confidence were right, against that confidence; a dot's area is its bin's count."""
+    """Draw the share of correct candidates against their confidence. A dot's area is its bin's count."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(5, 5), layout="constrained")
@@ -90,6 +90,6 @@ def _cells(figures: Mapping[str, Any], candidates: int) -> list[str]:
 
 
 def save_figure(figure: Any, path: Path) -> None:
-    """Writes a figure as PNG, the same for the same figure."""
+    """Write a figure as PNG. Equal figures give equal files."""
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=120, metadata={"Software": None})

@@ -1,4 +1,4 @@
-"""What is compared: the product, its parts, and the baselines, all behind one function from a hole to texts.
+"""The systems compared: the product, its parts, and the baselines. Each is a function from a hole to texts.
 
 Every system sees the request that the product builds for the hole, and every text goes through the product's cleaning.
 """
@@ -35,7 +35,7 @@ NGRAM_FILE_CHARS = 100_000  # of the open file on each side of the cursor
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A hole with the request the product makes of it."""
+    """A hole and the product's request for it."""
 
     task: Task
     request: InfillRequest
@@ -61,12 +61,12 @@ System = Callable[[Question], Reply]
 
 
 class WatchedEngine(Engine):
-    """An engine that keeps the proposals of its last fresh answer, before they are cleaned and ranked."""
+    """An engine that keeps the proposals of its last fresh answer, before cleaning and ranking."""
 
     proposals: list[Proposal] | None = None
 
     def forget(self) -> None:
-        """Drops every kept answer, so that the next one is computed even for a request equal to an earlier one."""
+        """Drop all cached answers, so that the next one is computed even for an equal request."""
         self.proposals = None
         self._answering.answers = AnswerCache(1)
 
@@ -77,7 +77,7 @@ class WatchedEngine(Engine):
 
 
 def ask(task: Task, candidates: int, window: WindowSettings = USUAL_WINDOW) -> Question:
-    """The request exactly as the server builds it, for the task's document in its project.
+    """Build the request exactly as the server does, for the task's document in its project.
 
     `window` is how much text the engine wants around the hole.
     """
@@ -89,26 +89,26 @@ def ask(task: Task, candidates: int, window: WindowSettings = USUAL_WINDOW) -> Q
 
 
 def nothing(_question: Question) -> Reply:
-    """The floor."""
+    """Return no texts: the lower bound."""
     return Reply()
 
 
 def copy(question: Question) -> Reply:
-    """What followed the same text elsewhere, no model."""
+    """Return what followed the same text elsewhere. Uses no model."""
     started = perf_counter()
     drafts = question.request.drafts or ()
     return reply(question, [(draft.text, 0.0) for draft in drafts if draft.copied], started)
 
 
 def drafts(question: Question) -> Reply:
-    """Copies and analogies in turn, no model."""
+    """Return copies and analogies in turn. Uses no model."""
     started = perf_counter()
     return reply(question, [(draft.text, 0.0) for draft in question.request.drafts or ()], started)
 
 
 @dataclass(slots=True)
 class NgramSystem:
-    """Greedy and the best branches of the n-gram model. Its time leaves out counting the open file."""
+    """The greedy text and the best branches of the n-gram model. Its time excludes counting the open file."""
 
     corpus: NgramTable
     vocabulary: Vocabulary
@@ -151,11 +151,11 @@ class TwinSystem:
 
 @dataclass(slots=True)
 class EngineSystem:
-    """The product; without drafts it is the model alone.
+    """The product, or the model alone if drafts are off.
 
-    Before the clock starts the project's other files are counted and the text up to the cursor's line is encoded, as in
-    an editor when its user arrives there by typing; `cold` leaves the latter out. `before` is told the question first
-    (the true length needs that).
+    Before the clock starts, the project's other files are counted and the text up to the cursor's line is encoded, as
+    in an editor when the user arrives there by typing; `cold` skips the latter. `before` is called with the question
+    first, which the oracle length needs.
     """
 
     engine: WatchedEngine
@@ -190,7 +190,7 @@ class EngineSystem:
 
 
 def _weighed(proposals: list[Proposal], request: InfillRequest) -> tuple[dict[str, Any], ...]:
-    """Every distinct cleaned text with its features."""
+    """Return every distinct cleaned text with its features."""
     hole = request.hole
     assert hole is not None
     weighed = evidence(cleaned(proposals, request, hole), request, hole)
@@ -198,7 +198,7 @@ def _weighed(proposals: list[Proposal], request: InfillRequest) -> tuple[dict[st
 
 
 def reply(question: Question, texts: Sequence[tuple[str, float]], started: float) -> Reply:
-    """The distinct cleaned texts with a confidence from their mean log-probabilities."""
+    """Return the distinct cleaned texts, with a confidence from their mean log-probabilities."""
     kept: dict[str, float] = {}
     for text, logprob in texts:
         cleaned = clean(text, question.request, question.hole)

@@ -1,9 +1,10 @@
-"""Teaches the prefix stream of a trained default to fill in the middle: the autoregressive twin of the comparison.
+"""Trains the autoregressive twin of the comparison: the small model's prefix stream, taught to fill in the middle.
 
     python -m bench.quality.train_twin --init infill_engine/weights/default --minutes 25 --out training/twin
 
-Windows, holes and optimisers are the default's own. A window has one hole. Its middle is scored, and as many other
-tokens as the default's streams score. Sequences differ in length, or a text's end would be learned by its position.
+Windows, holes and optimisers are the small model's own. Each window has one hole. The loss covers its middle and as
+many other tokens as the small model's streams score. Sequence lengths vary, because otherwise the model would learn the
+end of a text from its position.
 """
 
 import argparse
@@ -30,11 +31,11 @@ from infill_engine.training.small.precision import precision_of
 
 LONGEST = 2 + MOST_PREFIX + MOST_SUFFIX + MAX_SLOTS + 1
 WINDOWS = 16
-SCORED = 192  # positions of a batch's sequences besides the middles
+SCORED = 192  # positions per batch scored in addition to the middles
 SHORTEST_PREFIX = 64
 WARMUP_STEPS = 40
 REPORT_EVERY = 25  # steps
-FEW_RIGHT = 0.15  # share of holes with less than 32 tokens to their right
+FEW_RIGHT = 0.15  # share of holes with fewer than 32 tokens to their right
 
 
 def main() -> None:
@@ -52,7 +53,7 @@ def main() -> None:
 
 
 def train(options: argparse.Namespace) -> None:
-    """Trains and writes the folder. Raises InputError where there is no data."""
+    """Train and write the folder. Raises InputError if there is no data."""
     torch.manual_seed(0)
     network = load_network(options.init).requires_grad_().train()
     progress = progress_of(options.init)
@@ -85,7 +86,10 @@ def train(options: argparse.Namespace) -> None:
 
 
 def loss(network: Duostream, ids: Tensor, middle: Tensor) -> Tensor:
-    """Mean cross-entropy in nats of sequences [B, LONGEST] with their middles from `middle` [B] on, padded behind."""
+    """Return the mean cross-entropy, in nats, of sequences [B, LONGEST].
+
+    Their middles start at `middle` [B]; padding follows.
+    """
     states, _ = read(network, ids[:, :-1])
     others = torch.randperm(states.shape[1])[:SCORED].expand(len(ids), -1)
     middles = (middle[:, None] - 1 + torch.arange(MAX_SLOTS + 1)).clamp(max=states.shape[1] - 1)
@@ -95,7 +99,7 @@ def loss(network: Duostream, ids: Tensor, middle: Tensor) -> Tensor:
 
 
 def batches(folder: Path, rng: np.random.Generator) -> Iterator[tuple[Tensor, Tensor]]:
-    """Batches of WINDOWS sequences, as `loss` takes them. Raises InputError where there are no packed parts."""
+    """Yield batches of WINDOWS sequences, as `loss` takes them. Raises InputError if there are no packed parts."""
     parts = [load_part(path) for path in sorted(folder.glob("part-*.npz"))]
     if not parts:
         raise InputError(f"no packed parts in {folder}: run `python -m infill_engine.training.corpus.pack` first")
@@ -105,9 +109,9 @@ def batches(folder: Path, rng: np.random.Generator) -> Iterator[tuple[Tensor, Te
 
 
 def sequence(part: Part, rng: np.random.Generator) -> tuple[list[int], int]:
-    """A hole at random with what stands around it, padded to LONGEST tokens, and where its middle begins.
+    """Return a random hole with its surroundings, padded to LONGEST tokens, and where its middle begins.
 
-    Now and then there is little to its right.
+    With probability FEW_RIGHT there is little text to its right.
     """
     while True:
         start, end, _ = part.holes[rng.integers(len(part.holes))].tolist()

@@ -1,10 +1,10 @@
-"""The autoregressive twin: the default model's own prefix stream, taught to fill in the middle, written left to right.
+"""The autoregressive twin: the small model's prefix stream, trained to fill in the middle from left to right.
 
-It has the same size, tokenizer and data as the default, and reads
+It has the small model's size, tokenizer and data, and reads
 
     <suffix> text right <prefix> text left ──▶ the middle, one token after the other, <eos>
 
-(suffix first: "SPM", arXiv 2207.14255). What the canvas is worth is what the default does better in the same time.
+(suffix first: "SPM", arXiv 2207.14255). The value of the canvas is what the small model does better in the same time.
 `bench.quality.train_twin` trains it.
 """
 
@@ -28,20 +28,20 @@ from infill_engine.models.small.vocabulary import BytesVocabulary
 from infill_engine.models.small.weights import load_network
 from infill_engine.types import Hole
 
-SUFFIX_FOLLOWS, PREFIX_FOLLOWS = MASK, PAD  # which stand in no text
+SUFFIX_FOLLOWS, PREFIX_FOLLOWS = MASK, PAD  # tokens that occur in no text
 MOST_PREFIX, MOST_SUFFIX = 352, 128  # tokens
-TOP = 64  # tokens whose log-probability is handed on
+TOP = 64  # tokens whose log-probabilities are returned
 
 
 def joined(suffix: Sequence[int], prefix: Sequence[int]) -> list[int]:
-    """The tokens before the middle."""
+    """Return the tokens before the middle."""
     return [SUFFIX_FOLLOWS, *suffix, PREFIX_FOLLOWS, *prefix]
 
 
 def read(network: Duostream, ids: Tensor, past: Sequence[KeysValues] | None = None) -> tuple[Tensor, list[KeysValues]]:
-    """The prefix stream over ids [B, T], of which `past` knows the first P.
+    """Run the prefix stream over ids [B, T], of which `past` covers the first P.
 
-    Normed states [B, T-P, D], and the keys and values of all T, for each layer.
+    Returns normalised states [B, T-P, D], and each layer's keys and values for all T.
     """
     known = past[0][0].shape[2] if past else 0
     x = network.embed(ids, ids.new_full((len(ids),), PREFIX))[:, known:]
@@ -50,7 +50,7 @@ def read(network: Duostream, ids: Tensor, past: Sequence[KeysValues] | None = No
 
 @dataclass(frozen=True, slots=True)
 class Twin:
-    """A trained twin, ready to write."""
+    """A trained twin, ready to generate."""
 
     network: Duostream
     vocabulary: BytesVocabulary
@@ -58,7 +58,7 @@ class Twin:
 
     @classmethod
     def load(cls, folder: Path, dtype: torch.dtype, kernel: type[Kernel] | None = None) -> "Twin":
-        """Loads what `train_twin` wrote. Raises ModelDamagedError."""
+        """Load what `train_twin` wrote. Raises ModelDamagedError."""
         network = load_network(folder, dtype, kernel)
         network.join()
         return cls(network, BytesVocabulary(folder / "tokenizer.json"), fastest_write(network))
@@ -67,7 +67,7 @@ class Twin:
     def texts(
         self, prefix: str, suffix: str, hole: Hole, candidates: int, budget_ms: float
     ) -> tuple[list[Generated], float]:
-        """At most so many middles, most likely first, and the milliseconds they took.
+        """Return at most `candidates` middles, most likely first, and the milliseconds they took.
 
         The suffix and the lines above the cursor's are read before the clock starts, as in an editor.
         """
@@ -95,7 +95,7 @@ class Twin:
         def scores(rows: Sequence[Sequence[int]]) -> list[dict[int, float]]:
             nonlocal slowest
             began = perf_counter()
-            spare = candidates - len(rows)  # a cut word may leave fewer to choose from
+            spare = candidates - len(rows)  # a partial word may leave fewer to choose from
             following = writer.after([*rows, *[rows[0]] * spare])[: len(rows)] if rows[0] else writer.first()
             top = following.topk(TOP)
             slowest = max(slowest, 1000 * (perf_counter() - began))

@@ -1,17 +1,18 @@
-"""Types code of held-out packages again, character by character, and counts what suggestions save whoever types it.
+"""Retypes code of held-out packages character by character and counts the keystrokes that suggestions save.
 
     python -m bench.quality.typed --packages training/heldout --holes 120 --project --out bench/results/typed.jsonl
 
-A line of code is missing from its file, or an argument from the middle of a line. Before every character the product
-is asked anew, as an editor asks it unasked. Then somebody types with these answers at hand: they look at all that is
-shown, take it for one keystroke if each character of it is right, as far as it goes, and type on by hand if not. What
-they have begun to type stays shown, as the rest of it; a single character is not shown, as in the product. How much is
-shown depends on how sure the product must be, so this is done for many thresholds; the table is for the model's own.
+A line of code is missing from its file, or an argument from the middle of a line. Before every character the product is
+queried as an editor does automatically. A simulated user then types with these answers. They read everything shown,
+accept it with one keystroke if every character is right as far as it goes, and otherwise type on by hand. A suggestion
+that they have begun to type stays shown as its remaining text. A single character is not shown, as in the product. How
+much is shown depends on the confidence threshold, so this is repeated for many thresholds; the table is for the model's
+own.
 
-With --unwritten nothing stands below the line, as in a file that is being written.
+With --unwritten there is no text below the line, as in a file that is being written.
 
-Beside the product stands the first copy from the project, shown wherever there is one. Writes one JSON line for each
-hole and system to --out, a chart and a summary beside it, and one JSON object as the last line printed.
+The baseline is the first copy from the project, shown whenever there is one. Writes one JSON line per hole and system
+to --out, a chart and a summary next to it, and one JSON object as the last line printed.
 """
 
 import argparse
@@ -42,12 +43,12 @@ from lsp_server.completions import is_one_key
 KINDS = ("statement", "middle")
 THRESHOLDS = tuple(step / 20 for step in range(20))
 CURVE = ("saved", "right_of_shown", "wrong_per_100_keystrokes")
-WARM_MS = 10_000  # to read what stands above, before the first character
+WARM_MS = 10_000  # to read the text above, before the first character
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """The best text for a place ("" for none), how sure the product is of it, and in what time it came."""
+    """The best text for a place ("" for none), its confidence, and how long it took."""
 
     text: str
     confidence: float = 1.0
@@ -56,7 +57,7 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Looks:
-    """What one system has to say before each character of a hole's gold text."""
+    """One system's suggestions before each character of a hole's gold text."""
 
     id: str
     cluster: str
@@ -68,7 +69,7 @@ class Looks:
 
 @dataclass(frozen=True, slots=True)
 class Typing:
-    """How typing a gold text went: keys pressed, suggestions that came up, those taken, answers asked for."""
+    """The cost of typing a gold text: keys pressed, suggestions shown, suggestions accepted, answers requested."""
 
     keystrokes: int = 0
     shown: int = 0
@@ -85,11 +86,11 @@ Looker = Callable[[Question], Look]
 
 @dataclass(slots=True)
 class Product:
-    """The engine, asked anew at every place."""
+    """The engine, queried anew at every place."""
 
     engine: WatchedEngine
     budget_ms: float
-    show_from: float = 0.0  # the model's own, known once it has answered
+    show_from: float = 0.0  # the model's own threshold, known after its first answer
     _task: tuple[str, str] = ("", "")
 
     def __call__(self, question: Question) -> Look:
@@ -108,7 +109,7 @@ class Product:
 
 
 def first_copy(question: Question) -> Look:
-    """What followed the same text elsewhere, however unlikely here."""
+    """Return what followed the same text elsewhere, with no regard to its likelihood here."""
     reply = copy(question)
     return Look(reply.texts[0] if reply.texts else "", ms=round(reply.elapsed_ms, 2))
 
@@ -116,15 +117,15 @@ def first_copy(question: Question) -> Look:
 def look_everywhere(
     task: Task, system: str, look: Looker, candidates: int, window: WindowSettings = USUAL_WINDOW
 ) -> Looks:
-    """What `look` has to say before each character of the task's gold text."""
+    """Return what `look` suggests before each character of the task's gold text."""
     looks = [look(ask(_after(task, at), candidates, window)) for at in range(len(task.gold))]
     return Looks(task.id, task.cluster, task.kind, system, task.gold, looks)
 
 
 def typed(found: Looks, show_from: float) -> Typing:
-    """Somebody types the gold text, and is shown what the system is at least so sure of, and saves a key."""
+    """Simulate typing the gold text. Suggestions are shown from `show_from` confidence on, if they save a key."""
     at = keystrokes = shown = taken = fresh = 0
-    rest = ""  # of what is shown, once its beginning has been typed
+    rest = ""  # remainder of the shown suggestion after its beginning was typed
     while at < len(found.gold):
         keystrokes += 1
         suggestion = rest
@@ -145,7 +146,7 @@ def typed(found: Looks, show_from: float) -> Typing:
 
 
 def summarise(results: Sequence[Looks], show_from: float, budget_ms: float) -> dict[str, dict[str, dict[str, Any]]]:
-    """Figures by system and kind, `all` first, at one threshold."""
+    """Return results at one threshold by system and kind, `all` first."""
     found: dict[str, dict[str, dict[str, Any]]] = defaultdict(dict)
     for (system, kind), group in _groups(results).items():
         found[system][kind] = _figures(group, show_from, budget_ms)
@@ -153,7 +154,7 @@ def summarise(results: Sequence[Looks], show_from: float, budget_ms: float) -> d
 
 
 def curve(results: Sequence[Looks]) -> list[dict[str, float]]:
-    """What is saved, and how often wrongly interrupted, at each threshold, over everything that `results` hold."""
+    """Return the savings and the rate of wrong interruptions at each threshold, over all `results`."""
     found = []
     for show_from in THRESHOLDS:
         figures = _figures(results, show_from, float("inf"))
@@ -170,12 +171,12 @@ def _groups(results: Sequence[Looks]) -> dict[tuple[str, str], list[Looks]]:
 
 
 def unwritten(task: Task) -> Task:
-    """The task in a file that ends with its line."""
+    """Return the task in a file that ends with its line."""
     return replace(task, text="\n".join(task.text.split("\n")[: task.row + 1]) + "\n")
 
 
 def _after(task: Task, at: int) -> Task:
-    """The task once the first `at` characters of its gold text have been typed."""
+    """Return the task after the first `at` characters of its gold text have been typed."""
     lines = task.text.split("\n")
     line = lines[task.row]
     lines[task.row] = line[: task.column] + task.gold[:at] + line[task.column :]
@@ -184,7 +185,7 @@ def _after(task: Task, at: int) -> Task:
 
 def _figures(group: Sequence[Looks], show_from: float, budget_ms: float) -> dict[str, Any]:
     total = Typing()
-    # A share of characters, so each counts as much as any other; those of a package are not independent.
+    # A share of characters, so each character counts equally. Those of one package are not independent.
     clusters: dict[str, list[float]] = defaultdict(list)
     for result in group:
         typing = typed(result, show_from)
@@ -211,7 +212,7 @@ def _figures(group: Sequence[Looks], show_from: float, budget_ms: float) -> dict
 
 
 def print_table(summary: dict[str, dict[str, dict[str, Any]]]) -> None:
-    """One row for each kind and system."""
+    """Print one row per kind and system."""
     table = Table(title="Gold texts typed again; intervals are 95 %, by package")
     columns = ("kind", "system", "characters", "saved", "interval", "shown", "right", "wrong/100 keys")
     for column in (*columns, "fresh", "p50 ms"):
@@ -237,7 +238,7 @@ def print_table(summary: dict[str, dict[str, dict[str, Any]]]) -> None:
 
 
 def draw(curves: dict[str, list[dict[str, float]]], show_from: float, path: Path) -> None:
-    """Characters saved against wrong suggestions, a line over the thresholds for each kind; copies are single dots."""
+    """Plot characters saved against wrong suggestions, one line per kind over the thresholds, with copies as dots."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7, 5), layout="constrained")
@@ -262,7 +263,7 @@ def draw(curves: dict[str, list[dict[str, float]]], show_from: float, path: Path
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run as the command line says; its exit status."""
+    """Run the command line. Return its exit status."""
     options = _parser().parse_args(sys.argv[1:] if arguments is None else arguments)
     try:
         tasks = draw_tasks(read_packages(options.packages), options.holes, options.seed, with_project=options.project)
@@ -272,7 +273,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except InfillError as fault:
         print(fault, file=sys.stderr)
         return 2
-    assert isinstance(engine, WatchedEngine)  # `load` makes one of the class it is called on
+    assert isinstance(engine, WatchedEngine)  # `load` returns an instance of the class it is called on
     product = Product(engine, options.budget_ms)
     wanted = [task for task in tasks if task.kind in KINDS and not task.trivial and "\n" not in task.gold]
     if options.unwritten:
@@ -290,7 +291,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def report(results: Sequence[Looks], product: Product, options: argparse.Namespace) -> None:
-    """Writes the raw results, the chart and the summary, prints the table and the last line."""
+    """Write the raw results, the chart and the summary; print the table and the last line."""
     summary = summarise(results, product.show_from, options.budget_ms)
     curves = {
         f"{system}, {kind}": curve(group) if system == PRODUCT else curve(group)[:1]

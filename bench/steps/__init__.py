@@ -1,1 +1,1 @@
-"""What steps of large published models cost: eager and compiled, and beside the library's own `generate`."""
+"""The cost of steps of large published models: eager, compiled, and compared with the library's own `generate`."""

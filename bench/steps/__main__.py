@@ -1,9 +1,9 @@
-"""Measures steps of DiffusionGemma and a 7B Dream with random weights, eager and compiled, and the library's generate.
+"""Measures steps of DiffusionGemma and a 7B Dream with random weights: eager, compiled, and the library's generate.
 
     python -m bench.steps [--models gemma dream dream-kept] [--device cuda] [--runs 10] --out bench/results/steps.jsonl
-    python -m bench.steps --tiny                      networks in miniature, for a machine without a GPU
+    python -m bench.steps --tiny                      miniature networks, for a machine without a GPU
 
-Prints tables, and one JSON line for each figure to --out; what is not measured is named with the reason.
+Prints tables and writes one JSON line per result to --out. What was not measured is listed with the reason.
 """
 
 import argparse
@@ -30,13 +30,13 @@ Make = Callable[..., Made]
 USUAL = ModelSettings()
 MODELS: dict[str, tuple[Make, ModelSettings]] = {
     "gemma": (diffusion_gemma_like, USUAL),
-    "dream": (dream_like, USUAL),  # computes its context in every step
+    "dream": (dream_like, USUAL),  # re-encodes its context in every step
     "dream-kept": (dream_like, replace(USUAL, reuse_context=True)),
 }
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run as the command line says; its exit status."""
+    """Run the command line. Return its exit status."""
     options = _parser().parse_args(sys.argv[1:] if arguments is None else arguments)
     try:
         device = choose_device(options.device)
@@ -57,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def figures(models: Sequence[str], device: str, sizes: Sizes, *, tiny: bool) -> Iterator[Result]:
-    """What is measured on and with, and then every figure of each model."""
+    """Yield the hardware and versions first, then every result of each model."""
     dtype = torch.float32 if device == "cpu" else fastest_dtype(device)
     yield {
         "what": "run",
@@ -80,7 +80,7 @@ def figures(models: Sequence[str], device: str, sizes: Sizes, *, tiny: bool) -> 
             yield {"model": model, **result}
         yield {"model": model, "what": "memory", "bytes": memory_bytes(device)}
         del made
-        torch.compiler.reset()  # compiled code holds on to what it was compiled for
+        torch.compiler.reset()  # compiled code keeps references to what it was compiled for
         give_back(device)
 
 
@@ -109,7 +109,7 @@ def _shown(result: Result) -> str:
     if result["what"] == "encode":
         return f"{result['cold_ms']:.1f} ms, typed {result['typed_to_cold']:.3f} of it"
     steps = f", {result['steps']} steps, {result['canvases_per_s']:.2f}/s" if "steps" in result else ""
-    # A pass that no prepared shape holds is computed as it always was.
+    # A pass that fits no compiled shape is computed eagerly.
     otherwise = ", eager" if result.get("computed", result["mode"]) != result["mode"] else ""
     return f"{result['ms']:.1f} ms{steps}{otherwise}"
 

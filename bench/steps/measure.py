@@ -1,4 +1,4 @@
-"""What is measured of a made network: results as rows, one for each figure."""
+"""The measurements of a made network. Results are rows, one per measurement."""
 
 import statistics
 from collections.abc import Callable, Iterator, Sequence
@@ -23,15 +23,15 @@ from infill_engine.work import Budget, PassState, finished
 Result = dict[str, Any]
 EAGER, COMPILED = "eager", "compiled"
 LINE = Hole(HoleKind.LINE)
-SHORTEST = 8  # tokens of a line, at least: of so many lines no more is read than there is
-STATIC = "static"  # the library's cache of a fixed size, with which it compiles its own steps
+SHORTEST = 8  # fewest tokens per line; decides how many lines are generated
+STATIC = "static"  # the library's fixed-size cache, with which it compiles its own steps
 
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Which figures: steps of so many candidates and slots over prompts of so many tokens; canvases in so many steps.
+    """What to measure: steps for these candidates, slots and prompt lengths, and canvases in `steps` steps.
 
-    Each is the median of `runs`, after one that is not counted.
+    Each result is the median of `runs` runs after one warm-up run.
     """
 
     candidates: Sequence[int] = (1, 4)
@@ -46,7 +46,7 @@ TINY = Sizes((1, 2), (4,), (320,), (2, 4), 3, 1)
 
 
 def measured(made: Made, sizes: Sizes, settings: ModelSettings) -> Iterator[Result]:
-    """Each figure as it is known, first eager, then compiled; or what there is not, with the reason as "skipped"."""
+    """Yield each result when known: first eager, then compiled. What could not run has the reason as "skipped"."""
     families = {prompt: made.family(_filling(made, settings, prompt)) for prompt in sizes.prompts}
     yield from _figures(made, families, sizes, EAGER)
     troubles: list[str] = []
@@ -115,7 +115,7 @@ def _canvas(
     steps: int,
     runs: int,
 ) -> Result:
-    """Requests through the product's loop, encoding included; `changing` is 1 for other sides each run."""
+    """Time requests through the product's loop, encoding included. `changing` is 1 to use other sides in each run."""
     settings = replace(SamplerSettings(), max_steps=steps)
 
     def denoised(run: int) -> int:
@@ -133,7 +133,7 @@ def _canvas(
 
 def _generate(made: Made, prompt: int, cache: str | None, sizes: Sizes) -> Result:
     assert made.generate is not None
-    ids = torch.arange(100, 100 + prompt, device=made.device)[None] % 200 + 50  # plain tokens
+    ids = torch.arange(100, 100 + prompt, device=made.device)[None] % 200 + 50  # arbitrary text tokens
     generate = partial(made.generate, ids, sizes.steps, cache)
     took = [timed(made.device, generate)[0] for _ in range(sizes.runs + 2)][2:]
     ms = statistics.median(took)
@@ -141,7 +141,7 @@ def _generate(made: Made, prompt: int, cache: str | None, sizes: Sizes) -> Resul
 
 
 def _attempt(made: Made, about: Result, work: Callable[[], Result], *, forgiving: bool = False) -> Result:
-    """What `work` finds and what computed it; where memory does not suffice, or the library fails, that it did not."""
+    """Return the result of `work` and how it was computed, or why it failed: too little memory, or a library error."""
     before = made.compiled_runs()
     try:
         found = work()
@@ -157,14 +157,14 @@ def _attempt(made: Made, about: Result, work: Callable[[], Result], *, forgiving
 
 
 def _filling(made: Made, settings: ModelSettings, prompt: int) -> ModelSettings:
-    """Settings with which a family reads at most `prompt` tokens, those that it adds by itself included."""
+    """Return settings with which a family reads at most `prompt` tokens, including those it adds itself."""
     added = finished(made.family(settings).encode("", "")).tokens
     room = max(8, prompt - added)
     return replace(settings, prefix_tokens=room - room // 4, suffix_tokens=room // 4, probe_lengths=False)
 
 
 def _sides(prompt: int, number: int) -> tuple[str, str]:
-    """Two texts of at least `prompt` tokens each, others for another `number`."""
+    """Return two texts of at least `prompt` tokens each. Different numbers give different texts."""
     first, many = 1000 * number, prompt // SHORTEST
     return lines(first, many) + "result = ", "\n" + lines(first + many, many)
 

@@ -1,7 +1,7 @@
-"""Networks in their published dimensions with random weights, made where they will compute. No checkpoint is written.
+"""Networks in their published dimensions with random weights, created on their device. No checkpoint is written.
 
-What a step costs does not depend on what the weights are. A made model's tokenizer is a miniature's: it writes more
-tokens for a text than the published one, and what is measured goes by tokens.
+The cost of a step does not depend on the weights. A made model uses a miniature tokenizer. It needs more tokens for a
+text than the published one, but results are reported by tokens.
 """
 
 import tempfile
@@ -30,7 +30,7 @@ from infill_engine.models.stock.loader import building
 from infill_engine.models.tokenizer import TokenizerVocabulary
 from infill_engine.settings import ModelSettings
 
-SPREAD = 0.02  # standard deviation of the weights of matrices; all others are one
+SPREAD = 0.02  # standard deviation of matrix weights; all other weights are one
 GEMMA_SHAPE = {
     "vocab_size": 262_144,
     "hidden_size": 2816,
@@ -71,11 +71,10 @@ MINIATURE = "a miniature's: says nothing of any published model"
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A network on its device. `family` looks at it as the product does, with other settings each time.
+    """A network on its device. `family` wraps it as the product does, with the given settings.
 
-    `compiled_runs` counts the passes that were computed by what was compiled. `generate` is the library's own, of
-    prompt tokens [1, P], a number of steps and a kind of cache, or None where the library has none; it fills `canvas`
-    slots at once.
+    `compiled_runs` counts the passes run by compiled code. `generate` is the library's own, for prompt tokens [1, P], a
+    number of steps and a kind of cache; None if the library has none. It fills `canvas` slots at once.
     """
 
     name: str
@@ -89,7 +88,7 @@ class Made:
 
 
 def diffusion_gemma_like(device: str, dtype: torch.dtype, *, tiny: bool) -> Made:
-    """DiffusionGemma, with next to nothing of what is for images. Raises ModelTooLargeError."""
+    """Return DiffusionGemma with a minimal vision part. Raises ModelTooLargeError."""
     shape: dict[str, Any] = diffusion_gemma.TEXT_SHAPE if tiny else GEMMA_SHAPE
     canvas = 16 if tiny else 256
     library: Any = _made(partial(gemma_network, shape, canvas), "DiffusionGemma", device, dtype)
@@ -122,7 +121,7 @@ def diffusion_gemma_like(device: str, dtype: torch.dtype, *, tiny: bool) -> Made
 
 
 def dream_like(device: str, dtype: torch.dtype, *, tiny: bool) -> Made:
-    """Dream. Raises ModelTooLargeError."""
+    """Return Dream. Raises ModelTooLargeError."""
     shape: dict[str, Any] = masked.SHAPE if tiny else DREAM_SHAPE
     network = _made(partial(dream_network, shape), "Dream", device, dtype)
     backbone = Backbone(network, device)
@@ -138,7 +137,7 @@ def dream_like(device: str, dtype: torch.dtype, *, tiny: bool) -> Made:
 
 
 def gemma_network(shape: dict[str, Any], canvas: int) -> nn.Module:
-    """The library's network for text of `shape`."""
+    """Return the library's text network of `shape`."""
     config = DiffusionGemmaConfig(text_config=shape, vision_config=diffusion_gemma.IMAGE_SHAPE, canvas_length=canvas)
     config._attn_implementation = "sdpa"
     network: nn.Module = DiffusionGemmaForBlockDiffusion(config)
@@ -146,13 +145,13 @@ def gemma_network(shape: dict[str, Any], canvas: int) -> nn.Module:
 
 
 def dream_network(shape: dict[str, Any]) -> nn.Module:
-    """The library's network of `shape`."""
+    """Return the library's network of `shape`."""
     network: nn.Module = Qwen2ForCausalLM(Qwen2Config(**shape))
     return network
 
 
 def _made(build: Callable[[], nn.Module], name: str, device: str, dtype: torch.dtype) -> nn.Module:
-    """A network with random weights on `device`; before it is filled it takes no memory."""
+    """Return a network with random weights on `device`. It takes no memory before its weights are filled."""
     with building(dtype):
         network = build()
     needed, free = int(_count(network) * dtype.itemsize * OVERHEAD), free_memory(device)

@@ -1,1 +1,1 @@
-"""Corpora, holes and training: adapters of the trunk, and the small model from nothing."""
+"""Training: corpora, holes, adapters of the trunk, and the small model from scratch."""

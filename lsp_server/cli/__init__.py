@@ -1,13 +1,13 @@
-"""The sub-commands other than `serve`: their arguments here, one module each for what they do.
+"""The arguments of every subcommand except `serve`. Each subcommand has a module of its own.
 
 complete    candidates for one place in a file
-doctor      what works on this machine, and how to mend what does not
+doctor      what works on this machine, and how to fix what does not
 demo        a hole filled step by step
-models      which families there are, what a model takes, whether its adapter is right, what it costs
-stats       what was offered and taken, how fast, and why there was silence
+models      lists model families, inspects a model, checks its adapter, measures its cost
+stats       what was offered and accepted, how fast, and why no candidates were shown
 
-A command's module is imported when it is run. Exit status: 0 an answer (silence with its reason is one), 1 something is
-wrong with this machine, 2 something is wrong with what was asked.
+A command's module is imported only when the command runs. Exit status: 0 for an answer (including "no candidates" with
+a reason), 1 if something is wrong with this machine, 2 if something is wrong with the request.
 """
 
 import argparse
@@ -21,16 +21,16 @@ from infill_engine.errors import InfillError
 from lsp_server.cli.escapes import visible_lines
 from lsp_server.settings import LEAST_BUDGET_MS, MOST_BUDGET_MS, MOST_CANDIDATES, Precision, ServerSettings
 
-Subparsers = argparse._SubParsersAction  # the type that argparse gives no public name
+Subparsers = argparse._SubParsersAction  # argparse has no public name for this type
 
 MINUTES = 5.0
 LEAST_MINUTES, MOST_MINUTES = 0.1, 600
 DEFAULTS = ServerSettings()
-INTERRUPTED = 130  # what a shell reports for a program ended by Ctrl-C
+INTERRUPTED = 130  # the status a shell reports for a program ended by Ctrl-C
 
 
 def add_commands(commands: "Subparsers[argparse.ArgumentParser]") -> None:
-    """Declare the sub-commands and their arguments."""
+    """Declare the subcommands and their arguments."""
     complete = commands.add_parser("complete", help="candidates for one place in a file")
     complete.add_argument("place", metavar="FILE:LINE:COL", help="line and column count from 1, columns in characters")
     complete.add_argument(
@@ -135,8 +135,8 @@ def _add_reuse(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(name: str, options: argparse.Namespace) -> int:
-    """Run a command, with whatever ends it early turned into a line on stderr and an exit status."""
-    if sys.stdout is None:  # closed by whoever started us
+    """Run a command. If it ends early, print one line on stderr and return an exit status."""
+    if sys.stdout is None:  # the parent process closed it
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115  (for as long as we run)
     try:
         status = int(importlib.import_module(f"{__name__}.{name}").run(options))
@@ -152,7 +152,7 @@ def _run(name: str, options: argparse.Namespace) -> int:
         if not _is_somewhere():
             print("infill-ls: the folder you are in is gone; change to another one", file=sys.stderr)
             return 2
-        # Of our output: its reader has gone, or its disk is full. Nothing is left to flush at exit either.
+        # This is our own output: its reader is gone or its disk is full. Leave nothing for Python to flush at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):
             print(f"infill-ls: the output cannot be written: {error.strerror}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""One request, answered in this process, and built as the server builds it: the answer an editor would get."""
+"""Answers one request in this process. The request is built as the server builds it."""
 
 import argparse
 import sys
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """An answer and what it took. `elapsed_ms` runs from the question to the candidates, loading excepted."""
+    """An answer and its cost. `elapsed_ms` runs from the request to the candidates and excludes loading."""
 
     answer: Answer
     budget_ms: int
@@ -39,9 +39,9 @@ class Asked:
 
 
 def load_engine_for(options: argparse.Namespace) -> EngineLike:
-    """The engine that a server would run. A line on stderr says so if text will be sent to another server.
+    """Load the engine that a server would run. Warn on stderr if text will be sent to another server.
 
-    Raises what `Engine.load` does.
+    Raises whatever `Engine.load` raises.
     """
     model, device = resolved(options.model, Path.cwd()), options.device
     model_settings = ModelSettings(dtype=options.precision, reuse_context=options.reuse_context)
@@ -53,10 +53,10 @@ def load_engine_for(options: argparse.Namespace) -> EngineLike:
 
 
 def ask(engine: EngineLike, opened: Opened, candidates: int, budget_ms: int, watch: "Watch | None" = None) -> Asked:
-    """Ask for the hole at a place. Surroundings that are new to the engine are read within the budget."""
+    """Request candidates for a place. If the engine has not seen the surroundings, it reads them within the budget."""
     parser_for(opened.snapshot.language)  # a running server has loaded the grammar
     settings = ServerSettings(budget_ms=budget_ms, candidates=candidates)
-    project = _project_near(opened.snapshot, settings)  # a running server has read that too, and its worker counted it
+    project = _project_near(opened.snapshot, settings)  # a running server has read this, and its worker has counted it
     outline_of_other(project.text, opened.snapshot.language)
     deque(engine.surround(project), maxlen=0)
     began = now()

@@ -1,4 +1,4 @@
-"""The canvas recorded while it is denoised, and shown afterwards: drawing must not take time from the deadline."""
+"""Records the canvas during denoising and replays it afterwards, so that drawing takes no time from the deadline."""
 
 import time
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from infill_engine.serving.protocol import PreviewRow
 from infill_engine.work import PassState
 from lsp_server.cli.escapes import visible
 
-SECONDS_A_STEP = 0.6  # a step takes milliseconds; this is for the eye
+SECONDS_A_STEP = 0.6  # a real step takes milliseconds; this is slow enough to watch
 MASK = "▒▒"
 END = "∎"
 LINE_BREAK = "⏎"
@@ -23,16 +23,16 @@ SURE_STYLES = ((0.9, "bold green"), (0.6, "green"), (0.3, "yellow"), (0.0, "red"
 
 @dataclass(slots=True)
 class CanvasPlayer:
-    """The canvas after every step."""
+    """Stores the canvas after every denoising step."""
 
     _passes: list[PassState] = field(default_factory=list)
 
     def record(self, after: PassState) -> None:
-        """Keeps a copy: the loop goes on to write into its arrays. To be given to `Engine.answer` as `watch`."""
+        """Store a copy, because the loop reuses its arrays. Pass this method to `Engine.answer` as `watch`."""
         self._passes.append(PassState(after.model, deepcopy(after.state)))
 
     def frames(self) -> Iterator[Rows]:
-        """The canvas before the first step, then after each."""
+        """Yield the canvas before the first step and after each step."""
         shown: list[Rows] = []
         watch = previewing(lambda: True, lambda _step, rows: shown.append(rows))
         for after in self._passes:
@@ -41,7 +41,7 @@ class CanvasPlayer:
             shown.clear()
 
     def show(self, console: Console) -> None:
-        """Replay it in a terminal, or print one line for each row and step."""
+        """Replay the canvas in a terminal, or print one line per row and step elsewhere."""
         frames = list(self.frames())
         if not frames:
             console.print("No denoising step could be taken in time.")
@@ -69,7 +69,7 @@ def _drawn(row: PreviewRow) -> Text:
             drawn.append(MASK, "dim")
         else:
             drawn.append(_on_one_line(text), "italic cyan" if state == DRAFT else _style(probability))
-    if row.texts and not row.texts[-1] and row.states[-1] != OPEN:  # only the end of the text is decided and empty
+    if row.texts and not row.texts[-1] and row.states[-1] != OPEN:  # the final slots are decided and empty
         drawn.append(END, "dim")
     return drawn
 

@@ -1,4 +1,4 @@
-"""`infill-ls complete FILE:LINE:COL`: the best candidates for one place, however unsure, or the reason for silence."""
+"""`infill-ls complete FILE:LINE:COL`: the best candidates for one place, at any confidence, or why there are none."""
 
 import argparse
 import json
@@ -12,7 +12,7 @@ from lsp_server.cli.terminal import print_answer, print_silence, say
 
 
 def run(options: argparse.Namespace) -> int:
-    """Answer on stdout. Raises InfillError for a place or a model that does not exist."""
+    """Print the answer on stdout. Raises InfillError for a place or a model that does not exist."""
     named = NamedPlace.parse(options.place)
     opened = open_at(named)
     if isinstance(opened, Reason):
@@ -33,7 +33,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def as_json(asked: Asked) -> dict[str, object]:
-    """The object that `--json` prints. `reason` is null when there are candidates, `device` when none was needed."""
+    """The object that `--json` prints. `reason` is null if there are candidates, `device` if no device was needed."""
     answer = asked.answer
     return {
         "candidates": [{**asdict(item), "confidence": round(item.confidence, 4)} for item in answer.candidates],

@@ -1,4 +1,4 @@
-"""`infill-ls demo`: a real file with a hole, its canvas as it is denoised, the candidates, and what to do next."""
+"""`infill-ls demo`: shows a hole in a real file, its canvas during denoising, the candidates, and what to do next."""
 
 import argparse
 import sys
@@ -30,7 +30,7 @@ LINES_ABOVE, LINES_BELOW = 4, 3
 
 
 def run(options: argparse.Namespace) -> int:
-    """Show it all on stdout. Raises InfillError for a place or a model that does not exist."""
+    """Print the demo on stdout. Raises InfillError for a place or a model that does not exist."""
     if is_remote(options.model):
         raise InputError("a server fills nothing in step by step; ask it with `infill-ls complete FILE:LINE:COL`")
     console = console_of(sys.stdout)
@@ -67,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def bundled() -> tuple[NamedPlace, Opened, str]:
-    """The bundled file with a piece of one line taken out, the place of the hole, and the piece."""
+    """Return the place of the hole, the bundled file with part of one line removed, and the removed text."""
     path = files("lsp_server.cli") / EXAMPLE
     text = path.read_text(encoding="utf-8")
     rows = text.splitlines(keepends=True)
@@ -79,7 +79,7 @@ def bundled() -> tuple[NamedPlace, Opened, str]:
 
 
 def _print_hole(console: Console, named: NamedPlace, opened: Opened) -> None:
-    """The lines around the place, numbered, with the hole in its line."""
+    """Print the lines around the hole with line numbers, and mark the hole."""
     row, column = opened.place
     lines = opened.snapshot.lines
     console.print(Text(f"{named}: what belongs into the hole?", "bold"))

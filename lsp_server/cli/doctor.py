@@ -1,4 +1,4 @@
-"""`infill-ls doctor`: what works on this machine. Every finding that is not ok says how to mend it."""
+"""`infill-ls doctor`: checks what works on this machine. Every finding that is not ok says how to fix it."""
 
 import argparse
 import json
@@ -33,16 +33,16 @@ REINSTALL = "Install infill-ls again: `pip install --force-reinstall .` in its f
 
 
 class Verdict(StrEnum):
-    """How a check came out."""
+    """The result of a check."""
 
     OK = "ok"
     WARN = "warn"  # works, but not as well as it could
-    FAIL = "fail"  # nothing can be completed until it is mended
+    FAIL = "fail"  # no completion works until this is fixed
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was looked at. `remedy` says what to do; "" when all is well."""
+    """One check and its result. `remedy` says what to do; it is "" if the check passed."""
 
     name: str
     status: Verdict
@@ -51,7 +51,7 @@ class Check:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print each check as it ends; 1 if one failed."""
+    """Print each check as it finishes. Return 1 if one failed."""
     console = None if options.json else console_of(sys.stdout)
     checks = []
     model = resolved(options.model, Path.cwd())
@@ -90,7 +90,7 @@ def _checks(choice: EngineChoice, budget_ms: int) -> Iterator[Check]:
 
 
 def _checks_here(choice: EngineChoice) -> Generator[Check, None, tuple[EngineChoice, bool]]:
-    """What a model on this machine needs; returns what is to be started, and whether it can be."""
+    """Check what a local model needs. Return the engine to start and whether it can start."""
     torch = check_torch()
     yield torch
     yield check_grammars()
@@ -103,7 +103,7 @@ def _checks_here(choice: EngineChoice) -> Generator[Check, None, tuple[EngineCho
 
 
 def check_server(choice: EngineChoice) -> Check:
-    """Where the text is sent, and whether the server there answers and has the model. Raises InputError."""
+    """Report where text is sent, and check that the server answers and has the model. Raises InputError."""
     address = read_address(choice.model)
     told = disclosure(address).removeprefix("infill-ls: ")
     try:
@@ -123,7 +123,7 @@ def check_server(choice: EngineChoice) -> Check:
 
 
 def check_python(version: tuple[int, int]) -> Check:
-    """Whether this Python is new enough."""
+    """Check that this Python is new enough."""
     detail = f"{platform.python_version()} at {sys.executable}"
     if version < OLDEST_PYTHON:
         return Check("python", Verdict.FAIL, detail, "Install Python 3.11 or newer, and infill-ls with it.")
@@ -131,7 +131,7 @@ def check_python(version: tuple[int, int]) -> Check:
 
 
 def check_torch() -> Check:
-    """Whether torch is there and can be loaded."""
+    """Check that torch is installed and loads."""
     try:
         import infill_engine.models.loading  # noqa: F401 - the room that needs torch; the server itself never imports it
     except (ImportError, OSError) as error:
@@ -140,7 +140,7 @@ def check_torch() -> Check:
 
 
 def check_grammars() -> Check:
-    """What each language gets, and whether its grammar loads. Without one, holes are found from the text alone."""
+    """Report each language's support and whether its grammar loads. Without one, holes are found by text alone."""
     names = {
         support: ", ".join(entry.name for entry in all_entries() if entry.support is support) for support in Support
     }
@@ -156,7 +156,7 @@ def check_grammars() -> Check:
 
 
 def check_device(wanted: str, model: str = DEFAULT) -> Check:
-    """Which device computes. Raises InputError for one that is not there."""
+    """Report which device is used. Raises InputError for a device that does not exist."""
     from infill_engine.models.loading import choose_device, device_for
 
     device = device_for(TRUNK, wanted) if model == DEFAULT else choose_device(wanted)
@@ -166,7 +166,7 @@ def check_device(wanted: str, model: str = DEFAULT) -> Check:
 
 
 def check_model(model: str) -> Check:
-    """Whether the model's files are there and can be read."""
+    """Check that the model's files exist and are readable."""
     from infill_engine.models.checkpoint.files import weight_files
     from infill_engine.models.registry import folder_of
 
@@ -195,7 +195,7 @@ def check_model(model: str) -> Check:
 
 
 def check_worker(trial: Trial) -> Check:
-    """Whether the worker process came up with its model and answered over the pipe."""
+    """Check that the worker process started, loaded its model and answered over the pipe."""
     if trial.user_message:
         remedy = "Run `infill-ls complete` on a file with the same --model: it shows the fault in this terminal."
         return Check("worker", Verdict.FAIL, trial.user_message, remedy)
@@ -203,7 +203,7 @@ def check_worker(trial: Trial) -> Check:
 
 
 def check_completion(trial: Trial, budget_ms: int) -> Check:
-    """Whether a completion came in time, measured from the question to the answer with the model warm."""
+    """Check that a completion arrived in time, measured from request to answer with a warm model."""
     answer = trial.answer
     assert answer is not None
     timing = f"{trial.elapsed_ms:.0f} ms of {budget_ms} ms"

@@ -1,4 +1,4 @@
-"""What to paste into an editor so that it uses this server."""
+"""The configuration to paste into an editor to use this server."""
 
 import json
 import shutil
@@ -37,11 +37,11 @@ and in settings.json:
 
 
 def editor_lines() -> str:
-    """The lines for Neovim and for VS Code, with the path of the program that is running now."""
+    """Return the lines for Neovim and VS Code, with the path of the running program."""
     return _LINES % {"command": json.dumps(program())}
 
 
 def program() -> str:
-    """Where `infill-ls` is installed: beside this Python, else on the PATH."""
+    """Return the path of `infill-ls`: next to this Python if it is there, otherwise on the PATH."""
     beside = Path(sys.executable).with_name("infill-ls.exe" if sys.platform == "win32" else "infill-ls")
     return str(beside) if beside.is_file() else shutil.which("infill-ls") or "infill-ls"

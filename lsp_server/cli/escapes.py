@@ -1,8 +1,8 @@
-"""Text from elsewhere as a terminal may show it."""
+"""Makes untrusted text safe to print in a terminal."""
 
 
 def visible(text: str) -> str:
-    """`text` with whatever a terminal would not show, or would obey, written as an escape; a tab as four spaces."""
+    """Return `text` with invisible and control characters written as escapes. A tab becomes four spaces."""
     if text.isprintable():
         return text
     return "".join(
@@ -12,7 +12,7 @@ def visible(text: str) -> str:
 
 
 def visible_lines(text: str) -> str:
-    """The same, of a text that keeps its lines."""
+    """Like `visible`, but keeps line breaks."""
     return "\n".join(map(visible, text.split("\n")))
 
 

@@ -1,10 +1,10 @@
-"""`infill-ls models`: which families there are, what a model would take, whether its adapter is right, what it costs.
+"""`infill-ls models`: lists model families, inspects a model, checks its adapter, measures its cost.
 
-list           the families and published checkpoints of each; nothing is read, nothing is asked of a network
-info NAME      a model's configuration, what the adapter checked, its memory at each precision against what is free
-verify NAME    a family in miniature: written, loaded, denoised, compared with its reference
-bench NAME     what a step and what reading a context cost here
-get            the default model's weights, built here from a published file (`models_get`)
+list           the families and their published checkpoints; reads no model and uses no network
+info NAME      a model's configuration, what the adapter checked, and memory needed at each precision versus free
+verify NAME    writes a miniature model of the family, loads it, denoises, and compares with the family's reference
+bench NAME     the cost of one step and of reading a context on this machine
+get            builds the default model's weights from a published file (`models_get`)
 """
 
 import argparse
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
     from infill_engine.diagnostics.costs import Cost
     from infill_engine.models.checkpoint.inspect import Described
 
-LONGEST_FIELD = 80  # characters of a value of config.json
+LONGEST_FIELD = 80  # longest value of config.json to print, in characters
 BENCHMARK = "HumanEval-Infilling, single line, pass@1 in percent, as published; not measured here"
 
 
 def run(options: argparse.Namespace) -> int:
-    """The sub-command's exit status: 1 if a family failed its checks or a model does not fit.
+    """Return the subcommand's exit status: 1 if a family failed its checks or a model does not fit.
 
-    Raises InputError for a server: what is looked at is on this machine, or fetched to it.
+    Raises InputError for a remote server: these commands work only on models that are local or can be downloaded.
     """
     if options.what in ("info", "bench") and is_remote(options.name):
         raise InputError(
@@ -148,7 +148,7 @@ def _verify(options: argparse.Namespace) -> int:
 
 def _bench(options: argparse.Namespace) -> int:
     with say(f"loading {options.name}"):
-        set_threads()  # has to come before torch
+        set_threads()  # must run before torch is imported
         from infill_engine.diagnostics.costs import LONGEST, measure, memory_bytes
         from infill_engine.models.loading import load_model
         from infill_engine.models.runtime.cuda_graphs import compile_steps

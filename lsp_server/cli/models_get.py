@@ -1,7 +1,7 @@
-"""`infill-ls models get`: the default model's weights, built on this machine from a published file.
+"""`infill-ls models get`: builds the default model's weights on this machine from a published file.
 
-The file is given with --from, or fetched with --download; nothing is fetched otherwise. Weights that are there and
-intact are left alone, and a run that was stopped goes on where it was.
+--from names the file and --download fetches it; nothing is fetched otherwise. Intact weights are left alone. An
+interrupted run resumes where it stopped.
 """
 
 import argparse
@@ -24,11 +24,11 @@ from infill_engine.user_data import trunk_folder
 from lsp_server.cli.terminal import console_of, say
 
 NAMES = (DEFAULT, TRUNK)
-LINE_SECONDS = 5.0  # between two lines of progress where there is no terminal
+LINE_SECONDS = 5.0  # between two lines of progress when there is no terminal
 
 
 def run(options: argparse.Namespace) -> int:
-    """Build the weights, or say where they are. Raises ModelError, or InputError for a full disk."""
+    """Build the weights, or report where they are. Raises ModelError, or InputError if the disk is full."""
     if options.name not in NAMES:
         raise InputError(
             f"`models get` builds the default model, not {options.name}; a published model is fetched when it is first "
@@ -86,7 +86,7 @@ def _tell(options: argparse.Namespace, folder: Path, built: list[str], sentence:
 
 @contextlib.contextmanager
 def _progress(console: Console) -> Iterator[Callable[[str, float], None]]:
-    """What is to hear of the work: a bar in a terminal, a line now and then elsewhere."""
+    """Yield the progress callback: a bar in a terminal, an occasional line elsewhere."""
     if not console.is_terminal:
         yield _Lines(console)
         return

@@ -1,4 +1,4 @@
-"""From FILE:LINE:COL on a command line to the document and the place in it that an editor would ask about."""
+"""Turns FILE:LINE:COL on a command line into the document and place that an editor would send."""
 
 import os
 import re
@@ -23,7 +23,7 @@ _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
 @dataclass(frozen=True, slots=True)
 class NamedPlace:
-    """A place as a person names it: line and column count from 1, columns in characters."""
+    """A place as a user writes it. Lines and columns count from 1, columns in characters."""
 
     path: Path
     line: int
@@ -31,7 +31,7 @@ class NamedPlace:
 
     @classmethod
     def parse(cls, text: str) -> "NamedPlace":
-        """Read from the right, because a path may hold colons. Raises InputError."""
+        """Parse FILE:LINE:COL from the right, because a path may contain colons. Raises InputError."""
         found = _PLACE.fullmatch(text)
         if found is None:
             raise InputError(f"{text!r} is no place; give FILE:LINE:COL, such as src/app.py:12:8")
@@ -43,16 +43,16 @@ class NamedPlace:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A document with a place in it."""
+    """A document and a place in it."""
 
     snapshot: Snapshot
     place: Place
 
 
 def open_at(named: NamedPlace) -> Opened | Reason:
-    """The document opened as an editor's, or why it is not to be completed.
+    """Open a document as an editor would, or return why it must not be completed.
 
-    An excluded file is not even read. Raises InputError for a file, line or column that does not exist.
+    An excluded file is never read. Raises InputError for a file, line or column that does not exist.
     """
     path = named.path
     try:
@@ -76,7 +76,7 @@ def open_at(named: NamedPlace) -> Opened | Reason:
 
 
 def open_text(uri: str, language: str, text: str) -> Snapshot:
-    """The snapshot of a document just opened."""
+    """Return the snapshot of a newly opened document."""
     return Documents().open(uri, language, text)
 
 
@@ -95,9 +95,9 @@ def _place_in(snapshot: Snapshot, named: NamedPlace) -> Place:
 
 
 def _read(path: Path) -> str | None:
-    """The file's text without a byte-order mark, or None if it is no text.
+    """Return the file's text without a byte-order mark, or None for a binary file.
 
-    What is not UTF-8 is read as Latin-1: one accent in a comment must not cost the whole file.
+    Text that is not UTF-8 is read as Latin-1, so that one accent in a comment does not exclude the whole file.
     """
     try:
         data = path.read_bytes()

@@ -1,4 +1,4 @@
-"""`infill-ls stats`: what was offered and taken, how fast, and why there was silence. Counted here, sent nowhere."""
+"""`infill-ls stats`: what was offered and accepted, how fast, and why there was no answer. Nothing is sent."""
 
 import argparse
 import json
@@ -37,7 +37,7 @@ _WHY = {
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the counts, or forget them. Raises InputError if their file cannot be used."""
+    """Print or delete the counts. Raises InputError if their file cannot be used."""
     try:
         if options.reset:
             return _reset(as_json=options.json)
@@ -64,7 +64,7 @@ def _reset(*, as_json: bool) -> int:
 
 
 def as_json(days: Days) -> dict[str, object]:
-    """The object that `--json` prints: `total` and `days` hold the same numbers. Times are in milliseconds."""
+    """The object that `--json` prints. `total` and each of `days` hold the same fields. Times are in milliseconds."""
     return {
         "file": str(tally_file.path()),
         "total": _numbers(total(days)),
@@ -73,7 +73,7 @@ def as_json(days: Days) -> dict[str, object]:
 
 
 def show(days: Days, console: Console) -> None:
-    """Print all of it for a person."""
+    """Print all counts for a human reader."""
     counts = total(days)
     if not counts[REQUESTS]:
         console.print("Nothing has been counted yet: an editor has to ask first.")
@@ -136,7 +136,7 @@ def _show_days(console: Console, days: Days) -> None:
 
 
 def _bars(console: Console, rows: list[tuple[str, int, str, str]], most: int = 0) -> None:
-    """One bar for each (name, number, style, remark); as long as there is room for `most`, or the largest number."""
+    """Print one bar per (name, number, style, remark), scaled so that `most` or the largest number fits."""
     most = max(most, 1, *(number for _, number, _, _ in rows))
     names = max(len(name) for name, *_ in rows)
     digits = max(len(_many(number)) for _, number, *_ in rows)

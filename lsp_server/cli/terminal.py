@@ -1,4 +1,4 @@
-"""Candidates as a person reads them: each in its line, with how sure it is and what it took."""
+"""Prints candidates for a human reader: each in its line, with its confidence and cost."""
 
 import contextlib
 import os
@@ -16,7 +16,7 @@ from lsp_server.cli.asking import Asked
 from lsp_server.cli.escapes import visible
 from lsp_server.cli.place import NamedPlace, Opened
 
-LEFT_CHARS = 60  # of the line that is shown before the cursor
+LEFT_CHARS = 60  # the most text to show before the cursor
 RIGHT_CHARS = 30
 
 _SILENCES = {
@@ -28,7 +28,7 @@ _SILENCES = {
 
 
 def print_answer(asked: Asked, named: NamedPlace, opened: Opened, stream: TextIO) -> None:
-    """The candidates as a table in a terminal and as plain lines elsewhere, or the reason why there are none."""
+    """Print the candidates as a table in a terminal and as plain lines elsewhere, or the reason why there are none."""
     answer = asked.answer
     if not answer.candidates:
         print_silence(asked, named, stream)
@@ -45,7 +45,7 @@ def print_answer(asked: Asked, named: NamedPlace, opened: Opened, stream: TextIO
 
 
 def print_silence(asked: Asked, named: NamedPlace, stream: TextIO) -> None:
-    """The reason for an answer without candidates, in a sentence."""
+    """Print in one sentence why an answer has no candidates."""
     reason = asked.answer.reason or Reason.BLANK
     sentence = _SILENCES.get(reason, f"No candidates: {reason.value}.").format(budget_ms=asked.budget_ms)
     console = console_of(stream)
@@ -55,7 +55,7 @@ def print_silence(asked: Asked, named: NamedPlace, stream: TextIO) -> None:
 
 
 def console_of(stream: TextIO) -> Console:
-    """A console that no character of a document can stop or recolour."""
+    """Return a console whose output document text cannot break or recolour."""
     if stream is sys.stdout and hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="replace")
     return Console(file=stream, highlight=False, markup=False, emoji=False)
@@ -63,7 +63,7 @@ def console_of(stream: TextIO) -> Console:
 
 @contextlib.contextmanager
 def say(what: str) -> Iterator[None]:
-    """Tell somebody who watches a terminal what takes so long."""
+    """Show a message in a terminal while slow work runs."""
     console = Console(file=sys.stderr)
     if console.is_terminal and os.environ.get("TERM") != "dumb":
         with console.status(what):

@@ -1,4 +1,4 @@
-"""A worker started as the server starts it, asked once, and ended."""
+"""Starts a worker as the server does, sends it one request, and stops it."""
 
 import asyncio
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from lsp_server.engine.client import EngineClient
 from lsp_server.request import build_request
 from lsp_server.settings import EngineChoice, ServerSettings
 
-LOAD_SECONDS = 180.0  # a large model on a slow disk takes its time
+LOAD_SECONDS = 180.0  # allows for a large model on a slow disk
 LOOK_SECONDS = 0.1
 TEXT = """\
 def area(width, height):
@@ -26,7 +26,7 @@ BEFORE = "    return area(width, "
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What came of it. `user_message` says what went wrong; `answer` is None if nothing was asked."""
+    """The outcome of a trial. `user_message` describes a failure; `answer` is None if no request was sent."""
 
     user_message: str = ""
     ready_seconds: float = 0.0
@@ -35,7 +35,7 @@ class Trial:
 
 
 def try_worker(choice: EngineChoice, budget_ms: int) -> Trial:
-    """Start a worker, wait for its model, ask it for one hole, and end it."""
+    """Start a worker, wait for its model, request one hole, and stop it."""
     return asyncio.run(_try(choice, budget_ms))
 
 

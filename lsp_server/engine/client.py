@@ -1,4 +1,4 @@
-"""What the server asks of the worker, and hears from it. Requests of a document that are equal share one answer.
+"""Sends requests to the worker and receives its messages. Equal requests for one document share one answer.
 
 Invariant: every `ask` returns by its deadline, whatever the worker does.
 """
@@ -29,7 +29,7 @@ from lsp_server.engine.pending import OnSketch, PendingRequest
 from lsp_server.engine.supervisor import Command, WorkerProcess, worker_command
 from lsp_server.settings import EngineChoice
 
-WAY_BACK_SECONDS = 0.004  # kept from the worker's deadline for the frame and our answer
+WAY_BACK_SECONDS = 0.004  # subtracted from the worker's deadline for the frame and our reply
 DIED = "The infill engine stopped unexpectedly and is being restarted."
 HUNG = "The infill engine no longer answered and is being restarted."
 
@@ -41,21 +41,21 @@ log = logging.getLogger(__name__)
 class EngineClient:
     """Asks the worker and keeps it alive.
 
-    `on_status` hears of every change of the worker's state, `on_error` gets a sentence for the user when the worker
-    dies for the first time, gives up, or cannot load its model. Both are called on the event loop, and whatever they
-    raise is logged by name: what the worker says goes on being read.
+    `on_status` is called on every change of the worker's state. `on_error` gets a message for the user when the worker
+    dies for the first time, gives up, or cannot load its model. Both run on the event loop. Exceptions they raise are
+    logged by name and do not stop the reading of worker messages.
     """
 
     on_status: Callable[[Status], None]
     on_error: Callable[[str], None]
     command: Command = worker_command
     status: Status = field(default_factory=lambda: Status(State.LOADING))
-    choice: EngineChoice = field(default_factory=EngineChoice)  # what the worker was started with
+    choice: EngineChoice = field(default_factory=EngineChoice)  # the engine that the worker was started with
     worker: WorkerProcess = field(init=False)
     _flights: dict[int, PendingRequest] = field(default_factory=dict)
-    _newest: dict[str, PendingRequest] = field(default_factory=dict)  # by document, done or not
+    _newest: dict[str, PendingRequest] = field(default_factory=dict)  # by document, finished or not
     _ids: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
-    _read_last: tuple[str, InfillRequest] | None = None  # document and context, if the last thing sent was to read one
+    _read_last: tuple[str, InfillRequest] | None = None  # document and context, if the last message was a read-ahead
     _told: set[str] = field(default_factory=set)
     _switching: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -63,7 +63,7 @@ class EngineClient:
         self.worker = WorkerProcess(self, self.command)
 
     async def start(self, choice: EngineChoice) -> None:
-        """Start the worker, or replace one that runs."""
+        """Start the worker, or replace the running one."""
         async with self._switching:
             await self.worker.stop()
             self.choice = choice
@@ -72,15 +72,15 @@ class EngineClient:
             self.worker.start(choice)
 
     async def stop(self) -> None:
-        """End the worker. Requests on their way are answered."""
+        """Stop the worker. Pending requests are answered."""
         async with self._switching:
             await self.worker.stop()
 
     async def ask(self, document: str, request: InfillRequest, due: float, on_sketch: OnSketch | None = None) -> Answer:
-        """The answer to a request, at the latest at `due` (seconds of `deadline.now`).
+        """Return the answer to a request by `due` (seconds of `deadline.now`).
 
-        Joins a request that is equal and on its way, or just answered; any other of the same document is superseded.
-        `on_sketch` sees the canvas after every step that is still to come.
+        Joins an equal request that is pending or was just answered; supersedes any other request for the same document.
+        `on_sketch` receives the canvas after every remaining step.
         """
         pending = self._flight(document, request, due)
         if pending is None:
@@ -101,27 +101,27 @@ class EngineClient:
                 self._withdraw(pending, Reason.CANCELLED)
 
     def speculate(self, document: str, request: InfillRequest, due: float) -> None:
-        """Begin with a request that is likely to be asked soon."""
+        """Start a request that is likely to be asked soon."""
         self._flight(document, request, due)
 
     def withdraw(self, document: str, *, unless: InfillRequest | None = None) -> None:
-        """Nobody wants what is on its way for this document any more, unless it is this very request."""
+        """Cancel the pending request of this document, unless it equals `unless`."""
         pending = self._newest.get(document)
         if pending is not None and pending.request != unless:
             self._withdraw(pending, Reason.SUPERSEDED)
 
     def forget(self, document: str) -> None:
-        """The document is closed."""
+        """Drop the state of a closed document."""
         self.withdraw(document)
         self._newest.pop(document, None)
 
     def warm(self, document: str, request: InfillRequest) -> None:
-        """Have the worker read a context ahead of time, unless it was sent just before. Allowed while loading."""
+        """Have the worker read a context ahead of time, unless it was the last message sent. Allowed while loading."""
         if self._read_last != (document, request) and self.worker.send(Warm(document, request)):
             self._read_last = (document, request)
 
     def surround(self, surroundings: Surroundings) -> None:
-        """Have the worker count a text that requests will name, if it has a use for it; again for every new worker."""
+        """Have the worker count a text that requests will name, if it can use it. Repeated for every new worker."""
         if surroundings.text and self.status.state is State.READY and self.status.window.surroundings:
             self.worker.send(Surround(surroundings))
 
@@ -153,7 +153,7 @@ class EngineClient:
             self.worker.send(Cancel(pending.id))
 
     def heard(self, message: Message) -> None:
-        """The worker has said something."""
+        """Handle a message from the worker."""
         match message:
             case Status():
                 self._report(message)
@@ -175,19 +175,19 @@ class EngineClient:
                 pass
 
     def ended(self) -> None:
-        """The worker is gone, and with it what it was asked."""
+        """The worker has exited; its pending requests are lost."""
         for flight_id in list(self._flights):
             self._land(flight_id, Answer(reason=Reason.WORKER_FAILED))
         self._newest.clear()
         self._read_last = None
 
     def restarting(self, *, hung: bool) -> None:
-        """The user is told once."""
+        """Tell the user, once."""
         self._report(Status(State.LOADING, "restarting", 0.0, self.choice.model, self.choice.device))
         self._tell(HUNG if hung else DIED)
 
     def given_up(self, deaths: int) -> None:
-        """No other worker will be started unless the user asks for it."""
+        """Tell the user that no worker will be started unless they ask for it."""
         how = f"stopped {deaths} times in a row" if deaths else "could not be started"
         advice = f"The infill engine {how}. See the server's log, then run the command infill.restartEngine."
         self._report(Status(State.FAILED, advice, 0.0, self.choice.model, self.choice.device))
@@ -211,5 +211,5 @@ class EngineClient:
 def _hand(news: News, hear: Callable[[News], None]) -> None:
     try:
         hear(news)
-    except Exception as fault:  # its text may hold the user's
+    except Exception as fault:  # its message may contain the user's text
         log.error("what the worker said could not be passed on: %s", type(fault).__name__)

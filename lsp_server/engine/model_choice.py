@@ -1,4 +1,4 @@
-"""Which model serves a connection: what the user's choice comes to, and what takes its place when it fails."""
+"""Resolves the user's choice of model for a connection, and picks a replacement when it fails."""
 
 import contextlib
 from collections.abc import Sequence
@@ -15,13 +15,13 @@ ALWAYS_THERE = EngineChoice()
 
 
 def settled(choice: EngineChoice, roots: Sequence[str]) -> tuple[EngineChoice, str]:
-    """The choice as the worker can use it, and a sentence for the user, "" if there is nothing to say.
+    """Return the choice in the form the worker uses, and a message for the user ("" if there is none).
 
-    A path counts from the first folder of the workspace. If the choice is a server elsewhere, the sentence says what is
-    sent there.
+    Relative paths are resolved against the first workspace folder. For a remote server, the message says what is sent
+    there.
     """
     if is_remote(choice.model):
-        with contextlib.suppress(InputError):  # the worker says what is wrong with it, and sends nothing
+        with contextlib.suppress(InputError):  # the worker reports what is wrong and sends nothing
             return choice, disclosure(read_address(choice.model))
         return choice, ""
     folder = Path(roots[0]) if roots else Path.cwd()
@@ -36,7 +36,7 @@ def successor(failed: EngineChoice, budget_ms: int) -> EngineChoice | None:
 
 
 def as_shown(status: Status, wanted: EngineChoice) -> Status:
-    """The worker's status as users are told it: with what they wanted, where something else took its place."""
+    """Return the worker's status for display. If another engine was substituted, it names the one the user wanted."""
     if status.model == DEFAULT != wanted.model:
         status = replace(status, model=f"{status.model}, in place of {wanted.model}")
     if status.device and wanted.device not in (ALWAYS_THERE.device, status.device) and not is_remote(wanted.model):

@@ -1,4 +1,4 @@
-"""One request to the worker while it is under way, and a little longer."""
+"""One request to the worker, kept from sending until shortly after its answer."""
 
 import asyncio
 from collections.abc import Callable
@@ -12,17 +12,17 @@ OnSketch = Callable[[CanvasPreview], None]
 
 @dataclass(slots=True, eq=False)
 class PendingRequest:
-    """One infill on its way. One that nobody waited for yet is speculative and worth finishing."""
+    """One pending infill. A request that nobody has waited for is speculative and is allowed to finish."""
 
     id: int
     request: InfillRequest
     answer: "asyncio.Future[Answer]"
     waiting: int = 0
     watchers: list[OnSketch] = field(default_factory=list)
-    watched: bool = False  # whether the worker has been told to
+    watched: bool = False  # whether the worker was told to send sketches
 
     def worth_joining(self) -> bool:
-        """Still on its way, or answered with something that a second try would not better."""
+        """Return whether it is still pending, or has an answer that a retry would not improve."""
         if not self.answer.done():
             return True
         answer = self.answer.result()

@@ -1,7 +1,7 @@
-"""The worker process: started, listened to until it ends, and started again.
+"""The worker process: started, read until it ends, and restarted.
 
-supervision     a task that starts the worker, reads its frames until it ends, waits, and starts it again
-watchdog        ends a worker that lives and no longer works, which supervision then takes for a death
+supervision     a task that starts the worker, reads its frames until it exits, waits, and restarts it
+watchdog        kills a worker that is alive but hangs; supervision treats this as a death
 """
 
 import asyncio
@@ -22,14 +22,14 @@ from lsp_server.engine import watchdog
 from lsp_server.engine.watchdog import Watchdog
 from lsp_server.settings import EngineChoice
 
-RESTART_SECONDS = 0.5  # after the first death; twice as long after each further one
+RESTART_SECONDS = 0.5  # after the first death; doubled after each further one
 RESTART_SECONDS_MOST = 30.0
-HEALTHY_SECONDS = 60.0  # a worker that was ready this long is forgiven its predecessors
-DEATHS = 6  # in a row, after which only the user starts it again
+HEALTHY_SECONDS = 60.0  # once a worker has been ready this long, earlier deaths are forgotten
+DEATHS = 6  # in a row; after that, only the user can restart the worker
 EXIT_SECONDS = 1.0
-UNREAD_BYTES = 4 * 1024 * 1024  # a worker that has left this much unread gets no more
+UNREAD_BYTES = 4 * 1024 * 1024  # nothing more is sent to a worker with this much unread input
 
-# Given by the worker's reader thread, whatever has become of its compute thread.
+# The worker's reader thread sends these even if its compute thread hangs.
 _SAYS_NOTHING_OF_LIFE = (Reason.CANCELLED, Reason.SUPERSEDED)
 
 Command = Callable[[EngineChoice], Sequence[str]]
@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 
 
 def worker_command(choice: EngineChoice) -> Sequence[str]:
-    """The command line that starts the worker for an engine."""
+    """Return the command line that starts the worker for an engine."""
     engine = ("--model", choice.model, "--device", choice.device, "--precision", choice.precision)
     budget = ("--budget-ms", str(choice.usual_budget_ms))
     further = (*budget, "--api-key-variable", choice.key_variable, *["--reuse-context"] * choice.reuse_context)
@@ -45,63 +45,63 @@ def worker_command(choice: EngineChoice) -> Sequence[str]:
 
 
 class Listener(Protocol):
-    """Who hears of a worker. Called on the event loop; must not raise."""
+    """Receives worker events. Called on the event loop; must not raise."""
 
     def heard(self, message: Message) -> None:
-        """The worker has said something."""
+        """The worker sent a message."""
 
     def ended(self) -> None:
-        """The worker is gone, and with it what it was asked."""
+        """The worker exited; its pending requests are lost."""
 
     def restarting(self, *, hung: bool) -> None:
-        """Another will be started: the last one has died, or had to be ended because it no longer worked."""
+        """The worker died, or was killed because it hung. Another will be started."""
 
     def given_up(self, deaths: int) -> None:
-        """No other will be started after so many deaths in a row; 0 where not even one could be started."""
+        """No other worker will be started after `deaths` deaths in a row; 0 if even the first could not be started."""
 
 
 @dataclass(eq=False)
 class WorkerProcess:
-    """One worker at a time, for an engine that `start` names."""
+    """Runs one worker at a time, for the engine passed to `start`."""
 
     listener: Listener
     command: Command = worker_command
-    deaths: int = 0  # of workers in a row
+    deaths: int = 0  # of workers, in a row
     _supervision: "asyncio.Task[None] | None" = None
     _process: asyncio.subprocess.Process | None = None
-    _ready_since: float | None = None  # seconds of `deadline.now`; None while the worker has not been ready
+    _ready_since: float | None = None  # seconds of `deadline.now`; None if the worker has not been ready yet
     _watchdog: Watchdog = field(default_factory=Watchdog)
     _looking: asyncio.TimerHandle | None = None
-    _hung: bool = False  # the worker was ended because it hung
+    _hung: bool = False  # the worker was killed because it hung
 
     @property
     def pid(self) -> int | None:
-        """The process id, while there is one."""
+        """The process id, or None if no worker runs."""
         return None if self._process is None else self._process.pid
 
     @property
     def running(self) -> bool:
-        """Whether a worker is there or about to be."""
+        """Whether a worker runs or is about to start."""
         return self._supervision is not None and not self._supervision.done()
 
     @property
     def trusted(self) -> bool:
-        """Whether no worker has died, or this one has been ready for so long that its predecessors are forgiven."""
+        """Whether no worker has died, or this one has been ready long enough to forget earlier deaths."""
         return not self.deaths or self._ready_seconds > HEALTHY_SECONDS
 
     def start(self, choice: EngineChoice) -> None:
-        """Start a worker and go on doing so whenever it dies."""
+        """Start a worker, and restart it whenever it dies."""
         self._supervision = asyncio.create_task(self._supervise(choice))
 
     async def stop(self) -> None:
-        """End the worker."""
+        """Stop the worker."""
         task, self._supervision = self._supervision, None
         if task is not None:
             task.cancel()
             await asyncio.wait((task,), timeout=2 * EXIT_SECONDS)
 
     def send(self, message: Message) -> bool:
-        """Whether the worker gets a message; not while there is none, or it leaves too much unread."""
+        """Send a message. Return False if no worker runs or it has too much unread input."""
         process = self._process
         if process is None or process.stdin is None or process.stdin.is_closing():
             return False
@@ -115,7 +115,7 @@ class WorkerProcess:
         return True
 
     def missed(self) -> None:
-        """A deadline has passed without an answer: look whether the worker still works."""
+        """A deadline passed without an answer: check whether the worker still works."""
         if self._process is not None and self._ready_since is not None:
             self._watchdog.missed(now())
             if self._looking is None:
@@ -135,15 +135,15 @@ class WorkerProcess:
             await asyncio.sleep(min(RESTART_SECONDS_MOST, RESTART_SECONDS * 2 ** (self.deaths - 1)))
 
     async def _run_once(self, choice: EngineChoice) -> int | None:
-        """Start the worker and read its frames until it ends; its exit code, or None if it could not be started."""
+        """Start the worker and read its frames until it exits. Return its exit code; None if it did not start."""
         try:
             process = await asyncio.create_subprocess_exec(
                 *self.command(choice),
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
-                # Not the editor's folder: a file there could pose as one of our modules.
+                # Not the editor's folder, where a file could shadow one of our modules.
                 cwd=Path(infill_engine.__file__).parent.parent,
-                start_new_session=os.name == "posix",  # the editor's Ctrl-C is not meant for it
+                start_new_session=os.name == "posix",  # keeps the editor's Ctrl-C from reaching it
             )
         except OSError as fault:
             log.warning("could not start the worker: %s", type(fault).__name__)
@@ -151,14 +151,14 @@ class WorkerProcess:
         assert process.stdout is not None
         self._process = process
         self._hung = False
-        # A worker that took too long before gets longer: it may be slow rather than hung.
+        # A worker that took too long before gets more time: it may be slow rather than hung.
         self._watchdog = Watchdog(watchdog.PATIENCE_SECONDS * 2**self.deaths)
         try:
             while (payload := await read_frame_async(process.stdout)) is not None:
                 if (message := decode(payload)) is not None:
                     self._receive(message)
             return await asyncio.wait_for(process.wait(), EXIT_SECONDS)
-        except TimeoutError:  # it closed its pipe and yet lives
+        except TimeoutError:  # it closed its pipe but did not exit
             return -1
         finally:
             self._process = None
@@ -167,7 +167,7 @@ class WorkerProcess:
                 self._looking = None
             self.listener.ended()
             if process.returncode is None:
-                process.kill()  # nothing in a worker is worth saving
+                process.kill()  # a worker has no state worth saving
                 await process.wait()
 
     def _receive(self, message: Message) -> None:

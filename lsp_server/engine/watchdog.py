@@ -1,38 +1,38 @@
-"""Tells a worker that hangs from one that is slow, and from a computer that has slept.
+"""Distinguishes a hung worker from a slow one and from a computer that was suspended.
 
-The worker's clock and ours may both jump by hours when a lid is closed. So nobody is accused by a difference of times
-alone: a watch that finds it has not been asked for a while was asleep itself and begins anew.
+Both processes' clocks may jump by hours when a laptop lid is closed, so a time difference alone is never evidence. If
+the watchdog itself was not polled for a while, it was suspended too and starts over.
 """
 
 from dataclasses import dataclass
 
-PATIENCE_SECONDS = 10.0  # without a sign of life after the first deadline was missed
-MISSES = 3  # deadlines in that time; fewer may have fallen into one long encoding
-LOOK_SECONDS = 1.0  # how often to ask `hangs` while there are misses
-SLEPT_SECONDS = 5.0  # between two looks; more than that, and we did not run
+PATIENCE_SECONDS = 10.0  # without a sign of life since the first missed deadline
+MISSES = 3  # missed deadlines in that time; fewer could all fall into one long encoding
+LOOK_SECONDS = 1.0  # how often to call `hangs` while there are misses
+SLEPT_SECONDS = 5.0  # a longer gap between two polls means that this process was suspended
 
 
 @dataclass(slots=True)
 class Watchdog:
-    """What is known against one worker. Times are in seconds of `deadline.now`."""
+    """The evidence against one worker. Times are in seconds of `deadline.now`."""
 
     patience: float = PATIENCE_SECONDS
-    misses: int = 0  # deadlines since the last sign of life
+    misses: int = 0  # missed deadlines since the last sign of life
     _since: float = 0.0
     _looked: float = 0.0
 
     def missed(self, now: float) -> None:
-        """A request's deadline has passed without an answer."""
+        """A request's deadline passed without an answer."""
         if not self.misses:
             self._since = self._looked = now
         self.misses += 1
 
     def alive(self) -> None:
-        """Something came that only a worker sends whose compute thread moves."""
+        """A message arrived that only a worker with a running compute thread sends."""
         self.misses = 0
 
     def hangs(self, now: float) -> bool:
-        """Whether it is time to give the worker up. To be asked regularly."""
+        """Return whether to give the worker up. Call it regularly."""
         slept = now - self._looked > SLEPT_SECONDS
         self._looked = now
         if slept:

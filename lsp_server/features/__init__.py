@@ -1,1 +1,1 @@
-"""One file per LSP method or group of methods that change the same state: unpack, call, convert."""
+"""One file per LSP method, or per group of methods that change the same state. Each unpacks, calls and converts."""

@@ -1,11 +1,11 @@
-"""infill/candidates: always answered as if asked for by hand, with all that is known of each candidate.
+"""infill/candidates: treated as an explicit request, and answered with all details of each candidate.
 
     → {textDocument: {uri}, position, range?, candidates?, partialResultToken?}
     ← {candidates: [{insertText, range, confidence, partial, steps, source, command}], reason, elapsedMs, budgetMs,
        model, device, version}
 
-`reason` is null when there are candidates, `version` the document's as the client counts. With a token the canvas is
-shown as `$/progress` while it is denoised: {step, rows: [{slots: [{text, state, confidence}], source}]}.
+`reason` is null if there are candidates. `version` is the client's document version. With a token, the canvas is sent
+as `$/progress` while it is denoised: {step, rows: [{slots: [{text, state, confidence}], source}]}.
 """
 
 from collections.abc import Callable
@@ -24,7 +24,7 @@ from lsp_server.settings import MOST_CANDIDATES
 
 
 async def candidates(session: Session, params: CandidatesParams) -> dict[str, object]:
-    """Answer by the deadline, whatever happens. Raises JsonRpcInvalidParams for a range over several lines."""
+    """Always answer by the deadline. Raises JsonRpcInvalidParams for a range over several lines."""
     span = params.range
     if span is not None and span.start.line != span.end.line:
         raise JsonRpcInvalidParams("range has to begin and end on one line; leave it out to insert at the position")

@@ -5,13 +5,13 @@ from lsp_server.usage.suggestions import read_arguments
 
 
 async def restart_engine(session: Session) -> None:
-    """Start the worker anew, for instance after it gave up."""
+    """Restart the worker, for example after the supervisor gave up."""
     if session.settings.enable:
         await session.engine.start(session.resolve(session.settings.engine))
 
 
 def accepted(session: Session, *arguments: object) -> None:
-    """A shown candidate was taken: its answer's uri, version and index in one object."""
+    """A shown candidate was accepted. The argument is one object with the answer's uri, version and index."""
     which = read_arguments(arguments)
     if which is not None:
         session.suggestions.accepted(*which)

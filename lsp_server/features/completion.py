@@ -1,4 +1,4 @@
-"""textDocument/completion, for editors without inline completion: the same candidates, as entries of a list."""
+"""textDocument/completion, for editors without inline completion: the same candidates as list entries."""
 
 from functools import partial
 from typing import Any
@@ -21,7 +21,7 @@ CUT_OFF = " …"
 
 
 def is_wanted(capabilities: types.ClientCapabilities, options: object) -> bool:
-    """Whether a client is to be offered completion, by what it can and what its user has set."""
+    """Return whether to offer completion, given the client's capabilities and the user's settings."""
     fallback = read_settings(options)[0].completion_fallback
     if fallback is Fallback.AUTO:
         return get_capability(capabilities, "text_document.inline_completion") is None
@@ -29,22 +29,22 @@ def is_wanted(capabilities: types.ClientCapabilities, options: object) -> bool:
 
 
 def register(session: Session) -> None:
-    """Offer completion. Only before `initialize` is answered."""
+    """Register completion. Only valid before `initialize` is answered."""
     feature: Any = session.protocol.fm.feature
-    # A space is none of them: where Enter takes an entry, every line break after a space would.
+    # Space is not a trigger: in editors where Enter accepts an entry, every line break after a space would accept one.
     triggers = sorted({trigger for entry in all_entries() for trigger in entry.triggers})
     options = types.CompletionOptions(trigger_characters=triggers)
     feature(types.TEXT_DOCUMENT_COMPLETION, options)(partial(completion, session))
 
 
 async def completion(session: Session, params: types.CompletionParams) -> types.CompletionList | None:
-    """Answer by the deadline, whatever happens; null for a request that was cancelled or overtaken."""
+    """Always answer by the deadline. Returns null for a request that was cancelled or superseded."""
     if session.settings.completion_fallback is Fallback.NEVER:
         return _list([])
     context = params.context
     if _is_foreign_trigger(session, params):
         return _list([])
-    # Also a client that asks at every identifier says so; but none of them asks after a deletion unless told to.
+    # Some clients send Invoked for every identifier, too. None of them requests after a deletion unless told to.
     invoked = context is None or context.trigger_kind is types.CompletionTriggerKind.Invoked
     reply = await put(
         session,
@@ -60,7 +60,7 @@ async def completion(session: Session, params: types.CompletionParams) -> types.
 
 
 def _is_foreign_trigger(session: Session, params: types.CompletionParams) -> bool:
-    """Whether a character asks that is a trigger in other languages only: a client knows one list for all."""
+    """Return whether the typed character is a trigger in other languages only. Clients have one list for all."""
     snapshot, context = session.documents.get(params.text_document.uri), params.context
     if snapshot is None or context is None or context.trigger_character is None:
         return False
@@ -77,7 +77,7 @@ def _items(session: Session, reply: Reply) -> list[types.CompletionItem]:
     if snapshot is None or question is None:
         return []
     row, column = question.start
-    # Editors compare an entry with the word before the cursor, whose beginning a candidate does not repeat.
+    # Editors match an entry against the word before the cursor. A candidate does not repeat the start of that word.
     words = word_pattern(snapshot.language).finditer(snapshot.lines[row][:column])
     word = next((found[0] for found in words if found.end() == column), "")
     span = to_span(snapshot.lines, (row, column - len(word)), question.end, session.encoding)
@@ -105,12 +105,12 @@ def _item(
 
 
 def _label(text: str) -> str:
-    """The first line that shows anything."""
+    """Return the first line that is not blank."""
     shown = text.strip()
     first = first_line(shown)
     return first if first == shown else first + CUT_OFF
 
 
 def _list(items: list[types.CompletionItem]) -> types.CompletionList:
-    # Incomplete: with every character typed there may be others.
+    # Incomplete: each typed character may bring different candidates.
     return types.CompletionList(is_incomplete=True, items=items)

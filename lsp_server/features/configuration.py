@@ -1,4 +1,4 @@
-"""Settings: from the initialization options, workspace/didChangeConfiguration and workspace/configuration."""
+"""Settings from the initialization options, workspace/didChangeConfiguration and workspace/configuration."""
 
 import asyncio
 from collections.abc import Mapping
@@ -13,11 +13,11 @@ TOO_LATE = (
     "infill-ls: completionFallback cannot be switched on while the server runs. Set it in the editor's initialization "
     "options and start the server anew."
 )
-PULL_SECONDS = 1.0  # a client that takes longer to tell its settings does not hold up the engine
+PULL_SECONDS = 1.0  # a client slower than this does not delay the engine
 
 
 def did_change_configuration(session: Session, params: types.DidChangeConfigurationParams) -> None:
-    """Take what was sent; a client that only says that something changed is asked what."""
+    """Apply the settings that were sent. If the client only reports that something changed, request its settings."""
     told = _told(params.settings)
     if told is not None:
         session.in_background(apply_options(session, told))
@@ -26,10 +26,10 @@ def did_change_configuration(session: Session, params: types.DidChangeConfigurat
 
 
 async def pull_settings(session: Session) -> None:
-    """Ask the client for its settings and apply them; until it tells, those that are known."""
+    """Request the client's settings and apply them. Until it answers, use the known ones."""
     item = types.ConfigurationItem(section=SECTION)
     reply = session.protocol.send_request_async(types.WORKSPACE_CONFIGURATION, types.ConfigurationParams(items=[item]))
-    # Not wait_for: a request to the client must not be cancelled, its late answer would find no one.
+    # Not wait_for, which would cancel the request; the late answer would then have no receiver.
     done, _ = await asyncio.wait((reply,), timeout=PULL_SECONDS)
     if not done:
         await apply_options(session, session.told_options)
@@ -39,9 +39,9 @@ async def pull_settings(session: Session) -> None:
 
 
 async def apply_options(session: Session, told: object) -> None:
-    """Lay what the client tells over its initialization options, say what is wrong with it, and have the engine follow.
+    """Merge the client's settings over its initialization options, report invalid ones, and update the engine.
 
-    What it told before and does not tell now has been taken out by the user.
+    A setting that the client sent before and omits now was removed by the user.
     """
     session.told_options = told
     first = session.first_options
@@ -68,19 +68,19 @@ async def apply_options(session: Session, told: object) -> None:
 
 
 def section_of(settings: Mapping[str, object]) -> Mapping[str, object]:
-    """The settings that stand under our name, or all where nothing does."""
+    """Return the settings in our section, or all of them if there is no section."""
     ours = settings.get(SECTION)
     return ours if isinstance(ours, Mapping) else settings
 
 
 def _first(told: object) -> Mapping[str, object]:
-    """Our settings in a client's answer, which has one item for each section that it was asked for."""
+    """Return our settings from a client's answer, which has one item per requested section."""
     item = told[0] if isinstance(told, list | tuple) and told else None
     return section_of(item) if isinstance(item, Mapping) else {}
 
 
 def _told(settings: object) -> Mapping[str, object] | None:
-    """Our part of what a client sent; None if it has none. Some send the settings of everything."""
+    """Return our part of what a client sent, or None. Some clients send the settings of every extension."""
     if not isinstance(settings, Mapping):
         return None
     ours = section_of(settings)

@@ -1,8 +1,8 @@
-"""infill/cursor: the cursor has come to rest. The engine reads the text there before anybody asks.
+"""infill/cursor: the cursor has come to rest. The engine reads the text there ahead of a request.
 
     → {textDocument: {uri, version?}, position}
 
-Clients need not send it, and it is never answered. It is ignored if `version` is not the newest of the document.
+A client need not send it, and it has no response. It is ignored if `version` is not the document's newest.
 """
 
 from lsp_server.protocol.messages import CursorParams
@@ -11,7 +11,7 @@ from lsp_server.session import Session
 
 
 def cursor(session: Session, params: CursorParams) -> None:
-    """Read ahead at the place. Documents that are not filled in are ignored."""
+    """Read ahead at the place. Documents that are not completed are ignored."""
     snapshot = session.documents.get(params.text_document.uri)
     if snapshot is not None and params.version in (None, snapshot.client_version):
         place = to_place(snapshot.lines, params.position, session.encoding)

@@ -1,4 +1,4 @@
-"""textDocument/inlineCompletion. An empty list clears what the editor shows; null, for what was overtaken, keeps it."""
+"""textDocument/inlineCompletion. An empty list clears what the editor shows; null (superseded) keeps it."""
 
 from functools import partial
 
@@ -13,7 +13,7 @@ from lsp_server.session import Session
 async def inline_completion(
     session: Session, params: types.InlineCompletionParams
 ) -> types.InlineCompletionList | None:
-    """Answer by the deadline, whatever happens; null for a request that was cancelled or overtaken."""
+    """Always answer by the deadline. Returns null for a request that was cancelled or superseded."""
     invoked = params.context.trigger_kind is types.InlineCompletionTriggerKind.Invoked
     uri, row = params.text_document.uri, params.position.line
     reply = await put(session, uri, row, partial(_question, session, params), invoked=invoked, unsure=invoked)

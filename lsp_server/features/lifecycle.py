@@ -1,4 +1,4 @@
-"""initialize, initialized, shutdown, and the workspace's folders."""
+"""initialize, initialized, shutdown, and changes of the workspace folders."""
 
 import asyncio
 from collections.abc import Iterable, Mapping
@@ -13,11 +13,11 @@ from lsp_server.protocol.uris import path_of
 from lsp_server.session import Session
 from lsp_server.settings import SECTION
 
-LOOK_SECONDS = 2.0  # how often to see whether the client still runs
+LOOK_SECONDS = 2.0  # how often to check that the client still runs
 
 
 def initialize(session: Session, params: types.InitializeParams) -> None:
-    """Note what the client can do and what it wants. Nothing is started before `initialized`."""
+    """Store the client's capabilities and options. Nothing starts before `initialized`."""
     session.encoding = session.encoding_agreed()
     capabilities = params.capabilities
     session.reporter.shows_progress = bool(get_capability(capabilities, "window.work_done_progress"))
@@ -37,14 +37,14 @@ def initialize(session: Session, params: types.InitializeParams) -> None:
 
 
 def initialized(session: Session, _params: types.InitializedParams) -> None:
-    """Learn the settings, then start the engine with the right model."""
+    """Read the settings, then start the engine with the chosen model."""
     session.in_background(_begin(session))
     if session.client_process:
         session.in_background(_leave_with(session))
 
 
 def did_change_workspace_folders(session: Session, params: types.DidChangeWorkspaceFoldersParams) -> None:
-    """Excludes are matched inside the folders."""
+    """Excludes are matched inside the workspace folders."""
     removed = {path_of(folder.uri) for folder in params.event.removed}
     session.roots = (*(root for root in session.roots if root not in removed), *_paths(params.event.added))
 
@@ -54,7 +54,7 @@ def _paths(folders: Iterable[types.WorkspaceFolder]) -> tuple[str, ...]:
 
 
 async def shutdown(session: Session, *_params: object) -> None:
-    """End the worker before the client hears that we are done."""
+    """Stop the worker before confirming the shutdown."""
     await session.end()
 
 
@@ -75,13 +75,13 @@ async def _begin(session: Session) -> None:
 
 
 async def _leave_with(session: Session) -> None:
-    """Notice that the client's process has ended: another may hold stdin open."""
+    """Detect that the client's process has ended; another process may hold stdin open."""
     import psutil
 
     try:
-        process = psutil.Process(session.client_process)  # remembers when it began: no later one is taken for it
+        process = psutil.Process(session.client_process)  # stores the start time too, in case the id is reused
     except (psutil.Error, ValueError, OverflowError):
-        return  # a client elsewhere, as one is that runs us in a container
+        return  # the client runs elsewhere, for example outside our container
     with suppress(psutil.NoSuchProcess):
         while process.is_running() and process.status() != psutil.STATUS_ZOMBIE:
             await asyncio.sleep(LOOK_SECONDS)

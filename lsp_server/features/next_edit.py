@@ -1,4 +1,7 @@
-"""infill/nextEdit and textDocument/copilotInlineEdit: what the last edit makes necessary. See docs/next-edit.md."""
+"""infill/nextEdit and textDocument/copilotInlineEdit: the edits that the last edit makes necessary.
+
+See docs/next-edit.md.
+"""
 
 import asyncio
 import logging
@@ -21,7 +24,7 @@ log = logging.getLogger(__name__)
 
 
 async def next_edit(session: Session, params: NextEditParams) -> dict[str, object]:
-    """All proposals, or the reason for silence. Raises nothing."""
+    """Return all proposals, or the reason why there are none. Never raises."""
     began = arrived()
     found = await _found(session, params)
     snapshot = found.snapshot
@@ -34,9 +37,9 @@ async def next_edit(session: Session, params: NextEditParams) -> dict[str, objec
 
 
 async def inline_edit(session: Session, params: NextEditParams) -> dict[str, object]:
-    """The best proposal, its edits one after the other, each with the command to be run after it was applied."""
-    # These clients name the version before the changes that they send just ahead of the request, and drop edits of
-    # another version than the document's by themselves.
+    """Return the edits of the best proposal, each with the command to run after it was applied."""
+    # These clients send the version from before the changes that they send just ahead of the request. They themselves
+    # drop edits for any other version than the current one.
     found = await _found(session, attrs.evolve(params, version=None))
     snapshot = found.snapshot
     if snapshot is None or not found.held:
@@ -53,27 +56,27 @@ async def inline_edit(session: Session, params: NextEditParams) -> dict[str, obj
 
 
 def did_dismiss(session: Session, params: SettledParams) -> None:
-    """Proposals that never come back."""
+    """Withdraw proposals for good."""
     session.next_edits.dismiss(params.uri, params.ids)
 
 
 def did_accept(_session: Session, _params: SettledParams) -> None:
-    """Nothing: that a proposal was applied is read from the edits themselves."""
+    """Does nothing: applied proposals are recognised from the edits themselves."""
 
 
 def ignore(_session: Session, _params: object) -> None:
-    """A notification that nothing follows from."""
+    """Ignore a notification that needs no action."""
 
 
 def dismissed(session: Session, *arguments: object) -> None:
-    """The command for `did_dismiss`."""
+    """The command form of `did_dismiss`."""
     params = read_arguments(arguments)
     if params is not None:
         did_dismiss(session, params)
 
 
 async def _found(session: Session, params: NextEditParams) -> Found:
-    # Before the first await: afterwards the document may be another.
+    # Read before the first await, because the document may change afterwards.
     uri = params.text_document.uri
     snapshot = session.documents.get(uri)
     reason = session.refusal(snapshot)

@@ -1,11 +1,14 @@
-"""infill/getStatus: what `infill/status` last said, and what an editor may want to show beside it."""
+"""infill/getStatus: the content of the last `infill/status` and further values that an editor may show."""
 
 from lsp_server.session import Session
 
 
 def get_status(session: Session, _params: object = None) -> dict[str, object]:
-    """{state, detail, fraction, model, device, reason, lastElapsedMs, lastReason, budgetMs, candidates, enabled,
-    workerPid}; what is not known is null."""
+    """Return the status; unknown values are null.
+
+    {state, detail, fraction, model, device, reason, lastElapsedMs, lastReason, budgetMs, candidates, enabled,
+    workerPid}
+    """
     reporter, settings = session.reporter, session.settings
     return {
         **reporter.now(),

@@ -1,4 +1,4 @@
-"""textDocument/didOpen, didChange, didClose: keep the documents, and begin to compute before anybody asks."""
+"""textDocument/didOpen, didChange, didClose: track the documents and start computing before a request arrives."""
 
 from collections.abc import Iterator, Sequence
 
@@ -11,7 +11,7 @@ from lsp_server.session import Session
 
 
 def did_open(session: Session, params: types.DidOpenTextDocumentParams) -> None:
-    """Take the document and have the engine read it."""
+    """Store the document and have the engine read it."""
     document = params.text_document
     snapshot = session.documents.open(document.uri, str(document.language_id), document.text, document.version)
     session.engine.withdraw(document.uri)
@@ -20,7 +20,7 @@ def did_open(session: Session, params: types.DidOpenTextDocumentParams) -> None:
 
 
 def did_change(session: Session, params: types.DidChangeTextDocumentParams) -> None:
-    """Apply the changes; what was under way for the old text is overtaken."""
+    """Apply the changes. Work on the old text is superseded."""
     uri = params.text_document.uri
     changes = _changes(session, uri, params.content_changes)
     snapshot = session.documents.change(uri, changes, params.text_document.version)
@@ -56,6 +56,6 @@ def _changes(session: Session, uri: str, events: Sequence[types.TextDocumentCont
         else:
             change = Change(event.text)
         yield change
-        after = session.documents.get(uri)  # the change has been made by the time the next one is asked for
+        after = session.documents.get(uri)  # the change has been applied by the time the next one is requested
         if after is not None:
             session.next_edits.edited(snapshot, change, after, arrived())

@@ -1,1 +1,1 @@
-"""Next edits: what the user has edited, gathered into bursts; what is proposed after it, until it is taken or not."""
+"""Next edits: groups the user's edits into bursts and tracks the proposals until they are applied or dropped."""

@@ -1,10 +1,10 @@
-"""A document's edits gathered into bursts: edits at one place, one after the other, are one edit.
+"""Groups a document's edits into bursts. Consecutive edits at one place count as one edit.
 
-    a burst goes on       while edits touch its lines or those next to them
-    it ends               at an edit elsewhere, once it was long ago, or when the cursor rests elsewhere
+    a burst continues     while edits touch its lines or adjacent ones
+    it ends               at an edit elsewhere after a long time, or when the cursor rests elsewhere
     it is forgotten       after an undo, a paste or a bulk change
 
-The text before a burst is kept as the lines of a snapshot, which costs nothing; offsets are counted when asked for.
+The text before a burst is kept as the lines of a snapshot, which costs nothing. Offsets are computed on demand.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,15 +16,15 @@ from lsp_server.documents import Change as DocumentChange
 from lsp_server.documents import Snapshot
 from lsp_server.protocol.positions import Place
 
-PASTE_CHARS, PASTE_LINES = 200, 8  # put in or taken out at once, or within
+PASTE_CHARS, PASTE_LINES = 200, 8  # inserted or removed at once, or within BULK_SECONDS
 BULK_SECONDS = 1.5
-FORGOTTEN_SECONDS = 300.0  # after which an edit elsewhere has nothing to do with what was edited before
+FORGOTTEN_SECONDS = 300.0  # a later edit elsewhere is unrelated to the earlier ones
 REMEMBERED = 3  # bursts
 
 
 @dataclass(frozen=True, slots=True)
 class Edited:
-    """One change of a document, in characters of the text before it. `row` is where it begins."""
+    """One change of a document, in character offsets of the text before it. `row` is where it begins."""
 
     start: int
     end: int
@@ -33,48 +33,48 @@ class Edited:
 
     @property
     def rows(self) -> int:
-        """How many line breaks it puts in."""
+        """The number of line breaks it inserts."""
         return self.new.count("\n")
 
 
 @dataclass(slots=True)
 class Burst:
-    """`changes` are those of the text before. `first` and `last` are the rows it touches, as they are now."""
+    """`changes` refer to the text before the burst. `first` and `last` are the touched rows in the current text."""
 
     before: Snapshot
     changes: tuple[Change, ...]
     first: int
     last: int
-    at: float  # of the newest edit, in seconds
+    at: float  # time of the newest edit, in seconds
     ended: bool = False
-    announced: bool = False  # made of what was proposed, by the user's leave
+    announced: bool = False  # consists of a proposal that the user accepted
 
     def is_at(self, first: int, last: int) -> bool:
-        """Whether an edit of these rows goes on with the burst."""
+        """Return whether an edit of these rows continues the burst."""
         return not self.ended and not self.announced and self.first - 1 <= first and last <= self.last + 1
 
 
 @dataclass(slots=True)
 class Bursts:
-    """The newest bursts of one document, oldest first. `silence` is why the last edit is not to be followed."""
+    """The newest bursts of one document, oldest first. `silence` is why the last edit must not be followed up."""
 
     silence: Silence | None = Silence.NOTHING_EDITED
     _held: list[Burst] = field(default_factory=list)
-    _recent: list[tuple[float, int, int]] = field(default_factory=list)  # times, characters and lines of edits
+    _recent: list[tuple[float, int, int]] = field(default_factory=list)  # time, characters and lines of each edit
 
     @property
     def newest(self) -> Burst | None:
-        """The burst that the last edit belongs to."""
+        """The burst that contains the last edit."""
         return self._held[-1] if self._held else None
 
     def edited(self, before: Snapshot, edit: Edited, after: Snapshot, at: float, *, announced: bool = False) -> bool:
-        """The document has changed; whether the user goes on with what they were editing.
+        """Record a change of the document. Return whether it continues the newest burst.
 
-        `edit` has characters that were there already cut off. An `announced` one was proposed: those are gathered
-        wherever they are.
+        Characters that were already there must be trimmed off `edit`. `announced` edits come from a proposal; they are
+        grouped together regardless of place.
         """
         grown = len(after.lines) - len(before.lines)
-        gone = edit.rows - grown  # line breaks taken out
+        gone = edit.rows - grown  # line breaks removed
         if not announced and self._is_bulk(edit, gone, at):
             self.forget(Silence.BULK)
             return False
@@ -100,22 +100,22 @@ class Bursts:
         return False
 
     def undone(self) -> None:
-        """The text has become one that was there before."""
+        """The text has returned to an earlier version."""
         self.forget(Silence.UNDO)
 
     def forget(self, silence: Silence) -> None:
-        """What was edited so far is not to be followed, for this reason."""
+        """Discard all edits so far, for this reason."""
         self._held.clear()
         self.silence = silence
 
     def rests(self, row: int) -> None:
-        """The cursor has come to rest; elsewhere than in the newest burst, that burst is over."""
+        """The cursor has come to rest. If it is outside the newest burst, that burst ends."""
         newest = self.newest
         if newest is not None and not newest.first - 1 <= row <= newest.last + 1:
             newest.ended = True
 
     def texts(self, snapshot: Snapshot, cursor: int | None) -> Iterable[EditedText]:
-        """The newest burst as an edit of the text before it; then together with the bursts before that."""
+        """Yield the newest burst as an edit of the text before it, then combined with the bursts before it."""
         after = "".join(snapshot.lines)
         changes: tuple[Change, ...] = ()
         for burst in reversed(self._held):
@@ -134,7 +134,7 @@ class Bursts:
 
 
 def _one_after_other(first: Sequence[Change], then: Sequence[Change]) -> tuple[Change, ...]:
-    """One list of changes for two; the second ones count in the text that the first lead to."""
+    """Compose two lists of changes. The second refers to the text after the first."""
     changes = tuple(first)
     for change in reversed(then):
         changes = compose(changes, change.start, change.end, change.new)
@@ -142,7 +142,7 @@ def _one_after_other(first: Sequence[Change], then: Sequence[Change]) -> tuple[C
 
 
 def edited_by(before: Snapshot, change: DocumentChange, after: Snapshot) -> Edited:
-    """What a change comes to: what was there already is cut off, a whole new text becomes the lines it swaps."""
+    """Convert a change to an `Edited`: trim common text; reduce a full replacement to the differing lines."""
     if change.start is None or change.end is None:
         return _swapped_lines(before.lines, after.lines)
     start, end = sorted((change.start, change.end))
@@ -173,13 +173,13 @@ def _swapped_lines(old: Sequence[str], new: Sequence[str]) -> Edited:
 
 
 def offset(lines: Sequence[str], place: Place) -> int:
-    """The character at a place, from the start of the text."""
+    """Return a place's offset from the start of the text, in characters."""
     row, column = place
     return sum(map(len, lines[:row])) + column
 
 
 def place_at(lines: Sequence[str], at: int) -> Place:
-    """The place of a character."""
+    """Return the place of a character offset."""
     for row, line in enumerate(lines):
         if at < len(line) or row == len(lines) - 1:
             return row, at
@@ -188,7 +188,7 @@ def place_at(lines: Sequence[str], at: int) -> Place:
 
 
 def _text(lines: Sequence[str], start: Place, length: int) -> str:
-    """So many characters from a place."""
+    """Return `length` characters starting at a place."""
     row, column = start
     parts, missing = [lines[row][column : column + length]], length
     missing -= len(parts[0])

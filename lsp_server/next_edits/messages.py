@@ -1,11 +1,11 @@
-"""The messages of next edits and how their parameters are read.
+"""The messages of next edits and how their parameters are decoded.
 
-infill/nextEdit                    request       `NextEditParams` -> proposals, or the reason for silence
-textDocument/copilotInlineEdit     request       the same in the form that clients of GitHub's server read
-infill/didDismissNextEdit          notification  `SettledParams`: these proposals are not wanted
-infill/didAcceptNextEdit           notification  `SettledParams`: these were applied
-textDocument/didShowInlineEdit     notification  one was shown; nothing follows
-textDocument/didFocus              notification  likewise
+infill/nextEdit                    request       `NextEditParams` -> proposals, or why there are none
+textDocument/copilotInlineEdit     request       the same, in the form that clients of GitHub's server read
+infill/didDismissNextEdit          notification  `SettledParams`: these proposals were dismissed
+infill/didAcceptNextEdit           notification  `SettledParams`: these proposals were applied
+textDocument/didShowInlineEdit     notification  a proposal was shown; ignored
+textDocument/didFocus              notification  likewise ignored
 infill.nextEdit.accept, .dismiss   commands      the two notifications for clients that only run commands
 """
 
@@ -28,7 +28,7 @@ DISMISS = "infill.nextEdit.dismiss"
 
 @attrs.frozen
 class NextEditParams:
-    """Where the user is. `version` is the document's as the client counts, None if it does not."""
+    """The user's position. `version` is the client's document version, None if it sends none."""
 
     text_document: types.TextDocumentIdentifier
     position: types.Position
@@ -37,7 +37,7 @@ class NextEditParams:
 
 @attrs.frozen
 class SettledParams:
-    """Proposals of a document that were applied or dismissed; `ids` of None stands for all that are shown."""
+    """Proposals of a document that were applied or dismissed. `ids` is None for all shown proposals."""
 
     uri: str
     ids: list[str] | None = None
@@ -55,7 +55,7 @@ class NextEditRequest:
 
 @attrs.define
 class SettledNotification:
-    """The whole message. It has no id: pygls takes any message with one for a request."""
+    """The whole message. It has no id, because pygls treats any message with an id as a request."""
 
     method: str
     jsonrpc: str
@@ -64,7 +64,7 @@ class SettledNotification:
 
 @attrs.define
 class IgnoredNotification:
-    """A message that nothing follows from, whatever its parameters."""
+    """A message that needs no action, whatever its parameters."""
 
     method: str
     jsonrpc: str
@@ -82,7 +82,7 @@ MESSAGES: dict[str, type] = {
 
 
 def teach(converter: Converter) -> None:
-    """Have a converter read the messages. What is not of the right form raises; unknown fields are ignored."""
+    """Register the messages with a converter. Malformed parameters raise; unknown fields are ignored."""
 
     def read_request(message: dict[str, Any], _: type) -> NextEditRequest:
         params = message["params"]
@@ -109,7 +109,7 @@ def teach(converter: Converter) -> None:
 
 
 def read_settled_params(params: object) -> SettledParams | None:
-    """From `{textDocument: {uri}, id}` or `{uri, ids}` and the like; None for anything else."""
+    """Read `{textDocument: {uri}, id}`, `{uri, ids}` and similar objects. Returns None for anything else."""
     if not isinstance(params, Mapping):
         return None
     document = params.get("textDocument")
@@ -124,7 +124,7 @@ def read_settled_params(params: object) -> SettledParams | None:
 
 
 def read_arguments(arguments: Sequence[object]) -> SettledParams | None:
-    """The arguments of a command; clients hand them on as a list or as its items."""
+    """Read the arguments of a command. Clients send them as one list or as separate items."""
     first = arguments[0] if arguments else None
     if isinstance(first, list | tuple):
         return read_arguments(first)
@@ -132,7 +132,7 @@ def read_arguments(arguments: Sequence[object]) -> SettledParams | None:
 
 
 def accept_command(uri: str, proposal: str) -> types.Command:
-    """To be run once the edits of a proposal were applied."""
+    """Return the command to run after a proposal's edits were applied."""
     return types.Command(title="Accepted", command=ACCEPT, arguments=[{"uri": uri, "id": proposal}])
 
 

@@ -1,4 +1,4 @@
-"""Proposals that were shown, carried along while the text changes, until they are taken, dismissed or no longer fit."""
+"""Tracks shown proposals while the text changes, until they are applied, dismissed or no longer fit."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -7,15 +7,15 @@ from infill_engine.edits.changes import words_changed
 from infill_engine.edits.types import Edit, EditedText, Proposal, Span
 from lsp_server.next_edits.bursts import Edited
 
-MOST_DISMISSED = 200  # remembered of one document
-MOST_REPLACED = 40  # pairs of words that the user has replaced
+MOST_DISMISSED = 200  # dismissed proposals remembered per document
+MOST_REPLACED = 40  # pairs of words replaced by the user
 
 Key = tuple[str, frozenset[tuple[str, str]]]
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A proposal with the name the client knows it by. `of` is how many edits it had when it was first shown."""
+    """A proposal and the id by which the client knows it. `of` is how many edits it had when first shown."""
 
     id: str
     proposal: Proposal
@@ -24,17 +24,17 @@ class Held:
 
 @dataclass(slots=True)
 class Shown:
-    """The proposals of one document, best first, as they fit its newest text."""
+    """The proposals for one document, best first, adjusted to its newest text."""
 
     held: list[Held] = field(default_factory=list)
     accepted: int = 0
     dismissed: int = 0
-    _refused: dict[Key, None] = field(default_factory=dict)  # in order, the oldest first
+    _refused: dict[Key, None] = field(default_factory=dict)  # in order, oldest first
     _replaced: dict[tuple[str, str], None] = field(default_factory=dict)
     _count: int = 0
 
     def show(self, proposals: Iterable[Proposal], prefix: str) -> list[Held]:
-        """Take in new proposals; those that are held already keep their names."""
+        """Add new proposals. Proposals that are already held keep their ids."""
         known = {held.proposal.edits: held for held in self.held}
         fresh = []
         for proposal in proposals:
@@ -47,7 +47,7 @@ class Shown:
         return fresh
 
     def allowed(self, proposals: Iterable[Proposal]) -> list[Proposal]:
-        """Those that the user has not dismissed and that put back nothing the user has replaced."""
+        """Return the proposals that the user has not dismissed and that do not restore something the user replaced."""
         return [
             proposal
             for proposal in proposals
@@ -55,9 +55,9 @@ class Shown:
         ]
 
     def edited(self, edit: Edited) -> bool:
-        """The text has changed: a proposal is moved, or has one edit less to make, or is withdrawn.
+        """Update the proposals after a change: each is moved, loses an edit that was made, or is withdrawn.
 
-        Whether the change was one that a proposal had announced.
+        Returns whether the change was one that a proposal contained.
         """
         kept, announced = [], False
         for held in self.held:
@@ -71,18 +71,18 @@ class Shown:
         return announced
 
     def follows(self, edited: EditedText) -> None:
-        """Remember what the user has replaced, so that it is never put back."""
+        """Record what the user replaced, so that no proposal restores it."""
         for start, end, new in words_changed(edited.before, edited.changes):
             old = edited.before[start:end]
             if old.strip() and new.strip() and old != new:
                 self._replaced.pop((old, new), None)
-                self._replaced.pop((new, old), None)  # the user's newest edit is the one that counts
+                self._replaced.pop((new, old), None)  # the user's newest edit wins
                 self._replaced[old, new] = None
         for pair in list(self._replaced)[:-MOST_REPLACED]:
             del self._replaced[pair]
 
     def dismiss(self, ids: Sequence[str] | None) -> int:
-        """Withdraw these proposals, or all, and never show their like again; how many there were."""
+        """Withdraw these proposals, or all, and never show equal ones again. Return how many were withdrawn."""
         refused = [held for held in self.held if ids is None or held.id in ids]
         for held in refused:
             self._refused[key_of(held.proposal)] = None
@@ -93,7 +93,7 @@ class Shown:
         return len(refused)
 
     def clear(self) -> None:
-        """Withdraw everything, for now."""
+        """Withdraw all proposals. They may be shown again."""
         self.held = []
 
     def _puts_back(self, proposal: Proposal) -> bool:
@@ -101,12 +101,12 @@ class Shown:
 
 
 def key_of(proposal: Proposal) -> Key:
-    """What makes two proposals the same in the eyes of the user: what is replaced by what, wherever."""
+    """Identify a proposal as the user sees it: what is replaced by what, regardless of place."""
     return proposal.kind.value, frozenset((edit.span.text, edit.new) for edit in proposal.edits)
 
 
 def carried(proposal: Proposal, edit: Edited) -> Proposal | None:
-    """A proposal after one more edit of the text: without the part of it that was made; None if it no longer fits."""
+    """Return a proposal adjusted to one more edit, without any part that the edit made; None if it no longer fits."""
     growth = len(edit.new) - (edit.end - edit.start)
     kept: list[Edit] = []
     for one in proposal.edits:
@@ -121,7 +121,7 @@ def carried(proposal: Proposal, edit: Edited) -> Proposal | None:
 
 
 def _makes(edit: Edited, announced: Edit) -> bool:
-    """Whether an edit, trimmed as it is, leads to what was announced."""
+    """Return whether a trimmed edit makes the announced one."""
     span = announced.span
     if edit.start < span.start or edit.end > span.end:
         return False
@@ -130,7 +130,7 @@ def _makes(edit: Edited, announced: Edit) -> bool:
 
 
 def relabelled(proposal: Proposal, left: int) -> str:
-    """The label with the number of edits that are left."""
+    """Return the label with the number of remaining edits."""
     count = len(proposal.edits)
     if left == count or not left:
         return proposal.label

@@ -1,4 +1,4 @@
-"""What the server knows of next edits: per document the user's bursts and the proposals shown."""
+"""The server's state for next edits: the user's bursts and the shown proposals, per document."""
 
 import asyncio
 from collections.abc import Callable
@@ -12,13 +12,13 @@ from lsp_server.documents import Change, EditKind, Snapshot
 from lsp_server.next_edits.bursts import Bursts, edited_by
 from lsp_server.next_edits.shown import Held, Shown
 
-PAUSE_SECONDS = 0.15  # after the last edit, before anything is proposed where the user types
+PAUSE_SECONDS = 0.15  # after the last edit, before proposing anything at the place the user is typing
 
 Find = Callable[[EditedText, Callable[[], bool]], Consequences]
 
 
 def find(edited: EditedText, stop: Callable[[], bool]) -> Consequences:
-    """The engine's exact half; what it needs is loaded when it is first asked."""
+    """Find the exact consequences of an edit. The engine modules are imported on first use."""
     from infill_engine.edits.find import find_consequences
 
     return find_consequences(edited, stop=stop)
@@ -38,12 +38,12 @@ class _Document:
     bursts: Bursts = field(default_factory=Bursts)
     shown: Shown = field(default_factory=Shown)
     fresh: bool = False  # edited by the user since the last search
-    stop: Event = field(default_factory=Event)  # of the search under way
+    stop: Event = field(default_factory=Event)  # stops the running search
 
 
 @dataclass(eq=False, slots=True)
 class NextEdits:
-    """Follows the edits of all open documents, and looks for what they make necessary when somebody asks."""
+    """Tracks the edits of all open documents, and searches for their consequences on request."""
 
     find: Find = find
     pause_seconds: float = PAUSE_SECONDS
@@ -51,7 +51,7 @@ class NextEdits:
     _executor: ThreadPoolExecutor | None = None
 
     def edited(self, before: Snapshot, change: Change, after: Snapshot, at: float) -> None:
-        """One change of a document."""
+        """Record one change of a document."""
         held = self._of(before.uri)
         edit = edited_by(before, change, after)
         if not edit.new and edit.start == edit.end:
@@ -59,12 +59,12 @@ class NextEdits:
         announced = held.shown.edited(edit)
         goes_on = held.bursts.edited(before, edit, after, at, announced=announced)
         if goes_on or held.bursts.silence is Silence.BULK:
-            held.shown.clear()  # what was proposed followed from less than this
+            held.shown.clear()  # the proposals were based on less than this edit
         held.fresh |= not announced
         self._overtake(held)
 
     def changed(self, snapshot: Snapshot) -> None:
-        """All changes of one notification have been made."""
+        """All changes of one notification have been applied."""
         if snapshot.last_edit is EditKind.UNDO:
             held = self._of(snapshot.uri)
             held.bursts.undone()
@@ -77,27 +77,27 @@ class NextEdits:
             self._documents[uri].bursts.rests(row)
 
     def opened(self, uri: str) -> None:
-        """A document begins anew."""
+        """Reset the state of a document that was opened."""
         self.closed(uri)
 
     def closed(self, uri: str) -> None:
-        """A document is gone, and with it what was dismissed in it."""
+        """Drop the state of a closed document, including what was dismissed."""
         held = self._documents.pop(uri, None)
         if held is not None:
             held.stop.set()
 
     def dismiss(self, uri: str, ids: list[str] | None) -> int:
-        """Withdraw proposals for good, or all that are shown; how many there were."""
+        """Withdraw these proposals for good, or all that are shown. Return how many were withdrawn."""
         held = self._documents.get(uri)
         if held is None:
             return 0
         return held.shown.dismiss(ids)
 
     async def ask(self, snapshot: Snapshot, cursor: int | None, row: int, is_newest: Callable[[], bool]) -> Found:
-        """What the newest burst makes necessary. The answer to an older question is `Silence.SUPERSEDED`.
+        """Return what the newest burst makes necessary. An older question that is overtaken gets `Silence.SUPERSEDED`.
 
-        `cursor` is where the user is, in characters, and `row` its row. `is_newest` says whether the document is
-        still the snapshot.
+        `cursor` is the user's position as a character offset, and `row` its row. `is_newest` says whether the snapshot
+        is still the document's newest.
         """
         held = self._of(snapshot.uri)
         self._overtake(held)
@@ -129,14 +129,14 @@ class NextEdits:
         return self._answer(held, snapshot, found)
 
     def end(self) -> None:
-        """Nothing more is to be looked for."""
+        """Stop all searches."""
         for held in self._documents.values():
             held.stop.set()
         if self._executor is not None:
             self._executor.shutdown(wait=False, cancel_futures=True)
 
     async def _pause(self, held: _Document, row: int) -> None:
-        """Wait until the user has stopped typing, if the cursor is where they type."""
+        """If the cursor is where the user types, wait until they pause."""
         newest = held.bursts.newest
         if newest is None or newest.ended or not newest.first <= row <= newest.last:
             return
@@ -161,6 +161,6 @@ class NextEdits:
 
     @staticmethod
     def _overtake(held: _Document) -> None:
-        """What is being looked for is no longer wanted."""
+        """Cancel the running search."""
         held.stop.set()
         held.stop = Event()

@@ -1,4 +1,4 @@
-"""Which files are never sent to the model: gitignore patterns against a document's path."""
+"""Decides which files are never sent to the model: gitignore patterns matched against a document's path."""
 
 import re
 from collections.abc import Sequence
@@ -15,10 +15,11 @@ if TYPE_CHECKING:
 
 @lru_cache(maxsize=1024)
 def is_excluded(uri: str, patterns: tuple[str, ...], roots: tuple[str, ...]) -> bool:
-    """Whether a document matches a pattern. `roots` are the workspace folders' paths.
+    """Return whether a document matches a pattern. `roots` are the workspace folders' paths.
 
-    Any part of the path that the patterns name counts, in a workspace folder or not; the folder itself, which may be
-    `.ssh`, where it is always excluded. A document that is no file yet is judged by its name, if it has one.
+    A pattern may match any part of the path, inside or outside a workspace folder. The workspace folder's own name
+    counts only for secret folders that are always excluded, such as `.ssh`. An unsaved document is judged by its name,
+    if it has one.
     """
     path = path_of(uri)
     if not path or not patterns:
@@ -30,13 +31,13 @@ def is_excluded(uri: str, patterns: tuple[str, ...], roots: tuple[str, ...]) -> 
 
 
 def bad_patterns(patterns: Sequence[str]) -> list[str]:
-    """Those patterns that are not gitignore syntax."""
+    """Return the patterns that are not valid gitignore syntax."""
     return [pattern for pattern in patterns if not _compiles(pattern)]
 
 
 @lru_cache(maxsize=64)
 def _is_secret(folder: str, patterns: tuple[str, ...]) -> bool:
-    """Whether all that a workspace folder holds matches the patterns that are always there, less those taken back."""
+    """Return whether the built-in patterns, minus those the user negated, exclude everything in a workspace folder."""
     always = tuple(pattern for pattern in patterns if pattern in DEFAULT_EXCLUDES or pattern.startswith("!"))
     return _spec(always).match_file(f"{_from_top(folder)}/any")
 
@@ -58,6 +59,6 @@ def _compiles(pattern: str) -> bool:
 
     try:
         GitIgnoreSpec.from_lines([pattern])
-    except (ValueError, re.error):  # such as a range that ends before it begins
+    except (ValueError, re.error):  # for example a range that ends before it begins
         return False
     return True

@@ -1,4 +1,4 @@
-"""A project's own files: what git would list, and the text of one of them."""
+"""A project's own files: lists what git would list, and reads their text."""
 
 import os
 import subprocess
@@ -11,13 +11,13 @@ from infill_engine.errors import InputError
 from infill_engine.text.languages import all_entries
 
 LARGEST_BYTES = 1_000_000
-MOST_LISTED = 200_000  # files looked at; beyond, the folder is hardly one project
-LONGEST_MEAN_LINE = 200  # characters; above, a file was not written by hand
+MOST_LISTED = 200_000  # files examined; a larger folder is probably not one project
+LONGEST_MEAN_LINE = 200  # characters; a file above this is probably generated
 GIT_SECONDS = 60.0
 
 
 def listed(root: Path, skipped: Counter[str]) -> Iterator[PurePosixPath]:
-    """Relative paths of what git lists there, or where there is no git, of all but hidden and foreign folders.
+    """List the relative paths that git lists. Without git, list all files outside hidden and third-party folders.
 
     Raises InputError for a folder that cannot be listed.
     """
@@ -35,11 +35,11 @@ def listed(root: Path, skipped: Counter[str]) -> Iterator[PurePosixPath]:
 
 
 def _listed_by_git(root: Path) -> list[PurePosixPath] | None:
-    """What git tracks, and would track; None without git or outside of a repository."""
+    """List tracked and unignored untracked files; None without git or outside a repository."""
     git = _git()
     if git is None:
         return None
-    # A repository's configuration may name a program as its file-system monitor: none is run.
+    # A repository's configuration may name a program as its file-system monitor. Never run it.
     command = [git, "-c", "core.fsmonitor=false", "-C", str(root), "ls-files", "-z", "-co", "--exclude-standard"]
     try:
         ran = subprocess.run(command, capture_output=True, timeout=GIT_SECONDS, check=False)
@@ -51,7 +51,10 @@ def _listed_by_git(root: Path) -> list[PurePosixPath] | None:
 
 
 def _git() -> str | None:
-    """Where git is. Of a bare name Windows runs what the current folder has, which may be a repository of anybody's."""
+    """Return the full path of git.
+
+    Given a bare name, Windows would run an executable in the current folder, which may be an untrusted repository.
+    """
     name = "git.exe" if os.name == "nt" else "git"
     programs = (os.path.join(folder, name) for folder in os.get_exec_path() if os.path.isabs(folder))
     return next((program for program in programs if os.access(program, os.X_OK)), None)
@@ -68,9 +71,9 @@ def _walked(root: Path, skipped: Counter[str]) -> Iterator[PurePosixPath]:
 
 
 def _is_foreign(folder: Path) -> bool:
-    """Whether a folder is hidden, an environment, or holds what others wrote or a build made."""
+    """Return whether a folder is hidden, a virtual environment, third-party code or build output."""
     name = folder.name
-    # Not Path.exists, which raises for folders that may not be entered.
+    # Not Path.exists, which raises for folders without access permission.
     return name.startswith(".") or name in _skipped_folders() or os.path.exists(folder / "pyvenv.cfg")
 
 
@@ -80,7 +83,7 @@ def _skipped_folders() -> frozenset[str]:
 
 
 def read_source(path: Path, skipped: Counter[str]) -> str | None:
-    """The text with LF line ends; None, and the reason counted, if it is none to learn from."""
+    """Return the text with LF line ends. If the file is unsuitable, count the reason in `skipped` and return None."""
     try:
         if path.is_symlink() or not path.is_file():
             skipped["links or no regular files"] += 1

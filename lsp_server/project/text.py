@@ -1,7 +1,7 @@
-"""What stands in the project's other files, as one text that is searched for drafts.
+"""The text of the project's other files, joined into one text that is searched for drafts.
 
-How a line goes on is often written in a file that nobody has open. The files nearest to a document are read from disk
-in the background, once it is opened and again when what was read has become old; until then there is nothing.
+The continuation of a line often exists in a file that is not open. The files nearest to a document are read from disk
+in the background when it is opened, and again when the text has become stale. Until then there is no text.
 """
 
 import asyncio
@@ -23,55 +23,55 @@ from lsp_server.project.files import MOST_LISTED, listed, read_source
 from lsp_server.protocol.uris import path_of, root_of
 
 OLD_SECONDS = 300.0
-DOCUMENTS = 6  # whose surroundings are remembered
+DOCUMENTS = 6  # documents whose surroundings are kept
 
 
 @dataclass(slots=True)
 class _Read:
-    """What was read, which is nothing while it is for the first time, and when that was begun or done."""
+    """The text that was read (empty during the first read) and when the read started or finished."""
 
     surroundings: Surroundings
     since: float
 
 
 class ProjectText:
-    """The surroundings of a few documents, those last asked for."""
+    """The surroundings of the few most recently requested documents."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._known: LRUCache[str, _Read] = LRUCache(DOCUMENTS)
-        self._one_at_a_time = asyncio.Lock()  # an editor may open a window full of documents at once
+        self._one_at_a_time = asyncio.Lock()  # an editor may open a whole window of documents at once
 
     def near(self, uri: str) -> Surroundings:
-        """The files around a document; without text if they were not read yet."""
+        """Return the files around a document, without text if they have not been read yet."""
         known = self._known.get(uri)
         return Surroundings() if known is None else known.surroundings
 
     def is_due(self, uri: str) -> bool:
-        """Whether `read` is to be called."""
+        """Return whether `read` should be called."""
         known = self._known.get(uri)
         return known is None or self._clock() - known.since > OLD_SECONDS
 
     async def read(self, uri: str, language: str, roots: Iterable[str], excludes: tuple[str, ...]) -> None:
-        """Read what is around a document. One that lies in no folder of the workspace has no surroundings."""
+        """Read the files around a document. A document outside all workspace folders has no surroundings."""
         before = self.near(uri)
         self._known[uri] = _Read(before, self._clock())
         path = path_of(uri)
         root = root_of(path, roots)
         if root is not None:
             async with self._one_at_a_time:
-                if uri not in self._known:  # forgotten while it waited, since more were opened than are remembered
+                if uri not in self._known:  # evicted while waiting, because more documents were opened than are kept
                     return
                 found = await asyncio.to_thread(read_around, Path(path), language, Path(root), excludes)
-                await asyncio.to_thread(outline_of_other, found.text, language)  # what a search needs of it, kept
+                await asyncio.to_thread(outline_of_other, found.text, language)  # caches what the search needs
             if uri in self._known:
                 self._known[uri] = _Read(found, self._clock())
 
 
 def read_around(document: Path, language: str, root: Path, excludes: tuple[str, ...]) -> Surroundings:
-    """The files under `root` nearest to `document`, in its `language` or one searched with it; without itself.
+    """Read the files under `root` nearest to `document`, excluding itself, in its `language` or one searched with it.
 
-    Folders that cannot be read have no text.
+    Folders that cannot be read contribute no text.
     """
     skipped: Counter[str] = Counter()
     own = PurePosixPath(document.relative_to(root).as_posix())
@@ -87,6 +87,6 @@ def read_around(document: Path, language: str, root: Path, excludes: tuple[str, 
 
 
 def project_of(document: Path) -> Path | None:
-    """The folder of the repository or package that a file belongs to, as its marks tell; None if there are none."""
+    """Return the repository or package folder that contains a file, found by its marker files; None without any."""
     marks = {mark for entry in all_entries() for mark in entry.project.marks}
     return next((folder for folder in document.parents if any((folder / mark).exists() for mark in marks)), None)

@@ -1,4 +1,4 @@
-"""Imports the protocol's types the fast way. Import this before anything that imports lsprotocol."""
+"""A faster import of the protocol's types. Import this module before anything that imports lsprotocol."""
 
 import functools
 import gc
@@ -7,10 +7,10 @@ import attrs
 
 
 def import_protocol_types() -> None:
-    """Import `lsprotocol.types` without comparisons and reprs for its 600 classes: about 0.1 s of 0.2 s less.
+    """Import `lsprotocol.types` without generating comparisons and reprs for its 600 classes. Saves 0.1 s of 0.2 s.
 
-    The server compares none of them, and without reprs no log can show what they hold. What they are decoded and
-    encoded with is untouched.
+    The server compares none of them, and without reprs no log can show their content. Encoding and decoding are
+    unchanged.
     """
     define = attrs.define
     collecting = gc.isenabled()
@@ -22,4 +22,4 @@ def import_protocol_types() -> None:
         attrs.define = define
         if collecting:
             gc.enable()
-    gc.freeze()  # none of it ever becomes garbage
+    gc.freeze()  # these objects never become garbage

@@ -1,12 +1,12 @@
-"""What we add to the protocol: methods and commands of our own, and how their parameters are read.
+"""Our extensions of the protocol: methods, commands, and how their parameters are decoded.
 
-infill/candidates   request       `CandidatesParams` -> candidates with all that is known of them
-infill/getStatus    request       how the engine is, and what is set
-infill/status       notification  the same, whenever it changes (`lsp_server.status`)
+infill/candidates   request       `CandidatesParams` -> candidates with all their details
+infill/getStatus    request       the engine's state and the current settings
+infill/status       notification  the same, on every change (`lsp_server.status`)
 infill/cursor       notification  `CursorParams`, from the client: where the cursor has come to rest
 infill/nextEdit     request       what the last edit makes necessary (`lsp_server.next_edits.messages`)
-infill.accepted     command       a shown candidate was taken
-infill.restartEngine  command     start the worker anew
+infill.accepted     command       a shown candidate was accepted
+infill.restartEngine  command     restart the worker
 """
 
 from typing import Any
@@ -24,7 +24,7 @@ RESTART_ENGINE = "infill.restartEngine"
 
 @attrs.frozen
 class CandidatesParams:
-    """Where to fill in. `range`, on one line, is what the candidates are to replace; without it nothing."""
+    """The place to complete. The candidates replace `range`, which must be on one line; without it, nothing."""
 
     text_document: types.TextDocumentIdentifier
     position: types.Position
@@ -45,7 +45,7 @@ class CandidatesRequest:
 
 @attrs.frozen
 class CursorParams:
-    """A place where the cursor has come to rest. `version` is the document's as the client counts, None if not sent."""
+    """A place where the cursor has come to rest. `version` is the client's document version, None if not sent."""
 
     text_document: types.TextDocumentIdentifier
     position: types.Position
@@ -54,7 +54,7 @@ class CursorParams:
 
 @attrs.define
 class CursorNotification:
-    """The whole message. It has no id: pygls takes any message with one for a request."""
+    """The whole message. It has no id, because pygls treats any message with an id as a request."""
 
     method: str
     jsonrpc: str
@@ -65,7 +65,7 @@ MESSAGES: dict[str, type] = {CANDIDATES: CandidatesRequest, CURSOR: CursorNotifi
 
 
 def teach(converter: Converter) -> None:
-    """Have a converter read our messages. What is not of the right form raises; unknown fields are ignored."""
+    """Register our messages with a converter. Malformed parameters raise; unknown fields are ignored."""
 
     def read_candidates(message: dict[str, Any], _: type) -> CandidatesRequest:
         params = _candidates_params(converter, message["params"])
@@ -79,7 +79,10 @@ def teach(converter: Converter) -> None:
 
 
 def accepted_command(uri: str, version: int, index: int) -> types.Command:
-    """To be run once the candidate at `index` (from 0) of the answer for this version of a document was taken."""
+    """Return the command to run after a candidate was accepted.
+
+    `index` is the candidate's index, from 0, in the answer for this version of the document.
+    """
     return types.Command(
         title="Accepted", command=ACCEPTED, arguments=[{"uri": uri, "version": version, "index": index}]
     )

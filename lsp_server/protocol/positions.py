@@ -1,8 +1,8 @@
-"""Between the protocol's values and ours. The only place with UTF-8, UTF-16 and UTF-32 arithmetic.
+"""Converts between the protocol's values and ours. All UTF-8, UTF-16 and UTF-32 arithmetic is here.
 
 Inside the server a place is (row, column): a row of `Snapshot.lines` and a column in characters (code points).
-Positions from a client are clamped into the text: past the last row means the end of the text, past a line's end means
-before its terminator, inside of a character means before it.
+Positions from a client are clamped to the text: past the last row means the end of the text, past a line's end means
+before its terminator, inside a character means before it.
 """
 
 import re
@@ -19,27 +19,27 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def mend_surrogates(text: str) -> str:
-    """`text` with each lone half of a surrogate pair, which no UTF-8 can hold, replaced by U+FFFD.
+    """Replace each lone surrogate, which UTF-8 cannot encode, by U+FFFD.
 
-    The replacement is as long as the half was in every encoding: one UTF-16 unit, three UTF-8 bytes.
+    The replacement has the same length in every encoding: one UTF-16 unit, three UTF-8 bytes.
     """
     return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
 
 def utf8_length(text: str) -> int:
-    """Bytes of `text` in UTF-8. `text` holds no lone surrogates."""
+    """Return the length of `text` in UTF-8 bytes. `text` must not contain lone surrogates."""
     return len(text) if text.isascii() else len(text.encode())
 
 
 def line_content(line: str) -> str:
-    """A line without its terminator."""
+    """Return a line without its terminator."""
     if line.endswith("\r\n"):
         return line[:-2]
     return line[:-1] if line.endswith(("\n", "\r")) else line
 
 
 def units_to_column(line: str, units: int, encoding: str) -> int:
-    """Characters of `line` left of `units` code units of `encoding`; clamped to the line's content."""
+    """Return the number of characters in the first `units` code units of `line`, clamped to the line's content."""
     if units <= 0:
         return 0
     content = line_content(line)
@@ -51,7 +51,7 @@ def units_to_column(line: str, units: int, encoding: str) -> int:
 
 
 def column_to_units(line: str, column: int, encoding: str) -> int:
-    """Code units of `encoding` that the first `column` characters of `line` take."""
+    """Return the number of code units of `encoding` in the first `column` characters of `line`."""
     left = line[:column]
     if encoding == "utf-32" or left.isascii():
         return len(left)
@@ -59,7 +59,7 @@ def column_to_units(line: str, column: int, encoding: str) -> int:
 
 
 def to_place(lines: Sequence[str], position: types.Position, encoding: str) -> Place:
-    """The place in `lines` that a client's position means."""
+    """Convert a client's position to a place in `lines`."""
     if position.line >= len(lines):
         return len(lines) - 1, len(line_content(lines[-1]))
     row = max(0, position.line)
@@ -67,23 +67,24 @@ def to_place(lines: Sequence[str], position: types.Position, encoding: str) -> P
 
 
 def to_position(lines: Sequence[str], place: Place, encoding: str) -> types.Position:
-    """The client's position for a place in `lines`."""
+    """Convert a place in `lines` to the client's position."""
     row, column = place
     return types.Position(row, column_to_units(lines[row], column, encoding))
 
 
 def to_span(lines: Sequence[str], start: Place, end: Place, encoding: str) -> types.Range:
-    """The client's range between two places in `lines`."""
+    """Convert two places in `lines` to the client's range."""
     return types.Range(to_position(lines, start, encoding), to_position(lines, end, encoding))
 
 
 def to_items(
     candidates: Sequence[Candidate], span: types.Range, lead: str, uri: str, version: int
 ) -> types.InlineCompletionList:
-    """Candidates as plain-text items that replace `span` with `lead` and the candidate's text.
+    """Convert candidates to plain-text items that replace `span` with `lead` and the candidate's text.
 
-    Plain strings, because editors disagree about snippets; a range always, because without one they paste blindly.
-    Each carries the command that tells us it was taken from the answer for this version of a document.
+    The items are plain strings because editors disagree about snippets. They always have a range because editors
+    without one paste blindly. Each item carries the command that reports its acceptance for this version of the
+    document.
     """
     return types.InlineCompletionList(
         items=[

@@ -1,4 +1,4 @@
-"""From a URI to a path as this system writes it, and to the workspace folder that it lies in."""
+"""Converts a URI to a path in the system's notation, and finds the workspace folder that contains it."""
 
 import os
 import re
@@ -10,10 +10,10 @@ _DRIVE = re.compile(r"\A/([A-Za-z]):(?=/|\Z)")
 
 
 def path_of(uri: str, *, windows: bool = os.name == "nt") -> str:
-    """The path in a URI, decoded, whatever its scheme; "" when it has none that a system takes, or is no URI.
+    """Return the decoded path of a URI of any scheme; "" if it has no valid path or is not a URI.
 
-    On Windows without the slash before a drive, whose letter is a capital: editors do not agree on that, and equal
-    folders are to be equal texts.
+    On Windows, the slash before the drive is dropped and the drive letter is capitalised. Editors differ in both, and
+    equal folders must give equal strings.
     """
     try:
         parts = urlsplit(uri)
@@ -26,18 +26,18 @@ def path_of(uri: str, *, windows: bool = os.name == "nt") -> str:
     if not windows:
         return path
     if parts.scheme == "file" and parts.netloc:
-        return f"//{unquote(parts.netloc)}{path}"  # a share
+        return f"//{unquote(parts.netloc)}{path}"  # a network share
     return _DRIVE.sub(lambda found: f"{found[1].upper()}:", path)
 
 
 def path_in_project(uri: str, roots: Iterable[str]) -> str:
-    """A document's path relative to the workspace folder that it lies in, with slashes; "" if it lies in none."""
+    """Return a document's path relative to its workspace folder, with slashes; "" if it is in none."""
     path = path_of(uri)
     root = root_of(path, roots)
     return "" if root is None else PurePath(path).relative_to(root).as_posix()
 
 
 def root_of(path: str, roots: Iterable[str]) -> str | None:
-    """The workspace folder that a path lies in, the innermost of several; None if it is in none."""
+    """Return the innermost workspace folder that contains a path; None if there is none."""
     around = [root for root in roots if PurePath(path).is_relative_to(root)]
     return max(around, key=lambda root: len(PurePath(root).parts), default=None)

@@ -1,8 +1,8 @@
-"""The protocol layer, hardened: whatever comes in, nothing crashes, every request is answered, no text reaches a log.
+"""A hardened protocol layer: no input crashes it, every request gets a response, and no document text reaches a log.
 
-pygls decodes strictly while it parses JSON; there a request with `"triggerKind": 0` gets no response at all. Here a
-message that does not decode is mended once (positions clamped, unknown trigger kinds made Automatic, parameters that
-were left out put in) and else refused.
+pygls decodes strictly while it parses JSON, so a request with `"triggerKind": 0` would get no response at all. Here a
+message that does not decode is repaired once (positions clamped, unknown trigger kinds set to Automatic, missing
+parameters filled in) and otherwise refused.
 """
 
 import contextvars
@@ -23,12 +23,12 @@ from infill_engine.deadline import now
 from lsp_server.next_edits import messages as next_edit_messages
 from lsp_server.protocol import messages as extensions
 
-MOST = 2**31 - 1  # the largest number the protocol allows
+MOST = 2**31 - 1  # the largest integer that the protocol allows
 
 log = logging.getLogger(__name__)
 _arrived: contextvars.ContextVar[float | None] = contextvars.ContextVar("arrived", default=None)
 
-# We keep the documents ourselves; pygls's copies would cost milliseconds a keystroke and miscount lines.
+# We store the documents ourselves. The copies in pygls would cost milliseconds per keystroke and miscount lines.
 _OWN = (
     types.TEXT_DOCUMENT_DID_OPEN,
     types.TEXT_DOCUMENT_DID_CHANGE,
@@ -42,24 +42,24 @@ _OURS = {**extensions.MESSAGES, **next_edit_messages.MESSAGES}
 
 
 def arrived() -> float:
-    """When the message being handled arrived, in seconds of `deadline.now`."""
+    """Return when the current message arrived, in seconds of `deadline.now`."""
     moment = _arrived.get()
     return now() if moment is None else moment
 
 
 def silence_libraries() -> None:
-    """Keep message bodies, and with them the user's code, out of every log."""
+    """Keep message bodies, which contain the user's code, out of every log."""
     for name in ("pygls", "lsprotocol", "cattrs", "asyncio"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
 class WireProtocol(LanguageServerProtocol):
-    """`LanguageServerProtocol` that decodes leniently, knows our own methods and leaves the documents to us."""
+    """A lenient `LanguageServerProtocol` that knows our own methods and does not store documents."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self._introduced = False  # whether the client has said who it is
-        self._leaving = False  # whether it has asked us to shut down
+        self._introduced = False  # whether the client has sent `initialize`
+        self._leaving = False  # whether the client has sent `shutdown`
         extensions.teach(self._converter)
         next_edit_messages.teach(self._converter)
 
@@ -69,11 +69,11 @@ class WireProtocol(LanguageServerProtocol):
             self.fm.builtin_features.pop(method, None)
 
     def structure_message(self, data: Any) -> Any:
-        """Nothing yet: the JSON parser calls this for every object; `handle_message` decodes whole messages."""
+        """Return `data` unchanged. The JSON parser calls this per object; `handle_message` decodes whole messages."""
         return data
 
     def handle_message(self, message: Any) -> None:
-        """Decode a message and hand it on. Raises nothing but what ends the server."""
+        """Decode a message and dispatch it. Raises only what ends the server."""
         _arrived.set(now())
         if not isinstance(message, dict):
             log.warning("ignored a message that is no object")
@@ -92,7 +92,7 @@ class WireProtocol(LanguageServerProtocol):
             self._refuse(message, JsonRpcInvalidParams("The parameters do not have the form the protocol asks for."))
 
     def _untimely(self, method: object) -> JsonRpcException | None:
-        """Why a request of this method comes too early or too late, if it does."""
+        """Return an error if a request of this method comes before `initialize` or after `shutdown`."""
         if self._leaving:
             return JsonRpcInvalidRequest("The server is shutting down.")
         introduces = method == types.INITIALIZE
@@ -121,14 +121,14 @@ class WireProtocol(LanguageServerProtocol):
         if "method" in message and isinstance(request_id, str | int):
             self._send_response(request_id, error=error.to_response_error())
         elif "method" not in message and isinstance(request_id, str | int):
-            # An answer to a question of ours that cannot be read: whoever waits for it must not wait for ever.
+            # The answer to our own request cannot be decoded. Fail its future, so that nothing waits forever.
             future = self._request_futures.pop(request_id, None)
             if future is not None and not future.done():
                 future.set_exception(error)
 
 
 def mended(message: dict[str, Any]) -> Any:
-    """A copy with its numbers brought into the protocol's range, its trigger kind made a known one, and parameters."""
+    """Return a copy with numbers clamped to the protocol's range, a known trigger kind, and parameters present."""
     copy = _in_range(message)
     if "method" in copy:
         copy.setdefault("params", {})
@@ -148,7 +148,7 @@ def _mend_inline_completion(params: dict[str, Any]) -> None:
 
 
 def _mend_text(params: dict[str, Any]) -> None:
-    """Versions left out, as the protocol's third edition allows, and ranges that are null for the whole text."""
+    """Fill in missing versions (optional in protocol version 3) and treat a null range as the whole text."""
     document, events = params.get("textDocument"), params.get("contentChanges")
     if isinstance(document, dict) and not isinstance(document.get("version"), int):
         document["version"] = 0
@@ -165,7 +165,7 @@ _MENDERS: dict[str, Callable[[dict[str, Any]], None]] = {
 
 
 def _take_null_for_yes(message: dict[str, Any]) -> None:
-    """Emacs' lsp-mode knows inline completion and says so with a null, as if it had said nothing."""
+    """Read a null inlineCompletion capability as supported: Emacs' lsp-mode announces its support that way."""
     value: Any = message
     for key in ("params", "capabilities", "textDocument"):
         value = value.get(key) if isinstance(value, dict) else None

@@ -1,10 +1,10 @@
-"""Counts of what the server did, per day. Numbers alone: no text, no name, no path ever gets in.
+"""Counts of what the server did, per day. They contain only numbers: no text, no names, no paths.
 
-What is counted, by name:
+The counts, by name:
 
     requests, answers           of any method; answers are those with candidates
     silence.REASON              requests without candidates
-    ms.BOUND                    answers and silences of the engine that took at most so many milliseconds
+    ms.BOUND                    engine requests that took at most BOUND milliseconds
     shown, accepted, …          see `lsp_server.usage.suggestions`
 """
 
@@ -18,14 +18,14 @@ from datetime import date
 from infill_engine.errors import InputError
 from infill_engine.types import Reason
 
-SAVE_SECONDS = 30.0  # after the first count that is not in the file
+SAVE_SECONDS = 30.0  # after the first unsaved count
 REQUESTS = "requests"
 ANSWERS = "answers"
 SILENCE = "silence."
 MILLISECONDS = "ms."
 BOUNDS_MS = (5, 10, 15, 20, 30, 40, 50, 75, 100, 125, 150, 200, 250, 300, 400, 500, 750, 1000, 2000, 5000)
 MORE = "more"
-# The engine was asked and had its time.
+# The outcomes in which the engine was asked and had its time.
 _TIMED = (None, Reason.BLANK, Reason.LOW_CONFIDENCE, Reason.ONE_KEY, Reason.DEADLINE)
 
 Counts = Counter[str]
@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class UsageCounters:
-    """The counts of one server that are not in the file yet. `on_warning` gets a sentence for the user."""
+    """The unsaved counts of one server. `on_warning` gets a message for the user."""
 
     on_warning: Callable[[str], None]
     today: Callable[[], date] = date.today
@@ -44,13 +44,13 @@ class UsageCounters:
     _saving: "asyncio.Task[None] | None" = None
 
     def count(self, name: str, number: int = 1) -> None:
-        """So many more of `name`, today."""
+        """Add `number` to today's count of `name`."""
         self.pending.setdefault(self.today().isoformat(), Counter())[name] += number
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(SAVE_SECONDS, self._save_soon)
 
     def answered(self, reason: Reason | None, elapsed_ms: float) -> None:
-        """A request was answered, with candidates for None."""
+        """A request was answered; `reason` is None if there were candidates."""
         self.count(REQUESTS)
         self.count(ANSWERS if reason is None else SILENCE + reason.value)
         if reason in _TIMED:
@@ -58,7 +58,7 @@ class UsageCounters:
             self.count(f"{MILLISECONDS}{bound}")
 
     async def save(self) -> None:
-        """Add what is pending to the file. Without success it stays pending."""
+        """Add the pending counts to the file. If this fails, they stay pending."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -82,13 +82,13 @@ class UsageCounters:
 
 
 def merge(into: Days, more: Mapping[str, Mapping[str, int]]) -> None:
-    """Add counts to counts, day by day."""
+    """Add the counts of `more` to `into`, day by day."""
     for day, counts in more.items():
         into.setdefault(day, Counter()).update(counts)
 
 
 def total(days: Mapping[str, Counts]) -> Counts:
-    """The counts of all days together."""
+    """Return the sum over all days."""
     together: Counts = Counter()
     for counts in days.values():
         together.update(counts)
@@ -96,7 +96,7 @@ def total(days: Mapping[str, Counts]) -> Counts:
 
 
 def histogram(counts: Counts) -> list[tuple[int, int | None, int]]:
-    """(from, to, how many) in milliseconds, from the shortest to the longest; None is without end."""
+    """Return (from, to, count) per bar, in ascending milliseconds. `to` is None for the last, open-ended bar."""
     bounds: list[int | None] = [*BOUNDS_MS, None]
     lowest = [0, *BOUNDS_MS]
     numbers = [counts[f"{MILLISECONDS}{MORE if bound is None else bound}"] for bound in bounds]
@@ -104,9 +104,9 @@ def histogram(counts: Counts) -> list[tuple[int, int | None, int]]:
 
 
 def percentile(counts: Counts, share: float) -> float | None:
-    """The milliseconds in which this share of the requests was answered, 0 to 1; None without any.
+    """Return the milliseconds within which `share` (0 to 1) of the requests were answered; None without requests.
 
-    Exact to the width of a bar of the histogram, within which the times are taken to be spread evenly.
+    Exact to the width of a histogram bar. Times are assumed to be evenly spread within a bar.
     """
     bars = histogram(counts)
     wanted = share * sum(number for _, _, number in bars)

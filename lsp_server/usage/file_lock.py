@@ -1,4 +1,4 @@
-"""A lock between processes, held by one at a time and freed by the system when its process ends."""
+"""A lock between processes. The operating system releases it when its process ends."""
 
 import contextlib
 import os
@@ -12,7 +12,7 @@ RETRY_SECONDS = 0.02
 
 @contextlib.contextmanager
 def locked(file: Path, seconds: float) -> Iterator[Path]:
-    """Nobody else holds the lock beside `file`. Raises TimeoutError, an OSError, if somebody keeps it for so long."""
+    """Hold the lock next to `file`. Raises TimeoutError, an OSError, if another process holds it for `seconds`."""
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     descriptor = os.open(file.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
     try:
@@ -23,7 +23,7 @@ def locked(file: Path, seconds: float) -> Iterator[Path]:
             time.sleep(RETRY_SECONDS)
         yield file
     finally:
-        os.close(descriptor)  # and with it the lock
+        os.close(descriptor)  # releases the lock
 
 
 def _try_lock(descriptor: int) -> bool:

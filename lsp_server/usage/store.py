@@ -1,7 +1,7 @@
-"""The file that all servers of a user add their counts to: one at a time, each replacing it as a whole.
+"""The counts file shared by all servers of a user. They take turns, and each replaces the whole file atomically.
 
-It holds numbers by day and name (`usage.counters`), is readable by its owner alone and never in between two states. A
-file that cannot be understood is moved aside, not overwritten.
+It holds numbers by day and name (`usage.counters`) and is readable only by its owner. A file that cannot be parsed is
+moved aside, not overwritten.
 """
 
 import contextlib
@@ -20,27 +20,27 @@ FORMAT = 1
 NAME = "statistics.json"
 DAYS_KEPT = 400
 LARGEST_BYTES = 4_000_000
-LOCK_SECONDS = 1.0  # the longest that another server is waited for
+LOCK_SECONDS = 1.0  # longest wait for another server
 
 
 def path() -> Path:
-    """Where the counts are kept."""
+    """Return the path of the counts file."""
     return state_folder() / NAME
 
 
 def read() -> tuple[Days, str | None]:
-    """All that was counted, and a sentence for the user if the file was damaged.
+    """Return all counts, and a message for the user if the file was damaged.
 
-    Raises OSError if it cannot be read, InputError if a newer version wrote it.
+    Raises OSError if the file cannot be read, InputError if a newer version wrote it.
     """
     with locked(path(), LOCK_SECONDS) as file:
         return _read(file)
 
 
 def add(days: Days) -> str | None:
-    """Add counts to the file; a sentence for the user if it was damaged. Raises as `read`, and if it cannot be written.
+    """Add counts to the file. Return a message for the user if the file was damaged, else None.
 
-    On an exception nothing has been added.
+    Raises what `read` raises, and OSError if the file cannot be written. After an exception nothing has been added.
     """
     with locked(path(), LOCK_SECONDS) as file:
         held, warning = _read(file)
@@ -51,7 +51,7 @@ def add(days: Days) -> str | None:
 
 
 def reset() -> bool:
-    """Forget everything; whether there was anything."""
+    """Delete all counts. Return whether there were any."""
     with locked(path(), LOCK_SECONDS) as file:
         try:
             file.unlink()

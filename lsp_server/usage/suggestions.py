@@ -1,12 +1,12 @@
-"""What becomes of a suggestion, read from the edits that follow it: editors hardly tell.
+"""Derives the outcome of a suggestion from the edits that follow it, because editors rarely report it.
 
     a candidate's text, whole and in one edit        accepted
     several characters of its beginning in one edit  accepted in part
     anything else, or the cursor goes elsewhere      rejected
-    its characters one by one                        nothing yet; typed, once the text is complete
+    its characters one by one                        pending; typed, once the text is complete
 
-A suggestion that is shown anew while its text is being typed, or asked for again at its place, is still the same one.
-What was shown by request, however unsure, is kept in sight while it is being typed.
+A suggestion that is shown again while its text is being typed, or requested again at its place, counts once. A
+candidate shown by request, at any confidence, stays visible while it is being typed.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,7 +17,7 @@ from infill_engine.text.lines import with_plain_ends
 from lsp_server.documents import Snapshot, common_prefix, one_key_types
 from lsp_server.protocol.positions import Place
 
-LONGEST_LINES = 200  # inserted below a suggestion; more is not one of ours
+LONGEST_LINES = 200  # inserted below a suggestion; a longer insertion is not one of ours
 
 
 class Outcome(StrEnum):
@@ -31,15 +31,15 @@ class Outcome(StrEnum):
 
 SHOWN = "shown"
 CHARACTERS_SAVED = "charactersSaved"
-Count = Callable[[str, int], None]  # a name of what is counted, and how many more
+Count = Callable[[str, int], None]  # a counter's name and its increment
 
 
 @dataclass(slots=True)
 class _Suggestion:
-    """Candidates offered at one place. `left` and `right` are what stands there on both sides, in its line.
+    """Candidates offered at one place. `left` and `right` are the text of its line on both sides.
 
-    `inserted` is what stands between the two now; at first what the candidates are to replace. `lines` is how many
-    there were in the document. `unsure` ones were shown because the user asked to see them.
+    `inserted` is the current text between the two; at first, the text that the candidates replace. `lines` is how many
+    the document had. `unsure` candidates were shown because the user asked for them.
     """
 
     versions: set[int]
@@ -50,19 +50,19 @@ class _Suggestion:
     inserted: str
     texts: tuple[str, ...]
     unsure: bool = False
-    begun: bool = False  # to be typed or taken
+    begun: bool = False  # the user has begun to type or accept it
     partly: bool = False
     outcome: Outcome | None = None
 
     def front(self) -> tuple[int, str]:
-        """The row of the place that is right of what was inserted, and what stands left of it there."""
+        """Return the row of the place after the inserted text, and the text before it in that row."""
         text = self.left + self.inserted
         return self.row + text.count("\n"), text.rpartition("\n")[2]
 
 
 @dataclass(slots=True)
 class SuggestionTracker:
-    """The newest suggestion of each document. `count` is told of every outcome, and with -1 of one taken back."""
+    """The newest suggestion of each document. `count` is called for every outcome, and with -1 for a revoked one."""
 
     count: Count
     _suggestions: dict[str, _Suggestion] = field(default_factory=dict)
@@ -70,7 +70,7 @@ class SuggestionTracker:
     def shown(
         self, snapshot: Snapshot, start: Place, end: Place, texts: Sequence[str], *, unsure: bool = False
     ) -> None:
-        """These texts were offered for what is between two places of one row; `unsure` ones because of a request."""
+        """These texts were offered to replace `start` to `end`, in one row. `unsure` ones were explicitly requested."""
         row, column = start
         line = snapshot.lines[row]
         versions, held = {snapshot.client_version}, line[column : end[1]]
@@ -83,7 +83,7 @@ class SuggestionTracker:
             fresh.partly = older.partly
             fresh.unsure |= older.unsure
             fresh.begun = older.begun
-            if not older.inserted:  # nothing happened since: whichever of the two answers is shown
+            if not older.inserted:  # nothing has happened since, so either answer may be the one shown
                 fresh.texts = tuple(dict.fromkeys((*older.texts, *fresh.texts)))
         else:
             self._end(older, Outcome.REJECTED)
@@ -91,7 +91,7 @@ class SuggestionTracker:
         self._suggestions[snapshot.uri] = fresh
 
     def typed_into(self, snapshot: Snapshot, place: Place) -> bool:
-        """Whether the user has asked to see unsure candidates and has begun to type one of them, up to this place."""
+        """Return whether the user is typing, up to this place, an unsure candidate that they asked to see."""
         suggestion = self._suggestions.get(snapshot.uri)
         if suggestion is None or suggestion.outcome is not None or not (suggestion.unsure and suggestion.begun):
             return False
@@ -99,7 +99,7 @@ class SuggestionTracker:
         return suggestion.front() == (row, snapshot.lines[row][:column])
 
     def changed(self, snapshot: Snapshot) -> None:
-        """The document has become this one."""
+        """The document has changed to this snapshot."""
         suggestion = self._suggestions.get(snapshot.uri)
         if suggestion is None or suggestion.outcome is not None:
             return
@@ -112,7 +112,7 @@ class SuggestionTracker:
             return
         suggestion.inserted, suggestion.begun = inserted, True
         continues = any(text.startswith(inserted) and text != inserted for text in suggestion.texts)
-        if before.startswith(inserted):  # some of it was taken back
+        if before.startswith(inserted):  # part of it was deleted
             if not continues:
                 self._end(suggestion, Outcome.REJECTED)
         elif inserted.startswith(before) and one_key_types(inserted[len(before) :]):
@@ -122,7 +122,7 @@ class SuggestionTracker:
             self._inserted_at_once(suggestion, before, inserted, continues=continues)
 
     def accepted(self, uri: str, version: int, index: int) -> None:
-        """The editor says that a candidate was taken, before or after the edit that this caused, or without one."""
+        """The editor reports an acceptance. The report may come before or after the resulting edit, or without one."""
         suggestion = self._suggestions.get(uri)
         if suggestion is None or version not in suggestion.versions or suggestion.outcome is Outcome.ACCEPTED:
             return
@@ -149,7 +149,8 @@ class SuggestionTracker:
                 self.count(Outcome.PARTIAL, 1)
             self.count(CHARACTERS_SAVED, len(inserted) - start)
         else:
-            # With something behind it: an edit that arrived together, or what was typed before pushed to the right.
+            # Allow further text after it: another edit that arrived at the same time, or earlier text pushed to the
+            # right.
             whole = _longest(text for text in suggestion.texts if inserted.startswith(text) and len(text) > len(before))
             if whole:
                 self._accept(suggestion, len(whole) - start)
@@ -176,7 +177,7 @@ class SuggestionTracker:
 
 
 def read_arguments(arguments: Sequence[object]) -> tuple[str, int, int] | None:
-    """uri, version and index from the arguments of the command `infill.accepted`; None if they are not."""
+    """Read uri, version and index from the arguments of `infill.accepted`; None if they are malformed."""
     first = arguments[0] if arguments else None
     if not isinstance(first, Mapping):
         return None
@@ -187,7 +188,7 @@ def read_arguments(arguments: Sequence[object]) -> tuple[str, int, int] | None:
 
 
 def _inserted(suggestion: _Suggestion, snapshot: Snapshot) -> str | None:
-    """What stands between the two sides now; None if they are no longer there."""
+    """Return the current text between the two sides; None if the sides are no longer there."""
     added = len(snapshot.lines) - suggestion.lines
     if not 0 <= added <= LONGEST_LINES:
         return None

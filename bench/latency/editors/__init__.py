@@ -1,1 +1,1 @@
-"""The same typing, timed where a person would see the answer."""
+"""The same typing, timed when the answer becomes visible in a real editor."""

@@ -1,11 +1,11 @@
-"""From a key in a real Neovim to the ghost text on its screen.
+"""Measures from a key press in a real Neovim to the ghost text on its screen.
 
     python -m bench.latency.editors.nvim [--model default] [--keystrokes 200] [--lines 2000]
 
-Types real code into Neovim with the plugin of editors/nvim, one keystroke after the other, and waits after each until
-its answer is on the screen or nothing comes. Neovim asks 200 ms after a key at the earliest: what counts is the time
-beyond that, and how often the answer had been computed by then. Needs what tests/e2e/nvim/setup installs. The last line
-is one JSON object; times are milliseconds.
+Types real code into Neovim with the plugin in editors/nvim, one keystroke at a time. After each one it waits until the
+answer is on the screen or none comes. Neovim sends a request 200 ms after a key at the earliest. The results are the
+time beyond that, and how often the answer had been computed by then. Requires what tests/e2e/nvim/setup installs. The
+last line is one JSON object; times are in milliseconds.
 """
 
 import argparse
@@ -26,9 +26,9 @@ from bench.percentiles import spread
 from bench.sources import read_packages, standard_library
 from infill_engine.errors import InfillError, InputError
 
-DEBOUNCE_MS = 200  # Neovim's own
-ALREADY_COMPUTED_MS = 5  # from the request to the answer, both ways over the pipe included
-MOST_MS = 3_000  # that a keystroke is waited for
+DEBOUNCE_MS = 200  # Neovim's own debounce
+ALREADY_COMPUTED_MS = 5  # from request to answer, including both ways over the pipe
+MOST_MS = 3_000  # longest wait for a keystroke's answer
 LOAD_SECONDS = 120
 REPOSITORY = Path(__file__).parents[3]
 PYNVIM = REPOSITORY / ".cache" / "e2e" / "nvim" / "python"
@@ -37,13 +37,13 @@ SIZE = (120, 40)  # of the screen, in columns and rows
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """One keystroke. Times are from its last key on; None for what did not happen."""
+    """One keystroke. Times count from its key press; None for what did not happen."""
 
     stroke: str
     requested: float | None = None
     answered: float | None = None
     drawn: float | None = None
-    at_once: bool = False  # ghost text stood there before the request: the user typed into it
+    at_once: bool = False  # ghost text was visible before the request because the user typed into it
 
 
 def main() -> int:
@@ -72,7 +72,7 @@ def main() -> int:
 
 @contextmanager
 def neovim(editor: str, folder: Path, options: argparse.Namespace) -> Iterator[Any]:
-    """A Neovim with a screen and our plugin, whose server runs from this environment."""
+    """Start a Neovim with a screen and our plugin. Its server runs from this environment."""
     sys.path.insert(0, str(PYNVIM))
     attach = import_module("pynvim").attach
     sys.path.remove(str(PYNVIM))
@@ -102,7 +102,7 @@ def neovim(editor: str, folder: Path, options: argparse.Namespace) -> Iterator[A
 
 
 def report(shown: list[Shown], options: argparse.Namespace) -> None:
-    """Prints a table and one JSON line."""
+    """Print a table and one JSON line."""
     beyond = [one.drawn - DEBOUNCE_MS for one in shown if one.drawn is not None]
     answers = [one.answered - one.requested for one in shown if one.answered is not None and one.requested is not None]
     computed = sum(1 for took in answers if took <= ALREADY_COMPUTED_MS)
@@ -140,7 +140,7 @@ def _editor_path() -> str:
 
 
 def _open(nvim: Any, path: Path) -> None:
-    """Open the file, wait for the engine, begin to insert; nothing but the keys may change the text."""
+    """Open the file, wait for the engine, and enter insert mode. Only the keys may change the text."""
     nvim.command(f"edit {path}")
     nvim.command("setlocal noautoindent nosmartindent indentexpr= textwidth=0 formatoptions=")
     ready = nvim.exec_lua(

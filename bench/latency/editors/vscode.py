@@ -1,12 +1,12 @@
-"""From a key pressed in a real VS Code to the ghost text in its window.
+"""Measures from a key press in a real VS Code to the ghost text in its window.
 
     python -m bench.latency.editors.vscode [--model default] [--keystrokes 200] [--budget-ms 150] [--show-threshold 0.1]
 
-Types real code in a headless workbench (see tests/e2e/vscode) and watches the page. For each character: how long until
-the ghost text had changed; what the editor keeps of an earlier suggestion (`kept`) apart from what was asked for anew
-(`fresh`). The server's own share, from a request's arrival to the reply, is what the server itself has counted; the
-rest is the editor's: its wait before it asks, the ways there and back, drawing. The last line is one JSON object; times
-are milliseconds.
+Types real code in a headless workbench (see tests/e2e/vscode) and watches the page. For each character it measures how
+long the ghost text took to change, and separates what the editor kept of an earlier suggestion (`kept`) from a new
+answer (`fresh`). The server's own share, from a request's arrival to the reply, comes from the server's counts. The
+rest is the editor's: debounce, transport in both directions, drawing. The last line is one JSON object; times are in
+milliseconds.
 """
 
 import argparse
@@ -26,8 +26,8 @@ from bench.sources import standard_library
 REPOSITORY = Path(__file__).parents[3]
 HARNESS = REPOSITORY / "tests" / "e2e" / "vscode"
 MEASURED = (Stroke.END, Stroke.MIDDLE)
-PATIENCE_SECONDS = 0.8  # after a key; who types faster than that sees what is shown by then
-POLL_SECONDS = 0.01  # how often the page is asked what it has noted; the times are the page's own
+PATIENCE_SECONDS = 0.8  # after a key; a faster typist sees only what is shown by then
+POLL_SECONDS = 0.01  # how often the page's record is polled; the timestamps are the page's own
 
 _WATCH = """(() => {
     const ghost = () => [...document.querySelectorAll('.monaco-editor [class*=ghost-text]')]
@@ -61,7 +61,7 @@ def main() -> int:
         importlib.import_module("launch").workbench(Path(scratch), settings) as bench,
     ):
         times = _type(bench, options)
-        bench.command("Infill: Restart Engine")  # a server that ends writes its counts
+        bench.command("Infill: Restart Engine")  # the server writes its counts when it exits
         home = Path(scratch) / "home"
         bench.until(lambda: _server_times(home)["p50"] is not None, "the server's counts")
         server = _server_times(home)
@@ -70,8 +70,8 @@ def main() -> int:
 
 
 def _type(bench: Any, options: argparse.Namespace) -> dict[str, list[float]]:
-    """Types the replay until enough keys are measured; times by what was shown: fresh, kept, or nothing."""
-    # As many measured keys as asked for, with the line breaks and mistakes between them.
+    """Type the replay until enough keys are measured. Return times by what was shown: fresh, kept, or nothing."""
+    # Enough for the requested number of measured keys plus the line breaks and typos between them.
     replay = make_replay(standard_library(), options.lines, 3 * options.keystrokes, options.seed)
     bench.until(lambda: "Ready" in bench.sentence(), "the model", bench.sentence)
     path = bench.open("typed.py", "│" + replay.text)
@@ -106,7 +106,7 @@ def _press(bench: Any, key: Keystroke, times: dict[str, list[float]]) -> None:
 
 
 def _server_times(home: Path) -> dict[str, float | None]:
-    """Percentiles that the server has counted of this run's requests; None while it has not written them."""
+    """Return percentiles that the server counted for this run; None until it has written them."""
     command = [str(REPOSITORY / ".venv" / "bin" / "infill-ls"), "stats", "--json"]
     out = subprocess.run(command, env={"HOME": str(home)}, capture_output=True, text=True, check=True).stdout
     found: dict[str, float | None] = json.loads(out)["total"]["latencyMs"]

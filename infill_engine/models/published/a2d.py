@@ -1,7 +1,7 @@
 """dllm's a2d models (github.com/ZHZisZZ/dllm): Qwen2, Qwen3 and Llama turned into masked diffusion, logits unshifted.
 
-The checkpoints trained with full attention (mdlm) and those trained block by block (bd3lm) share one model type, which
-says nothing of it; only their names do. A bd3lm checkpoint cannot see the right side of a hole from within a block.
+Checkpoints trained with full attention (mdlm) and block by block (bd3lm) share one model type; only their names tell
+them apart. A bd3lm checkpoint cannot see the right side of a hole from within a block.
 """
 
 from pathlib import Path
@@ -27,7 +27,7 @@ ENDS = ("<|endoftext|>", "<|end_of_text|>")  # Qwen's and Llama's
 
 
 def load(folder: Path, device: str, dtype: torch.dtype, settings: ModelSettings) -> CanvasModel:
-    """Loads a checkpoint with one of the model types of `STOCKS`. Raises ModelError."""
+    """Load a checkpoint with one of the model types of `STOCKS`. Raises ModelError."""
     checkpoint = open_checkpoint(folder)
     if "bd3lm" in f"{name_of(folder)} {checkpoint.config.get('_name_or_path', '')}".lower():
         raise blockwise.refusal(folder)

@@ -1,15 +1,15 @@
-"""Autoregressive fill-in-the-middle models on a stock backbone: the prompt is read once, rows are written in order.
+"""Autoregressive fill-in-the-middle models on a stock backbone. The prompt is read once; rows are generated in order.
 
     <prefix> lines above <suffix> text right <middle> line so far ──▶ first slot ──▶ second slot ──▶ … ──▶ end
 
-The same loop runs them as every other family: their order is `LEFT_TO_RIGHT`, so it asks for the first open slot of
-each row, and a copied text is read, and checked, in one step. A row has no length of its own: it ends where the model
-says so. Candidates are rows of one batch that differ by their branch or by sampling; the prompt's keys and values are
-computed once for all of them.
+They run in the same loop as every other family. Their order is `LEFT_TO_RIGHT`, so the loop requests the first open
+slot of each row; a copied text is read and verified in one step. A row has no fixed length: it ends where the model
+says so. Candidates are rows of one batch that differ by branch or by sampling, and share the prompt's keys and values.
 
-Across keystrokes the keys and values of the part of the prompt that has not changed stay. Where the suffix comes first
-(SPM) that is all but the last tokens; where the prefix does (PSM) the middle begins with the cursor's line, and it is
-as long as one types on that line. A family is a `Recipe`, all of them are in `infill_engine.models.published.fim`.
+The keys and values of the unchanged part of the prompt are kept across keystrokes. If the suffix comes first (SPM),
+that is everything except the last tokens. If the prefix comes first (PSM), the middle begins with the cursor's line,
+and the prompt stays reusable as long as the user types on that line. A family is a `Recipe`; all of them are in
+`infill_engine.models.published.fim`.
 """
 
 from collections.abc import Sequence
@@ -42,13 +42,13 @@ from infill_engine.types import HoleKind
 from infill_engine.work import Job
 
 MOST_SLOTS = 128
-# Steps are compiled for so many rows, tokens of each and columns of prompt and row at most. A keystroke is one row.
+# Largest compiled step shapes: rows, tokens per row, and columns of prompt plus row. A keystroke is one row.
 STEP_ROWS, STEP_TOKENS, STEP_COLUMNS = (1, 8), (16,), (512, 1536)
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How one family is asked, the model types of config.json that it may have, and the network it runs on."""
+    """The prompt format of one family, its possible model types in config.json, and the network it runs on."""
 
     fim: FimTokens
     model_types: tuple[str, ...]
@@ -57,10 +57,11 @@ class Recipe:
 
 @dataclass(slots=True)
 class Prompt:
-    """What `Context.state` holds here: the prompt's keys and values but for its last token, and those of the rows.
+    """What `Context.state` holds here: keys and values of the prompt without its last token, and of the rows.
 
-    A row's tokens are the prompt's `last` one and then its slots: the logits of slot i are those after its token i.
-    `rows` holds prompt and rows in columns, `ids` [N, L] the tokens that are in it, of each row the first `counts`.
+    A row's tokens are the prompt's `last` token followed by its slots: the logits of slot i are those after its token
+    i. `rows` holds prompt and rows in columns. `ids` [N, L] are their tokens, of which the first `counts` of each row
+    are valid.
     """
 
     layers: Sequence[LayerMemory]
@@ -95,7 +96,7 @@ class AutoregressiveModel:
             fim.name,
             Corruption.MASK,
             backbone.vocabulary,
-            vocabulary.end,  # an open slot's token is never looked at
+            vocabulary.end,  # an open slot's token is never read
             vocabulary.end,
             MOST_SLOTS,
             order=Order.LEFT_TO_RIGHT,
@@ -113,7 +114,7 @@ class AutoregressiveModel:
         dtype: torch.dtype,
         settings: ModelSettings,
     ) -> "AutoregressiveModel":
-        """Loads a checkpoint of the described family. Raises ModelError."""
+        """Load a checkpoint of the described family. Raises ModelError."""
         vocabulary.need(*recipe.fim.tokens, recipe.fim.end)
         require_no_code(checkpoint.config, checkpoint.folder)
         backbone = load_backbone(checkpoint, recipe.stock, device, dtype, settings.stored)
@@ -126,7 +127,7 @@ class AutoregressiveModel:
         return Context(Prompt(layers, int(ids[-1]), len(ids) - 1), read, len(ids))
 
     def propose_lengths(self, context: Context, kind: HoleKind, limit: int) -> list[ProposedLength]:  # noqa: ARG002
-        """As many slots as there may be: a row ends by itself."""
+        """Propose the maximum number of slots: a row ends by itself."""
         return [ProposedLength(self.info.max_slots, 0.0)]
 
     def step_size(self, context: Context, lengths: Sequence[int], number: int) -> int:  # noqa: ARG002
@@ -143,7 +144,7 @@ class AutoregressiveModel:
         start = np.minimum(np.minimum(prompt.counts, first), beyond)
         index = start[:, None] + np.arange((beyond - start).max())  # of the row's tokens to compute, [N, T]
         real = index < beyond[:, None]
-        spare = tokens.shape[1]  # a column nobody sees takes what pads a row
+        spare = tokens.shape[1]  # an unseen column receives the padding of a row
         memory.columns = self._tensor(prompt.length + np.where(real, index, spare))
         ids = np.take_along_axis(tokens, np.minimum(index, spare - 1), 1)
         width = memory.layers[0][0].shape[2]
@@ -169,7 +170,7 @@ class AutoregressiveModel:
         return memory.layers
 
     def _row_tokens(self, prompt: Prompt, canvas: Canvas) -> Ints:
-        """The tokens of each row from the prompt's last one on, [N, L]; that of slot i is what slot i + 1 rests on."""
+        """Return each row's tokens from the prompt's last on, [N, L]. Slot i's token is what slot i + 1 depends on."""
         tokens = np.full((canvas.rows, int(canvas.lengths.max())), self.info.eos_id)
         tokens[:, 0] = prompt.last
         inner = canvas.left > 0
@@ -177,7 +178,7 @@ class AutoregressiveModel:
         return tokens
 
     def _memory(self, prompt: Prompt, tokens: Ints) -> Placed:
-        """Columns for prompt and rows; those that hold other tokens than `tokens` count as not computed."""
+        """Return columns for prompt and rows. Columns with tokens other than `tokens` count as not computed."""
         if prompt.rows is not None and prompt.ids.shape == tokens.shape:
             same = np.cumprod(prompt.ids == tokens, 1).sum(1)
             prompt.counts = np.minimum(prompt.counts, same)

@@ -1,20 +1,21 @@
-"""Masked-diffusion models on a stock backbone whose every token sees every other: what their families share.
+"""Shared code of masked-diffusion models with full bidirectional attention on a stock backbone.
 
     [prefix | suffix | … padding …][ left neighbour | canvas row | … padding … ]      one line of the batch per row
      the context, in whole blocks    the tail: what changes from step to step
 
-Attention goes by the place a token stands at, not by the column it lies in. So the columns are arranged for computing:
-those of the context are the same for every row, and the tail, a row's slots with the token left of the hole, comes last
-and can be computed alone. Rows of different length are padded, the padding is hidden, and a suffix stands right behind
+Attention depends on a token's position, not on its column, so the columns are arranged for efficient computation. The
+context columns are the same for every row. The tail, a row's slots and the token left of the hole, comes last and can
+be computed alone. Rows of different length are padded, the padding is masked, and a suffix is positioned right after
 its own row's last slot.
 
-That is exact: every step computes context and tail, and so does the probe of lengths at every keystroke. With
-`ModelSettings.reuse_context` the context is read once instead, shared by all rows and kept across keystrokes, and steps
-compute little more than their slots: approximate, see `kv_cache.dual_cache`. What is answered then rests a little on
-what was typed since the context was last read as a whole.
+By default this is exact: every step computes context and tail, and so does the length probe at every keystroke. With
+`ModelSettings.reuse_context` the context is read once, shared by all rows and kept across keystrokes, and steps compute
+little more than their slots. This is approximate, see `kv_cache.dual_cache`: answers then depend slightly on what was
+typed since the context was last read as a whole.
 
-A family is a `Description`: its file holds facts and nothing else. Logits for a slot are read at its own column, or
-with `Shift.RIGHT` at the one before; a wrong shift raises no error, so every family's test shows that the other fails.
+A family is a `Description`: its file contains facts only. Logits for a slot are read at its own column or, with
+`Shift.RIGHT`, at the one before it. A wrong shift raises no error, so every family's test shows that the other one
+fails.
 """
 
 from collections.abc import Sequence
@@ -49,8 +50,8 @@ from infill_engine.settings import USUAL_WINDOW, ModelSettings
 from infill_engine.types import HoleKind
 from infill_engine.work import Job, Phase, Work, finished
 
-# Shapes that steps are compiled for: rows and all columns of each, where a step computes the context, too; the slots of
-# all rows with their edges, and the columns of a context that is kept. Larger ones are bound by computing.
+# Shapes that steps are compiled for. If a step also computes the context: rows and all columns of each. If the context
+# is kept: the slots of all rows with their edges, and the context's columns. Larger shapes are compute-bound.
 WHOLE_ROWS, WHOLE_TOKENS, WHOLE_MOST = (1, 4, 7), (256, 512), 2048
 STEP_TOKENS, STEP_COLUMNS = (128, 256, 512), (512, 2048)
 
@@ -59,16 +60,16 @@ class Shift(StrEnum):
     """Where the logits of a slot are read."""
 
     NONE = "none"  # at the slot
-    RIGHT = "right"  # at the token before it, as in the autoregressive models these were made from
+    RIGHT = "right"  # at the preceding token, as in the autoregressive models these were made from
 
 
 @dataclass(frozen=True, slots=True)
 class Description:
     """The facts about one family.
 
-    `mask` and `end` name tokens, `ends` further ones that end a text. `begin` and `close`, where given, stand before
-    the prefix and behind the suffix. `expand` names the token that makes two slots of one; with `deletes` the end
-    token makes its slot vanish.
+    `mask` and `end` are token names; `ends` are further tokens that end a text. `begin` and `close`, if given, precede
+    the prefix and follow the suffix. `expand` is the token that splits one slot into two. With `deletes`, the end token
+    removes its slot.
     """
 
     name: str
@@ -86,10 +87,10 @@ class Description:
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """What `Context.state` holds here: the tokens of both sides, and what was found out about them.
+    """What `Context.state` holds here: the tokens of both sides and what was computed from them.
 
-    `confidence` [len(LENGTHS)] is how sure the model was at each length, or None; `kept` what was computed of the
-    sides, or None where every step computes them.
+    `confidence` [len(LENGTHS)] is the model's confidence at each length, or None. `kept` is the cached computation of
+    the sides, or None if every step computes them.
     """
 
     prefix: Ints
@@ -136,7 +137,7 @@ class BidirectionalModel:
             copies_end=False,
             expand_id=vocabulary.need(description.expand)[0] if description.expand else None,
             delete_id=vocabulary.end if description.deletes else None,
-            # Where every step computes the whole context, no more of it can be had in time on a CPU.
+            # If every step computes the whole context, a CPU has no time for a larger one.
             window=USUAL_WINDOW if backbone.device == "cpu" and not settings.reuse_context else settings.window,
         )
         self._last: Sides | None = None
@@ -152,7 +153,7 @@ class BidirectionalModel:
         dtype: torch.dtype,
         settings: ModelSettings,
     ) -> "BidirectionalModel":
-        """Loads a checkpoint of the described family. Raises ModelError."""
+        """Load a checkpoint of the described family. Raises ModelError."""
         (mask,), stated = vocabulary.need(description.mask), checkpoint.config.get("mask_token_id")
         if stated not in (None, mask):
             raise ModelDamagedError(
@@ -164,9 +165,9 @@ class BidirectionalModel:
 
     @torch.inference_mode()
     def encode(self, prefix: str, suffix: str) -> Job[Context]:
-        """Tokenises both sides; reads them where they are kept, and asks about lengths where those are probed.
+        """Tokenise both sides, read them if they are kept, and probe the lengths if enabled.
 
-        Each in one pass.
+        Each is one pass.
         """
         sides = self._sides(prefix, suffix)
         tokens, last, computed = len(sides.prefix) + len(sides.suffix), self._last, 0
@@ -196,7 +197,7 @@ class BidirectionalModel:
         if sides.kept:
             return self._logits(self._dual.rows(sides.kept, canvas)[self._tensor(wanted)])
         states = self._tail_states(self._layout(sides, canvas))
-        # The column of slot i is the i-th of the tail without a left neighbour; with one, it is what slot i is read at.
+        # Slot i is read at column i of the tail: its own if there is no left neighbour, otherwise the one before it.
         return self._logits(states[self._tensor(canvas.row[wanted]), self._tensor(canvas.index[wanted])])
 
     def compile_steps(self, compiler: Compiler, report: Report, tell: Tell) -> bool:
@@ -219,7 +220,7 @@ class BidirectionalModel:
 
     @torch.inference_mode()
     def _confidence(self, sides: Sides) -> Floats:
-        """The mean log-probability of the best token of an all-open row, for each length."""
+        """Return the mean log-probability of the best token of an all-open row, for each length."""
         canvas = lay_out(self._lengths, self.info.mask_id)
         logits = self.denoise(Context(sides, 0, 0), HoleKind.LINE, canvas, np.arange(canvas.slots))
         return confidence_of_rows(canvas, logits)
@@ -238,14 +239,14 @@ class BidirectionalModel:
         behind = self.vocabulary.encode(suffix.replace("\r\n", "\n"))[: self._settings.suffix_tokens]
         before = [*self._before, *before]
         if self._anchored and not before:
-            before = [self.info.eos_id]  # what separates texts in training stands where a text begins
+            before = [self.info.eos_id]  # texts are separated by this token in training, so it also starts one
         return Sides(np.array(before, np.int64), np.array([*behind, *self._behind], np.int64))
 
     def _tail(self, slots: int) -> int:
         return rounded_up(slots, SLOT_BLOCK) + self._anchored
 
     def _positions(self, sides: Sides, lengths: Sequence[int]) -> int:
-        """How many positions a step computes."""
+        """Return how many positions a step computes."""
         if sides.kept:
             return self._dual.positions(sides.kept, lengths)
         context = len(sides.prefix) - self._anchored + len(sides.suffix)
@@ -271,6 +272,6 @@ class BidirectionalModel:
         return Layout(self._tensor(ids), self._tensor(places), self._tensor(seen), fixed)
 
     def _tail_states(self, layout: Layout) -> Tensor:
-        """States [N, T, D] of the tail's columns."""
+        """Return states [N, T, D] of the tail's columns."""
         visible = layout.seen[:, None, None, :].expand(-1, 1, layout.ids.shape[1], -1)
         return self._backbone.states(layout.ids, layout.places, visible)[:, layout.fixed :]

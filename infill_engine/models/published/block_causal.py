@@ -1,13 +1,14 @@
-"""Masked diffusion block by block, for the models of this kind that were trained to fill in by their prompt.
+"""Masked diffusion block by block, for models of this kind that were trained to fill in by prompt.
 
     suffix … prefix … in whole blocks, read once │ rest of the prompt, slots │ slots │ … masks up to the block's end
 
-A token sees all blocks before its own and all of its own, so what is right of a hole can stand only in the prompt, as
-for autoregressive models. A row is written in order, one slot a step, the slots behind it masked: an order among those
-the model was trained for, and the one in which each prediction rests on the most. Logits are read at the slot itself.
+A token sees all blocks before its own and all of its own. As for autoregressive models, the text right of a hole can
+therefore only be part of the prompt. A row is written in order, one slot per step, with the later slots masked. The
+model was trained for this order among others, and here each prediction has the most to depend on. Logits are read at
+the slot itself.
 
-All rows lie side by side on one axis and share the prompt's keys and values. Between keystrokes those of whole blocks
-stay as far as their tokens agree; a block of which only a part agrees is read again, since its tokens see each other.
+All rows share one axis and the prompt's keys and values. Between keystrokes, whole blocks are kept as far as their
+tokens agree. A block that agrees only in part is read again, because its tokens see each other.
 """
 
 from collections.abc import Sequence
@@ -31,13 +32,13 @@ from infill_engine.settings import ModelSettings
 from infill_engine.types import HoleKind
 from infill_engine.work import Job
 
-# Steps are compiled for so many columns of all rows, and so many of the prompt at most.
+# Largest compiled step shapes: columns of all rows, and columns of the prompt.
 STEP_TOKENS, STEP_COLUMNS = (128, 256), (512, 1536)
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What `Context.state` holds here: the whole blocks of a prompt, read, and the tokens behind them."""
+    """What `Context.state` holds here: the whole blocks of a prompt, already read, and the tokens after them."""
 
     layers: Sequence[LayerMemory]
     length: int
@@ -86,7 +87,7 @@ class BlockCausalModel:
         return Context(Prompt(layers, whole, ids[whole:]), read, len(ids))
 
     def propose_lengths(self, context: Context, kind: HoleKind, limit: int) -> list[ProposedLength]:  # noqa: ARG002
-        """As many slots as there may be: a row ends by itself."""
+        """Propose the maximum number of slots: a row ends by itself."""
         return [ProposedLength(self.info.max_slots, 0.0)]
 
     def step_size(self, context: Context, lengths: Sequence[int], number: int) -> int:

@@ -1,9 +1,9 @@
-"""Diffusion models that write block after block and were not trained to fill in: each is refused, and says why.
+"""Block diffusion models that were not trained to fill in. Each is refused with a reason.
 
-SDAR (github.com/JetAstra/SDAR, `generate.py`: a block mask of 4, chat models on Qwen3), Fast-dLLM v2
-(arXiv 2509.26328: blocks of 32, Qwen2.5 instruct models tuned on 1B tokens of instructions) and LLaDA 2
-(github.com/inclusionAI/LLaDA2.X: blocks of 32, instruct models on a mixture of experts of their own). None of their
-reports speaks of fill-in-the-middle, and a block does not see what comes after it.
+SDAR (github.com/JetAstra/SDAR, `generate.py`: a block mask of 4, chat models on Qwen3), Fast-dLLM v2 (arXiv 2509.26328:
+blocks of 32, Qwen2.5 instruct models tuned on 1B tokens of instructions) and LLaDA 2 (github.com/inclusionAI/LLaDA2.X:
+blocks of 32, instruct models on their own mixture of experts). None of their reports mentions fill-in-the-middle, and a
+block does not see what comes after it.
 """
 
 from pathlib import Path
@@ -19,7 +19,7 @@ INSTEAD = (
 
 
 def refusal(folder: Path) -> ModelDamagedError:
-    """Why a checkpoint of such a family is not taken, and what to use."""
+    """Return the error that says why a checkpoint of such a family is refused, and what to use instead."""
     return ModelDamagedError(
         f"{name_of(folder)} was trained to write block after block and cannot see what stands behind a hole; {INSTEAD}"
     )

@@ -1,15 +1,15 @@
-"""What is known of the families before any of their weights are here: for people who choose a model. Needs no torch.
+"""Facts about the supported families, for choosing a model before downloading one. Needs no torch.
 
-Sizes are counts of parameters from the published configurations. Scores are other people's, on the single-line part of
-HumanEval-Infilling, pass@1 in percent; none of them was measured here.
+Sizes are parameter counts from the published configurations. Scores are from the cited sources, on the single-line part
+of HumanEval-Infilling, pass@1 in percent; none was measured here.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-GROUP_BYTES = 4 / 64  # a scale and a least value in 16 bits for 64 weights
-BYTES = {"bf16": 2.0, "int8": 1.0, "int4": 0.5 + GROUP_BYTES}  # of a weight in a matrix; the rest has 2
+GROUP_BYTES = 4 / 64  # one 16-bit scale and one 16-bit minimum per 64 weights
+BYTES = {"bf16": 2.0, "int8": 1.0, "int4": 0.5 + GROUP_BYTES}  # per weight of a matrix; other weights take 2
 
 APACHE, GEMMA = "Apache-2.0", "Gemma terms of use"
 OPEN_DLLM = "Open-dLLM's evaluation, github.com/pengzhangzhi/Open-dLLM"
@@ -17,7 +17,7 @@ CODEGEMMA = "CodeGemma report, arXiv 2406.11409"
 
 
 class Sight(StrEnum):
-    """How a family comes to know what stands behind the hole."""
+    """How a family sees the text after the hole."""
 
     BOTH = "both sides natively"
     PROMPT = "suffix in the prompt"
@@ -26,7 +26,7 @@ class Sight(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """A checkpoint: its name, licence, size. `kept` are the parameters that quantising leaves alone, embeddings.
+    """A checkpoint: its name, licence and size. `kept` is the number of parameters not quantised, the embeddings.
 
     Both counts are in billions. `score` is in percent, with its `source`.
     """
@@ -40,13 +40,13 @@ class Published:
     note: str = ""
 
     def gigabytes(self, precision: str) -> float:
-        """What the weights take in memory, by arithmetic."""
+        """Compute the memory of the weights."""
         return self.kept * 2 + (self.billions - self.kept) * BYTES[precision]
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A family: the `model_type`s of its checkpoints, and what it can do."""
+    """A family: the `model_type`s of its checkpoints and its capabilities."""
 
     name: str
     model_types: tuple[str, ...]
@@ -57,7 +57,7 @@ class Known:
 
 READ_AGAIN = "the context is computed in every step, exactly; with reuseContext kept across keystrokes, approximately"
 READ_ONCE = "kept across keystrokes: as long as one types on a line, only what was typed is read"
-QWEN_7B = 0.545  # billions, of 152,064 embeddings of 3,584
+QWEN_7B = 0.545  # billions: 152,064 embeddings of 3,584
 
 CATALOGUE = (
     Known(
@@ -171,5 +171,5 @@ CATALOGUE = (
 
 
 def known_for(model_type: str) -> Iterator[Known]:
-    """The families whose checkpoints say this of themselves; what tells them apart are their tokens."""
+    """Yield the families with this model type. Their tokens tell them apart."""
     return (known for known in CATALOGUE if model_type in known.model_types)

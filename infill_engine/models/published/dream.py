@@ -1,8 +1,8 @@
 """Dream, Dream-Coder, DiffuCoder and DreamOn: masked diffusion made from Qwen2.5, logits shifted to the right.
 
-DreamOn (huggingface.co/Dream-org/DreamOn-v0-7B) is told by its `<|expand|>` token. It changes the hole's length while
-it fills it: that token makes two masks of one, the end-of-text token deletes its slot. Its prompts begin with the
-tokenizer's `<|beginoftext|>` and close with the end of text; the others were given no such frame.
+DreamOn (huggingface.co/Dream-org/DreamOn-v0-7B) is recognised by its `<|expand|>` token. It changes the hole's length
+while filling it: that token splits one mask into two, and the end-of-text token deletes its slot. Its prompts begin
+with the tokenizer's `<|beginoftext|>` and close with the end of text; the other models have no such frame.
 """
 
 from dataclasses import replace
@@ -32,7 +32,7 @@ DREAMON = replace(
 
 
 def load(folder: Path, device: str, dtype: torch.dtype, settings: ModelSettings) -> CanvasModel:
-    """Loads a checkpoint with the model type `Dream`. Raises ModelError."""
+    """Load a checkpoint with the model type `Dream`. Raises ModelError."""
     checkpoint = open_checkpoint(folder)
     vocabulary = TokenizerVocabulary(folder / "tokenizer.json", width=checkpoint.width)
     description = DREAM if vocabulary.id_of(DREAMON.expand) is None else DREAMON

@@ -1,4 +1,4 @@
-"""The fill-in-the-middle models that infill-ls loads: each one's tokens, and the stock network it runs on."""
+"""The supported fill-in-the-middle models: each one's tokens and the stock network it runs on."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,7 +18,7 @@ from infill_engine.settings import ModelSettings
 
 
 def gemma_fields(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Gemma's config.json says `gelu` and was trained with its tanh approximation."""
+    """Gemma's config.json says `gelu`, but the models were trained with its tanh approximation."""
     return dict(config) | {"hidden_act": config.get("hidden_activation") or "gelu_pytorch_tanh"}
 
 
@@ -38,7 +38,7 @@ RECIPES = (
 
 
 def load(folder: Path, device: str, dtype: torch.dtype, settings: ModelSettings) -> CanvasModel:
-    """Loads a checkpoint of the recipe whose tokens its tokenizer has. Raises ModelError."""
+    """Load a checkpoint with the recipe whose tokens its tokenizer has. Raises ModelError."""
     checkpoint = open_checkpoint(folder)
     vocabulary = TokenizerVocabulary(folder / "tokenizer.json", width=checkpoint.width)
     possible = [recipe for recipe in RECIPES if checkpoint.config["model_type"] in recipe.model_types]

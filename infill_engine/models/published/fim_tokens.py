@@ -1,14 +1,14 @@
-"""How each known model is asked to fill in: its tokens, by name, and their order in the prompt. Needs no torch.
+"""The prompt format of each known fill-in-the-middle model: token names and their order. Needs no torch.
 
-The order is that of the model's training, from its card or report: Qwen2.5-Coder (arXiv 2409.12186), StarCoder2
-(arXiv 2402.19173), DeepSeek-Coder (arXiv 2401.14196), CodeGemma (arXiv 2406.11409) and Mellum (arXiv 2510.05788), the
-only one whose suffix comes first.
+The order is that of the model's training, from its card or report: Qwen2.5-Coder (arXiv 2409.12186), StarCoder2 (arXiv
+2402.19173), DeepSeek-Coder (arXiv 2401.14196), CodeGemma (arXiv 2406.11409) and Mellum (arXiv 2510.05788), the only one
+whose suffix comes first.
 """
 
 import re
 from dataclasses import dataclass
 
-PREFIX, SUFFIX = "{prefix}", "{suffix}"  # where the two sides stand in a prompt
+PREFIX, SUFFIX = "{prefix}", "{suffix}"  # placeholders for the two sides in a prompt
 _OTHER_CHARACTERS = re.compile(r"[^a-z0-9]")
 
 
@@ -16,9 +16,9 @@ _OTHER_CHARACTERS = re.compile(r"[^a-z0-9]")
 class FimTokens:
     """The facts about one family.
 
-    `prompt` is the order of its tokens, by name, and of PREFIX and SUFFIX; the last is a token. `end` and `ends` name
-    those that end a text; the tokens of the prompt end one too. `begin` is the token that every text of the model
-    begins with, if it has one. `called` are names of models that are asked like this.
+    `prompt` is the order of its tokens, by name, and of PREFIX and SUFFIX; the last item is a token. `end` and `ends`
+    are the tokens that end a text; so do the tokens of the prompt. `begin` is the token that starts every text, if the
+    model has one. `called` are names of models with this format.
     """
 
     name: str
@@ -30,7 +30,7 @@ class FimTokens:
 
     @property
     def whole(self) -> tuple[str, ...]:
-        """The prompt with the token it begins with."""
+        """The prompt including its `begin` token."""
         return (self.begin, *self.prompt) if self.begin else self.prompt
 
     @property
@@ -77,7 +77,7 @@ KNOWN = (QWEN_CODER, STARCODER, DEEPSEEK_CODER, CODEGEMMA, MELLUM)
 
 
 def known_by_name(model: str) -> FimTokens | None:
-    """How a model of this name is asked, by the family's name in it (`Qwen/Qwen2.5-Coder-7B`); None if unknown."""
+    """Return the format of a model by the family's name in it (`Qwen/Qwen2.5-Coder-7B`); None if unknown."""
     plain = _plain(model)
     return next(
         (tokens for tokens in KNOWN if any(_plain(name) in plain for name in (tokens.name, *tokens.called))), None

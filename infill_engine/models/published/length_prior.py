@@ -1,7 +1,7 @@
-"""How many slots a hole may need, for models that do not say: usual lengths, and how sure the model is at each.
+"""Estimates the number of slots of a hole for models without a length head: usual lengths and the model's confidence.
 
-A model is surer of its first prediction where the length is right, once the length's own influence is taken out
-(arXiv 2602.00476).
+A model is more confident of its first prediction if the length is right, once the effect of the length itself is
+removed (arXiv 2602.00476).
 """
 
 from collections.abc import Callable, Sequence
@@ -18,8 +18,9 @@ Floats = NDArray[np.float64]
 
 LENGTHS = (1, 2, 4, 8, 16, 32, 64)
 USUAL = {HoleKind.EXPRESSION: 4, HoleKind.LINE: 8, HoleKind.STATEMENT: 8, HoleKind.BLOCK: 32}  # slots of such a hole
-PROBE_WEIGHT = 2.0  # of a nat of confidence in a length against halving or doubling the usual one; set by hand
-# What a length's confidence is compared with: how confident the model is at that length where nothing is to be known.
+PROBE_WEIGHT = 2.0  # weight of one nat of confidence relative to a factor of two from the usual length; set by hand
+# The baseline for a length's confidence: the model's confidence at that length in contexts that say nothing about the
+# hole.
 NEUTRAL = (("x = ", "\n"), ("def f(a, b):\n    ", "\n\n\ndef g():\n"), ("print(", ")\n"))
 
 
@@ -28,10 +29,10 @@ def lengths_up_to(most: int) -> tuple[int, ...]:
 
 
 def rank_lengths(lengths: Sequence[int], kind: HoleKind, gain: Floats | None, limit: int) -> list[ProposedLength]:
-    """At most `limit` of `lengths`, the most probable first.
+    """Return at most `limit` of `lengths`, most probable first.
 
-    By how usual they are for such a hole and, where `gain` [len(lengths)] says so, by how much surer the model is of
-    each than elsewhere, in nats a slot.
+    Ranked by how usual they are for such a hole and, if `gain` [len(lengths)] is given, by the model's extra confidence
+    in each, in nats per slot.
     """
     scores = -np.abs(np.log2(lengths) - np.log2(USUAL[kind]))
     if gain is not None:
@@ -42,12 +43,12 @@ def rank_lengths(lengths: Sequence[int], kind: HoleKind, gain: Floats | None, li
 
 
 def confidence_of_rows(canvas: Canvas, logits: Tensor) -> Floats:
-    """The mean log-probability of the best tokens of each row, [N], from logits [M, V] of all its slots."""
+    """Return the mean log-probability of the best tokens of each row, [N], from logits [M, V] of all its slots."""
     best = log_softmax(logits, -1).amax(-1).cpu().numpy().astype(np.float64)
     return np.array([best[canvas.span(row)].mean() for row in range(canvas.rows)])
 
 
 def usual_confidence(confidence: Callable[[str, str], Floats]) -> Floats:
-    """How sure a model is at each length where nothing is to be known; `confidence` asks it about two sides."""
+    """Return a model's confidence at each length in neutral contexts. `confidence` evaluates it for two sides."""
     usual: Floats = np.stack([confidence(*sides) for sides in NEUTRAL]).mean(0)
     return usual

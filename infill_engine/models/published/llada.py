@@ -1,6 +1,6 @@
 """LLaDA 8B (arXiv 2502.09992): masked diffusion trained from scratch on a Llama-like network, logits unshifted.
 
-The network is Llama's under other names: `ff_proj` is the gate, `attn_out` and `ff_out` the two output matrices.
+The network is Llama's with other names: `ff_proj` is the gate, `attn_out` and `ff_out` the two output matrices.
 """
 
 from collections.abc import Mapping
@@ -58,7 +58,7 @@ KNOWN = {
 
 
 def fields(config: Mapping[str, Any]) -> dict[str, Any]:
-    """LLaDA's config.json in the words of Llama's."""
+    """Translate LLaDA's config.json to Llama's field names."""
     return {ours: config[theirs] for ours, theirs in FIELDS.items() if theirs in config} | {
         "num_key_value_heads": config.get("n_kv_heads") or config.get("n_heads"),
         "vocab_size": config.get("embedding_size") or config.get("vocab_size"),
@@ -67,7 +67,7 @@ def fields(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def tensor(name: str) -> str:
-    """The checkpoint's name for a parameter of Llama."""
+    """Return the checkpoint's name of a Llama parameter."""
     owner, _, kind = name.rpartition(".")
     if owner in TENSORS:
         return f"{TENSORS[owner]}.{kind}"
@@ -86,7 +86,7 @@ LLADA = Description(
 
 
 def load(folder: Path, device: str, dtype: torch.dtype, settings: ModelSettings) -> CanvasModel:
-    """Loads a checkpoint with the model type `llada`. Raises ModelError."""
+    """Load a checkpoint with the model type `llada`. Raises ModelError."""
     checkpoint = open_checkpoint(folder)
     width = int(fields(checkpoint.config)["vocab_size"] or 0)
     vocabulary = TokenizerVocabulary(folder / "tokenizer.json", width=width)

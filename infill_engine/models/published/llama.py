@@ -1,10 +1,10 @@
-"""Models with the model type `llama`: Stable-DiffCoder by the class its config.json names, else fill-in-the-middle.
+"""Models with the model type `llama`: Stable-DiffCoder if config.json names its class, else fill-in-the-middle.
 
-Stable-DiffCoder (arXiv 2601.15892, huggingface.co/ByteDance-Seed/Stable-DiffCoder-8B-Base) is Seed-Coder trained on as
-masked diffusion in blocks of 4, logits unshifted, token 5 the mask (its modeling_stable_diffcoder.py; the network is a
-stock Llama under a block mask). The report says that this training went over Seed-Coder's own continued-pretraining
-data, a tenth of which was made to fill in, suffix first (arXiv 2506.03524): so that prompt is used here,
-as the report prints it. How well the diffusion model follows it no report says.
+Stable-DiffCoder (arXiv 2601.15892, huggingface.co/ByteDance-Seed/Stable-DiffCoder-8B-Base) is Seed-Coder, further
+trained as masked diffusion in blocks of 4, logits unshifted, with token 5 as mask (its modeling_stable_diffcoder.py;
+the network is a stock Llama under a block mask). According to the report, this training used Seed-Coder's own
+continued-pretraining data. A tenth of that data was fill-in-the-middle, suffix first (arXiv 2506.03524), so that prompt
+is used here as the report prints it. No report says how well the diffusion model follows it.
 """
 
 from pathlib import Path
@@ -30,7 +30,7 @@ STABLE_DIFFCODER = FimTokens(
 
 
 def load(folder: Path, device: str, dtype: torch.dtype, settings: ModelSettings) -> CanvasModel:
-    """Loads a checkpoint with the model type `llama`. Raises ModelError."""
+    """Load a checkpoint with the model type `llama`. Raises ModelError."""
     if CLASS not in (read_config(folder).get("architectures") or ()):
         return fim.load(folder, device, dtype, settings)
     checkpoint = open_checkpoint(folder)

@@ -1,6 +1,6 @@
-"""Prompts that hold both sides of a hole, read from left to right.
+"""Left-to-right prompts that hold both sides of a hole.
 
-In parts, so that the reading can stop in time, and only as far as they are new.
+Only the new part of a prompt is read, and in parts, so that reading can stop in time.
 """
 
 from collections.abc import Callable
@@ -17,18 +17,18 @@ from infill_engine.settings import ModelSettings
 from infill_engine.work import Job, OutOfTime, Phase, Work
 
 Ints = NDArray[np.int64]
-# The keys and values of every layer for tokens that are already read, and for new ones behind them.
+# Takes the keys and values of every layer for tokens already read, and new tokens; returns those of all.
 Read = Callable[[list[LayerMemory], Ints], list[LayerMemory]]
 
-KEPT_PROMPTS = 4  # of a family, usually
-LONGEST_LINE = 128  # tokens of the cursor's line that the middle may begin with
-PART = 128  # tokens read at once: between two parts a deadline or the next keystroke can end the reading
+KEPT_PROMPTS = 4  # per family, usually
+LONGEST_LINE = 128  # most tokens of the cursor's line at the start of the middle
+PART = 128  # tokens read at once; a deadline or the next keystroke can interrupt between two parts
 
 
 class PromptReader:
     """Reads prompts with `read` and keeps the keys and values of the last few.
 
-    The tokens of a `block` see each other: one that agrees only in part is read again.
+    The tokens of a `block` see each other, so a block that agrees only in part is read again.
     """
 
     def __init__(self, read: Read, kept: int = KEPT_PROMPTS, block: int = 1) -> None:
@@ -37,9 +37,9 @@ class PromptReader:
         self._prompts = StreamCache[list[LayerMemory]](kept)
 
     def layers_of(self, ids: Ints) -> Job[tuple[list[LayerMemory], int]]:
-        """The keys and values of `ids` in every layer, [1, H, T, hd] each, and how many tokens had to be read for it.
+        """Return the keys and values of `ids` in every layer, [1, H, T, hd] each, and how many tokens had to be read.
 
-        What is read when time runs out is kept.
+        If time runs out, the part read so far is kept.
         """
         cached, agreed = self._prompts.nearest(ids)
         shared = agreed // self._block * self._block
@@ -62,10 +62,10 @@ class PromptReader:
 def prompt_of(
     fim: FimTokens, vocabulary: TokenizerVocabulary, settings: ModelSettings, prefix: str, suffix: str
 ) -> Ints:
-    """The tokens of a whole prompt for the hole between two texts.
+    """Return the tokens of a whole prompt for the hole between two texts.
 
-    Where the prefix stands before the suffix, the middle begins with the cursor's line, as it may in training, too.
-    What is typed there comes last, and a suffix that was read need not be read again until the next line.
+    If the prefix comes before the suffix, the middle begins with the cursor's line, as it may in training, too. The
+    typed text then comes last, and the suffix need not be read again until the next line.
     """
     above, line = prefix.replace("\r\n", "\n"), ""
     if fim.prompt.index(PREFIX) < fim.prompt.index(SUFFIX):
@@ -82,15 +82,15 @@ def prompt_of(
 
 
 def other_ends(fim: FimTokens, vocabulary: TokenizerVocabulary) -> list[int]:
-    """The tokens that end a text besides the vocabulary's own end."""
+    """Return the tokens that end a text in addition to the vocabulary's own end."""
     ends = {vocabulary.id_of(name) for name in (*fim.tokens, *fim.ends)} - {None, vocabulary.end}
     return sorted(token for token in ends if token is not None)
 
 
 def seen_left(past: int, new: int, window: int | None = None) -> torch.Tensor:
-    """Which of `past + new` tokens each of the `new` ones sees, [1, 1, new, past + new].
+    """Return the mask [1, 1, new, past + new] of the `new` tokens over all `past + new` tokens.
 
-    Itself and those before it, with a `window` only so many of them, itself included.
+    Each sees itself and those before it. A `window` limits that to so many tokens, itself included.
     """
     place, key = torch.arange(past, past + new)[:, None], torch.arange(past + new)
     seen = key <= place

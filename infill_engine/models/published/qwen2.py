@@ -1,7 +1,7 @@
-"""Models with the model type `qwen2`: Open-dCoder where the tokenizer has a mask, else Qwen2.5-Coder.
+"""Models with the model type `qwen2`: Open-dCoder if the tokenizer has a mask, else Qwen2.5-Coder.
 
-Open-dCoder (huggingface.co/fredzzp/open-dcoder-0.5B) is Qwen2.5-Coder trained on as masked diffusion, logits shifted to
-the right; its checkpoint says so by nothing but the mask token.
+Open-dCoder (huggingface.co/fredzzp/open-dcoder-0.5B) is Qwen2.5-Coder further trained as masked diffusion, logits
+shifted to the right. Only the mask token tells its checkpoint apart.
 """
 
 from pathlib import Path
@@ -18,7 +18,7 @@ from infill_engine.settings import ModelSettings
 
 
 def load(folder: Path, device: str, dtype: torch.dtype, settings: ModelSettings) -> CanvasModel:
-    """Loads a checkpoint with the model type `qwen2`. Raises ModelError."""
+    """Load a checkpoint with the model type `qwen2`. Raises ModelError."""
     mask = mask_name(folder)
     if not mask:
         return fim.load(folder, device, dtype, settings)

@@ -1,4 +1,4 @@
-"""Arrays that the host lays out as tensors where a network computes."""
+"""Copies host arrays to the device of a network."""
 
 from collections.abc import Callable
 
@@ -11,5 +11,5 @@ ToTensor = Callable[[NDArray[np.generic]], Tensor]
 
 
 def to_device(device: str | torch.device) -> ToTensor:
-    """What copies an array to `device`, contiguous there, shape and kind of number as they are."""
+    """Return a function that copies an array to `device`, contiguous, with its shape and dtype kept."""
     return lambda values: torch.from_numpy(np.ascontiguousarray(values)).to(device)

@@ -1,1 +1,1 @@
-"""The embedded default's family: two context streams and a canvas decoder."""
+"""The family of the small model: two context streams and a canvas decoder."""

@@ -1,6 +1,6 @@
-"""One softmax over several sets of keys, where each set is looked at with queries of its own.
+"""One softmax over several sets of keys, each with its own queries.
 
-The canvas looks at three: at both streams and at itself, and its queries are rotated for the frame of each.
+The canvas attends to three sets: both streams and itself. Its queries are rotated for the frame of each.
 """
 
 from collections.abc import Sequence
@@ -9,13 +9,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-# In an additive mask: finite, so that what sees nothing still has a softmax, and no less than half precision can say.
+# For additive masks. It is finite, so that a slot that sees nothing still has a softmax, and it fits half precision.
 HIDDEN = -3e4
 
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """Queries [B, H, M, hd] at keys and values [B or 1, H, T, hd], with an additive mask [B or 1, 1, M or 1, T]."""
+    """Queries [B, H, M, hd] for keys and values [B or 1, H, T, hd], with an additive mask [B or 1, 1, M or 1, T]."""
 
     query: Tensor
     key: Tensor
@@ -24,7 +24,7 @@ class Looked:
 
 
 def attend(sets: Sequence[Looked]) -> Tensor:
-    """[B, H, M, hd]: the values of all sets, weighted by one softmax over all their keys."""
+    """Return [B, H, M, hd]: the values of all sets, weighted by one softmax over all keys."""
     query = sets[0].query
     if query.device.type == "cpu" and len(query) == 1 and not query.requires_grad:
         return _merged(sets)
@@ -37,9 +37,9 @@ def attend(sets: Sequence[Looked]) -> Tensor:
 
 
 def _merged(sets: Sequence[Looked]) -> Tensor:
-    """The same by torch's kernel for CPUs, a set at a time, which never writes the scores down (arXiv 2205.14135).
+    """Like `attend`, with torch's CPU kernel per set, which never materialises the scores (arXiv 2205.14135).
 
-    It tells the logarithm of each softmax' sum, by which the sets share the whole.
+    The kernel returns the logarithm of each softmax denominator, which gives the weight of each set.
     """
     parts = [
         torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(

@@ -1,4 +1,4 @@
-"""In which precision, and with how many threads, the default is the fastest on this CPU: measured when it loads."""
+"""Chooses the fastest precision and number of threads for the small model on this CPU, measured at load time."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,22 +13,22 @@ from infill_engine.models.runtime.timing import quickest
 from infill_engine.models.small.config import DuostreamConfig
 from infill_engine.models.small.layers import EncoderLayer, Rotary
 
-TOKENS = 64  # that go through the layer at once: a canvas of usual size
+TOKENS = 64  # per run of the layer: a canvas of usual size
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A number of threads, and what multiplies matrices in int8, if they are."""
+    """A number of threads, and the int8 kernel, if any."""
 
     threads: int
     kernel: type[Kernel] | None
 
 
 def settle(dtype: torch.dtype, kernels: Sequence[type[Kernel] | None] = (None, *KERNELS)) -> type[Kernel] | None:
-    """Has torch use as many threads as are fastest here, all or one; which kernel that is with (None: in `dtype`).
+    """Set torch's number of threads (one or all) and return the kernel, whichever is fastest; None means `dtype`.
 
-    `kernels` are what may be chosen from. A whole layer is run, not a product alone: what it costs to wake threads is
-    paid for every operation. INFILL_THREADS overrides.
+    `kernels` are the candidates. A whole layer is timed, not a single product, because the cost of waking threads is
+    paid for every operation. INFILL_THREADS overrides the number.
     """
     allowed = [kernel for kernel in kernels if kernel is None or is_exact(kernel)] or [None]
     most = torch.get_num_threads()
@@ -44,13 +44,13 @@ def settle(dtype: torch.dtype, kernels: Sequence[type[Kernel] | None] = (None, *
 
 
 def profile_of(precision: str) -> str:
-    """In words, with the threads that torch uses now."""
+    """Describe a precision and torch's current number of threads in words."""
     threads = torch.get_num_threads()
     return f"{precision}, {threads} thread" + "s" * (threads > 1)
 
 
 def _layer(dtype: torch.dtype, kernel: type[Kernel] | None) -> EncoderLayer:
-    """One of the default's, with weights that mean nothing."""
+    """Return a layer of the small model's size with arbitrary weights."""
     layer = EncoderLayer(DuostreamConfig()).requires_grad_(requires_grad=False)
     if kernel is not None:
         use_int8(layer, dtype, kernel)

@@ -1,4 +1,4 @@
-"""What a library has to compute of the network for serving it. All else is the same for torch and for Apple's MLX."""
+"""What a library must compute to serve the network. Everything else is shared by torch and Apple's MLX."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -16,10 +16,10 @@ from infill_engine.models.small.scoring import Tree
 
 
 class Backend(Protocol[Array]):
-    """A network and the arithmetic of its forward passes, one stream or canvas at a time, in arrays of its own.
+    """A network and its forward passes, one stream or canvas at a time, in the library's own arrays.
 
-    What the sampling loop reads comes out as torch tensors. `profile` tells how it computes, such as `int8, 1 thread`,
-    where that was chosen. `kind` is the number of the hole's kind.
+    Results for the sampling loop are torch tensors. `profile` describes how it computes, such as `int8, 1 thread`, if
+    that was chosen at load time. `kind` is the index of the hole's kind.
     """
 
     @property
@@ -32,15 +32,15 @@ class Backend(Protocol[Array]):
     def profile(self) -> str: ...
 
     def empty_stream(self) -> Stream[Array]:
-        """The stream of no tokens."""
+        """Return a stream without tokens."""
         ...
 
     def extend(self, stream: Stream[Array], ids: Ints, direction: int) -> Stream[Array]:
-        """The stream of `ids` [T], in stream order, that begins with `stream` and is longer."""
+        """Extend `stream` to all of `ids` [T], in stream order. `ids` begin with the stream's tokens and are longer."""
         ...
 
     def side(self, stream: Stream[Array]) -> Side[Array]:
-        """A stream as the decoder reads it."""
+        """Convert a stream to the form that the decoder reads."""
         ...
 
     def length_logits(self, sides: Sides[Array], kind: int) -> Tensor:
@@ -48,33 +48,33 @@ class Backend(Protocol[Array]):
         ...
 
     def canvas_logits(self, sides: Sides[Array], kind: int, canvas: Canvas, wanted: Ints) -> Tensor:
-        """Logits [len(wanted), V], in float32, of the flat canvas positions `wanted`."""
+        """Return float32 logits [len(wanted), V] of the flat canvas positions `wanted`."""
         ...
 
     def read(
         self, ids: Ints, start: int, direction: int, past: Sequence[KeysValues[Array]] = ()
     ) -> tuple[Array, list[KeysValues[Array]]]:
-        """The encoder over `ids[start:]`, which see `past` and those of them before.
+        """Run the encoder over `ids[start:]`, which attend to `past` and to earlier tokens among them.
 
-        States [1, n, D], and for each encoder layer the keys and values of all, `past` included.
+        Returns states [1, n, D] and, for each encoder layer, the keys and values of all positions, including `past`.
         """
         ...
 
     def move(self, keys: Array, by: int) -> Array:
-        """Keys [1, H, T, hd] of the same tokens `by` places further on."""
+        """Shift keys [1, H, T, hd] by `by` positions."""
         ...
 
     def concatenate(self, arrays: Sequence[Array], axis: int) -> Array: ...
 
     def writer(self, prompt: Prompt[Array], rows: int) -> Writer:
-        """What goes on from a prompt in so many rows."""
+        """Return a writer that continues a prompt in `rows` rows."""
         ...
 
     def tree_logprobs(self, prompt: Prompt[Array], tree: Tree) -> NDArray[np.float32]:
-        """Log-probabilities [1 + n, V] of what follows the prompt, and each of the n tokens of a tree behind it."""
+        """Return log-probabilities [1 + n, V] of what follows the prompt, and each of the n tokens of a tree."""
         ...
 
 
 def joined(backend: Backend[Array], old: KeysValues[Array], new: KeysValues[Array]) -> KeysValues[Array]:
-    """Keys and values of `old` positions and `new` ones behind them."""
+    """Append the keys and values of `new` positions to those of `old` ones."""
     return backend.concatenate([old[0], new[0]], 2), backend.concatenate([old[1], new[1]], 2)

@@ -1,4 +1,4 @@
-"""The shape of the embedded default's network, as its config.json has it."""
+"""The architecture of the small model's network, as stored in its config.json."""
 
 from dataclasses import asdict, dataclass, fields
 from typing import Any
@@ -8,7 +8,7 @@ from infill_engine.errors import ModelDamagedError
 
 @dataclass(frozen=True, slots=True)
 class DuostreamConfig:
-    """The shape of a network; stored as config.json beside its weights."""
+    """A network's dimensions, stored as config.json next to its weights."""
 
     vocab: int = 8192
     dim: int = 384
@@ -26,7 +26,7 @@ class DuostreamConfig:
 
     @classmethod
     def from_dict(cls, raw: dict[str, Any]) -> "DuostreamConfig":
-        """Reads config.json. Raises ModelDamagedError on unknown or ill-typed fields."""
+        """Parse config.json. Raises ModelDamagedError for unknown or ill-typed fields."""
         known = {field.name: field.type for field in fields(cls)}
         unknown = raw.keys() - known.keys()
         if unknown or any(not isinstance(raw[name], str if name == "model_type" else int) for name in raw):

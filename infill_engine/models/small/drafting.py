@@ -1,7 +1,7 @@
-"""Reads a prompted prefix stream on, one token after the other: drafts of the hole, written from left to right.
+"""Continues a prompted prefix stream token by token and so drafts the hole from left to right.
 
-The canvas decoder revises and judges them. All rows are queries at one position, side by side, so the prompt's keys are
-read once for all of them.
+The canvas decoder revises and judges the drafts. All rows are queries at one position, side by side, so the prompt's
+keys are read once for all of them.
 """
 
 from collections.abc import Sequence
@@ -18,15 +18,15 @@ from infill_engine.text.delimiters import QUOTES, Scan, scan
 from infill_engine.work import Job, OutOfTime, Phase, Work
 
 MOST_TOKENS = 16
-LEAST_LOGPROB = -9.0  # of a whole text: a less probable one will hardly be what the user wants
-FAR_BEHIND = 4.0  # nats: a text so much less probable than the best is not worth the time of writing it
-LOOKED_AT = 4  # times the beam's width: some of the most probable ways on are none
+LEAST_LOGPROB = -9.0  # of a whole text; less probable texts are unlikely to be wanted
+FAR_BEHIND = 4.0  # nats; a text this much less probable than the best is not continued
+LOOKED_AT = 4  # multiple of the beam width; some of the most probable continuations are invalid
 FORBIDDEN = -1e9
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """What one row has written. `start` are the bytes that its next tokens must begin with."""
+    """One partial text. Its next tokens must begin with the bytes `start`."""
 
     start: bytes
     tokens: tuple[int, ...] = ()
@@ -34,30 +34,30 @@ class _Row:
 
     @property
     def logprob(self) -> float:
-        """Of all that it has written."""
+        """Log-probability of the whole row."""
         return sum(self.logprobs)
 
 
 class Writer(Protocol):
-    """Runs the encoder over one more token for each row. A row sees the prompt and what it has written itself."""
+    """Runs the encoder over one more token per row. A row attends to the prompt and to its own tokens."""
 
     def first(self) -> Tensor:
-        """Log-probabilities [1, V] of what follows the prompt."""
+        """Return log-probabilities [1, V] of what follows the prompt."""
         ...
 
     def after(self, rows: Sequence[Sequence[int]], parents: Sequence[int] = ()) -> Tensor:
-        """Log-probabilities [R, V] of what follows the tokens of each row, which are one more than the last time.
+        """Return log-probabilities [R, V] of what follows each row, one token longer than in the last call.
 
-        Row r goes on from what was row `parents[r]` then; without `parents` each from itself.
+        Row r continues what was row `parents[r]` then. Without `parents`, each row continues itself.
         """
         ...
 
 
 def write_drafts(writer: Writer, vocabulary: Vocabulary, start: bytes, right: str, rows: int) -> Job[list[ModelDraft]]:
-    """At most `rows` ways to get from the cursor to `right`, the most probable first, by a beam search of that width.
+    """Return at most `rows` texts from the cursor to `right`, most probable first, by a beam search of that width.
 
-    `right` is what stands right of the cursor on its line, blank at the line's end. `start` is the beginning of the
-    word that is to be completed. What has not come to its end when time runs out is left out.
+    `right` is the text right of the cursor on its line, blank at the end of the line. `start` is the beginning of the
+    word to complete. Texts that have not ended when time runs out are dropped.
     """
     first = writer.first()
     search = _Search(vocabulary, right, first.shape[1], first.device)
@@ -68,7 +68,7 @@ def write_drafts(writer: Writer, vocabulary: Vocabulary, start: bytes, right: st
             yield Work(Phase.WRITE, rows)
         except OutOfTime:
             break
-        spare = rows - len(beam)  # rows that have nothing to write keep the shapes few
+        spare = rows - len(beam)  # dummy rows keep the number of shapes small
         logprobs = writer.after([row.tokens for row in (*beam, *beam[:1] * spare)], [*parents, *parents[:1] * spare])
         beam, parents, ended = search.widen(beam, logprobs[: len(beam)], rows)
         found = sorted((*found, *ended), key=lambda one: -one.logprob)[:rows]
@@ -80,10 +80,11 @@ def write_drafts(writer: Writer, vocabulary: Vocabulary, start: bytes, right: st
 
 
 class _Search:
-    """Which tokens the rows take, and where a text may end.
+    """Which tokens the rows may take, and where a text may end.
 
-    <eos> ends it; at a line's end so does any line break, and inside a line the tokens that `right` begins with. There
-    every bracket of the text must be closed, and the text closes none, and no quotation, that it has not opened.
+    <eos> ends a text. At the end of a line, so does any line break; inside a line, so do the tokens that `right` begins
+    with. Inside a line, the text must close every bracket that it opens, and must not close a bracket or quotation that
+    it has not opened.
     """
 
     def __init__(self, vocabulary: Vocabulary, right: str, size: int, device: torch.device) -> None:
@@ -102,9 +103,9 @@ class _Search:
     def widen(
         self, rows: Sequence[_Row], logprobs: Tensor, width: int
     ) -> tuple[list[_Row], list[int], list[ModelDraft]]:
-        """The `width` most probable ways on from `rows` by log-probabilities [R, V], and the rows they come from.
+        """Return the `width` most probable continuations of `rows` by log-probabilities [R, V], and their parent rows.
 
-        And the texts that end on the way. An empty text is none.
+        Also returns the texts that ended in this step. Empty texts are excluded.
         """
         allowed = logprobs + self._no_text
         for number, row in enumerate(rows):
@@ -142,7 +143,7 @@ class _Search:
 
 
 def ends_at(vocabulary: Vocabulary, right: str) -> Ints:
-    """What ends a text: <eos>; at a line's end any line break, inside a line the tokens that `right` begins with."""
+    """Return the tokens that end a text: <eos>, and line breaks at the end of a line or the start of `right` inside."""
     if right.strip():
         ends = np.concatenate(vocabulary.completions_of(f"{right}\n".encode(errors="ignore")))
     else:
@@ -151,5 +152,5 @@ def ends_at(vocabulary: Vocabulary, right: str) -> Ints:
 
 
 def last_two(ids: Ints) -> list[int]:
-    """What the embedding of the token after `ids` looks back at."""
+    """Return the tokens that the embedding of the token after `ids` looks back at."""
     return [PAD, PAD, *ids[-2:].tolist()][-2:]

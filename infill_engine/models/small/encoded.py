@@ -1,4 +1,4 @@
-"""What is kept of a hole's two sides once they are encoded, in arrays of whichever library computes."""
+"""What is kept of a hole's two sides after encoding, in the arrays of whichever library computes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from infill_engine.models.small.network import MAX_SLOTS
 
 
 class Sliceable(Protocol):
-    """What torch's and MLX's arrays have in common, and numpy's."""
+    """The slicing interface shared by the arrays of torch, MLX and numpy."""
 
     @property
     def shape(self) -> Sequence[int]: ...
@@ -23,9 +23,9 @@ KeysValues = tuple[Array, Array]  # [1, H, T, hd] each, keys already rotated
 
 @dataclass(frozen=True, slots=True)
 class Stream(Generic[Array]):
-    """One encoded stream of T tokens: per encoder layer and per decoder layer its keys and values, and final states.
+    """One encoded stream of T tokens: keys and values per encoder layer and per decoder layer, and final states.
 
-    `states` [1, T, D]. `encoder` is empty where there are no tokens.
+    `states` [1, T, D]. `encoder` is empty if there are no tokens.
     """
 
     encoder: tuple[KeysValues[Array], ...]
@@ -37,7 +37,7 @@ class Stream(Generic[Array]):
         return self.states.shape[1]
 
     def cut(self, length: int) -> "Stream[Array]":
-        """The first `length` tokens of it."""
+        """Return the first `length` tokens of the stream."""
         if self.length == length:
             return self
         return Stream(
@@ -49,10 +49,10 @@ class Stream(Generic[Array]):
 
 @dataclass(frozen=True, slots=True)
 class Side(Generic[Array]):
-    """A stream as the decoder reads it: its keys and values, perhaps padded to blocks, and what hides the padding.
+    """A stream as the decoder reads it: its keys and values, possibly padded to blocks, and a mask for the padding.
 
-    `hidden` [1, 1, 1, P] is an additive mask, None where there is no padding; `edge` [1, 1, D] the state next to the
-    hole, zeros where nothing stands there; `length` counts real tokens.
+    `hidden` [1, 1, 1, P] is an additive mask, None without padding. `edge` [1, 1, D] is the state next to the hole,
+    zeros if there is no text. `length` excludes padding.
     """
 
     keys_values: tuple[KeysValues[Array], ...]
@@ -63,9 +63,9 @@ class Side(Generic[Array]):
 
 @dataclass(frozen=True, slots=True)
 class Sides(Generic[Array]):
-    """What `Context.state` holds here. A prompt is made of the prefix's `stream`, that of `before`, and of `after`.
+    """What `Context.state` holds here. A prompt uses the prefix's `stream`, the tokens `before` the hole, and `after`.
 
-    `after` are the first tokens right of the hole; both are in text order.
+    `after` are the first tokens right of the hole. Both are in text order.
     """
 
     prefix: Side[Array]
@@ -76,17 +76,17 @@ class Sides(Generic[Array]):
 
     @property
     def first_slot(self) -> tuple[int, int]:
-        """Where a canvas begins in the frame of the prefix, and in that of the suffix, which counts down; see `net`."""
-        # Where nothing stands to the right, the frame is that of a suffix of one token: training had one to hide.
+        """Return where a canvas begins in the prefix frame and in the suffix frame (counts down); see `network`."""
+        # Without text to the right, use the frame of a suffix of one token: in training there always was one, hidden.
         return self.prefix.length, max(self.suffix.length, 1) - 1 + MAX_SLOTS
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt(Generic[Array]):
-    """A prefix stream read once more from the cursor's line on: n of its tokens, `ids` [T] being all of them.
+    """A prefix stream re-read from the cursor's line on. Of its T tokens `ids`, the last n were re-read.
 
-    `encoder` has for each layer the keys and values of what is seen above the line, of what is shown aside, and of the
-    n tokens, in this order; `states` [1, n, D] are theirs.
+    `encoder` holds, per layer, the keys and values of the visible tokens above the line, of the aside, and of the n
+    tokens, in this order. `states` [1, n, D] belong to the n tokens.
     """
 
     encoder: tuple[KeysValues[Array], ...]
@@ -94,7 +94,7 @@ class Prompt(Generic[Array]):
     ids: Ints
 
     def cut(self, length: int) -> "Prompt[Array]":
-        """The first `length` tokens of it, one of those read once more at least."""
+        """Return the first `length` tokens of the prompt. At least one re-read token must remain."""
         excess = len(self.ids) - length
         kept = self.encoder[0][0].shape[2] - excess
         encoder = tuple(first(keys_values, kept) for keys_values in self.encoder)
@@ -102,10 +102,10 @@ class Prompt(Generic[Array]):
 
 
 def first(keys_values: KeysValues[Array], length: int) -> KeysValues[Array]:
-    """Of the first `length` positions."""
+    """Return the keys and values of the first `length` positions."""
     return keys_values[0][:, :, :length], keys_values[1][:, :, :length]
 
 
 def last(keys_values: KeysValues[Array], length: int) -> KeysValues[Array]:
-    """Of the last `length` positions, or of all."""
+    """Return the keys and values of the last `length` positions, or of all."""
     return keys_values[0][:, :, -length:], keys_values[1][:, :, -length:]

@@ -1,4 +1,4 @@
-"""The layers of the embedded default's network, for training and, once joined, for serving."""
+"""The layers of the small model's network, for training and, after `join`, for serving."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ MAX_POSITIONS = 2048
 ROPE_BASE = 10_000.0
 
 KeysValues = tuple[Tensor, Tensor]  # [B, H, T, hd] each, keys already rotated
-Tables = tuple[Tensor, Tensor]  # cosines and sines of some positions, ready to broadcast over [B, H, T, hd]
+Tables = tuple[Tensor, Tensor]  # cosines and sines of positions, ready to broadcast over [B, H, T, hd]
 
 
 class Rotary(nn.Module):
@@ -33,24 +33,22 @@ class Rotary(nn.Module):
         self.register_buffer("sin", torch.cat([-angles.sin(), angles.sin()], -1), persistent=False)
 
     def forward(self, positions: Tensor) -> Tables:
-        """The tables of `positions` [T], or of [B, T]."""
+        """Return the tables of `positions`, [T] or [B, T]."""
         return self.cos[positions].unsqueeze(-3), self.sin[positions].unsqueeze(-3)
 
 
 def rotate(x: Tensor, tables: Tables) -> Tensor:
-    """Rotates x [B, H, T, hd]; the two halves of a head's dimensions are its planes."""
+    """Rotate x [B, H, T, hd]. The two halves of a head's dimensions form the planes."""
     cos, sin = tables
     return x * cos.to(x.dtype) + x.roll(x.shape[-1] // 2, -1) * sin.to(x.dtype)
 
 
 class Joined:
-    """Linear maps of one input, by their names. Once joined, one product serves them all: for single tokens overhead is
-    the cost.
-    """
+    """Linear maps of one input, by name. Once joined, one product serves all: single tokens cost mostly overhead."""
 
     def __init__(self, owner: nn.Module, *names: str) -> None:
         self._owner, self._names = owner, names
-        self.product: Callable[[Tensor], Tensor] | None = None  # once joined: their outputs side by side
+        self.product: Callable[[Tensor], Tensor] | None = None  # once joined: all outputs side by side
         self._sizes: list[int] = []
 
     def __call__(self, x: Tensor) -> Sequence[Tensor]:
@@ -61,7 +59,7 @@ class Joined:
         return parts
 
     def join(self) -> None:
-        """For serving, once weights have their final type and device. The maps are gone afterwards."""
+        """Join the maps for serving, once weights have their final type and device. The separate maps are removed."""
         linears = self._linears()
         self._sizes = [linear.out_features for linear in linears]
         rounded = [linear for linear in linears if isinstance(linear, Int8Linear)]
@@ -77,7 +75,7 @@ class Joined:
 
 
 class FeedForward(nn.Module):
-    """SwiGLU feed-forward (arXiv 2002.05202), pre-normed, with its residual."""
+    """SwiGLU feed-forward (arXiv 2002.05202) with pre-norm and residual."""
 
     def __init__(self, config: DuostreamConfig) -> None:
         super().__init__()
@@ -95,7 +93,7 @@ class FeedForward(nn.Module):
 
 
 class Projection(nn.Module):
-    """Query, key and value of one attention, split into heads, queries and keys normed (arXiv 2010.04245)."""
+    """Query, key and value projections, split into heads, with queries and keys normed (arXiv 2010.04245)."""
 
     def __init__(self, config: DuostreamConfig) -> None:
         super().__init__()
@@ -109,13 +107,13 @@ class Projection(nn.Module):
         self.key_norm = nn.RMSNorm(config.head_dim)
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """x [B, T, D] -> query, key, value [B, H, T, hd], not yet rotated."""
+        """Map x [B, T, D] to query, key and value [B, H, T, hd], not yet rotated."""
         query, key, value = (split_heads(part, self.heads) for part in self.joined(self.norm(x)))
         return self.query_norm(query), self.key_norm(key), value
 
 
 class EncoderLayer(nn.Module):
-    """One layer of a context stream. Both directions run the same causal attention, the suffix on reversed tokens."""
+    """One layer of a context stream. Both directions use the same causal attention; the suffix is reversed."""
 
     def __init__(self, config: DuostreamConfig) -> None:
         super().__init__()
@@ -126,9 +124,9 @@ class EncoderLayer(nn.Module):
     def forward(
         self, x: Tensor, tables: Tables, past: KeysValues | None = None, visible: Tensor | None = None
     ) -> tuple[Tensor, KeysValues]:
-        """x [B, T, D] after `past` [B, H, P, hd] -> x, and the keys and values of all P+T positions.
+        """Run x [B, T, D] after `past` [B, H, P, hd]. Returns x and the keys and values of all P+T positions.
 
-        `visible` [B, 1, T, P+T] says what sees what, where that is not simply everything before.
+        `visible` [B, 1, T, P+T] is the attention mask if it is not simply causal.
         """
         query, key, value = self.projection(x)
         query, key = rotate(query, tables), rotate(key, tables)
@@ -140,7 +138,7 @@ class EncoderLayer(nn.Module):
 
 
 class ContextKV(nn.Module):
-    """What one decoder layer reads of a context stream: its keys and values from the stream's final states."""
+    """The keys and values that one decoder layer reads of a context stream, computed from the stream's final states."""
 
     def __init__(self, config: DuostreamConfig) -> None:
         super().__init__()
@@ -151,14 +149,14 @@ class ContextKV(nn.Module):
         self.key_norm = nn.RMSNorm(config.head_dim)
 
     def forward(self, states: Tensor, tables: Tables) -> KeysValues:
-        """states [B, T, D] -> rotated keys, values [B, H, T, hd]."""
+        """Map states [B, T, D] to rotated keys and values [B, H, T, hd]."""
         key, value = (split_heads(part, self.heads) for part in self.joined(states))
         return rotate(self.key_norm(key), tables), value
 
 
 @dataclass(frozen=True, slots=True)
 class Frames:
-    """Where the slots stand: in the canvas, in the prefix stream's frame and in the suffix stream's."""
+    """The positions of the slots in the canvas, in the prefix stream's frame and in the suffix stream's frame."""
 
     canvas: Tables
     prefix: Tables
@@ -167,7 +165,7 @@ class Frames:
 
 @dataclass(frozen=True, slots=True)
 class Visible:
-    """Additive masks, 0 where a slot may look and a large negative number where not; None where it may look anywhere.
+    """Additive masks: 0 where a slot may attend, a large negative number elsewhere; None if it may attend everywhere.
 
     prefix [B, 1, M, P], suffix [B, 1, M, S], canvas [B, 1, M, M].
     """
@@ -195,7 +193,7 @@ class DecoderLayer(nn.Module):
         suffix: KeysValues,
         visible: Visible,
     ) -> Tensor:
-        """x [B, M, D]; `prefix` and `suffix` keys and values [B or 1, H, P or S, hd] -> [B, M, D]."""
+        """Map x [B, M, D], with `prefix` and `suffix` keys and values [B or 1, H, P or S, hd], to [B, M, D]."""
         query, key, value = self.projection(x)
         attended = attend(
             [
@@ -219,7 +217,7 @@ def merge_heads(x: Tensor) -> Tensor:
 
 
 def causal_mask(query: Tensor, key: Tensor) -> Tensor | None:
-    """The mask [T, P+T] for T new positions after P cached ones; None where `is_causal` says it or T is 1."""
+    """Return the mask [T, P+T] for T new positions after P cached ones; None if `is_causal` covers it or T is 1."""
     new, total = query.shape[2], key.shape[2]
     if new == total or new == 1:
         return None

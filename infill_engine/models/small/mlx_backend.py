@@ -1,6 +1,6 @@
-"""Computes the network through Apple's MLX, for which nothing is padded: it compiles no shapes.
+"""Computes the network with Apple's MLX. Nothing is padded, because MLX compiles no shapes.
 
-What the sampling loop reads comes back as torch tensors on the CPU.
+Results for the sampling loop are torch tensors on the CPU.
 """
 
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ class MlxBackend:
         self._network = MlxDuostream(network, dtype)
         self.config = network.config
         self.device = MLX
-        self.profile = ""  # there is nothing to choose from
+        self.profile = ""  # there are no alternatives to choose from
 
     def empty_stream(self) -> Stream[mx.array]:
         config, dtype = self.config, self._network.dtype
@@ -71,7 +71,7 @@ class MlxBackend:
         tail = ids[max(0, start - 2) :][None]
         x = self._network.embed(tail, direction)[:, start - len(ids) :]
         states, layers = self._network.encode(x, self._network.rotary(np.arange(start, len(ids))), past)
-        mx.eval(states, layers)  # what is not computed now would count as the next step's time
+        mx.eval(states, layers)  # otherwise the computation would be attributed to the next step
         return states, layers
 
     def move(self, keys: mx.array, by: int) -> mx.array:
@@ -90,7 +90,7 @@ class MlxBackend:
         return _logprobs(self._network, states).numpy()
 
     def _tree_states(self, prompt: Prompt[mx.array], tree: Tree) -> mx.array:
-        """Stream states [n, D] of the tokens of a tree behind the prompt."""
+        """Return stream states [n, D] of a tree's tokens after the prompt."""
         known = prompt.encoder[0][0].shape[2]
         x = self._network.embed(np.array(tree.histories(last_two(prompt.ids), 3)), PREFIX)[:, -1][None]
         visible = np.pad(tree.seen(), ((0, 0), (known, 0)), constant_values=True)
@@ -100,7 +100,7 @@ class MlxBackend:
 
 
 class MlxWriter:
-    """Implements `continuation.Writer`: rows share the prompt's keys and values and have their own behind them."""
+    """Implements `drafting.Writer`. Rows share the prompt's keys and values and append their own."""
 
     def __init__(self, network: MlxDuostream, prompt: Prompt[mx.array]) -> None:
         self._network = network
@@ -129,7 +129,7 @@ def _edges(sides: Sides[mx.array]) -> mx.array:
 
 
 def _logprobs(network: MlxDuostream, states: mx.array) -> Tensor:
-    """States [R, D] -> log-probabilities [R, V]."""
+    """Map states [R, D] to log-probabilities [R, V]."""
     return torch.log_softmax(_as_torch(network.logits(states)), -1)
 
 

@@ -1,6 +1,6 @@
-"""The network of the embedded default in Apple's MLX: what `net` computes, from the same weights.
+"""The small model's network in Apple's MLX. It computes what `network` computes, from the same weights.
 
-Only what serving needs, one stream or canvas at a time. Shapes are not rounded up: MLX compiles none.
+It contains only what serving needs, one stream or canvas at a time. Shapes are not rounded up: MLX compiles none.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ DTYPES = {torch.float32: mx.float32, torch.bfloat16: mx.bfloat16, torch.float16:
 
 
 class MlxDuostream:
-    """A network's weights as MLX arrays of a `dtype`, and its forward passes."""
+    """A network's weights as MLX arrays of one `dtype`, and its forward passes."""
 
     def __init__(self, network: Duostream, dtype: torch.dtype) -> None:
         self.config = network.config
@@ -33,12 +33,12 @@ class MlxDuostream:
         self._cos, self._sin = (mx.array(table.float().numpy()) for table in (network.rotary.cos, network.rotary.sin))
 
     def rotary(self, positions: Ints) -> Tables:
-        """The tables of `positions` [T]."""
+        """Return the tables of `positions` [T]."""
         index = mx.array(positions)
         return self._cos[index].astype(self.dtype), self._sin[index].astype(self.dtype)
 
     def embed(self, ids: Ints, direction: int) -> mx.array:
-        """Stream embedding of ids [B, T] -> [B, T, D]; see `Duostream.embed`."""
+        """Embed stream ids [B, T] to [B, T, D]; see `Duostream.embed`."""
         before, before2 = (np.pad(ids, ((0, 0), (shift, 0)))[:, : ids.shape[1]] for shift in (1, 2))
         slots = self.config.ngram_slots
         bigram = (ids * 36_313 + before * 27_191) % slots
@@ -50,9 +50,9 @@ class MlxDuostream:
     def encode(
         self, x: mx.array, tables: Tables, past: Sequence[KeysValues], visible: mx.array | None = None
     ) -> tuple[mx.array, list[KeysValues]]:
-        """Stream states of x [1, T, D] after `past` of P, and every layer's keys and values of all positions.
+        """Return stream states of x [1, T, D] after `past` of length P, and each layer's keys and values of all.
 
-        `visible` [T, P+T] says what sees what, where that is not simply everything before.
+        `visible` [T, P+T] is the attention mask if it is not simply causal.
         """
         mask: mx.array | str = "causal" if visible is None else visible
         kept = []
@@ -71,7 +71,7 @@ class MlxDuostream:
     def write(
         self, x: mx.array, tables: Tables, past: Sequence[KeysValues], own: Sequence[KeysValues]
     ) -> tuple[mx.array, list[KeysValues]]:
-        """States of one more token for each of R rows, x [R, 1, D], after a `past` they share and `own` of theirs."""
+        """Return the states of one more token for each of R rows, x [R, 1, D], after shared `past` and `own` tokens."""
         kept = []
         for number in range(self.config.encoder_layers):
             layer = f"encoder.{number}"
@@ -84,7 +84,7 @@ class MlxDuostream:
         return self._norm("encoder_norm", x), kept
 
     def context_kv(self, states: mx.array, tables: Tables) -> list[KeysValues]:
-        """What each decoder layer reads of a stream with final `states` [1, T, D]."""
+        """Return what each decoder layer reads of a stream with final `states` [1, T, D]."""
         found = []
         for number in range(self.config.decoder_layers):
             layer = f"decoder.{number}.context"
@@ -93,7 +93,7 @@ class MlxDuostream:
         return found
 
     def canvas_input(self, ids: Ints, left: Ints, kind: int, edge: mx.array) -> mx.array:
-        """Embeds canvas ids and slots still to come, [M] each, with the hole's kind and edge states [1, 1, 2D]."""
+        """Embed canvas ids and remaining slot counts, [M] each, with the hole's kind and edge states [1, 1, 2D]."""
         slots = self._look_up("tokens", ids[None]) + self._look_up("slots_left", left[None])
         return slots + self._weights["kinds.weight"][kind] + self._linear("edges", edge)
 
@@ -105,7 +105,7 @@ class MlxDuostream:
         suffix: Sequence[KeysValues],
         apart: mx.array,
     ) -> mx.array:
-        """Canvas states [1, M, D]; `frames`: canvas, prefix, suffix; `apart` hides rows from each other."""
+        """Return canvas states [1, M, D]. `frames` are canvas, prefix, suffix; `apart` hides rows from each other."""
         canvas, left, right = frames
         for number in range(self.config.decoder_layers):
             layer = f"decoder.{number}"
@@ -121,17 +121,17 @@ class MlxDuostream:
         return self._norm("decoder_norm", x)
 
     def logits(self, states: mx.array) -> mx.array:
-        """Token logits [..., V] of states [..., D], in float32."""
+        """Return token logits [..., V] of states [..., D], in float32."""
         return (states @ self._weights["tokens.weight"].T).astype(mx.float32)
 
     def length_logits(self, edge: mx.array, kind: int) -> mx.array:
-        """Logits [1, 1, buckets] over LENGTH_BUCKETS from edge states [1, 1, 2D]."""
+        """Return logits [1, 1, buckets] over LENGTH_BUCKETS from edge states [1, 1, 2D]."""
         given = mx.concatenate([edge, self._weights["kinds.weight"][kind][None, None]], -1)
         hidden = silu(self._linear("length_hidden", given))
         return self._linear("length_head", hidden).astype(mx.float32)
 
     def _attend(self, parts: Sequence[tuple[mx.array, KeysValues, mx.array | None]]) -> mx.array:
-        """One softmax over the keys of several parts, each with queries and a mask of its own -> [B, H, M, hd]."""
+        """Apply one softmax over the keys of several parts, each with own queries and mask. Returns [B, H, M, hd]."""
         scores = []
         for query, (key, _), mask in parts:
             score = (query @ key.swapaxes(-1, -2)) * self.config.head_dim**-0.5
@@ -146,7 +146,7 @@ class MlxDuostream:
         return attended
 
     def _project(self, layer: str, x: mx.array) -> Sequence[mx.array]:
-        """Query, key and value [B, H, T, hd] of x [B, T, D], not yet rotated."""
+        """Return query, key and value [B, H, T, hd] of x [B, T, D], not yet rotated."""
         normed = self._norm(f"{layer}.projection.norm", x)
         query, key, value = (
             self._split(self._linear(f"{layer}.projection.{name}", normed)) for name in ("query", "key", "value")
@@ -158,7 +158,7 @@ class MlxDuostream:
         )
 
     def _finish(self, layer: str, x: mx.array, attended: mx.array) -> mx.array:
-        """What follows a layer's attention [B, H, T, hd]: its output and the feed-forward, with their residuals."""
+        """Apply what follows a layer's attention [B, H, T, hd]: output projection and feed-forward, with residuals."""
         merged = attended.swapaxes(1, 2).flatten(2)
         x = x + self._linear(f"{layer}.output", merged)
         normed = self._norm(f"{layer}.feed_forward.norm", x)
@@ -180,7 +180,7 @@ class MlxDuostream:
 
 
 def rotate(x: mx.array, tables: Tables) -> mx.array:
-    """Rotates x [B, H, T, hd]; the two halves of a head's dimensions are its planes."""
+    """Rotate x [B, H, T, hd]. The two halves of a head's dimensions form the planes."""
     cos, sin = tables
     return x * cos + mx.roll(x, x.shape[-1] // 2, -1) * sin
 

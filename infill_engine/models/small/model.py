@@ -1,4 +1,4 @@
-"""The embedded default as a model family: its streams, its prompts and its canvas decoder, whatever computes them."""
+"""The small model as a model family: its streams, prompts and canvas decoder, on any backend."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -31,12 +31,12 @@ from infill_engine.types import HoleKind
 from infill_engine.work import Job, Phase, Work
 
 MOST_TOKENS = 448  # of one stream
-MOST_SLOTS = 24  # of a canvas: longer ones are seldom right, and take the time of others
+MOST_SLOTS = 24  # of a canvas; longer ones are seldom right and take time from others
 KINDS = tuple(HoleKind)
 
 
 class SmallModel(Generic[Array]):
-    """Implements `infill_engine.models.base.CanvasModel`, and `WritesDrafts`, for the embedded default."""
+    """Implements `infill_engine.models.base.CanvasModel` and `WritesDrafts` for the small model."""
 
     def __init__(self, backend: Backend[Array], vocabulary: BytesVocabulary) -> None:
         self.backend = backend

@@ -1,21 +1,23 @@
-"""The network of the embedded default: two one-directional context streams and a shallow bidirectional canvas decoder.
+"""The small model's network: two one-directional context streams and a shallow bidirectional canvas decoder.
 
     prefix tokens ──▶ encoder, left to right ──┐ keys/values, cached
                                                ├──▶ canvas decoder (few layers) ──▶ logits at the hole's slots
     suffix tokens ──▶ encoder, right to left ──┘ keys/values, cached
 
-Both streams share the encoder's weights and differ by a direction embedding. Context never looks at the canvas, so its
-keys and values are exact for every candidate and every denoising step, and typing only appends to one stream.
+Both streams share the encoder's weights and differ by a direction embedding. The context never attends to the canvas,
+so its keys and values are exact for every candidate and every denoising step, and typing only appends to one stream.
 
 Frames: a stream counts its own tokens from its far end (0, 1, …), so the token next to the hole has the largest index.
-Slot i of a canvas stands at index `prefix_length + i` of the prefix frame and at `suffix_length - 1 + MAX_SLOTS - i` of
-the suffix frame: the suffix always begins MAX_SLOTS after the hole does, and another hole length rotates nothing.
+Slot i of a canvas has index `prefix_length + i` in the prefix frame and `suffix_length - 1 + MAX_SLOTS - i` in the
+suffix frame. The suffix thus always begins MAX_SLOTS after the start of the hole, and another hole length re-rotates
+nothing.
 
-The split of a shared context encoder and a small iterated decoder follows E2D2 (arXiv 2510.22852).
+The split into a shared context encoder and a small iterated decoder follows E2D2 (arXiv 2510.22852).
 
-The prefix stream is a language model too, and fills in by itself where it is prompted: from the cursor's line on it is
-read once more, and sees besides what stands before also some of what stands behind the hole ("aside"), which was read
-by itself, from left to right, and lies PROMPT_LINE tokens further on in its frame. It then writes the hole and <eos>.
+The prefix stream is also a language model and, when prompted, fills in by itself. It re-reads the text from the
+cursor's line on. In addition to the text above, it then attends to part of the text after the hole (the "aside"). The
+aside was read separately, from left to right, and is placed PROMPT_LINE tokens further on in the stream's frame. The
+stream then generates the hole and <eos>.
 
     … lines above, the cursor's line ──▶ the hole, token by token, <eos>
                     └ sees ─ <mask> text right of the hole
@@ -48,8 +50,8 @@ from infill_engine.models.small.layers import (
 
 PAD, MASK, EOS, BOS = 0, 1, 2, 3
 MAX_SLOTS = 32
-PROMPT_ASIDE = 64  # tokens right of the hole that a prompt shows at most
-PROMPT_LINE = 48  # tokens of the cursor's line and of the hole together that it may have
+PROMPT_ASIDE = 64  # most tokens right of the hole that a prompt shows
+PROMPT_LINE = 48  # most tokens of the cursor's line and the hole together
 LENGTH_BUCKETS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 PREFIX, SUFFIX = 0, 1  # directions of a stream
 Write = Callable[[Tensor, Tables, Sequence[KeysValues], int, Tensor], Tensor]  # see `Duostream.write`
@@ -59,8 +61,8 @@ Write = Callable[[Tensor, Tables, Sequence[KeysValues], int, Tensor], Tensor]  #
 class Streams:
     """Both streams over whole windows of L tokens.
 
-    States [B, L, D]: those of the prefix stream in text order, those of the suffix stream reversed (index r is token
-    L-1-r). `encoder` holds the prefix stream's keys and values of each layer.
+    States [B, L, D]: the prefix stream's in text order, the suffix stream's reversed (index r is token L-1-r).
+    `encoder` holds the prefix stream's keys and values per layer.
     """
 
     prefix: Tensor
@@ -69,7 +71,7 @@ class Streams:
 
 
 class Duostream(nn.Module):
-    """The whole network. Training calls `streams`, `decode` and the heads; serving adds the caches around them."""
+    """The whole network. Training calls `streams`, `decode` and the heads; serving adds caches around them."""
 
     def __init__(self, config: DuostreamConfig) -> None:
         super().__init__()
@@ -78,7 +80,7 @@ class Duostream(nn.Module):
         self.bigrams = nn.Embedding(config.ngram_slots, config.dim)
         self.trigrams = nn.Embedding(config.ngram_slots, config.dim)
         self.directions = nn.Embedding(2, config.dim)
-        self.smear = nn.Parameter(torch.zeros(config.dim))  # how much of the token before is mixed into each token
+        self.smear = nn.Parameter(torch.zeros(config.dim))  # how much of the preceding token is mixed into each token
         self.rotary = Rotary(config.head_dim)
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
         self.encoder_norm = nn.RMSNorm(config.dim)
@@ -95,22 +97,23 @@ class Duostream(nn.Module):
             nn.init.zeros_(layer.feed_forward.down.weight)
 
     def join(self) -> None:
-        """Makes the network ready to serve, and only that; see `Joined.join`."""
+        """Prepare the network for serving only; see `Joined.join`."""
         for module in list(self.modules()):
             if isinstance(module, FeedForward | Projection | ContextKV):
                 module.joined.join()
 
     @property
     def precision(self) -> str:
-        """What its matrices are multiplied in, such as `float32` or `int8`."""
+        """The number format of its matrix products, such as `float32` or `int8`."""
         edges: nn.Linear | Int8Linear = self.edges
         return edges.kernel.NAME if isinstance(edges, Int8Linear) else str(self.smear.dtype).removeprefix("torch.")
 
     def embed(self, ids: Tensor, direction: Tensor) -> Tensor:
-        """Stream embedding of ids [B, T] (in stream order), direction [B] -> [B, T, D].
+        """Embed stream ids [B, T] (in stream order), direction [B], to [B, T, D].
 
-        Each token also sees its predecessor ("smeared") and hashed tables of the two and three last tokens: lookups
-        that let one attention layer copy. The first two tokens of `ids` must be the stream's first, or be recomputed.
+        Each token also gets part of its predecessor ("smeared") and hashed tables of the last two and three tokens.
+        These lookups let one attention layer copy. The first two tokens of `ids` must be the stream's first, or be
+        recomputed.
         """
         before = F.pad(ids, (1, 0))[:, :-1]
         before2 = F.pad(ids, (2, 0))[:, :-2]
@@ -124,7 +127,7 @@ class Duostream(nn.Module):
     def encode(
         self, x: Tensor, tables: Tables, past: Sequence[KeysValues] = (), visible: Tensor | None = None
     ) -> tuple[Tensor, list[KeysValues]]:
-        """Stream states of embedded tokens x [B, T, D] after `past`, normed; and every layer's keys and values.
+        """Return normed stream states of embedded tokens x [B, T, D] after `past`, and every layer's keys and values.
 
         For `visible` see `EncoderLayer.forward`.
         """
@@ -135,10 +138,10 @@ class Duostream(nn.Module):
         return self.encoder_norm(x), layers
 
     def write(self, x: Tensor, tables: Tables, room: Sequence[KeysValues], at: int, hidden: Tensor) -> Tensor:
-        """Stream states [1, T, D], normed, of embedded tokens x that go on from what `room` holds before place `at`.
+        """Return normed states [1, T, D] of embedded tokens x that follow what `room` holds before position `at`.
 
-        Their own keys and values are written into it from there on: [1, H, S, hd] for each layer. `hidden` is an
-        additive mask [1, 1, T, S], in which what has not been written yet is hidden, too.
+        Their own keys and values are written into `room` from `at` on: [1, H, S, hd] per layer. `hidden` is an additive
+        mask [1, 1, T, S] that also hides positions not yet written.
         """
         here = slice(at, at + x.shape[1])
         for module, (keys, values) in zip(self.encoder, room, strict=True):
@@ -152,7 +155,7 @@ class Duostream(nn.Module):
         return states
 
     def streams(self, ids: Tensor) -> Streams:
-        """Both streams over windows of ids [B, L]."""
+        """Run both streams over windows of ids [B, L]."""
         both = torch.cat([ids, ids.flip(1)])
         direction = torch.arange(2, device=ids.device).repeat_interleave(len(ids))
         tables = self.rotary(torch.arange(ids.shape[1], device=ids.device))
@@ -161,11 +164,11 @@ class Duostream(nn.Module):
         return Streams(prefix, suffix, [(keys[: len(ids)], values[: len(ids)]) for keys, values in layers])
 
     def context_kv(self, states: Tensor, tables: Tables) -> list[KeysValues]:
-        """What each decoder layer reads of a stream with final `states` [B, T, D]."""
+        """Return what each decoder layer reads of a stream with final `states` [B, T, D]."""
         return [cast(DecoderLayer, layer).context(states, tables) for layer in self.decoder]
 
     def canvas_input(self, ids: Tensor, slots_left: Tensor, kind: Tensor, edge: Tensor) -> Tensor:
-        """Embeds canvas ids, slots still to come, the hole's kind, all [B, M], and its edge states [B, M or 1, 2D]."""
+        """Embed canvas ids, remaining slots and the hole's kind, all [B, M], with its edge states [B, M or 1, 2D]."""
         embedded: Tensor = self.tokens(ids) + self.slots_left(slots_left) + self.kinds(kind) + self.edges(edge)
         return embedded
 
@@ -177,19 +180,19 @@ class Duostream(nn.Module):
         suffix: Sequence[KeysValues],
         visible: Visible,
     ) -> Tensor:
-        """Canvas states [B, M, D] after all decoder layers, normed, ready for `logits`."""
+        """Return normed canvas states [B, M, D] after all decoder layers, ready for `logits`."""
         for layer, prefix_kv, suffix_kv in zip(self.decoder, prefix, suffix, strict=True):
             x = layer(x, frames, prefix_kv, suffix_kv, visible)
         states: Tensor = self.decoder_norm(x)
         return states
 
     def logits(self, states: Tensor) -> Tensor:
-        """Token logits [..., V] of states [..., D]; the embedding is the output matrix too."""
+        """Return token logits [..., V] of states [..., D]. The embedding is also the output matrix."""
         tokens: nn.Embedding | Int8Embedding = self.tokens
         return tokens.product(states) if isinstance(tokens, Int8Embedding) else F.linear(states, tokens.weight)
 
     def length_logits(self, edge: Tensor, kind: Tensor) -> Tensor:
-        """Logits [..., buckets] over LENGTH_BUCKETS from edge states [..., 2D] and kind [...]."""
+        """Return logits [..., buckets] over LENGTH_BUCKETS from edge states [..., 2D] and kind [...]."""
         hidden = F.silu(self.length_hidden(torch.cat([edge, self.kinds(kind)], -1)))
         logits: Tensor = self.length_head(hidden)
         return logits

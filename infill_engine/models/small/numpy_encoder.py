@@ -1,7 +1,7 @@
 """The encoder over a few tokens on a CPU, in numpy.
 
-There the number of operations is the cost, not what they compute, and numpy's are begun sooner than torch's. Tensors
-and arrays share their memory.
+For a few tokens the cost is the number of operations, not their size, and numpy starts an operation faster than torch.
+Tensors and arrays share their memory.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,23 +20,23 @@ from infill_engine.models.small.network import Duostream, Write
 Floats = NDArray[np.float32]
 Product = Callable[[Floats], Floats]  # [T, K] -> [T, N]
 
-EPSILON = torch.finfo(torch.float32).eps  # torch's, where a norm names none
+EPSILON = torch.finfo(torch.float32).eps  # torch's default for norms
 
 
 def is_narrow(network: Duostream) -> bool:
-    """Whether a network can be served so: joined, in float32 and on a CPU."""
+    """Return whether a network can be served this way: joined, in float32, on a CPU."""
     kind = network.smear
     joined = all(layer.projection.joined.product is not None for layer in _layers(network))
     return joined and kind.device.type == "cpu" and kind.dtype == torch.float32
 
 
 def fastest_write(network: Duostream) -> Write:
-    """What computes `Duostream.write` in the least time."""
+    """Return the fastest implementation of `Duostream.write`."""
     return NarrowEncoder(network).write if is_narrow(network) else network.write
 
 
 class NarrowEncoder:
-    """Computes what `Duostream.write` does, in numpy."""
+    """Computes `Duostream.write` in numpy."""
 
     def __init__(self, network: Duostream) -> None:
         self._layers = [_Layer(layer) for layer in _layers(network)]
@@ -59,7 +59,7 @@ class _Layer:
         self._heads = projection.heads
         self._norm = _weights(projection.norm)
         query, key = _weights(projection.query_norm), _weights(projection.key_norm)
-        self._head_norms = np.repeat([query * query.size**-0.5, key], self._heads, 0)  # and the scale of the scores
+        self._head_norms = np.repeat([query * query.size**-0.5, key], self._heads, 0)  # includes the score scale
         self._project = _product(projection.joined)
         self._output = _product(layer.output)
         self._inner_norm = _weights(feed_forward.norm)
@@ -67,7 +67,11 @@ class _Layer:
         self._narrow = _product(feed_forward.down)
 
     def through(self, x: Floats, frame: tuple[Floats, Floats], keys: Tensor, values: Tensor, unseen: Tensor) -> Floats:
-        """x [T, D]; `keys` and `values` [H, P+T, hd] get theirs; `frame` [T or 1, 1, hd], `unseen` [1, T, P+T] -> x."""
+        """Run one layer over x [T, D] and return x.
+
+        The layer's keys and values are written into `keys` and `values` [H, P+T, hd]. `frame` [T or 1, 1, hd], `unseen`
+        [1, T, P+T].
+        """
         tokens, heads = len(x), self._heads
         projected = self._project(_normed(x, self._norm)).reshape(tokens, 3 * heads, -1)
         rotated = _rotated(_normed(projected[:, : 2 * heads], self._head_norms), frame).swapaxes(0, 1)
@@ -86,7 +90,7 @@ def _layers(network: Duostream) -> list[EncoderLayer]:
 
 def _product(linear: Joined | nn.Linear | Int8Linear) -> Product:
     multiply = linear.product if isinstance(linear, Joined) else linear
-    assert multiply is not None  # it was joined
+    assert multiply is not None  # the layer has been joined
     if isinstance(multiply, Int8Linear):
         return multiply.product_of_rows
     return lambda x: multiply(torch.from_numpy(x)).numpy()

@@ -1,9 +1,9 @@
-"""Prompts: the cursor's line read once more by the prefix stream, which now sees what stands right of the hole, too.
+"""Prompts: the prefix stream re-reads the cursor's line and now also attends to the text right of the hole.
 
-    … lines above, as they were encoded ──▶ the cursor's line, read once more ──▶ drafts, and how likely texts are
+    … lines above, as they were encoded ──▶ the cursor's line, read again ──▶ drafts, and how likely texts are
                                             └ sees ─ <mask> text right of the hole
 
-See `net`. A prompt is kept, so a typed character adds one token to it.
+See `network`. Prompts are cached, so a typed character adds one token to one.
 """
 
 from typing import Generic
@@ -18,14 +18,14 @@ from infill_engine.models.small.encoded import Array, KeysValues, Prompt, Sides,
 from infill_engine.models.small.network import MASK, PREFIX, PROMPT_LINE
 from infill_engine.work import Job, Phase, Work
 
-MOST_OF_LINE = 32  # tokens before the cursor that a prompt reads once more
-MOST_ABOVE = 192  # tokens above that line which it sees: the keys of all rows' past are as much to read as the weights
-LINE_BLOCK = 16  # more are cut by so many at a time, so that a typed character seldom moves the cut
+MOST_OF_LINE = 32  # tokens before the cursor that a prompt re-reads
+MOST_ABOVE = 192  # visible tokens above that line; reading the keys of all rows costs as much as reading the weights
+LINE_BLOCK = 16  # the line is cut in blocks of this size, so that typing seldom moves the cut
 CACHED_PROMPTS = 2
 
 
 class PromptReader(Generic[Array]):
-    """Reads prompts, of each only what was not read before. `breaks` are the tokens that contain a line break."""
+    """Reads only the new part of each prompt. `breaks` are the tokens that contain a line break."""
 
     def __init__(self, backend: Backend[Array], breaks: Ints) -> None:
         self._backend = backend
@@ -34,7 +34,7 @@ class PromptReader(Generic[Array]):
         self._asides: LRUCache[tuple[int, ...], list[KeysValues[Array]]] = LRUCache(CACHED_PROMPTS)
 
     def read(self, sides: Sides[Array]) -> Job[Prompt[Array]]:
-        """The prompt of a hole."""
+        """Return the prompt of a hole."""
         line = self._start_of_line(sides.before)
         known = self._prompts.get((line, sides.after))
         shared = shared_length(known.ids, sides.before) if known else 0
@@ -53,7 +53,7 @@ class PromptReader(Generic[Array]):
         return prompt
 
     def begin(self, sides: Sides[Array], line: int) -> Prompt[Array]:
-        """The prefix's stream read once more from token `line` on, with what is right of the hole shown aside."""
+        """Re-read the prefix stream from token `line` on, with the text right of the hole as aside."""
         above = (last(first(keys_values, line), MOST_ABOVE) for keys_values in sides.stream.encoder)
         aside = self._aside(sides.after, line + PROMPT_LINE)
         past = [joined(self._backend, old, shown) for old, shown in zip(above, aside, strict=True)]
@@ -61,14 +61,14 @@ class PromptReader(Generic[Array]):
         return Prompt(tuple(encoder), states, sides.before)
 
     def _extended(self, prompt: Prompt[Array], ids: Ints) -> Prompt[Array]:
-        """The prompt with all of `ids` [T], with the first of which it was read."""
+        """Extend a prompt to all of `ids` [T]; it was read with the first of them."""
         states, encoder = self._backend.read(ids, len(prompt.ids), PREFIX, prompt.encoder)
         return Prompt(tuple(encoder), self._backend.concatenate([prompt.states, states], 1), ids)
 
     def _aside(self, after: tuple[int, ...], offset: int) -> list[KeysValues[Array]]:
-        """Keys and values of what a prompt shows aside, from place `offset` on.
+        """Return the keys and values of a prompt's aside, placed from position `offset` on.
 
-        It sees nothing but itself, so it is read once, and elsewhere only its keys are rotated on.
+        The aside attends only to itself, so it is read once; for another position only its keys are rotated.
         """
         known = self._asides.get(after)
         if known is None:
@@ -77,7 +77,7 @@ class PromptReader(Generic[Array]):
         return [(self._backend.move(keys, offset), values) for keys, values in known]
 
     def _start_of_line(self, before: Ints) -> int:
-        """The number of the token from which on the cursor's line is read once more."""
+        """Return the index of the token from which the cursor's line is re-read."""
         breaks = np.flatnonzero(np.isin(before, self._breaks))
         line = int(breaks[-1]) if len(breaks) else 0
         excess = max(0, len(before) - line - MOST_OF_LINE)

@@ -1,7 +1,7 @@
-"""How likely texts are that others have found, as the prompted prefix stream and the text around the hole see it.
+"""Scores texts from other sources, given the text around the hole, with the prompted prefix stream.
 
-All texts are read at once, as one tree of tokens: what several of them begin with is in it once, and a token sees the
-prompt and what it goes on from.
+All texts are read at once as one tree of tokens. A common beginning appears once, and a token attends to the prompt and
+to its ancestors.
 """
 
 from collections.abc import Sequence, Set
@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 from infill_engine.context.ngrams import LONGEST, Ngrams
 from infill_engine.models.base import Ints
 
-MOST_TOKENS = 24  # of a text; what follows them is not looked at, nor is its end
+MOST_TOKENS = 24  # of a text; later tokens and the end are not scored
 ROOT = -1
 
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """Token n goes on from token `parents[n]`, or from the prompt (ROOT), and stands `depths[n]` behind its end.
+    """Token n follows token `parents[n]`, or the prompt (ROOT), and is at depth `depths[n]` after it.
 
-    `paths` are the tokens of each text by their numbers.
+    `paths` are the token indices of each text.
     """
 
     tokens: Ints
@@ -31,7 +31,7 @@ class Tree:
 
     @classmethod
     def of(cls, texts: Sequence[Sequence[int]]) -> "Tree":
-        """The tree of some texts, by their tokens."""
+        """Build the tree of some texts, given as tokens."""
         numbers: dict[tuple[int, int], int] = {}
         paths = []
         for text in texts:
@@ -47,7 +47,7 @@ class Tree:
         return cls(tokens, parents, np.array(depths, dtype=np.int64), tuple(paths))
 
     def seen(self) -> NDArray[np.bool_]:
-        """Which tokens [n, n] of the tree a token sees: itself, and those it goes on from."""
+        """Return the attention mask [n, n]: each token sees itself and its ancestors."""
         found = np.eye(len(self.tokens), dtype=bool)
         for number, parent in enumerate(self.parents):
             if parent != ROOT:
@@ -55,7 +55,7 @@ class Tree:
         return found
 
     def histories(self, before: Sequence[int], length: int) -> list[list[int]]:
-        """Each token behind those it follows, `before` being the prompt's; the last so many of them."""
+        """Return the last `length` tokens up to each token, where `before` are the prompt's."""
         found: list[list[int]] = []
         for token, parent in zip(self.tokens.tolist(), self.parents, strict=True):
             found.append([*(before if parent == ROOT else found[parent]), token][-length:])
@@ -65,10 +65,10 @@ class Tree:
 def logprobs_of(
     tree: Tree, logprobs: NDArray[np.float32], ends: Ints, before: Sequence[int], counts: Sequence[Ngrams]
 ) -> list[float]:
-    """The log-probability of each text of a tree and of its end, which is one of the tokens `ends`.
+    """Return the log-probability of each text of a tree, including its end, which is one of the tokens `ends`.
 
-    `logprobs` [1 + n, V] are the network's, of what follows the prompt and each token; `before` are the tokens that the
-    prompt ends in. What each of `counts` says corrects what those before it do.
+    `logprobs` [1 + n, V] are the network's, for what follows the prompt and each token. `before` are the prompt's last
+    tokens. Each of `counts` corrects the result of the previous ones.
     """
     histories = [list(before[-LONGEST:]), *tree.histories(before[-LONGEST:], LONGEST)]
 

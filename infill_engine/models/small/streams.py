@@ -1,4 +1,4 @@
-"""Both context streams, encoded a part at a time, with their keys and values kept across keystrokes."""
+"""Both context streams, encoded in parts, with keys and values kept across keystrokes."""
 
 from typing import Generic
 
@@ -10,20 +10,20 @@ from infill_engine.models.small.network import PREFIX, SUFFIX
 from infill_engine.work import Job, OutOfTime, Phase, Work
 
 CACHED_STREAMS = 4  # of each direction
-PART = 128  # tokens encoded at once: between two parts a deadline or the next keystroke can end the reading
+PART = 128  # tokens encoded at once; a deadline or the next keystroke can interrupt between two parts
 
 
 class CachedStreams(Generic[Array]):
-    """Encodes streams, of each only what was not encoded before."""
+    """Encodes only the new part of each stream."""
 
     def __init__(self, backend: Backend[Array]) -> None:
         self._backend = backend
         self._caches = {direction: StreamCache[Stream[Array]](CACHED_STREAMS) for direction in (PREFIX, SUFFIX)}
 
     def encode(self, ids: Ints, direction: int) -> Job[tuple[Stream[Array], int]]:
-        """The stream of `ids` [T] in stream order, and how many of its tokens had to be computed.
+        """Return the stream of `ids` [T], in stream order, and how many tokens had to be computed.
 
-        What is encoded when time runs out is kept.
+        If time runs out, the part encoded so far is kept.
         """
         cache = self._caches[direction]
         cached, shared = cache.nearest(ids)

@@ -1,4 +1,4 @@
-"""Computes the network in torch, on a CPU single tokens in numpy."""
+"""Computes the network in torch, and single tokens on a CPU in numpy."""
 
 from collections.abc import Sequence
 
@@ -21,16 +21,16 @@ from infill_engine.models.small.numpy_encoder import fastest_write, is_narrow
 from infill_engine.models.small.scoring import Tree
 from infill_engine.models.small.torch_writer import TorchWriter, roomy
 
-# Shapes are rounded up to blocks where a matrix library compiles and keeps a kernel for every shape it meets, which
-# with every length as its own shape costs a gigabyte within minutes of typing, and time at every new one.
+# Shapes are rounded up to blocks where a matrix library compiles and keeps a kernel per shape. With every length as its
+# own shape, that would cost a gigabyte within minutes of typing, and time for every new shape.
 KEY_BLOCK = 64
 SLOT_BLOCK = 16
 TOKEN_BLOCK = 32
-FEW = 16  # tokens, at most, that are written rather than encoded where that is done in numpy
+FEW = 16  # up to this many tokens use `write` instead of the padded encoder, if that is done in numpy
 
 
 class TorchBackend:
-    """Implements `backend.Backend` for a network on a `device` of torch's."""
+    """Implements `backend.Backend` for a network on a torch `device`."""
 
     def __init__(self, network: Duostream, device: str) -> None:
         self.network = network
@@ -38,7 +38,7 @@ class TorchBackend:
         self.device = device
         self.profile = profile_of(network.precision) if device == "cpu" else ""
         self._write = fastest_write(network)
-        self._in_blocks = not is_narrow(network)  # kernels for float32 and int8 on a CPU serve every shape
+        self._in_blocks = not is_narrow(network)  # CPU kernels for float32 and int8 handle every shape
 
     def empty_stream(self) -> Stream[Tensor]:
         weight = self.network.smear
@@ -57,7 +57,7 @@ class TorchBackend:
 
     def side(self, stream: Stream[Tensor]) -> Side[Tensor]:
         length, states = stream.length, stream.states
-        shown = max(length, 1)  # a softmax over nothing has no sum
+        shown = max(length, 1)  # a softmax needs at least one key
         padding = shown - length + (-shown % KEY_BLOCK if self._in_blocks else 0)
         keys_values, hidden = stream.decoder, None
         if padding:
@@ -109,7 +109,7 @@ class TorchBackend:
         return np.asarray(torch.log_softmax(self.network.logits(states).float(), -1).cpu())
 
     def _tree_states(self, prompt: Prompt[Tensor], tree: Tree) -> Tensor:
-        """Stream states [n, D] of the tokens of a tree behind the prompt."""
+        """Return stream states [n, D] of a tree's tokens after the prompt."""
         new = len(tree.tokens)
         padding = self._padding(new)
         seen = np.pad(tree.seen(), (0, padding))
@@ -123,7 +123,7 @@ class TorchBackend:
     def _read_padded(
         self, ids: Ints, start: int, direction: int, past: Sequence[KeysValues]
     ) -> tuple[Tensor, list[KeysValues]]:
-        """What `read` computes; behind the states there may be some of padding."""
+        """Like `read`, but the states may be followed by padding."""
         new = len(ids) - start
         padding = self._padding(new)
         # The n-gram embedding looks two tokens back. Padding comes last, where a causal stream cannot see it.
@@ -139,9 +139,9 @@ class TorchBackend:
     def _written(
         self, x: Tensor, positions: Ints, seen: NDArray[np.bool_], past: Sequence[KeysValues]
     ) -> tuple[Tensor, list[KeysValues]]:
-        """Stream states of embedded tokens x [1, T, D], and the keys and values of all, `past` included.
+        """Return stream states of embedded tokens x [1, T, D], and all keys and values, including those of `past`.
 
-        A token sees `past`, and of these tokens those that `seen` [T, T] says.
+        A token sees `past` and the tokens that `seen` [T, T] allows.
         """
         nothing = x.new_empty(1, self.config.heads, 0, self.config.head_dim)
         past = past or [(nothing, nothing)] * self.config.encoder_layers
@@ -152,7 +152,7 @@ class TorchBackend:
         return self._write(x, self.network.rotary(self._tensor(positions)[0]), room, known, hidden), room
 
     def _padding(self, tokens: int) -> int:
-        """How many more tokens a stream is extended by: few different numbers come of it, little above `tokens`."""
+        """Return the padding for a stream extension: it gives few distinct sizes, little above `tokens`."""
         if not self._in_blocks:
             return 0
         block = 1 << (tokens - 1).bit_length() if tokens <= TOKEN_BLOCK else TOKEN_BLOCK
@@ -169,7 +169,7 @@ def _edges(sides: Sides[Tensor]) -> Tensor:
 
 
 def _padded(canvas: Canvas) -> Canvas:
-    """The canvas with masked slots of no row behind it, up to a whole block."""
+    """Return the canvas followed by masked slots that belong to no row, up to a whole block."""
     padding = -canvas.slots % SLOT_BLOCK
     return Canvas(
         ids=np.pad(canvas.ids, (0, padding), constant_values=MASK),

@@ -1,4 +1,4 @@
-"""Goes on from a prompt in torch, one token for all rows at a time."""
+"""Continues a prompt in torch, one token for all rows at a time."""
 
 from collections.abc import Sequence
 
@@ -11,14 +11,14 @@ from infill_engine.models.small.drafting import MOST_TOKENS, last_two
 from infill_engine.models.small.layers import KeysValues
 from infill_engine.models.small.network import PREFIX, Duostream, Write
 
-ROUNDED = 64  # positions to which the keys are padded, so that few shapes occur
+ROUNDED = 64  # keys are padded to a multiple of this many positions, so that few shapes occur
 
 
 class TorchWriter:
-    """Implements `continuation.Writer` for `rows` rows of at most `most` tokens.
+    """Implements `drafting.Writer` for `rows` rows of at most `most` tokens.
 
-    `encoder` holds the prompt's keys and values [1, H, P, hd] per layer, `last_state` [1, 1, D] is its last state, and
-    `ids` are the tokens before the hole, which the rows go on from. `write` computes what `Duostream.write` does.
+    `encoder` holds the prompt's keys and values [1, H, P, hd] per layer, `last_state` [1, 1, D] its last state. `ids`
+    are the tokens before the hole, which the rows continue. `write` computes `Duostream.write`.
     """
 
     def __init__(
@@ -63,12 +63,12 @@ class TorchWriter:
         return self._logprobs(states[0])
 
     def _logprobs(self, states: Tensor) -> Tensor:
-        """States [R, D] -> log-probabilities [R, V]."""
+        """Map states [R, D] to log-probabilities [R, V]."""
         return torch.log_softmax(self._network.logits(states).float(), -1)
 
 
 def roomy(held: Tensor, size: int) -> Tensor:
-    """A copy of keys or values [1, H, P, hd] with room for `size` positions."""
+    """Return a copy of keys or values [1, H, P, hd] with capacity for `size` positions."""
     room = held.new_empty(*held.shape[:2], size, held.shape[3])
     room[:, :, : held.shape[2]] = held
     room[:, :, held.shape[2] :] = 0

@@ -1,4 +1,4 @@
-"""The default model's vocabulary: its special tokens stand where its network expects them; and lines it has encoded."""
+"""The small model's vocabulary, with special tokens at the ids its network expects, and a cache of encoded lines."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,11 +13,11 @@ from infill_engine.models.tokenizer import TokenizerVocabulary
 from infill_engine.text.lines import with_breaks_first
 from infill_engine.work import Job, Phase, Work
 
-CACHED_LINES = 4096  # and their tokens
+CACHED_LINES = 4096  # with their tokens
 
 
 class BytesVocabulary(TokenizerVocabulary):
-    """Byte-level BPE from the default model's tokenizer.json. Raises ModelDamagedError for another one."""
+    """Byte-level BPE from the small model's tokenizer.json. Raises ModelDamagedError for any other."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, end=EOS)
@@ -26,14 +26,14 @@ class BytesVocabulary(TokenizerVocabulary):
 
 
 class CachedLines:
-    """Encodes texts a line at a time, and only lines that it has not encoded before."""
+    """Encodes texts line by line and caches the lines."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
         self._lines: LRUCache[str, Ints] = LRUCache(CACHED_LINES)
 
     def encode(self, texts: Sequence[str]) -> Job[list[Ints]]:
-        """The tokens [T] of each text."""
+        """Return the tokens [T] of each text."""
         split = [with_breaks_first(text.replace("\r\n", "\n")) for text in texts]
         wanted = dict.fromkeys(line for lines in split for line in lines)
         known = {line: self._lines[line] for line in wanted if line in self._lines}

@@ -1,4 +1,4 @@
-"""A network's files: config.json and model.safetensors, matrices as int8 with one scale a row; a project's tokens."""
+"""A network's files: config.json and model.safetensors, with matrices as int8 and one scale per row."""
 
 import json
 from pathlib import Path
@@ -21,7 +21,7 @@ SCALE = ".scale"  # suffix of the tensor that holds the row scales of an int8 ma
 
 
 def save_network(network: Duostream, folder: Path) -> None:
-    """Writes config.json, model.safetensors and its checksum. Matrices become int8 with a scale for each row."""
+    """Write config.json, model.safetensors and its checksum. Matrices become int8 with one scale per row."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.json").write_text(json.dumps(network.config.to_dict(), indent=1) + "\n")
     tensors: dict[str, Tensor] = {}
@@ -31,15 +31,15 @@ def save_network(network: Duostream, folder: Path) -> None:
         else:
             tensors[name] = tensor.float().contiguous()
     save_file(tensors, folder / WEIGHTS)
-    (folder / WEIGHTS).chmod(0o644)  # safetensors makes it private; an installed model is for everyone
+    (folder / WEIGHTS).chmod(0o644)  # safetensors creates it private; all users must be able to read it
     write_checksum(folder)
 
 
 def load_network(folder: Path, dtype: torch.dtype = torch.float32, kernel: type[Kernel] | None = None) -> Duostream:
-    """The network in `folder`, ready to be joined. Raises ModelDamagedError if its files do not fit.
+    """Load the network in `folder`, ready to be joined. Raises ModelDamagedError if its files do not fit.
 
-    With a `kernel` matrices are left as they are stored, for it to multiply with. Every other tensor is brought to
-    `dtype` by itself: a whole network in float32 beside it would double the worker's memory.
+    With a `kernel`, matrices stay as stored and the kernel multiplies with them. Every other tensor is converted to
+    `dtype` individually: a whole float32 network in addition would double the worker's memory.
     """
     try:
         config = DuostreamConfig.from_dict(json.loads((folder / "config.json").read_text()))

@@ -1,8 +1,8 @@
-"""Which holes a training file is given: where a person's cursor could stand, and what should then be filled in.
+"""Chooses the holes of a training file: where a user's cursor could be, and what should then be filled in.
 
-The mixture follows what an editor asks for: the rest of a line from a random cursor, syntax nodes, whole statements,
-short blocks, and a few arbitrary spans. Nodes are those that the language's query names. Where indentation makes
-bodies, any line begins a statement and any run of lines is a block; elsewhere the query says what is one, since a
+The mixture follows what editors request: the rest of a line from a random cursor, syntax nodes, whole statements, short
+blocks, and a few arbitrary spans. The nodes are those that the language's query names. In languages whose indentation
+forms bodies, any line begins a statement and any run of lines is a block. Elsewhere the query marks them, because a
 closing brace is neither.
 """
 
@@ -16,10 +16,10 @@ from infill_engine.text.languages.queries import ARGUMENT, BLOCK, STATEMENT, cap
 from infill_engine.text.syntax import parse
 from infill_engine.types import HoleKind
 
-KINDS = tuple(HoleKind)  # a hole's kind is stored as its index in this order
+KINDS = tuple(HoleKind)  # a hole's kind is stored as its index in this tuple
 CHARACTERS_PER_HOLE = 70
 CUT_ANYWHERE = 0.4  # share of cursors inside a word rather than between two
-MOST_CHARACTERS = 80  # of a node
+MOST_CHARACTERS = 80  # longest node
 MOST_IN_BLOCK = 240
 _PIECE_START = re.compile(r"(?<![\w]) ?\w|[^\w\s]")
 
@@ -34,7 +34,7 @@ class Span:
 
 
 def spans_of(text: str, rng: random.Random, language: str = "python") -> list[Span]:
-    """Holes for `text` in order of their start, about one for every `CHARACTERS_PER_HOLE` characters."""
+    """Return holes for `text` in order of their start, about one per `CHARACTERS_PER_HOLE` characters."""
     breaks = [match.start() for match in re.finditer("\n", text)]
     lines = [0, *(at + 1 for at in breaks)]
     ends = [*breaks, len(text)]
@@ -69,7 +69,7 @@ def _rest_of_line(text: str, lines: list[int], ends: list[int], rng: random.Rand
 
 
 def _cursor(text: str, first: int, last: int, rng: random.Random) -> int:
-    """A cursor in [first, last): mostly between two pieces, sometimes inside a word."""
+    """Return a cursor in [first, last): usually between two pieces, sometimes inside a word."""
     if rng.random() < CUT_ANYWHERE:
         return rng.randrange(first, last)
     starts = [match.start() for match in _PIECE_START.finditer(text, first, last)]
@@ -79,7 +79,7 @@ def _cursor(text: str, first: int, last: int, rng: random.Random) -> int:
 def _node(text: str, nodes: list[tuple[int, int]], rng: random.Random) -> Span:
     start, end = rng.choice(nodes)
     if text[start - 1 : start] == " " and text[start - 2 : start - 1].strip() and rng.random() < 0.7:
-        start -= 1  # the engine heals a single space before the cursor into the first token
+        start -= 1  # the engine merges a single space before the cursor into the first token
     if rng.random() < CUT_ANYWHERE / 2 and end - start > 3:
         start = rng.randrange(start, end - 1)
     return Span(start, end, HoleKind.LINE if _ends_line(text, end) else HoleKind.EXPRESSION)
@@ -118,9 +118,9 @@ def _ends_line(text: str, end: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What a query finds: spans of short nodes of one line, rows where statements begin, first and last rows of bodies.
+    """What a query finds: spans of short one-line nodes, rows where statements begin, first and last rows of bodies.
 
-    Rows are None where any will do.
+    Rows are None if any row is valid.
     """
 
     arguments: list[tuple[int, int]]
@@ -129,7 +129,7 @@ class _Found:
 
 
 def _found(text: str, language: str) -> _Found:
-    """Text must be ASCII for bytes to be characters; of other text nothing is found."""
+    """Run the language's query. Only ASCII text is supported (bytes are then characters); other text gives nothing."""
     tree = parse(text, language)
     if tree is None or not text.isascii():
         return _Found([])
@@ -151,6 +151,6 @@ def _found(text: str, language: str) -> _Found:
 
 
 def _inner_rows(lines: list[str], first: int, end: tuple[int, int]) -> tuple[int, int]:
-    """The rows of a body without those of its braces, of which the last ends at `end`."""
+    """Return the rows of a body without those of its braces. The last brace ends at `end`."""
     last, column = end
     return first + lines[first].rstrip().endswith("{"), last - (not lines[last][:column].strip(" \t}"))

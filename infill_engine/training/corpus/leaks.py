@@ -1,10 +1,10 @@
-"""Looks whether something that must never be trained on is in the corpus after all, under another name.
+"""Checks whether held-out text is in the training corpus under another name.
 
     python -m infill_engine.training.corpus.leaks --corpus training/corpus/corpus.jsonl --heldout training/heldout
 
-Paths keep held-out packages away (`corpus.is_worth_learning`), but not copies of their files, nor benchmark problems
-pasted into somebody's tests. This looks at the text itself, when a corpus is built and, as a command, at one that is
-there: it prints what it finds and fails if that is anything.
+Paths exclude held-out packages (`corpus.build`), but not copies of their files or benchmark problems pasted into tests.
+This module compares the text itself. It runs when a corpus is built and, as a command, on an existing corpus: it prints
+what it finds and fails if there is anything.
 """
 
 import argparse
@@ -15,12 +15,12 @@ import zipfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-COPIED = 0.3  # share of a file's telling lines that are held-out ones, from which on it is a copy
-LEAST_LINES = 8  # a file with fewer telling lines shares them by chance
-TELLING_CHARS = 24  # a shorter line is anybody's
-BENCHMARK_NAMES = 2  # different ones in a file: one alone may be chance
+COPIED = 0.3  # share of a file's distinctive lines found in held-out text from which it counts as a copy
+LEAST_LINES = 8  # with fewer distinctive lines, a file may share them by chance
+TELLING_CHARS = 24  # a shorter line is not distinctive
+BENCHMARK_NAMES = 2  # distinct names in a file; one alone may be chance
 
-# Functions that HumanEval asks for (github.com/openai/human-eval); those with names that others use too are left out.
+# Functions that HumanEval asks for (github.com/openai/human-eval), without names that are also used elsewhere.
 HUMANEVAL = frozenset(
     """
     has_close_elements separate_paren_groups truncate_number mean_absolute_deviation parse_nested_parens
@@ -33,22 +33,22 @@ HUMANEVAL = frozenset(
     """.split()
 )
 _DEFINED = re.compile(r"\bdef (\w+)")
-_MBPP = re.compile(r"(?i)\bwrite a (?:python )?function to\b")  # how nearly all of its problems begin
+_MBPP = re.compile(r"(?i)\bwrite a (?:python )?function to\b")  # nearly all its problems begin like this
 
 
 class HeldOut:
-    """The telling lines of packages that are held out."""
+    """The distinctive lines of held-out packages."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         self._lines = {line for text in texts for line in _telling(text)}
 
     @classmethod
     def read(cls, folder: Path) -> "HeldOut":
-        """From the wheels in `folder`; of nothing if there are none."""
+        """Read the wheels in `folder`; without wheels the result is empty."""
         return cls(text for wheel in sorted(folder.glob("*.whl")) for text in _python_in(wheel))
 
     def objection(self, text: str) -> str | None:
-        """Why a text must not be trained on, or None."""
+        """Return why a text must not be trained on, or None."""
         lines = _telling(text)
         if len(lines) >= LEAST_LINES and len(lines & self._lines) >= COPIED * len(lines):
             return "a copy of a held-out file"

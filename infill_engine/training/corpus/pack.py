@@ -1,11 +1,11 @@
-"""Turns the corpus into packed token parts that a trainer can map into memory and that travel in small files.
+"""Packs the corpus into token files that a trainer can memory-map and that are small to transfer.
 
     python -m infill_engine.training.corpus.pack --corpus training/corpus/corpus.jsonl \\
         --tokenizer training/tokenizer.json
 
-Every part is an .npz of `tokens` (uint16, files one after another, each opened by <bos>) and `holes` (int32, [n, 3]:
+Every part is an .npz of `tokens` (uint16, files in sequence, each starting with <bos>) and `holes` (int32, [n, 3]:
 first token, token after the last, kind). The text is cut at every hole's edges *before* it is tokenised, so prefix,
-hole and suffix are tokenised separately, exactly as they are when somebody types.
+hole and suffix are tokenised separately, exactly as during typing.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from tokenizers import Tokenizer
 from infill_engine.training.corpus.holes import KINDS, spans_of
 
 TOKENS_PER_PART = 8_000_000  # about 12 MiB compressed
-LONGEST_HOLE = 40  # tokens; longer ones would never fit a canvas
+LONGEST_HOLE = 40  # tokens; longer ones would not fit a canvas
 
 
 def main() -> None:
@@ -34,7 +34,7 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=2)
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
-    for part in options.out.glob("part-*.npz"):  # of another packing: whoever trains reads all there are
+    for part in options.out.glob("part-*.npz"):  # of an earlier packing; a trainer reads every part in the folder
         part.unlink()
     texts = _shuffled(options.corpus)
     written = 0
@@ -60,7 +60,7 @@ def main() -> None:
 def pack_text(
     text: str, tokenizer: Tokenizer, rng: random.Random, language: str = "python"
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Tokens [t] uint16 of `text` after a <bos>, and its holes [n, 3] int32."""
+    """Return tokens [t] uint16 of `text` after a <bos>, and its holes [n, 3] int32."""
     spans = spans_of(text, rng, language)
     cuts = sorted({0, len(text), *(span.start for span in spans), *(span.end for span in spans)})
     pieces = tokenizer.encode_batch_fast([text[a:b] for a, b in pairwise(cuts)], add_special_tokens=False)
@@ -78,14 +78,14 @@ def pack_text(
         (position[span.start], position[span.end], KINDS.index(span.kind))
         for span in spans
         if position[span.end] - position[span.start] <= LONGEST_HOLE
-        # A word another hole's edge tears apart would be learned torn: such holes are left out.
+        # Leave out holes with a word that another hole's edge splits: the model would learn it split.
         and np.searchsorted(torn, span.start, "right") == np.searchsorted(torn, span.end, "left")
     ]
     return np.array(ids, dtype=np.uint16), np.array(holes, dtype=np.int32).reshape(-1, 3)
 
 
 def joined(files: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
-    """The tokens and holes of files one after another, each file's as `pack_text` gives them."""
+    """Concatenate the tokens and holes of files, each as `pack_text` returns them."""
     tokens, holes = [np.empty(0, np.uint16)], [np.empty((0, 3), np.int32)]
     length = 0
     for file_tokens, file_holes in files:
@@ -96,7 +96,7 @@ def joined(files: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, 
 
 
 def open_tokenizer(path: str) -> Tokenizer:
-    """The tokenizer in a file, which takes a special token's name in a text as plain text, as the product does."""
+    """Load a tokenizer that treats the names of special tokens in a text as plain text, as the product does."""
     tokenizer = Tokenizer.from_file(path)
     tokenizer.encode_special_tokens = True
     return tokenizer
@@ -116,7 +116,7 @@ def _pack_file(numbered: tuple[int, str]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _shuffled(corpus: Path) -> Iterator[str]:
-    """Every text of the corpus in an order drawn with a fixed seed."""
+    """Yield every text of the corpus in an order drawn with a fixed seed."""
     with corpus.open("rb") as file:
         offsets = [0]
         for line in file:

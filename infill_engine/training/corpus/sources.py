@@ -1,4 +1,4 @@
-"""Which packages the corpus is made of, and which are never trained on."""
+"""The packages in the corpus, and those never used for training."""
 
 # Permissively licensed, by package-index name. A package whose own metadata says otherwise is skipped and recorded.
 TRAINING_PACKAGES = """
@@ -18,24 +18,24 @@ loguru rq dramatiq apscheduler watchdog mako bleach cachetools sortedcontainers 
 arcade
 """.split()
 
-# Held out for development: what bench/quality is run on while the product is being built.
+# Held out for development: bench/quality runs on these while the product is built.
 DEVELOPMENT_PACKAGES = "httpx flask rich click jedi tornado peewee wtforms mitmproxy joblib".split()
 
-# Held out for fitting how sure the engine is of itself, so that the ones above stay a test of that.
+# Held out for fitting the engine's confidence, so that the packages above remain an independent test of it.
 CALIBRATION_PACKAGES = """
 cherrypy cookiecutter dulwich feedparser jsonschema mkdocs pelican plumbum praw pymysql tablib tinydb whoosh zeroconf
 """.split()
 
-# First published in 2025 or later, so that no model trained on public code before that has seen them. Held out, too.
+# First published in 2025 or later, so that no model trained on public code before that has seen them. Also held out.
 RECENT_PACKAGES = "openai-agents strands-agents a2a-sdk langextract google-adk".split()
 
-# Held out for release checks: not to be downloaded, looked at or tuned on before a release.
+# Held out for release checks: never download, inspect or tune on these before a release.
 RELEASE_PACKAGES = ["bottle", "trio", "websockets", "httpcore", "poetry-core", "cattrs", "structlog"]
 RECENT_RELEASE_PACKAGES = (
     "agent-client-protocol claude-agent-sdk fastapi-cloud-cli mini-swe-agent trackio verifiers".split()
 )
 
-# Paths that would bring held-out, generated or foreign code back in.
+# Paths that would bring back held-out, generated or third-party code.
 SKIPPED_PARTS = ("_vendor", "vendor", "vendored", "third_party", "extern", "_generated", "generated", "site-packages")
 NEVER_TRAINED = frozenset(
     name.replace("-", "_")

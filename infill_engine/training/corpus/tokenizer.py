@@ -1,10 +1,11 @@
-"""Trains the byte-level BPE tokenizer of the embedded default model.
+"""Trains the byte-level BPE tokenizer of the small model.
 
     python -m infill_engine.training.corpus.tokenizer --corpus training/corpus/corpus.jsonl \\
         --out training/tokenizer.json
 
-A line break with the indentation that follows it is one piece, digits stand alone, runs of spaces are one piece, and a
-word takes at most one space with it: so a hole for the rest of a line never needs a token that contains a line break.
+A line break with the following indentation is one piece, digits are separate pieces, a run of spaces is one piece, and
+a word includes at most one leading space. A hole for the rest of a line therefore never needs a token with a line
+break.
 """
 
 import argparse
@@ -30,7 +31,7 @@ def main() -> None:
 
 
 def train(texts: Iterator[str], vocab: int) -> Tokenizer:
-    """A byte-level BPE tokenizer with `vocab` entries, the specials first."""
+    """Return a byte-level BPE tokenizer with `vocab` entries, special tokens first."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [
@@ -51,7 +52,7 @@ def train(texts: Iterator[str], vocab: int) -> Tokenizer:
 
 
 def sampled_texts(corpus: Path, files: int) -> Iterator[str]:
-    """The texts of `files` files of the corpus, drawn at random with a fixed seed."""
+    """Yield the texts of `files` files of the corpus, drawn at random with a fixed seed."""
     with corpus.open(encoding="utf-8") as lines:
         total = sum(1 for _ in lines)
         chosen = set(random.Random(0).sample(range(total), min(files, total)))

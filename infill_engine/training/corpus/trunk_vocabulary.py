@@ -2,13 +2,13 @@
 
     python -m infill_engine.training.corpus.trunk_vocabulary --gguf trunk.gguf --text texts --out tokenizer.json
 
-Nine files in ten are counted. The tenth is held out, and the share of its tokens that the trimmed vocabulary cuts
+Nine of ten files are counted. The tenth is held out, and the share of its tokens that the trimmed vocabulary splits
 differently is printed for each language.
 
-The tokens that a kept token is merged from are kept too. So the same merges still make it, and a text without dropped
-tokens is cut as before. All 256 bytes are kept, so every text can be encoded. The new ids follow the order of the old
-ones: first the ordinary tokens, then the special tokens. The old id of a token is the index of its string in the list
-`tokenizer.ggml.tokens` of the GGUF file.
+The tokens that a kept token is merged from are kept, too. The same merges therefore still produce it, and a text
+without dropped tokens is split as before. All 256 bytes are kept, so every text can be encoded. The new ids follow the
+order of the old ones: first the ordinary tokens, then the special tokens. The old id of a token is the index of its
+string in the list `tokenizer.ggml.tokens` of the GGUF file.
 """
 
 import argparse
@@ -38,19 +38,19 @@ SPECIALS = (
     "<|file_sep|>",
 )
 HELD_OUT = 10  # one file in this many is not counted
-LARGEST = 100_000  # characters read of a file, so that no single file decides what is kept
-FOREIGN = 0.05  # share of bytes that only characters beyond ASCII need; a file with more is a translation, not code
+LARGEST = 100_000  # most characters read of a file, so that no single file decides what is kept
+FOREIGN = 0.05  # share of bytes beyond ASCII above which a file is a translation, not code
 DATA = frozenset(("json", "yaml", "toml", "sql", "html", "css", "scss", "markdown"))
-DATA_WEIGHT = 0.5  # what a token's share in one of DATA is worth, beside 1 in a programming language
-FEWEST = 1_000_000  # tokens of a language below which its shares are worth less: rare tokens are overrated there
+DATA_WEIGHT = 0.5  # weight of a token's share in a data format (DATA); programming languages have 1
+FEWEST = 1_000_000  # a language with fewer tokens is weighted down, because its rare tokens would be overrated
 
 
 @dataclass(frozen=True, slots=True)
 class Bpe:
-    """A byte-level BPE vocabulary, spelt with one printable letter per byte.
+    """A byte-level BPE vocabulary, written with one printable letter per byte.
 
-    `tokens` are the ordinary ones in the order of their ids, of which the first 256 are the bytes. `merges` come in the
-    order in which they are applied. The ids of `specials` follow those of `tokens`.
+    `tokens` are the ordinary ones in order of their ids; the first 256 are the bytes. `merges` are in order of
+    application. The ids of `specials` follow those of `tokens`.
     """
 
     tokens: tuple[str, ...]
@@ -92,8 +92,8 @@ def main() -> None:
 
 
 def read_gguf(path: Path) -> Bpe:
-    """The vocabulary of a GGUF file, with those of SPECIALS that it has. Raises ModelDamagedError."""
-    from gguf import GGUFReader  # a dependency of this function only
+    """Return the vocabulary of a GGUF file, with those of SPECIALS that it has. Raises ModelDamagedError."""
+    from gguf import GGUFReader  # only this function needs it
 
     fields = GGUFReader(path).fields
     listed = []
@@ -113,12 +113,12 @@ def read_gguf(path: Path) -> Bpe:
 
 
 def letters() -> set[str]:
-    """The printable letters that byte-level BPE writes for the 256 bytes."""
+    """Return the printable letters that byte-level BPE uses for the 256 bytes."""
     return set(pre_tokenizers.ByteLevel.alphabet())
 
 
 def tokenizer_of(bpe: Bpe) -> Tokenizer:
-    """A tokenizer without a normalizer: the bytes of its tokens are those of the text."""
+    """Return a tokenizer without a normalizer: the bytes of its tokens are those of the text."""
     vocabulary = {token: number for number, token in enumerate(bpe.tokens)}
     tokenizer = Tokenizer(models.BPE(vocabulary, list(bpe.merges)))
     pieces = pre_tokenizers.Split(Regex(QWEN_PIECE), "isolated")
@@ -130,13 +130,13 @@ def tokenizer_of(bpe: Bpe) -> Tokenizer:
 
 
 def sources(folders: Iterable[Path]) -> Iterator[Source]:
-    """The files of known languages below `folders`; which are held out depends on their paths in there."""
+    """Yield the files of known languages below `folders`. Their relative paths decide which are held out."""
     for folder in folders:
         for path in sorted(path for path in folder.rglob("*") if path.is_file()):
             language = language_of(path.name)
             if language is None:
                 continue
-            data = path.read_bytes()  # as bytes, which keeps every CRLF
+            data = path.read_bytes()  # as bytes, to keep every CRLF
             try:
                 text = data.decode("utf-8")
             except UnicodeDecodeError:
@@ -148,7 +148,7 @@ def sources(folders: Iterable[Path]) -> Iterator[Source]:
 
 
 def count(tokenizer: Tokenizer, texts: Iterable[Source]) -> dict[str, Counter[str]]:
-    """How often each token occurs in each language."""
+    """Count the occurrences of each token in each language."""
     counts: dict[str, Counter[str]] = {}
     for source in texts:
         counts.setdefault(source.language, Counter()).update(_tokens(tokenizer, source.text))
@@ -156,10 +156,10 @@ def count(tokenizer: Tokenizer, texts: Iterable[Source]) -> dict[str, Counter[st
 
 
 def choose(bpe: Bpe, counts: Mapping[str, Counter[str]], *, size: int, always: int) -> set[str]:
-    """The ordinary tokens of a vocabulary of `size`: as many as fit beside the special ones.
+    """Choose the ordinary tokens of a vocabulary of `size`, as many as fit next to the special ones.
 
-    The bytes come first, then the ASCII tokens with an id below `always`, then the others in order of the sum of
-    their shares in all languages. With each come the tokens that it is merged from.
+    The bytes come first, then ASCII tokens with an id below `always`, then the others in order of the sum of their
+    shares in all languages. Each brings the tokens that it is merged from.
     """
     shares: dict[str, float] = {}
     for language, counted in counts.items():
@@ -178,7 +178,7 @@ def choose(bpe: Bpe, counts: Mapping[str, Counter[str]], *, size: int, always: i
 
 
 def close(tokens: Iterable[str], parts: Mapping[str, tuple[str, str]]) -> set[str]:
-    """`tokens` and every token that they are merged from; `parts` are the two that a token is made of."""
+    """Return `tokens` and every token that they are merged from. `parts` maps a token to its two parts."""
     closed: set[str] = set()
     waiting = list(tokens)
     while waiting:
@@ -190,7 +190,7 @@ def close(tokens: Iterable[str], parts: Mapping[str, tuple[str, str]]) -> set[st
 
 
 def trim(bpe: Bpe, kept: Collection[str]) -> Bpe:
-    """The vocabulary of the `kept` tokens and the merges that make them, both in their old order."""
+    """Return the vocabulary of the `kept` tokens and the merges that produce them, both in their old order."""
     closed = close([*letters(), *kept], _parts(bpe))
     return replace(
         bpe,
@@ -200,13 +200,13 @@ def trim(bpe: Bpe, kept: Collection[str]) -> Bpe:
 
 
 def unreachable(tokenizer: Tokenizer) -> set[str]:
-    """The ordinary tokens that the merges never make, not even of their own bytes."""
+    """Return the ordinary tokens that the merges never produce, not even from their own bytes."""
     named = tokenizer.get_vocab(with_added_tokens=False)
     return {token for token in named if [piece.value for piece in tokenizer.model.tokenize(token)] != [token]}
 
 
 def changes(full: Tokenizer, trimmed: Tokenizer, texts: Iterable[Source]) -> dict[str, tuple[int, int]]:
-    """How many tokens of each language `trimmed` cuts differently, and how many there are in `full`."""
+    """Return, per language, how many tokens `trimmed` splits differently, and how many there are in `full`."""
     found: dict[str, tuple[int, int]] = {}
     for source in texts:
         before = _spans(full, source.text)
@@ -217,12 +217,12 @@ def changes(full: Tokenizer, trimmed: Tokenizer, texts: Iterable[Source]) -> dic
 
 
 def _spans(tokenizer: Tokenizer, text: str) -> list[tuple[int, int]]:
-    """Where each token of `text` begins and ends, in bytes."""
+    """Return the start and end of each token of `text`, in bytes."""
     return list(pairwise(accumulate((len(token) for token in _tokens(tokenizer, text)), initial=0)))
 
 
 def _tokens(tokenizer: Tokenizer, text: str) -> list[str]:
-    """The tokens of a text. A special token that the text spells out is cut into ordinary ones."""
+    """Return the tokens of a text. A special token spelt out in the text is split into ordinary ones."""
     tokenizer.encode_special_tokens = True
     tokens: list[str] = tokenizer.encode(text, add_special_tokens=False).tokens
     return tokens

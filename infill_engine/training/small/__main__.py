@@ -1,12 +1,12 @@
-"""Trains the embedded default model; starts afresh or goes on from the run's checkpoint.
+"""Trains the small model, from scratch or from the run's checkpoint.
 
     python -m infill_engine.training.small --run training/base --minutes 60
     python -m infill_engine.training.small --run training/base --minutes 9 --decay-minutes 3 --windows 128   # on a GPU
     python -m infill_engine.training.small --run training/base --init infill_engine/weights/default   # no checkpoint
 
-The learning rate stays constant along the trunk of the chain. With --decay-minutes the trunk is saved first, then the
-rate falls to zero and the result goes to `decayed.pt`: what ships comes from there, what is trained further does not,
-unless little time is left: then go on from `decayed.pt` in the trunk's place, at a --peak below 1.
+The learning rate is constant along the main line of a chain of runs. With --decay-minutes, the main line is saved
+first. The rate then falls to zero and the result goes to `decayed.pt`. Ship `decayed.pt`, but continue training from
+the main line. Only if little time is left, continue from `decayed.pt` instead, at a --peak below 1.
 """
 
 import argparse
@@ -51,21 +51,21 @@ SIZES = {
 WARMUP_STEPS = 40
 REPORT_EVERY = 25  # steps
 SAVE_EVERY = 55  # seconds, so that an interruption loses less than a minute
-MOST_SKIPPED = 8  # steps in a row without a finite gradient, after which more of them would not help
+MOST_SKIPPED = 8  # most consecutive steps without a finite gradient; more would not recover
 
 
 @dataclass(slots=True)
 class Run:
-    """Everything a training loop changes."""
+    """All state that a training loop changes."""
 
     folder: Path
     model: Duostream
     optimisers: list[Optimizer]
     progress: Progress
     device: torch.device
-    first_step: int = 0  # of the optimisers: those that come without a past warm up
+    first_step: int = 0  # first step of the optimisers; new optimisers warm up
     stopping: bool = False
-    skipped: int = 0  # the last so many steps
+    skipped: int = 0  # consecutive steps skipped so far
 
 
 def main() -> None:
@@ -78,7 +78,7 @@ def main() -> None:
 
 
 def start(options: argparse.Namespace) -> None:
-    """Opens the run and trains it. Raises InputError for missing data or a damaged checkpoint."""
+    """Open the run and train it. Raises InputError for missing data or a damaged checkpoint."""
     run = open_run(options.run, torch.device(options.device), SIZES[options.size], options.init)
     signal.signal(signal.SIGTERM, lambda *_: _stop(run))
     signal.signal(signal.SIGINT, lambda *_: _stop(run))
@@ -122,7 +122,7 @@ def parse_options() -> argparse.Namespace:
 
 
 def open_run(folder: Path, device: torch.device, config: DuostreamConfig, init: Path | None = None) -> Run:
-    """The run in `folder` from its checkpoint; without one, from the model in `init`, or afresh."""
+    """Open the run in `folder` from its checkpoint. Without one, start from the model in `init` or from scratch."""
     torch.manual_seed(0)
     folder.mkdir(parents=True, exist_ok=True)
     trunk = folder / "trunk.pt"
@@ -145,7 +145,7 @@ def _with_optimisers(model: Duostream) -> tuple[Duostream, list[Optimizer]]:
 
 
 def train(run: Run, batches: DataLoader[dict[str, Tensor]], options: argparse.Namespace) -> None:
-    """Trains until the minutes are over or the process is told to stop, then saves the trunk or its decayed branch."""
+    """Train until time is up or the process is told to stop, then save the main line or its decayed branch."""
     compute = compiled_losses(run, eager=options.eager)
     started = last_saved = last_reported = time.monotonic()
     ends = started + options.minutes * 60
@@ -182,7 +182,7 @@ def step(
     *,
     canvases: bool,
 ) -> dict[str, Tensor]:
-    """One optimiser step; returns the losses, detached.
+    """Take one optimiser step. Returns the losses, detached.
 
     A step without a finite gradient is skipped. Raises TrainingError after MOST_SKIPPED of them in a row.
     """
@@ -205,7 +205,7 @@ def step(
 
 
 def compiled_losses(run: Run, *, eager: bool) -> Callable[[dict[str, Tensor], bool], dict[str, Tensor]]:
-    """The losses of a batch, with canvases or without."""
+    """Return a function that computes the losses of a batch, with canvases or without."""
     settings, precision = LossSettings(), precision_of(run.device)
     if not eager and rounding_pays(run.device):
         round_products(run.model)

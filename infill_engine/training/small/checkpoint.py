@@ -1,4 +1,4 @@
-"""A training run on disk: one file that is replaced whole or not at all, and a log of its losses."""
+"""A training run on disk: one file that is always replaced atomically, and a log of its losses."""
 
 import json
 import os
@@ -14,12 +14,12 @@ from infill_engine.errors import InputError
 from infill_engine.models.small.config import DuostreamConfig
 from infill_engine.models.small.network import Duostream
 
-LOG = "log.jsonl"  # in the folder of a run, and of a model that came of it
+LOG = "log.jsonl"  # in the folder of a run, and of a model exported from it
 
 
 @dataclass(slots=True)
 class Progress:
-    """How far a chain of runs has come. `minutes` counts training time only, per kind of device."""
+    """The progress of a chain of runs. `minutes` counts training time only, per kind of device."""
 
     steps: int = 0
     tokens: int = 0
@@ -27,7 +27,7 @@ class Progress:
 
 
 def save(path: Path, model: Duostream, optimisers: list[Optimizer], progress: Progress) -> None:
-    """Writes a checkpoint beside `path` and renames it into place, so an old one survives any failure."""
+    """Write a checkpoint next to `path` and rename it, so that the old one survives any failure."""
     state = {
         "config": model.config.to_dict(),
         "model": model.state_dict(),
@@ -48,7 +48,7 @@ def save(path: Path, model: Duostream, optimisers: list[Optimizer], progress: Pr
 
 
 def load_state(path: Path) -> dict[str, Any]:
-    """Reads a checkpoint's tensors and plain values, executing nothing in it. Raises InputError if unreadable."""
+    """Read a checkpoint's tensors and plain values without executing code in it. Raises InputError if unreadable."""
     try:
         state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:
@@ -57,14 +57,14 @@ def load_state(path: Path) -> dict[str, Any]:
 
 
 def model_from(state: dict[str, Any]) -> Duostream:
-    """The network of a checkpoint."""
+    """Return the network of a checkpoint."""
     model = Duostream(DuostreamConfig.from_dict(state["config"]))
     model.load_state_dict(state["model"])
     return model
 
 
 def progress_of(folder: Path) -> Progress:
-    """How far the model in an exported `folder` had come. Raises InputError if it does not say."""
+    """Return the progress of the model in an exported `folder`. Raises InputError if it is not recorded."""
     try:
         return Progress(**json.loads((folder / "training.json").read_text()))
     except (OSError, ValueError, TypeError) as error:
@@ -72,12 +72,12 @@ def progress_of(folder: Path) -> Progress:
 
 
 def take_log(folder: Path, other: Path) -> None:
-    """Begins the log in `folder` with that of the run or model in `other`, if it has one: a curve has one beginning."""
+    """Start the log in `folder` with the log of the run or model in `other`, if any, so that curves are complete."""
     if (other / LOG).exists() and not (folder / LOG).exists():
         shutil.copyfile(other / LOG, folder / LOG)
 
 
 def append_log(path: Path, entry: dict[str, Any]) -> None:
-    """Adds one line to a run's log of losses."""
+    """Append one line to a run's log of losses."""
     with path.open("a", encoding="utf-8") as log:
         log.write(json.dumps(entry) + "\n")

@@ -1,8 +1,8 @@
 """Batches of windows with many holes each, drawn from the packed parts.
 
 A window's context is encoded once for all its holes: a hole at tokens [a, b) sees prefix states up to a and suffix
-states from b on. The holes of a window share one flat axis of slots, so canvases of any length lie side by side. A few
-of them are asked of the prefix stream as well, as prompts.
+states from b on. The holes of a window share one flat axis of slots, so canvases of any length fit side by side. A few
+holes are also trained as prompts of the prefix stream.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,14 +30,14 @@ from infill_engine.training.corpus.holes import KINDS
 from infill_engine.types import HoleKind
 
 Ints = NDArray[np.int64]
-MARGIN = 4  # tokens that a hole keeps from either end of its window
+MARGIN = 4  # fewest tokens between a hole and either end of its window
 HISTORY = 2  # tokens before a prompt's line that its embedding looks back at
 _BUCKETS = np.array(LENGTH_BUCKETS)
 
 
 @dataclass(frozen=True, slots=True)
 class BatchShape:
-    """Fixed sizes of a batch: windows, tokens a window, canvas slots a window, holes a window, prompts a window."""
+    """Fixed sizes of a batch: windows, and the tokens, canvas slots, holes and prompts per window."""
 
     windows: int = 16
     tokens: int = 384
@@ -48,27 +48,27 @@ class BatchShape:
 
 @dataclass(frozen=True, slots=True)
 class HoleSettings:
-    """How holes are made hard. Shares are probabilities.
+    """How holes are made difficult. Shares are probabilities.
 
-    Slots left visible are scored too, right ones and wrong ones alike and with one weight, so that the probability the
-    model gives to the token it sees is the probability that this token is right: that is what re-masking asks for.
+    Visible slots are scored, too, correct and corrupted ones with the same weight. The probability that the model gives
+    to a visible token is then the probability that the token is correct, which re-masking needs.
     """
 
     fully_masked: float = 0.3
     least_masked: float = 0.05
-    corrupted: float = 0.1  # of the slots left visible, so that the model learns to doubt a committed token
+    corrupted: float = 0.1  # of the visible slots, so that the model learns to doubt a committed token
     exact_bucket: float = 0.7
     no_suffix: float = 0.15
     short_suffix: float = 0.15
     later_eos_weight: float = 0.1
     visible_weight: float = 0.3
-    line_weight: float = 0.3  # of what follows the tokens of a prompt's line before its hole
-    vocab: int = 8192  # of the tokenizer the parts were packed with
+    line_weight: float = 0.3  # of the tokens in a prompt's line that precede its hole
+    vocab: int = 8192  # size of the vocabulary of the tokenizer that packed the parts
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Packed files: `tokens` [t], and `holes` [n, 3] of first token, token after the last, and kind, by their start."""
+    """Packed files: `tokens` [t], and `holes` [n, 3] of first token, token after the last, and kind, by start."""
 
     tokens: NDArray[np.uint16]
     holes: NDArray[np.int32]
@@ -76,7 +76,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Hole:
-    """One hole of a window, by token."""
+    """One hole of a window. Positions are in tokens."""
 
     number: int
     start: int
@@ -107,12 +107,12 @@ class WindowBatches(IterableDataset[dict[str, Tensor]]):
 
 
 def stacked(windows: Sequence[dict[str, NDArray[np.generic]]]) -> dict[str, Tensor]:
-    """A batch of windows as `draw_window` draws them: each of their arrays with one dimension more in front."""
+    """Stack windows from `draw_window` into a batch: each array gets a leading dimension."""
     return {name: torch.from_numpy(np.stack([window[name] for window in windows])) for name in windows[0]}
 
 
 def load_part(path: Path) -> Part:
-    """One packed part, in memory."""
+    """Load one packed part into memory."""
     with np.load(path) as stored:
         return Part(stored["tokens"], stored["holes"])
 
@@ -120,15 +120,14 @@ def load_part(path: Path) -> Part:
 def draw_window(
     part: Part, shape: BatchShape, settings: HoleSettings, rng: np.random.Generator
 ) -> dict[str, NDArray[np.generic]]:
-    """One window at a random place of a part, with as many of its holes as fit.
+    """Draw one window at a random position of a part, with as many of its holes as fit.
 
     `tokens` [L]. Per slot [M]: `ids`, `target`, `weight`; `start` and `end` of its hole, `seen` (where the visible part
-    of its suffix ends), `index` and `left` (slots before and after it in its canvas), `kind`, `hole` (-1 where the slot
-    is unused). Per hole [K]: `length_start`, `length_end`, `length_kind`, `length_bucket` (-1 where unused),
-    `length_seen` (whether its suffix is visible). Per prompt
-    [Q]: `prompt_aside` [1 + PROMPT_ASIDE], of which so many as `prompt_shown` are real; `prompt_line` [HISTORY +
-    PROMPT_LINE], whose real tokens stand from `prompt_start` on and are followed by `prompt_target`, each of which
-    counts `prompt_weight`, 0 where unused. Blocks are not prompted for.
+    of its suffix ends), `index` and `left` (slots before and after it in its canvas), `kind`, `hole` (-1 for an unused
+    slot). Per hole [K]: `length_start`, `length_end`, `length_kind`, `length_bucket` (-1 if unused), `length_seen`
+    (whether its suffix is visible). Per prompt [Q]: `prompt_aside` [1 + PROMPT_ASIDE], of which `prompt_shown` are
+    real; `prompt_line` [HISTORY + PROMPT_LINE], whose real tokens begin at `prompt_start`; `prompt_target`, the tokens
+    that follow them; and `prompt_weight`, the weight of each, 0 if unused. Blocks get no prompts.
     """
     origin = int(rng.integers(0, len(part.tokens) - shape.tokens))
     drawn = _blank_window(part.tokens[origin : origin + shape.tokens].astype(np.int64), shape)
@@ -156,7 +155,7 @@ def draw_window(
 
 
 def _blank_window(tokens: Ints, shape: BatchShape) -> dict[str, NDArray[Any]]:
-    """A window without holes. Unused slots and holes point somewhere harmless inside the window."""
+    """Return a window without holes. Unused slots and holes point to a harmless place inside the window."""
     slots = {name: np.zeros(shape.slots, dtype=np.int64) for name in _SLOT_FIELDS}
     slots["hole"][:] = -1
     slots["start"][:] = 1
@@ -187,7 +186,7 @@ def _blank_window(tokens: Ints, shape: BatchShape) -> dict[str, NDArray[Any]]:
 def _fill_slots(
     drawn: dict[str, NDArray[Any]], at: slice, hole: Hole, settings: HoleSettings, rng: np.random.Generator
 ) -> None:
-    """Lays the canvas of one hole on the slots `at`; the slots behind its text are to say that it has ended."""
+    """Put the canvas of one hole on the slots `at`. The slots after its text must predict that it has ended."""
     length, size = hole.end - hole.start, at.stop - at.start
     tokens = drawn["tokens"]
     target = np.full(size, EOS, dtype=np.int64)
@@ -206,7 +205,7 @@ def _fill_slots(
 def _write_prompt(
     drawn: dict[str, NDArray[Any]], number: int, hole: Hole, settings: HoleSettings, rng: np.random.Generator
 ) -> None:
-    """The hole as prompt `number`, with some tokens of what stands left of it in the place of the cursor's line."""
+    """Write the hole as prompt `number`, with some tokens to its left as the cursor's line."""
     tokens = drawn["tokens"]
     line = int(rng.integers(1, min(PROMPT_LINE - (hole.end - hole.start), hole.start - HISTORY) + 1))
     right = min(PROMPT_ASIDE, _visible_suffix(len(tokens) - hole.end, settings, rng))
@@ -224,7 +223,7 @@ _HOLE_FIELDS = ("length_start", "length_end", "length_kind", "length_bucket")
 
 
 def _corrupt(target: Ints, settings: HoleSettings, rng: np.random.Generator) -> Ints:
-    """The canvas as the model sees it: masked slots, right tokens and wrong ones."""
+    """Return the canvas as the model sees it: masked slots, correct tokens and wrong ones."""
     rate = 1.0 if rng.random() < settings.fully_masked else rng.uniform(settings.least_masked, 1.0)
     masked = rng.random(len(target)) < rate
     masked[int(rng.integers(len(target)))] = True

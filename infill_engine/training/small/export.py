@@ -1,9 +1,9 @@
-"""Turns a training checkpoint into the folder that ships: int8 weights, config, tokenizer, and the log of losses.
+"""Exports a training checkpoint as a model folder: int8 weights, config, tokenizer, and the log of losses.
 
     python -m infill_engine.training.small.export --checkpoint training/base/decayed.pt \\
         --out infill_engine/weights/default
 
-The model card beside them is written by hand, with figures from bench/quality.
+The model card next to them is written by hand, with results from bench/quality.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Muon in a number type of one's choice. torch's own knows bfloat16 alone, which many processors multiply slowly."""
+"""Muon with a configurable dtype. torch's own supports only bfloat16, which many processors multiply slowly."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -7,7 +7,8 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
-# Of the quintic iteration (Jordan et al., 2024, kellerjordan.github.io/posts/muon), and how often it is applied.
+# Coefficients and number of iterations of the quintic iteration (Jordan et al., 2024,
+# kellerjordan.github.io/posts/muon).
 COEFFICIENTS = (3.4445, -4.7750, 2.0315)
 ITERATIONS = 5
 LEAST_NORM = 1e-7
@@ -16,7 +17,7 @@ LIKE_ADAMW = 0.2
 
 
 class Muon(Optimizer):
-    """Steps along Nesterov's momentum made orthogonal, for matrices only; those of one shape are multiplied together.
+    """Steps along orthogonalised Nesterov momentum, for matrices only. Matrices of equal shape are multiplied together.
 
     `dtype` is the type of those products; parameters and momentum keep theirs. Weight decay is decoupled.
     """
@@ -29,7 +30,7 @@ class Muon(Optimizer):
 
     @torch.no_grad()
     def step(self, closure: None = None) -> None:  # type: ignore[override]  # noqa: ARG002
-        """One step of every parameter that has a gradient."""
+        """Take one step for every parameter that has a gradient."""
         for group in self.param_groups:
             alike: dict[torch.Size, list[Tensor]] = defaultdict(list)
             for matrix in group["params"]:
@@ -54,7 +55,7 @@ class Muon(Optimizer):
 
 
 def orthogonal(matrices: Tensor) -> Tensor:
-    """Matrices [N, a, b] with their singular values drawn towards 1, to between 0.7 and 1.2 or so."""
+    """Return matrices [N, a, b] with their singular values moved towards 1, to about 0.7 to 1.2."""
     first, second, third = COEFFICIENTS
     wide = matrices.mT if matrices.shape[1] > matrices.shape[2] else matrices
     wide = wide / wide.norm(dim=(1, 2), keepdim=True).clamp(min=LEAST_NORM)

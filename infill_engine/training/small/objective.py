@@ -20,16 +20,16 @@ class LossSettings:
 
     canvas: float = 1.0
     streams: float = 0.5
-    prompt: float = 2.0  # most of what is shown was written or scored by a prompt
+    prompt: float = 2.0  # high, because most of what is shown was drafted or scored by a prompt
     length: float = 0.1
     stream_positions: int = 192
 
 
 def losses(model: Duostream, batch: dict[str, Tensor], settings: LossSettings, *, canvases: bool) -> dict[str, Tensor]:
-    """Mean losses in nats, and `total`, their weighted sum.
+    """Return mean losses in nats, and `total`, their weighted sum.
 
-    `prefix` and `suffix`, with `canvases` also `canvas`, `prompt` and `length`. `batch` is as `draw_window` describes,
-    stacked: [B, L] tokens, [B, M] slots, [B, K] holes, [B, Q] prompts.
+    The losses are `prefix` and `suffix`, and with `canvases` also `canvas`, `prompt` and `length`. `batch` is as
+    `draw_window` describes, stacked: [B, L] tokens, [B, M] slots, [B, K] holes, [B, Q] prompts.
     """
     tokens = batch["tokens"]
     streams = model.streams(tokens)
@@ -49,7 +49,7 @@ def losses(model: Duostream, batch: dict[str, Tensor], settings: LossSettings, *
 
 
 def canvas_loss(model: Duostream, streams: Streams, batch: dict[str, Tensor]) -> Tensor:
-    """Weighted mean cross-entropy at the slots: masked, corrupted, and rightly filled ones, which count for less."""
+    """Return the weighted mean cross-entropy at the slots. Visible slots, correct or corrupted, have a lower weight."""
     forward, backward = streams.prefix, streams.suffix
     length = batch["tokens"].shape[1]
     start, end, seen, index = batch["start"], batch["end"], batch["seen"], batch["index"]
@@ -73,10 +73,10 @@ def canvas_loss(model: Duostream, streams: Streams, batch: dict[str, Tensor]) ->
 
 
 def prompt_loss(model: Duostream, encoder: Sequence[KeysValues], batch: dict[str, Tensor]) -> Tensor:
-    """Weighted mean cross-entropy of what follows the tokens of a prompt's line; 0 where a batch has no prompt.
+    """Return the weighted mean cross-entropy of what follows the tokens of a prompt's line; 0 without prompts.
 
-    Each prompt goes on from the prefix stream of its window, whose keys and values `encoder` [B, H, L, hd] are: first
-    what it sees aside, then its line.
+    Each prompt continues the prefix stream of its window, whose keys and values `encoder` [B, H, L, hd] are: first its
+    aside, then its line.
     """
     prompts = batch["prompt_start"].shape[1]
     drawn = {name: tensor.flatten(0, 1) for name, tensor in batch.items() if name.startswith("prompt_")}
@@ -92,7 +92,7 @@ def prompt_loss(model: Duostream, encoder: Sequence[KeysValues], batch: dict[str
 
 
 def prompt_loss_alone(model: Duostream, batch: dict[str, Tensor]) -> Tensor:
-    """`prompt_loss` where nothing else is learned, and neither suffix nor canvas has to be read."""
+    """Return `prompt_loss` for training on prompts only, without reading suffix or canvas."""
     tokens = batch["tokens"]
     tables = model.rotary(torch.arange(tokens.shape[1], device=tokens.device))
     _, encoder = model.encode(model.embed(tokens, tokens.new_full((len(tokens),), PREFIX)), tables)
@@ -100,9 +100,9 @@ def prompt_loss_alone(model: Duostream, batch: dict[str, Tensor]) -> Tensor:
 
 
 def _seen_by_prompts(start: Tensor, shown: Tensor, above: int, asides: int, lines: int) -> Tensor:
-    """What prompts of an aside and a line see [P, 1, T, above + T], behind as many tokens of a window.
+    """Return the attention mask of prompts [P, 1, T, above + T]: aside and line, after `above` tokens of a window.
 
-    An aside sees itself, of which `shown` [P] tokens are real; a line sees the window before `start` [P], its aside and
+    An aside sees itself, of which `shown` [P] tokens are real. A line sees the window before `start` [P], its aside and
     itself.
     """
     places = torch.arange(asides + lines, device=start.device)
@@ -114,26 +114,29 @@ def _seen_by_prompts(start: Tensor, shown: Tensor, above: int, asides: int, line
 
 
 def length_loss(model: Duostream, streams: Streams, batch: dict[str, Tensor]) -> Tensor:
-    """Mean cross-entropy of the holes' length buckets; 0 where a batch has no hole at all."""
+    """Return the mean cross-entropy of the holes' length buckets; 0 for a batch without holes."""
     edge = edge_states(streams.prefix, streams.suffix, batch["length_start"], batch["length_end"], batch["length_seen"])
     return _mean_of_used(model.length_logits(edge, batch["length_kind"]), batch["length_bucket"])
 
 
 def edge_states(forward: Tensor, backward: Tensor, start: Tensor, end: Tensor, has_suffix: Tensor) -> Tensor:
-    """The states next to the hole, [B, n, 2D]: of the token left of `start`, and of that at `end` (zeros if unseen)."""
+    """Return the states next to the hole, [B, n, 2D]: of the token left of `start`, and of the token at `end`.
+
+    The state at `end` is zero if the suffix is hidden.
+    """
     left = forward.gather(1, (start - 1)[..., None].expand(-1, -1, forward.shape[-1]))
     right = backward.gather(1, (forward.shape[1] - 1 - end)[..., None].expand(-1, -1, forward.shape[-1]))
     return torch.cat([left, right * has_suffix[..., None].to(right.dtype)], -1)
 
 
 def _weighted_mean(logits: Tensor, target: Tensor, weight: Tensor) -> Tensor:
-    """Mean cross-entropy of logits [B, n, V], each counting `weight` [B, n]; 0 where all of that is 0."""
+    """Return the mean cross-entropy of logits [B, n, V], weighted by `weight` [B, n]; 0 if all weights are 0."""
     entropy = F.cross_entropy(logits.flatten(0, 1).float(), target.flatten(), reduction="none")
     return (entropy * weight.flatten()).sum() / weight.sum().clamp(min=1)
 
 
 def _mean_of_used(logits: Tensor, target: Tensor) -> Tensor:
-    """Mean cross-entropy of logits [..., n] where `target` [...] is not -1; 0 where it is so everywhere."""
+    """Return the mean cross-entropy of logits [..., n] over all `target` [...] other than -1; 0 if there are none."""
     entropy = F.cross_entropy(logits.flatten(0, -2).float(), target.flatten(), ignore_index=-1, reduction="sum")
     return entropy / (target >= 0).sum().clamp(min=1)
 

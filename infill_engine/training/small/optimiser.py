@@ -10,13 +10,13 @@ from infill_engine.models.small.network import Duostream
 from infill_engine.training.small.muon import Muon
 from infill_engine.training.small.precision import dtype_of
 
-MUON_RATE = 2e-3  # its steps are as large as AdamW's
+MUON_RATE = 2e-3  # Muon's steps are as large as AdamW's
 ADAM_RATE = 3e-3
-MOST_GRADIENT = 1.0  # norm over all parameters
+MOST_GRADIENT = 1.0  # largest gradient norm over all parameters
 
 
 def optimisers_of(model: Duostream) -> list[Optimizer]:
-    """The two optimisers that together own every parameter once."""
+    """Return the two optimisers. Together they own every parameter once."""
     matrices: list[Tensor] = []
     others: list[Tensor] = []
     for name, parameter in _trained(model):
@@ -32,14 +32,14 @@ def optimisers_of(model: Duostream) -> list[Optimizer]:
 
 
 def set_rate(optimisers: list[Optimizer], share: float) -> None:
-    """Sets every learning rate to `share` of its peak."""
+    """Set every learning rate to `share` of its peak."""
     for optimiser, peak in zip(optimisers, (MUON_RATE, ADAM_RATE), strict=True):
         for group in optimiser.param_groups:
             group["lr"] = peak * share
 
 
 def take_step(model: Duostream, optimisers: list[Optimizer], loss: Tensor) -> bool:
-    """One step down the gradient of `loss`, clipped. Where it is not finite, False, and no weight is touched."""
+    """Take one step with the clipped gradient of `loss`. If it is not finite, change nothing and return False."""
     loss.backward()
     finite = bool(torch.nn.utils.clip_grad_norm_(model.parameters(), MOST_GRADIENT).isfinite())
     for optimiser in optimisers:

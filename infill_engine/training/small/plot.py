@@ -1,4 +1,4 @@
-"""Draws a run's losses over the tokens it has seen.
+"""Plots a run's losses over the tokens it has seen.
 
 python -m infill_engine.training.small.plot --run training/base --out training/base/losses.png
 """
@@ -22,7 +22,7 @@ def main() -> None:
 
 
 def chain(entries: list[dict[str, float]]) -> list[dict[str, float]]:
-    """The entries that led to the last one: what was trained and then gone back behind is no part of it."""
+    """Return the entries that led to the last one. Training that was rolled back is left out."""
     kept: list[dict[str, float]] = []
     for entry in entries:
         while kept and kept[-1]["tokens"] >= entry["tokens"]:
@@ -32,7 +32,7 @@ def chain(entries: list[dict[str, float]]) -> list[dict[str, float]]:
 
 
 def draw(entries: list[dict[str, float]], out: Path) -> None:
-    """One line a loss, in nats, over millions of tokens."""
+    """Draw one line per loss, in nats, over millions of tokens."""
     import matplotlib
 
     matplotlib.use("Agg")

@@ -1,4 +1,4 @@
-"""In which number type losses are computed. Weights and optimisers are float32 throughout."""
+"""Chooses the dtype in which losses are computed. Weights and optimisers are always float32."""
 
 from collections.abc import Callable
 
@@ -10,27 +10,27 @@ from infill_engine.models.runtime.timing import quickest
 
 Precision = Callable[[], torch.autocast]
 
-ROWS = 2048  # tokens that go through a matrix at once, or more
+ROWS = 2048  # fewest tokens per matrix product
 
 
 def dtype_of(place: torch.device) -> torch.dtype:
-    """bfloat16 where it is the faster type, else float32; float16 would need its gradients scaled.
+    """Return bfloat16 if it is faster on this device, else float32. float16 would need loss scaling.
 
-    Not every processor that knows bfloat16 is faster with it: some multiply matrices in float32 at twice the rate.
+    Not every processor with bfloat16 support is faster with it: some multiply float32 matrices at twice the rate.
     """
     return torch.bfloat16 if fastest_dtype(place.type, ROWS) is torch.bfloat16 else torch.float32
 
 
 def precision_of(place: torch.device) -> Precision:
-    """What losses are to be computed in, decided once."""
+    """Return the precision for computing losses, decided once."""
     enabled = dtype_of(place) is torch.bfloat16
     return lambda: torch.autocast(place.type, torch.bfloat16, enabled=enabled)
 
 
 def rounding_pays(place: torch.device) -> bool:
-    """Whether products in eight bits are so much faster here that rounding their factors is worth its time.
+    """Return whether int8 products are so much faster here that rounding their factors pays.
 
-    That takes about as long as such a product, if it is compiled together with what comes before and after; by itself
+    Compiled together with the surrounding operations, rounding takes about as long as such a product; on its own,
     several times as long.
     """
     if place.type != "cpu" or not is_exact(OneDnn):

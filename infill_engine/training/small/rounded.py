@@ -1,9 +1,9 @@
-"""Linear maps that are trained with products in eight bits, on processors that multiply those several times faster.
+"""Linear maps trained with int8 products, on processors that multiply these several times faster.
 
-Weights, gradients and optimisers stay float32; what is rounded are the two factors of each product, the forward one and
-both of the backward pass, with a scale for every row or column that is not summed over (as in SwitchBack, arXiv
-2304.13013, which leaves the gradient of the weights exact). The output matrix is never rounded: the gradient of a
-token's logits is one large number among thousands of tiny ones, which would all become zero.
+Weights, gradients and optimisers stay float32. The two factors of each product are rounded, in the forward pass and in
+both products of the backward pass, with one scale per row or column that is not summed over. This follows SwitchBack
+(arXiv 2304.13013), which however leaves the gradient of the weights exact. The output matrix is never rounded: the
+gradient of a token's logits is one large number among thousands of tiny ones, which would all become zero.
 """
 
 from typing import Any
@@ -15,7 +15,7 @@ from torch.autograd import Function
 from infill_engine.models.quantization.int8_kernels import LARGEST, LEAST
 from infill_engine.models.small.network import Duostream
 
-ROWS, COLUMNS = 1, 0  # the dimension that is reduced to find the scale of each row, of each column
+ROWS, COLUMNS = 1, 0  # the dimension reduced to find the scale of each row, of each column
 
 
 class RoundedLinear(nn.Linear):
@@ -28,7 +28,7 @@ class RoundedLinear(nn.Linear):
 
 
 def round_products(network: Duostream) -> None:
-    """Has the layers' linear maps multiply in int8 from now on. The parameters stay the same objects."""
+    """Make the layers' linear maps multiply in int8 from now on. The parameters stay the same objects."""
     for stack in (network.encoder, network.decoder):
         for module in list(stack.modules()):
             for name, child in list(module.named_children()):
@@ -61,7 +61,7 @@ class _Product(Function):
 
 
 def _round(matrix: Tensor, reduced: int) -> tuple[Tensor, Tensor]:
-    """Symmetric int8 of a matrix, and scales that broadcast over it."""
+    """Round a matrix to symmetric int8. Returns scales that broadcast over it, too."""
     matrix = matrix.float()  # in bfloat16 the largest number could become 128
     scale = torch.linalg.vector_norm(matrix, float("inf"), reduced, keepdim=True).clamp(min=LEAST) / LARGEST
     return (matrix / scale).round().to(torch.int8), scale

@@ -1,1 +1,1 @@
-"""Training of the trunk's adapter: low-rank matrices beside frozen ones, on holes drawn from real files."""
+"""Training of the trunk's adapter: low-rank matrices next to frozen ones, on holes drawn from real files."""

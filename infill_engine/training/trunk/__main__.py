@@ -1,11 +1,11 @@
-"""Trains the trunk's fill-in-the-middle adapter; starts afresh or goes on from the run's checkpoint.
+"""Trains the trunk's fill-in-the-middle adapter, from scratch or from the run's checkpoint.
 
     python -m infill_engine.training.trunk --run training/fim --minutes 120
     python -m infill_engine.training.trunk --run training/fim --minutes 20 --decay      # the rate falls to zero
     python -m infill_engine.training.trunk --run training/fim --export infill_engine/weights/trunk
 
-Reads files from the corpus (`python -m infill_engine.training.corpus.build`), draws windows with holes, and learns the
-holes' texts. Losses on windows of the calibration packages, which are never trained on, are printed and kept in
+Reads files from the corpus (`python -m infill_engine.training.corpus.build`), draws windows with holes, and trains on
+the holes' texts. Prints losses on windows of the calibration packages, which are never trained on, and writes them to
 log.jsonl.
 """
 
@@ -34,18 +34,18 @@ from infill_engine.training.trunk.snippets import File, Heads
 
 CHECKPOINT, LOG = "last.pt", "log.jsonl"
 RATE, WARMUP_STEPS, LEAST_RATE = 4e-4, 20, 0.02
-WINDOWS = 2  # in a step
-LARGEST_SHARE = 30_000  # characters of a file that count when one is drawn: a huge one is not drawn all the time
+WINDOWS = 2  # per step
+LARGEST_SHARE = 30_000  # characters of a file that count when files are drawn, so that huge files do not dominate
 EVALUATED_WINDOWS, EVALUATED_HOLES = 16, 10
 SAVE_SECONDS, EVALUATE_STEPS, REPORT_STEPS = 240, 100, 5
 MOST_SKIPPED = 8  # steps in a row without a finite gradient
 
-WITH_SNIPPETS = 0.5  # the share of the windows whose prompts have snippets of their package in front
+WITH_SNIPPETS = 0.5  # share of the windows whose prompts start with snippets of their package
 
 
 @dataclass(slots=True)
 class Run:
-    """Everything a training loop changes."""
+    """All state that a training loop changes."""
 
     folder: Path
     trunk: TrainedTrunk
@@ -70,7 +70,7 @@ def main() -> None:
 
 
 def open_run(options: argparse.Namespace) -> Run:
-    """The run in the folder, from its checkpoint if there is one. Raises ModelError or TrainingError."""
+    """Open the run in the folder, from its checkpoint if there is one. Raises ModelError or TrainingError."""
     torch.manual_seed(0)
     options.run.mkdir(parents=True, exist_ok=True)
     folder = options.trunk or folder_of("trunk")
@@ -89,7 +89,7 @@ def open_run(options: argparse.Namespace) -> Run:
 
 
 def train(run: Run, options: argparse.Namespace) -> None:
-    """Trains until the minutes are over or the process is told to stop, then saves and evaluates."""
+    """Train until the minutes are over or the process is told to stop, then save and evaluate."""
     texts = read_corpus(options.corpus)
     heads = Heads(texts, run.vocabulary, options.snippets)
     held_out = held_out_windows(options.heldout, run.vocabulary, options.snippets)
@@ -124,7 +124,7 @@ def train(run: Run, options: argparse.Namespace) -> None:
 
 
 def step(run: Run, windows: list[Window], rate: float) -> float | None:
-    """One step of the optimiser; the mean loss of its tokens in nats, None where the gradient was not finite."""
+    """Take one optimiser step. Returns the mean loss of its tokens in nats, None if the gradient was not finite."""
     for group in run.optimiser.param_groups:
         group["lr"] = rate
     run.optimiser.zero_grad()
@@ -142,7 +142,7 @@ def step(run: Run, windows: list[Window], rate: float) -> float | None:
 
 
 def evaluate(trunk: TrainedTrunk, windows: list[Window]) -> dict[str, dict[str, float]]:
-    """Mean loss in nats and share of right tokens, by kind of hole and over all."""
+    """Return the mean loss in nats and the share of correct tokens, by kind of hole and overall."""
     sums: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
     for window in windows:
         scored = trunk.score(window, learning=False)
@@ -156,7 +156,7 @@ def evaluate(trunk: TrainedTrunk, windows: list[Window]) -> dict[str, dict[str, 
 
 
 def read_corpus(path: Path) -> list[File]:
-    """The files of a corpus.jsonl. Raises InputError."""
+    """Return the files of a corpus.jsonl. Raises InputError."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except OSError as error:
@@ -171,7 +171,7 @@ def read_corpus(path: Path) -> list[File]:
 
 
 def held_out_windows(path: Path, vocabulary: TrunkVocabulary, with_snippets: float) -> list[Window]:
-    """Windows of a corpus.jsonl that is never trained on, always the same ones."""
+    """Return windows of a corpus.jsonl that is never trained on, always the same ones."""
     texts, rng = read_corpus(path), random.Random(99)
     shares = [len(file.text) > EVALUATED_WINDOWS * 100 for file in texts]
     heads, settings = Heads(texts, vocabulary, with_snippets), ExampleSettings(holes=EVALUATED_HOLES)
@@ -203,7 +203,7 @@ def _restore(run: Run) -> None:
                 parameter.copy_(state["parameters"][name])
         run.optimiser.load_state_dict(state["optimiser"])
         run.progress = state["progress"]
-    except Exception as error:  # torch raises a dozen kinds for a damaged file
+    except Exception as error:  # torch raises many kinds of exceptions for a damaged file
         raise TrainingError(f"{path} cannot be read ({type(error).__name__}); remove it to start afresh") from error
 
 

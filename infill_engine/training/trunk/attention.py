@@ -1,6 +1,6 @@
-"""Attention of the rows of many holes, which share a prefix and otherwise see only their own hole.
+"""Attention for the rows of many holes that share a prefix and otherwise see only their own hole.
 
-One mask over all rows and keys would be three quarters empty, and cost as much as if it were full.
+A single mask over all rows and keys would be three quarters empty and cost as much as a full one.
 """
 
 import torch
@@ -11,9 +11,9 @@ from infill_engine.training.trunk.data import Pass
 
 
 def attend_in_groups(queries: Tensor, prefix: KeysValues, own: KeysValues, rows: Pass) -> Tensor:
-    """What rows with `queries` [heads, T, hd] see of the prefix [kv_heads, P, hd] and of own keys -> [T, heads * hd].
+    """Attend from rows with `queries` [heads, T, hd] to the prefix [kv_heads, P, hd] and to own keys.
 
-    `own` are the keys and values [kv_heads, K, hd] that `rows.keys` numbers.
+    `own` are the keys and values [kv_heads, K, hd] that `rows.keys` indexes. Returns [T, heads * hd].
     """
     heads, count, size = queries.shape
     groups, share = own[0].shape[0], heads // own[0].shape[0]

@@ -1,11 +1,11 @@
-"""Blocks of mask rows behind the tokens of a window, as one pass over all of them.
+"""Blocks of mask rows after the tokens of a window, laid out as one pass over all of them.
 
     … lines above … | the line so far | the hole's text <end>
                             ▲ anchor, whose own row predicts the next token
                              └ mask 1, mask 2, …: each predicts the token after that
 
-A mask row sees what its anchor sees, the anchor, and its own block. Anchors are tokens of the holes, and of the lines
-above them: nearly every row that is read can teach some mask rows.
+A mask row sees what its anchor sees, the anchor, and its own block. Anchors are tokens of the holes and of the lines
+above them, so nearly every row that is read can teach some mask rows.
 """
 
 import random
@@ -18,16 +18,17 @@ from torch import Tensor
 from infill_engine.models.trunk.denoiser import BLOCK
 from infill_engine.training.trunk.data import Laid, Pass, Window, added_mask
 
-LENGTHS = (1, 2, 2, 3, 4)  # of a block: it is short where masks are dear, and the first slots matter most
-LEAST_BEFORE = 24  # tokens of the lines above before an anchor
+LENGTHS = (1, 2, 2, 3, 4)  # block lengths: masks are costly and the first slots matter most, so blocks are short
+LEAST_BEFORE = 24  # fewest tokens of the lines above before an anchor
 
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """`rows` are laid out for `attend_in_groups`; their shared keys are those of prefix, suffixes and middles in turn.
+    """Mask rows and their targets. `rows` are laid out for `attend_in_groups`.
 
-    All [N]: `places` in the block from 0; `teachers` are the rows, of prefix and middles in turn, that predict the same
-    token as a mask row; `before` and `targets` are the tokens before the predicted one and the predicted one itself.
+    The shared keys of `rows` are those of prefix, suffixes and middles, in this order. All others are [N]. `places` are
+    positions in the block, from 0. `teachers` are the rows, of prefix and then middles, that predict the same token as
+    a mask row. `before` is the token before the predicted one, and `targets` is the predicted one.
     """
 
     rows: Pass
@@ -39,7 +40,7 @@ class Blocks:
 
 @dataclass(frozen=True, slots=True)
 class _Chain:
-    """Tokens that follow one another. The first one's key is in `column`, its state in row `state`, at `position`.
+    """A sequence of tokens. The first one's key is in `column`, its state in row `state`, at `position`.
 
     `seen` [C] are the keys before the chain that all of its rows see.
     """
@@ -51,14 +52,14 @@ class _Chain:
     seen: Tensor
 
     def anchors(self, first: int) -> list[tuple["_Chain", int]]:
-        """The tokens that have two tokens or more behind them, from number `first` on."""
+        """Return the tokens from index `first` on that are followed by at least two tokens."""
         return [(self, number) for number in range(first, len(self.tokens) - 2)]
 
 
 def lay_out_blocks(window: Window, laid: Laid, most: int, rng: random.Random, lengths: Sequence[int]) -> Blocks:
-    """Blocks behind at most so many anchors: half of them, or as many as there are, in holes.
+    """Lay out blocks after at most `most` anchors: half of them in holes, or as many as there are.
 
-    Their lengths are drawn from `lengths`; none reaches beyond the end of its hole.
+    Their lengths are drawn from `lengths`; none extends past the end of its hole.
     """
     above, holes = _chains(window, laid)
     in_holes = [anchor for hole in holes for anchor in hole.anchors(0)]
@@ -77,7 +78,7 @@ def lay_out_blocks(window: Window, laid: Laid, most: int, rng: random.Random, le
 
 
 def _chains(window: Window, laid: Laid) -> tuple[_Chain, list[_Chain]]:
-    """The lines above, and the middles of the holes."""
+    """Return the chain of the lines above, and those of the holes' middles."""
     prefix, suffixes, middles = len(laid.prefix), len(laid.suffixes.ids), len(laid.middles.ids)
     columns = prefix + suffixes + middles
     above = _Chain(window.prefix, 0, 0, 0, torch.zeros(columns, dtype=torch.bool))
@@ -94,7 +95,7 @@ def _chains(window: Window, laid: Laid) -> tuple[_Chain, list[_Chain]]:
 
 
 def _pass(blocks: Sequence[tuple[_Chain, int, int]]) -> Pass:
-    """The pass over the mask rows of blocks: of chain, anchor and length each."""
+    """Return the pass over the mask rows of blocks, given as (chain, anchor, length)."""
     group = torch.zeros(len(blocks), BLOCK, dtype=torch.long)
     own = torch.zeros(len(blocks), BLOCK, BLOCK, dtype=torch.bool)
     place, positions, seen, first = [], [], [], 0

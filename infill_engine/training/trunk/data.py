@@ -1,9 +1,9 @@
-"""Fill-in-the-middle examples in the trunk's prompt layout: many holes of one file share the text above them.
+"""Fill-in-the-middle examples in the trunk's prompt layout. Many holes of one file share the text above them.
 
     head <prefix> lines above <suffix> text right of the hole <middle> the line so far | the hole's text <end>
     └─────── shared ────────┘ └────────── context of one hole ─────────┘└── rows that are learned from ───┘
 
-The head holds snippets of the file's package and the file's path; see `snippets`.
+The head contains snippets of the file's package and the file's path; see `snippets`.
 
 A hole sees the lines above its own and nothing of the other holes, exactly as when it is served.
 """
@@ -26,8 +26,8 @@ from infill_engine.training.corpus.holes import Span, spans_of
 class ExampleSettings:
     """Sizes in characters and tokens.
 
-    Most suffixes are short ones, which cost less to read and say nearly as much; `long_suffix` is the share of others.
-    `no_suffix` is the share of holes that have nothing to their right.
+    Most suffixes are short; these are cheaper to read and nearly as informative. `long_suffix` is the share of longer
+    ones, `no_suffix` the share of holes without text to their right.
     """
 
     window_chars: int = 2000
@@ -35,16 +35,16 @@ class ExampleSettings:
     long_chars: tuple[int, int] = (200, 500)
     long_suffix: float = 0.3
     holes: int = 16
-    text_tokens: int = 48  # of the hole's text; what is longer is left out
+    text_tokens: int = 48  # longest hole; longer ones are left out
     no_suffix: float = 0.08
 
 
 @dataclass(frozen=True, slots=True)
 class HoleExample:
-    """One hole of a window: `above` tokens of the shared prefix are visible to it.
+    """One hole of a window. It sees the first `above` tokens of the shared prefix.
 
     `context` holds the suffix marker and the suffix; `middle` the middle marker, the line so far, and the hole's text
-    up to its end token. `learned` counts the tokens at the end of `middle` that are predicted.
+    up to its end token. `learned` is the number of tokens at the end of `middle` that are predicted.
     """
 
     above: int
@@ -62,13 +62,13 @@ class Window:
     holes: list[HoleExample]
 
 
-# The head of the prompts of a window, which begins and ends at these characters of its file and is asked about holes
-# behind the third
+# Returns the head of a window's prompts. The arguments are the window's start and end in its file, in characters, and
+# the position after which the holes are.
 HeadOf = Callable[[int, int, int], tuple[int, ...]]
 
 
 def no_head(_start: int, _end: int, _at: int) -> tuple[int, ...]:
-    """The head of a file that belongs to no project."""
+    """Return the empty head of a file that belongs to no project."""
     return ()
 
 
@@ -80,9 +80,9 @@ def draw_window(
     rng: random.Random,
     head_of: HeadOf = no_head,
 ) -> Window | None:
-    """A window from somewhere in `text` with holes in it; None where it has none that can be used.
+    """Draw a window with holes from `text`. Returns None if it has no usable holes.
 
-    The first hole that is drawn decides on the head.
+    The first hole drawn decides on the head.
     """
     start = rng.randrange(max(1, len(text) - settings.window_chars // 2))
     start = text.rfind("\n", 0, start) + 1
@@ -124,7 +124,7 @@ def _hole(
 ) -> HoleExample | None:
     line = window.rfind("\n", 0, span.start) + 1
     above = boundaries.get(len(window[:line].encode()))
-    if above is None:  # a token reaches over the beginning of the line
+    if above is None:  # a token spans the beginning of the line
         return None
     so_far, partial_word = vocabulary.split_partial_word(window[line : span.start])
     text = vocabulary.encode(partial_word + window[span.start : span.end])
@@ -143,9 +143,9 @@ def _hole(
 class Pass:
     """Rows of several holes side by side: ids and positions [T], and what each of them sees.
 
-    `shared` [T, P] is added to the scores of the window's prefix. The holes' rows lie in groups: `group` [H, M] are the
-    numbers of each hole's rows, padded with 0, and `place` [T] is where a row stands in the flattened groups. A group
-    sees the keys `keys` [H, N] of the holes' own tokens, under `own` [H, M, N].
+    `shared` [T, P] is added to the scores of the window's prefix. The holes' rows form groups: `group` [H, M] are the
+    indices of each hole's rows, padded with 0, and `place` [T] is a row's index in the flattened groups. A group sees
+    the keys `keys` [H, N] of the holes' own tokens, under the mask `own` [H, M, N].
     """
 
     ids: Tensor
@@ -161,7 +161,7 @@ class Pass:
 class Laid:
     """A window laid out as three passes: `prefix` [P] and `suffixes` are only read, `middles` are learned from.
 
-    `rows` are the rows of `middles` whose next token is `targets`; `kinds` are the kinds of hole of those.
+    `rows` are the rows of `middles` that predict `targets`; `kinds` are the kinds of their holes.
     """
 
     prefix: Tensor
@@ -173,7 +173,7 @@ class Laid:
 
 
 def lay_out(window: Window) -> Laid:
-    """The passes of a window. The keys of `middles` count all rows of `suffixes` first, then its own."""
+    """Lay out the passes of a window. The keys of `middles` index all rows of `suffixes` first, then its own."""
     holes = window.holes
     contexts = [hole.context for hole in holes]
     inputs = [hole.middle[:-1] for hole in holes]
@@ -203,7 +203,7 @@ def lay_out(window: Window) -> Laid:
 
 
 def _numbered(texts: Sequence[Sequence[int]]) -> list[list[int]]:
-    """The numbers of each text's tokens when all lie one after another."""
+    """Return the indices of each text's tokens after concatenation."""
     ends = list(accumulate(map(len, texts)))
     return [list(range(end - len(text), end)) for text, end in zip(texts, ends, strict=True)]
 
@@ -215,9 +215,9 @@ def _pass(
     earlier: Sequence[Sequence[int]],
     offset: int,
 ) -> Pass:
-    """The rows of `texts`, which begin at the positions `starts` and see the keys `earlier` besides their own.
+    """Build the pass over the rows of `texts`, which begin at the positions `starts`.
 
-    Their own keys are numbered from `offset` on.
+    They see the keys `earlier` and their own. Their own keys are numbered from `offset` on.
     """
     above = torch.tensor([hole.above for hole in window.holes])
     lengths = [len(text) for text in texts]
@@ -249,5 +249,5 @@ def _pass(
 
 
 def added_mask(seen: Tensor) -> Tensor:
-    """A mask to be added to scores: 0 where `seen`, UNSEEN elsewhere."""
+    """Return a mask to add to scores: 0 where `seen`, UNSEEN elsewhere."""
     return torch.zeros(seen.shape).masked_fill_(~seen, UNSEEN)

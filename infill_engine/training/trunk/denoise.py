@@ -1,12 +1,12 @@
-"""Trains the trunk's mask rows to propose tokens; starts afresh or goes on from the run's checkpoint.
+"""Trains the trunk's mask rows to propose tokens, from scratch or from the run's checkpoint.
 
     python -m infill_engine.training.trunk.denoise --run training/denoise --minutes 120
     python -m infill_engine.training.trunk.denoise --run training/denoise --minutes 20 --decay
     python -m infill_engine.training.trunk.denoise --run training/denoise --export infill_engine/weights/trunk
 
-The trunk is frozen, with its fill-in-the-middle adapter merged. Windows with holes are drawn from the corpus, and mask
-rows behind many of their tokens learn what the trunk itself expects there. log.jsonl says, for windows of the
-calibration packages, which are never trained on, how often each slot is the trunk's own choice.
+The trunk is frozen, with its fill-in-the-middle adapter merged. Windows with holes are drawn from the corpus. Mask rows
+after many of their tokens learn the trunk's own predictions. log.jsonl records how often each slot agrees with the
+trunk's choice, on windows of the calibration packages, which are never trained on.
 """
 
 import argparse
@@ -36,7 +36,7 @@ from infill_engine.training.trunk.snippets import File
 
 CHECKPOINT, LOG = "last.pt", "log.jsonl"
 RATE, WARMUP_STEPS, LEAST_RATE = 3e-4, 20, 0.02
-WINDOWS, ANCHORS = 5, 40  # in a step, and in each window
+WINDOWS, ANCHORS = 5, 40  # per step, and per window
 EXAMPLES = ExampleSettings(window_chars=600, short_chars=(20, 80), long_chars=(80, 200), long_suffix=0.2, holes=3)
 EVALUATED_WINDOWS, EVALUATED_ANCHORS = 12, 40
 SAVE_SECONDS, EVALUATE_STEPS, REPORT_STEPS = 240, 50, 5
@@ -46,7 +46,7 @@ STARTING_TOKEN = "<|fim_pad|>"
 
 @dataclass(slots=True)
 class Run:
-    """Everything a training loop changes."""
+    """All state that a training loop changes."""
 
     folder: Path
     trunk: DenoisedTrunk
@@ -78,7 +78,7 @@ def main() -> None:
 
 
 def open_run(folder: Path, weights: TrunkWeights, adapter: Adapter, rank: int) -> Run:
-    """The run in the folder, from its checkpoint if there is one. Raises ModelError or TrainingError."""
+    """Open the run in the folder, from its checkpoint if there is one. Raises ModelError or TrainingError."""
     torch.manual_seed(0)
     folder.mkdir(parents=True, exist_ok=True)
     kernel = fastest_kernel(weights.config)
@@ -94,7 +94,7 @@ def open_run(folder: Path, weights: TrunkWeights, adapter: Adapter, rank: int) -
 
 
 def train(run: Run, vocabulary: TrunkVocabulary, options: argparse.Namespace) -> None:
-    """Trains until the minutes are over or the process is told to stop, then saves and evaluates."""
+    """Train until the minutes are over or the process is told to stop, then save and evaluate."""
     texts = read_corpus(options.corpus)
     held_out = held_out_windows(options.heldout, vocabulary)
     shares = [min(len(file.text), LARGEST_SHARE) for file in texts]
@@ -124,13 +124,13 @@ def train(run: Run, vocabulary: TrunkVocabulary, options: argparse.Namespace) ->
         if time.monotonic() - saved > SAVE_SECONDS:
             _save(run)
             saved = time.monotonic()
-    _save(run)  # a process that is told to stop may be killed before the evaluation ends
+    _save(run)  # a process told to stop may be killed before the evaluation ends
     _log(run, evaluate(run, held_out), losses[-EVALUATE_STEPS:])
     _save(run)
 
 
 def step(run: Run, windows: Sequence[Window], rate: float, rng: random.Random) -> tuple[float | None, int]:
-    """One step of the optimiser: its mean loss in nats, None where the gradient was not finite, and how many slots."""
+    """Take one optimiser step. Returns its mean loss in nats (None if the gradient was not finite) and slot count."""
     for group in run.optimiser.param_groups:
         group["lr"] = rate
     run.optimiser.zero_grad()
@@ -149,9 +149,10 @@ def step(run: Run, windows: Sequence[Window], rate: float, rng: random.Random) -
 
 
 def evaluate(run: Run, windows: Sequence[Window]) -> dict[str, list[float]]:
-    """By slot: shares equal to the trunk's choice with the head and without, and given that all before it are.
+    """Return, by slot, the share that equals the trunk's choice.
 
-    Sets the run's `survival` to the last of these.
+    Three shares: with the head, without it, and given that all earlier slots are equal. Sets the run's `survival` to
+    the last of these.
     """
     rng = random.Random(7)
     found = [run.trunk.evaluate(window, EVALUATED_ANCHORS, rng) for window in windows]
@@ -165,7 +166,7 @@ def evaluate(run: Run, windows: Sequence[Window]) -> dict[str, list[float]]:
 
 
 def held_out_windows(path: Path, vocabulary: TrunkVocabulary) -> list[Window]:
-    """Windows of a corpus.jsonl that is never trained on, always the same ones."""
+    """Return windows of a corpus.jsonl that is never trained on, always the same ones."""
     texts, rng = read_corpus(path), random.Random(99)
     shares = [int(len(file.text) > EXAMPLES.window_chars) for file in texts]
     return [_drawn(texts, shares, vocabulary, rng) for _ in range(EVALUATED_WINDOWS)]
@@ -194,7 +195,7 @@ def _restore(run: Run) -> None:
                 parameter.copy_(state["parameters"][name])
         run.optimiser.load_state_dict(state["optimiser"])
         run.progress, run.survival = state["progress"], tuple(state["survival"])
-    except Exception as error:  # torch raises a dozen kinds for a damaged file
+    except Exception as error:  # torch raises many kinds of exceptions for a damaged file
         raise TrainingError(f"{path} cannot be read ({type(error).__name__}); remove it to start afresh") from error
 
 

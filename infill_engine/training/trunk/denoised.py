@@ -1,4 +1,4 @@
-"""The trunk with trainable mask rows: real rows are read frozen and without gradients, mask rows learn from them."""
+"""The trunk with trainable mask rows. Real rows are frozen and read without gradients; mask rows learn from them."""
 
 import math
 import random
@@ -24,14 +24,16 @@ from infill_engine.training.trunk.network import INPUTS, PARTS, read_context
 
 HEAD_RANK = 64
 GOLD_SHARE = 0.1  # of the loss; the rest is the distance from the trunk's own distribution
-FADING = 4.0  # places in a block after which a slot weighs 1 / e as much
+FADING = 4.0  # positions in a block after which a slot's weight falls to 1 / e
 TEACHERS_BEST, COMMON, SAMPLED = 16, 8192, 4096  # tokens over which a student's distribution is computed
 
 
 @dataclass(frozen=True, slots=True)
 class Slots:
-    """What mask rows made of their slots, all [N]: place in the block from 0, weighted loss, whether the head chose
-    what the trunk would, and whether the mask row did without the head.
+    """Results of the mask rows for their slots, all [N].
+
+    Position in the block from 0, weighted loss, whether the head's choice equals the trunk's, and whether the mask
+    row's choice without the head does.
     """
 
     places: Tensor
@@ -66,31 +68,31 @@ class DenoisedTrunk:
 
     @property
     def parameters(self) -> dict[str, nn.Parameter]:
-        """Everything that is trained."""
+        """Return all trained parameters."""
         terms = {
             f"{name}.{side}": getattr(linear, side) for name, linear in self._linears.items() for side in ("down", "up")
         }
         return {**terms, "masks": self._masks, **{f"head.{name}": self._head[name] for name in HEAD}}
 
     def start_masks_from(self, token: int) -> None:
-        """Lets masks begin as a token's embedding."""
+        """Initialise the mask embeddings from a token's embedding."""
         with torch.no_grad():
             self._masks.copy_(self._embedding[token].repeat(BLOCK, 1))
 
     def denoiser(self, survival: tuple[float, ...]) -> Denoiser:
-        """What has been learned, as it is served."""
+        """Return the trained parameters in the form used for serving."""
         terms = {
             name: (linear.up.detach() * linear.scale, linear.down.detach()) for name, linear in self._linears.items()
         }
         return Denoiser(terms, self._masks.detach(), Head(*(self._head[name].detach() for name in HEAD)), survival)
 
     def learn(self, window: Window, anchors: int, rng: random.Random) -> Slots:
-        """The slots behind at most so many anchors of a window, with losses that have gradients."""
+        """Return the slots after at most `anchors` anchors of a window, with losses that have gradients."""
         return self._score(window, anchors, rng, LENGTHS, learning=True)
 
     @torch.no_grad()
     def evaluate(self, window: Window, anchors: int, rng: random.Random) -> Slots:
-        """The same for whole blocks, without gradients; losses are zero."""
+        """Like `learn`, but for whole blocks and without gradients; losses are zero."""
         return self._score(window, anchors, rng, (BLOCK,), learning=False)
 
     def _score(
@@ -108,12 +110,15 @@ class DenoisedTrunk:
             chosen = teacher.argmax(-1)[number]
             right, alone = (self.frozen.logits(each).argmax(-1) == chosen for each in (moved, own))
             return Slots(blocks.places, torch.zeros(len(chosen)), right, alone)
-        # A slot's likeliest tokens are picked out before the head sees them, so some slots learn without it.
+        # Serving picks a slot's likeliest tokens before the head is applied, so some slots are trained without it.
         without = torch.rand(len(own), 1, generator=torch.Generator().manual_seed(rng.randrange(2**31))) < 0.5
         return self._loss(blocks, torch.where(without, own, moved), teacher, number)
 
     def _loss(self, blocks: Blocks, states: Tensor, teacher: Tensor, number: Tensor) -> Slots:
-        """`teacher` [R, V] are log-probabilities, of which each slot's row has a `number` [N]."""
+        """Return the slots with their losses.
+
+        `teacher` [R, V] are log-probabilities. `number` [N] is the teacher row of each slot.
+        """
         best = teacher.topk(min(TEACHERS_BEST, teacher.shape[-1])).indices
         tokens = _sampled(len(self._embedding), torch.cat([best.flatten(), blocks.targets]))
         logprobs = torch.log_softmax(F.linear(states, self._embedding[tokens]), -1)
@@ -125,7 +130,10 @@ class DenoisedTrunk:
         return Slots(blocks.places, losses, right, right)
 
     def _read(self, laid: Laid) -> tuple[list[KeysValues], Tensor]:
-        """Keys and values of prefix, suffixes and middles in turn, by layer; states [T, D] of prefix and middles."""
+        """Return keys and values of prefix, suffixes and middles, in this order, by layer; and states [T, D].
+
+        The states are those of prefix and middles.
+        """
         read = read_context(self.frozen, laid)
         context: list[KeysValues] = []
 
@@ -156,7 +164,7 @@ class DenoisedTrunk:
         kernel: type[Kernel],
         rank: int,
     ) -> tuple[Layer, Layer]:
-        """A layer as real rows see it and as mask rows do."""
+        """Return a layer as used by real rows and as used by mask rows."""
         linears: dict[str, FrozenLinear] = {}
         for name, parts in PARTS.items():
             matrix = adapter.merged(
@@ -177,7 +185,7 @@ class DenoisedTrunk:
 
 
 def survival_of(slots: list[Slots]) -> tuple[float, ...]:
-    """For each place, the share of right choices among the blocks that were right up to there."""
+    """Return, for each position, the share of correct choices among the blocks that were correct up to there."""
     right, reached = [0] * BLOCK, [0] * BLOCK
     for each in slots:
         alive = True
@@ -190,12 +198,12 @@ def survival_of(slots: list[Slots]) -> tuple[float, ...]:
 
 
 def mean_loss(slots: Slots) -> Tensor:
-    """The mean of weighted losses."""
+    """Return the mean of the weighted losses."""
     return slots.losses.sum() / max(math.fsum(torch.exp(-slots.places / FADING).tolist()), 1e-6)
 
 
 def _sampled(vocabulary: int, needed: Tensor) -> Tensor:
-    """`needed` tokens, the common ones, which have the lowest numbers, and a sample of the others; sorted."""
+    """Return the `needed` tokens, the common ones (those with the lowest ids), and a sample of the rest, sorted."""
     common = torch.arange(min(COMMON, vocabulary))
     tokens: Tensor = torch.cat([needed, common, torch.randint(vocabulary, (SAMPLED,))]).unique()
     return tokens

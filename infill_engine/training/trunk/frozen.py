@@ -1,7 +1,7 @@
-"""Frozen matrices in int8 with a trainable low-rank term beside each (LoRA, arXiv 2106.09685).
+"""Frozen int8 matrices, each with a trainable low-rank term (LoRA, arXiv 2106.09685).
 
-Both directions multiply in int8: a frozen matrix needs no gradient of its own, only the gradient of what went in. On a
-CPU with AVX2 that takes a third of the time that float32 takes.
+Both directions multiply in int8: a frozen matrix needs no gradient of its own, only the gradient of its input. On a CPU
+with AVX2 this takes a third of the time of float32.
 """
 
 from typing import Any
@@ -28,8 +28,8 @@ class _FrozenProduct(torch.autograd.Function):
 class FrozenLinear(nn.Module):
     """`matrix` [out, in] frozen in int8, plus `scale * up @ down` of rank `rank`, which is trained.
 
-    `factors` [in] smooth the input before it is rounded (see `models.trunk.smoothing`). `down` [rank, in] starts at
-    random and `up` [out, rank] at zero, so that training starts from the frozen network.
+    `factors` [in] smooth the input before it is rounded (see `models.trunk.smoothing`). `down` [rank, in] is
+    initialised at random and `up` [out, rank] with zeros, so that training starts from the frozen network.
     """
 
     def __init__(
@@ -55,6 +55,6 @@ class FrozenLinear(nn.Module):
         return self.frozen(x) + F.linear(F.linear(x, self.down), self.up) * self.scale
 
     def frozen(self, x: Tensor) -> Tensor:
-        """The same without the low-rank term."""
+        """Like `forward`, without the low-rank term."""
         product: Tensor = _FrozenProduct.apply(x, self._factors, self._forwards, self._backwards)  # type: ignore[no-untyped-call]
         return product if self.bias is None else product + self.bias

@@ -1,4 +1,4 @@
-"""The trunk for training: frozen in int8, every matrix with a trainable low-rank term."""
+"""The trunk for training: frozen in int8, with a trainable low-rank term for every matrix."""
 
 from dataclasses import dataclass
 
@@ -16,12 +16,12 @@ from infill_engine.training.trunk.data import Laid, Window, lay_out
 from infill_engine.training.trunk.frozen import FrozenLinear
 
 PARTS = {"qkv": ("q", "k", "v"), "out": ("o",), "gate_up": ("gate", "up"), "down": ("down",)}
-INPUTS = {"qkv": "attention", "out": "o", "gate_up": "mlp", "down": "down"}  # of the matrices, by their names there
+INPUTS = {"qkv": "attention", "out": "o", "gate_up": "mlp", "down": "down"}  # input of each matrix, by its name there
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """What the network thinks of the learned tokens of a window, all [N]: losses in nats, whether it would say them."""
+    """The network's scores of a window's learned tokens, all [N]: losses in nats, and whether it would choose them."""
 
     losses: Tensor
     right: Tensor
@@ -43,16 +43,16 @@ class TrainedTrunk:
 
     @property
     def parameters(self) -> dict[str, nn.Parameter]:
-        """The trained matrices: `….down` and `….up` of each linear."""
+        """Return the trained matrices: `….down` and `….up` of each linear."""
         named = ((name, linear) for name, linear in self.linears.items())
         return {f"{name}.{side}": getattr(linear, side) for name, linear in named for side in ("down", "up")}
 
     def adapter(self, rank: int) -> Adapter:
-        """What has been learned, as it is merged when the trunk is loaded, in the best approximation of that rank."""
+        """Return the trained adapter for merging at load time, in the best approximation of that rank."""
         return Adapter({name: _of_rank(linear, rank) for name, linear in self.linears.items()})
 
     def score(self, window: Window, *, learning: bool) -> Scored:
-        """The learned tokens of a window. With `learning`, the losses have gradients; what is only read never does."""
+        """Score the learned tokens of a window. With `learning`, the losses have gradients; the context never does."""
         laid = lay_out(window)
         with torch.no_grad():
             read = read_context(self.network, laid)
@@ -79,7 +79,7 @@ class TrainedTrunk:
 
 @torch.no_grad()
 def _of_rank(linear: FrozenLinear, rank: int) -> tuple[Tensor, Tensor]:
-    """The low-rank term as `up` [out, rank] and `down` [rank, in], by a singular value decomposition."""
+    """Return the low-rank term as `up` [out, rank] and `down` [rank, in], from a singular value decomposition."""
     up_basis, up = torch.linalg.qr(linear.up * linear.scale)
     down_basis, down = torch.linalg.qr(linear.down.t())
     left, values, right = torch.linalg.svd(up @ down.t())
@@ -89,7 +89,7 @@ def _of_rank(linear: FrozenLinear, rank: int) -> tuple[Tensor, Tensor]:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Keys and values by layer: of a window's prefix, and of its suffixes. `states` [P, D] are those of the prefix."""
+    """Keys and values by layer, of a window's prefix and of its suffixes. `states` [P, D] are the prefix's."""
 
     prefix: list[KeysValues]
     suffixes: list[KeysValues]
@@ -97,7 +97,7 @@ class Read:
 
 
 def read_context(network: Network, laid: Laid) -> Read:
-    """Reads a window's prefix, and behind it the suffixes of its holes."""
+    """Read a window's prefix and, after it, the suffixes of its holes."""
     of_prefixes: list[KeysValues] = []
     of_contexts: list[KeysValues] = []
     count = len(laid.prefix)
@@ -117,7 +117,7 @@ def read_context(network: Network, laid: Laid) -> Read:
 
 
 def learned_states(network: Network, laid: Laid, read: Read) -> Tensor:
-    """States [N, D], not yet normed, of the rows that targets follow."""
+    """Return states [N, D], before the norm, of the rows that predict the targets."""
 
     def attend(layer: int, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
         before = read.suffixes[layer]

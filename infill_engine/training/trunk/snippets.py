@@ -1,4 +1,4 @@
-"""Heads of prompts for training, retrieved from the file's own package as they are when a prompt is served."""
+"""Prompt heads for training, retrieved from the file's own package as they are when a prompt is served."""
 
 import random
 from collections import defaultdict, deque
@@ -15,10 +15,10 @@ from infill_engine.models.trunk.prompt import TrunkVocabulary, build_head, fitti
 from infill_engine.training.trunk.data import HeadOf, no_head
 from infill_engine.types import InfillRequest
 
-FAR_CHARS = 20_000  # of the file on either side of the window, as a request carries
+FAR_CHARS = 20_000  # of the file on either side of the window, as in a request
 UNSEEN_CHARS = 500  # below the window that may be the suffix of a hole
-SHOWN_CHARS = 1_600  # above a hole, which a request carries as its prefix
-RETRIEVERS = 24  # packages' files whose indexes are kept
+SHOWN_CHARS = 1_600  # above a hole, which a request sends as its prefix
+RETRIEVERS = 24  # packages whose file indexes are kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +32,9 @@ class File:
 
 
 class Heads:
-    """Makes the heads of a corpus's windows: `with_snippets` is the share of the windows that have snippets.
+    """Builds the heads of a corpus's windows. `with_snippets` is the share of windows with snippets.
 
-    The others have none and half of them no path, so that prompts of files without a project are learned too.
+    Of the other windows, half have no path either, so that prompts of files without a project are learned, too.
     """
 
     def __init__(self, files: Sequence[File], vocabulary: TrunkVocabulary, with_snippets: float) -> None:
@@ -47,7 +47,7 @@ class Heads:
         self._retrievers: LRUCache[tuple[str, str], tuple[Retriever, str]] = LRUCache(RETRIEVERS)
 
     def of(self, file: File, rng: random.Random) -> HeadOf:
-        """The `HeadOf` of a window that will be drawn from a file."""
+        """Return the `HeadOf` of a window that will be drawn from a file."""
         if rng.random() >= self._with_snippets or not file.package:
             bare = build_head(self._vocabulary, file.path) if rng.random() < 0.5 else ()
             return (lambda _start, _end, _at: bare) if bare else no_head

@@ -4,21 +4,20 @@
                                                                                               │ keys and values
     hole | first tokens of the right text   hole | first tokens …   a stretch of slots a row ─┴▶ decoder ──▶ logits
 
-The model was trained to answer a user, so the hole's right side is what the user turn asks for and its left side is an
-answer half written; the same right side then stands on the canvas once more, behind each row's hole. Those slots are
-no part of the sampler's canvas: they are given, so nothing can change them, and neither entropies nor the rule for
-stopping see them. Thinking is off: the model's turn begins with the empty channel that the chat template of this size
-writes for it.
+The model was trained to answer a user. So the user turn asks for the text right of the hole, and the text left of it is
+a partly written answer. The first tokens of the right side also appear on the canvas, after each row's hole. These
+slots are not part of the sampler's canvas: they are fixed, and neither entropies nor the stopping rule include them.
+Thinking is off: the model's turn begins with the empty channel that the chat template of this size writes for it.
 
-Typing appends to the prompt, whose keys and values are kept, so a keystroke encodes one or two tokens. All rows lie
-side by side on one axis, each sees itself and the prompt: they share the prompt's keys and values, need not be padded,
-and cost hardly more than one. Every layer keeps all keys, also those that attend to a window only; the window is a
-matter of the mask, and of what the decoder is given: it reads the last `sliding_window` - 1 tokens there, and within
-the canvas everything. So a prompt can be cut back to where it still agrees, however long it was.
+Typing appends to the prompt, whose keys and values are kept, so a keystroke encodes one or two tokens. All rows share
+one axis, and each sees itself and the prompt. They share the prompt's keys and values, need no padding, and together
+cost hardly more than one. Every layer keeps all keys, including layers with a sliding window. The window is applied by
+the mask and by what the decoder gets: the last `sliding_window` - 1 tokens there, and everything within the canvas. A
+prompt can therefore be cut back to its still valid part, whatever its length.
 
-There is no mask token. An open slot holds a random token, drawn anew in every step by the loop (`Corruption.UNIFORM`),
-and the model is told what it predicted the step before as a mixture of embeddings (self-conditioning); what is given
-is told as itself. The layers are the library's own, `transformers.models.diffusion_gemma`, without those for images.
+There is no mask token. An open slot holds a random token, redrawn by the loop in every step (`Corruption.UNIFORM`). The
+model receives its prediction of the previous step as a mixture of embeddings (self-conditioning); fixed tokens are
+passed as themselves. The layers are the library's own, `transformers.models.diffusion_gemma`, without the image layers.
 """
 
 import json
@@ -70,23 +69,23 @@ ASK = (
     "Answer with one code block and nothing else.\n```\n"
 )
 FENCE = "\n```"
-CLAMPED = 8  # tokens of the right side that stand on the canvas behind each row
+CLAMPED = 8  # tokens of the right side on the canvas after each row
 MOST_SLOTS = 64
-KEPT_PROMPTS = 2  # they are the largest of all
-# Steps are compiled for so many slots, with what is given behind them, and so many columns of the prompt at most.
+KEPT_PROMPTS = 2  # these prompts are the largest of all families
+# Largest compiled step shapes: slots including the fixed tokens, and columns of the prompt.
 STEP_TOKENS, STEP_COLUMNS = (128, 256, 512), (512, 2048)
-SLOT_BLOCK = 16  # slots are rounded up to this: few shapes, few kernels
-TEMPERATURES = (0.8, 0.4)  # of the first and the last step, where generation_config.json says nothing else
-CERTAIN = -3e4  # logit of every other token where one is given; finite also in half precision
+SLOT_BLOCK = 16  # slots are rounded up to this, for few shapes and few kernels
+TEMPERATURES = (0.8, 0.4)  # of the first and the last step, unless generation_config.json sets them
+CERTAIN = -3e4  # logit of all other tokens for a fixed one; finite in half precision, too
 
 
 @dataclass(slots=True)
 class Prompt:
     """What `Context.state` holds here: the prompt as the decoder reads it, fresh for each request.
 
-    `layers` are padded to whole blocks, `seen` tells by the kind of a layer which columns count; `length` is in tokens,
-    `given` the first tokens of the right side. `conditioning` [L, V] are the logits that tell the model what it
-    predicted in the last step; `confidence` is how sure it was at each length.
+    `layers` are padded to whole blocks. `seen` is the mask of their columns by kind of layer. `length` is in tokens;
+    `given` are the first tokens of the right side. `conditioning` [L, V] are the logits of the last step's prediction.
+    `confidence` is the model's confidence at each length.
     """
 
     layers: Sequence[LayerMemory]
@@ -99,7 +98,7 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The columns of a canvas with what is given behind each row: `ids`, `places` and `row` [L], -1 for padding.
+    """The columns of a canvas with the fixed tokens after each row: `ids`, `places` and `row` [L], -1 for padding.
 
     `slots` [M] are the columns of the canvas's own slots.
     """
@@ -143,7 +142,7 @@ class DiffusionGemmaModel:
             "diffusion-gemma",
             Corruption.UNIFORM,
             int(network.text.vocab_size),
-            vocabulary.end,  # a slot that nobody has written yet
+            vocabulary.end,  # a slot not yet written
             vocabulary.end,
             most_slots,
             copies_end=False,
@@ -155,7 +154,7 @@ class DiffusionGemmaModel:
 
     @torch.inference_mode()
     def encode(self, prefix: str, suffix: str) -> Job[Context]:
-        """Reads the prompt as far as it is new and, where lengths are probed and there is time, asks about them."""
+        """Read the new part of the prompt, and probe the lengths if that is enabled and there is time."""
         ids, given = self._tokens(prefix, suffix)
         layers, read = yield from self._prompts.layers_of(ids)
         prompt = self._prompt(layers, given)
@@ -212,7 +211,7 @@ class DiffusionGemmaModel:
         return usual_confidence(lambda prefix, suffix: self._confidence(self._read_sides(prefix, suffix)))
 
     def _confidence(self, prompt: Prompt) -> Floats:
-        """How sure the model is of its first prediction of a row of each length."""
+        """Return the model's confidence in its first prediction of a row of each length."""
         canvas = lay_out(self._lengths, self.info.mask_id)
         corruptor_of(self.info, canvas.rows, prompt.length).fill(canvas)
         logits = self.denoise(Context(prompt, 0, 0), HoleKind.LINE, canvas, np.arange(canvas.slots))
@@ -223,7 +222,7 @@ class DiffusionGemmaModel:
         return self._prompt(self._read([], ids), given)
 
     def _tokens(self, prefix: str, suffix: str) -> tuple[Ints, Ints]:
-        """The prompt, and what is given on the canvas."""
+        """Return the prompt's tokens and the fixed tokens of the canvas."""
         before = self.vocabulary.encode(prefix.replace("\r\n", "\n"))
         behind = self.vocabulary.encode(suffix.replace("\r\n", "\n"))[: self._settings.suffix_tokens]
         cut = cut_in_blocks(before, self._settings.prefix_tokens)
@@ -242,7 +241,7 @@ class DiffusionGemmaModel:
         return memory.layers
 
     def _prompt(self, layers: Sequence[LayerMemory], given: Ints) -> Prompt:
-        """What the decoder reads of a prompt."""
+        """Return what the decoder reads of a prompt."""
         length = layers[0][0].shape[2]
         windows = self._network.windows
         kept = {kind: length if window is None else min(length, window - 1) for kind, window in windows.items()}
@@ -258,7 +257,7 @@ class DiffusionGemmaModel:
         given = len(prompt.given)
         used = canvas.slots + canvas.rows * given
         width = rounded_up(used, SLOT_BLOCK)
-        slots = np.arange(canvas.slots) + canvas.row * given  # each row's slots, then what is given
+        slots = np.arange(canvas.slots) + canvas.row * given  # each row's slots, then its fixed tokens
         ids, places = np.zeros(width, np.int64), np.zeros(width, np.int64)
         row = np.full(width, -1)
         row[:used] = np.repeat(np.arange(canvas.rows), canvas.lengths + given)
@@ -270,7 +269,7 @@ class DiffusionGemmaModel:
 
 
 def load(folder: Path, device: str, dtype: torch.dtype, settings: ModelSettings) -> CanvasModel:
-    """Loads a checkpoint with the model type `diffusion_gemma`, without its tower for images. Raises ModelError."""
+    """Load a checkpoint with the model type `diffusion_gemma`, without its vision tower. Raises ModelError."""
     checkpoint = open_checkpoint_of_text(folder)
     vocabulary = TokenizerVocabulary(folder / "tokenizer.json", width=checkpoint.config["text_config"]["vocab_size"])
     network = load_network(checkpoint, device, dtype, settings.stored)
@@ -279,7 +278,7 @@ def load(folder: Path, device: str, dtype: torch.dtype, settings: ModelSettings)
 
 
 def _temperatures(folder: Path) -> tuple[float, float]:
-    """Those of the first and the last step, from generation_config.json where it has them."""
+    """Return the temperatures of the first and last step, from generation_config.json if it has them."""
     path = folder / "generation_config.json"
     try:
         stated = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
@@ -292,5 +291,5 @@ def _temperatures(folder: Path) -> tuple[float, float]:
 
 
 def _columns(values: Tensor, kept: int, columns: int) -> Tensor:
-    """The last `kept` of [1, H, T, hd], padded to `columns`."""
+    """Return the last `kept` of [1, H, T, hd], padded to `columns`."""
     return pad(values[:, :, values.shape[2] - kept :], (0, 0, 0, columns - kept))

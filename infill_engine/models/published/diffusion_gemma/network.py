@@ -1,4 +1,4 @@
-"""DiffusionGemma's network: the library's text encoder and decoder over one set of weights, steps compiled on CUDA."""
+"""DiffusionGemma's network: the library's text encoder and decoder with shared weights, and steps compiled on CUDA."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,17 +23,17 @@ class _Layer:
 
 @dataclass(slots=True)
 class _Read:
-    """What the decoder's layers ask of a cache: they read it, and never write."""
+    """The cache interface that the decoder's layers use. They read it and never write."""
 
     layers: list[_Layer]
     is_compileable: bool = False
 
 
 class Network(nn.Module):
-    """The text encoder and the decoder of the library, which are one set of weights but for a number a layer.
+    """The library's text encoder and decoder. They share all weights except one number per layer.
 
-    The parameters are the decoder's and those numbers. Once they are loaded, `share` gives the encoder the decoder's
-    own modules, whatever became of them.
+    The parameters are the decoder's and those numbers. After loading, `share` gives the encoder the decoder's own
+    modules, including any replacements.
     """
 
     def __init__(self, config: Any, modeling: Any) -> None:
@@ -59,7 +59,7 @@ class Network(nn.Module):
 
     @property
     def windows(self) -> dict[str, int | None]:
-        """How many tokens, itself included, a token sees in each kind of layer; None for all."""
+        """The attention window of each kind of layer in tokens, including the token itself; None for unlimited."""
         kinds = dict.fromkeys(self.text.layer_types)
         return {kind: self.text.sliding_window if kind == "sliding_attention" else None for kind in kinds}
 
@@ -72,10 +72,10 @@ class Network(nn.Module):
         layers: Sequence[LayerMemory],
         told: Tensor | None,
     ) -> Tensor:
-        """Final states [T, D] of a canvas of tokens `ids` [T] at `places` [T], behind a prompt's keys and values.
+        """Return final states [T, D] of canvas tokens `ids` [T] at `places` [T], after a prompt's keys and values.
 
-        `own` [T, T] tells which of each other the tokens see, `seen` by the kind of a layer which columns of the
-        prompt. `told` [T, V] are the logits of the step before, or None in a first one.
+        `own` [T, T] is the mask among the canvas tokens, `seen` the mask of the prompt's columns by kind of layer.
+        `told` [T, V] are the logits of the previous step, or None in the first one.
         """
         canvas = ids[None], places[None], own
         if self._step.ready:
@@ -89,13 +89,13 @@ class Network(nn.Module):
 
     @property
     def compiled_runs(self) -> int:
-        """How many steps were computed by what was compiled."""
+        """The number of steps run by compiled code."""
         return self._step.runs
 
     def compile_steps(self, compiler: Compiler, shapes: Sequence[tuple[int, int]], report: Report, tell: Tell) -> bool:
-        """Prepares steps over so many tokens of a canvas, and columns of a prompt. See `CompilesSteps`.
+        """Compile steps for these numbers of canvas tokens and prompt columns. See `CompilesSteps`.
 
-        Experts whose weights are packed are asked one after another, as the tokens choose them: no graph can do that.
+        Experts with packed weights run one after another, as the tokens choose them, which no graph can do.
         """
         if self.decoder.config._experts_implementation == "eager":
             return False
@@ -125,7 +125,7 @@ class Network(nn.Module):
         return self._step.ready
 
     def logits(self, states: Tensor) -> Tensor:
-        """Logits [..., V] in float32 of states [..., D]."""
+        """Return float32 logits [..., V] of states [..., D]."""
         cap = self.text.final_logit_softcapping
         logits: Tensor = nn.functional.linear(states, self.decoder.embed_tokens.weight).float()
         capped: Tensor = torch.tanh(logits / cap) * cap
@@ -134,9 +134,9 @@ class Network(nn.Module):
     def _compute(
         self, ids: Tensor, places: Tensor, own: Tensor, told: Tensor, is_told: Tensor, *memory: Tensor
     ) -> tuple[Tensor]:
-        """`states` of tensors alone; `memory` has for each kind of layer which columns are seen, and all that is kept.
+        """Compute `states` from tensors only. `memory` holds, per kind of layer, the mask and all keys and values.
 
-        `is_told` [1] is whether there was a step before.
+        `is_told` [1] is whether there was a previous step.
         """
         seen = dict(zip(self.windows, memory[0::2], strict=True))
         kept = {kind: iter(layers_of(each)) for kind, each in zip(self.windows, memory[1::2], strict=True)}
@@ -166,12 +166,12 @@ class Network(nn.Module):
         return states
 
     def _of_kind(self, kind: str, layers: Sequence[T]) -> list[T]:
-        """Those of `layers`, one for each of the network's, that are of one kind."""
+        """Return the items of `layers` (one per layer of the network) that are of one kind."""
         return [layer for own, layer in zip(self.text.layer_types, layers, strict=True) if own == kind]
 
 
 def _common_modules(one: nn.Module, other: nn.Module) -> Iterator[tuple[nn.Module, nn.Module, str]]:
-    """The modules of the same kind at the same place in both, each as the two that have it and its name there."""
+    """Yield the modules of equal type at equal paths, each as its two parents and its name."""
     for name, module in other._modules.items():
         own = one._modules.get(name)
         if own is None or module is None:

@@ -1,4 +1,4 @@
-"""DiffusionGemma's checkpoint: what of it is read, what its config may say, and how its tensors are named."""
+"""DiffusionGemma's checkpoint: which tensors are read, which config values are accepted, and how tensors are named."""
 
 import importlib
 from dataclasses import replace
@@ -40,7 +40,7 @@ IMAGES = ("model.encoder.vision_tower.", "model.encoder.embed_vision.")
 
 
 def open_checkpoint_of_text(folder: Path) -> Checkpoint:
-    """A checkpoint with the model type `diffusion_gemma`, its config checked, without the tensors that are for images.
+    """Open a checkpoint with the model type `diffusion_gemma`, without its image tensors, and check its config.
 
     Raises ModelDamagedError.
     """
@@ -56,9 +56,9 @@ def open_checkpoint_of_text(folder: Path) -> Checkpoint:
 
 
 def load_network(checkpoint: Checkpoint, device: str, dtype: torch.dtype, stored: str) -> Network:
-    """Checks memory, then names and shapes, and only then reads the weights.
+    """Check memory, names and shapes before reading any weights, then load the network.
 
-    Raises ModelDamagedError, or ModelError where the network does not fit the device or a package is missing.
+    Raises ModelDamagedError, or ModelError if the network does not fit the device or a package is missing.
     """
     text = checkpoint.config["text_config"]
     files.require_layers(checkpoint, text)
@@ -73,7 +73,7 @@ def load_network(checkpoint: Checkpoint, device: str, dtype: torch.dtype, stored
         )
         config._attn_implementation = "sdpa"
         if stored:
-            config._experts_implementation = "eager"  # the others multiply with a whole stack of experts
+            config._experts_implementation = "eager"  # the other implementations multiply a whole stack of experts
         with building(dtype):
             network = Network(config, modeling)
     load_weights(network, checkpoint, device, dtype, _tensor_name, stored=stored)
@@ -82,12 +82,12 @@ def load_network(checkpoint: Checkpoint, device: str, dtype: torch.dtype, stored
 
 
 def _is_left_out(name: str) -> bool:
-    """Whether a tensor of the checkpoint is for images, or there once more under another name."""
+    """Return whether a tensor is for images or a duplicate under another name."""
     again = name == "lm_head.weight" or (name.startswith(ENCODER) and not name.endswith(".layer_scalar"))
     return again or name.startswith(IMAGES)
 
 
 def _tensor_name(name: str) -> str:
-    """The checkpoint's name for a parameter of `Network`."""
+    """Return the checkpoint's name of a parameter of `Network`."""
     part, _, rest = name.partition(".")
     return f"{ENCODER}{rest}" if part == "encoder" else f"model.{name}"
