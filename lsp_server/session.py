@@ -228,7 +228,7 @@ class Session:
                 self.engine.surround(self.project.near(snapshot.uri))
 
     def _is_elsewhere(self, snapshot: Snapshot) -> bool:
-        """Return whether the cursor last rested in another snapshot than this one."""
+        """Return whether the cursor last rested in a snapshot other than this one."""
         return snapshot.version != self._rested[0]
 
     def _likely_place(self, snapshot: Snapshot) -> Place:

@@ -29,7 +29,7 @@ def settled(choice: EngineChoice, roots: Sequence[str]) -> tuple[EngineChoice, s
 
 
 def successor(failed: EngineChoice, budget_ms: int) -> EngineChoice | None:
-    """What goes on in the place of an engine that could not be loaded; None where that was the default itself."""
+    """Return the engine that replaces one that failed to load; None if the default itself failed."""
     if (failed.model, failed.device) == (ALWAYS_THERE.model, ALWAYS_THERE.device):
         return None
     return replace(ALWAYS_THERE, usual_budget_ms=budget_ms)
