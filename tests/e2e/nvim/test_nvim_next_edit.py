@@ -127,14 +127,18 @@ def test_the_list_applies_what_is_taken(nvim: Editor, marks: Marks) -> None:
     nvim.until(lambda: "(1/2)" in "".join(texts(marks)))
     nvim.lua("""
         _G.labels = {}
+        _G.neovims_select = vim.ui.select
         vim.ui.select = function(items, options, done)
           for _, item in ipairs(items) do
             table.insert(_G.labels, options.format_item(item))
           end
           done(items[2], 2)
         end""")
-    nvim.command("Infill next-edits")
-    nvim.until(lambda: "x = A(1, b)" in nvim.text)
+    try:
+        nvim.command("Infill next-edits")
+        nvim.until(lambda: "x = A(1, b)" in nvim.text)
+    finally:
+        nvim.lua("vim.ui.select = _G.neovims_select")
     assert nvim.lua("return _G.labels") == ["keep b in a field:  -> self.b = b", "pass b in 1 call:  -> , b"]
     nvim.until(lambda: any("keep b in a field" in text for text in texts(marks)))
     nvim.type(KEY + KEY)
