@@ -1,7 +1,7 @@
 """Where the trunk's shards are, and whether they are intact. Does not import torch.
 
-The wheel has the shards in TRUNK_FOLDER. A package without them, such as an editor's extension, relies on
-`infill-ls models get`, which builds the same files in the user's own folder. config.json, the tokenizer and the index
+A package may have the shards in TRUNK_FOLDER. Without them, it relies on `infill-ls models get`, which builds the same
+files in the user's own folder. config.json, the tokenizer and the index
 are beside them; checksums.json has each shard's SHA-256.
 """
 
