@@ -28,11 +28,11 @@ from infill_engine.models.registry import folder_of
 from infill_engine.models.trunk.files.weights import TrunkWeights
 from infill_engine.models.trunk.products import fastest_kernel
 from infill_engine.models.trunk.prompt import TrunkVocabulary
+from infill_engine.training.trunk import run_folder
 from infill_engine.training.trunk.data import ExampleSettings, Window, draw_window
 from infill_engine.training.trunk.network import TrainedTrunk
 from infill_engine.training.trunk.snippets import File, Heads
 
-CHECKPOINT, LOG = "last.pt", "log.jsonl"
 RATE, WARMUP_STEPS, LEAST_RATE = 4e-4, 20, 0.02
 WINDOWS = 2  # per step
 LARGEST_SHARE = 30_000  # characters of a file that count when files are drawn, so that huge files do not dominate
@@ -83,8 +83,8 @@ def open_run(options: argparse.Namespace) -> Run:
     trunk = TrainedTrunk(weights, kernel, options.rank)
     optimiser = torch.optim.AdamW(trunk.parameters.values(), lr=RATE, betas=(0.9, 0.98), weight_decay=0.0)
     run = Run(options.run, trunk, TrunkVocabulary(folder / "tokenizer.json"), optimiser)
-    if (options.run / CHECKPOINT).is_file():
-        _restore(run)
+    if restored := run_folder.restore(options.run, trunk.parameters, optimiser, "progress"):
+        (run.progress,) = restored
     return run
 
 
@@ -115,12 +115,12 @@ def train(run: Run, options: argparse.Namespace) -> None:
         if run.progress["steps"] % REPORT_STEPS == 0:
             _report(run, losses[-40:])
         if run.progress["steps"] % EVALUATE_STEPS == 0:
-            _log(run, evaluate(run.trunk, held_out))
+            run_folder.log(run.folder, **run.progress, held_out=evaluate(run.trunk, held_out))
         if time.monotonic() - saved > SAVE_SECONDS:
-            _save(run)
+            run_folder.save(run.folder, run.trunk.parameters, run.optimiser, progress=run.progress)
             saved = time.monotonic()
-    _save(run)
-    _log(run, evaluate(run.trunk, held_out))
+    run_folder.save(run.folder, run.trunk.parameters, run.optimiser, progress=run.progress)
+    run_folder.log(run.folder, **run.progress, held_out=evaluate(run.trunk, held_out))
 
 
 def step(run: Run, windows: list[Window], rate: float) -> float | None:
@@ -194,27 +194,6 @@ def _drawn(
             return window
 
 
-def _restore(run: Run) -> None:
-    path = run.folder / CHECKPOINT
-    try:
-        state = torch.load(path, weights_only=True)
-        with torch.no_grad():
-            for name, parameter in run.trunk.parameters.items():
-                parameter.copy_(state["parameters"][name])
-        run.optimiser.load_state_dict(state["optimiser"])
-        run.progress = state["progress"]
-    except Exception as error:  # torch raises many kinds of exceptions for a damaged file
-        raise TrainingError(f"{path} cannot be read ({type(error).__name__}); remove it to start afresh") from error
-
-
-def _save(run: Run) -> None:
-    parameters = {name: parameter.detach() for name, parameter in run.trunk.parameters.items()}
-    state = {"parameters": parameters, "optimiser": run.optimiser.state_dict(), "progress": run.progress}
-    unfinished = run.folder / f"{CHECKPOINT}.part"
-    torch.save(state, unfinished)
-    unfinished.replace(run.folder / CHECKPOINT)
-
-
 def _report(run: Run, losses: list[float]) -> None:
     progress = run.progress
     rate = progress["holes"] / progress["seconds"]
@@ -223,13 +202,6 @@ def _report(run: Run, losses: list[float]) -> None:
         f"loss {sum(losses) / len(losses):.4f}",
         flush=True,
     )
-
-
-def _log(run: Run, evaluated: dict[str, dict[str, float]]) -> None:
-    line = json.dumps({**run.progress, "held_out": evaluated})
-    print(line, flush=True)
-    with (run.folder / LOG).open("a", encoding="utf-8") as log:
-        log.write(line + "\n")
 
 
 def _stop(run: Run) -> None:

@@ -10,7 +10,6 @@ trunk's choice, on windows of the calibration packages, which are never trained 
 """
 
 import argparse
-import json
 import os
 import random
 import signal
@@ -29,12 +28,12 @@ from infill_engine.models.trunk.denoiser import BLOCK
 from infill_engine.models.trunk.files.weights import TrunkWeights
 from infill_engine.models.trunk.products import fastest_kernel
 from infill_engine.models.trunk.prompt import TrunkVocabulary
+from infill_engine.training.trunk import run_folder
 from infill_engine.training.trunk.__main__ import LARGEST_SHARE, read_corpus
 from infill_engine.training.trunk.data import ExampleSettings, Window, draw_window
 from infill_engine.training.trunk.denoised import DenoisedTrunk, Slots, mean_loss, survival_of
 from infill_engine.training.trunk.snippets import File
 
-CHECKPOINT, LOG = "last.pt", "log.jsonl"
 RATE, WARMUP_STEPS, LEAST_RATE = 3e-4, 20, 0.02
 WINDOWS, ANCHORS = 5, 40  # per step, and per window
 EXAMPLES = ExampleSettings(window_chars=600, short_chars=(20, 80), long_chars=(80, 200), long_suffix=0.2, holes=3)
@@ -88,8 +87,8 @@ def open_run(folder: Path, weights: TrunkWeights, adapter: Adapter, rank: int) -
     trunk = DenoisedTrunk(weights, adapter, kernel, rank)
     optimiser = torch.optim.AdamW(trunk.parameters.values(), lr=RATE, betas=(0.9, 0.98), weight_decay=0.0)
     run = Run(folder, trunk, optimiser)
-    if (folder / CHECKPOINT).is_file():
-        _restore(run)
+    if restored := run_folder.restore(folder, trunk.parameters, optimiser, "progress", "survival"):
+        run.progress, run.survival = restored[0], tuple(restored[1])
     return run
 
 
@@ -186,29 +185,9 @@ def _shares(found: Sequence[Slots], name: str) -> list[float]:
     return [round(right[places == place].mean().item(), 4) for place in range(BLOCK)]
 
 
-def _restore(run: Run) -> None:
-    path = run.folder / CHECKPOINT
-    try:
-        state = torch.load(path, weights_only=True)
-        with torch.no_grad():
-            for name, parameter in run.trunk.parameters.items():
-                parameter.copy_(state["parameters"][name])
-        run.optimiser.load_state_dict(state["optimiser"])
-        run.progress, run.survival = state["progress"], tuple(state["survival"])
-    except Exception as error:  # torch raises many kinds of exceptions for a damaged file
-        raise TrainingError(f"{path} cannot be read ({type(error).__name__}); remove it to start afresh") from error
-
-
 def _save(run: Run) -> None:
-    state = {
-        "parameters": {name: parameter.detach() for name, parameter in run.trunk.parameters.items()},
-        "optimiser": run.optimiser.state_dict(),
-        "progress": run.progress,
-        "survival": list(run.survival),
-    }
-    unfinished = run.folder / f"{CHECKPOINT}.part"
-    torch.save(state, unfinished)
-    unfinished.replace(run.folder / CHECKPOINT)
+    values = {"progress": run.progress, "survival": list(run.survival)}
+    run_folder.save(run.folder, run.trunk.parameters, run.optimiser, **values)
 
 
 def _report(run: Run, losses: Sequence[float]) -> None:
@@ -223,10 +202,7 @@ def _report(run: Run, losses: Sequence[float]) -> None:
 
 def _log(run: Run, evaluated: dict[str, list[float]], losses: Sequence[float]) -> None:
     loss = round(sum(losses) / max(len(losses), 1), 4)
-    line = json.dumps({**run.progress, "loss": loss, "held_out": evaluated})
-    print(line, flush=True)
-    with (run.folder / LOG).open("a", encoding="utf-8") as log:
-        log.write(line + "\n")
+    run_folder.log(run.folder, **run.progress, loss=loss, held_out=evaluated)
 
 
 def _stop(run: Run) -> None:

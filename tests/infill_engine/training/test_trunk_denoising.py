@@ -27,8 +27,9 @@ from infill_engine.models.trunk.slots import MIDDLE, PREFIX, SUFFIX, TEXTS, join
 from infill_engine.models.trunk.torch_backend import TorchBackend
 from infill_engine.training.trunk.blocks import lay_out_blocks
 from infill_engine.training.trunk.data import HoleExample, Window, lay_out
-from infill_engine.training.trunk.denoise import CHECKPOINT, _save, open_run, step
+from infill_engine.training.trunk.denoise import _save, open_run, step
 from infill_engine.training.trunk.denoised import DenoisedTrunk, Slots, survival_of
+from infill_engine.training.trunk.run_folder import CHECKPOINT
 
 KERNEL = next((kernel for kernel in KERNELS if is_exact(kernel)), None)
 pytestmark = pytest.mark.skipif(KERNEL is None, reason="no int8 kernel is exact on this CPU")
