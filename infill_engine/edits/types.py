@@ -15,7 +15,6 @@ class Kind(StrEnum):
     FIELD = "field"  # a field and the constructor that sets it
     LITERAL = "literal"  # a repeated literal
     TWIN = "twin"  # a line of the same shape
-    REWRITE = "rewrite"  # spans filled by a model
 
 
 class Silence(StrEnum):
@@ -24,7 +23,6 @@ class Silence(StrEnum):
     NOTHING_EDITED = "nothing_edited"  # no edit since the document was opened, or since the last proposal was settled
     NO_CONSEQUENCE = "no_consequence"  # everything still fits
     LOW_CONFIDENCE = "low_confidence"  # there were proposals, all below the threshold
-    TYPING = "typing"  # the edit goes on
     UNDO = "undo"  # the text is one that was there before
     BULK = "bulk"  # a paste, a large or a scattered change
     DISMISSED = "dismissed"  # only proposals that the user has dismissed

@@ -12,7 +12,6 @@ a reason), 1 if something is wrong with this machine, 2 if something is wrong wi
 
 import argparse
 import importlib
-import math
 import os
 import sys
 from collections.abc import Callable
@@ -23,8 +22,6 @@ from lsp_server.settings import LEAST_BUDGET_MS, MOST_BUDGET_MS, MOST_CANDIDATES
 
 Subparsers = argparse._SubParsersAction  # argparse has no public name for this type
 
-MINUTES = 5.0
-LEAST_MINUTES, MOST_MINUTES = 0.1, 600
 DEFAULTS = ServerSettings()
 INTERRUPTED = 130  # the status a shell reports for a program ended by Ctrl-C
 
@@ -165,16 +162,6 @@ def _is_somewhere() -> bool:
         return bool(os.getcwd())
     except OSError:
         return False
-
-
-def _minutes(text: str) -> float:
-    try:
-        minutes = float(text)
-    except ValueError:
-        minutes = math.nan
-    if not LEAST_MINUTES <= minutes <= MOST_MINUTES:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of minutes from {LEAST_MINUTES} to {MOST_MINUTES}")
-    return minutes
 
 
 def _name(text: str) -> str:

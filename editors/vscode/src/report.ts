@@ -95,7 +95,7 @@ export async function showDoctor(reports: Reports, folder: string): Promise<void
 
 /** Run one of the server's commands. */
 function run(server: ServerCommand, folder: string, args: string[]): Promise<{ text: string; fault: string }> {
-    // The workspace is what a model's path is relative to, and whose adapted model is looked for. Python would import a
+    // A model's path is relative to the workspace. Python would import a
     // module from there first (-P: not).
     const workspace = vscode.workspace.workspaceFolders?.find(({ uri }) => uri.scheme === 'file');
     const options = { cwd: workspace?.uri.fsPath ?? folder, timeout: RUN_MS };

@@ -10,7 +10,7 @@ from infill_engine.text.languages.forms import Form
 class Support(StrEnum):
     """How much a language gets."""
 
-    FIRST = "first"  # all hole kinds, adapting, calibration
+    FIRST = "first"  # all kinds of holes
     SECOND = "second"  # holes by line and value, and a syntax check
     TEXT = "text"  # completed as plain text: comments and strings are known, and nothing else
 
