@@ -10,8 +10,6 @@ from infill_engine.diagnostics import masked
 from infill_engine.diagnostics.checks import MINIATURES
 from infill_engine.models.loading import FAMILIES
 from infill_engine.models.published.catalogue import CATALOGUE
-from infill_engine.models.trunk.files.folder import find_trunk
-from infill_engine.user_data import trunk_folder
 from lsp_server.__main__ import main
 
 Said = pytest.CaptureFixture[str]
@@ -66,8 +64,6 @@ def test_info_says_what_was_checked_and_what_it_takes(dream: Path, capsys: Said)
 
 
 def test_info_of_the_default_model(capsys: Said) -> None:
-    if find_trunk(trunk_folder()).folder is None:
-        pytest.skip("the default model's files are not here; `infill-ls models get` builds them")
     found = as_json(capsys, "info", "default", "--device", "cpu")
     assert (found["family"], found["user_message"], found["fits"]) == ("trunk", "", True)
     assert 0.42e9 < found["parameters"] < 0.45e9
