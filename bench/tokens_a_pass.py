@@ -25,7 +25,8 @@ from infill_engine.models.trunk.denoiser import MaskProposals
 from infill_engine.models.trunk.loading import load_trunk
 from infill_engine.models.trunk.model import PROMPT, TrunkModel
 from infill_engine.sampling.mask_blocks import MaskCosts, choose_blocks, measured_mask_costs
-from infill_engine.sampling.token_tree import EndRules, TokenTree
+from infill_engine.sampling.middle import EndRules
+from infill_engine.sampling.token_tree import TokenTree
 from infill_engine.training.trunk.__main__ import read_corpus
 from infill_engine.work import finished
 

@@ -3,7 +3,7 @@
 Offsets are in characters (Unicode code points) unless a name says otherwise; times are in milliseconds.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from hashlib import blake2b
@@ -39,7 +39,7 @@ class Reason(StrEnum):
     UNDO = "undo"  # the last edit undid or redid another; only an explicit request is answered
     DISABLED = "disabled"  # disabled for all languages or for this one
     EXCLUDED = "excluded"  # the file matches an exclude pattern
-    UNSUPPORTED = "unsupported"  # binary, too large, or not a supported text document
+    UNSUPPORTED = "unsupported"  # binary, too large, not a supported text document, or more holes than the model fills
     LOADING = "loading"  # the model is still being loaded
     WORKER_FAILED = "worker_failed"  # the worker died or could not start
 
@@ -56,6 +56,19 @@ class Hole:
     max_lines: int = 1
     indent: str = ""
     closers: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """What follows a hole if it is not the last one: `known` text, which stays as it is, and the next hole.
+
+    A hole that `repeats` an earlier one, given by its number from 0, gets the same text. `hole` is then not used;
+    otherwise the engine derives a `hole` that is None.
+    """
+
+    known: str
+    hole: Hole | None = None
+    repeats: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +114,12 @@ class Surroundings:
 
 @dataclass(frozen=True, slots=True)
 class InfillRequest:
-    """One hole with the text on both sides of it.
+    """Holes with the text on both sides of them. Most requests have one hole, at the cursor.
 
-    `prefix` ends at the cursor and `suffix` begins there; both are windows, cut to what the model should see.
+    `prefix` ends where the first hole begins, and `suffix` begins where the last one ends; both are windows, cut to
+    what the model should see. `gaps` are the known texts between the holes, each with the hole after it.
+    `replaced` are the texts that are in the holes now, one for each hole; () if the holes are empty. A request with
+    such texts asks for alternatives to them. `hole` is the first hole.
     `language` is an LSP language identifier. If `hole` or `drafts` is None, the engine derives it from the two windows.
     Equal requests have equal answers, so the request itself is the cache key.
     `surroundings` is the name of the document's `Surroundings`, "" if there are none. `path` is the document's path
@@ -124,6 +140,17 @@ class InfillRequest:
     show_from: float | None = None
     beyond: tuple[str, str] = field(default=("", ""), compare=False)
     path: str = ""
+    gaps: tuple[Gap, ...] = ()
+    replaced: tuple[str, ...] = ()
+
+    def middle(self, fills: Sequence[str]) -> str:
+        """The text from the first hole to the last one, given the text of each hole."""
+        return fills[0] + "".join(gap.known + fill for gap, fill in zip(self.gaps, fills[1:], strict=True))
+
+    @property
+    def free_holes(self) -> int:
+        """The number of holes that repeat no other."""
+        return 1 + sum(gap.repeats is None for gap in self.gaps)
 
     def around(self, partial_word: str) -> tuple[str, str]:
         """All the request's text left of the cursor's word and right of the hole."""
@@ -151,14 +178,19 @@ class Proposal:
     source: Source = Source.MODEL
     draft_logprob: float | None = None  # mean over the tokens of the model's own draft that the text began as
     logprob: float | None = None  # of the whole text, if the model computed it
+    fills: tuple[str, ...] = ()  # the text of each hole, if there are several; `text` contains the known text too
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One text for the hole.
+    """One text for the hole, or for all holes of a request.
 
     `confidence` estimates the probability that the text is what the user wants. `partial` marks the reliable left part
     of a text that the deadline cut off. `steps` counts the denoising steps behind it.
+
+    If the request has several holes, `text` reaches from the first to the last one, and `fills` are the texts of the
+    holes. `gain` says how much likelier than the replaced text an alternative is, in nats per token; None if the model
+    did not compute both.
     """
 
     text: str
@@ -166,6 +198,8 @@ class Candidate:
     partial: bool = False
     steps: int = 0
     source: Source = Source.MODEL
+    fills: tuple[str, ...] = ()
+    gain: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

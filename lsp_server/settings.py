@@ -95,6 +95,7 @@ class ServerSettings:
     enable: bool = True
     languages: Mapping[str, bool] = field(default_factory=lambda: {"*": True})
     budget_ms: int = 150
+    rewrite_budget_ms: int = 600
     candidates: int = 4
     show_threshold: float | None = None
     further_excludes: tuple[str, ...] = ()
@@ -245,6 +246,7 @@ SETTINGS: Mapping[str, Setting] = {
         _languages,
     ),
     "budgetMs": _between("budget_ms", "of milliseconds ", LEAST_BUDGET_MS, MOST_BUDGET_MS),
+    "rewriteBudgetMs": _between("rewrite_budget_ms", "of milliseconds ", LEAST_BUDGET_MS, MOST_BUDGET_MS),
     "candidates": _between("candidates", "", 1, MOST_CANDIDATES),
     "showThreshold": Setting("show_threshold", "a number from 0 to 1, or null for the model's own", _share, (0, 1)),
     "excludes": Setting("further_excludes", "a list of patterns in .gitignore syntax", _strings),

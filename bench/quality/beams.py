@@ -6,8 +6,8 @@ from time import perf_counter
 from bench.quality.systems import Question, Reply, reply
 from infill_engine.deadline import Deadline
 from infill_engine.models.trunk.model import TrunkModel
+from infill_engine.sampling.middle import rules_for
 from infill_engine.sampling.token_tree import ROOT, TokenTree
-from infill_engine.sampling.tree_search import tree_for
 from infill_engine.text.lines import first_line
 from infill_engine.work import finished
 
@@ -30,7 +30,8 @@ class BeamSystem:
         warm = finished(self.model.read(request.prefix[:line], request.suffix))
         self.model.logprobs(warm, (), (), ())
         started, deadline = perf_counter(), Deadline.after_ms(self.budget_ms)
-        tree = tree_for(self.model.vocabulary, question.hole, first_line(request.suffix), partial_word)
+        rules = rules_for(self.model.vocabulary, question.hole, first_line(request.suffix))
+        tree = TokenTree(self.model.vocabulary, rules, partial_word.encode())
         reading = finished(self.model.read(before, request.suffix))
         found = self.model.logprobs(reading, (), (), ())
         tree.learn_pass([], found.logprobs, found.likeliest, [])

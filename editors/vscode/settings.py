@@ -19,6 +19,7 @@ SENTENCES = {
     "languages": 'Where to offer them, by language identifier; `"*"` stands for the languages not named. '
     "*Infill: Toggle for Language* changes this.",
     "budgetMs": "Milliseconds from the editor's request to the answer. What is not finished by then is not shown.",
+    "rewriteBudgetMs": "Milliseconds for a list of alternatives to code that is already there (*Refactor…*).",
     "candidates": "How many candidates to offer at most.",
     "showThreshold": "The least confidence that the best candidate must have to be shown unasked, from 0 to 1; "
     "`null` is the model's own. "

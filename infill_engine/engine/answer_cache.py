@@ -63,7 +63,9 @@ def _key(request: InfillRequest) -> InfillRequest:
 
 
 def _typed_between(earlier: InfillRequest, now: InfillRequest) -> str | None:
-    """What was typed at the cursor since `earlier`, if nothing else changed."""
+    """What was typed at the cursor since `earlier`, if nothing else changed. Alternatives cannot be typed through."""
+    if earlier.replaced or now.replaced or earlier.gaps or now.gaps:
+        return None
     if earlier.suffix != now.suffix or earlier.language != now.language or earlier.candidates != now.candidates:
         return None
     typed = len(now.prefix) - len(earlier.prefix)

@@ -14,11 +14,13 @@ from infill_engine.context.hole import hole_at
 from infill_engine.deadline import Deadline, FinishMargin, now, since
 from infill_engine.engine.answer_cache import AnswerCache
 from infill_engine.errors import InputError
+from infill_engine.ranking.alternatives import alternatives
 from infill_engine.ranking.calibration import Calibration
 from infill_engine.ranking.cleanup import clean
 from infill_engine.ranking.rank import rank
+from infill_engine.sampling.first_hole import all_holes, first_hole
 from infill_engine.sampling.proposals import Proposals
-from infill_engine.types import Answer, Draft, Hole, InfillRequest, Proposal, Reason
+from infill_engine.types import Answer, Candidate, Draft, Hole, InfillRequest, Proposal, Reason
 
 KEPT_ANSWERS = 512
 
@@ -27,9 +29,15 @@ Propose = Callable[[InfillRequest, Hole, tuple[Draft, ...], Deadline], Proposals
 
 
 class Answering:
-    """Keeps the answers of one engine. `finish_margin` learns how long cleaning and ranking take."""
+    """Keeps the answers of one engine. `finish_margin` learns how long cleaning and ranking take.
 
-    def __init__(self, calibration: Calibration, finish_margin: FinishMargin) -> None:
+    `fills_several` says whether the engine's model fills several holes at once.
+    """
+
+    def __init__(
+        self, calibration: Calibration, finish_margin: FinishMargin, fills_several: Callable[[], bool] = lambda: False
+    ) -> None:
+        self._fills_several = fills_several
         self.answers = AnswerCache(KEPT_ANSWERS)
         self._calibration = calibration
         self._finish_margin = finish_margin
@@ -50,24 +58,36 @@ class Answering:
     def fresh(self, request: InfillRequest, deadline: Deadline, propose: Propose) -> Answer:
         """A new answer, which is not cached."""
         hole = request.hole or hole_at(request.prefix, request.suffix, request.language)
-        drafts = _drafts(request, hole)
         if deadline.cancelled():
             return Answer(reason=Reason.CANCELLED, final=False)
-        found = propose(request, hole, drafts, deadline)
+        asked: InfillRequest | None = request
+        if request.gaps and not self._fills_several():
+            asked = first_hole(request)
+            if asked is None:
+                return Answer(reason=Reason.UNSUPPORTED)
+            propose = all_holes(propose, request)
+        found = propose(asked, hole, _drafts(asked, hole), deadline)
         answer = Answer(
             (), None, found.encode_ms, found.denoise_ms, unread=found.unread, user_message=found.user_message
         )
         if deadline.cancelled():
             return replace(answer, reason=Reason.CANCELLED, final=False)
         began = now()
-        candidates = rank(cleaned(found.proposals or [], request, hole), request, hole, self._calibration)
+        candidates = self._ranked(found.proposals or [], request, hole)
         self._finish_margin.observe(since(began))
         reason = None if candidates else Reason.DEADLINE if found.proposals is None else Reason.BLANK
         cut_short = found.unread or any(candidate.partial for candidate in candidates)
         return replace(answer, candidates=candidates, reason=reason, final=found.final and not cut_short)
 
+    def _ranked(self, proposals: list[Proposal], request: InfillRequest, hole: Hole) -> tuple[Candidate, ...]:
+        if request.replaced or request.gaps:
+            return alternatives(proposals, request, hole, self._calibration)
+        return rank(cleaned(proposals, request, hole), request, hole, self._calibration)
+
 
 def _drafts(request: InfillRequest, hole: Hole) -> tuple[Draft, ...]:
+    if request.replaced:  # so that every model scores it
+        return () if request.gaps else (Draft(request.replaced[0]),)
     if request.drafts is not None:
         return request.drafts
     return find_drafts(request.prefix, request.suffix, (request.prefix, request.suffix), hole, request.language)

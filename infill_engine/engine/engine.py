@@ -51,7 +51,7 @@ class Engine:
         self._why_small = ""  # why the small model replaces the default, if it does
         self._finish_margin = FinishMargin(self.settings.sampler.finish_margin_ms)
         self.sampler = self._sampler_of(model)
-        self._answering = Answering(calibration, self._finish_margin)
+        self._answering = Answering(calibration, self._finish_margin, self._fills_several)
 
     @classmethod
     def load(
@@ -117,6 +117,9 @@ class Engine:
         if isinstance(model, TrunkModel):
             return TreeSampler(model, self.settings.sampler)
         return CanvasSampler(cast(CanvasModel, model), self.settings.sampler, MEMORY_LIMITS[self._degraded])
+
+    def _fills_several(self) -> bool:
+        return isinstance(self.sampler, TreeSampler)
 
     def _tell(self, user_message: str) -> None:
         self._trouble = f"{self.name}: {user_message}"
@@ -241,7 +244,7 @@ class Engine:
         give_back(device)
         self._why_small = why if self.name == DEFAULT else ""
         self.name = DEFAULT
-        self._answering = Answering(_calibration_of(SMALL), self._finish_margin)
+        self._answering = Answering(_calibration_of(SMALL), self._finish_margin, self._fills_several)
 
     def _warm_up(self) -> None:
         """Runs a few requests of a usual size: libraries initialise, and the cost of a step becomes known."""

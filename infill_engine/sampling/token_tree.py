@@ -6,9 +6,8 @@ where it stops being right, and writing a new text are one search, always at the
 path to the right text.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import exp, log
 from typing import Protocol
@@ -16,7 +15,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from infill_engine.text.delimiters import QUOTES, Scan, scan
+from infill_engine.sampling.middle import EndRules, Known
+from infill_engine.text.delimiters import Scan, scan
 
 ROOT = 0
 CHILDREN = 6  # continuations kept for each node
@@ -37,21 +37,6 @@ class Vocabulary(Protocol):
     def completions_of(self, start: bytes) -> tuple[Ints, Ints]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class EndRules:
-    """Where a text may end. `ends` are the tokens that end it and are not part of it.
-
-    `last` are tokens with text before a line break: in a hole of one line, they end the text after that part. Inside a
-    line (`in_brackets`) a text must close the brackets it opens, and may close no others. `forbidden` tokens may not
-    occur in a text.
-    """
-
-    ends: Ints
-    last: Ints
-    forbidden: Ints
-    in_brackets: bool = False
-
-
 @dataclass(slots=True)
 class Node:
     """A token after its parent's text. Log-probabilities are natural; None while they are unknown."""
@@ -60,7 +45,12 @@ class Node:
     parent: int
     depth: int  # of the token in its text, from 0; -1 for the root
     text: bytes
-    start: bytes  # the part of the word at the cursor that remains to be spelled
+    start: bytes  # the part of the word at the hole's beginning that remains to be spelled
+    rules: EndRules  # of the hole that the token is in
+    fills: tuple[bytes, ...] = ()  # the texts of the holes before it
+    opened: int = 0  # where the text of its hole begins in `text`
+    known: bool = False  # a token of known text, after which only known text or the end may follow
+    endings: tuple[int, ...] = ()  # tokens of `rules.last` that end the replaced text here
     logprob: float | None = None  # of the text up to this token
     planted: float = 0.0  # the assumed log-probability of the token, until the model has scored it
     proposed: bool = False  # by the model, as one of its likeliest
@@ -72,7 +62,8 @@ class Node:
 class Finished:
     """A whole text: its bytes, starting with the cursor's word, and the log-probabilities of its tokens.
 
-    `ending` is the log-probability of its end. `proposed` tells whether the model itself proposed the text.
+    `ending` is the log-probability of its end. `proposed` tells whether the model itself proposed the text. `fills` are
+    the texts of the holes.
     """
 
     text: bytes
@@ -80,6 +71,7 @@ class Finished:
     logprobs: tuple[float, ...]
     ending: float
     proposed: bool
+    fills: tuple[bytes, ...] = ()
 
     @property
     def logprob(self) -> float:
@@ -109,17 +101,24 @@ class TreeStep:
 
 @dataclass
 class TokenTree:
-    """The nodes so far, the root first, and the finished texts by their bytes."""
+    """The nodes so far, the root first, and the finished texts by their bytes.
+
+    `rules` are those of the first hole, which `start` is the first word of. Texts that are less likely than `least` are
+    not read. `needed` are nodes that are read whatever their likelihood.
+    """
 
     vocabulary: Vocabulary
     rules: EndRules
     start: bytes = b""
+    least: float = LEAST_LOGPROB
+    most_depth: int = MOST_DEPTH
     nodes: list[Node] = field(default_factory=list)
     finished: dict[bytes, Finished] = field(default_factory=dict)
-    _numbers: dict[tuple[int, int], int] = field(default_factory=dict)
+    needed: dict[int, None] = field(default_factory=dict)
+    _numbers: dict[tuple[int, int, bool], int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.nodes.append(Node(-1, -1, -1, b"", self.start, 0.0, proposed=True))
+        self.nodes.append(Node(-1, -1, -1, b"", self.start, self.rules, logprob=0.0, proposed=True))
 
     def plant(self, tokens: Sequence[int], parent: int = ROOT, logprobs: Sequence[float] = ()) -> list[int]:
         """The nodes of a text that continues `parent`; missing nodes are added.
@@ -127,11 +126,39 @@ class TokenTree:
         `logprobs` are the assumed log-probabilities of its tokens, if known.
         """
         path = []
-        for number, token in enumerate(tokens[: MOST_DEPTH - 1 - self.nodes[parent].depth]):
+        if self.nodes[parent].known:  # something else must follow
+            return path
+        for number, token in enumerate(tokens[: self.most_depth - 1 - self.nodes[parent].depth]):
             usual = FIRST_LOGPROB if parent == ROOT else PLANTED_LOGPROB
             parent = self._child(parent, token, logprobs[number] if logprobs else usual)
             path.append(parent)
         return path
+
+    def need(self, encode: Callable[[str], list[int]], texts: Sequence[str]) -> None:
+        """Adds the text that the holes have now: every node of it is read. Holes that repeat others are left out.
+
+        `encode` must give the canonical tokens of a text.
+        """
+        number = ROOT
+        for text in texts:
+            start, rules = self.nodes[number].start.decode(), self.nodes[number].rules
+            tokens = encode(start + text)
+            path = self.plant(tokens, number)
+            self.needed.update(dict.fromkeys(path))
+            if len(path) < len(tokens):
+                return
+            above = path[-2] if len(path) > 1 else number
+            number = path[-1]
+            *same, ending = encode(f"{start}{text}\n")
+            if same == tokens[:-1] and ending in rules.last:
+                self.nodes[above].endings = (ending,)
+            node = self.nodes[number]
+            known = rules.middle.after((*node.fills, node.text[node.opened :])) if rules.middle else None
+            if known is None:
+                return
+            run = self._run(number, known, known.tokens)
+            self.needed.update(dict.fromkeys(run))
+            number = run[-1]
 
     def path(self, number: int) -> list[int]:
         """The nodes from the first token to this one."""
@@ -148,10 +175,10 @@ class TokenTree:
     def worthwhile(self, wanted: int) -> list[int]:
         """Nodes that the model has not seen, likeliest first, each after its parent; parents are seen or listed.
 
-        Leaves out nodes that are far less likely than the last of `wanted` finished texts.
+        Leaves out nodes that are far less likely than the last of `wanted` finished texts. Needed nodes come first.
         """
         ranked = sorted((one.logprob for one in self.finished.values()), reverse=True)
-        least = LEAST_LOGPROB
+        least = self.least
         if ranked:
             least = max(least, ranked[0] - FAR_BEHIND, ranked[wanted - 1] if len(ranked) >= wanted else least)
         expected = {ROOT: 0.0}
@@ -161,9 +188,12 @@ class TokenTree:
                 expected[number] = node.logprob
             elif node.parent in expected:
                 expected[number] = expected[node.parent] + node.planted
-            if not node.seen and number in expected and expected[number] >= least and node.depth + 1 < MOST_DEPTH:
+            if node.seen or number in self.needed or number not in expected:
+                continue
+            if expected[number] >= least and node.depth + 1 < self.most_depth:
                 found.append((-expected[number], number))
-        return [number for _, number in sorted(found)]
+        unread = [number for number in self.needed if not self.nodes[number].seen]
+        return [*unread, *(number for _, number in sorted(found))]
 
     def probability(self, number: int) -> float:
         """The probability that a node's text is the beginning of the right one, as far as it is known."""
@@ -177,27 +207,89 @@ class TokenTree:
         node = self.nodes[number]
         node.seen = True
         base = self._logprob(number)
+        if node.known:
+            self._follow(number, logprobs, base)
+            return
         if node.start:
             tokens = np.concatenate(self.vocabulary.completions_of(node.start))
             order = tokens[np.argsort(-logprobs[tokens], kind="stable")[: 2 * CHILDREN]]
             base -= _log_sum(logprobs[tokens])  # the rest of the word is given
         else:
             order = likeliest
-            if node.text:
-                self._end(number, _log_sum(logprobs[self.rules.ends]))
         for child in self._children(number):
             fits = not node.start or len(child.start) < len(node.start)
             child.logprob = base + float(logprobs[child.token]) if fits else LEAST_LOGPROB
-        allowed = [token for token in order.tolist() if token not in self._forbidden]
+        self._grow(number, order, logprobs, base)
+        if not node.start:
+            self._finish(number, logprobs, base)
+
+    def _follow(self, number: int, logprobs: Floats, base: float) -> None:
+        """Scores what comes after a node of known text: more known text, or the end."""
+        children = list(self._children(number))
+        for child in children:
+            child.logprob = base + float(logprobs[child.token])
+        if not children:
+            self._end(number, _log_sum(logprobs[self.nodes[number].rules.ends]))
+
+    def _grow(self, number: int, order: Ints, logprobs: Floats, base: float) -> None:
+        """Adds the likeliest tokens after a node, `order`, as its children."""
+        node = self.nodes[number]
+        allowed = [token for token in order.tolist() if token not in node.rules.excluded]
         for token in allowed[:CHILDREN]:
             logprob = base + float(logprobs[token])
             text = node.text + self.vocabulary.bytes_of(token)
-            if logprob > LEAST_LOGPROB and not self._closes_too_much(text):
+            if logprob > self.least and not self._closes_too_much(text, node):
                 child = self.nodes[self._child(number, token)]
                 child.logprob, child.proposed = logprob, node.proposed
-        if not node.start and len(self.rules.last):
-            best = int(self.rules.last[np.argmax(logprobs[self.rules.last])])
-            self._end_with(number, best, float(logprobs[best]))
+
+    def _finish(self, number: int, logprobs: Floats, base: float) -> None:
+        """Ends the text of a hole after a node, and after the part before a line break of the tokens that follow."""
+        node = self.nodes[number]
+        middle, last = node.rules.middle, node.rules.last
+        if len(node.text) > node.opened:
+            if middle is None:
+                self._end(number, _log_sum(logprobs[node.rules.ends]))
+            elif not self._opens(node):
+                self._add_run(number, middle.after((*node.fills, node.text[node.opened :])), logprobs, base)
+        if not len(last):
+            return
+        for token in {int(last[np.argmax(logprobs[last])]), *node.endings}:
+            if middle is None:
+                self._end_with(number, token, float(logprobs[token]))
+                continue
+            text, broken = _parted(self.vocabulary.bytes_of(token))
+            known = middle.after((*node.fills, node.text[node.opened :] + text), broken)
+            if known is not None:
+                known = replace(known, tokens=(token, *known.tokens))
+            self._add_run(number, known, logprobs, base, needed=token in node.endings)
+
+    def _add_run(
+        self, number: int, known: Known | None, logprobs: Floats, base: float, *, needed: bool = False
+    ) -> None:
+        """Adds the known text after a hole, unless that is too unlikely."""
+        if known is None:
+            return
+        logprob = base + float(logprobs[known.tokens[0]])
+        if logprob > self.least or needed:
+            run = self._run(number, known, known.tokens)
+            self.nodes[run[0]].logprob = logprob
+            self.needed.update(dict.fromkeys(run if needed else ()))
+
+    def _run(self, number: int, known: Known, tokens: Sequence[int]) -> list[int]:
+        """The nodes of known text after a node; the last one is the beginning of the next hole, or the end."""
+        run = []
+        for place, token in enumerate(tokens, 1):
+            proposed = self.nodes[number].proposed
+            opens = known.opens and place == len(tokens)
+            number = self._child(number, token, known=True)
+            node = self.nodes[number]
+            node.proposed |= proposed
+            node.known, node.fills = not opens, known.fills
+            run.append(number)
+        node.rules = known.rules
+        if known.opens:
+            node.start, node.opened = known.start, len(node.text) + len(known.start)
+        return run
 
     def learn_pass(self, numbers: Sequence[int], logprobs: Floats, likeliest: Ints, slots: Sequence[int]) -> None:
         """Adds the results of a pass over some nodes, [T, V] and [T, K], and the slots of their keys.
@@ -229,17 +321,22 @@ class TokenTree:
         leaves.sort(key=lambda number: -(self.probability(number) ** (1 / (1 + self.nodes[number].depth))))
         return [[self.nodes[one] for one in self.path(leaf)] for leaf in leaves[:most]]
 
-    @cached_property
-    def _forbidden(self) -> frozenset[int]:
-        return frozenset(self.rules.forbidden.tolist())
-
-    def _child(self, parent: int, token: int, planted: float = PLANTED_LOGPROB) -> int:
-        found = self._numbers.get((parent, token))
+    def _child(self, parent: int, token: int, planted: float = PLANTED_LOGPROB, *, known: bool = False) -> int:
+        found = self._numbers.get((parent, token, known))
         if found is None:
             above, data = self.nodes[parent], self.vocabulary.bytes_of(token)
-            found = self._numbers[parent, token] = len(self.nodes)
-            start = above.start[len(data) :]
-            node = Node(token, parent, above.depth + 1, above.text + data, start, planted=planted)
+            found = self._numbers[parent, token, known] = len(self.nodes)
+            node = Node(
+                token,
+                parent,
+                above.depth + 1,
+                above.text + data,
+                above.start[len(data) :],
+                above.rules,
+                above.fills,
+                above.opened,
+                planted=planted,
+            )
             self.nodes.append(node)
         return found
 
@@ -262,24 +359,37 @@ class TokenTree:
 
     def _end(self, number: int, logprob: float) -> None:
         node = self.nodes[number]
-        if self.rules.in_brackets and _scanned(node.text).opened:
+        if not node.known and self._opens(node):
             return
-        finished = Finished(node.text, tuple(self.tokens(number)), self._logprobs(number), logprob, node.proposed)
-        self._add(finished)
+        fills = node.fills if node.known else (*node.fills, node.text[node.opened :])
+        self._add(
+            Finished(node.text, tuple(self.tokens(number)), self._logprobs(number), logprob, node.proposed, fills)
+        )
 
     def _end_with(self, number: int, token: int, logprob: float) -> None:
         """Ends the text with the part of a token before its line break."""
-        text = self.nodes[number].text + self.vocabulary.bytes_of(token).split(b"\n")[0].rstrip(b" \t\r")
-        tokens = (*self.tokens(number), token)
-        self._add(Finished(text, tokens, (*self._logprobs(number), logprob), 0.0, self.nodes[number].proposed))
+        node = self.nodes[number]
+        text = node.text + _parted(self.vocabulary.bytes_of(token))[0]
+        tokens, fills = (*self.tokens(number), token), (*node.fills, text[node.opened :])
+        self._add(Finished(text, tokens, (*self._logprobs(number), logprob), 0.0, node.proposed, fills))
 
     def _add(self, finished: Finished) -> None:
         known = self.finished.get(finished.text)
-        if finished.logprob > LEAST_LOGPROB * 3 and (known is None or finished.logprob > known.logprob):
+        if finished.logprob > self.least * 3 and (known is None or finished.logprob > known.logprob):
             self.finished[finished.text] = finished
 
-    def _closes_too_much(self, text: bytes) -> bool:
-        return self.rules.in_brackets and bool(_scanned(text).closed)
+    def _opens(self, node: Node) -> bool:
+        """Whether the text of a node's hole leaves a bracket open that it must close."""
+        return node.rules.in_brackets and bool(_scanned(node.text[node.opened :]).opened)
+
+    def _closes_too_much(self, text: bytes, node: Node) -> bool:
+        return node.rules.in_brackets and bool(_scanned(text[node.opened :]).closed)
+
+
+def _parted(token: bytes) -> tuple[bytes, bytes]:
+    """The part of a token before its line break, without blanks, and the rest from the line break on."""
+    text, _, after = token.partition(b"\n")
+    return text.rstrip(b" \t\r"), b"\n" + after
 
 
 def _log_sum(logprobs: Floats) -> float:
@@ -290,8 +400,3 @@ def _log_sum(logprobs: Floats) -> float:
 
 def _scanned(text: bytes) -> Scan:
     return scan(text.decode("utf-8", "replace"), "")
-
-
-def stands_in_brackets(right: str) -> bool:
-    """Whether a text left of `right` is between brackets rather than at a line's end or in a string."""
-    return bool(right.strip()) and right[0] not in QUOTES

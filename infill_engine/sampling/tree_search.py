@@ -16,22 +16,21 @@ import numpy as np
 from infill_engine.context.ngrams import LONGEST, Ngrams
 from infill_engine.deadline import Deadline
 from infill_engine.models.trunk.model import PROMPT, ReadPrompt, TrunkModel
-from infill_engine.models.trunk.prompt import TrunkVocabulary
 from infill_engine.sampling.mask_blocks import Block, MaskCosts, choose_blocks, plant_proposals
+from infill_engine.sampling.middle import rules_of
 from infill_engine.sampling.prediction import NoNumbersError
 from infill_engine.sampling.proposals import unscored
 from infill_engine.sampling.token_tree import (
+    MOST_DEPTH,
     PLANTED_LOGPROB,
     ROOT,
-    EndRules,
     Finished,
     Node,
     TextPiece,
     TokenTree,
     TreeStep,
-    stands_in_brackets,
 )
-from infill_engine.text.lines import first_line
+from infill_engine.text.lines import with_plain_ends
 from infill_engine.types import Draft, Hole, InfillRequest, Proposal, Source
 from infill_engine.work import Budget, Job, OutOfTime, PassState, Phase, Work
 
@@ -39,6 +38,9 @@ PLANTED_TOKENS = 32  # of retrieved texts, in the first pass
 ROWS = (2, 4, 8, 12, 16, 24)  # candidate numbers of tokens in a pass
 LOOKED_UP = 3  # consecutive tokens that counts of the file may add after a node
 LEAST_SHARE = 0.5  # of what followed the same tokens, for a token to be added
+MOST_NEEDED = 64  # tokens of the replaced text in a pass
+MOST_LONGER = 32  # tokens by which an alternative may exceed the replaced text
+LEAST_REPLACING = -60.0  # of an alternative that is worth finishing: code as it is written may be unlikely
 TEXTS = 12  # the most texts that are ranked
 SHOWN_TEXTS = 6  # the most texts in a snapshot
 UNFINISHED_LOGPROB = log(0.5)  # minimum for a token in a partial answer
@@ -59,15 +61,34 @@ class TreeSearch:
 
     @cached_property
     def tree(self) -> TokenTree:
-        return tree_for(self.model.vocabulary, self.hole, first_line(self.request.suffix), self.partial_word)
+        vocabulary, request = self.model.vocabulary, self.request
+        rules, start = rules_of(vocabulary, self.hole, request, self.partial_word), self.partial_word.encode()
+        if not request.replaced:
+            known = sum(len(vocabulary.encode(gap.known)) for gap in request.gaps)
+            return TokenTree(vocabulary, rules, start, most_depth=MOST_DEPTH + known)
+        size = len(vocabulary.encode(self._replaced))
+        tree = TokenTree(vocabulary, rules, start, LEAST_REPLACING, size + MOST_LONGER)
+        tree.need(vocabulary.encode, self._replaced_texts)
+        return tree
 
     @cached_property
     def _before(self) -> list[int]:
         """The tokens before the hole, as many as the counts use."""
         return [*self.prompt.prompt.prefix[1:], *self.prompt.prompt.middle[1:]][-LONGEST:]
 
+    @cached_property
+    def _replaced_texts(self) -> list[str]:
+        """What the holes that repeat no other have now."""
+        free = [True, *(gap.repeats is None for gap in self.request.gaps)]
+        return [with_plain_ends(text) for text, is_free in zip(self.request.replaced, free, strict=True) if is_free]
+
+    @cached_property
+    def _replaced(self) -> str:
+        """What the request's text has from the first to the last hole; "" if it asks for no alternatives."""
+        return with_plain_ends(self.request.middle(self.request.replaced)) if self.request.replaced else ""
+
     def plant(self, drafts: Sequence[Draft]) -> None:
-        """Adds the retrieved texts to the tree."""
+        """Adds the retrieved texts to the tree. They are for a single hole."""
         encode = self.model.vocabulary.encode
         for draft in drafts:
             self.tree.plant(encode(self.partial_word + draft.text))
@@ -110,18 +131,20 @@ class TreeSearch:
             if text is None:
                 continue
             draft = by_text.pop(text, None)
-            if draft is not None:
-                found.append(replace(_propose(one, text, passes), draft=draft, source=Source.RETRIEVAL))
+            if draft is not None or (self._replaced and text == self._replaced):
+                found.append(replace(self._propose(one, text, passes), draft=draft, source=Source.RETRIEVAL))
             if one.proposed and len(found) < TEXTS:
-                found.append(replace(_propose(one, text, passes), draft_logprob=sum(one.logprobs) / len(one.logprobs)))
+                found.append(
+                    replace(self._propose(one, text, passes), draft_logprob=sum(one.logprobs) / len(one.logprobs))
+                )
         found += [self._as_far_as_read(draft, passes) for draft in by_text.values()]
         partial = (
             self.tree.unfinished(UNFINISHED_LOGPROB)
-            if not any(proposal.source is Source.MODEL for proposal in found)
+            if not self.request.replaced and not any(proposal.source is Source.MODEL for proposal in found)
             else None
         )
         if partial is not None and (text := self._text_of(partial)):
-            found.append(replace(_propose(partial, text, passes), partial=True, logprob=None))
+            found.append(replace(self._propose(partial, text, passes), partial=True, logprob=None))
         return found
 
     def _as_far_as_read(self, draft: Draft, passes: int) -> Proposal:
@@ -133,12 +156,15 @@ class TreeSearch:
             return unscored(draft)
         logprobs = (*known, *[PLANTED_LOGPROB] * (len(tokens) - len(known)))
         expected = Finished(b"", tuple(tokens), logprobs, PLANTED_LOGPROB, proposed=False)
-        return replace(_propose(expected, draft.text, passes), draft=draft, source=Source.RETRIEVAL)
+        return replace(self._propose(expected, draft.text, passes), draft=draft, source=Source.RETRIEVAL)
 
     def _rows(self, wanted: int) -> list[int]:
         """The nodes of the next pass: the number that gives the most progress for its cost."""
         tree = self.tree
         nodes = tree.worthwhile(wanted)[: self.prompt.free_slots]
+        needed = [number for number in nodes[:MOST_NEEDED] if number in tree.needed]
+        if needed:
+            return needed
         if not tree.nodes[0].seen:
             return self._most_for_the_time(nodes[:PLANTED_TOKENS], len(self.prompt.waiting), 1.0)
         self._look_ahead(nodes[: max(ROWS)])
@@ -215,6 +241,24 @@ class TreeSearch:
         if found.proposals is not None:
             plant_proposals(tree, found.proposals, lambda row: ROOT if row == PROMPT else numbers[row], self._no_text)
 
+    def _propose(self, one: Finished, text: str, passes: int) -> Proposal:
+        scored = (*one.logprobs, one.ending)
+        return Proposal(
+            text,
+            mean_logprob=sum(scored) / len(scored),
+            min_logprob=min(scored),
+            length_logprob=one.ending,
+            tokens=len(one.tokens),
+            steps=passes,
+            logprob=one.logprob,
+            fills=self._fills_of(one) if self.request.gaps else (),
+        )
+
+    def _fills_of(self, one: Finished) -> tuple[str, ...]:
+        """The text of each hole of a whole text."""
+        first, *others = (fill.decode(errors="replace") for fill in one.fills)
+        return (first[len(self.partial_word) :], *others)
+
     def _text_of(self, one: Finished) -> str | None:
         """The text to insert at the cursor; None if it ends inside a character or does not fit the word."""
         try:
@@ -224,34 +268,5 @@ class TreeSearch:
         return text[len(self.partial_word) :] if text.startswith(self.partial_word) else None
 
 
-def tree_for(vocabulary: TrunkVocabulary, hole: Hole, right: str, partial_word: str) -> TokenTree:
-    """An empty tree for a hole. `right` is the rest of the line after the hole, blank at the line's end."""
-    breaks, at_once = vocabulary.breaks_line(), vocabulary.breaks_line(at_once=True)
-    one_line, inside = hole.max_lines == 1, bool(right.strip())
-    end, nothing = np.array([vocabulary.fim.end]), np.empty(0, np.int64)
-    ends = [end]
-    if inside:
-        ends += vocabulary.completions_of(f"{right}\n".encode(errors="ignore"))
-    elif one_line:
-        ends.append(at_once)
-    forbidden = np.concatenate([vocabulary.never(), end, breaks if one_line else nothing])
-    last = np.setdiff1d(breaks, at_once) if one_line and not inside else nothing
-    rules = EndRules(np.concatenate(ends), last, forbidden, stands_in_brackets(right))
-    return TokenTree(vocabulary, rules, partial_word.encode())
-
-
 def _shown(nodes: Sequence[Node]) -> tuple[TextPiece, ...]:
     return tuple(TextPiece(node.text, node.logprob, node.seen) for node in nodes)
-
-
-def _propose(one: Finished, text: str, passes: int) -> Proposal:
-    scored = (*one.logprobs, one.ending)
-    return Proposal(
-        text,
-        mean_logprob=sum(scored) / len(scored),
-        min_logprob=min(scored),
-        length_logprob=one.ending,
-        tokens=len(one.tokens),
-        steps=passes,
-        logprob=one.logprob,
-    )

@@ -4,8 +4,11 @@
     compute thread  run()       loads the engine, then works: infills in order of arrival, warming when idle, and
                                 counting, a piece at a time, when there is nothing else
 
-Invariants: every infill is answered exactly once; at most one infill of a document waits or runs; only the compute
-thread uses the engine; requests never interrupt a load.
+Infills that are `aside` come after all others. One that is running is interrupted by any other infill, and started
+again afterwards.
+
+Invariants: every infill is answered exactly once; at most one infill of a document that is not aside waits or runs;
+only the compute thread uses the engine; requests never interrupt a load.
 """
 
 import sys
@@ -41,6 +44,7 @@ from infill_engine.work import Watch as WatchPasses
 WARM_SECONDS = 20.0  # time limit for encoding a context ahead of time
 RELEASE_EVERY = 64  # pieces of work; then, if no request waits, freed memory goes back to the system
 COUNTED_TEXTS = 6  # texts that may wait; an engine keeps no more
+MOST_ASIDE = 8  # that may wait
 WARM_DOCUMENTS = 4  # contexts that may wait to be encoded; more would evict each other from the engine's cache
 
 
@@ -72,12 +76,14 @@ Load = Callable[[Callable[[str, float], None]], EngineLike]
 class _Work:
     """An infill, a context to warm or a text to count; whether it was answered or withdrawn, and whether it is watched.
 
-    `pieces` is the rest of a count that has begun.
+    An infill that is aside and has to stop for another is `interrupted`. `pieces` is the rest of a count that has
+    begun.
     """
 
     message: Infill | Warm | Surround
     withdrawn: bool = False
     watched: bool = False
+    interrupted: bool = False
     pieces: Iterator[None] | None = None
 
 
@@ -91,6 +97,7 @@ class Dispatch:
     _state: State = State.LOADING
     _told: Status | None = None  # the last status that was sent about the engine
     _waiting: dict[str, _Work] = field(default_factory=dict)  # by document, in the order of arrival
+    _aside: dict[str, _Work] = field(default_factory=dict)  # by the number of the request
     _warming: dict[str, _Work] = field(default_factory=dict)
     _counting: dict[str, _Work] = field(default_factory=dict)  # by the name of the text
     _running: _Work | None = None
@@ -164,7 +171,7 @@ class Dispatch:
         with self._changed:
             self._running = None
             while not self._closed:
-                for queue in (self._waiting, self._warming, self._counting):
+                for queue in (self._waiting, self._aside, self._warming, self._counting):
                     if queue:
                         self._running = queue.pop(next(iter(queue)))
                         return self._running
@@ -173,7 +180,7 @@ class Dispatch:
 
     def _work(self, engine: EngineLike, work: _Work) -> None:
         message = work.message
-        if isinstance(message, Infill | Warm):
+        if isinstance(message, Warm) or (isinstance(message, Infill) and not message.aside):
             self._read_last = Warm(message.document, message.request)
         if isinstance(message, Warm):
             self._warm(engine, work, message)
@@ -181,7 +188,7 @@ class Dispatch:
         if isinstance(message, Surround):
             self._count(engine, work, message)
             return
-        deadline = Deadline(message.expires_at, self.clock, lambda: work.withdrawn)
+        deadline = Deadline(message.expires_at, self.clock, lambda: work.withdrawn or work.interrupted)
         outcome: Message
         try:
             if deadline.remaining_ms() <= 0:
@@ -193,7 +200,11 @@ class Dispatch:
         with self._changed:
             if work.withdrawn:  # already answered when it was withdrawn
                 outcome = Alive()
-            elif isinstance(outcome, Answered) and outcome.answer.unread:
+            elif work.interrupted and deadline.remaining_ms() > 0 and not self._closed:
+                work.interrupted = False
+                self._aside = {str(message.id): work, **self._aside}
+                return
+            elif isinstance(outcome, Answered) and outcome.answer.unread and not message.aside:
                 self._warm_later(message)
             work.withdrawn = True
         self.send(outcome)
@@ -243,16 +254,27 @@ class Dispatch:
             failed = self._closed or self._state is State.FAILED
             self._answer(message.id, Reason.WORKER_FAILED if failed else Reason.LOADING)
             return
+        if message.aside:
+            if len(self._aside) == MOST_ASIDE:
+                self._withdraw(self._aside.pop(next(iter(self._aside))), Reason.SUPERSEDED)
+            self._aside[str(message.id)] = _Work(message)
+            if self._running is not None and isinstance(self._running.message, Warm):
+                self._withdraw(self._running, Reason.SUPERSEDED)
+            return
         if (older := self._waiting.pop(message.document, None)) is not None:
             self._withdraw(older, Reason.SUPERSEDED)
-        if self._running is not None and _gives_way(self._running.message, message):
-            self._withdraw(self._running, Reason.SUPERSEDED)
+        if self._running is not None:
+            self._running.interrupted = isinstance(self._running.message, Infill) and self._running.message.aside
+            if not self._running.interrupted and _gives_way(self._running.message, message):
+                self._withdraw(self._running, Reason.SUPERSEDED)
         self._waiting[message.document] = _Work(message)
 
     def _cancel(self, request_id: int) -> None:
         work = self._infill(request_id)
         if work is not None:
-            self._waiting = {document: other for document, other in self._waiting.items() if other is not work}
+            for queue in (self._waiting, self._aside):
+                for name in [name for name, other in queue.items() if other is work]:
+                    del queue[name]
             self._withdraw(work, Reason.CANCELLED)
 
     def _watch(self, request_id: int) -> None:
@@ -261,16 +283,21 @@ class Dispatch:
             work.watched = True
 
     def _infill(self, request_id: int) -> _Work | None:
-        for work in (*self._waiting.values(), *([self._running] if self._running else [])):
+        for work in self._asked():
             if isinstance(work.message, Infill) and work.message.id == request_id:
                 return work
         return None
 
+    def _asked(self) -> list[_Work]:
+        """The work that waits or runs."""
+        return [*self._waiting.values(), *self._aside.values(), *([self._running] if self._running else [])]
+
     def _close(self) -> None:
         self._closed = True
-        for work in (*self._waiting.values(), *([self._running] if self._running else [])):
+        for work in self._asked():
             self._withdraw(work, Reason.CANCELLED)
         self._waiting.clear()
+        self._aside.clear()
         self._warming.clear()
         self._counting.clear()
 

@@ -21,7 +21,18 @@ import msgpack  # type: ignore[import-untyped, unused-ignore]
 
 from infill_engine.errors import WorkerError
 from infill_engine.settings import USUAL_WINDOW, WindowSettings
-from infill_engine.types import Answer, Candidate, Draft, Hole, HoleKind, InfillRequest, Reason, Source, Surroundings
+from infill_engine.types import (
+    Answer,
+    Candidate,
+    Draft,
+    Gap,
+    Hole,
+    HoleKind,
+    InfillRequest,
+    Reason,
+    Source,
+    Surroundings,
+)
 
 MAX_FRAME_BYTES = 8 * 1024 * 1024
 _LENGTH = struct.Struct(">I")
@@ -37,12 +48,17 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Infill:
-    """Fill this hole. A newer one for the same document replaces it."""
+    """Fill this hole. A newer one for the same document replaces it.
+
+    One that is `aside` gives way to all that are not: it waits while they run, and starts again after it was
+    interrupted. It replaces none, and none replaces it.
+    """
 
     id: int
     document: str
     request: InfillRequest
     expires_at: float
+    aside: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,12 +213,19 @@ def _skip(stream: BinaryIO, length: int) -> bool:
 
 def _request(fields: dict[str, Any]) -> InfillRequest:
     hole, drafts, beyond = fields.pop("hole"), fields.pop("drafts"), fields.pop("beyond")
+    gaps, replaced = fields.pop("gaps", ()), fields.pop("replaced", ())
     return InfillRequest(
-        hole=None if hole is None else Hole(**{**hole, "kind": HoleKind(hole["kind"])}),
+        hole=_hole(hole),
         drafts=None if drafts is None else tuple(Draft(**draft) for draft in drafts),
         beyond=tuple(beyond),
+        gaps=tuple(Gap(**{**gap, "hole": _hole(gap["hole"])}) for gap in gaps),
+        replaced=tuple(replaced),
         **fields,
     )
+
+
+def _hole(fields: dict[str, Any] | None) -> Hole | None:
+    return None if fields is None else Hole(**{**fields, "kind": HoleKind(fields["kind"])})
 
 
 def _surroundings(fields: dict[str, Any]) -> Surroundings:
@@ -211,7 +234,10 @@ def _surroundings(fields: dict[str, Any]) -> Surroundings:
 
 def _answer(fields: dict[str, Any]) -> Answer:
     reason = fields.pop("reason")
-    candidates = (Candidate(**{**item, "source": Source(item["source"])}) for item in fields.pop("candidates"))
+    candidates = (
+        Candidate(**{**item, "source": Source(item["source"]), "fills": tuple(item.get("fills", ()))})
+        for item in fields.pop("candidates")
+    )
     return Answer(tuple(candidates), None if reason is None else Reason(reason), **fields)
 
 

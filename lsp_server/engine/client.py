@@ -100,6 +100,23 @@ class EngineClient:
             if not pending.waiting:
                 self._withdraw(pending, Reason.CANCELLED)
 
+    async def ask_aside(self, document: str, request: InfillRequest, due: float) -> Answer:
+        """Return the answer to a request that gives way to those of `ask`, by `due`."""
+        if self.status.state is not State.READY:
+            return Answer(reason=Reason.LOADING if self.status.state is State.LOADING else Reason.WORKER_FAILED)
+        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        pending = PendingRequest(next(self._ids), request, future)
+        if not self.worker.send(Infill(pending.id, document, request, due - WAY_BACK_SECONDS, aside=True)):
+            return Answer(reason=Reason.WORKER_FAILED)
+        self._flights[pending.id] = pending
+        try:
+            return await asyncio.wait_for(asyncio.shield(future), max(0.0, due - now()))
+        except TimeoutError:
+            self.worker.missed()
+            return Answer(reason=Reason.DEADLINE)
+        finally:
+            self._withdraw(pending, Reason.CANCELLED)
+
     def speculate(self, document: str, request: InfillRequest, due: float) -> None:
         """Start a request that is likely to be asked soon."""
         self._flight(document, request, due)

@@ -14,7 +14,8 @@ from tiny_trunk import tiny_model
 from infill_engine.deadline import Deadline, FinishMargin
 from infill_engine.models.trunk.denoiser import BLOCK, Denoiser, Head, MaskProposals
 from infill_engine.sampling.mask_blocks import MaskCosts, choose_blocks, measured_mask_costs, plant_proposals
-from infill_engine.sampling.token_tree import ROOT, EndRules, TokenTree
+from infill_engine.sampling.middle import EndRules
+from infill_engine.sampling.token_tree import ROOT, TokenTree
 from infill_engine.sampling.tree_sampler import TreeSampler
 from infill_engine.settings import SamplerSettings
 from infill_engine.types import Hole, HoleKind, InfillRequest

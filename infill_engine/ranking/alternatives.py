@@ -1,0 +1,64 @@
+"""From proposals to alternatives for a text that is already there.
+
+Alternatives differ from the replaced text and from each other by more than white space, and break no syntax that the
+replaced text left intact. Those that repair it come first, then those that make the code likelier.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from infill_engine.ranking.calibration import BUILT_IN, Calibration
+from infill_engine.ranking.cleanup.repetition import repetition
+from infill_engine.ranking.cleanup.undecodable import undecodable
+from infill_engine.ranking.features import evidence
+from infill_engine.ranking.syntax_check import new_faults
+from infill_engine.text.lines import with_plain_ends
+from infill_engine.types import Candidate, Hole, InfillRequest, Proposal
+
+LEAST_GAIN = -1.5  # nats per token: less likely texts are seldom what anyone would write here
+_SPACES = re.compile(r"\s+")
+
+
+def alternatives(
+    proposals: Sequence[Proposal], request: InfillRequest, hole: Hole, calibration: Calibration = BUILT_IN
+) -> tuple[Candidate, ...]:
+    """At most `request.candidates` alternatives, best first.
+
+    A candidate's gain is the difference of the log-probabilities of its text and of the replaced text, divided by the
+    number of tokens of the longer one. The log-probability of a text includes that of its end.
+    """
+    replaced = with_plain_ends(request.middle(request.replaced)) if request.replaced else ""
+    original = next((one for one in proposals if one.text == replaced), None)
+    different = [
+        one
+        for one in proposals
+        if not one.partial and _bare(one.text) != _bare(replaced) and _is_text(one.text, request, hole)
+    ]
+    found = evidence(different, request, hole)
+    texts = [proposal.text for proposal, _ in found]
+    least, *faults = new_faults([replaced, *texts], request)
+    scored = []
+    for (proposal, features), new in zip(found, faults, strict=True):
+        gain = _gain(proposal, original)
+        if new <= least and (gain is None or gain >= LEAST_GAIN or new < least):
+            confidence = calibration.confidence(features)
+            candidate = Candidate(proposal.text, confidence, False, proposal.steps, proposal.source)
+            scored.append((new, replace(candidate, fills=proposal.fills, gain=gain)))
+    scored.sort(key=lambda one: (one[0], -(one[1].gain or 0.0), -one[1].confidence, one[1].text))
+    return tuple(candidate for _, candidate in scored[: request.candidates])
+
+
+def _gain(proposal: Proposal, original: Proposal | None) -> float | None:
+    if original is None or proposal.logprob is None or original.logprob is None:
+        return None
+    return (proposal.logprob - original.logprob) / max(proposal.tokens, original.tokens, 1)
+
+
+def _is_text(text: str, request: InfillRequest, hole: Hole) -> bool:
+    return bool(text.strip()) and undecodable(text, request, hole) == text and repetition(text, request, hole) == text
+
+
+def _bare(text: str) -> str:
+    """A text without what a formatter would change: white space, and the comma after a last element."""
+    return re.sub(r",([)\]}])", r"\1", _SPACES.sub("", text))

@@ -1,0 +1,32 @@
+"""Several holes for a model that fills one: possible if all others repeat the first."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from infill_engine.deadline import Deadline
+from infill_engine.sampling.proposals import Proposals
+from infill_engine.types import Draft, Hole, InfillRequest
+
+Propose = Callable[[InfillRequest, Hole, tuple[Draft, ...], Deadline], Proposals]
+
+
+def first_hole(request: InfillRequest) -> InfillRequest | None:
+    """The request's first hole, with the text that the others have now; None if there are several texts to find."""
+    if request.free_holes > 1 or not request.replaced:
+        return None
+    after = "".join(gap.known + text for gap, text in zip(request.gaps, request.replaced[1:], strict=True))
+    return replace(request, suffix=after + request.suffix, gaps=(), replaced=request.replaced[:1])
+
+
+def all_holes(propose: Propose, request: InfillRequest) -> Propose:
+    """Proposals for the first hole, extended to all holes of `request`."""
+
+    def extended(asked: InfillRequest, hole: Hole, drafts: tuple[Draft, ...], deadline: Deadline) -> Proposals:
+        found = propose(asked, hole, drafts, deadline)
+        if found.proposals is None:
+            return found
+        fills = [(one.text,) * (1 + len(request.gaps)) for one in found.proposals]
+        pairs = zip(found.proposals, fills, strict=True)
+        return replace(found, proposals=[replace(one, text=request.middle(texts), fills=texts) for one, texts in pairs])
+
+    return extended
