@@ -140,6 +140,14 @@ def edited_lines(snapshot: Snapshot, change: Change) -> Snapshot:
     return replace(after, syntax=SyntaxTree.none())
 
 
+def text_between(lines: Sequence[str], start: Place, end: Place) -> str:
+    """Return the text from one place to another."""
+    (top, left), (bottom, right) = start, end
+    if top == bottom:
+        return lines[top][left:right]
+    return lines[top][left:] + "".join(lines[top + 1 : bottom]) + lines[bottom][:right]
+
+
 def one_key_types(text: str) -> bool:
     """Return whether one key inserts this text: a character, a bracket pair, or a line break with its indentation."""
     line_break = text[:1] in ("\n", "\r") and not text.strip()
@@ -182,7 +190,7 @@ def _apply(old: Snapshot, change: Change, version: int) -> _Applied:
     if change.start is None or change.end is None:
         return _replace_all(old, split_lines(text), version)
     start, end = sorted((change.start, change.end))
-    removed = _between(lines, start, end)
+    removed = text_between(lines, start, end)
 
     first = start[0]
     segment = lines[first][: start[1]] + text + lines[end[0]][end[1] :]
@@ -213,20 +221,13 @@ def _replace_all(old: Snapshot, lines: tuple[str, ...], version: int) -> _Applie
     while bottom < shortest - top and old.lines[-1 - bottom] == lines[-1 - bottom]:
         bottom += 1
     end = (len(old.lines) - bottom, 0) if bottom else _place_at(old.lines, top, old.size)
-    removed, text = _between(old.lines, (top, 0), end), "".join(lines[top : len(lines) - bottom])
+    removed, text = text_between(old.lines, (top, 0), end), "".join(lines[top : len(lines) - bottom])
     if "\r" in removed or "\r" in text or len(removed) + len(text) > COMPARED_CHARS:
         return _apply(old, Change(text, (top, 0), end), version)
     net = _net(removed, text)
     prefix = common_prefix(removed, text)
     end = _place_at(old.lines, top, prefix + len(net.removed))
     return _apply(old, Change(net.inserted, _place_at(old.lines, top, prefix), end), version)
-
-
-def _between(lines: Sequence[str], start: Place, end: Place) -> str:
-    (top, left), (bottom, right) = start, end
-    if top == bottom:
-        return lines[top][left:right]
-    return lines[top][left:] + "".join(lines[top + 1 : bottom]) + lines[bottom][:right]
 
 
 def _place_at(lines: Sequence[str], row: int, offset: int) -> Place:

@@ -1,6 +1,8 @@
 """Builds the engine's request from a snapshot and a place in it."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
 
 from infill_engine.context.drafts import find_drafts
 from infill_engine.context.hole import hole_at
@@ -8,8 +10,8 @@ from infill_engine.context.window import window_at
 from infill_engine.settings import USUAL_WINDOW, WindowSettings
 from infill_engine.text.embedded import language_at
 from infill_engine.text.languages import related
-from infill_engine.types import InfillRequest, Surroundings
-from lsp_server.documents import Snapshot
+from infill_engine.types import Gap, Hole, HoleKind, InfillRequest, Surroundings
+from lsp_server.documents import Snapshot, text_between
 from lsp_server.protocol.positions import Place
 from lsp_server.settings import ServerSettings
 
@@ -19,6 +21,8 @@ OTHER_CHARS = 40_000  # of every other open file
 OTHER_FILES = 4
 BEYOND_CHARS = 20_000  # of this file on either side, sent to the engine to count words in
 NO_SURROUNDINGS = Surroundings()
+SPARE_LINES = 2  # by which an alternative may be longer
+LEAST_BLOCK_LINES = 4  # that an alternative to a block may have
 LINES_AT_ONCE = 512  # joined at a time, until there are enough characters
 
 
@@ -73,6 +77,54 @@ def build_context(
     prefix, suffix = window_at(lines, row, column, window)
     beyond = _beyond(*_sides(lines, place), prefix, suffix)
     return InfillRequest(prefix, suffix, snapshot.language, surroundings=project.name, beyond=beyond, path=path)
+
+
+def build_rewrite(
+    snapshot: Snapshot,
+    spans: Sequence[tuple[Place, Place]],
+    candidates: int,
+    window: WindowSettings = USUAL_WINDOW,
+    project: Surroundings = NO_SURROUNDINGS,
+    path: str = "",
+    *,
+    several_lines: bool = False,
+    repeats: bool = False,
+) -> InfillRequest:
+    """Build the request for alternatives to the text of `spans`, which are sorted and apart.
+
+    `several_lines`: the text may have several lines, even if it has one now. `repeats`: all spans get the same text.
+    """
+    lines, start, end = snapshot.lines, spans[0][0], spans[-1][1]
+    prefix, _ = window_at(lines, *start, window)
+    _, suffix = window_at(lines, *end, window)
+    texts = tuple(text_between(lines, *span) for span in spans)
+    between = [text_between(lines, one[1], other[0]) for one, other in pairwise(spans)]
+    holes = [
+        _hole_instead_of(text, prefix, right or suffix, snapshot.language, several_lines=several_lines)
+        for text, right in zip(texts, (*between, suffix), strict=True)
+    ]
+    gaps = (Gap(known, hole, 0 if repeats else None) for known, hole in zip(between, holes[1:], strict=True))
+    before, after = _sides(lines, start)[0], _sides(lines, end)[1]
+    return InfillRequest(
+        prefix,
+        suffix,
+        snapshot.language,
+        holes[0],
+        (),
+        candidates,
+        project.name,
+        beyond=_beyond(before, after, prefix, suffix),
+        path=path,
+        gaps=tuple(gaps),
+        replaced=texts,
+    )
+
+
+def _hole_instead_of(text: str, prefix: str, suffix: str, language: str, *, several_lines: bool) -> Hole:
+    hole, rows = hole_at(prefix, suffix, language), text.count("\n") + 1
+    if rows == 1 and not several_lines:
+        return replace(hole, kind=HoleKind.LINE if hole.kind is HoleKind.BLOCK else hole.kind, max_lines=1)
+    return replace(hole, kind=HoleKind.BLOCK, max_lines=max(LEAST_BLOCK_LINES, rows + SPARE_LINES))
 
 
 def _beyond(before: str, after: str, prefix: str, suffix: str) -> tuple[str, str]:

@@ -16,7 +16,7 @@ from pygls.io_ import StdinAsyncReader, StdoutWriter, run_async
 from pygls.lsp.server import LanguageServer
 
 from lsp_server.engine.supervisor import Command, worker_command
-from lsp_server.features import commands, configuration, lifecycle, next_edit, text_sync
+from lsp_server.features import code_action, commands, configuration, lifecycle, next_edit, text_sync
 from lsp_server.features.candidates import candidates
 from lsp_server.features.cursor import cursor
 from lsp_server.features.inline_completion import inline_completion
@@ -62,6 +62,7 @@ def create_server(command: Command = worker_command) -> tuple[InfillServer, Sess
         types.TEXT_DOCUMENT_DID_CLOSE: text_sync.did_close,
         CANDIDATES: candidates,
         GET_STATUS: get_status,
+        types.CODE_ACTION_RESOLVE: code_action.resolve,
         CURSOR: cursor,
         messages.NEXT_EDIT: next_edit.next_edit,
         messages.INLINE_EDIT: next_edit.inline_edit,
@@ -76,6 +77,11 @@ def create_server(command: Command = worker_command) -> tuple[InfillServer, Sess
     server.feature(types.TEXT_DOCUMENT_INLINE_COMPLETION, types.InlineCompletionOptions())(
         partial(inline_completion, session)
     )
+
+    kinds = [code_action.REWRITE, code_action.FIX]
+    server.feature(
+        types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions(code_action_kinds=kinds, resolve_provider=True)
+    )(partial(code_action.code_action, session))
 
     def told(arguments: Sequence[object]) -> list[object]:
         """Return the arguments that the client sent. pygls puts the server before them."""

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -28,6 +28,7 @@ from lsp_server.usage.suggestions import SuggestionTracker
 BURST_SECONDS = 0.004
 PAUSE_SECONDS = 0.1  # without another deletion, before the text around it is read
 SAVING_SECONDS = 2.0  # longest wait for saving the statistics at the end; the disk may not respond
+ALTERNATIVES = 8  # that the engine is asked for; those that are not valid are left out afterwards
 WARMED_ROW = 30  # a window that ends here shares most of its prefix with any place near the top of the file
 
 log = logging.getLogger(__name__)
@@ -49,6 +50,9 @@ class Session:
     can_pull_settings: bool = False
     can_register_settings: bool = False
     offers_completion: bool = False
+    takes_document_changes: bool = False  # workspace edits with the version of each document
+    shows_disabled: bool = False  # code actions that cannot be chosen, with the reason
+    resolves_edits: bool = False  # asks for the edit of a code action when it is chosen
     initialized: bool = False
     client_left: asyncio.Event = field(default_factory=asyncio.Event)  # the client's process ended without `exit`
     reporter: StatusReporter = field(init=False)
@@ -132,6 +136,17 @@ class Session:
         near = self.project_near(snapshot)
         path = path_in_project(snapshot.uri, self.roots)
         return build_request(snapshot, place, settings, self.neighbours(), near, self.window, path)
+
+    def rewrite_of(
+        self, snapshot: Snapshot, spans: Sequence[tuple[Place, Place]], *, several_lines: bool, repeats: bool
+    ) -> InfillRequest:
+        """Build the engine's request for alternatives to the text of some spans; see `build_rewrite`."""
+        from lsp_server.request import build_rewrite
+
+        near, path = self.project_near(snapshot), path_in_project(snapshot.uri, self.roots)
+        return build_rewrite(
+            snapshot, spans, ALTERNATIVES, self.window, near, path, several_lines=several_lines, repeats=repeats
+        )
 
     def read_ahead(self, snapshot: Snapshot) -> None:
         """Parse a document when it is opened instead of at the first keystroke, then have the engine read it."""

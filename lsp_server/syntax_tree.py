@@ -88,6 +88,14 @@ class SyntaxTree:
             self._tree = self._parsed(lines[self._first : self._first + self._rows])
         return None if self._tree is None else (self._tree, _bytes(lines, self._first, place))
 
+    def around(self, lines: Sequence[str], place: Place) -> "tuple[Tree, int] | None":
+        """Return a tree that contains `place`, and the row of the document in which its text begins; None without one.
+
+        `lines` are those of this version.
+        """
+        found = self.at(lines, place)
+        return None if found is None else (found[0], self._first)
+
     def _has_around(self, row: int, available: int) -> bool:
         end = self._first + self._rows
         above = self._first == 0 or row >= self._first + MARGIN_LINES

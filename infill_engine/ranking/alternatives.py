@@ -13,10 +13,12 @@ from infill_engine.ranking.cleanup.repetition import repetition
 from infill_engine.ranking.cleanup.undecodable import undecodable
 from infill_engine.ranking.features import evidence
 from infill_engine.ranking.syntax_check import new_faults
+from infill_engine.text.languages import language as language_named
 from infill_engine.text.lines import with_plain_ends
 from infill_engine.types import Candidate, Hole, InfillRequest, Proposal
 
 LEAST_GAIN = -1.5  # nats per token: less likely texts are seldom what anyone would write here
+_NAME = re.compile(r"[^\W\d][\w$]*")
 _SPACES = re.compile(r"\s+")
 
 
@@ -33,7 +35,10 @@ def alternatives(
     different = [
         one
         for one in proposals
-        if not one.partial and _bare(one.text) != _bare(replaced) and _is_text(one.text, request, hole)
+        if not one.partial
+        and _bare(one.text) != _bare(replaced)
+        and _is_text(one.text, request, hole)
+        and _keeps_names(one, request)
     ]
     found = evidence(different, request, hole)
     texts = [proposal.text for proposal, _ in found]
@@ -57,6 +62,16 @@ def _gain(proposal: Proposal, original: Proposal | None) -> float | None:
 
 def _is_text(text: str, request: InfillRequest, hole: Hole) -> bool:
     return bool(text.strip()) and undecodable(text, request, hole) == text and repetition(text, request, hole) == text
+
+
+def _keeps_names(proposal: Proposal, request: InfillRequest) -> bool:
+    """Whether a name that is in several holes is replaced by a name."""
+    keywords = language_named(request.language).lexical.keywords
+    return all(
+        fill not in keywords and _NAME.fullmatch(fill) is not None
+        for fill, gap in zip(proposal.fills[1:], request.gaps, strict=False)
+        if gap.repeats is not None and request.replaced and _NAME.fullmatch(request.replaced[gap.repeats])
+    )
 
 
 def _bare(text: str) -> str:

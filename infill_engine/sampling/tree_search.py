@@ -41,6 +41,7 @@ LEAST_SHARE = 0.5  # of what followed the same tokens, for a token to be added
 MOST_NEEDED = 64  # tokens of the replaced text in a pass
 MOST_LONGER = 32  # tokens by which an alternative may exceed the replaced text
 LEAST_REPLACING = -60.0  # of an alternative that is worth finishing: code as it is written may be unlikely
+PER_ALTERNATIVE = 4  # finished texts for each alternative
 TEXTS = 12  # the most texts that are ranked
 SHOWN_TEXTS = 6  # the most texts in a snapshot
 UNFINISHED_LOGPROB = log(0.5)  # minimum for a token in a partial answer
@@ -87,6 +88,11 @@ class TreeSearch:
         """What the request's text has from the first to the last hole; "" if it asks for no alternatives."""
         return with_plain_ends(self.request.middle(self.request.replaced)) if self.request.replaced else ""
 
+    @cached_property
+    def _wanted(self) -> int:
+        """How many finished texts are enough. Many alternatives are left out later, because they break the syntax."""
+        return self.request.candidates * (PER_ALTERNATIVE if self.request.replaced else 1)
+
     def plant(self, drafts: Sequence[Draft]) -> None:
         """Adds the retrieved texts to the tree. They are for a single hole."""
         encode = self.model.vocabulary.encode
@@ -100,7 +106,7 @@ class TreeSearch:
         """
         passes = 0
         while True:
-            rows = self._affordable(self._rows(self.request.candidates))
+            rows = self._affordable(self._rows(self._wanted))
             waiting = len(self.prompt.waiting)
             if not rows and not waiting:
                 break
@@ -133,7 +139,7 @@ class TreeSearch:
             draft = by_text.pop(text, None)
             if draft is not None or (self._replaced and text == self._replaced):
                 found.append(replace(self._propose(one, text, passes), draft=draft, source=Source.RETRIEVAL))
-            if one.proposed and len(found) < TEXTS:
+            if one.proposed and len(found) < max(TEXTS, self._wanted):
                 found.append(
                     replace(self._propose(one, text, passes), draft_logprob=sum(one.logprobs) / len(one.logprobs))
                 )

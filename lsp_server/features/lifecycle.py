@@ -25,6 +25,10 @@ def initialize(session: Session, params: types.InitializeParams) -> None:
     session.can_register_settings = bool(
         get_capability(capabilities, "workspace.did_change_configuration.dynamic_registration")
     )
+    session.takes_document_changes = bool(get_capability(capabilities, "workspace.workspace_edit.document_changes"))
+    session.shows_disabled = bool(get_capability(capabilities, "text_document.code_action.disabled_support"))
+    resolved = get_capability(capabilities, "text_document.code_action.resolve_support.properties")
+    session.resolves_edits = "edit" in (resolved or ())
     session.roots = _paths(params.workspace_folders or [types.WorkspaceFolder(params.root_uri or "", "")])
     session.client_process = params.process_id or 0
     options = params.initialization_options

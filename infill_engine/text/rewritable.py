@@ -1,0 +1,138 @@
+"""Which parts of a program around a selection can be rewritten by themselves, from the innermost to the outermost.
+
+The parts are the nodes that the language's query names as holes: expressions, arguments, statements, blocks.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tree_sitter import Node, QueryCursor, Tree
+
+from infill_engine.text.languages import language as language_named
+from infill_engine.text.languages.queries import ARGUMENT, BLOCK, PROSE, STATEMENT, holes_query
+from infill_engine.text.validity import is_strict
+
+Point = tuple[int, int]  # a row of the tree's text, and a column in bytes
+
+_CALLABLE = ("function", "method", "lambda", "constructor", "func")
+_ENTRIES = frozenset({"pair", "block_mapping_pair", "table", "block_sequence_item"})
+_ARGUMENTS = frozenset({"argument_list", "arguments"})
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a program. `label` is what a programmer calls it; `lines` says that it may have several lines."""
+
+    label: str
+    start: Point
+    end: Point
+    lines: bool
+
+
+def parts_around(tree: Tree, language: str, start: int, end: int) -> list[Part]:
+    """The parts that contain the bytes from `start` to `end`, innermost first; none for a language without a query."""
+    query = holes_query(language_named(language))
+    if query is None:
+        return []
+    cursor = QueryCursor(query)
+    cursor.set_byte_range(max(0, start - 1), end + 1)
+    found = [
+        (node, capture)
+        for capture, nodes in cursor.captures(tree.root_node).items()
+        for node in nodes
+        if capture != PROSE and node.start_byte <= start and end <= node.end_byte and node.start_byte < node.end_byte
+    ]
+    if start == end and any(node.end_byte > end for node, _ in found):
+        found = [(node, capture) for node, capture in found if node.end_byte > end]
+    # Of nodes with the same text, the outermost says best what it is.
+    found.sort(key=lambda one: (one[0].end_byte - one[0].start_byte, one[1] != ARGUMENT, one[1] != STATEMENT))
+    parts = {(node.start_point, node.end_point): _part(node, capture, language) for node, capture in found}
+    return list(parts.values())
+
+
+def prose_around(tree: Tree, language: str, start: int, end: int) -> str:
+    """ "comment" or "string" if the bytes are inside of one, otherwise "".
+
+    A string counts only if a part of it is selected: as a whole it is an expression.
+    """
+    nodes = language_named(language).nodes
+    for node in _around(tree, start, end):
+        if node.type in nodes.interpolations:
+            return ""
+        if node.type in nodes.comments:
+            return "comment"
+        if node.type in nodes.strings:
+            is_part = node.start_byte < start or end < node.end_byte
+            return "string" if start < end and is_part else ""
+    return ""
+
+
+def is_broken(tree: Tree, start: int, end: int) -> bool:
+    """Whether the smallest node around these bytes has a syntax error."""
+    node = tree.root_node.descendant_for_byte_range(start, end)
+    return node is not None and node.has_error
+
+
+def faulty_rows(tree: Tree, first: int, last: int) -> list[int]:
+    """The rows from `first` to `last` in which an error begins; an error that begins above counts for `first`."""
+    found: set[int] = set()
+    waiting = [tree.root_node] if tree.root_node.has_error else []
+    while waiting:
+        node = waiting.pop()
+        if node.end_point[0] < first or node.start_point[0] > last:
+            continue
+        if node.is_error or node.is_missing:
+            found.add(max(first, node.start_point[0]))
+        waiting.extend(child for child in node.children if child.has_error or child.is_missing)
+    return sorted(found)
+
+
+def _around(tree: Tree, start: int, end: int) -> Iterator[Node]:
+    """The nodes around some bytes, smallest first."""
+    smallest = tree.root_node.descendant_for_byte_range(start, end)
+    around = [tree.root_node]
+    while smallest is not None and around[-1] != smallest:
+        child = around[-1].child_with_descendant(smallest)
+        if child is None:
+            break
+        around.append(child)
+    return reversed(around)
+
+
+def _part(node: Node, capture: str, language: str) -> Part:
+    label = _label(node, capture, language)
+    return Part(label, _point(node.start_point), _point(node.end_point), capture == BLOCK)
+
+
+def _label(node: Node, capture: str, language: str) -> str:
+    parent = node.parent
+    if capture == BLOCK:
+        around = "" if parent is None else parent.type
+        if any(word in around for word in _CALLABLE):
+            return "function body"
+        return "class body" if "class" in around else "block"
+    if node.type in _ENTRIES:
+        return "entry"
+    if capture == STATEMENT:
+        return "statement"
+    if node.type in _ARGUMENTS:
+        return "arguments"
+    if _is_condition(node):
+        return "condition"
+    if is_strict(language):
+        return "value"
+    return "name" if node.type.endswith("identifier") else "expression"
+
+
+def _is_condition(node: Node) -> bool:
+    parent = node.parent
+    if parent is None:
+        return False
+    if parent.type == "parenthesized_expression":
+        return _is_condition(parent)
+    return parent.child_by_field_name("condition") == node
+
+
+def _point(point: Point) -> Point:
+    row, column = point
+    return row, column

@@ -1,0 +1,87 @@
+"""Alternatives as edits: the engine's candidates for a target, without those that make the document invalid."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+
+from infill_engine.text.validity import faults_of, is_strict
+from infill_engine.types import Answer, Candidate
+from lsp_server.alternatives.targets import Span, Target
+from lsp_server.documents import Snapshot, text_between
+from lsp_server.session import Session
+
+LARGEST_STRICT = 1_000_000  # characters of a document that is parsed for each alternative
+LEAST_LEFT = 0.4  # of the budget, for another target to be tried
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """`new` instead of `old`, which is the text of `span`."""
+
+    span: Span
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """One alternative to a target: edits that belong together."""
+
+    target: Target
+    edits: tuple[Edit, ...]
+    gain: float | None
+
+    @property
+    def preview(self) -> str:
+        """The new text in one line; its first piece, if every hole gets the same one."""
+        texts = list(dict.fromkeys(edit.new for edit in self.edits))
+        return " ".join(" … ".join(texts).split())
+
+    def id_in(self, snapshot: Snapshot) -> str:
+        """An id that is the same for the same edits of the same text."""
+        named = [snapshot.uri, *(f"{edit.span}\0{edit.old}\0{edit.new}" for edit in self.edits)]
+        return blake2b("\0".join(named).encode(errors="replace"), digest_size=8).hexdigest()
+
+
+async def offers_for(session: Session, snapshot: Snapshot, target: Target, due: float) -> list[Offer]:
+    """The alternatives to a target, best first, by `due` (seconds of `deadline.now`)."""
+    request = session.rewrite_of(snapshot, target.spans, several_lines=target.several_lines, repeats=target.repeats)
+    answer = await session.engine.ask_aside(snapshot.uri, request, due)
+    return list(_valid(snapshot, target, answer))[: session.settings.candidates]
+
+
+def _valid(snapshot: Snapshot, target: Target, answer: Answer) -> Iterator[Offer]:
+    """The offers that leave a document valid, if only valid ones of its language are of use."""
+    strict = is_strict(snapshot.language)
+    if strict and snapshot.size > LARGEST_STRICT:
+        return
+    faults = faults_of("".join(snapshot.lines), snapshot.language) if strict else 0
+    for candidate in answer.candidates:
+        offer = Offer(target, _edits(snapshot, target, candidate), candidate.gain)
+        if not offer.edits:
+            continue
+        if strict:
+            left = faults_of(applied(snapshot, offer.edits), snapshot.language)
+            if left > faults or (left and target.broken):
+                continue
+        yield offer
+
+
+def _edits(snapshot: Snapshot, target: Target, candidate: Candidate) -> tuple[Edit, ...]:
+    line_end = "\r\n" if snapshot.lines[0].endswith("\r\n") else "\n"
+    fills = candidate.fills or (candidate.text,)
+    edits = (
+        Edit(span, text_between(snapshot.lines, *span), fill.replace("\n", line_end))
+        for span, fill in zip(target.spans, fills, strict=True)
+    )
+    return tuple(edit for edit in edits if edit.new != edit.old)
+
+
+def applied(snapshot: Snapshot, edits: Sequence[Edit]) -> str:
+    """The document's text with the edits made."""
+    parts, at = [], (0, 0)
+    for edit in edits:
+        parts += [text_between(snapshot.lines, at, edit.span[0]), edit.new]
+        at = edit.span[1]
+    end = len(snapshot.lines) - 1, len(snapshot.lines[-1])
+    return "".join(parts) + text_between(snapshot.lines, at, end)
