@@ -1,0 +1,68 @@
+"""Alternatives to code in a real Neovim, through its own code action menu."""
+
+from collections.abc import Iterator
+
+import pytest
+from nvim_editor import Editor, Start
+
+SCRIPT = {
+    "rules": [
+        {"before": "if ", "candidates": ["size > limit", "size == limit", "limit <= size"]},
+        {"before": "def fits(size):\n    ", "candidates": ["if size > 1:"]},
+        {"before": "", "candidates": []},
+    ]
+}
+FITS = "def fits(size):\n    if size >= limit:\n        return size + 1\n    return 0\n"
+
+# Takes an item of the menu as a user does, and keeps what was shown.
+CHOOSE = """
+local wanted = ...
+_G.shown = nil
+_G.neovims_select = _G.neovims_select or vim.ui.select
+vim.ui.select = function(items, options, done)
+  _G.shown = vim.tbl_map(options.format_item, items)
+  done(items[wanted], wanted)
+end
+vim.lsp.buf.code_action()
+"""
+
+
+@pytest.fixture
+def nvim(start: Start) -> Iterator[Editor]:
+    with start({"settings": {"rewriteBudgetMs": 20_000}}, SCRIPT) as started:
+        yield started
+
+
+def open_at(nvim: Editor, marked: str) -> None:
+    nvim.open(marked)
+    nvim.ready()
+    nvim.type("<Esc>")
+    nvim.until(lambda: nvim.mode == "n")
+    left = marked.split("│")[0].split("\n")
+    nvim.nvim.current.window.cursor = (len(left), len(left[-1].encode()))
+
+
+def shown(nvim: Editor) -> list[str]:
+    return nvim.lua("return _G.shown") or []
+
+
+def test_the_third_alternative_to_a_condition_is_taken_and_undone_at_once(nvim: Editor) -> None:
+    open_at(nvim, FITS.replace("if size >=", "if size │>="))
+    before = nvim.text
+    nvim.lua(CHOOSE, 3)
+    nvim.until(lambda: nvim.text != before)
+    assert [title.split(" [")[0] for title in shown(nvim)][:3] == [
+        "Rewrite condition: size > limit",
+        "Rewrite condition: size == limit",
+        "Rewrite condition: limit <= size",
+    ]
+    assert nvim.text == before.replace("size >= limit", "limit <= size")
+    nvim.type("u")
+    nvim.until(lambda: nvim.text == before)
+
+
+def test_a_broken_line_is_fixed(nvim: Editor) -> None:
+    open_at(nvim, FITS.replace("if size >= limit:", "if size │>= :"))
+    nvim.lua(CHOOSE, 1)
+    nvim.until(lambda: "if size > 1:" in nvim.text)
+    assert shown(nvim)[0].startswith("Fix line: if size > 1:")
