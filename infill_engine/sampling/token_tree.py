@@ -6,9 +6,10 @@ where it stops being right, and writing a new text are one search, always at the
 path to the right text.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from math import exp, log
 from typing import Protocol
 
@@ -103,8 +104,11 @@ class TreeStep:
 class TokenTree:
     """The nodes so far, the root first, and the finished texts by their bytes.
 
-    `rules` are those of the first hole, which `start` is the first word of. Texts that are less likely than `least` are
-    not read. `needed` are nodes that are read whatever their likelihood.
+    `rules` are those of the first hole, which `start` is the first word of. Texts that are less likely than `least`, or
+    `far_behind` the best finished one, are not read. `needed` are nodes that are read whatever their likelihood.
+
+    All whole texts have the known text. How likely it is after the replaced text is kept by the number of filled holes
+    (`known_logprobs`), so that texts in different holes can be compared.
     """
 
     vocabulary: Vocabulary
@@ -112,9 +116,11 @@ class TokenTree:
     start: bytes = b""
     least: float = LEAST_LOGPROB
     most_depth: int = MOST_DEPTH
+    far_behind: float = FAR_BEHIND
     nodes: list[Node] = field(default_factory=list)
     finished: dict[bytes, Finished] = field(default_factory=dict)
     needed: dict[int, None] = field(default_factory=dict)
+    known_logprobs: dict[int, float] = field(default_factory=dict)
     _numbers: dict[tuple[int, int, bool], int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -177,23 +183,42 @@ class TokenTree:
 
         Leaves out nodes that are far less likely than the last of `wanted` finished texts. Needed nodes come first.
         """
-        ranked = sorted((one.logprob for one in self.finished.values()), reverse=True)
+        known = min(self.known_logprobs.values(), default=0.0)
+        ranked = sorted((one.logprob - known for one in self.finished.values()), reverse=True)
         least = self.least
         if ranked:
-            least = max(least, ranked[0] - FAR_BEHIND, ranked[wanted - 1] if len(ranked) >= wanted else least)
+            least = max(least, ranked[0] - self.far_behind, ranked[wanted - 1] if len(ranked) >= wanted else least)
         expected = {ROOT: 0.0}
         found: list[tuple[float, int]] = []
         for number, node in enumerate(self.nodes[1:], 1):
-            if node.logprob is not None:
-                expected[number] = node.logprob
-            elif node.parent in expected:
-                expected[number] = expected[node.parent] + node.planted
-            if node.seen or number in self.needed or number not in expected:
+            worth = self._worth(node, expected)
+            if worth is None:
                 continue
-            if expected[number] >= least and node.depth + 1 < self.most_depth:
-                found.append((-expected[number], number))
+            expected[number] = worth
+            if not node.seen and number not in self.needed and worth >= least and node.depth + 1 < self.most_depth:
+                found.append((-worth, number))
         unread = [number for number in self.needed if not self.nodes[number].seen]
-        return [*unread, *(number for _, number in sorted(found))]
+        return [*unread, *self._by_turns([number for _, number in sorted(found)])]
+
+    def _by_turns(self, numbers: Sequence[int]) -> list[int]:
+        """The nodes in the same order, but with those of each hole by turns, so that whole texts are found early."""
+        holes: dict[int, list[int]] = defaultdict(list)
+        for number in numbers:
+            holes[len(self.nodes[number].fills)].append(number)
+        turns = zip_longest(*(holes[hole] for hole in sorted(holes, reverse=True)))
+        return [number for turn in turns for number in turn if number is not None]
+
+    def _worth(self, node: Node, expected: Mapping[int, float]) -> float | None:
+        """The expected log-probability of a node's text without its known text; None if its parent is not worth it.
+
+        Known text is read in one go, so each of its tokens is worth as much as the first.
+        """
+        above = self.nodes[node.parent]
+        if above.known and node.parent in expected and (node.known or node.logprob is None):
+            return expected[node.parent]
+        if node.logprob is None:
+            return expected[node.parent] + node.planted if node.parent in expected else None
+        return node.logprob - self.known_logprobs.get(len(above.fills if node.known else node.fills), 0.0)
 
     def probability(self, number: int) -> float:
         """The probability that a node's text is the beginning of the right one, as far as it is known."""
@@ -213,7 +238,8 @@ class TokenTree:
         if node.start:
             tokens = np.concatenate(self.vocabulary.completions_of(node.start))
             order = tokens[np.argsort(-logprobs[tokens], kind="stable")[: 2 * CHILDREN]]
-            base -= _log_sum(logprobs[tokens])  # the rest of the word is given
+            if not node.fills:  # the rest of the word is given; elsewhere it counts as known text
+                base -= _log_sum(logprobs[tokens])
         else:
             order = likeliest
         for child in self._children(number):
@@ -281,7 +307,7 @@ class TokenTree:
         for place, token in enumerate(tokens, 1):
             proposed = self.nodes[number].proposed
             opens = known.opens and place == len(tokens)
-            number = self._child(number, token, known=True)
+            number = self._child(number, token, 0.0, known=True)
             node = self.nodes[number]
             node.proposed |= proposed
             node.known, node.fills = not opens, known.fills
@@ -301,6 +327,18 @@ class TokenTree:
             self.nodes[number].slot = slot
         for row in sorted(range(len(rows)), key=lambda row: self.nodes[rows[row]].depth):
             self.learn(rows[row], logprobs[row], likeliest[row])
+        self._weigh_known()
+
+    def _weigh_known(self) -> None:
+        """Keeps how likely the known text is after the replaced text, as far as that has been read."""
+        total = 0.0
+        for number in self.needed:
+            node, above = self.nodes[number], self.nodes[self.nodes[number].parent]
+            if node.logprob is None or above.logprob is None:
+                return
+            if node.known or node.fills != above.fills:
+                total += node.logprob - above.logprob
+            self.known_logprobs[len(node.fills)] = total
 
     def texts(self) -> list[Finished]:
         """The finished texts, likeliest first."""

@@ -40,7 +40,8 @@ LOOKED_UP = 3  # consecutive tokens that counts of the file may add after a node
 LEAST_SHARE = 0.5  # of what followed the same tokens, for a token to be added
 MOST_NEEDED = 64  # tokens of the replaced text in a pass
 MOST_LONGER = 32  # tokens by which an alternative may exceed the replaced text
-LEAST_REPLACING = -60.0  # of an alternative that is worth finishing: code as it is written may be unlikely
+LEAST_REPLACING = -1000.0  # of an alternative: what matters is how it compares with the others
+FAR_BEHIND_REPLACED = 14.0  # nats below the best text, for an alternative
 PER_ALTERNATIVE = 4  # finished texts for each alternative
 TEXTS = 12  # the most texts that are ranked
 SHOWN_TEXTS = 6  # the most texts in a snapshot
@@ -68,7 +69,7 @@ class TreeSearch:
             known = sum(len(vocabulary.encode(gap.known)) for gap in request.gaps)
             return TokenTree(vocabulary, rules, start, most_depth=MOST_DEPTH + known)
         size = len(vocabulary.encode(self._replaced))
-        tree = TokenTree(vocabulary, rules, start, LEAST_REPLACING, size + MOST_LONGER)
+        tree = TokenTree(vocabulary, rules, start, LEAST_REPLACING, size + MOST_LONGER, FAR_BEHIND_REPLACED)
         tree.need(vocabulary.encode, self._replaced_texts)
         return tree
 
@@ -139,10 +140,10 @@ class TreeSearch:
             draft = by_text.pop(text, None)
             if draft is not None or (self._replaced and text == self._replaced):
                 found.append(replace(self._propose(one, text, passes), draft=draft, source=Source.RETRIEVAL))
-            if one.proposed and len(found) < max(TEXTS, self._wanted):
-                found.append(
-                    replace(self._propose(one, text, passes), draft_logprob=sum(one.logprobs) / len(one.logprobs))
-                )
+            # A text that branches off the replaced one is an alternative, although the model did not begin it.
+            if (one.proposed or self._replaced) and len(found) < max(TEXTS, self._wanted):
+                mean = sum(one.logprobs) / len(one.logprobs)
+                found.append(replace(self._propose(one, text, passes), draft_logprob=mean))
         found += [self._as_far_as_read(draft, passes) for draft in by_text.values()]
         partial = (
             self.tree.unfinished(UNFINISHED_LOGPROB)

@@ -200,7 +200,7 @@ class Dispatch:
         with self._changed:
             if work.withdrawn:  # already answered when it was withdrawn
                 outcome = Alive()
-            elif work.interrupted and deadline.remaining_ms() > 0 and not self._closed:
+            elif work.interrupted and _was_stopped(outcome) and deadline.remaining_ms() > 0:
                 work.interrupted = False
                 self._aside = {str(message.id): work, **self._aside}
                 return
@@ -322,6 +322,10 @@ def _put(queue: dict[str, _Work], name: str, work: _Work, most: int) -> None:
 def _gives_way(running: Infill | Warm | Surround, newer: Infill) -> bool:
     """Whether running work ends for a newer infill. Other documents' infills do not; a piece of counting is short."""
     return isinstance(running, Warm) or (isinstance(running, Infill) and running.document == newer.document)
+
+
+def _was_stopped(outcome: Message) -> bool:
+    return isinstance(outcome, Answered) and outcome.answer.reason is Reason.CANCELLED
 
 
 def _is_warming(running: Infill | Warm | Surround, document: str) -> bool:

@@ -8,7 +8,7 @@ import pytest
 
 from infill_engine.deadline import Deadline
 from infill_engine.errors import ModelNotFoundError
-from infill_engine.serving.dispatch import COUNTED_TEXTS, WARM_DOCUMENTS, Dispatch
+from infill_engine.serving.dispatch import COUNTED_TEXTS, MOST_ASIDE, WARM_DOCUMENTS, Dispatch
 from infill_engine.serving.protocol import (
     Alive,
     Answered,
@@ -46,6 +46,8 @@ class HeldEngine:
             raise KeyError(SECRET)
         if request.prefix == "out of memory":
             self.name = "smaller"
+        if deadline.cancelled():
+            return Answer(reason=Reason.CANCELLED)
         return Answer((Candidate(request.prefix + "!", 0.5),), unread=request.prefix == "unread")
 
     def warm(self, request: InfillRequest, deadline: Deadline) -> None:
@@ -81,8 +83,10 @@ class Bench:
         self.thread = threading.Thread(target=self.dispatch.run, daemon=True)
         self.thread.start()
 
-    def infill(self, request_id: int, prefix: str, document: str = "d", expires_at: float = FAR) -> None:
-        self.dispatch.receive(Infill(request_id, document, InfillRequest(prefix, ""), expires_at))
+    def infill(
+        self, request_id: int, prefix: str, document: str = "d", expires_at: float = FAR, aside: bool = False
+    ) -> None:
+        self.dispatch.receive(Infill(request_id, document, InfillRequest(prefix, ""), expires_at, aside))
 
     def warm(self, prefix: str, document: str = "d") -> None:
         self.dispatch.receive(Warm(document, InfillRequest(prefix, "")))
@@ -380,3 +384,43 @@ def test_a_load_that_fails(fault: Exception, detail: str) -> None:
     bench.dispatch.close()
     bench.thread.join(WAIT)
     assert not bench.thread.is_alive()
+
+
+def test_an_infill_interrupts_one_that_is_aside_which_starts_again(bench: Bench) -> None:
+    bench.infill(1, "aside", aside=True)
+    assert bench.next_call() == ("answer", "aside")
+    bench.infill(2, "first", document="e")
+    assert bench.next_call() == ("answer", "first")
+    bench.engine.finish.release()
+    assert bench.next_answer() == (2, "first!")
+    assert bench.next_call() == ("answer", "aside")
+    bench.engine.finish.release()
+    assert bench.next_answer() == (1, "aside!")
+
+
+def test_infills_that_are_aside_replace_none_and_come_after_all_others(bench: Bench) -> None:
+    bench.infill(1, "running")
+    assert bench.next_call() == ("answer", "running")
+    bench.infill(2, "one", aside=True)
+    bench.infill(3, "two", aside=True)
+    bench.infill(4, "other", document="e")
+    bench.warm("w")
+    bench.engine.finish.release(5)
+    assert [bench.next_answer()[0] for _ in range(4)] == [1, 4, 2, 3]
+
+
+def test_of_too_many_that_are_aside_the_oldest_is_given_up(bench: Bench) -> None:
+    bench.infill(0, "running")
+    assert bench.next_call() == ("answer", "running")
+    for number in range(1, MOST_ASIDE + 2):
+        bench.infill(number, str(number), aside=True)
+    assert bench.next_answer() == (1, Reason.SUPERSEDED)
+
+
+def test_what_is_aside_can_be_cancelled(bench: Bench) -> None:
+    bench.infill(1, "running")
+    bench.infill(2, "aside", aside=True)
+    bench.dispatch.receive(Cancel(2))
+    assert bench.next_answer() == (2, Reason.CANCELLED)
+    bench.engine.finish.release()
+    assert bench.next_answer() == (1, "running!")

@@ -31,13 +31,28 @@ from infill_engine.serving.protocol import (
     read_frame_async,
 )
 from infill_engine.settings import WindowSettings
-from infill_engine.types import Answer, Candidate, Draft, Hole, HoleKind, InfillRequest, Reason, Source, Surroundings
+from infill_engine.types import (
+    Answer,
+    Candidate,
+    Draft,
+    Gap,
+    Hole,
+    HoleKind,
+    InfillRequest,
+    Reason,
+    Source,
+    Surroundings,
+)
 
 HOLE = Hole(HoleKind.BLOCK, 6, "    ", ")]")
 FULL = InfillRequest("x = '😀\u2028", "')\r\n", "python", HOLE, (Draft("foo()\n", 12), Draft("", 0)), 3, "a name")
 MESSAGES: list[Message] = [
     Infill(7, "file:///a.py", FULL, 12345.678901),
     Infill(0, "", InfillRequest("", ""), 0.0),
+    Infill(
+        3, "d", replace(FULL, gaps=(Gap(" = ", HOLE), Gap(" ", None, 0)), replaced=("a", "b", "a")), 1.0, aside=True
+    ),
+    Answered(3, Answer((Candidate("a = b a", 0.5, fills=("a", "b", "a"), gain=0.25),))),
     Infill(1, "d", InfillRequest("half \ud83d of a pair", ""), 1.0),
     Warm("untitled:1", FULL),
     Surround(Surroundings("text = 1\r\n", "a name")),
