@@ -22,7 +22,7 @@ from infill_engine.deadline import Deadline
 from infill_engine.engine.engine import Engine
 from infill_engine.errors import InfillError
 from infill_engine.sampling.denoise import Step
-from infill_engine.sampling.token_tree import TreeStep
+from infill_engine.sampling.tree_nodes import TreeStep
 from infill_engine.settings import EngineSettings
 from infill_engine.types import InfillRequest
 from infill_engine.work import PassState

@@ -14,7 +14,7 @@ from infill_engine.ranking.cleanup.undecodable import undecodable
 from infill_engine.ranking.features import evidence
 from infill_engine.ranking.syntax_check import new_faults
 from infill_engine.text.languages import language as language_named
-from infill_engine.text.lines import with_plain_ends
+from infill_engine.text.lines import first_line, last_line, with_plain_ends
 from infill_engine.types import Candidate, Hole, InfillRequest, Proposal
 
 LEAST_GAIN = -1.5  # nats per token: less likely texts are seldom what anyone would write here
@@ -39,6 +39,7 @@ def alternatives(
         and _bare(one.text) != _bare(replaced)
         and _is_text(one.text, request, hole)
         and _keeps_names(one, request)
+        and not (_opens_body(one.text, request) and not _opens_body(replaced, request))
     ]
     found = evidence(different, request, hole)
     texts = [proposal.text for proposal, _ in found]
@@ -62,6 +63,12 @@ def _gain(proposal: Proposal, original: Proposal | None) -> float | None:
 
 def _is_text(text: str, request: InfillRequest, hole: Hole) -> bool:
     return bool(text.strip()) and undecodable(text, request, hole) == text and repetition(text, request, hole) == text
+
+
+def _opens_body(text: str, request: InfillRequest) -> bool:
+    """Whether a body must follow the text. Some grammars see no error where it does not."""
+    opens = language_named(request.language).layout.opens
+    return not first_line(request.suffix).strip() and opens.search(last_line(text).rstrip()) is not None
 
 
 def _keeps_names(proposal: Proposal, request: InfillRequest) -> bool:

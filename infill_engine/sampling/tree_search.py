@@ -20,16 +20,8 @@ from infill_engine.sampling.mask_blocks import Block, MaskCosts, choose_blocks, 
 from infill_engine.sampling.middle import rules_of
 from infill_engine.sampling.prediction import NoNumbersError
 from infill_engine.sampling.proposals import unscored
-from infill_engine.sampling.token_tree import (
-    MOST_DEPTH,
-    PLANTED_LOGPROB,
-    ROOT,
-    Finished,
-    Node,
-    TextPiece,
-    TokenTree,
-    TreeStep,
-)
+from infill_engine.sampling.token_tree import MOST_DEPTH, PLANTED_LOGPROB, ROOT, TokenTree
+from infill_engine.sampling.tree_nodes import Finished, Node, TextPiece, TreeStep
 from infill_engine.text.lines import with_plain_ends
 from infill_engine.types import Draft, Hole, InfillRequest, Proposal, Source
 from infill_engine.work import Budget, Job, OutOfTime, PassState, Phase, Work

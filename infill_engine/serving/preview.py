@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from math import exp
 from typing import TYPE_CHECKING, cast
 
-from infill_engine.sampling.token_tree import TextPiece, TreeStep
+from infill_engine.sampling.tree_nodes import TextPiece, TreeStep
 from infill_engine.serving.protocol import PreviewRow
 from infill_engine.types import Source
 from infill_engine.work import PassState, Watch

@@ -44,9 +44,11 @@ def parts_around(tree: Tree, language: str, start: int, end: int) -> list[Part]:
     ]
     if start == end and any(node.end_byte > end for node, _ in found):
         found = [(node, capture) for node, capture in found if node.end_byte > end]
-    # Of nodes with the same text, the outermost says best what it is.
+    # Of nodes with the same text, the outermost says best what it is. A body of one statement is both.
     found.sort(key=lambda one: (one[0].end_byte - one[0].start_byte, one[1] != ARGUMENT, one[1] != STATEMENT))
-    parts = {(node.start_point, node.end_point): _part(node, capture, language) for node, capture in found}
+    parts = {
+        (node.start_byte, node.end_byte, capture == BLOCK): _part(node, capture, language) for node, capture in found
+    }
     return list(parts.values())
 
 

@@ -90,7 +90,8 @@ class _Reading:
         return parts_around(self.tree, self.snapshot.language, self.byte_of(start), self.byte_of(end))
 
     def target_of(self, part: Part) -> Target:
-        return Target(part.label, ((self._place(part.start), self._place(part.end)),), several_lines=part.lines)
+        span = _trimmed(self.snapshot.lines, self._place(part.start), self._place(part.end))
+        return Target(part.label, (span,), several_lines=part.lines)
 
     def faulty_lines(self, start: Place, end: Place) -> tuple[Target, ...]:
         """The lines from `start` to `end` in which the syntax breaks."""

@@ -18,7 +18,7 @@ from infill_engine.models.trunk.backend import Likely
 from infill_engine.models.trunk.slots import MIDDLE
 from infill_engine.ranking.calibration import Calibration
 from infill_engine.sampling.prediction import NoNumbersError
-from infill_engine.sampling.token_tree import TreeStep
+from infill_engine.sampling.tree_nodes import TreeStep
 from infill_engine.sampling.tree_sampler import TreeSampler
 from infill_engine.settings import SamplerSettings
 from infill_engine.types import Draft, Hole, HoleKind, InfillRequest, Source, Surroundings

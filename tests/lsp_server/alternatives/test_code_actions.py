@@ -23,6 +23,7 @@ SCRIPT = {
         {"before": "return ", "candidates": ["size - 1", "None", "size +"]},
         {"before": "return (", "candidates": ["size - 1", "None", "size"]},
         {"before": "def fits(size):\n    ", "candidates": ["if size > 1:", "if size:"]},
+        {"before": "limit:\n        ", "candidates": ["return size - 2"]},
         {"before": '"a": ', "candidates": ["2", "[3", '"x"']},
         {"before": "a = ", "candidates": ["3", "]"]},
         {"before": "emoji = '😀'; x = ", "candidates": ["beta('é')"]},

@@ -1,0 +1,67 @@
+"""The values of a tree of tokens: its nodes, the whole texts it found, and what an observer sees of it."""
+
+from dataclasses import dataclass
+
+from infill_engine.sampling.middle import EndRules
+
+
+@dataclass(slots=True)
+class Node:
+    """A token after its parent's text. Log-probabilities are natural; None while they are unknown."""
+
+    token: int
+    parent: int
+    depth: int  # of the token in its text, from 0; -1 for the root
+    text: bytes
+    start: bytes  # the part of the word at the hole's beginning that remains to be spelled
+    rules: EndRules  # of the hole that the token is in
+    fills: tuple[bytes, ...] = ()  # the texts of the holes before it
+    opened: int = 0  # where the text of its hole begins in `text`
+    known: bool = False  # a token of known text, after which only known text or the end may follow
+    endings: tuple[int, ...] = ()  # tokens of `rules.last` that end the replaced text here
+    logprob: float | None = None  # of the text up to this token
+    planted: float = 0.0  # the assumed log-probability of the token, until the model has scored it
+    proposed: bool = False  # by the model, as one of its likeliest
+    slot: int = -1  # of its keys and values, once the model has seen it
+    seen: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A whole text: its bytes, starting with the cursor's word, and the log-probabilities of its tokens.
+
+    `ending` is the log-probability of its end. `proposed` tells whether the model itself proposed the text. `fills` are
+    the texts of the holes.
+    """
+
+    text: bytes
+    tokens: tuple[int, ...]
+    logprobs: tuple[float, ...]
+    ending: float
+    proposed: bool
+    fills: tuple[bytes, ...] = ()
+
+    @property
+    def logprob(self) -> float:
+        """The log-probability of the text and its end."""
+        return sum(self.logprobs) + self.ending
+
+
+@dataclass(frozen=True, slots=True)
+class TextPiece:
+    """A text up to one of its tokens, in bytes.
+
+    `logprob` is that of the text so far, or None until the model has scored the token. `seen`: the model has read it.
+    """
+
+    text: bytes
+    logprob: float | None
+    seen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TreeStep:
+    """The likeliest texts of a search after a pass, each as its pieces from the first token on."""
+
+    number: int
+    texts: tuple[tuple[TextPiece, ...], ...]
