@@ -60,12 +60,12 @@ class Answering:
         hole = request.hole or hole_at(request.prefix, request.suffix, request.language)
         if deadline.cancelled():
             return Answer(reason=Reason.CANCELLED, final=False)
-        asked: InfillRequest | None = request
+        asked = request
         if request.gaps and not self._fills_several():
-            asked = first_hole(request)
-            if asked is None:
+            single = first_hole(request)
+            if single is None:
                 return Answer(reason=Reason.UNSUPPORTED)
-            propose = all_holes(propose, request)
+            asked, propose = single, all_holes(propose, request)
         found = propose(asked, hole, _drafts(asked, hole), deadline)
         answer = Answer(
             (), None, found.encode_ms, found.denoise_ms, unread=found.unread, user_message=found.user_message

@@ -70,7 +70,7 @@ class TokenTree:
 
         `logprobs` are the assumed log-probabilities of its tokens, if known.
         """
-        path = []
+        path: list[int] = []
         if self.nodes[parent].known:  # something else must follow
             return path
         for number, token in enumerate(tokens[: self.most_depth - 1 - self.nodes[parent].depth]):
