@@ -1,5 +1,6 @@
 """Alternatives as edits: the engine's candidates for a target, without those that make the document invalid."""
 
+import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -10,7 +11,6 @@ from lsp_server.alternatives.targets import Span, Target
 from lsp_server.documents import Snapshot, text_between
 from lsp_server.session import Session
 
-LARGEST_STRICT = 1_000_000  # characters of a document that is parsed for each alternative
 LEAST_LEFT = 0.4  # of the budget, for another target to be tried
 
 
@@ -47,14 +47,15 @@ async def offers_for(session: Session, snapshot: Snapshot, target: Target, due: 
     """The alternatives to a target, best first, by `due` (seconds of `deadline.now`)."""
     request = session.rewrite_of(snapshot, target.spans, several_lines=target.several_lines, repeats=target.repeats)
     answer = await session.engine.ask_aside(snapshot.uri, request, due)
-    return list(_valid(snapshot, target, answer))[: session.settings.candidates]
+    valid = valid_offers(snapshot, target, answer)
+    # Parsing a document once for each alternative takes too long for the event loop.
+    offers = await asyncio.to_thread(list, valid) if is_strict(snapshot.language) else list(valid)
+    return offers[: session.settings.candidates]
 
 
-def _valid(snapshot: Snapshot, target: Target, answer: Answer) -> Iterator[Offer]:
-    """The offers that leave a document valid, if only valid ones of its language are of use."""
+def valid_offers(snapshot: Snapshot, target: Target, answer: Answer) -> Iterator[Offer]:
+    """Yield the offers that leave a document valid, if only valid ones of its language are of use."""
     strict = is_strict(snapshot.language)
-    if strict and snapshot.size > LARGEST_STRICT:
-        return
     faults = faults_of("".join(snapshot.lines), snapshot.language) if strict else 0
     for candidate in answer.candidates:
         offer = Offer(target, _edits(snapshot, target, candidate), candidate.gain)

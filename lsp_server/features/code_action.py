@@ -14,6 +14,7 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
 from infill_engine.deadline import now
+from infill_engine.serving.protocol import State
 from lsp_server.alternatives.offers import LEAST_LEFT, Edit, Offer, offers_for
 from lsp_server.alternatives.targets import Span, Target, Targets, targets_at
 from lsp_server.completions import REPLY_SECONDS
@@ -27,6 +28,7 @@ FIX = "quickfix.infill"
 LONGEST_TITLE = 80
 CONTENT_MODIFIED, REQUEST_FAILED = -32801, -32803  # error codes of LSP
 CHANGED = "The document has changed since the alternatives were computed. Ask for them again."
+LOADING = "The model is still being loaded."
 NONE_FOUND = "There is no alternative that the model finds likely enough. A larger rewriteBudgetMs gives it more time."
 
 log = logging.getLogger(__name__)
@@ -55,9 +57,11 @@ async def code_action(session: Session, params: types.CodeActionParams) -> list[
         return []
     if session.documents.get(snapshot.uri) is not snapshot:
         return []
-    if targets.refusal and not actions and REWRITE in wanted and session.shows_disabled:
-        return [_refused(targets.refusal)]
-    return actions
+    if actions or not params.context.only or not session.shows_disabled:
+        return actions
+    # The user wants a refactoring or a fix, and should hear why there is none.
+    loading = session.engine.status.state is State.LOADING
+    return [_refused(targets.refusal or (LOADING if loading else NONE_FOUND), wanted)]
 
 
 async def resolve(session: Session, action: types.CodeAction) -> types.CodeAction:
@@ -170,8 +174,9 @@ def _titled(title: str, target: Target, params: types.CodeActionParams) -> types
     return types.CodeAction(short, kind_of(target), diagnostics=about or None)
 
 
-def _refused(reason: str) -> types.CodeAction:
-    return types.CodeAction("Rewrite with infill", REWRITE, disabled=types.CodeActionDisabled(reason))
+def _refused(reason: str, wanted: set[str]) -> types.CodeAction:
+    title, kind = ("Rewrite with infill", REWRITE) if REWRITE in wanted else ("Fix with infill", FIX)
+    return types.CodeAction(title, kind, disabled=types.CodeActionDisabled(reason))
 
 
 def _data(snapshot: Snapshot) -> dict[str, Any]:

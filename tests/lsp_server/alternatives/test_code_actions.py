@@ -233,6 +233,8 @@ async def test_ranges_behind_emoji_and_windows_line_ends(client: Editor) -> None
         ("def f(:\n    return ((\n", "f(:\n    return", "python", "syntax error"),
         (f"x = [{'1, ' * 300}]\n", f"[{'1, ' * 300}]", "python", "fewer than 400 characters"),
         ("\n\n\n", "", "python", "no expression"),
+        (f'{{"a": "{"x" * 250_000}"}}', '"a"', "json", "up to 200,000"),
+        ("nothing + here\n", "nothing", "python", "no alternative"),
     ],
 )
 async def test_refusals_have_a_reason(client: Editor, text: str, selected: str, language: str, reason: str) -> None:

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from infill_engine.types import Answer, Candidate
-from lsp_server.alternatives.offers import _valid, applied
+from lsp_server.alternatives.offers import applied, valid_offers
 from lsp_server.alternatives.targets import targets_at
 from lsp_server.documents import Documents, text_between
 from lsp_server.request import build_rewrite
@@ -46,7 +46,7 @@ def test_text_outside_the_announced_ranges_is_untouched(data: st.DataObject) -> 
         assert text_between(snapshot.lines, target.spans[0][0], target.spans[-1][1]) == middle
         fills = tuple(data.draw(st.sampled_from(SAID)) for _ in target.spans)
         candidate = Candidate(request.middle(fills), 0.5, fills=fills if len(fills) > 1 else ())
-        for offer in _valid(snapshot, target, Answer((candidate,))):
+        for offer in valid_offers(snapshot, target, Answer((candidate,))):
             changed = applied(snapshot, offer.edits)
             assert changed.replace("\r\n", "\n") == expected(snapshot.lines, target.spans, fills)
             assert all(edit.old == text_between(snapshot.lines, *edit.span) for edit in offer.edits)
