@@ -37,7 +37,8 @@ class AnswerCache:
     def put(self, request: InfillRequest, answer: Answer) -> None:
         """Remembers an answer. One that is not final may be typed through, but an equal request is computed again."""
         kept = _key(request)
-        self._recent.append((kept, answer))
+        if not (request.replaced or request.gaps):
+            self._recent.append((kept, answer))
         if answer.final:
             self._answers[kept] = answer
 
@@ -64,7 +65,7 @@ def _key(request: InfillRequest) -> InfillRequest:
 
 def _typed_between(earlier: InfillRequest, now: InfillRequest) -> str | None:
     """What was typed at the cursor since `earlier`, if nothing else changed. Alternatives cannot be typed through."""
-    if earlier.replaced or now.replaced or earlier.gaps or now.gaps:
+    if now.replaced or now.gaps:
         return None
     if earlier.suffix != now.suffix or earlier.language != now.language or earlier.candidates != now.candidates:
         return None

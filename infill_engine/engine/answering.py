@@ -47,6 +47,8 @@ class Answering:
         started = now()
         if request.candidates < 1:
             raise InputError("ask for at least one candidate")
+        if not all(gap.known for gap in request.gaps):
+            raise InputError("holes without text between them are one hole; join them")
         show_from = self._calibration.show_from if request.show_from is None else request.show_from
         answer = self.answers.get(request, show_from)
         if answer is None:

@@ -62,7 +62,7 @@ class EndRules:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """The known text after a hole, as tokens; never empty.
+    """The known text after a hole, as tokens; empty only if a token of the hole ends with all of it.
 
     `fills` are the texts of the holes that are filled by then. If a hole follows (`opens`), `start` is the part of its
     first word that is known text too, and `rules` are its own; otherwise they are the rules of the end.

@@ -196,8 +196,8 @@ def _read_edits(data: Mapping[str, Any]) -> tuple[Edit, ...] | None:
 async def _again(session: Session, snapshot: Snapshot, data: Mapping[str, Any], due: float) -> list[Offer]:
     try:
         spans = tuple(_read_span(span) for span in data["spans"])
-        flags = [bool(data[name]) for name in ("fixes", "broken", "repeats", "severalLines")]
-        target = Target(str(data["label"]), spans, *flags)
+        fixes, broken, repeats, several = (bool(data[name]) for name in ("fixes", "broken", "repeats", "severalLines"))
+        target = Target(str(data["label"]), spans, fixes, broken, repeats, several)
     except (KeyError, TypeError, ValueError) as fault:
         raise JsonRpcException(CHANGED, CONTENT_MODIFIED) from fault
     if not spans or not all(_is_in(snapshot, span) for span in spans):

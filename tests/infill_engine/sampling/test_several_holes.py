@@ -13,6 +13,7 @@ from tiny_trunk import tiny_model
 
 from infill_engine.deadline import Deadline, FinishMargin
 from infill_engine.engine.engine import Engine
+from infill_engine.errors import InputError
 from infill_engine.models.trunk.backend import Likely
 from infill_engine.ranking.calibration import Calibration
 from infill_engine.sampling.first_hole import all_holes, first_hole
@@ -129,6 +130,12 @@ def test_a_hole_after_known_text_begins_with_the_end_of_its_last_word(sampler):
     known = rules_of(vocabulary, HOLE, TWO, "").middle.after((b"a",))
     assert (b"".join(map(vocabulary.bytes_of, known.tokens)), known.start) == (b" *", b" (")
     assert known.opens
+
+
+def test_holes_without_text_between_them_are_refused(tmp_path):
+    engine = Engine(tiny_model(tmp_path), "trunk", Calibration())
+    with pytest.raises(InputError, match="join them"):
+        engine.answer(replace(ONE, gaps=(Gap("", HOLE),), replaced=("a", "b")), Deadline.after_ms(AGES_MS))
 
 
 def test_a_model_for_one_hole_fills_several_if_they_have_one_name():

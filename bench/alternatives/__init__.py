@@ -1,0 +1,1 @@
+"""Measures repairs of broken code and alternatives to intact code."""
