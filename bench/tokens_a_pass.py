@@ -76,6 +76,7 @@ def main() -> None:
 
 def decode(model: TrunkModel, prefix: str, suffix: str, way: int | None, costs: MaskCosts, tally: Tally) -> Written:
     """Return the greedy text of a hole, at most TOKENS long. `way` is the block length, None to choose by cost."""
+    model.forget_continuations()  # the pass below proposes tokens behind the prompt
     reading = finished(model.read(prefix, suffix))
     found = model.logprobs(reading, (), (), (), [(PROMPT, way)] if way else [])
     assert found.root is not None

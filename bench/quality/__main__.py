@@ -28,6 +28,7 @@ from bench.quality.lengths import GivenLengths, fixed_slots
 from bench.quality.ngram import corpus_table
 from bench.quality.outcomes import ALL, Outcome, by_language, calibration_of, judge, summarise, write_outcomes
 from bench.quality.report import draw_exact_matches, draw_reliability, print_table
+from bench.quality.simulated_time import simulate
 from bench.quality.systems import (
     PRODUCT,
     EngineSystem,
@@ -42,6 +43,7 @@ from bench.quality.systems import (
 )
 from bench.quality.twin import Twin
 from bench.sources import read_packages
+from infill_engine.deadline import now
 from infill_engine.errors import InfillError, InputError
 from infill_engine.models.loading import fastest_dtype
 from infill_engine.models.small.autotune import settle
@@ -104,7 +106,8 @@ def systems_of(options: argparse.Namespace) -> tuple[dict[str, System], WatchedE
     )
     assert isinstance(engine, WatchedEngine)  # `load` returns an instance of the class it is called on
     slots = fixed_slots(options.lengths, engine.model.info.max_slots)
-    product = EngineSystem(engine, options.budget_ms, cold=options.cold)
+    clock = simulate(engine.sampler, options.simulate) if options.simulate else now
+    product = EngineSystem(engine, options.budget_ms, cold=options.cold, clock=clock)
     if options.lengths != "predicted":
         if not isinstance(engine.sampler, CanvasSampler):
             raise InputError(f"{options.model} has no lengths to be given; use --lengths predicted")
@@ -182,6 +185,7 @@ def last_line(outcomes: Sequence[Outcome], options: argparse.Namespace, engine: 
         "lengths": options.lengths,
         "candidates": options.candidates,
         "budget_ms": options.budget_ms,
+        "simulated": options.simulate,
         "seed": options.seed,
         "data": str(options.data or options.languages or options.packages),
         "calibration": calibration_of([outcome for outcome in outcomes if outcome.system == PRODUCT]),
@@ -229,6 +233,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--lengths", default="predicted", metavar="predicted|fixed:N|oracle")
     add("--candidates", type=int, default=4)
     add("--budget-ms", type=float, default=150)
+    add("--simulate", nargs="+", default=[], metavar="ROWS:MS", help="the cost of passes, in place of the real clock")
     add("--model", default="default")
     add("--device", default="auto")
     add("--systems", nargs="+", default=list(SYSTEMS), metavar="NAME", help=", ".join(SYSTEMS))

@@ -28,13 +28,14 @@ class BeamSystem:
         before, partial_word = self.model.vocabulary.split_partial_word(request.prefix)
         line = len(request.prefix) - len(request.prefix.rsplit("\n", 1)[-1])
         warm = finished(self.model.read(request.prefix[:line], request.suffix))
-        self.model.logprobs(warm, (), (), ())
+        self.model.after(warm)
+        self.model.forget_continuations()  # those that other systems have read would be free
         started, deadline = perf_counter(), Deadline.after_ms(self.budget_ms)
         rules = rules_for(self.model.vocabulary, question.hole, first_line(request.suffix))
         tree = TokenTree(self.model.vocabulary, rules, partial_word.encode())
         reading = finished(self.model.read(before, request.suffix))
-        found = self.model.logprobs(reading, (), (), ())
-        tree.learn_pass([], found.logprobs, found.likeliest, [])
+        root = self.model.after(reading)
+        tree.learn_pass([], [root.logprobs], [root.likeliest], [])
         beam = self._next(tree, {ROOT})
         for _ in range(MOST_TOKENS):
             if not beam or not deadline.allows(self._pass_ms) or len(beam) > reading.free_slots:

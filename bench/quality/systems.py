@@ -15,11 +15,12 @@ from bench.quality.decode import generate
 from bench.quality.holes import Task
 from bench.quality.ngram import ORDER, NgramModel, NgramTable, count
 from bench.quality.twin import Twin
-from infill_engine.deadline import Deadline
+from infill_engine.deadline import Clock, Deadline, now
 from infill_engine.engine.answer_cache import AnswerCache
 from infill_engine.engine.answering import cleaned
 from infill_engine.engine.engine import Engine
 from infill_engine.models.base import Vocabulary
+from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.ranking.cleanup import clean
 from infill_engine.ranking.features import evidence
 from infill_engine.sampling.proposals import Proposals
@@ -69,6 +70,8 @@ class WatchedEngine(Engine):
         """Drop all cached answers, so that the next one is computed even for an equal request."""
         self.proposals = None
         self._answering.answers = AnswerCache(1)
+        if isinstance(self.model, TrunkModel):
+            self.model.forget_continuations()
 
     def _propose(self, *arguments: Any) -> Proposals:
         found = super()._propose(*arguments)
@@ -163,6 +166,7 @@ class EngineSystem:
     with_drafts: bool = True
     cold: bool = False
     before: Callable[[Question], None] = lambda _question: None
+    clock: Clock = now
 
     def __call__(self, question: Question) -> Reply:
         request = question.request
@@ -175,14 +179,16 @@ class EngineSystem:
         if not self.cold:
             line = request.prefix.rfind("\n") + 1
             self.engine.warm(replace(request, prefix=request.prefix[:line]), Deadline.after_ms(10_000))
-        answer = self.engine.answer(request, Deadline.after_ms(self.budget_ms))
+        started = self.clock()
+        answer = self.engine.answer(request, Deadline.after_ms(self.budget_ms, clock=self.clock))
+        elapsed_ms = 1000 * (self.clock() - started)
         candidates = answer.candidates
         return Reply(
             texts=tuple(candidate.text for candidate in candidates),
             confidences=tuple(round(candidate.confidence, 5) for candidate in candidates),
             sources=tuple(candidate.source.value for candidate in candidates),
             partial=tuple(candidate.partial for candidate in candidates),
-            elapsed_ms=answer.elapsed_ms,
+            elapsed_ms=elapsed_ms,
             reason="" if answer.reason is None else answer.reason.value,
             proposals=_weighed(self.engine.proposals or [], replace(request, hole=question.hole)),
             extra={"encode_ms": round(answer.encode_ms, 2), "denoise_ms": round(answer.denoise_ms, 2)},

@@ -81,7 +81,7 @@ def passes(model: TrunkModel, runs: int = RUNS) -> Iterator[Cost]:
 
 def _read(model: TrunkModel, prefix: str, suffix: str) -> ReadPrompt:
     prompt = finished(model.read(prefix, suffix))
-    model.logprobs(prompt, (), (), ())
+    model.after(prompt)
     return prompt
 
 

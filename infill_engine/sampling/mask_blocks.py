@@ -47,7 +47,7 @@ def measured_mask_costs(model: TrunkModel) -> MaskCosts:
     for _ in range(ATTEMPTS):
         for name, (rows, behind) in ways.items():
             prompt = finished(model.read("value = compute(\n", "\n"))
-            model.logprobs(prompt, (), (), ())
+            model.after(prompt)
             began = now()
             model.logprobs(prompt, [0] * rows, [0] * rows, [[]] * rows, [(0, behind)] if behind else ())
             fastest[name] = min(fastest[name], since(began))

@@ -256,7 +256,13 @@ class TokenTree:
             node.start, node.opened = known.start, len(node.text) + len(known.start)
         return run
 
-    def learn_pass(self, numbers: Sequence[int], logprobs: Floats, likeliest: Ints, slots: Sequence[int]) -> None:
+    def learn_pass(
+        self,
+        numbers: Sequence[int],
+        logprobs: Sequence[Floats] | Floats,
+        likeliest: Sequence[Ints] | Ints,
+        slots: Sequence[int],
+    ) -> None:
         """Adds the results of a pass over some nodes, [T, V] and [T, K], and the slots of their keys.
 
         If there is one row more than nodes, the first row is the root's.

@@ -15,6 +15,7 @@ from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.models.trunk.prompt import build_head, fitting
 from infill_engine.sampling.mask_blocks import MaskCosts, measured_mask_costs
 from infill_engine.sampling.proposals import Proposals, unread
+from infill_engine.sampling.token_tree import ROOT
 from infill_engine.sampling.tree_search import TreeSearch
 from infill_engine.settings import SamplerSettings
 from infill_engine.types import Draft, Hole, InfillRequest, Surroundings
@@ -57,8 +58,9 @@ class TreeSampler:
         snippets = self._retriever.retrieve(request, partial(fitting, vocabulary))
         head = build_head(vocabulary, request.path, snippets)
         prompt = yield from self.model.read(before, request.suffix, head=head, part=self._part())
-        yield Work(Phase.PASS, max(1, len(prompt.waiting)))
-        self.model.logprobs(prompt, (), (), ())
+        if prompt.waiting:
+            yield Work(Phase.PASS, len(prompt.waiting))
+            self.model.after(prompt)
         yield from self._count(request, partial_word)
 
     def propose(self, request: InfillRequest, hole: Hole, drafts: tuple[Draft, ...], budget: Budget) -> Job[Proposals]:
@@ -76,7 +78,7 @@ class TreeSampler:
         search = TreeSearch(self.model, prompt, request, hole, partial_word, near, budget, self.mask_costs)
         search.plant(drafts)
         passes = yield from search.run(budget.deadline.sooner(self._settings.latency_target))
-        if not passes:
+        if not search.tree.nodes[ROOT].seen:
             return Proposals(unread(drafts), encode_ms, unread=True)
         counted = not request.surroundings or self._surroundings.get(request.surroundings) is not None
         proposals = search.proposals(drafts, passes)
@@ -93,7 +95,7 @@ class TreeSampler:
             took = []
             for _ in range(ATTEMPTS):
                 prompt = finished(self.model.read(text, text))
-                self.model.logprobs(prompt, (), (), ())
+                self.model.after(prompt)
                 began = now()
                 self.model.logprobs(prompt, [0] * size, [0] * size, [[]] * size)
                 took.append(since(began))

@@ -15,7 +15,8 @@ import numpy as np
 
 from infill_engine.context.ngrams import LONGEST, Ngrams
 from infill_engine.deadline import Deadline
-from infill_engine.models.trunk.model import PROMPT, ReadPrompt, TrunkModel
+from infill_engine.models.trunk.continuations import Prediction
+from infill_engine.models.trunk.model import PROMPT, Expected, ReadPrompt, TrunkModel
 from infill_engine.sampling.mask_blocks import Block, MaskCosts, choose_blocks, plant_proposals
 from infill_engine.sampling.middle import rules_of
 from infill_engine.sampling.prediction import NoNumbersError
@@ -98,6 +99,7 @@ class TreeSearch:
         Once a text is finished, passes must end by `aimed`.
         """
         passes = 0
+        self._recall()
         while True:
             rows = self._affordable(self._rows(self._wanted))
             waiting = len(self.prompt.waiting)
@@ -113,6 +115,24 @@ class TreeSearch:
             passes += 1
             yield PassState(self.model, TreeStep(passes, tuple(map(_shown, self.tree.likeliest(SHOWN_TEXTS)))))
         return passes
+
+    def _recall(self) -> None:
+        """Adds what earlier searches after the same prompt have found. It takes no pass."""
+        known, tree = self.prompt.continuations, self.tree
+        if (root := known.get(())) is None:
+            return
+        numbers: list[int] = []
+        found = [root]
+        while found:
+            tree.learn_pass(
+                numbers,
+                [one.logprobs for one in found],
+                [one.likeliest for one in found],
+                [one.slot for one in found if one is not root],
+            )
+            paths = [(number, known.get(tuple(tree.tokens(number)))) for number in tree.worthwhile(self._wanted)]
+            numbers = [number for number, one in paths if one is not None]
+            found = [one for _, one in paths if one is not None]
 
     def _affordable(self, rows: list[int]) -> list[int]:
         """The first nodes, as many as there is time for in one pass."""
@@ -237,6 +257,7 @@ class TreeSearch:
         if np.isnan(found.logprobs[:, 0]).any():
             raise NoNumbersError
         tree.learn_pass(numbers, found.logprobs, found.likeliest, found.slots)
+        self._keep(numbers, found)
         if found.proposals is not None:
             plant_proposals(tree, found.proposals, lambda row: ROOT if row == PROMPT else numbers[row], self._no_text)
 
@@ -257,6 +278,13 @@ class TreeSearch:
         """The text of each hole of a whole text."""
         first, *others = (fill.decode(errors="replace") for fill in one.fills)
         return (first[len(self.partial_word) :], *others)
+
+    def _keep(self, numbers: Sequence[int], found: Expected) -> None:
+        """Keeps the predictions of a pass for later searches."""
+        known = self.prompt.continuations
+        behind = zip(numbers, found.behind, found.likeliest[int(found.behind_prompt) :], found.slots, strict=True)
+        for number, logprobs, likeliest, slot in behind:
+            known.keep(tuple(self.tree.tokens(number)), Prediction(logprobs, likeliest, slot))
 
     def _text_of(self, one: Finished) -> str | None:
         """The text to insert at the cursor; None if it ends inside a character or does not fit the word."""

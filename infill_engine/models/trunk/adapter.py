@@ -43,6 +43,10 @@ class Adapter:
             ) from error
         return cls({name: (up, down) for name, (up, down) in read.items()})
 
+    def pair(self, name: str) -> tuple[Tensor, Tensor] | None:
+        """`up` [out, rank] and `down` [rank, in] of a matrix, if it has a low-rank term."""
+        return self._pairs.get(name)
+
     def save(self, folder: Path) -> None:
         """Writes the adapter beside the trunk."""
         stored: dict[str, Tensor] = {}

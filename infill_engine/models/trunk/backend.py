@@ -1,5 +1,6 @@
 """The interface that computes the trunk, implemented by torch and MLX."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -54,6 +55,10 @@ class Backend(Protocol):
 
         Mask rows change nothing about the other rows.
         """
+        ...
+
+    def copy(self, buffer: Any, slots: Sequence[int], to: int) -> None:
+        """Copies the keys and values of some slots to the slots from `to` on. The positions stay the same."""
         ...
 
     def rotate(self, buffer: Any, slots: slice, by: int) -> None:

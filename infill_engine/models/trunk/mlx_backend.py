@@ -4,7 +4,7 @@ Matrices are stored in 8 bits, in groups, unless float32 is requested; norms and
 `dtype`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import mlx.core as mx
@@ -99,6 +99,15 @@ class MlxBackend:
         likeliest, end = _likeliest(found), real - first
         proposals = self._proposals(masks, states[end:], found[end:], likeliest[end:]) if masks else None
         return Likely(found[:end], likeliest[:end], proposals)
+
+    def copy(self, buffer: Buffer, slots: Sequence[int], to: int) -> None:
+        """See `Backend`."""
+        wanted = mx.array(list(slots))
+        for number, (keys, values) in enumerate(buffer):
+            keys[:, to : to + len(slots)] = keys[:, wanted]
+            values[:, to : to + len(slots)] = values[:, wanted]
+            buffer[number] = keys, values
+        mx.eval(buffer)
 
     def rotate(self, buffer: Buffer, slots: slice, by: int) -> None:
         """See `Backend`."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from infill_engine.models.base import Corruption, ModelInfo, Order
 from infill_engine.models.trunk.backend import Backend, Floats, Ints
+from infill_engine.models.trunk.continuations import Continuations, Prediction
 from infill_engine.models.trunk.denoiser import MaskProposals
 from infill_engine.models.trunk.prompt import Prompt, TrunkVocabulary, build_prompt
 from infill_engine.models.trunk.prompt_cache import PromptCache
@@ -26,12 +27,16 @@ class ReadPrompt:
     cache: PromptCache
     waiting: Rows
     stale: bool
-    used: int = TEXTS  # the next free slot
+
+    @property
+    def continuations(self) -> Continuations:
+        """What is known about texts that continue the prompt."""
+        return self.cache.continuations
 
     @property
     def free_slots(self) -> int:
         """How many more tokens of texts fit."""
-        return SLOTS - self.used
+        return self.continuations.free_slots
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +110,19 @@ class TrunkModel:
         waiting = yield from cache.read(prompt, part, hurried=hurried)
         return ReadPrompt(prompt, cache, waiting, cache.stale)
 
+    def after(self, reading: ReadPrompt) -> Prediction:
+        """The prediction after the prompt. One pass over what waits, if anything does."""
+        if reading.waiting:
+            self.logprobs(reading, (), (), ())
+        found = reading.continuations.get(())
+        assert found is not None  # otherwise the prompt's last token would wait
+        return found
+
+    def forget_continuations(self) -> None:
+        """Forgets what was predicted after prompts; the prompts themselves stay."""
+        for cache in self._caches:
+            cache.continuations.clear()
+
     def logprobs(
         self,
         reading: ReadPrompt,
@@ -119,14 +137,17 @@ class TrunkModel:
         negative numbers are tokens of this pass (~0 is the first). `blocks` pairs an anchor with a number of mask rows
         to add after it; an anchor is the number of a token of this pass, or PROMPT until it has been read to its end.
         """
-        slots = list(range(reading.used, reading.used + len(tokens)))
+        used = reading.continuations.used
+        slots = list(range(used, used + len(tokens)))
         before = [[slots[~parent] if parent < 0 else parent for parent in each] for each in parents]
         waiting = reading.waiting
         rows = joined(waiting, text_rows(reading.prompt, tokens, depths, slots, before))
         masks = mask_rows(rows, [(anchor + len(waiting), length) for anchor, length in blocks]) if blocks else None
         found = reading.cache.run(rows, max(len(waiting) - 1, 0), masks)
         reading.cache.hold(reading.prompt, waiting.slots)
-        reading.used += len(tokens)
+        reading.continuations.used += len(tokens)
+        if waiting:
+            reading.continuations.keep((), Prediction(found.logprobs[0], found.tokens[0], -1))
         reading.waiting = NO_ROWS
         proposals = found.proposals
         if proposals is not None:

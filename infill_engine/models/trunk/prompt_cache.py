@@ -10,6 +10,7 @@ from dataclasses import replace
 from itertools import takewhile
 
 from infill_engine.models.trunk.backend import Backend, Likely
+from infill_engine.models.trunk.continuations import LEAST_FREE, Continuations
 from infill_engine.models.trunk.prompt import Prompt
 from infill_engine.models.trunk.slots import MIDDLE, PREFIX, SUFFIX, MaskRows, Rows, first_of_head, prompt_rows
 from infill_engine.work import Job, Phase, Work
@@ -28,6 +29,7 @@ class PromptCache:
         self._buffer = backend.new_buffer()
         self._suffix_saw: tuple[int, ...] = ()  # the prefix before the suffix when it was read
         self._suffix_at = 0  # the position of the suffix marker to which its keys are rotated
+        self.continuations = Continuations()  # of the prompt in `held`
 
     def shared(self, prompt: Prompt) -> int:
         """How many tokens of `prompt` need not be read again."""
@@ -50,8 +52,9 @@ class PromptCache:
         """Reads `prompt` in parts of `part` rows, except for the last part, which is returned for the next pass.
 
         Call `hold` once that part has been run. What was read when time runs out is kept. If `hurried`, a suffix that
-        has not seen the newest lines is used as it is.
+        has not seen the newest lines is used as it is. Nothing waits if what follows the prompt is known already.
         """
+        self._advance_to(prompt)
         self._forget_from(prompt, keep_stale=hurried)
         waiting = self._missing(prompt)
         while len(waiting) > part:
@@ -64,6 +67,18 @@ class PromptCache:
     def run(self, rows: Rows, first: int, masks: MaskRows | None = None) -> Likely:
         """One pass over rows; the predictions from row `first` on."""
         return self._backend.run(self._buffer, rows, first, masks)
+
+    def _advance_to(self, prompt: Prompt) -> None:
+        """Makes the beginning of a text part of the prompt, if that is what `prompt` adds and it has been read."""
+        held = self.held
+        same = (self.head, held.prefix, held.suffix) == (prompt.head, prompt.prefix, prompt.suffix)
+        if not same or prompt.middle[: len(held.middle)] != held.middle:
+            return
+        slots = self.continuations.known_part(prompt.middle[len(held.middle) :])
+        if slots:
+            self._backend.copy(self._buffer, slots, MIDDLE + len(held.middle))
+            self.held = replace(held, middle=prompt.middle[: len(held.middle) + len(slots)])
+            self.continuations.advance(self.held.middle[len(held.middle) :])
 
     def _forget_from(self, prompt: Prompt, *, keep_stale: bool) -> None:
         """Drops what is not part of `prompt`, and what has seen other tokens before it."""
@@ -80,9 +95,14 @@ class PromptCache:
         self.stale = bool(suffix) and not fresh
         if suffix:
             self._move_suffix(len(prompt.head) + len(prompt.prefix), len(suffix))
-        if middle == prompt.middle:
+        if not whole or middle != prompt.middle or held.middle != prompt.middle or not self._has_room():
+            self.continuations.clear()
+        if middle == prompt.middle and self.continuations.get(()) is None:
             middle = middle[:-1]  # its last row is read again, because the prediction after it is needed
         self.held = Prompt(prefix, suffix, middle, held.head)
+
+    def _has_room(self) -> bool:
+        return self.continuations.free_slots >= LEAST_FREE
 
     def _usable_when_stale(self, prompt: Prompt) -> bool:
         """Whether the suffix that was read is this prompt's, and has seen most of the text above."""

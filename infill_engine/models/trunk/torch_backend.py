@@ -1,5 +1,6 @@
 """Computes the trunk with torch: on a CPU in int8, on CUDA and Apple's Metal in half precision."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -113,6 +114,13 @@ class TorchBackend:
             moves.float().numpy(force=True),
             by_token,
         )
+
+    @torch.inference_mode()
+    def copy(self, buffer: Buffer, slots: Sequence[int], to: int) -> None:
+        """See `Backend`."""
+        wanted = list(slots)
+        for kept in buffer:
+            kept[:, :, to : to + len(wanted)] = kept[:, :, wanted]
 
     @torch.inference_mode()
     def rotate(self, buffer: Buffer, slots: slice, by: int) -> None:

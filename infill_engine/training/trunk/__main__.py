@@ -2,6 +2,7 @@
 
     python -m infill_engine.training.trunk --run training/fim --minutes 120
     python -m infill_engine.training.trunk --run training/fim --minutes 20 --decay      # the rate falls to zero
+    python -m infill_engine.training.trunk --run training/more --start infill_engine/weights/trunk --rate 2e-4
     python -m infill_engine.training.trunk --run training/fim --export infill_engine/weights/trunk
 
 Reads files from the corpus (`python -m infill_engine.training.corpus.build`), draws windows with holes, and trains on
@@ -25,6 +26,8 @@ import torch
 
 from infill_engine.errors import InfillError, InputError, TrainingError
 from infill_engine.models.registry import folder_of
+from infill_engine.models.runtime.devices import wanted_threads
+from infill_engine.models.trunk.adapter import Adapter
 from infill_engine.models.trunk.files.weights import TrunkWeights
 from infill_engine.models.trunk.products import fastest_kernel
 from infill_engine.models.trunk.prompt import TrunkVocabulary
@@ -34,7 +37,7 @@ from infill_engine.training.trunk.network import TrainedTrunk
 from infill_engine.training.trunk.snippets import File, Heads
 
 RATE, WARMUP_STEPS, LEAST_RATE = 4e-4, 20, 0.02
-WINDOWS = 2  # per step
+WINDOWS = 2  # per step, by default
 LARGEST_SHARE = 30_000  # characters of a file that count when files are drawn, so that huge files do not dominate
 EVALUATED_WINDOWS, EVALUATED_HOLES = 16, 10
 SAVE_SECONDS, EVALUATE_STEPS, REPORT_STEPS = 240, 100, 5
@@ -79,12 +82,14 @@ def open_run(options: argparse.Namespace) -> Run:
     kernel = fastest_kernel(weights.config)
     if kernel is None:
         raise TrainingError("this CPU has no usable int8 kernel, which the frozen trunk is multiplied by")
-    torch.set_num_threads(os.cpu_count() or 1)
+    torch.set_num_threads(wanted_threads() or os.cpu_count() or 1)
     trunk = TrainedTrunk(weights, kernel, options.rank)
     optimiser = torch.optim.AdamW(trunk.parameters.values(), lr=RATE, betas=(0.9, 0.98), weight_decay=0.0)
     run = Run(options.run, trunk, TrunkVocabulary(folder / "tokenizer.json"), optimiser)
     if restored := run_folder.restore(options.run, trunk.parameters, optimiser, "progress"):
         (run.progress,) = restored
+    elif options.start is not None:
+        trunk.start_from(Adapter.load(options.start))
     return run
 
 
@@ -100,9 +105,9 @@ def train(run: Run, options: argparse.Namespace) -> None:
     skipped = 0
     while not run.stopping and (left := 1 - (time.monotonic() - began) / (60 * options.minutes)) > 0:
         started = time.monotonic()
-        windows = [_drawn(texts, shares, run.vocabulary, rng, heads) for _ in range(WINDOWS)]
+        windows = [_drawn(texts, shares, run.vocabulary, rng, heads) for _ in range(options.windows)]
         rate = min(1.0, (run.progress["steps"] + 1) / WARMUP_STEPS) * (max(LEAST_RATE, left) if options.decay else 1)
-        loss = step(run, windows, RATE * rate)
+        loss = step(run, windows, options.rate * rate)
         skipped = skipped + 1 if loss is None else 0
         if skipped == MOST_SKIPPED:
             raise TrainingError(f"{skipped} steps in a row had no finite gradient; the checkpoint is from before them")
@@ -216,7 +221,10 @@ def _parser() -> argparse.ArgumentParser:
     add("--corpus", type=Path, default=Path("training/corpus/corpus.jsonl"))
     add("--heldout", type=Path, default=Path("training/calibration/corpus.jsonl"), help="texts to evaluate on")
     add("--trunk", type=Path, default=None, help="folder of the trunk; the one that would be served by default")
+    add("--start", type=Path, default=None, metavar="FOLDER", help="of the adapter that a new run starts from")
     add("--minutes", type=float, default=60.0)
+    add("--rate", type=float, default=RATE, help="learning rate")
+    add("--windows", type=int, default=WINDOWS, help="per step; each has up to 16 holes")
     add("--decay", action="store_true", help="let the learning rate fall to zero over these minutes")
     add("--rank", type=int, default=32)
     add("--snippets", type=float, default=WITH_SNIPPETS, metavar="SHARE", help="of the windows with snippets in front")

@@ -6,6 +6,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor, nn
 
+from infill_engine.errors import TrainingError
 from infill_engine.models.quantization.int8_kernels import Kernel
 from infill_engine.models.trunk.adapter import Adapter
 from infill_engine.models.trunk.files.weights import TrunkWeights
@@ -50,6 +51,19 @@ class TrainedTrunk:
     def adapter(self, rank: int) -> Adapter:
         """Return the trained adapter for merging at load time, in the best approximation of that rank."""
         return Adapter({name: _of_rank(linear, rank) for name, linear in self.linears.items()})
+
+    @torch.no_grad()
+    def start_from(self, adapter: Adapter) -> None:
+        """Set the low-rank terms to those of an adapter; its rank must not be above theirs. Raises TrainingError."""
+        for name, linear in self.linears.items():
+            pair = adapter.pair(name)
+            if pair is None:
+                continue
+            up, down = pair
+            if up.shape[0] != linear.up.shape[0] or down.shape[0] > len(linear.down):
+                raise TrainingError(f"the adapter's {name} has rank {len(down)} and does not fit a run of this rank")
+            linear.up[:, : len(down)] = up / linear.scale
+            linear.down[: len(down)] = down
 
     def score(self, window: Window, *, learning: bool) -> Scored:
         """Score the learned tokens of a window. With `learning`, the losses have gradients; the context never does."""

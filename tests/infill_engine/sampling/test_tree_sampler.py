@@ -204,3 +204,23 @@ def test_typing_a_line_keeps_the_snippets_and_calm_reading_reads_nothing_again(s
 def test_a_request_without_a_path_or_a_project_has_no_head(sampler):
     finished(sampler.read_ahead(REQUEST))
     assert sampler.model._caches[-1].head == ()
+
+
+def test_a_second_search_at_the_same_place_goes_on_where_the_first_stopped(sampler):
+    passes = []
+
+    def run(*arguments, original=sampler.model.backend.run, **others):
+        passes.append(len(arguments[1]))
+        return original(*arguments, **others)
+
+    object.__setattr__(sampler.model, "backend", Slow(sampler.model.backend, run))
+    first = proposal(sampler, drafts=())
+    made = len(passes)
+    again = proposal(sampler, drafts=())
+    assert made > 1
+    assert len(passes) == made, "everything was known"
+    assert [one.text for one in again.proposals] == [one.text for one in first.proposals]
+    typed = replace(REQUEST, prefix=PREFIX + first.proposals[0].text[0])
+    longer = proposal(sampler, typed, drafts=())
+    assert len(passes) - made < made
+    assert longer.proposals

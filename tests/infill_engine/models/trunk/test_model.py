@@ -36,7 +36,7 @@ def alone(model, tokens):
 
 def following(model, prefix, suffix, **how):
     reading = finished(model.read(prefix, suffix, **how))
-    return reading, model.logprobs(reading, (), (), ()).root
+    return reading, model.after(reading).logprobs
 
 
 def expected(model, prefix, suffix, head=()):
@@ -85,7 +85,7 @@ def test_hurried_reading_uses_the_suffix_as_it_is_and_says_so(model):
     reading = finished(model.read(longer, SUFFIX, hurried=True))
     assert reading.stale
     assert len(reading.waiting) < len(model.vocabulary.encode(SUFFIX))
-    model.logprobs(reading, (), (), ())
+    model.after(reading)
     calm, root = following(model, longer, SUFFIX)
     assert not calm.stale
     np.testing.assert_allclose(root, expected(model, longer, SUFFIX), atol=1e-4)
@@ -107,7 +107,7 @@ def test_reading_stops_between_parts_and_goes_on_later(model):
         limited(model.read(prefix, SUFFIX), 1)
     parts = []
     reading = limited(model.read(prefix, SUFFIX), 100, parts)
-    root = model.logprobs(reading, (), (), ()).root
+    root = model.after(reading).logprobs
     total = len(build_prompt(model.vocabulary, prefix, SUFFIX).tokens)
     assert sum(parts) <= total - PART
     np.testing.assert_allclose(root, expected(model, prefix, SUFFIX), atol=1e-4)

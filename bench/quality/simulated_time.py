@@ -1,0 +1,72 @@
+"""Simulated time: the clock advances by the known cost of each forward pass, whatever the machine is doing meanwhile.
+
+With it, quality within a budget can be compared on a busy machine, and equal runs give equal results. Figures that are
+reported as results are measured with the real clock.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import numpy as np
+
+from infill_engine.deadline import CostModel
+from infill_engine.errors import InputError
+from infill_engine.models.trunk.backend import Backend, Likely
+from infill_engine.models.trunk.model import TrunkModel
+from infill_engine.models.trunk.slots import MaskRows, Rows
+from infill_engine.sampling.tree_sampler import MEASURED, TreeSampler
+from infill_engine.work import Costs, Phase
+
+
+@dataclass(slots=True)
+class SimulatedTime:
+    """A clock in seconds. `costs` are the milliseconds of a pass by its number of rows; others are interpolated."""
+
+    costs: dict[int, float]
+    seconds: float = field(default=0.0)
+
+    def __call__(self) -> float:
+        return self.seconds
+
+    def pass_ms(self, rows: int) -> float:
+        """The milliseconds of a pass over `rows` rows."""
+        sizes = sorted(self.costs)
+        return float(np.interp(rows, sizes, [self.costs[size] for size in sizes])) * max(1.0, rows / sizes[-1])
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedBackend:
+    """A backend whose passes advance a simulated clock."""
+
+    backend: Backend
+    time: SimulatedTime
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.backend, name)
+
+    def run(self, buffer: Any, rows: Rows, first: int, masks: MaskRows | None = None) -> Likely:
+        """See `Backend`."""
+        self.time.seconds += self.time.pass_ms(len(rows) + (len(masks) if masks else 0)) / 1000
+        return self.backend.run(buffer, rows, first, masks)
+
+
+def simulate(sampler: object, costs: Sequence[str]) -> SimulatedTime:
+    """Let a sampler's passes take simulated time. `costs` are texts such as `16:49.5`, rows and milliseconds.
+
+    Raises InputError.
+    """
+    if not isinstance(sampler, TreeSampler):
+        raise InputError("only the passes of the default model can be simulated")
+    try:
+        pairs = [each.split(":") for each in costs]
+        time = SimulatedTime({int(rows): float(took) for rows, took in pairs})
+    except ValueError as error:
+        raise InputError("give the costs of passes as ROWS:MILLISECONDS, such as 8:33 16:49.5") from error
+    # A new model: caches of prompts hold the backend that they were made with.
+    sampler.model = TrunkModel(cast(Backend, SimulatedBackend(sampler.model.backend, time)), sampler.model.vocabulary)
+    passes = CostModel()
+    for rows in MEASURED:
+        passes.observe(rows, time.pass_ms(rows))
+    sampler.costs = Costs({Phase.READ: passes, Phase.PASS: passes, Phase.COUNT: CostModel()})
+    return time

@@ -1,0 +1,64 @@
+"""What the model predicted after texts that continue a prompt, kept with their keys and values.
+
+A later request for the same place starts from there. If the user has typed the beginning of such a text, its tokens
+become part of the prompt, and what is known about the rest of it stays.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from infill_engine.models.trunk.backend import Floats, Ints
+from infill_engine.models.trunk.slots import SLOTS, TEXTS
+
+LEAST_FREE = 64  # slots that a new request should find; if there are fewer, everything is forgotten
+Path = tuple[int, ...]  # the tokens of a text from the end of the prompt on
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What follows a text: log-probabilities [V] in nats, and the likeliest tokens [K], best first.
+
+    `slot` has the keys and values of its last token; -1 for the empty text.
+    """
+
+    logprobs: Floats
+    likeliest: Ints
+    slot: int
+
+
+@dataclass(slots=True)
+class Continuations:
+    """The predictions after texts by their tokens, and the next free slot."""
+
+    used: int = TEXTS
+    _after: dict[Path, Prediction] = field(default_factory=dict)
+
+    @property
+    def free_slots(self) -> int:
+        """How many more tokens fit."""
+        return SLOTS - self.used
+
+    def get(self, path: Path) -> Prediction | None:
+        """The prediction after a text, if it is known; the empty text is the prompt itself."""
+        return self._after.get(path)
+
+    def keep(self, path: Path, prediction: Prediction) -> None:
+        """Keeps the prediction after a text."""
+        self._after[path] = prediction
+
+    def known_part(self, path: Path) -> list[int]:
+        """The slots of the first tokens of a text, as many as are known."""
+        slots: list[int] = []
+        while len(slots) < len(path) and (found := self._after.get(path[: len(slots) + 1])) is not None:
+            slots.append(found.slot)
+        return slots
+
+    def advance(self, by: Sequence[int]) -> None:
+        """Moves the end of the prompt over these tokens. Only texts that begin with them stay."""
+        start, count = tuple(by), len(by)
+        self._after = {path[count:]: found for path, found in self._after.items() if path[:count] == start}
+
+    def clear(self) -> None:
+        """Forgets everything."""
+        self._after.clear()
+        self.used = TEXTS
