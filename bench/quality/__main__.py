@@ -107,7 +107,9 @@ def systems_of(options: argparse.Namespace) -> tuple[dict[str, System], WatchedE
     assert isinstance(engine, WatchedEngine)  # `load` returns an instance of the class it is called on
     slots = fixed_slots(options.lengths, engine.model.info.max_slots)
     clock = simulate(engine.sampler, options.simulate) if options.simulate else now
-    product = EngineSystem(engine, options.budget_ms, cold=options.cold, clock=clock)
+    product = EngineSystem(
+        engine, options.budget_ms, cold=options.cold, clock=clock, typed=options.typed, pause_ms=options.pause_ms
+    )
     if options.lengths != "predicted":
         if not isinstance(engine.sampler, CanvasSampler):
             raise InputError(f"{options.model} has no lengths to be given; use --lengths predicted")
@@ -186,6 +188,8 @@ def last_line(outcomes: Sequence[Outcome], options: argparse.Namespace, engine: 
         "candidates": options.candidates,
         "budget_ms": options.budget_ms,
         "simulated": options.simulate,
+        "typed": options.typed,
+        "pause_ms": options.pause_ms,
         "seed": options.seed,
         "data": str(options.data or options.languages or options.packages),
         "calibration": calibration_of([outcome for outcome in outcomes if outcome.system == PRODUCT]),
@@ -239,6 +243,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--systems", nargs="+", default=list(SYSTEMS), metavar="NAME", help=", ".join(SYSTEMS))
     add("--project", action="store_true", help="search the other files of the package for drafts too")
     add("--cold", action="store_true", help="do not encode the text above the cursor's line beforehand")
+    add("--typed", type=int, default=0, metavar="N", help="the last N characters of the line were typed just before")
+    add("--pause-ms", type=float, default=200.0, help="with --typed: the time after each character")
     add("--parts", type=Path, default=Path("training/parts"), help="packed corpus for the n-gram counts")
     add("--ngram-parts", type=int, default=1, help="how many parts to count, about seven million tokens each")
     add("--ngram-table", type=Path, default=Path("training/ngram.npz"), help="where the counts are kept")

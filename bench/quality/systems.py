@@ -25,7 +25,8 @@ from infill_engine.ranking.cleanup import clean
 from infill_engine.ranking.features import evidence
 from infill_engine.sampling.proposals import Proposals
 from infill_engine.settings import USUAL_WINDOW, WindowSettings
-from infill_engine.types import Hole, InfillRequest, Proposal, Surroundings
+from infill_engine.text.lines import last_line
+from infill_engine.types import Answer, Hole, InfillRequest, Proposal, Surroundings
 from lsp_server.documents import Documents
 from lsp_server.request import build_request
 from lsp_server.settings import ServerSettings
@@ -68,10 +69,14 @@ class WatchedEngine(Engine):
 
     def forget(self) -> None:
         """Drop all cached answers, so that the next one is computed even for an equal request."""
-        self.proposals = None
-        self._answering.answers = AnswerCache(1)
+        self.forget_answers()
         if isinstance(self.model, TrunkModel):
             self.model.forget_continuations()
+
+    def forget_answers(self) -> None:
+        """Drop all cached answers, but keep what the model has read."""
+        self.proposals = None
+        self._answering.answers = AnswerCache(1)
 
     def _propose(self, *arguments: Any) -> Proposals:
         found = super()._propose(*arguments)
@@ -158,7 +163,8 @@ class EngineSystem:
 
     Before the clock starts, the project's other files are counted and the text up to the cursor's line is encoded, as
     in an editor when the user arrives there by typing; `cold` skips the latter. `before` is called with the question
-    first, which the oracle length needs.
+    first, which the oracle length needs. With `typed`, the user has typed that many characters of the line, with a pause
+    of `pause_ms` after each, in which the engine computes.
     """
 
     engine: WatchedEngine
@@ -167,6 +173,8 @@ class EngineSystem:
     cold: bool = False
     before: Callable[[Question], None] = lambda _question: None
     clock: Clock = now
+    typed: int = 0
+    pause_ms: float = 200.0
 
     def __call__(self, question: Question) -> Reply:
         request = question.request
@@ -179,9 +187,21 @@ class EngineSystem:
         if not self.cold:
             line = request.prefix.rfind("\n") + 1
             self.engine.warm(replace(request, prefix=request.prefix[:line]), Deadline.after_ms(10_000))
+        self._type(request)
         started = self.clock()
         answer = self.engine.answer(request, Deadline.after_ms(self.budget_ms, clock=self.clock))
         elapsed_ms = 1000 * (self.clock() - started)
+        return self._reply(answer, request, question.hole, elapsed_ms)
+
+    def _type(self, request: InfillRequest) -> None:
+        """Ask at the places that the user came through by typing the end of the line so far."""
+        line = last_line(request.prefix).lstrip()
+        for back in range(min(self.typed, len(line)), 0, -1):
+            earlier = replace(request, prefix=request.prefix[:-back], hole=None, drafts=None)
+            self.engine.deepen(earlier, Deadline.after_ms(self.pause_ms, clock=self.clock))
+            self.engine.forget_answers()
+
+    def _reply(self, answer: Answer, request: InfillRequest, hole: Hole, elapsed_ms: float) -> Reply:
         candidates = answer.candidates
         return Reply(
             texts=tuple(candidate.text for candidate in candidates),
@@ -190,7 +210,7 @@ class EngineSystem:
             partial=tuple(candidate.partial for candidate in candidates),
             elapsed_ms=elapsed_ms,
             reason="" if answer.reason is None else answer.reason.value,
-            proposals=_weighed(self.engine.proposals or [], replace(request, hole=question.hole)),
+            proposals=_weighed(self.engine.proposals or [], replace(request, hole=hole)),
             extra={"encode_ms": round(answer.encode_ms, 2), "denoise_ms": round(answer.denoise_ms, 2)},
         )
 

@@ -57,6 +57,12 @@ class Answering:
                 self.answers.put(request, answer)
         return replace(answer, elapsed_ms=since(started), show_from=show_from)
 
+    def deepen(self, request: InfillRequest, deadline: Deadline, propose: Propose) -> None:
+        """Searches on where the last search at this place stopped. The answer replaces the one that is kept."""
+        answer = self.fresh(request, deadline, propose)
+        if answer.candidates:
+            self.answers.put(request, answer)
+
     def fresh(self, request: InfillRequest, deadline: Deadline, propose: Propose) -> Answer:
         """A new answer, which is not cached."""
         hole = request.hole or hole_at(request.prefix, request.suffix, request.language)

@@ -153,6 +153,15 @@ class Engine:
         """Candidates with their timings, or the reason there are none. `watch` sees the state after every step."""
         return self._answering.answer(request, deadline, partial(self._propose, watch))
 
+    @property
+    def can_deepen(self) -> bool:
+        """Whether the model's searches go on where an earlier one at the same place stopped."""
+        return isinstance(self.sampler, TreeSampler)
+
+    def deepen(self, request: InfillRequest, deadline: Deadline) -> None:
+        """Searches on after an answer, while idle: the same request and the next keystrokes get better answers."""
+        self._answering.deepen(request, deadline, partial(self._propose, None))
+
     def warm(self, request: InfillRequest, deadline: Deadline) -> None:
         """Encodes the request's two sides, so that a later request nearby finds them cached; as far as time allows.
 
