@@ -163,8 +163,8 @@ class EngineSystem:
 
     Before the clock starts, the project's other files are counted and the text up to the cursor's line is encoded, as
     in an editor when the user arrives there by typing; `cold` skips the latter. `before` is called with the question
-    first, which the oracle length needs. With `typed`, the user has typed that many characters of the line, with a pause
-    of `pause_ms` after each, in which the engine computes.
+    first, which the oracle length needs. With `typed`, the user has typed that many characters of the line, each
+    followed by a pause of `pause_ms`, in which the engine computes.
     """
 
     engine: WatchedEngine

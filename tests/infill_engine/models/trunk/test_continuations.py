@@ -69,7 +69,9 @@ def test_tokens_read_after_the_move_see_the_moved_ones(explored):
     np.testing.assert_allclose(known.logprobs, afresh(explored, LINE + " = width * 2"), atol=1e-4)
 
 
-@pytest.mark.parametrize("prefix", [LINE + "s", ABOVE + "        self", LINE + " = width", LINE + " = height\n        x"])
+@pytest.mark.parametrize(
+    "prefix", [LINE + "s", ABOVE + "        self", LINE + " = width", LINE + " = height\n        x"]
+)
 def test_another_text_is_read_and_nothing_of_the_old_one_is_used(explored, prefix):
     reading = finished(explored.read(prefix, SUFFIX))
     assert reading.waiting
