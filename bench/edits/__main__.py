@@ -124,13 +124,13 @@ def find_and_replace(case: Case) -> str | None:
     if len(case.changes) != 1:
         return None
     change = case.changes[0]
-    start, end = word_at(case.before, change.start, change.end)
+    start, end = word_at(case.before, change.start, change.end, "python")
     old = case.before[start:end]
     new = case.before[start : change.start] + change.new + case.before[change.end : end]
     if not old.isidentifier():
         return None
     after = case.after
-    edits = tuple(Edit(Span(at, at + len(old), old), new) for at in words(after, old))
+    edits = tuple(Edit(Span(at, at + len(old), old), new) for at in words(after, old, "python"))
     return applied(after, edits)
 
 

@@ -1,12 +1,14 @@
 """Where a function is called, as far as names and scopes tell."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from tree_sitter import Node
 
-from infill_engine.edits.grammar import Grammar
-from infill_engine.edits.names import SELF, Names, Occurrence, Role, class_name
-from infill_engine.edits.parameters import decorators_of
+from infill_engine.text.languages.record import Syntax
+from infill_engine.edits.names import Occurrence, Role, class_name
+from infill_engine.edits.scopes import Names
+from infill_engine.edits.parameters import decorators_of, parameter_list_of
 from infill_engine.edits.source import Source, enclosing
 
 
@@ -22,54 +24,73 @@ class Call:
     certain: bool = True
 
 
-def calls_of(source: Source, grammar: Grammar, function: Node) -> list[Call]:
-    """The calls of a function of the text, in order; of a data class, what constructs it."""
-    if function.type == "class_definition":
-        return [replace(call, implicit=0) for call in _constructions(source, grammar, function)]
+def calls_of(source: Source, syntax: Syntax, function: Node) -> list[Call]:
+    """The calls of a function of the text, in order; of a data class, what constructs it. None where they are unsure."""
+    if function.type in syntax.classes:
+        return [replace(call, implicit=0) for call in _constructions(source, syntax, function)]
     name = name_of(function)
     if name is None:
         return []
-    holder = _class_around(grammar, function)
-    if holder is not None and source.text_of(name) == grammar.constructor:
-        return _constructions(source, grammar, holder)
-    start, _ = source.span_of(name)
-    names = Names.of(source, source.text_of(name).lstrip("#"))
-    start += source.text_of(name).startswith("#")
-    defined = None if names is None else names.at(start)
-    if names is None or defined is None or not defined.owner:
+    text = source.text_of(name)
+    holder = _class_around(syntax, function)
+    if holder is not None and (text in syntax.constructors or function.type in syntax.constructors):
+        return _constructions(source, syntax, holder)
+    start, end = source.span_of(name)
+    word = text.lstrip("".join(syntax.sigils))
+    names = Names.of(source, word)
+    defined = None if names is None else names.at(end - len(word))
+    if names is None or names.opaque or defined is None or defined.owner is None:
         return []
-    static = holder is not None and _is_static(source, function)
+    group = names.owned(defined.owner)
+    if any(one.unsure for one in group) or (syntax.overloads and _is_overloaded(group, syntax)):
+        return []
+    method = names.scopes[defined.owner.scope].is_class
+    receiver = _has_receiver(syntax, function)
     found = []
     for one in names.all:
         certain = one.owner == defined.owner
-        if one.role not in (Role.REFERENCE, Role.MEMBER) or not (
-            certain or (one.role is Role.MEMBER and not one.owner)
-        ):
+        loose = one.role is Role.MEMBER and one.owner is None
+        if one.role not in (Role.REFERENCE, Role.MEMBER) or not (certain or loose):
             continue
-        arguments = _called(one, grammar)
-        if arguments is None or (not certain and holder is None):
+        arguments = _called(one, syntax)
+        if arguments is None or (loose and not method):
             continue
+        unbound = _is_unbound(source, one, names.scopes[defined.owner.scope].name)
+        if receiver and unbound:
+            return []
         implicit = 0
-        if holder is not None and grammar.explicit_self and not static:
-            implicit = int(not _is_unbound(source, one, holder) or _has_decorator(source, function, "classmethod"))
+        if method and syntax.explicit_self and not _has_decorator(source, function, "staticmethod"):
+            implicit = int(not unbound or _has_decorator(source, function, "classmethod"))
         found.append(Call(arguments, implicit, certain))
     return found
 
 
+def names_a_function(one: Occurrence, syntax: Syntax) -> bool:
+    """Whether an occurrence is the name in the definition of a function."""
+    function = enclosing(one.node, syntax.functions) if one.role is Role.DEFINITION else None
+    name = None if function is None else name_of(function)
+    return name is not None and name.end_byte == one.node.end_byte
+
+
 def name_of(function: Node) -> Node | None:
     """The node that names a function: its own, or that of the variable or field it is assigned to."""
-    own = function.child_by_field_name("name")
-    if own is not None or function.parent is None:
-        return own
-    if function.parent.type in ("variable_declarator", "public_field_definition"):
-        return function.parent.child_by_field_name("name")
-    return function.parent.child_by_field_name("property") if function.parent.type == "field_definition" else None
+    node: Node | None = function
+    while node is not None:
+        own = node.child_by_field_name("name")
+        if own is not None:
+            return own
+        inner = node.child_by_field_name("declarator")
+        if inner is None and node != function:
+            return node
+        node = inner
+    above = function.parent
+    return None if above is None else above.child_by_field_name("name") or above.child_by_field_name("property")
 
 
-def _constructions(source: Source, grammar: Grammar, holder: Node) -> list[Call]:
+def _constructions(source: Source, syntax: Syntax, holder: Node) -> list[Call]:
     """`Class(…)`, `new Class(…)`, and `cls(…)` inside of the class."""
     found = []
-    implicit = int(grammar.explicit_self)
+    implicit = int(syntax.explicit_self)
     name = class_name(source, holder)
     names = Names.of(source, name)
     if names is not None:
@@ -77,51 +98,62 @@ def _constructions(source: Source, grammar: Grammar, holder: Node) -> list[Call]
         own = node.child_by_field_name("name")
         defined = None if own is None else names.at(source.span_of(own)[0])
         uses = [] if defined is None else names.owned(defined.owner, Role.REFERENCE)
-        found += [Call(arguments, implicit) for one in uses if (arguments := _called(one, grammar)) is not None]
-    inside = Names.of(source, "cls") if grammar.explicit_self else None
+        found += [Call(arguments, implicit) for one in uses if (arguments := _called(one, syntax)) is not None]
+    inside = Names.of(source, "cls") if syntax.explicit_self else None
     for one in inside.all if inside is not None else ():
-        arguments = _called(one, grammar) if one.role is Role.REFERENCE else None
-        if arguments is not None and _class_holding(one.node) == holder:
+        arguments = _called(one, syntax) if one.role is Role.REFERENCE else None
+        if arguments is not None and enclosing(one.node, syntax.classes) == holder:
             found.append(Call(arguments, implicit))
     return sorted(found, key=lambda call: call.arguments.start_byte)
 
 
-def _called(one: Occurrence, grammar: Grammar) -> Node | None:
+def _called(one: Occurrence, syntax: Syntax) -> Node | None:
     """The arguments, if an occurrence is what a call calls."""
     callee = one.node
     if one.role is Role.MEMBER:
-        if callee.parent is None or callee.parent.type not in grammar.members:
+        if callee.parent is None:
             return None
-        callee = callee.parent
+        if callee.parent.type in syntax.members:
+            callee = callee.parent
     call = callee.parent
-    if call is None or call.type not in grammar.calls:
+    if call is None or call.type not in syntax.calls:
         return None
-    if call.child_by_field_name(grammar.calls[call.type]) != callee:
+    if not _is_called(call, callee, syntax.calls[call.type]):
         return None
     arguments = call.child_by_field_name("arguments")
-    return arguments if arguments is not None and arguments.type in ("argument_list", "arguments") else None
+    if arguments is None:
+        arguments = next((child for child in call.named_children if child.type in syntax.argument_lists), None)
+    return arguments if arguments is not None and arguments.type in syntax.argument_lists else None
 
 
-def _class_around(grammar: Grammar, function: Node) -> Node | None:
+def _is_called(call: Node, callee: Node, name: str) -> bool:
+    """Whether a node is in the field of a call that says what is called; "" for the first node of the call."""
+    called = call.child_by_field_name(name) if name else next(iter(call.named_children), None)
+    while called is not None and called != callee and called.type == "generic_type":
+        called = next(iter(called.named_children), None)
+    return called == callee
+
+
+def _class_around(syntax: Syntax, function: Node) -> Node | None:
     """The class whose method a function is."""
-    around = enclosing(function, ("class_definition", "class_body", *grammar.functions))
-    return around if around is not None and around.type in ("class_definition", "class_body") else None
+    around = enclosing(function, syntax.classes | syntax.functions)
+    return around if around is not None and around.type in syntax.classes else None
 
 
-def _class_holding(node: Node) -> Node | None:
-    return enclosing(node, ("class_definition", "class_body"))
+def _has_receiver(syntax: Syntax, function: Node) -> bool:
+    """Whether the list of parameters begins with the object of a method."""
+    holder = parameter_list_of(syntax, function)
+    return holder is not None and any(child.type in syntax.receivers for child in holder.named_children)
 
 
-def _is_unbound(source: Source, one: Occurrence, holder: Node) -> bool:
+def _is_overloaded(group: Sequence[Occurrence], syntax: Syntax) -> bool:
+    return sum(names_a_function(one, syntax) for one in group) > 1
+
+
+def _is_unbound(source: Source, one: Occurrence, holder: str) -> bool:
     """`Class.method(object, …)` passes the object itself."""
-    parent = one.node.parent
-    looked_up = None if parent is None or one.role is not Role.MEMBER else parent.child_by_field_name("object")
-    text = "" if looked_up is None else source.text_of(looked_up)
-    return text not in SELF and text == class_name(source, holder)
-
-
-def _is_static(source: Source, function: Node) -> bool:
-    return _has_decorator(source, function, "staticmethod")
+    text = "" if one.holder is None or one.role is not Role.MEMBER else source.text_of(one.holder)
+    return text not in source.syntax.self_names and text in (holder, "Self")
 
 
 def _has_decorator(source: Source, function: Node, name: str) -> bool:

@@ -3,11 +3,17 @@
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from itertools import accumulate
 
 from infill_engine.edits.types import Change
+from infill_engine.text.languages.registry import language as language_named
 
-WORD_CHARS = re.compile(r"[\w$]")
+
+@cache
+def word_chars(language: str) -> re.Pattern[str]:
+    """Matches a character of a name of the language."""
+    return re.compile(r"[\w$]" if language_named(language).lexical.word.fullmatch("$") else r"\w")
 
 
 def make(text: str, changes: Iterable[Change]) -> str:
@@ -67,11 +73,11 @@ def _trim(old: str, change: Change) -> Change:
     return Change(change.start + left, change.end - right, new[left : len(new) - right])
 
 
-def words_changed(before: str, changes: Sequence[Change]) -> Iterator[tuple[int, int, str]]:
+def words_changed(before: str, changes: Sequence[Change], language: str) -> Iterator[tuple[int, int, str]]:
     """The changes widened to whole words of the text before; those in one word are joined."""
     waiting: tuple[int, int, list[Change]] | None = None
     for change in changes:
-        start, end = word_at(before, change.start, change.end)
+        start, end = word_at(before, change.start, change.end, language)
         if waiting is not None and start <= waiting[1] and start == waiting[0]:
             waiting = (waiting[0], max(end, waiting[1]), [*waiting[2], change])
             continue
@@ -90,11 +96,12 @@ def _joined(before: str, start: int, end: int, changes: Sequence[Change]) -> tup
     return start, end, "".join(parts) + before[at:end]
 
 
-def word_at(text: str, start: int, end: int) -> tuple[int, int]:
+def word_at(text: str, start: int, end: int, language: str) -> tuple[int, int]:
     """The span widened to whole words at both ends."""
-    while start and WORD_CHARS.match(text[start - 1]):
+    chars = word_chars(language)
+    while start and chars.match(text[start - 1]):
         start -= 1
-    while end < len(text) and WORD_CHARS.match(text[end]):
+    while end < len(text) and chars.match(text[end]):
         end += 1
     return start, end
 

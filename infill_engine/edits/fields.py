@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from infill_engine.edits.changes import Shift
-from infill_engine.edits.grammar import Grammar
-from infill_engine.edits.names import Names, Role
-from infill_engine.edits.parameters import PARAMETER_LISTS, parameters_of
+from infill_engine.text.languages.record import Syntax
+from infill_engine.edits.names import Role
+from infill_engine.edits.scopes import Names
+from infill_engine.edits.parameters import parameter_list_of, parameters_of
 from infill_engine.edits.parsed import ParsedEdit
 from infill_engine.edits.signatures import changed_signatures
 from infill_engine.edits.source import Source, enclosing
@@ -43,9 +44,9 @@ def propose_fields(edit: ParsedEdit) -> list[Proposal]:
 
 
 def _kept_parameters(edit: ParsedEdit) -> Iterator[Proposal]:
-    before, after, grammar, shift = edit.before, edit.after, edit.grammar, edit.shift
+    before, after, syntax, shift = edit.before, edit.after, edit.syntax, edit.shift
     for signature in changed_signatures(edit):
-        if signature.removed or len(signature.added) != 1 or not _is_constructor(before, grammar, signature.function):
+        if signature.removed or len(signature.added) != 1 or not _is_constructor(before, syntax, signature.function):
             continue
         added = signature.added[0]
         settings = _settings(before, signature.function)
@@ -59,21 +60,21 @@ def _kept_parameters(edit: ParsedEdit) -> Iterator[Proposal]:
         line = _line_for(model, added.name, _annotation(added.text))
         place = _beside(before, model, line, shift, below=bool(above))
         if place is not None:
-            explicit = int(grammar.explicit_self)
+            explicit = int(syntax.explicit_self)
             sure = KEPT if len(alike) >= len(own) - explicit else SOME_KEPT
             yield Proposal((place,), f"keep {added.name} in a field", sure, Kind.FIELD)
 
 
 def _passed_fields(edit: ParsedEdit) -> Iterator[Proposal]:
-    after, grammar, growth = edit.after, edit.grammar, 0
+    after, syntax, growth = edit.after, edit.syntax, 0
     for change in edit.changes:
         start = change.start + growth
         end = start + len(change.new)
         growth += change.growth
         node = after.node_at(end - len(change.new.lstrip()), start + len(change.new.rstrip()))
-        function = node if node.type in grammar.functions else enclosing(node, tuple(grammar.functions))
-        parameters = None if function is None else parameters_of(after, grammar, function)
-        if function is None or parameters is None or not _is_constructor(after, grammar, function):
+        function = node if node.type in syntax.functions else enclosing(node, tuple(syntax.functions))
+        parameters = None if function is None else parameters_of(after, syntax, function)
+        if function is None or parameters is None or not _is_constructor(after, syntax, function):
             continue
         own = [parameter.name for parameter in parameters]
         settings = _settings(after, function)
@@ -81,7 +82,7 @@ def _passed_fields(edit: ParsedEdit) -> Iterator[Proposal]:
         siblings = [s for s in settings if s.value in own and s.value == s.field]
         if len(fresh) != 1 or not siblings or _is_known(edit.before, fresh[0].value):
             continue
-        place = _new_parameter(after, grammar, function, fresh[0].value, settings, own)
+        place = _new_parameter(after, syntax, function, fresh[0].value, settings, own)
         if place is not None:
             yield Proposal((place,), f"add {fresh[0].value} to the constructor", PASSED, Kind.FIELD)
 
@@ -102,9 +103,9 @@ def _settings(source: Source, function: Node) -> list[_Setting]:
     return found
 
 
-def _is_constructor(source: Source, grammar: Grammar, function: Node) -> bool:
+def _is_constructor(source: Source, syntax: Syntax, function: Node) -> bool:
     name = function.child_by_field_name("name")
-    return name is not None and source.text_of(name) == grammar.constructor
+    return name is not None and source.text_of(name) in syntax.constructors
 
 
 def _line_for(model: _Setting, name: str, annotation: str) -> str:
@@ -162,11 +163,11 @@ def _is_known(source: Source, name: str) -> bool:
 
 
 def _new_parameter(
-    after: Source, grammar: Grammar, function: Node, name: str, settings: Sequence[_Setting], own: Sequence[str]
+    after: Source, syntax: Syntax, function: Node, name: str, settings: Sequence[_Setting], own: Sequence[str]
 ) -> Edit | None:
     """`name` behind the parameter that the field above it keeps; before any that may be left out, behind the rest."""
-    holder = function.child_by_field_name("parameters")
-    if holder is None or holder.type not in PARAMETER_LISTS:
+    holder = parameter_list_of(syntax, function)
+    if holder is None:
         return None
     above = None
     for setting in settings:
@@ -175,11 +176,11 @@ def _new_parameter(
         if setting.value in own and setting.value == setting.field:
             above = setting.value
     nodes = [node for node in holder.named_children if node.type != "comment"]
-    index = own.index(above) if above is not None else int(grammar.explicit_self) - 1
+    index = own.index(above) if above is not None else int(syntax.explicit_self) - 1
     if len(nodes) != len(own) or not 0 <= index < len(nodes):
         return None
     follows = nodes[index]
-    if grammar.explicit_self and follows.type in grammar.defaults:
+    if syntax.explicit_self and follows.type in syntax.defaults:
         return None  # what follows a parameter with a default needs one
     at = after.span_of(follows)[1]
     return Edit(Span(at, at, ""), f", {name}")

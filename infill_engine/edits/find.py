@@ -11,7 +11,6 @@ from itertools import pairwise
 
 from infill_engine.edits.changes import Shift, trimmed
 from infill_engine.edits.fields import propose_fields
-from infill_engine.edits.grammar import GRAMMARS, Grammar
 from infill_engine.edits.literals import propose_literals
 from infill_engine.edits.parsed import ParsedEdit
 from infill_engine.edits.renames import propose_renames
@@ -41,8 +40,7 @@ def find_consequences(
     edited: EditedText, *, show_from: float = SHOW_FROM, stop: Callable[[], bool] = lambda: False
 ) -> Consequences:
     """What the edit makes necessary, at most `MOST_PROPOSALS` proposals. `stop` is asked between pieces of work."""
-    grammar = GRAMMARS.get(edited.language)
-    if grammar is None or load_query(language(edited.language).entry, "locals") is None:
+    if load_query(language(edited.language).entry, "locals") is None:
         return Consequences(silence=Silence.UNSUPPORTED)
     changes = trimmed(edited.before, edited.changes)
     silence = _quiet(edited.before, edited.after, changes)
@@ -58,9 +56,9 @@ def find_consequences(
         return Consequences(silence=Silence.UNSUPPORTED)
     growth = sum(change.growth for change in changes)
     after = before.changed(edited.after[start : end + growth], local)
-    if _in_comments(before, grammar, local) and _in_comments_after(after, grammar, local):
+    if _in_comments(before, local) and _in_comments_after(after, local):
         return Consequences(silence=Silence.NO_CONSEQUENCE)
-    parsed = ParsedEdit(before, after, grammar, local, Shift(local))
+    parsed = ParsedEdit(before, after, local, Shift(local))
     cursor = None if edited.cursor is None else edited.cursor - start
     found: list[Proposal] = []
     for finder in FINDERS:
@@ -71,7 +69,7 @@ def find_consequences(
     kept = _distinct(_checked(before, after, _clean(found, after.text, cursor)))
     if not whole:
         outside = edited.after[:start], edited.after[end + growth :]
-        staying = [proposal for proposal in kept if not _reaches_out(proposal, *outside)]
+        staying = [proposal for proposal in kept if not _reaches_out(proposal, edited.language, *outside)]
         if kept and not staying:
             return Consequences(silence=Silence.TOO_LARGE)
         kept = [_moved(proposal, start) for proposal in staying]
@@ -131,10 +129,10 @@ def _outermost(text: str, start: int, most: int) -> int:
     return start if found is None else found.start()
 
 
-def _reaches_out(proposal: Proposal, left: str, right: str) -> bool:
+def _reaches_out(proposal: Proposal, language: str, left: str, right: str) -> bool:
     """Whether words that the proposal replaces also stand in the text that the excerpt leaves out."""
     words = {edit.span.text for edit in proposal.edits if re.fullmatch(r"[\w$]+", edit.span.text)}
-    return any(next(words_in(text, word), None) is not None for word in words for text in (left, right))
+    return any(next(words_in(text, word, language), None) is not None for word in words for text in (left, right))
 
 
 def _clean(found: Sequence[Proposal], text: str, cursor: int | None) -> Iterator[Proposal]:
@@ -179,18 +177,18 @@ def _moved(proposal: Proposal, by: int) -> Proposal:
     return replace(proposal, edits=tuple(edits))
 
 
-def _in_comments(source: Source, grammar: Grammar, changes: Sequence[Change]) -> bool:
+def _in_comments(source: Source, changes: Sequence[Change]) -> bool:
     """Whether every change is inside of a comment."""
-    return all(_is_comment(source, grammar, change.start, change.end) for change in changes)
+    return all(_is_comment(source, change.start, change.end) for change in changes)
 
 
-def _in_comments_after(source: Source, grammar: Grammar, changes: Sequence[Change]) -> bool:
+def _in_comments_after(source: Source, changes: Sequence[Change]) -> bool:
     growth, found = 0, []
     for change in changes:
         found.append((change.start + growth, change.start + growth + len(change.new)))
         growth += change.growth
-    return all(_is_comment(source, grammar, start, end) for start, end in found)
+    return all(_is_comment(source, start, end) for start, end in found)
 
 
-def _is_comment(source: Source, grammar: Grammar, start: int, end: int) -> bool:
-    return source.node_at(start, end).type in grammar.comments
+def _is_comment(source: Source, start: int, end: int) -> bool:
+    return source.node_at(start, end).type in source.nodes.comments

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from tree_sitter import Node
 
 from infill_engine.edits.changes import Shift, word_at
-from infill_engine.edits.grammar import Grammar
+from infill_engine.text.languages.record import Syntax
 from infill_engine.edits.parsed import ParsedEdit
 from infill_engine.edits.source import Source, ancestors
 from infill_engine.edits.types import Change, Edit, Kind, Proposal, Span
@@ -24,24 +24,24 @@ def propose_literals(edit: ParsedEdit) -> list[Proposal]:
     """Up to two proposals for one changed literal: the equal ones of the function, and those of the whole text."""
     if len(edit.changes) != 1:
         return []
-    before, after, grammar, shift = edit.before, edit.after, edit.grammar, edit.shift
+    before, after, syntax, shift = edit.before, edit.after, edit.syntax, edit.shift
     change = edit.changes[0]
-    node = _literal(before, grammar, change)
+    node = _literal(before, syntax, change)
     if node is None:
         return []
     start, end = before.span_of(node)
     old = before.text[start:end]
     new = old[: change.start - start] + change.new + old[change.end - start :]
     if (
-        not _is_particular(old, grammar, node)
+        not _is_particular(old, syntax, node)
         or not new.strip()
-        or not _is_still_literal(after, grammar, shift, start, new)
+        or not _is_still_literal(after, syntax, shift, start, new)
     ):
         return []
-    others = list(_equal_ones(before, grammar, old, node, start))
+    others = list(_equal_ones(before, syntax, old, node, start))
     if not others or len(others) > MOST_OTHERS:
         return []
-    function = next((above for above in ancestors(node) if above.type in grammar.functions), None)
+    function = next((above for above in ancestors(node) if above.type in syntax.functions), None)
     near = [other for other in others if function is not None and _is_inside(before, other, function)]
     found: list[Proposal] = []
     for group, certain in ((others, NEAR if len(near) == len(others) else FAR), (near, NEAR - 0.02)):
@@ -52,17 +52,17 @@ def propose_literals(edit: ParsedEdit) -> list[Proposal]:
     return found
 
 
-def _literal(source: Source, grammar: Grammar, change: Change) -> Node | None:
+def _literal(source: Source, syntax: Syntax, change: Change) -> Node | None:
     """The literal that holds the whole change: a number, or the content of a string."""
-    node = source.node_at(*word_at(source.text, change.start, change.end))
-    if node.parent is not None and node.parent.type in grammar.strings:
+    node = source.node_at(*word_at(source.text, change.start, change.end, source.language))
+    if node.parent is not None and node.parent.type in source.nodes.strings:
         node = node.parent  # at the quotes
-    if node.type in grammar.strings and node.named_child_count:
-        parts = [child for child in node.named_children if child.type in grammar.string_parts]
+    if node.type in source.nodes.strings and node.named_child_count:
+        parts = [child for child in node.named_children if child.type in syntax.string_parts]
         node = parts[0] if len(parts) == 1 and node.named_child_count <= 3 else node
-    if node.type in grammar.numbers:
+    if node.type in syntax.numbers:
         return node
-    if node.type not in grammar.string_parts or node.named_child_count or node.parent is None:
+    if node.type not in syntax.string_parts or node.named_child_count or node.parent is None:
         return None
     if any(sibling.type in ("interpolation", "template_substitution") for sibling in node.parent.named_children):
         return None
@@ -74,30 +74,30 @@ def _is_documentation(string: Node) -> bool:
     return string.parent is not None and string.parent.type == "expression_statement"
 
 
-def _is_particular(old: str, grammar: Grammar, node: Node) -> bool:
+def _is_particular(old: str, syntax: Syntax, node: Node) -> bool:
     """Whether equal literals are likely to mean the same thing."""
-    if node.type in grammar.numbers:
+    if node.type in syntax.numbers:
         digits = re.sub(r"\D", "", old)
         return len(digits.strip("0") or "") >= 2 and len(digits) >= LEAST_DIGITS
     return len(old) >= LEAST_CHARS and re.search(r"\w\w", old) is not None and old.lower() not in COMMON
 
 
-def _is_still_literal(after: Source, grammar: Grammar, shift: Shift, start: int, new: str) -> bool:
+def _is_still_literal(after: Source, syntax: Syntax, shift: Shift, start: int, new: str) -> bool:
     place = shift.span(start - 1, start - 1) if start else (0, 0)
     at = place[1] + 1 if place is not None and start else shift.offset(start) - len(new)
     node = after.node_at(at, at + len(new))
     return after.text[at : at + len(new)] == new and (
-        node.type in grammar.numbers or node.type in grammar.string_parts or node.type in grammar.strings
+        node.type in syntax.numbers or node.type in syntax.string_parts or node.type in after.nodes.strings
     )
 
 
-def _equal_ones(source: Source, grammar: Grammar, old: str, node: Node, start: int) -> Iterator[int]:
+def _equal_ones(source: Source, syntax: Syntax, old: str, node: Node, start: int) -> Iterator[int]:
     for found in re.finditer(re.escape(old), source.text):
         if found.start() == start:
             continue
         other = source.node_at(found.start(), found.end())
         if other.type == node.type and source.span_of(other) == found.span():
-            if other.type in grammar.string_parts:
+            if other.type in syntax.string_parts:
                 if other.parent is None or _is_documentation(other.parent):
                     continue
                 if any(child.type == "interpolation" for child in other.parent.named_children):

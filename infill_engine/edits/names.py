@@ -1,31 +1,51 @@
-"""What a name refers to: its occurrences in a text, resolved through the scopes of the language's query `locals.scm`.
+"""What a name refers to: its occurrences in a text, as the captures of the language's query `locals.scm` describe them.
 
-    @local.scope[.function|.class]   where names are defined; statements see a class's names, functions in it do not
-    @local.outer                     inside the extent of a scope, but resolved outside of it
-    @local.definition.<kind>         `hoisted` ones belong to the function around; `member` ones are no variables
-    @local.reference  @local.quoted  a use, also inside of a string
-    @local.annotation  @local.text   strings inside of annotations are read as uses
-    @local.global  @local.nonlocal   says that the name belongs to an outer scope
-    @local.assigned                  a pattern that defines nothing
-    @local.member  @local.keyword    looked up in an object; the name of an argument
-    @local.other                     never a variable
+Scopes
+
+    @local.scope             where names are defined
+    @local.scope.function    likewise; `hoisted` definitions inside of it belong to it
+    @local.scope.closed      likewise; variables outside of it are not seen in it
+    @local.scope.class       a class; only statements of its body see its names, functions in it do not
+    @local.scope.open        a class whose members are seen as plain names by the functions in it
+    @local.named             in the same pattern as a class: its name, where it is not in a field `name`
+    @local.base              in the same pattern as a class: the name of a class that it inherits from
+    @local.outer             inside the extent of a scope, but resolved outside of it
+
+Names
+
+    @local.definition.<kind>   `hoisted` ones belong to the function around, `member` and `method` ones to the class;
+                               an `assigned` one defines the name only where it is not seen yet
+    @local.from                names that are defined in it are seen from its end on
+    @local.anew                likewise, and each definition is a variable of its own
+    @local.type, @local.value  in the same pattern as a definition: its declared type, its initial value
+    @local.reference           a use: of a variable, or of a type where no variable has the name
+    @local.reference.type      a use as a type, `.call` as a function; `.any` is a variable, a type or a function
+    @local.quoted              a use inside of a string
+    @local.formatted           a string in which `{name}` is a use
+    @local.annotation, @local.text   strings inside of annotations are read as uses
+    @local.global, @local.nonlocal   says that the name belongs to an outer scope
+    @local.assigned            a pattern that defines nothing
+    @local.member              looked up in the object that is @local.holder, or in the class that is @local.named;
+                               `.call` is called
+    @local.keyword             the name of an argument
+    @local.other               never a variable
+    @local.unsure              may be a use of what it resolves to, or may not
+    @local.certain             is what it seems to be, whatever is unsure around it
+    @local.opaque              may be a use of anything that has the name
 
 The query runs once for each occurrence and only there, so the cost depends on how often the name occurs.
 """
 
-from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 
 from tree_sitter import Node, Query, QueryCursor
 
-from infill_engine.edits.source import Source, words
+from infill_engine.edits.source import Source
 from infill_engine.text.languages.query_files import load_query
 from infill_engine.text.languages.registry import language
 
 MOST_OCCURRENCES = 600  # of one name; more is no name but a word
-SELF = frozenset(("self", "cls", "this"))
 
 
 class Role(Enum):
@@ -39,8 +59,25 @@ class Role(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class Owner:
+    """What occurrences of a name have in common that mean the same thing.
+
+    `scope` is the id of the scope that defines it. `since` is the place from which a name is seen that hides an earlier
+    one of the same scope, else 0. `space` parts names that do not hide each other: "" for variables, "type", "call".
+    """
+
+    scope: int
+    since: int = 0
+    space: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Occurrence:
-    """A name at a place. `scopes` are the ids of the scopes it is looked up in, innermost first."""
+    """A name at a place. `scopes` are the ids of the scopes it is looked up in, innermost first.
+
+    `since` is where a definition begins to be seen, 0 for everywhere in its scope. `holder` is the object of a member,
+    `named` the name of the class of a member. `owner` is None for what is not found in this text.
+    """
 
     start: int
     end: int
@@ -48,216 +85,221 @@ class Occurrence:
     kind: str
     node: Node = field(compare=False)
     scopes: tuple[int, ...]
-    owner: int = 0  # the id of the scope, or of the class for a member, that it belongs to; 0 if not found here
+    space: str = ""
+    since: int = 0
+    anew: bool = False
+    unsure: bool = False
+    holder: Node | None = field(default=None, compare=False)
+    named: str = ""
+    type: str = ""
+    value: str = ""
+    owner: Owner | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """A scope of the text."""
+    """A scope of the text. Classes have negative ids, because one node may be a function and a class."""
 
     id: int
-    kind: str  # "", "function" or "class"
+    kind: str  # "", "function", "closed", "class" or "open"
     node: Node = field(compare=False)
+    name: str = ""  # of a class
+    bases: tuple[str, ...] = ()
+
+    @property
+    def is_class(self) -> bool:
+        """Whether the scope has members."""
+        return self.kind in ("class", "open")
 
 
-class Names:
-    """The occurrences of one name, each with its owner. `scopes` has what was met on the way, by id."""
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """All occurrences of one name, not yet resolved, and the scopes around them by id."""
 
-    def __init__(self, source: Source, name: str, query: Query) -> None:
-        self.source, self.name = source, name
-        self.scopes: dict[int, Scope] = {}
-        found: list[Occurrence] = []
-        for count, start in enumerate(words(source.text, name)):
-            if count >= MOST_OCCURRENCES:
-                found = []
-                break
-            found.append(self._occurrence(start, start + len(name), query))
-        self.all = _resolve(found, self.scopes, source)
+    found: tuple[Occurrence, ...]
+    scopes: dict[int, Scope]
+    opaque: bool
 
-    @classmethod
-    def of(cls, source: Source, name: str) -> "Names | None":
-        """None for a language without a query of its local names."""
-        query = load_query(language(source.language).entry, "locals")
-        return None if query is None or not name else cls(source, name, query)
 
-    def at(self, start: int) -> Occurrence | None:
-        """The occurrence that begins at a place."""
-        return next((one for one in self.all if one.start == start), None)
+def sight(source: Source, name: str) -> Sighting | None:
+    """The occurrences of a name; none if there are too many. None for a language without a query of its names."""
+    query = load_query(language(source.language).entry, "locals")
+    if query is None or not name:
+        return None
+    scopes: dict[int, Scope] = {}
+    found: list[Occurrence] = []
+    opaque = False
+    for count, start in enumerate(source.words(name)):
+        if count >= MOST_OCCURRENCES:
+            return Sighting((), {}, opaque=True)
+        seen = _Captures(source, query, start, start + len(name))
+        opaque = opaque or seen.opaque
+        found.append(seen.occurrence(scopes))
+    return Sighting(tuple(found), scopes, opaque)
 
-    def owned(self, owner: int, *roles: Role) -> list[Occurrence]:
-        """All occurrences that belong to one scope or class."""
-        return [one for one in self.all if owner and one.owner == owner and (not roles or one.role in roles)]
 
-    def _occurrence(self, start: int, end: int, query: Query) -> Occurrence:
-        source = self.source
-        first, last = source.to_byte(start), source.to_byte(end)
+def class_name(source: Source, scope: Node) -> str:
+    """The name of the class that a scope belongs to, from the field `name` of the scope's node or the one around it."""
+    for node in (scope, scope.parent):
+        name = None if node is None else node.child_by_field_name("name")
+        if name is not None:
+            return source.text_of(name)
+    return ""
+
+
+class _Captures:
+    """What the query says of one place."""
+
+    def __init__(self, source: Source, query: Query, start: int, end: int) -> None:
+        self.source, self.start, self.end = source, start, end
+        self.extent = source.to_byte(start), source.to_byte(end)
+        self.scopes: list[Scope] = []
+        self.outer: list[Node] = []
+        self.here: dict[str, Node] = {}
+        self.beside: dict[str, dict[str, list[Node]]] = {}  # what else the pattern captured, by capture
         cursor = QueryCursor(query)
-        cursor.set_byte_range(first, last)
-        captures = cursor.captures(source.root)
-        here: dict[str, Node] = {}
-        scopes: list[Scope] = []
-        outer: list[Node] = []
-        for name, nodes in captures.items():
-            for node in nodes:
-                if node.start_byte > first or node.end_byte < last:
-                    continue
-                if name.startswith("local.scope"):
-                    scopes.append(Scope(node.id, name[len("local.scope.") :], node))
-                elif name == "local.outer":
-                    outer.append(node)
-                else:
-                    here[name] = node
-        scopes.sort(key=lambda scope: scope.node.end_byte - scope.node.start_byte)
-        for node in outer:
-            skipped = next((s for s in scopes if s.node.id != node.id and _within(node, s.node)), None)
-            if skipped is not None:
-                scopes.remove(skipped)
-        for scope in scopes:
-            self.scopes[scope.id] = scope
-        role, kind, node = _role(here, source.node_at(start, end), (first, last))
-        return Occurrence(start, end, role, kind, node, tuple(scope.id for scope in scopes))
+        cursor.set_byte_range(*self.extent)
+        for _, captures in cursor.matches(source.root):
+            for name, nodes in captures.items():
+                for node in nodes:
+                    if node.start_byte <= self.extent[0] and self.extent[1] <= node.end_byte:
+                        self._add(name, node, captures)
+
+    @property
+    def opaque(self) -> bool:
+        """Whether nobody can tell what the name means here."""
+        return "local.opaque" in self.here
+
+    def occurrence(self, scopes: dict[int, Scope]) -> Occurrence:
+        """The occurrence; the scopes around it are added to `scopes`."""
+        own = self._scopes()
+        scopes.update((scope.id, scope) for scope in own)
+        role, kind, node, capture = self._role()
+        beside = self.beside.get(capture, {})
+        visible = self._visible(own) if role is Role.DEFINITION else None
+        holder = beside.get("local.holder", [None])[0]
+        return Occurrence(
+            self.start,
+            self.end,
+            role,
+            kind,
+            node,
+            tuple(scope.id for scope in own),
+            space=_space(capture, kind),
+            since=0 if visible is None else self.source.to_char(visible[0].end_byte),
+            anew=visible is not None and visible[1],
+            unsure="local.unsure" in self.here and "local.certain" not in self.here,
+            holder=holder if role is Role.MEMBER else None,
+            named=self._text(beside, "local.named"),
+            type=self._text(beside, "local.type"),
+            value=self._text(beside, "local.value"),
+        )
+
+    def _add(self, name: str, node: Node, captures: dict[str, list[Node]]) -> None:
+        if not name.startswith("local.scope"):
+            if name == "local.outer":
+                self.outer.append(node)
+            elif name not in self.here or _size(node) < _size(self.here[name]):
+                self.here[name], self.beside[name] = node, captures
+            elif node == self.here[name]:
+                self.beside[name] = {**captures, **self.beside[name]}
+            return
+        kind = name[len("local.scope.") :]
+        if kind not in ("class", "open"):
+            self.scopes.append(Scope(node.id, kind, node))
+            return
+        bases = tuple(self.source.text_of(base) for base in captures.get("local.base", ()))
+        spelled = self._text(captures, "local.named") or class_name(self.source, node)
+        self.scopes.append(Scope(-node.id, kind, node, spelled, bases))
+
+    def _text(self, captures: dict[str, list[Node]], name: str) -> str:
+        nodes = captures.get(name)
+        return self.source.text_of(nodes[0]) if nodes else ""
+
+    def _scopes(self) -> list[Scope]:
+        """The scopes around the place, innermost first; of one node the function before the class."""
+        found: dict[int, Scope] = {}
+        for scope in self.scopes:
+            known = found.get(scope.id)
+            bases = () if known is None else known.bases
+            name = scope.name if known is None or scope.bases or not known.name else known.name
+            found[scope.id] = replace(scope, name=name, bases=tuple(dict.fromkeys((*bases, *scope.bases))))
+        scopes = list(found.values())
+        scopes.sort(key=lambda scope: (scope.node.end_byte - scope.node.start_byte, scope.is_class))
+        for node in self.outer:
+            skipped = next((s.node.id for s in scopes if s.node.id != node.id and _within(node, s.node)), None)
+            scopes = [scope for scope in scopes if scope.node.id != skipped]
+        return scopes
+
+    def _visible(self, scopes: list[Scope]) -> tuple[Node, bool] | None:
+        """The node from whose end on a definition is seen, and whether it is a variable of its own."""
+        for name in ("local.from", "local.anew"):
+            node = self.here.get(name)
+            if node is not None and (not scopes or _within(node, scopes[0].node)):
+                return node, name == "local.anew"
+        return None
+
+    def _role(self) -> tuple[Role, str, Node, str]:
+        """The role that the captures give the place, most particular first, and the capture that does."""
+        here = self.here
+        for capture, role in _PLAIN:
+            if capture in here:
+                return role, capture[len("local.") :], here[capture], capture
+        exact = {name: found for name, found in here.items() if self._is_exact(found)}
+        definition = next((name for name in exact if name.startswith("local.definition.")), None)
+        if definition is not None and "local.assigned" not in here:
+            return Role.DEFINITION, definition[len("local.definition.") :], exact[definition], definition
+        for reference in ("local.reference.any", "local.reference.call", "local.reference.type", "local.reference"):
+            if definition is not None or reference in exact:
+                return Role.REFERENCE, "", exact.get(reference, here.get(definition or "", self._smallest())), reference
+        if "local.quoted" in here or ("local.text" in here and "local.annotation" in here):
+            return Role.REFERENCE, "quoted", here.get("local.quoted", here.get("local.text", self._smallest())), ""
+        if "local.formatted" in here and self._is_formatted():
+            return Role.REFERENCE, "quoted", here["local.formatted"], ""
+        if "local.unsure" in here:
+            return Role.REFERENCE, "", here["local.unsure"], ""
+        return Role.OTHER, "", self._smallest(), ""
+
+    def _smallest(self) -> Node:
+        return self.source.node_at(self.start, self.end)
+
+    def _is_exact(self, node: Node) -> bool:
+        """Whether a node is the word itself, or the word with a sigil before it: `#private`, `$variable`, `@field`."""
+        first, last = self.extent
+        if node.end_byte != last:
+            return False
+        lead = self.source.text[self.source.to_char(node.start_byte) : self.start]
+        return not lead or lead in language(self.source.language).syntax.sigils
+
+    def _is_formatted(self) -> bool:
+        """Whether the place is the name in `{name}` or `{name:…}`."""
+        text = self.source.text
+        return text[self.start - 1] == "{" and text[self.start - 2] != "{" and text[self.end : self.end + 1] in ("}", ":")
+
+
+_PLAIN = (
+    ("local.other", Role.OTHER),
+    ("local.member.call", Role.MEMBER),
+    ("local.member", Role.MEMBER),
+    ("local.keyword", Role.KEYWORD),
+    ("local.global", Role.DEFINITION),
+    ("local.nonlocal", Role.DEFINITION),
+)
+
+
+def _space(capture: str, kind: str) -> str:
+    """The space that a capture looks its name up in, or defines it in."""
+    if kind in ("method", "routine"):
+        return "call"
+    if kind == "tag":
+        return "type"
+    last = capture.rpartition(".")[2]
+    return last if last in ("type", "call", "any") else ""
+
+
+def _size(node: Node) -> int:
+    return node.end_byte - node.start_byte
 
 
 def _within(node: Node, scope: Node) -> bool:
     return scope.start_byte <= node.start_byte and node.end_byte <= scope.end_byte
-
-
-def _role(here: dict[str, Node], node: Node, extent: tuple[int, int]) -> tuple[Role, str, Node]:
-    """The role that the captures around an occurrence give it, most particular first."""
-    for capture, role in (
-        ("local.other", Role.OTHER),
-        ("local.member", Role.MEMBER),
-        ("local.keyword", Role.KEYWORD),
-        ("local.global", Role.DEFINITION),
-        ("local.nonlocal", Role.DEFINITION),
-    ):
-        if capture in here:
-            return role, capture[len("local.") :], here[capture]
-    exact = {name: found for name, found in here.items() if _is_exact(found, extent)}
-    definition = next((name for name in exact if name.startswith("local.definition.")), None)
-    if definition is not None and "local.assigned" not in here:
-        return Role.DEFINITION, definition[len("local.definition.") :], exact[definition]
-    if definition is not None or "local.reference" in exact:
-        return Role.REFERENCE, "", exact.get("local.reference", node)
-    if "local.quoted" in here or ("local.text" in here and "local.annotation" in here):
-        return Role.REFERENCE, "quoted", here.get("local.quoted", here.get("local.text", node))
-    return Role.OTHER, "", node
-
-
-def _is_exact(node: Node, extent: tuple[int, int]) -> bool:
-    """Whether a node is the word itself; a private name has a `#` before it."""
-    first, last = extent
-    return node.end_byte == last and node.start_byte in (first, first - node.type.startswith("private"))
-
-
-def _resolve(found: Sequence[Occurrence], scopes: dict[int, Scope], source: Source) -> tuple[Occurrence, ...]:
-    """The occurrences with their owners."""
-    declared = {one.scopes[0]: one.kind for one in found if one.kind in ("global", "nonlocal") and one.scopes}
-    root = source.root.id
-    definitions: dict[int, set[str]] = defaultdict(set)
-    if "global" in declared.values():
-        definitions[root].add("variable")
-    placed = []
-    for one in found:
-        if one.role is Role.DEFINITION and one.kind not in ("global", "nonlocal"):
-            owner = _defined_in(one, scopes, declared)
-            if owner:
-                definitions[owner].add(one.kind)
-                placed.append(replace(one, owner=owner))
-                continue
-        placed.append(one)
-    resolved = []
-    for one in placed:
-        if one.owner == 0 and one.role in (Role.REFERENCE, Role.DEFINITION):
-            one = replace(one, owner=_seen_from(one, scopes, definitions, declared, root))
-        elif one.role is Role.MEMBER:
-            one = replace(one, owner=_class_of(one, scopes, source))
-        resolved.append(one)
-    return tuple(_with_bases(resolved, scopes, source))
-
-
-def _defined_in(one: Occurrence, scopes: dict[int, Scope], declared: dict[int, str]) -> int:
-    """The scope that a definition adds its name to; 0 where the scope says that the name is not its own."""
-    chain = one.scopes
-    if one.kind == "hoisted":
-        chain = tuple(scope for scope in chain if scopes[scope].kind == "function")
-    elif one.kind == "member":
-        chain = tuple(scope for scope in chain if scopes[scope].kind == "class")
-    return 0 if not chain or chain[0] in declared else chain[0]
-
-
-def _seen_from(
-    one: Occurrence,
-    scopes: dict[int, Scope],
-    definitions: dict[int, set[str]],
-    declared: dict[int, str],
-    root: int,
-) -> int:
-    """The nearest scope around a use that defines the name."""
-    for depth, scope in enumerate(one.scopes):
-        if declared.get(scope) == "global":
-            return root
-        kinds = definitions.get(scope, set())
-        hidden = depth > 0 and scopes[scope].kind == "class"
-        if kinds - {"member"} and not hidden:
-            return scope
-    return 0
-
-
-def _class_of(one: Occurrence, scopes: dict[int, Scope], source: Source) -> int:
-    """The class whose member is looked up by `self.name`, `this.name` or `Class.name`; 0 for other objects."""
-    parent = one.node.parent
-    holder = None if parent is None else parent.child_by_field_name("object")
-    if holder is None:
-        return 0
-    text = source.text_of(holder)
-    around = [scopes[scope] for scope in one.scopes if scopes[scope].kind == "class"]
-    if text in SELF or text.replace(" ", "") == "super()" or text == "super":
-        return around[0].id if around else 0
-    return next((scope.id for scope in around if class_name(source, scope.node) == text), 0)
-
-
-def class_name(source: Source, scope: Node) -> str:
-    """The name of the class that a scope belongs to."""
-    node: Node | None = scope
-    while node is not None:
-        name = node.child_by_field_name("name")
-        if name is not None:
-            return source.text_of(name)
-        node = node.parent if node is scope else None
-    return ""
-
-
-def _with_bases(found: Sequence[Occurrence], scopes: dict[int, Scope], source: Source) -> list[Occurrence]:
-    """Members of a class belong to its base where both are in sight and the base has a member of that name."""
-    owners = {one.owner for one in found if one.owner and scopes[one.owner].kind == "class"}
-    named = {class_name(source, scopes[owner].node): owner for owner in owners}
-    if len(owners) < 2:
-        return list(found)
-    base_of = {}
-    for owner in owners:
-        own = class_name(source, scopes[owner].node)
-        parents = [name for name in bases(source, scopes[owner].node) if name in named and name != own]
-        base_of[owner] = named[parents[0]] if parents else owner
-    return [replace(one, owner=_root_of(one.owner, base_of)) for one in found]
-
-
-def _root_of(owner: int, base_of: dict[int, int]) -> int:
-    for _ in range(len(base_of)):
-        base = base_of.get(owner, owner)
-        if base == owner:
-            break
-        owner = base
-    return owner
-
-
-def bases(source: Source, scope: Node) -> list[str]:
-    """The names of a class's bases that are plain names."""
-    holder = scope.child_by_field_name("superclasses")
-    if holder is None and scope.parent is not None:
-        holder = next((child for child in scope.parent.named_children if child.type == "class_heritage"), None)
-        if holder is not None and holder.named_children and holder.named_children[0].type == "extends_clause":
-            holder = holder.named_children[0]
-    if holder is None:
-        return []
-    return [source.text_of(child) for child in holder.named_children if child.type in ("identifier", "type_identifier")]

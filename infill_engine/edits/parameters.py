@@ -6,12 +6,10 @@ from enum import Enum, auto
 
 from tree_sitter import Node
 
-from infill_engine.edits.grammar import Grammar
+from infill_engine.text.languages.record import Syntax
 from infill_engine.edits.source import Source
 
-PARAMETER_LISTS = ("parameters", "formal_parameters", "lambda_parameters")
 _DATA_CLASS = re.compile(r"@\s*(dataclasses\.)?dataclass\b")
-_MARKERS = ("keyword_separator", "positional_separator", "comment")
 
 
 class Passing(Enum):
@@ -44,27 +42,41 @@ class Argument:
     node: Node = field(compare=False)
 
 
-def parameters_of(source: Source, grammar: Grammar, function: Node) -> tuple[Parameter, ...] | None:
+def parameters_of(source: Source, syntax: Syntax, function: Node) -> tuple[Parameter, ...] | None:
     """The parameters, in order; None where one of them has no name of its own or the list is broken."""
-    holder = function.child_by_field_name("parameters")
-    if holder is None or holder.type not in PARAMETER_LISTS or holder.has_error:
+    holder = parameter_list_of(syntax, function)
+    if holder is None or holder.has_error:
         return None
     found: list[Parameter] = []
     passing = Passing.ANY
     for node in holder.children:
         if node.type in ("keyword_separator", "*"):
             passing = Passing.NAME
-        if not node.is_named or node.type in _MARKERS:
+        if not node.is_named or node.type in syntax.markers or node.type in syntax.receivers:
             continue
-        rest = _is_rest(node)
-        name = _name_of(source, node)
-        if name is None or any(other.name == name for other in found):
+        rest = node.type in syntax.rests or any(child.type in syntax.rests for child in node.named_children[:1])
+        names = [name for each in _names_of(node) if (name := _name_of(source, each)) is not None]
+        if not names or any(other.name in names for other in found):
             return None
-        optional = rest or node.type in grammar.defaults or node.child_by_field_name("value") is not None
-        found.append(Parameter(name, Passing.REST if rest else passing, optional, source.text_of(node)))
+        optional = rest or node.type in syntax.defaults or any(
+            node.child_by_field_name(default) is not None for default in ("value", "default_value")
+        )
+        text = source.text_of(node)
+        found += [Parameter(name, Passing.REST if rest else passing, optional, text) for name in names]
         if rest:
             passing = Passing.NAME
     return tuple(found)
+
+
+def parameter_list_of(syntax: Syntax, function: Node) -> Node | None:
+    """The list of a function's parameters, which may be inside of its declarator."""
+    node: Node | None = function
+    while node is not None:
+        holder = node.child_by_field_name("parameters")
+        if holder is not None:
+            return holder if holder.type in syntax.parameter_lists else None
+        node = node.child_by_field_name("declarator")
+    return None
 
 
 def fields_of(source: Source, holder: Node) -> tuple[Parameter, ...] | None:
@@ -99,34 +111,34 @@ def decorators_of(node: Node) -> list[Node]:
     return [child for child in node.parent.named_children if child.type == "decorator"]
 
 
-def arguments_of(source: Source, grammar: Grammar, holder: Node) -> tuple[Argument, ...] | None:
+def arguments_of(source: Source, syntax: Syntax, holder: Node) -> tuple[Argument, ...] | None:
     """The arguments of a call, in order; None where they are broken or no list."""
     if holder.has_error:
         return None
     found = []
     for node in holder.named_children:
-        if node.type in grammar.comments:
+        if node.type in source.nodes.comments:
             continue
-        name = node.child_by_field_name("name") if node.type == "keyword_argument" else None
+        name = node.child_by_field_name("name") if node.type in syntax.named_arguments else None
         start, end = source.span_of(node)
         spelled = "" if name is None else source.text_of(name)
-        found.append(Argument(start, end, source.text[start:end], spelled, node.type in grammar.splats, node))
+        found.append(Argument(start, end, source.text[start:end], spelled, node.type in syntax.splats, node))
     return tuple(found)
 
 
-def _is_rest(node: Node) -> bool:
-    kinds = ("list_splat_pattern", "dictionary_splat_pattern", "rest_pattern")
-    return node.type in kinds or any(child.type in kinds for child in node.named_children[:1])
+def _names_of(node: Node) -> list[Node]:
+    """The nodes that name what a parameter declares: several in `a, b int`."""
+    for inner in ("name", "pattern", "left", "declarator"):
+        found = node.children_by_field_name(inner)
+        if found:
+            return found
+    return [node]
 
 
 def _name_of(source: Source, node: Node) -> str | None:
-    for inner in ("name", "pattern", "left"):
-        found = node.child_by_field_name(inner)
-        if found is not None:
-            node = found
-            break
-    while node.type != "identifier":
-        if not node.named_children or node.type in ("object_pattern", "array_pattern", "tuple_pattern", "this"):
+    while node.type not in ("identifier", "variable_name"):
+        inner = node.child_by_field_name("declarator") or next(iter(node.named_children), None)
+        if inner is None or node.type.endswith("_pattern") and len(node.named_children) != 1 or node.type == "this":
             return None
-        node = node.named_children[0]
-    return source.text_of(node)
+        node = inner
+    return source.text_of(node).lstrip("$")

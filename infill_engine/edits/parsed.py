@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from infill_engine.edits.changes import Shift
-from infill_engine.edits.grammar import Grammar
 from infill_engine.edits.source import Source
 from infill_engine.edits.types import Change
+from infill_engine.text.languages.record import Syntax
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,9 +15,13 @@ class ParsedEdit:
 
     before: Source
     after: Source
-    grammar: Grammar
     changes: Sequence[Change]
     shift: Shift
+
+    @property
+    def syntax(self) -> Syntax:
+        """The node types of the language."""
+        return self.before.syntax
 
     def back(self, start: int, end: int) -> tuple[int, int] | None:
         """Where a span of the text after is in the text before; None if it touches a change."""

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from infill_engine.edits.calls import calls_of
+from infill_engine.edits.calls import calls_of, names_a_function
 from infill_engine.edits.changes import Shift, words_changed
-from infill_engine.edits.grammar import Grammar
-from infill_engine.edits.names import Names, Occurrence, Role
+from infill_engine.text.languages.record import Syntax
+from infill_engine.edits.names import Occurrence, Owner, Role
+from infill_engine.edits.scopes import Names
 from infill_engine.edits.parsed import ParsedEdit
 from infill_engine.edits.source import Source, enclosing
 from infill_engine.edits.types import Change, Edit, Kind, Proposal, Span
@@ -32,11 +33,11 @@ class Renaming:
     starts: tuple[int, ...]
 
 
-def renamings(before: str, changes: Sequence[Change]) -> list[Renaming]:
+def renamings(before: Source, changes: Sequence[Change]) -> list[Renaming]:
     """The names that the changes turn into others, each in one piece."""
     found: dict[tuple[str, str], list[int]] = {}
-    for start, end, new in words_changed(before, changes):
-        old = before[start:end]
+    for start, end, new in words_changed(before.text, changes, before.language):
+        old = before.text[start:end]
         if old != new and _NAME.match(old) and _NAME.match(new):
             found.setdefault((old, new), []).append(start)
     return [Renaming(old, new, tuple(starts)) for (old, new), starts in found.items()]
@@ -45,60 +46,71 @@ def renamings(before: str, changes: Sequence[Change]) -> list[Renaming]:
 def propose_renames(edit: ParsedEdit) -> list[Proposal]:
     """A proposal for each name that was renamed where it is defined, or at two of its uses."""
     found: list[Proposal] = []
-    for renaming in renamings(edit.before.text, edit.changes):
+    for renaming in renamings(edit.before, edit.changes):
         names = Names.of(edit.before, renaming.old)
         if names is not None:
-            found += _proposals(edit.before, edit.grammar, names, renaming, edit.shift)
+            found += _proposals(edit.before, edit.syntax, names, renaming, edit.shift)
     return found
 
 
-def _proposals(source: Source, grammar: Grammar, names: Names, renaming: Renaming, shift: Shift) -> Iterator[Proposal]:
+def _proposals(source: Source, syntax: Syntax, names: Names, renaming: Renaming, shift: Shift) -> Iterator[Proposal]:
     edited = [one for start in renaming.starts if (one := names.at(start)) is not None]
-    owner = edited[0].owner if edited else 0
-    if not owner or any(one.owner != owner for one in edited):
+    owner = edited[0].owner if edited else None
+    if owner is None or names.opaque or any(one.owner != owner for one in edited):
         return
-    defining = [one for one in edited if _defines(one, grammar)]
+    defining = [one for one in edited if _defines(one, syntax)]
     if not defining and len(edited) < 2:
         return  # another variable was meant here
     group = names.owned(owner)
-    if _is_taken(source, names, owner, renaming.new):
+    if _is_taken(source, names, owner, renaming.new) or not _is_exact(syntax, names, owner, group):
         return
-    certain = _confidence(source, group, defining or edited, grammar)
+    certain = _confidence(source, group, defining or edited, syntax)
     rest = [one for one in group if one.start not in renaming.starts]
-    rest += _keywords(source, grammar, names, defining)
-    edits = _edits(rest, renaming, shift)
+    rest += _keywords(source, syntax, names, defining)
+    edits = _edits(syntax, rest, renaming, shift)
     if edits and certain:
         yield Proposal(edits, _label(edits), certain, Kind.RENAME)
-    if names.scopes[owner].kind == "class":
-        loose = [one for one in names.all if one.role is Role.MEMBER and not one.owner]
-        more = _edits([*rest, *loose], renaming, shift)
+    if names.scopes[owner.scope].is_class:
+        loose = [one for one in names.all if one.role is Role.MEMBER and one.owner is None]
+        more = _edits(syntax, [*rest, *loose], renaming, shift)
         if len(more) > len(edits) and certain:
             yield Proposal(more, f"{_label(more)}, on other objects too", OTHER_OBJECTS, Kind.RENAME)
+
+
+def _is_exact(syntax: Syntax, names: Names, owner: Owner, group: Sequence[Occurrence]) -> bool:
+    """Whether it is certain that all of the group means the same thing, and that nothing else does."""
+    if any(one.unsure for one in group):
+        return False
+    if syntax.overloads and sum(names_a_function(one, syntax) for one in group) > 1:
+        return False
+    others = [one.owner for one in names.all if one.role in (Role.DEFINITION, Role.REFERENCE)]
+    local = [names.scopes[other.scope].kind != "" for other in others if other is not None and other != owner]
+    return not syntax.dynamic_scope or (None not in others and not local)
 
 
 def _label(edits: Sequence[Edit]) -> str:
     return f"rename {len(edits)} more use{'s' if len(edits) > 1 else ''}"
 
 
-def _defines(one: Occurrence, grammar: Grammar) -> bool:
-    return one.role is Role.DEFINITION or (one.role is Role.MEMBER and _is_assigned(one.node, grammar))
+def _defines(one: Occurrence, syntax: Syntax) -> bool:
+    return one.role is Role.DEFINITION or (one.role is Role.MEMBER and _is_assigned(one.node, syntax))
 
 
-def _is_assigned(node: Node, grammar: Grammar) -> bool:
+def _is_assigned(node: Node, syntax: Syntax) -> bool:
     """Whether a member is what an assignment sets."""
     holder = node.parent
     while holder is not None and holder.parent is not None and holder.parent.type in ("pattern_list", "tuple_pattern"):
         holder = holder.parent
     setting = None if holder is None else holder.parent
-    return setting is not None and setting.type in grammar.assignments and setting.child_by_field_name("left") == holder
+    return setting is not None and setting.type in syntax.assignments and setting.child_by_field_name("left") == holder
 
 
-def _is_taken(source: Source, names: Names, owner: int, new: str) -> bool:
+def _is_taken(source: Source, names: Names, owner: Owner, new: str) -> bool:
     """Whether the new name means something already where the old one was seen."""
     others = Names.of(source, new)
     if others is None:
         return True
-    scope = names.scopes[owner]
+    scope = names.scopes[owner.scope]
     if scope.kind == "class":
         return bool(others.owned(owner))
     first, last = source.span_of(scope.node)
@@ -108,11 +120,11 @@ def _is_taken(source: Source, names: Names, owner: int, new: str) -> bool:
     )
 
 
-def _confidence(source: Source, group: Sequence[Occurrence], edited: Sequence[Occurrence], grammar: Grammar) -> float:
+def _confidence(source: Source, group: Sequence[Occurrence], edited: Sequence[Occurrence], syntax: Syntax) -> float:
     first = min(edited, key=lambda one: one.start)
     kind = "member" if first.role is Role.MEMBER else first.kind
     certain = CONFIDENCE.get(kind, OTHERWISE)
-    defining = [one for one in group if _defines(one, grammar)]
+    defining = [one for one in group if _defines(one, syntax)]
     if not defining or defining[0].start >= first.start:
         return certain
     statement = enclosing(first.node, ("expression_statement", "variable_declarator"))
@@ -123,16 +135,16 @@ def _confidence(source: Source, group: Sequence[Occurrence], edited: Sequence[Oc
     return certain * LATER_DEFINITION
 
 
-def _keywords(source: Source, grammar: Grammar, names: Names, edited: Sequence[Occurrence]) -> list[Occurrence]:
+def _keywords(source: Source, syntax: Syntax, names: Names, edited: Sequence[Occurrence]) -> list[Occurrence]:
     """The arguments that calls pass by the name of a parameter."""
     spelled = [one for one in names.all if one.role is Role.KEYWORD]
     parameters = [one for one in edited if one.kind == "parameter"]
     if not spelled or not parameters:
         return []
-    function = enclosing(parameters[0].node, tuple(grammar.functions))
+    function = enclosing(parameters[0].node, syntax.functions)
     if function is None:
         return []
-    passed = {call.arguments.id for call in calls_of(source, grammar, function) if call.certain}
+    passed = {call.arguments.id for call in calls_of(source, syntax, function) if call.certain}
     return [
         one
         for one in spelled
@@ -140,12 +152,14 @@ def _keywords(source: Source, grammar: Grammar, names: Names, edited: Sequence[O
     ]
 
 
-def _edits(group: Sequence[Occurrence], renaming: Renaming, shift: Shift) -> tuple[Edit, ...]:
+def _edits(syntax: Syntax, group: Sequence[Occurrence], renaming: Renaming, shift: Shift) -> tuple[Edit, ...]:
     edits = []
     for one in group:
         place = shift.span(one.start, one.end)
         if place is not None:
-            shorthand = one.node.type.startswith("shorthand_property_identifier")
-            new = f"{renaming.old}: {renaming.new}" if shorthand else renaming.new
+            new = renaming.new
+            if one.node.type in syntax.shorthands or (one.node.parent and one.node.parent.type in syntax.shorthands):
+                named = one.role is Role.MEMBER
+                new = f"{new}: {renaming.old}" if named else f"{renaming.old}: {new}"
             edits.append(Edit(Span(*place, renaming.old), new))
     return tuple(sorted(edits))

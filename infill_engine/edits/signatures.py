@@ -8,9 +8,17 @@ from tree_sitter import Node
 from infill_engine.edits.arguments import CallSite, Replacement, cut, insert, passed_to
 from infill_engine.edits.calls import Call, calls_of
 from infill_engine.edits.changes import Shift
-from infill_engine.edits.grammar import Grammar
-from infill_engine.edits.names import Names, Role
-from infill_engine.edits.parameters import Parameter, Passing, arguments_of, fields_of, parameters_of
+from infill_engine.text.languages.record import Syntax
+from infill_engine.edits.names import Role
+from infill_engine.edits.scopes import Names
+from infill_engine.edits.parameters import (
+    Parameter,
+    Passing,
+    arguments_of,
+    fields_of,
+    parameter_list_of,
+    parameters_of,
+)
 from infill_engine.edits.parsed import ParsedEdit
 from infill_engine.edits.source import Source, enclosing
 from infill_engine.edits.types import Edit, Kind, Proposal, Span
@@ -45,18 +53,18 @@ class Signature:
 
 def changed_signatures(edit: ParsedEdit) -> Iterator[Signature]:
     """The functions whose list of parameters the changes touch."""
-    before, after, grammar = edit.before, edit.after, edit.grammar
+    before, after, syntax = edit.before, edit.after, edit.syntax
     seen = set()
     for change in edit.changes:
         node = before.node_at(change.start, change.end)
-        holder = node if node.type.endswith("parameters") else enclosing(node, ("parameters", "formal_parameters"))
-        function = None if holder is None else holder.parent
-        if function is None or function.type not in grammar.functions or function.id in seen:
+        holder = node if node.type in syntax.parameter_lists else enclosing(node, syntax.parameter_lists)
+        function = None if holder is None else enclosing(holder, syntax.functions)
+        if function is None or parameter_list_of(syntax, function) != holder or function.id in seen:
             continue
         seen.add(function.id)
-        now = _same_function(before, after, function, edit.shift)
-        old = parameters_of(before, grammar, function)
-        new = None if now is None else parameters_of(after, grammar, now)
+        now = _same_function(edit, function)
+        old = parameters_of(before, syntax, function)
+        new = None if now is None else parameters_of(after, syntax, now)
         if old is not None and new is not None and old != new:
             yield Signature(function, old, new)
     yield from _changed_fields(edit)
@@ -82,15 +90,15 @@ def _changed_fields(edit: ParsedEdit) -> Iterator[Signature]:
 
 def propose_calls(edit: ParsedEdit) -> list[Proposal]:
     """A proposal for the calls of each function whose parameters have changed."""
-    before, grammar, shift = edit.before, edit.grammar, edit.shift
+    before, syntax, shift = edit.before, edit.syntax, edit.shift
     found: list[Proposal] = []
     for signature in changed_signatures(edit):
         if signature.removed and not signature.added:
-            found += _update(before, grammar, signature, shift, _without, REMOVED, "update {} call{}")
+            found += _update(before, syntax, signature, shift, _without, REMOVED, "update {} call{}")
         elif signature.added and not signature.removed:
-            found += _additions(before, grammar, signature, shift)
+            found += _additions(before, syntax, signature, shift)
         elif not signature.added and _order(signature.before) != _order(signature.after):
-            found += _update(before, grammar, signature, shift, _reordered, MOVED, "reorder arguments of {} call{}")
+            found += _update(before, syntax, signature, shift, _reordered, MOVED, "reorder arguments of {} call{}")
     return found
 
 
@@ -99,7 +107,7 @@ Rewrite = Callable[[Signature, CallSite], list[Replacement] | None]  # None: thi
 
 def _update(
     source: Source,
-    grammar: Grammar,
+    syntax: Syntax,
     signature: Signature,
     shift: Shift,
     rewrite: Rewrite,
@@ -107,14 +115,14 @@ def _update(
     label: str,
 ) -> Iterator[Proposal]:
     """The calls rewritten: those that are certain, and then those on other objects too."""
-    calls = calls_of(source, grammar, signature.function)
+    calls = calls_of(source, syntax, signature.function)
     if len(calls) > MOST_CALLS:
         return
     edits: list[Edit] = []
     more: list[Edit] = []
     count = loose = 0
     for call in calls:
-        arguments = arguments_of(source, grammar, call.arguments)
+        arguments = arguments_of(source, syntax, call.arguments)
         site = None if arguments is None else CallSite(call, arguments, *source.span_of(call.arguments))
         replaced = None if site is None else rewrite(signature, site)
         if replaced is None:
@@ -167,7 +175,7 @@ def _reordered(signature: Signature, site: CallSite) -> list[Replacement] | None
     ]
 
 
-def _additions(source: Source, grammar: Grammar, signature: Signature, shift: Shift) -> Iterator[Proposal]:
+def _additions(source: Source, syntax: Syntax, signature: Signature, shift: Shift) -> Iterator[Proposal]:
     """An argument for each parameter that is new and cannot be left out."""
     if len(signature.added) != 1 or signature.added[0].passing is Passing.REST:
         return
@@ -177,18 +185,18 @@ def _additions(source: Source, grammar: Grammar, signature: Signature, shift: Sh
     others = tuple(p for p in signature.after if p.name != parameter.name)
     if _order(others) != _order(signature.before) or parameter.optional:
         return
-    in_sight = _Values(source, grammar, parameter.name)
+    in_sight = _Values(source, syntax, parameter.name)
     known = True
 
     def with_argument(signature: Signature, site: CallSite) -> list[Replacement] | None:
         nonlocal known
         value = in_sight.at(site.call)
         known = known and value is not None
-        return _inserted(source, grammar, signature, site, parameter, value or parameter.name)
+        return _inserted(source, syntax, signature, site, parameter, value or parameter.name)
 
     name = parameter.name
     for proposal in list(
-        _update(source, grammar, signature, shift, with_argument, 1.0, f"pass {name} in {{}} call{{}}")
+        _update(source, syntax, signature, shift, with_argument, 1.0, f"pass {name} in {{}} call{{}}")
     ):
         certain = ADDED_KNOWN if known else ADDED_UNKNOWN
         yield Proposal(proposal.edits, proposal.label, certain * proposal.confidence, Kind.SIGNATURE)
@@ -197,8 +205,8 @@ def _additions(source: Source, grammar: Grammar, signature: Signature, shift: Sh
 class _Values:
     """What is called like a parameter where a function is called."""
 
-    def __init__(self, source: Source, grammar: Grammar, name: str) -> None:
-        self._source, self._grammar, self._name = source, grammar, name
+    def __init__(self, source: Source, syntax: Syntax, name: str) -> None:
+        self._source, self._grammar, self._name = source, syntax, name
         self._names = Names.of(source, name)
 
     def at(self, call: Call) -> str | None:
@@ -210,12 +218,12 @@ class _Values:
         while node is not None:
             scopes.append(node.id)
             node = node.parent
-        owners = {one.owner for one in self._names.all if one.owner and one.role is Role.DEFINITION}
-        around = [scope for scope in scopes if scope in self._names.scopes]
+        owners = {one.owner.scope for one in self._names.all if one.owner and one.role is Role.DEFINITION}
+        around = [one for scope in scopes for one in (scope, -scope) if one in self._names.scopes]
         for depth, scope in enumerate(around):
-            if scope in owners and (depth == 0 or self._names.scopes[scope].kind != "class"):
+            if scope in owners and (depth == 0 or not self._names.scopes[scope].is_class):
                 return self._name
-        members = {one.owner for one in self._names.all if one.owner and one.role is Role.MEMBER}
+        members = {one.owner.scope for one in self._names.all if one.owner and one.role is Role.MEMBER}
         holder = "self" if self._grammar.explicit_self else "this"
         if any(scope in members for scope in around):
             return f"{holder}.{self._name}"
@@ -223,7 +231,7 @@ class _Values:
 
 
 def _inserted(
-    source: Source, grammar: Grammar, signature: Signature, site: CallSite, parameter: Parameter, value: str
+    source: Source, syntax: Syntax, signature: Signature, site: CallSite, parameter: Parameter, value: str
 ) -> list[Replacement] | None:
     """The call with one more argument, by position where the others are, else by name."""
     arguments = site.arguments
@@ -233,7 +241,7 @@ def _inserted(
     by_position = [argument for argument in arguments if not argument.name]
     splats = [index for index, argument in enumerate(arguments) if argument.splat]
     named = parameter.passing is Passing.NAME or at > len(by_position) or (splats and at > splats[0])
-    if at < 0 or (named and not grammar.keyword_arguments):
+    if at < 0 or (named and not syntax.keyword_arguments):
         return None
     if splats:
         return None
@@ -251,14 +259,15 @@ def _order(parameters: Sequence[Parameter]) -> list[str]:
     return [parameter.name for parameter in parameters]
 
 
-def _same_function(before: Source, after: Source, function: Node, shift: Shift) -> Node | None:
+def _same_function(edit: ParsedEdit, function: Node) -> Node | None:
     """The function in the text after the changes."""
-    holder = function.child_by_field_name("parameters")
+    after, holder = edit.after, parameter_list_of(edit.syntax, function)
     if holder is None:
         return None
-    at = shift.offset(before.to_char(holder.start_byte)) if holder else 0
+    at = edit.shift.offset(edit.before.to_char(holder.start_byte))
     node = after.node_at(at, at + 1)
     found = node if node.type == holder.type else enclosing(node, (holder.type,))
-    if found is None or after.to_char(found.start_byte) != at or found.parent is None:
+    if found is None or after.to_char(found.start_byte) != at:
         return None
-    return found.parent if found.parent.type == function.type else None
+    now = enclosing(found, edit.syntax.functions)
+    return now if now is not None and now.type == function.type else None

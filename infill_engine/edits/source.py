@@ -1,14 +1,15 @@
 """A parsed text whose nodes are asked for by character offsets."""
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import accumulate
 
 from tree_sitter import Node, Parser, Tree
 
-from infill_engine.edits.changes import WORD_CHARS
+from infill_engine.edits.changes import word_chars
 from infill_engine.edits.types import Change
 from infill_engine.text import syntax
+from infill_engine.text.languages.registry import language as language_named
 
 MARK_CHARS = 512
 PIECE_BYTES = 2048  # parsed while the interpreter is locked
@@ -21,6 +22,8 @@ class Source:
         self.text = text
         self.language = language
         self.tree = tree
+        self.syntax = language_named(language).syntax
+        self.nodes = language_named(language).nodes
         self._ascii = text.isascii()
         self._bytes = b"" if self._ascii else syntax.to_bytes(text)
         self._marks = [0]  # the tree's offset of every so many characters
@@ -30,8 +33,8 @@ class Source:
 
     @classmethod
     def parse(cls, text: str, language: str) -> "Source | None":
-        """None for a language without a grammar."""
-        parser = syntax.parser_for(language)
+        """None for a language without a grammar, and for a text that its parser must not be given."""
+        parser = syntax.parser_for(language) if syntax.may_parse(text, language) else None
         return None if parser is None else cls(text, language, _parsed(parser, syntax.to_bytes(text)))
 
     def changed(self, text: str, changes: Sequence[Change]) -> "Source":
@@ -83,6 +86,10 @@ class Source:
         start, end = self.span_of(node)
         return self.text[start:end]
 
+    def words(self, word: str) -> Iterator[int]:
+        """Where `word` begins in the text, as a whole word."""
+        return words(self.text, word, self.language)
+
     def node_at(self, start: int, end: int) -> Node:
         """The smallest node that has all characters from `start` to `end`."""
         found = self.root.descendant_for_byte_range(self.to_byte(start), self.to_byte(end))
@@ -102,12 +109,13 @@ def _point(source: bytes, at: int) -> tuple[int, int]:
     return source.count(b"\n", 0, at), at - (source.rfind(b"\n", 0, at) + 1)
 
 
-def words(text: str, word: str) -> Iterator[int]:
-    """Where `word` begins in a text, as a whole word."""
+def words(text: str, word: str, language: str) -> Iterator[int]:
+    """Where `word` begins in a text of a language, as a whole word."""
+    chars = word_chars(language)
     at = text.find(word)
     while at >= 0:
         end = at + len(word)
-        if not WORD_CHARS.match(text, end) and not (at and WORD_CHARS.match(text, at - 1)):
+        if not chars.match(text, end) and not (at and chars.match(text, at - 1)):
             yield at
         at = text.find(word, end)
 
@@ -120,6 +128,6 @@ def ancestors(node: Node) -> Iterator[Node]:
         above = above.parent
 
 
-def enclosing(node: Node, types: tuple[str, ...]) -> Node | None:
+def enclosing(node: Node, types: Collection[str]) -> Node | None:
     """The innermost node around a node that is of one of these types."""
     return next((above for above in ancestors(node) if above.type in types), None)

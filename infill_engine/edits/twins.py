@@ -13,7 +13,7 @@ from tree_sitter import Node
 from infill_engine.context.line_shapes import WORD, is_name, keywords_of, shape_of
 from infill_engine.context.name_exchange import exchanged_names, renamed_word
 from infill_engine.edits.changes import Shift
-from infill_engine.edits.grammar import Grammar
+from infill_engine.text.languages.record import Syntax
 from infill_engine.edits.parsed import ParsedEdit
 from infill_engine.edits.source import Source, enclosing
 from infill_engine.edits.types import Change, Edit, Kind, Proposal, Span
@@ -29,8 +29,6 @@ NEXT_TO = 1.1  # times that for a twin in the next line
 ONLY_NEAREST = 0.92
 
 _DEFINES = re.compile(r"(async\s+|export\s+|default\s+)*(def|class|function|import|from)\b|@")
-_PARAMETERS = ("parameters", "formal_parameters", "lambda_parameters")
-_BRANCHINGS = ("if_statement", "try_statement", "match_statement", "switch_statement")
 _TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
 
 
@@ -53,7 +51,7 @@ class _Twin:
 
 def propose_twins(edit: ParsedEdit) -> list[Proposal]:
     """Up to two proposals: all twins near the line that was changed, and the nearest alone."""
-    before, grammar = edit.before, edit.grammar
+    before, syntax = edit.before, edit.syntax
     found = _changed_line(before, edit.after, edit.changes)
     if found is None:
         return []
@@ -63,16 +61,16 @@ def propose_twins(edit: ParsedEdit) -> list[Proposal]:
     twins = []
     for other in _around(before.text, line):
         twin = _as_twin(line, new, other)
-        if twin is not None and not _is_comment(before, grammar, other):
+        if twin is not None and not _is_comment(before, syntax, other):
             twins.append(twin)
     twins.sort(key=lambda twin: abs(twin.line.row - line.row))
     if not twins or len(twins) > MOST_TWINS:
         return []
-    if _holder(before, line.start, _PARAMETERS) is not None:
+    if _holder(before, line.start, syntax.parameter_lists) is not None:
         return []  # of a function
-    if all(_in_text(before, grammar, change) for change in edit.changes):
+    if all(_in_text(before, syntax, change) for change in edit.changes):
         return []  # words of a message, not of the program
-    branching = _holder(before, line.start, _BRANCHINGS)
+    branching = _holder(before, line.start, syntax.branchings)
     beside = [twin for twin in twins if branching is not None and _within(before, branching, twin.line.start)]
     moved = MOVED if sorted(_TOKEN.findall(line.text)) == sorted(_TOKEN.findall(new)) else 0.0
     proposals: list[Proposal] = []
@@ -188,14 +186,14 @@ def _carries_over(old: Sequence[str], other: Sequence[str], new: Sequence[str]) 
     return all(one in new for one, another in zip(old, other, strict=True) if one != another and not one.isspace())
 
 
-def _in_text(source: Source, grammar: Grammar, change: Change) -> bool:
+def _in_text(source: Source, syntax: Syntax, change: Change) -> bool:
     """Whether a change is inside of a string or a comment."""
     node = source.node_at(change.start, change.end)
-    inside = node.type in grammar.string_parts and not node.named_child_count
-    return inside or node.type in (*grammar.strings, *grammar.comments, "string_end")
+    inside = node.type in syntax.string_parts and not node.named_child_count
+    return inside or node.type in (*source.nodes.strings, *source.nodes.comments, "string_end")
 
 
-def _holder(source: Source, at: int, types: tuple[str, ...]) -> Node | None:
+def _holder(source: Source, at: int, types: frozenset[str]) -> Node | None:
     return enclosing(source.node_at(at, at + 1), types)
 
 
@@ -209,9 +207,9 @@ def _says_something(token: str) -> bool:
     return not token.isspace() and not token[0].isdigit()
 
 
-def _is_comment(source: Source, grammar: Grammar, line: _Line) -> bool:
+def _is_comment(source: Source, syntax: Syntax, line: _Line) -> bool:
     node = source.node_at(line.start, min(line.start + 1, len(source.text)))
-    return node.type in grammar.comments or (node.type in grammar.string_parts and "\n" in source.text_of(node))
+    return node.type in source.nodes.comments or (node.type in syntax.string_parts and "\n" in source.text_of(node))
 
 
 def _placed(text: str, twins: Sequence[_Twin], shift: Shift) -> tuple[Edit, ...]:

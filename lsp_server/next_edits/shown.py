@@ -72,7 +72,7 @@ class Shown:
 
     def follows(self, edited: EditedText) -> None:
         """Record what the user replaced, so that no proposal restores it."""
-        for start, end, new in words_changed(edited.before, edited.changes):
+        for start, end, new in words_changed(edited.before, edited.changes, edited.language):
             old = edited.before[start:end]
             if old.strip() and new.strip() and old != new:
                 self._replaced.pop((old, new), None)

@@ -6,6 +6,7 @@ A record says only what differs from the one it `extends`, which is `generic` un
 
 import re
 import tomllib
+from dataclasses import fields
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -25,12 +26,21 @@ from infill_engine.text.languages.record import (
     Nodes,
     Project,
     Support,
+    Syntax,
 )
 from infill_engine.text.languages.table import RecordError, Table
 
 GENERIC = "generic"
 FOLDER = Path(__file__).parent / "records"
 _OWN = ("identity", "embedded")  # not inherited
+_OF_SYNTAX = (
+    "calls",
+    "constructs",
+    "keyword_arguments",
+    "explicit_self",
+    "overloads",
+    "dynamic_scope",
+)  # the keys of the syntax that are no lists
 
 
 def record_ids(folder: Path = FOLDER) -> tuple[str, ...]:
@@ -84,6 +94,7 @@ def _language(name: str, table: Table) -> Language:
         lexical=_lexical(table.table("lexical")),
         layout=_layout(table.table("layout")),
         nodes=_nodes(table.table("nodes")),
+        syntax=_syntax(table.table("syntax")),
         code=_code(table.table("code")),
         embedded=tuple(_embedded(each) for each in table.tables("embedded")),
     )
@@ -226,6 +237,21 @@ def _nodes(table: Table) -> Nodes:
     nodes = Nodes(*(frozenset(table.words(key)) for key in keys))
     table.done()
     return nodes
+
+
+def _syntax(table: Table) -> Syntax:
+    types = {item.name: frozenset(table.words(item.name)) for item in fields(Syntax) if item.name not in _OF_SYNTAX}
+    syntax = Syntax(
+        calls=table.mapping("calls"),
+        constructs=table.pattern("constructs"),
+        keyword_arguments=table.take("keyword_arguments", bool),
+        explicit_self=table.take("explicit_self", bool),
+        overloads=table.take("overloads", bool),
+        dynamic_scope=table.take("dynamic_scope", bool),
+        **types,
+    )
+    table.done()
+    return syntax
 
 
 def _code(table: Table) -> Code:

@@ -1,6 +1,7 @@
 """What is known of one language. Frozen values; `loading` reads them from a record."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -119,6 +120,47 @@ class Nodes:
 
 
 @dataclass(frozen=True, slots=True)
+class Syntax:
+    """Node types and fields of the grammar that next edits read. Types are empty where the grammar has none.
+
+    `calls` maps the type of a call to the field of what is called; `members` are the types of `object.name`.
+    `receivers` are parameters that are the object of a method, and `implicit_self` says that every method has its
+    object as the first parameter. `defaults` are parameters that a call may leave out, `rests` those that take any
+    number of arguments, `splats` the arguments that stand for any number. `constructors` are the names of constructors,
+    `classes` the nodes whose functions are methods. `shorthands` are names that are a key and a value at once. `sigils`
+    begin a name without being part of it. `constructs` matches an initial value; one of its groups is the class.
+    `overloads`: functions of one name may differ by their parameters. `dynamic_scope`: a function sees the locals of
+    its callers.
+    """
+
+    functions: frozenset[str]
+    classes: frozenset[str]
+    calls: Mapping[str, str]
+    members: frozenset[str]
+    assignments: frozenset[str]
+    numbers: frozenset[str]
+    string_parts: frozenset[str]
+    parameter_lists: frozenset[str]
+    argument_lists: frozenset[str]
+    receivers: frozenset[str]
+    defaults: frozenset[str]
+    rests: frozenset[str]
+    splats: frozenset[str]
+    markers: frozenset[str]
+    branchings: frozenset[str]
+    shorthands: frozenset[str]
+    sigils: frozenset[str]
+    self_names: frozenset[str]
+    constructors: frozenset[str]
+    named_arguments: frozenset[str]
+    constructs: re.Pattern[str] | None
+    keyword_arguments: bool
+    explicit_self: bool
+    overloads: bool
+    dynamic_scope: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Code:
     """`definitions` match a line that defines the name in a group; `starts` where a part of a file parses by itself."""
 
@@ -177,6 +219,7 @@ class Language:
     lexical: Lexical = field(compare=False)
     layout: Layout = field(compare=False)
     nodes: Nodes = field(compare=False)
+    syntax: Syntax = field(compare=False)
     code: Code = field(compare=False)
     embedded: tuple[Embedded, ...] = field(compare=False, default=())
 

@@ -45,6 +45,14 @@ class Table:
                 self.fail(f"{key}[{number}]", "must be text that is not empty")
         return tuple(found)
 
+    def mapping(self, key: str) -> dict[str, str]:
+        """A table of texts."""
+        found = self.take(key, dict)
+        for name, value in found.items():
+            if not isinstance(value, str):
+                self.fail(f"{key}.{name}", "must be text")
+        return found
+
     def pattern(self, key: str, flags: int = 0) -> re.Pattern[str] | None:
         """A regular expression; None for an empty one."""
         text = self.take(key, str)

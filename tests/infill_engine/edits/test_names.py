@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from infill_engine.edits.names import Names
+from infill_engine.edits.scopes import Names
 from infill_engine.edits.source import Source
 
 MARK = re.compile(r"[«»]")

@@ -30,4 +30,6 @@ def test_a_changed_source_has_the_tree_of_its_text(at: int, length: int, new: st
 
 
 def test_words_are_whole() -> None:
-    assert list(words("a ab a.a $a a1 _a a", "a")) == [0, 5, 7, 18]
+    text = "a ab a.a $a a1 _a a"
+    assert list(words(text, "a", "javascript")) == [0, 5, 7, 18]
+    assert list(words(text, "a", "python")) == [0, 5, 7, 10, 18]

@@ -57,7 +57,9 @@
 (shorthand_property_identifier) @local.reference
 
 ; Names that are looked up in something, not in a scope.
-(member_expression property: [(property_identifier) (private_property_identifier)] @local.member)
+(member_expression
+  object: (_) @local.holder
+  property: [(property_identifier) (private_property_identifier)] @local.member)
 (import_specifier name: (identifier) @local.other alias: (_))
 (export_specifier alias: (identifier) @local.other)
 (export_statement source: (_)) @local.other

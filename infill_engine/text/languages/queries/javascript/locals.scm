@@ -1,5 +1,6 @@
 ; inherits: ecma
 
+(_ (class_heritage (identifier) @local.base) body: (class_body) @local.scope.class)
 (class_declaration name: (identifier) @local.definition.class)
 (formal_parameters (identifier) @local.definition.parameter)
 (formal_parameters (assignment_pattern left: (identifier) @local.definition.parameter))

@@ -3,6 +3,7 @@
 (function_definition) @local.scope.function
 (lambda) @local.scope.function
 (class_definition) @local.scope.class
+(class_definition superclasses: (argument_list (identifier) @local.base)) @local.scope.class
 [
   (list_comprehension)
   (set_comprehension)
@@ -31,14 +32,14 @@
 (lambda_parameters (identifier) @local.definition.parameter)
 (default_parameter name: (identifier) @local.definition.parameter)
 (typed_default_parameter name: (identifier) @local.definition.parameter)
-(typed_parameter (identifier) @local.definition.parameter)
+(typed_parameter (identifier) @local.definition.parameter type: (_) @local.type)
 (parameters (list_splat_pattern (identifier) @local.definition.parameter))
 (parameters (dictionary_splat_pattern (identifier) @local.definition.parameter))
 (lambda_parameters (list_splat_pattern (identifier) @local.definition.parameter))
 (lambda_parameters (dictionary_splat_pattern (identifier) @local.definition.parameter))
 (typed_parameter (list_splat_pattern (identifier) @local.definition.parameter))
 (typed_parameter (dictionary_splat_pattern (identifier) @local.definition.parameter))
-(assignment left: (identifier) @local.definition.variable)
+(assignment left: (identifier) @local.definition.variable right: (_)? @local.value)
 (augmented_assignment left: (identifier) @local.definition.variable)
 (named_expression name: (identifier) @local.definition.variable)
 (for_statement left: (identifier) @local.definition.variable)
@@ -73,7 +74,7 @@
   (#eq? @_exported "__all__"))
 
 ; Names that are looked up in something, not in a scope.
-(attribute attribute: (identifier) @local.member)
+(attribute object: (_) @local.holder attribute: (identifier) @local.member)
 (keyword_argument name: (identifier) @local.keyword)
 (keyword_pattern . (identifier) @local.other)
 (import_from_statement module_name: (_) @local.other)

@@ -12,6 +12,7 @@
 (type_alias_declaration name: (_) @local.outer)
 (function_signature name: (_) @local.outer)
 
+(_ (class_heritage (extends_clause value: (identifier) @local.base)) body: (class_body) @local.scope.class)
 (class_declaration name: (type_identifier) @local.definition.class)
 (abstract_class_declaration name: (type_identifier) @local.definition.class)
 (interface_declaration name: (type_identifier) @local.definition.class)
@@ -19,7 +20,7 @@
 (enum_declaration name: (identifier) @local.definition.class)
 (type_parameter name: (type_identifier) @local.definition.parameter)
 (function_signature name: (identifier) @local.definition.function)
-(required_parameter pattern: (identifier) @local.definition.parameter)
+(required_parameter pattern: (identifier) @local.definition.parameter type: (type_annotation)? @local.type)
 (optional_parameter pattern: (identifier) @local.definition.parameter)
 (required_parameter pattern: (rest_pattern (identifier) @local.definition.parameter))
 (public_field_definition name: [(property_identifier) (private_property_identifier)] @local.definition.member)

@@ -1,0 +1,244 @@
+"""The occurrences of a name with what each belongs to: a scope, or a class for members."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import replace
+
+from infill_engine.edits.names import Occurrence, Owner, Role, Scope, Sighting, sight
+from infill_engine.edits.source import Source
+from infill_engine.text.languages.registry import language
+
+SPACES = {"": ("", "type"), "any": ("", "type", "call")}  # where a use is looked up; others in their own space
+MEMBERS = ("member", "method")
+_OWN_CLASS = ("super()", "super", "base", "parent")
+# `*Type`, `&'a mut Type`, `const struct Type *`, `: Type`, `Type<…>`
+_TYPE = re.compile(r"[\s&*:?]*(?:(?:mut|const|struct|final|ref|'\w+)\b[\s&*]*)*(\w+)\s*(?:<[^<>]*>)?[\s&*?]*\Z")
+
+
+class Names:
+    """The occurrences of one name, each with its owner. `scopes` has what was met on the way, by id.
+
+    `opaque`: there is a place of which nobody can tell what the name means there.
+    """
+
+    def __init__(self, source: Source, name: str, sighting: Sighting, *, typed: bool = True) -> None:
+        self.source, self.name = source, name
+        self.scopes, self.opaque = sighting.scopes, sighting.opaque
+        self._typed = typed
+        self.all = self._resolved(sighting.found)
+
+    @classmethod
+    def of(cls, source: Source, name: str) -> "Names | None":
+        """None for a language without a query of its local names."""
+        sighting = sight(source, name)
+        return None if sighting is None else cls(source, name, sighting)
+
+    def at(self, start: int) -> Occurrence | None:
+        """The occurrence that begins at a place."""
+        return next((one for one in self.all if one.start == start), None)
+
+    def owned(self, owner: Owner | None, *roles: Role) -> list[Occurrence]:
+        """All occurrences that belong to one owner."""
+        return [one for one in self.all if owner and one.owner == owner and (not roles or one.role in roles)]
+
+    def _resolved(self, found: Iterable[Occurrence]) -> tuple[Occurrence, ...]:
+        lookup = _Lookup(self.source, found, self.scopes)
+        resolved = []
+        for one in lookup.placed:
+            if one.role is Role.MEMBER:
+                one = replace(one, owner=self._member_owner(one, lookup))
+                if one.unsure:  # where it is no member in sight, it may be a variable
+                    found_as = Role.REFERENCE if one.owner is None else Role.MEMBER
+                    owner = one.owner or lookup.seen_from(one)
+                    one = replace(one, role=found_as, owner=owner, unsure=one.owner is None)
+            elif one.owner is None and one.role in (Role.REFERENCE, Role.DEFINITION):
+                one = replace(one, owner=lookup.seen_from(one))
+            resolved.append(one)
+        return tuple(resolved)
+
+    def _member_owner(self, one: Occurrence, lookup: "_Lookup") -> Owner | None:
+        """The class whose member is looked up; None for objects whose class is not known."""
+        around = [self.scopes[scope] for scope in one.scopes if self.scopes[scope].is_class]
+        space = "call" if one.space == "call" else ""
+        if one.named:
+            return lookup.member(lookup.class_named(one.named, around), space)
+        if one.holder is None:
+            return None
+        text = self.source.text_of(one.holder).replace(" ", "")
+        if text in language(self.source.language).syntax.self_names or text in _OWN_CLASS:
+            return lookup.member(around[0], space) if around else None
+        known = lookup.class_named(text, around)
+        if known is None and self._typed and text.isidentifier():
+            known = lookup.class_named(self._type_of(one), around)
+        return lookup.member(known, space) if known is not None else None
+
+    def _type_of(self, one: Occurrence) -> str:
+        """The declared type of the variable that holds a member, "" if it is not certain."""
+        assert one.holder is not None
+        start, end = self.source.span_of(one.holder)
+        text = self.source.text[start:end].lstrip("$")
+        sighting = sight(self.source, text)
+        if sighting is None:
+            return ""
+        names = Names(self.source, text, sighting, typed=False)
+        here = names.at(end - len(text))
+        defined = [] if here is None else names.owned(here.owner, Role.DEFINITION)
+        types = {_declared(self.source, each) for each in defined}
+        return types.pop() if len(types) == 1 else ""
+
+
+def _declared(source: Source, one: Occurrence) -> str:
+    if one.type:
+        found = _TYPE.match(one.type)
+        if found is not None and found[1] not in ("var", "auto", "let"):
+            return found[1]
+    constructs = language(source.language).syntax.constructs
+    found = constructs.match(one.value) if constructs is not None and one.value else None
+    return "" if found is None else next((group for group in found.groups() if group), "")
+
+
+class _Lookup:
+    """The definitions of a name, by scope and space. `placed` are the occurrences with the owners of definitions."""
+
+    def __init__(self, source: Source, found: Iterable[Occurrence], scopes: dict[int, Scope]) -> None:
+        self.scopes, self.root = scopes, source.root.id
+        self.canonical = _same_classes(scopes)
+        found = list(found)
+        own_names = language(source.language).syntax.self_names
+        self.declared = {one.scopes[0]: one.kind for one in found if one.kind in ("global", "nonlocal") and one.scopes}
+        self.plain: dict[tuple[int, str], set[str]] = defaultdict(set)  # kinds
+        self.later: dict[tuple[int, str], list[Occurrence]] = defaultdict(list)  # seen from a place on
+        if "global" in self.declared.values():
+            self.plain[self.root, ""].add("variable")
+        for one in found:
+            if one.role is Role.MEMBER and one.holder is not None and source.text_of(one.holder) in own_names:
+                around = next((scope for scope in one.scopes if scopes[scope].is_class), None)
+                if around is not None:
+                    self.plain[self.canonical[around], "call" if one.space == "call" else ""].add("member")
+        self.placed = [self._placed(one) for one in found]
+        self.placed = [
+            self._assigned(one) if one.role is Role.DEFINITION and one.kind == "assigned" else one
+            for one in self.placed
+        ]
+
+    def class_named(self, name: str, around: list[Scope]) -> Scope | None:
+        """The class with a name: one around the place, else the only one of that name."""
+        if not name:
+            return None
+        found = next((scope for scope in around if scope.name == name), None)
+        if found is not None:
+            return found
+        alike = {self.canonical[scope.id] for scope in self.scopes.values() if scope.is_class and scope.name == name}
+        return self.scopes[alike.pop()] if len(alike) == 1 else None
+
+    def member(self, scope: Scope | None, space: str) -> Owner | None:
+        """The class that has the member: this one, or a base of it that defines the name."""
+        for _ in range(len(self.scopes) if scope is not None else 0):
+            assert scope is not None
+            own = self.canonical[scope.id]
+            base = self._base(own, space)
+            if base is None:
+                return Owner(own, 0, space)
+            scope = base
+        return None
+
+    def seen_from(self, one: Occurrence) -> Owner | None:
+        """The nearest scope around a use that defines the name, in the spaces that it is looked up in."""
+        for space in SPACES.get(one.space, (one.space,)):
+            owner = self._seen_in(one, space)
+            if owner is not None:
+                return owner
+        return None
+
+    def _seen_in(self, one: Occurrence, space: str) -> Owner | None:
+        for depth, number in enumerate(one.scopes):
+            scope = self.scopes[number]
+            if self.declared.get(number) == "global":
+                return Owner(self.root)
+            if scope.is_class:
+                kinds = self.plain.get((self.canonical[number], space), set())
+                if scope.kind == "open":
+                    if kinds or self._base(self.canonical[number], space) is not None:
+                        return self.member(scope, space)
+                elif kinds.difference(MEMBERS) and depth == 0:
+                    return Owner(self.canonical[number], 0, space)
+                elif space == "call" and kinds:
+                    return self.member(scope, space)
+                continue
+            earlier = [each for each in self.later.get((number, space), ()) if each.since <= one.start]
+            if earlier:
+                last = max(earlier, key=lambda each: each.since)
+                return Owner(number, last.since if last.anew else 0, space)
+            if self.plain.get((number, space)):
+                return Owner(number, 0, space)
+            if scope.kind == "closed" and space == "" and number not in self.declared:
+                return None
+        return None
+
+    def _placed(self, one: Occurrence) -> Occurrence:
+        if one.role is not Role.DEFINITION or one.kind in ("global", "nonlocal", "assigned"):
+            return one
+        number = self._defined_in(one)
+        if number is None:
+            return one
+        if one.since:
+            self.later[number, one.space].append(one)
+            return replace(one, owner=Owner(number, one.since if one.anew else 0, one.space))
+        self.plain[number, one.space].add(one.kind)
+        return replace(one, owner=Owner(number, 0, one.space))
+
+    def _assigned(self, one: Occurrence) -> Occurrence:
+        """A definition where the name is not seen yet, otherwise a use."""
+        known = self.seen_from(one)
+        if known is not None:
+            return replace(one, owner=known)
+        number = next((scope for scope in one.scopes if not self.scopes[scope].is_class), self.root)
+        self.later[number, one.space].append(replace(one, since=one.start))
+        return replace(one, owner=Owner(number, 0, one.space))
+
+    def _defined_in(self, one: Occurrence) -> int | None:
+        """The scope that a definition adds its name to; None where the scope says that the name is not its own."""
+        chain = one.scopes
+        if one.kind == "hoisted":
+            chain = tuple(scope for scope in chain if self.scopes[scope].kind in ("function", "closed"))
+        elif one.kind in MEMBERS:
+            chain = tuple(self.canonical[scope] for scope in chain if self.scopes[scope].is_class)
+        if not chain or chain[0] in self.declared:
+            return None
+        return self.canonical.get(chain[0], chain[0])
+
+    def _base(self, own: int, space: str) -> Scope | None:
+        """The base of a class, if it is in sight and has the name."""
+        for scope in self.scopes.values():
+            if not scope.is_class or self.canonical[scope.id] != own:
+                continue
+            for name in scope.bases:
+                base = self.class_named(name, [])
+                if base is not None and self.canonical[base.id] != own and self.plain.get(
+                    (self.canonical[base.id], space)
+                ):
+                    return base
+        return None
+
+
+def _same_classes(scopes: dict[int, Scope]) -> dict[int, int]:
+    """The id that stands for each class: parts of one class, such as `impl` blocks, have the same."""
+    first: dict[tuple[str, int], int] = {}
+    same = {}
+    for scope in sorted(scopes.values(), key=lambda scope: scope.node.start_byte):
+        if scope.is_class:
+            same[scope.id] = first.setdefault((scope.name, _around(scope, scopes)), scope.id) if scope.name else scope.id
+    return same
+
+
+def _around(scope: Scope, scopes: dict[int, Scope]) -> int:
+    """The id of the scope around a class."""
+    node = scope.node.parent
+    while node is not None:
+        if -node.id in scopes:
+            return -node.id
+        if node.id in scopes:
+            return node.id
+        node = node.parent
+    return 0

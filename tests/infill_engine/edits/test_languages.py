@@ -1,0 +1,71 @@
+"""What names stand for and what edits are followed by, in each language of `cases/`."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from infill_engine.edits.find import find_consequences
+from infill_engine.edits.scopes import Names
+from infill_engine.edits.source import Source
+from infill_engine.edits.types import Silence, applied
+from infill_engine.text import syntax
+from tests.infill_engine.edits.test_find import edited
+
+FOLDER = Path(__file__).parent / "cases"
+MARK = re.compile(r"[«»]")
+ALL = {path.stem: tomllib.loads(path.read_text("utf-8")) for path in sorted(FOLDER.glob("*.toml"))}
+
+
+def cases(section: str) -> list[object]:
+    return [
+        pytest.param(language, case, id=f"{language}: {case['what']}")
+        for language, found in ALL.items()
+        for case in found.get(section, ())
+    ]
+
+
+@pytest.mark.parametrize(("language", "case"), cases("names"))
+def test_a_name_is_resolved(language: str, case: dict[str, str]) -> None:
+    marked = case["text"]
+    text = MARK.sub("", marked)
+    assert is_right(text, language)
+    marks = enumerate(MARK.finditer(marked))
+    expected = [found.start() - before for before, found in marks if found.group() == "«"]
+    name = marked[marked.index("«") + 1 : marked.index("»")]
+    source = Source.parse(text, language)
+    assert source is not None
+    names = Names.of(source, name)
+    assert names is not None
+    for place in expected:
+        one = names.at(place)
+        assert one is not None
+        assert [each.start for each in names.owned(one.owner)] == expected
+    assert not names.opaque
+    assert not any(names.at(place).unsure for place in expected)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(("language", "case"), cases("follows"))
+def test_what_follows_is_proposed_first(language: str, case: dict[str, str]) -> None:
+    edit = edited(case["text"], language)
+    assert is_right(edit.before, language)
+    assert is_right(case["result"], language)
+    found = find_consequences(edit)
+    assert [applied(edit.after, proposal.edits) for proposal in found.proposals[:1]] == [case["result"]]
+    assert found.proposals[0].kind.value == case["kind"]
+
+
+@pytest.mark.parametrize(("language", "case"), cases("silent"))
+def test_what_is_not_certain_is_followed_by_silence(language: str, case: dict[str, str]) -> None:
+    edit = edited(case["text"], language)
+    assert is_right(edit.before, language)
+    found = find_consequences(edit)
+    assert found.proposals == ()
+    assert found.silence in (Silence.NO_CONSEQUENCE, Silence.LOW_CONFIDENCE)
+
+
+def is_right(text: str, language: str) -> bool:
+    """Whether a case is code of its language at all."""
+    tree = syntax.parse(text, language)
+    return tree is not None and syntax.faults(tree) == 0
