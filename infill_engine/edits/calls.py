@@ -55,9 +55,9 @@ def calls_of(source: Source, syntax: Syntax, function: Node) -> list[Call]:
         arguments = _called(one, syntax)
         if arguments is None or (loose and not method):
             continue
-        unbound = _is_unbound(source, one, names.scopes[defined.owner.scope].name)
-        if receiver and unbound:
-            return []
+        unbound = _is_unbound(source, one, names.scopes[defined.owner.scope].names)
+        if (receiver and unbound) or (name.type in syntax.members and arguments.prev_named_sibling.type != name.type):
+            return []  # the object is among the arguments
         implicit = 0
         if method and syntax.explicit_self and not _has_decorator(source, function, "staticmethod"):
             implicit = int(not unbound or _has_decorator(source, function, "classmethod"))
@@ -150,10 +150,10 @@ def _is_overloaded(group: Sequence[Occurrence], syntax: Syntax) -> bool:
     return sum(names_a_function(one, syntax) for one in group) > 1
 
 
-def _is_unbound(source: Source, one: Occurrence, holder: str) -> bool:
+def _is_unbound(source: Source, one: Occurrence, holders: Sequence[str]) -> bool:
     """`Class.method(object, …)` passes the object itself."""
     text = "" if one.holder is None or one.role is not Role.MEMBER else source.text_of(one.holder)
-    return text not in source.syntax.self_names and text in (holder, "Self")
+    return text not in source.syntax.self_names and text in (*holders, "Self")
 
 
 def _has_decorator(source: Source, function: Node, name: str) -> bool:

@@ -14,7 +14,8 @@ Scopes
 Names
 
     @local.definition.<kind>   `hoisted` ones belong to the function around, `member` and `method` ones to the class;
-                               an `assigned` one defines the name only where it is not seen yet
+                               an `assigned` one defines the name only where it is not seen yet, a `free` one then
+                               for the whole text; `method` and `routine` define what is called, `tag` a type
     @local.from                names that are defined in it are seen from its end on
     @local.anew                likewise, and each definition is a variable of its own
     @local.type, @local.value  in the same pattern as a definition: its declared type, its initial value
@@ -103,7 +104,7 @@ class Scope:
     id: int
     kind: str  # "", "function", "closed", "class" or "open"
     node: Node = field(compare=False)
-    name: str = ""  # of a class
+    names: tuple[str, ...] = ()  # of a class
     bases: tuple[str, ...] = ()
 
     @property
@@ -210,7 +211,7 @@ class _Captures:
             return
         bases = tuple(self.source.text_of(base) for base in captures.get("local.base", ()))
         spelled = self._text(captures, "local.named") or class_name(self.source, node)
-        self.scopes.append(Scope(-node.id, kind, node, spelled, bases))
+        self.scopes.append(Scope(-node.id, kind, node, (spelled,) if spelled else (), bases))
 
     def _text(self, captures: dict[str, list[Node]], name: str) -> str:
         nodes = captures.get(name)
@@ -220,10 +221,10 @@ class _Captures:
         """The scopes around the place, innermost first; of one node the function before the class."""
         found: dict[int, Scope] = {}
         for scope in self.scopes:
-            known = found.get(scope.id)
-            bases = () if known is None else known.bases
-            name = scope.name if known is None or scope.bases or not known.name else known.name
-            found[scope.id] = replace(scope, name=name, bases=tuple(dict.fromkeys((*bases, *scope.bases))))
+            known = found.get(scope.id, scope)
+            names, bases = (*known.names, *scope.names), (*known.bases, *scope.bases)
+            unique = {"names": tuple(dict.fromkeys(names)), "bases": tuple(dict.fromkeys(bases))}
+            found[scope.id] = replace(scope, **unique)
         scopes = list(found.values())
         scopes.sort(key=lambda scope: (scope.node.end_byte - scope.node.start_byte, scope.is_class))
         for node in self.outer:
@@ -242,10 +243,10 @@ class _Captures:
     def _role(self) -> tuple[Role, str, Node, str]:
         """The role that the captures give the place, most particular first, and the capture that does."""
         here = self.here
-        for capture, role in _PLAIN:
-            if capture in here:
-                return role, capture[len("local.") :], here[capture], capture
         exact = {name: found for name, found in here.items() if self._is_exact(found)}
+        for capture, role in _PLAIN:
+            if capture in here and not (role is Role.MEMBER and _MEMBERS & exact.keys()):
+                return role, capture[len("local.") :], here[capture], capture
         definition = next((name for name in exact if name.startswith("local.definition.")), None)
         if definition is not None and "local.assigned" not in here:
             return Role.DEFINITION, definition[len("local.definition.") :], exact[definition], definition
@@ -277,6 +278,7 @@ class _Captures:
         return text[self.start - 1] == "{" and text[self.start - 2] != "{" and text[self.end : self.end + 1] in ("}", ":")
 
 
+_MEMBERS = {"local.definition.member", "local.definition.method"}
 _PLAIN = (
     ("local.other", Role.OTHER),
     ("local.member.call", Role.MEMBER),

@@ -56,6 +56,8 @@ def parameters_of(source: Source, syntax: Syntax, function: Node) -> tuple[Param
             continue
         rest = node.type in syntax.rests or any(child.type in syntax.rests for child in node.named_children[:1])
         names = [name for each in _names_of(node) if (name := _name_of(source, each)) is not None]
+        if rest and not names:
+            names = [source.text_of(node)]
         if not names or any(other.name in names for other in found):
             return None
         optional = rest or node.type in syntax.defaults or any(
@@ -113,7 +115,7 @@ def decorators_of(node: Node) -> list[Node]:
 
 def arguments_of(source: Source, syntax: Syntax, holder: Node) -> tuple[Argument, ...] | None:
     """The arguments of a call, in order; None where they are broken or no list."""
-    if holder.has_error:
+    if holder.has_error or source.text_of(holder)[:1] != "(":
         return None
     found = []
     for node in holder.named_children:

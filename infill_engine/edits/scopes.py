@@ -11,6 +11,7 @@ from infill_engine.text.languages.registry import language
 
 SPACES = {"": ("", "type"), "any": ("", "type", "call")}  # where a use is looked up; others in their own space
 MEMBERS = ("member", "method")
+UNDECLARED = ("assigned", "free")
 _OWN_CLASS = ("super()", "super", "base", "parent")
 # `*Type`, `&'a mut Type`, `const struct Type *`, `: Type`, `Type<…>`
 _TYPE = re.compile(r"[\s&*:?]*(?:(?:mut|const|struct|final|ref|'\w+)\b[\s&*]*)*(\w+)\s*(?:<[^<>]*>)?[\s&*?]*\Z")
@@ -118,7 +119,7 @@ class _Lookup:
                     self.plain[self.canonical[around], "call" if one.space == "call" else ""].add("member")
         self.placed = [self._placed(one) for one in found]
         self.placed = [
-            self._assigned(one) if one.role is Role.DEFINITION and one.kind == "assigned" else one
+            self._assigned(one) if one.role is Role.DEFINITION and one.kind in UNDECLARED else one
             for one in self.placed
         ]
 
@@ -126,10 +127,10 @@ class _Lookup:
         """The class with a name: one around the place, else the only one of that name."""
         if not name:
             return None
-        found = next((scope for scope in around if scope.name == name), None)
+        found = next((scope for scope in around if name in scope.names), None)
         if found is not None:
             return found
-        alike = {self.canonical[scope.id] for scope in self.scopes.values() if scope.is_class and scope.name == name}
+        alike = {self.canonical[scope.id] for scope in self.scopes.values() if scope.is_class and name in scope.names}
         return self.scopes[alike.pop()] if len(alike) == 1 else None
 
     def member(self, scope: Scope | None, space: str) -> Owner | None:
@@ -177,7 +178,7 @@ class _Lookup:
         return None
 
     def _placed(self, one: Occurrence) -> Occurrence:
-        if one.role is not Role.DEFINITION or one.kind in ("global", "nonlocal", "assigned"):
+        if one.role is not Role.DEFINITION or one.kind in ("global", "nonlocal", *UNDECLARED):
             return one
         number = self._defined_in(one)
         if number is None:
@@ -194,6 +195,9 @@ class _Lookup:
         if known is not None:
             return replace(one, owner=known)
         number = next((scope for scope in one.scopes if not self.scopes[scope].is_class), self.root)
+        if one.kind == "free" or number == self.root:
+            self.plain[self.root, one.space].add(one.kind)
+            return replace(one, owner=Owner(self.root, 0, one.space))
         self.later[number, one.space].append(replace(one, since=one.start))
         return replace(one, owner=Owner(number, 0, one.space))
 
@@ -228,7 +232,10 @@ def _same_classes(scopes: dict[int, Scope]) -> dict[int, int]:
     same = {}
     for scope in sorted(scopes.values(), key=lambda scope: scope.node.start_byte):
         if scope.is_class:
-            same[scope.id] = first.setdefault((scope.name, _around(scope, scopes)), scope.id) if scope.name else scope.id
+            around = _around(scope, scopes)
+            keys = [(name, around) for name in scope.names]
+            same[scope.id] = next((first[key] for key in keys if key in first), scope.id)
+            first.update((key, same[scope.id]) for key in keys)
     return same
 
 
