@@ -31,11 +31,12 @@ def calls_of(source: Source, syntax: Syntax, function: Node) -> list[Call]:
     name = name_of(function)
     if name is None:
         return []
-    text = source.text_of(name)
+    word_node = name.named_children[-1] if name.named_child_count else name
+    text = source.text_of(word_node)
     holder = _class_around(syntax, function)
     if holder is not None and (text in syntax.constructors or function.type in syntax.constructors):
         return _constructions(source, syntax, holder)
-    start, end = source.span_of(name)
+    end = source.span_of(word_node)[1]
     word = text.lstrip("".join(syntax.sigils))
     names = Names.of(source, word)
     defined = None if names is None else names.at(end - len(word))
@@ -56,13 +57,18 @@ def calls_of(source: Source, syntax: Syntax, function: Node) -> list[Call]:
         if arguments is None or (loose and not method):
             continue
         unbound = _is_unbound(source, one, names.scopes[defined.owner.scope].names)
-        if (receiver and unbound) or (name.type in syntax.members and arguments.prev_named_sibling.type != name.type):
+        if (receiver and unbound) or _is_called_otherwise(one, name, syntax):
             return []  # the object is among the arguments
         implicit = 0
         if method and syntax.explicit_self and not _has_decorator(source, function, "staticmethod"):
             implicit = int(not unbound or _has_decorator(source, function, "classmethod"))
         found.append(Call(arguments, implicit, certain))
     return found
+
+
+def _is_called_otherwise(one: Occurrence, name: Node, syntax: Syntax) -> bool:
+    """Whether a function defined as `object:name` is called as `object.name`, or the other way round."""
+    return name.type in syntax.members and one.node.parent is not None and one.node.parent.type != name.type
 
 
 def names_a_function(one: Occurrence, syntax: Syntax) -> bool:

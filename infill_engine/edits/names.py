@@ -27,7 +27,8 @@ Names
     @local.global, @local.nonlocal   says that the name belongs to an outer scope
     @local.assigned            a pattern that defines nothing
     @local.member              looked up in the object that is @local.holder, or in the class that is @local.named;
-                               `.call` is called
+                               `.call` is called, `.any` may be a function or not
+    @local.shorthand           a variable that is also the name of a member of the class that is @local.named
     @local.keyword             the name of an argument
     @local.other               never a variable
     @local.unsure              may be a use of what it resolves to, or may not
@@ -78,6 +79,7 @@ class Occurrence:
 
     `since` is where a definition begins to be seen, 0 for everywhere in its scope. `holder` is the object of a member,
     `named` the name of the class of a member. `owner` is None for what is not found in this text.
+    `also` is the class of which a variable names a member at the same time.
     """
 
     start: int
@@ -95,6 +97,7 @@ class Occurrence:
     type: str = ""
     value: str = ""
     owner: Owner | None = None
+    also: Owner | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +179,7 @@ class _Captures:
         own = self._scopes()
         scopes.update((scope.id, scope) for scope in own)
         role, kind, node, capture = self._role()
-        beside = self.beside.get(capture, {})
+        beside = {**self.beside.get("local.shorthand", {}), **self.beside.get(capture, {})}
         visible = self._visible(own) if role is Role.DEFINITION else None
         holder = beside.get("local.holder", [None])[0]
         return Occurrence(
@@ -245,11 +248,11 @@ class _Captures:
         here = self.here
         exact = {name: found for name, found in here.items() if self._is_exact(found)}
         for capture, role in _PLAIN:
-            if capture in here and not (role is Role.MEMBER and _MEMBERS & exact.keys()):
+            if capture in here and not (role is Role.MEMBER and any(name.startswith(_DEFINITION) for name in exact)):
                 return role, capture[len("local.") :], here[capture], capture
-        definition = next((name for name in exact if name.startswith("local.definition.")), None)
+        definition = next((name for name in exact if name.startswith(_DEFINITION)), None)
         if definition is not None and "local.assigned" not in here:
-            return Role.DEFINITION, definition[len("local.definition.") :], exact[definition], definition
+            return Role.DEFINITION, definition[len(_DEFINITION) :], exact[definition], definition
         for reference in ("local.reference.any", "local.reference.call", "local.reference.type", "local.reference"):
             if definition is not None or reference in exact:
                 return Role.REFERENCE, "", exact.get(reference, here.get(definition or "", self._smallest())), reference
@@ -278,10 +281,11 @@ class _Captures:
         return text[self.start - 1] == "{" and text[self.start - 2] != "{" and text[self.end : self.end + 1] in ("}", ":")
 
 
-_MEMBERS = {"local.definition.member", "local.definition.method"}
+_DEFINITION = "local.definition."
 _PLAIN = (
     ("local.other", Role.OTHER),
     ("local.member.call", Role.MEMBER),
+    ("local.member.any", Role.MEMBER),
     ("local.member", Role.MEMBER),
     ("local.keyword", Role.KEYWORD),
     ("local.global", Role.DEFINITION),

@@ -65,14 +65,14 @@ def _proposals(source: Source, syntax: Syntax, names: Names, renaming: Renaming,
     if _is_taken(source, names, owner, renaming.new) or not _is_exact(syntax, names, owner, group):
         return
     certain = _confidence(source, group, defining or edited, syntax)
-    rest = [one for one in group if one.start not in renaming.starts]
+    rest = [one for one in (*group, *names.shared(owner)) if one.start not in renaming.starts]
     rest += _keywords(source, syntax, names, defining)
-    edits = _edits(syntax, rest, renaming, shift)
+    edits = _edits(syntax, owner, rest, renaming, shift)
     if edits and certain:
         yield Proposal(edits, _label(edits), certain, Kind.RENAME)
     if names.scopes[owner.scope].is_class:
         loose = [one for one in names.all if one.role is Role.MEMBER and one.owner is None]
-        more = _edits(syntax, [*rest, *loose], renaming, shift)
+        more = _edits(syntax, owner, [*rest, *loose], renaming, shift)
         if len(more) > len(edits) and certain:
             yield Proposal(more, f"{_label(more)}, on other objects too", OTHER_OBJECTS, Kind.RENAME)
 
@@ -152,14 +152,15 @@ def _keywords(source: Source, syntax: Syntax, names: Names, edited: Sequence[Occ
     ]
 
 
-def _edits(syntax: Syntax, group: Sequence[Occurrence], renaming: Renaming, shift: Shift) -> tuple[Edit, ...]:
+def _edits(
+    syntax: Syntax, owner: Owner, group: Sequence[Occurrence], renaming: Renaming, shift: Shift
+) -> tuple[Edit, ...]:
     edits = []
     for one in group:
         place = shift.span(one.start, one.end)
         if place is not None:
             new = renaming.new
             if one.node.type in syntax.shorthands or (one.node.parent and one.node.parent.type in syntax.shorthands):
-                named = one.role is Role.MEMBER
-                new = f"{new}: {renaming.old}" if named else f"{renaming.old}: {new}"
+                new = f"{renaming.new}: {renaming.old}" if one.owner != owner else f"{renaming.old}: {renaming.new}"
             edits.append(Edit(Span(*place, renaming.old), new))
     return tuple(sorted(edits))

@@ -43,6 +43,10 @@ class Names:
         """All occurrences that belong to one owner."""
         return [one for one in self.all if owner and one.owner == owner and (not roles or one.role in roles)]
 
+    def shared(self, owner: Owner) -> list[Occurrence]:
+        """The variables that name a member of the owner at the same time."""
+        return [one for one in self.all if one.also == owner]
+
     def _resolved(self, found: Iterable[Occurrence]) -> tuple[Occurrence, ...]:
         lookup = _Lookup(self.source, found, self.scopes)
         resolved = []
@@ -55,24 +59,27 @@ class Names:
                     one = replace(one, role=found_as, owner=owner, unsure=one.owner is None)
             elif one.owner is None and one.role in (Role.REFERENCE, Role.DEFINITION):
                 one = replace(one, owner=lookup.seen_from(one))
+            elif one.owner is not None and self.scopes[one.owner.scope].is_class:
+                one = replace(one, owner=lookup.member(self.scopes[one.owner.scope], one.owner.space))
+            if one.named and one.role is not Role.MEMBER:
+                one = replace(one, also=self._member_owner(replace(one, space=""), lookup))
             resolved.append(one)
         return tuple(resolved)
 
     def _member_owner(self, one: Occurrence, lookup: "_Lookup") -> Owner | None:
         """The class whose member is looked up; None for objects whose class is not known."""
         around = [self.scopes[scope] for scope in one.scopes if self.scopes[scope].is_class]
-        space = "call" if one.space == "call" else ""
         if one.named:
-            return lookup.member(lookup.class_named(one.named, around), space)
+            return lookup.member(lookup.class_named(one.named, around), one.space)
         if one.holder is None:
             return None
         text = self.source.text_of(one.holder).replace(" ", "")
         if text in language(self.source.language).syntax.self_names or text in _OWN_CLASS:
-            return lookup.member(around[0], space) if around else None
+            return lookup.member(around[0], one.space) if around else None
         known = lookup.class_named(text, around)
         if known is None and self._typed and text.isidentifier():
             known = lookup.class_named(self._type_of(one), around)
-        return lookup.member(known, space) if known is not None else None
+        return lookup.member(known, one.space) if known is not None else None
 
     def _type_of(self, one: Occurrence) -> str:
         """The declared type of the variable that holds a member, "" if it is not certain."""
@@ -106,7 +113,7 @@ class _Lookup:
         self.scopes, self.root = scopes, source.root.id
         self.canonical = _same_classes(scopes)
         found = list(found)
-        own_names = language(source.language).syntax.self_names
+        own_names = self.self_names = language(source.language).syntax.self_names
         self.declared = {one.scopes[0]: one.kind for one in found if one.kind in ("global", "nonlocal") and one.scopes}
         self.plain: dict[tuple[int, str], set[str]] = defaultdict(set)  # kinds
         self.later: dict[tuple[int, str], list[Occurrence]] = defaultdict(list)  # seen from a place on
@@ -127,6 +134,8 @@ class _Lookup:
         """The class with a name: one around the place, else the only one of that name."""
         if not name:
             return None
+        if name in self.self_names:
+            return around[0] if around else None
         found = next((scope for scope in around if name in scope.names), None)
         if found is not None:
             return found
@@ -135,6 +144,9 @@ class _Lookup:
 
     def member(self, scope: Scope | None, space: str) -> Owner | None:
         """The class that has the member: this one, or a base of it that defines the name."""
+        if space == "any":
+            called = self.member(scope, "call")
+            return called if called is not None and self.plain.get((called.scope, "call")) else self.member(scope, "")
         for _ in range(len(self.scopes) if scope is not None else 0):
             assert scope is not None
             own = self.canonical[scope.id]
