@@ -11,6 +11,8 @@ from infill_engine.edits.scopes import Names
 from infill_engine.edits.parameters import decorators_of, parameter_list_of
 from infill_engine.edits.source import Source, enclosing
 
+_FUNCTIONS = ("function", "member", "method", "routine")
+
 
 @dataclass(frozen=True, slots=True)
 class Call:
@@ -35,6 +37,9 @@ def calls_of(source: Source, syntax: Syntax, function: Node) -> list[Call]:
     text = source.text_of(word_node)
     holder = _class_around(syntax, function)
     if holder is not None and (text in syntax.constructors or function.type in syntax.constructors):
+        alike = sum(child.type == function.type for child in holder.named_children)
+        if syntax.overloads and alike > 1 and function.type in syntax.constructors:
+            return []
         return _constructions(source, syntax, holder)
     end = source.span_of(word_node)[1]
     word = text.lstrip("".join(syntax.sigils))
@@ -43,7 +48,7 @@ def calls_of(source: Source, syntax: Syntax, function: Node) -> list[Call]:
     if names is None or names.opaque or defined is None or defined.owner is None:
         return []
     group = names.owned(defined.owner)
-    if any(one.unsure for one in group) or (syntax.overloads and _is_overloaded(group, syntax)):
+    if any(one.unsure for one in group) or is_overloaded(group, syntax):
         return []
     method = names.scopes[defined.owner.scope].is_class
     receiver = _has_receiver(syntax, function)
@@ -71,9 +76,9 @@ def _is_called_otherwise(one: Occurrence, name: Node, syntax: Syntax) -> bool:
     return name.type in syntax.members and one.node.parent is not None and one.node.parent.type != name.type
 
 
-def names_a_function(one: Occurrence, syntax: Syntax) -> bool:
-    """Whether an occurrence is the name in the definition of a function."""
-    function = enclosing(one.node, syntax.functions) if one.role is Role.DEFINITION else None
+def _names_a_function(one: Occurrence, syntax: Syntax) -> bool:
+    """Whether a definition is the name of a function with a body."""
+    function = enclosing(one.node, syntax.functions)
     name = None if function is None else name_of(function)
     return name is not None and name.end_byte == one.node.end_byte
 
@@ -152,8 +157,13 @@ def _has_receiver(syntax: Syntax, function: Node) -> bool:
     return holder is not None and any(child.type in syntax.receivers for child in holder.named_children)
 
 
-def _is_overloaded(group: Sequence[Occurrence], syntax: Syntax) -> bool:
-    return sum(names_a_function(one, syntax) for one in group) > 1
+def is_overloaded(group: Sequence[Occurrence], syntax: Syntax) -> bool:
+    """Whether the group may name several functions: more than one of them has a body, or more than one has none."""
+    if not syntax.overloads:
+        return False
+    defined = [one for one in group if one.role is Role.DEFINITION and one.kind in _FUNCTIONS]
+    bodies = sum(_names_a_function(one, syntax) for one in defined)
+    return bodies > 1 or len(defined) - bodies > 1
 
 
 def _is_unbound(source: Source, one: Occurrence, holders: Sequence[str]) -> bool:

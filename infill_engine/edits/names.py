@@ -15,7 +15,8 @@ Names
 
     @local.definition.<kind>   `hoisted` ones belong to the function around, `member` and `method` ones to the class;
                                an `assigned` one defines the name only where it is not seen yet, a `free` one then
-                               for the whole text; `method` and `routine` define what is called, `tag` a type
+                               for the whole text; `method` and `routine` define what is called, `tag` a type;
+                               a `promoted` one is a parameter and a member of the class that is @local.named
     @local.from                names that are defined in it are seen from its end on
     @local.anew                likewise, and each definition is a variable of its own
     @local.type, @local.value  in the same pattern as a definition: its declared type, its initial value
@@ -28,6 +29,7 @@ Names
     @local.assigned            a pattern that defines nothing
     @local.member              looked up in the object that is @local.holder, or in the class that is @local.named;
                                `.call` is called, `.any` may be a function or not
+    @local.own                 a member of the class around that is written without the object
     @local.shorthand           a variable that is also the name of a member of the class that is @local.named
     @local.keyword             the name of an argument
     @local.other               never a variable
@@ -287,6 +289,7 @@ _PLAIN = (
     ("local.member.call", Role.MEMBER),
     ("local.member.any", Role.MEMBER),
     ("local.member", Role.MEMBER),
+    ("local.own", Role.MEMBER),
     ("local.keyword", Role.KEYWORD),
     ("local.global", Role.DEFINITION),
     ("local.nonlocal", Role.DEFINITION),

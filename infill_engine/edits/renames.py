@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from infill_engine.edits.calls import calls_of, names_a_function
+from infill_engine.edits.calls import calls_of, is_overloaded
 from infill_engine.edits.changes import Shift, words_changed
 from infill_engine.text.languages.record import Syntax
 from infill_engine.edits.names import Occurrence, Owner, Role
@@ -65,7 +65,11 @@ def _proposals(source: Source, syntax: Syntax, names: Names, renaming: Renaming,
     if _is_taken(source, names, owner, renaming.new) or not _is_exact(syntax, names, owner, group):
         return
     certain = _confidence(source, group, defining or edited, syntax)
-    rest = [one for one in (*group, *names.shared(owner)) if one.start not in renaming.starts]
+    promoted = next((one.also for one in group if one.kind == "promoted"), None)
+    also = [*names.shared(owner), *names.owned(promoted)]
+    if promoted is None:
+        also += [one for shared in also if shared.kind == "promoted" for one in names.owned(shared.owner)]
+    rest = [one for one in dict.fromkeys((*group, *also)) if one.start not in renaming.starts]
     rest += _keywords(source, syntax, names, defining)
     edits = _edits(syntax, owner, rest, renaming, shift)
     if edits and certain:
@@ -81,11 +85,13 @@ def _is_exact(syntax: Syntax, names: Names, owner: Owner, group: Sequence[Occurr
     """Whether it is certain that all of the group means the same thing, and that nothing else does."""
     if any(one.unsure for one in group):
         return False
-    if syntax.overloads and sum(names_a_function(one, syntax) for one in group) > 1:
+    if is_overloaded(group, syntax):
         return False
-    others = [one.owner for one in names.all if one.role in (Role.DEFINITION, Role.REFERENCE)]
-    local = [names.scopes[other.scope].kind != "" for other in others if other is not None and other != owner]
-    return not syntax.dynamic_scope or (None not in others and not local)
+    if not syntax.dynamic_scope or owner.space:
+        return True
+    owners = {one.owner for one in names.all if one.role in (Role.DEFINITION, Role.REFERENCE) and not one.space}
+    outermost = {names.source.root.id}
+    return len(owners) == 1 or (None not in owners and not outermost & {one.scope for one in owners if one})
 
 
 def _label(edits: Sequence[Edit]) -> str:
@@ -98,6 +104,9 @@ def _defines(one: Occurrence, syntax: Syntax) -> bool:
 
 def _is_assigned(node: Node, syntax: Syntax) -> bool:
     """Whether a member is what an assignment sets."""
+    own = node.parent
+    if own is not None and own.type in syntax.assignments and own.child_by_field_name("left") == node:
+        return True
     holder = node.parent
     while holder is not None and holder.parent is not None and holder.parent.type in ("pattern_list", "tuple_pattern"):
         holder = holder.parent

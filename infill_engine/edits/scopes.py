@@ -69,6 +69,8 @@ class Names:
     def _member_owner(self, one: Occurrence, lookup: "_Lookup") -> Owner | None:
         """The class whose member is looked up; None for objects whose class is not known."""
         around = [self.scopes[scope] for scope in one.scopes if self.scopes[scope].is_class]
+        if one.kind == "own":
+            return lookup.member(around[0], "") if around else None
         if one.named:
             return lookup.member(lookup.class_named(one.named, around), one.space)
         if one.holder is None:
@@ -77,7 +79,7 @@ class Names:
         if text in language(self.source.language).syntax.self_names or text in _OWN_CLASS:
             return lookup.member(around[0], one.space) if around else None
         known = lookup.class_named(text, around)
-        if known is None and self._typed and text.isidentifier():
+        if known is None and self._typed and text.lstrip("$").isidentifier():
             known = lookup.class_named(self._type_of(one), around)
         return lookup.member(known, one.space) if known is not None else None
 
@@ -120,7 +122,8 @@ class _Lookup:
         if "global" in self.declared.values():
             self.plain[self.root, ""].add("variable")
         for one in found:
-            if one.role is Role.MEMBER and one.holder is not None and source.text_of(one.holder) in own_names:
+            own = one.kind == "own" or (one.holder is not None and source.text_of(one.holder) in own_names)
+            if one.role is Role.MEMBER and own:
                 around = next((scope for scope in one.scopes if scopes[scope].is_class), None)
                 if around is not None:
                     self.plain[self.canonical[around], "call" if one.space == "call" else ""].add("member")
@@ -176,8 +179,6 @@ class _Lookup:
                         return self.member(scope, space)
                 elif kinds.difference(MEMBERS) and depth == 0:
                     return Owner(self.canonical[number], 0, space)
-                elif space == "call" and kinds:
-                    return self.member(scope, space)
                 continue
             earlier = [each for each in self.later.get((number, space), ()) if each.since <= one.start]
             if earlier:

@@ -14,8 +14,11 @@ from infill_engine.context.line_shapes import WORD, is_name, keywords_of, shape_
 from infill_engine.context.name_exchange import exchanged_names, renamed_word
 from infill_engine.edits.changes import Shift
 from infill_engine.text.languages.record import Syntax
+from infill_engine.edits.names import Role
 from infill_engine.edits.parsed import ParsedEdit
-from infill_engine.edits.source import Source, enclosing
+from infill_engine.edits.renames import Renaming, renamings
+from infill_engine.edits.scopes import Names
+from infill_engine.edits.source import Source, ancestors, enclosing
 from infill_engine.edits.types import Change, Edit, Kind, Proposal, Span
 
 REACH_LINES = 25  # above and below
@@ -28,7 +31,6 @@ SAME_BRANCHING = 1.05  # times that for the twins in the same `if`
 NEXT_TO = 1.1  # times that for a twin in the next line
 ONLY_NEAREST = 0.92
 
-_DEFINES = re.compile(r"(async\s+|export\s+|default\s+)*(def|class|function|import|from)\b|@")
 _TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
 
 
@@ -56,7 +58,7 @@ def propose_twins(edit: ParsedEdit) -> list[Proposal]:
     if found is None:
         return []
     line, new = found
-    if _DEFINES.match(line.text):
+    if _declares(before, line) or any(_is_defined(before, renaming) for renaming in renamings(before, edit.changes)):
         return []  # functions of the same shape are different functions
     twins = []
     for other in _around(before.text, line):
@@ -85,6 +87,21 @@ def propose_twins(edit: ParsedEdit) -> list[Proposal]:
             label = f"change {count} line{'s' if count > 1 else ''} of the same shape"
             proposals.append(Proposal(edits, label, certain * part, Kind.TWIN))
     return proposals
+
+
+def _declares(source: Source, line: _Line) -> bool:
+    """Whether a function, a class or an import begins in a line."""
+    start = source.to_byte(line.start)
+    first = source.node_at(line.start, line.start + 1)
+    around = (node for node in (first, *ancestors(first)) if node.start_byte >= start)
+    return any(node.type in source.syntax.declarations for top in around for node in (top, *top.named_children))
+
+
+def _is_defined(before: Source, renaming: Renaming) -> bool:
+    """Whether a name was changed where it is defined, so that it is for renames to say what follows."""
+    names = Names.of(before, renaming.old)
+    places = [] if names is None else [names.at(start) for start in renaming.starts]
+    return any(one is not None and one.role is Role.DEFINITION for one in places)
 
 
 def _changed_line(before: Source, after: Source, changes: Sequence[Change]) -> tuple[_Line, str] | None:

@@ -127,7 +127,8 @@ class Syntax:
     `receivers` are parameters that are the object of a method, and `implicit_self` says that every method has its
     object as the first parameter. `defaults` are parameters that a call may leave out, `rests` those that take any
     number of arguments, `splats` the arguments that stand for any number. `constructors` are the names of constructors,
-    `classes` the nodes whose functions are methods. `shorthands` are names that are a key and a value at once. `sigils`
+    `classes` the nodes whose functions are methods, `declarations` what begins a line
+    that is different from others of its shape. `shorthands` are names that are a key and a value at once. `sigils`
     begin a name without being part of it. `constructs` matches an initial value; one of its groups is the class.
     `overloads`: functions of one name may differ by their parameters. `dynamic_scope`: a function sees the locals of
     its callers.
@@ -148,6 +149,7 @@ class Syntax:
     splats: frozenset[str]
     markers: frozenset[str]
     branchings: frozenset[str]
+    declarations: frozenset[str]
     shorthands: frozenset[str]
     sigils: frozenset[str]
     self_names: frozenset[str]

@@ -14,10 +14,10 @@
 (type_definition (function_declarator parameters: (_) @local.scope))
 (type_definition (_ (function_declarator parameters: (_) @local.scope)))
 (function_declarator declarator: (parenthesized_declarator) parameters: (_) @local.scope)
-(struct_specifier body: (_)) @local.scope.class
-(union_specifier body: (_)) @local.scope.class
+(struct_specifier body: (_)) @local.scope.open
+(union_specifier body: (_)) @local.scope.open
 (type_definition
-  type: [(struct_specifier body: (_)) (union_specifier body: (_))] @local.scope.class
+  type: [(struct_specifier body: (_)) (union_specifier body: (_))] @local.scope.open
   declarator: (type_identifier) @local.named)
 
 ; Inside the extent of a scope, but resolved outside of it.

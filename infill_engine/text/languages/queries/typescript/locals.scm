@@ -21,6 +21,10 @@
 (type_parameter name: (type_identifier) @local.definition.parameter)
 (function_signature name: (identifier) @local.definition.function)
 (required_parameter pattern: (identifier) @local.definition.parameter type: (type_annotation)? @local.type)
+(class_declaration
+  name: (type_identifier) @local.named
+  body: (class_body (method_definition parameters: (formal_parameters (required_parameter
+    (accessibility_modifier) pattern: (identifier) @local.definition.promoted)))))
 (optional_parameter pattern: (identifier) @local.definition.parameter)
 (required_parameter pattern: (rest_pattern (identifier) @local.definition.parameter))
 (public_field_definition name: [(property_identifier) (private_property_identifier)] @local.definition.member)
