@@ -5,11 +5,11 @@ from dataclasses import dataclass, field, replace
 
 from tree_sitter import Node
 
-from infill_engine.text.languages.record import Syntax
 from infill_engine.edits.names import Occurrence, Role, class_name
-from infill_engine.edits.scopes import Names
 from infill_engine.edits.parameters import decorators_of, parameter_list_of
+from infill_engine.edits.scopes import Names
 from infill_engine.edits.source import Source, enclosing
+from infill_engine.text.languages.record import Syntax
 
 _FUNCTIONS = ("function", "member", "method", "routine")
 
@@ -27,7 +27,7 @@ class Call:
 
 
 def calls_of(source: Source, syntax: Syntax, function: Node) -> list[Call]:
-    """The calls of a function of the text, in order; of a data class, what constructs it. None where they are unsure."""
+    """The calls of a function of the text, in order; of a data class, what constructs it. Empty where that is unsure."""
     if function.type in syntax.classes:
         return [replace(call, implicit=0) for call in _constructions(source, syntax, function)]
     name = name_of(function)

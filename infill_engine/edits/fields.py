@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from infill_engine.edits.changes import Shift
-from infill_engine.text.languages.record import Syntax
 from infill_engine.edits.names import Role
-from infill_engine.edits.scopes import Names
 from infill_engine.edits.parameters import parameter_list_of, parameters_of
 from infill_engine.edits.parsed import ParsedEdit
+from infill_engine.edits.scopes import Names
 from infill_engine.edits.signatures import changed_signatures
 from infill_engine.edits.source import Source, enclosing
 from infill_engine.edits.types import Edit, Kind, Proposal, Span
+from infill_engine.text.languages.record import Syntax
 
 KEPT = 0.85  # a parameter whose siblings are all kept in fields
 SOME_KEPT = 0.7  # where only some of them are

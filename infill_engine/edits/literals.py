@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from tree_sitter import Node
 
 from infill_engine.edits.changes import Shift, word_at
-from infill_engine.text.languages.record import Syntax
 from infill_engine.edits.parsed import ParsedEdit
 from infill_engine.edits.source import Source, ancestors
 from infill_engine.edits.types import Change, Edit, Kind, Proposal, Span
+from infill_engine.text.languages.record import Syntax
 
 MOST_OTHERS = 12  # more of them is a word of the domain, not one value
 NEAR, FAR = 0.68, 0.62  # in the same function; elsewhere in the text

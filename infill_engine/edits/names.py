@@ -227,9 +227,9 @@ class _Captures:
         found: dict[int, Scope] = {}
         for scope in self.scopes:
             known = found.get(scope.id, scope)
-            names, bases = (*known.names, *scope.names), (*known.bases, *scope.bases)
-            unique = {"names": tuple(dict.fromkeys(names)), "bases": tuple(dict.fromkeys(bases))}
-            found[scope.id] = replace(scope, **unique)
+            names = tuple(dict.fromkeys((*known.names, *scope.names)))
+            bases = tuple(dict.fromkeys((*known.bases, *scope.bases)))
+            found[scope.id] = replace(scope, names=names, bases=bases)
         scopes = list(found.values())
         scopes.sort(key=lambda scope: (scope.node.end_byte - scope.node.start_byte, scope.is_class))
         for node in self.outer:
@@ -271,8 +271,7 @@ class _Captures:
 
     def _is_exact(self, node: Node) -> bool:
         """Whether a node is the word itself, or the word with a sigil before it: `#private`, `$variable`, `@field`."""
-        first, last = self.extent
-        if node.end_byte != last:
+        if node.end_byte != self.extent[1]:
             return False
         lead = self.source.text[self.source.to_char(node.start_byte) : self.start]
         return not lead or lead in language(self.source.language).syntax.sigils
@@ -280,7 +279,9 @@ class _Captures:
     def _is_formatted(self) -> bool:
         """Whether the place is the name in `{name}` or `{name:…}`."""
         text = self.source.text
-        return text[self.start - 1] == "{" and text[self.start - 2] != "{" and text[self.end : self.end + 1] in ("}", ":")
+        return (
+            text[self.start - 1] == "{" and text[self.start - 2] != "{" and text[self.end : self.end + 1] in ("}", ":")
+        )
 
 
 _DEFINITION = "local.definition."

@@ -6,8 +6,8 @@ from enum import Enum, auto
 
 from tree_sitter import Node
 
-from infill_engine.text.languages.record import Syntax
 from infill_engine.edits.source import Source
+from infill_engine.text.languages.record import Syntax
 
 _DATA_CLASS = re.compile(r"@\s*(dataclasses\.)?dataclass\b")
 
@@ -60,8 +60,10 @@ def parameters_of(source: Source, syntax: Syntax, function: Node) -> tuple[Param
             names = [source.text_of(node)]
         if not names or any(other.name in names for other in found):
             return None
-        optional = rest or node.type in syntax.defaults or any(
-            node.child_by_field_name(default) is not None for default in ("value", "default_value")
+        optional = (
+            rest
+            or node.type in syntax.defaults
+            or any(node.child_by_field_name(default) is not None for default in ("value", "default_value"))
         )
         text = source.text_of(node)
         found += [Parameter(name, Passing.REST if rest else passing, optional, text) for name in names]
@@ -140,7 +142,7 @@ def _names_of(node: Node) -> list[Node]:
 def _name_of(source: Source, node: Node) -> str | None:
     while node.type not in ("identifier", "variable_name"):
         inner = node.child_by_field_name("declarator") or next(iter(node.named_children), None)
-        if inner is None or node.type.endswith("_pattern") and len(node.named_children) != 1 or node.type == "this":
+        if inner is None or (node.type.endswith("_pattern") and len(node.named_children) != 1) or node.type == "this":
             return None
         node = inner
     return source.text_of(node).lstrip("$")

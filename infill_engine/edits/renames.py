@@ -8,12 +8,12 @@ from tree_sitter import Node
 
 from infill_engine.edits.calls import calls_of, is_overloaded
 from infill_engine.edits.changes import Shift, words_changed
-from infill_engine.text.languages.record import Syntax
 from infill_engine.edits.names import Occurrence, Owner, Role
-from infill_engine.edits.scopes import Names
 from infill_engine.edits.parsed import ParsedEdit
+from infill_engine.edits.scopes import Names
 from infill_engine.edits.source import Source, enclosing
 from infill_engine.edits.types import Change, Edit, Kind, Proposal, Span
+from infill_engine.text.languages.record import Syntax
 
 # How likely the user wants the uses to follow, by what was renamed.
 CONFIDENCE = {"parameter": 0.96, "function": 0.94, "class": 0.94, "import": 0.9, "member": 0.88}

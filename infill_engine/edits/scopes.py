@@ -232,8 +232,10 @@ class _Lookup:
                 continue
             for name in scope.bases:
                 base = self.class_named(name, [])
-                if base is not None and self.canonical[base.id] != own and self.plain.get(
-                    (self.canonical[base.id], space)
+                if (
+                    base is not None
+                    and self.canonical[base.id] != own
+                    and self.plain.get((self.canonical[base.id], space))
                 ):
                     return base
         return None

@@ -8,9 +8,7 @@ from tree_sitter import Node
 from infill_engine.edits.arguments import CallSite, Replacement, cut, insert, passed_to
 from infill_engine.edits.calls import Call, calls_of
 from infill_engine.edits.changes import Shift
-from infill_engine.text.languages.record import Syntax
 from infill_engine.edits.names import Role
-from infill_engine.edits.scopes import Names
 from infill_engine.edits.parameters import (
     Parameter,
     Passing,
@@ -20,8 +18,10 @@ from infill_engine.edits.parameters import (
     parameters_of,
 )
 from infill_engine.edits.parsed import ParsedEdit
+from infill_engine.edits.scopes import Names
 from infill_engine.edits.source import Source, enclosing
 from infill_engine.edits.types import Edit, Kind, Proposal, Span
+from infill_engine.text.languages.record import Syntax
 
 REMOVED, MOVED = 0.93, 0.9
 ADDED_KNOWN = 0.75  # every call has something of the parameter's name in sight

@@ -13,13 +13,13 @@ from tree_sitter import Node
 from infill_engine.context.line_shapes import WORD, is_name, keywords_of, shape_of
 from infill_engine.context.name_exchange import exchanged_names, renamed_word
 from infill_engine.edits.changes import Shift
-from infill_engine.text.languages.record import Syntax
 from infill_engine.edits.names import Role
 from infill_engine.edits.parsed import ParsedEdit
 from infill_engine.edits.renames import Renaming, renamings
 from infill_engine.edits.scopes import Names
 from infill_engine.edits.source import Source, ancestors, enclosing
 from infill_engine.edits.types import Change, Edit, Kind, Proposal, Span
+from infill_engine.text.languages.record import Syntax
 
 REACH_LINES = 25  # above and below
 MOST_TWINS = 8
