@@ -88,7 +88,7 @@ class ServerSettings:
     `languages` maps LSP language identifiers to yes or no; "*" covers the rest. `further_excludes` are patterns in
     .gitignore syntax, matched against paths inside the workspace. `show_threshold` is the lowest confidence, 0 to 1, at
     which a best candidate is shown automatically; None means the model's own. `search_project` also looks for similar
-    text in workspace files that are not open. `completion_fallback` is read at `initialize`; afterwards it can only be
+    text in workspace files that are not open. `next_edits` proposes what an edit makes necessary elsewhere. `completion_fallback` is read at `initialize`; afterwards it can only be
     switched off.
     """
 
@@ -100,6 +100,7 @@ class ServerSettings:
     show_threshold: float | None = None
     further_excludes: tuple[str, ...] = ()
     search_project: bool = True
+    next_edits: bool = True
     completion_fallback: Fallback = Fallback.AUTO
     engine: EngineChoice = field(default_factory=EngineChoice)
 
@@ -251,6 +252,7 @@ SETTINGS: Mapping[str, Setting] = {
     "showThreshold": Setting("show_threshold", "a number from 0 to 1, or null for the model's own", _share, (0, 1)),
     "excludes": Setting("further_excludes", "a list of patterns in .gitignore syntax", _strings),
     "searchProject": Setting("search_project", "true or false", _boolean),
+    "nextEdits": Setting("next_edits", "true or false", _boolean),
     "completionFallback": Setting("completion_fallback", f"{_named(Fallback)}, or true or false", _fallback),
     "model": Setting(
         "model",

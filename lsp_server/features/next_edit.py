@@ -79,6 +79,8 @@ async def _found(session: Session, params: NextEditParams) -> Found:
     # Read before the first await, because the document may change afterwards.
     uri = params.text_document.uri
     snapshot = session.documents.get(uri)
+    if not session.settings.next_edits:
+        return Found(snapshot, silence=Silence.DISABLED)
     reason = session.refusal(snapshot)
     if snapshot is None or reason is not None:
         return Found(snapshot, silence=Silence(reason.value) if reason is not None else Silence.UNSUPPORTED)

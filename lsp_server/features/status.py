@@ -7,7 +7,7 @@ def get_status(session: Session, _params: object = None) -> dict[str, object]:
     """Return the status; unknown values are null.
 
     {state, detail, fraction, model, device, reason, lastElapsedMs, lastReason, budgetMs, candidates, enabled,
-    workerPid}
+    nextEdits, workerPid}
     """
     reporter, settings = session.reporter, session.settings
     return {
@@ -16,5 +16,6 @@ def get_status(session: Session, _params: object = None) -> dict[str, object]:
         "budgetMs": settings.budget_ms,
         "candidates": settings.candidates,
         "enabled": settings.enable,
+        "nextEdits": settings.enable and settings.next_edits,
         "workerPid": session.engine.worker.pid,
     }

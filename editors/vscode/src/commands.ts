@@ -9,7 +9,7 @@ import { pickCandidate } from './pick';
 import { type Reports, showDoctor, statisticsLines, statusLines } from './report';
 import type { Server } from './server';
 import type { Statistics } from './statistics';
-import { toggle, toggleLanguage } from './toggle';
+import { toggle, toggleLanguage, toggleNextEdits } from './toggle';
 
 export interface Parts {
     server: Server;
@@ -32,6 +32,7 @@ export function registerCommands({ server, nextEdits, statistics, reports, log, 
         pickNextEdit: () => nextEdits.pick(),
         toggle,
         toggleLanguage,
+        toggleNextEdits,
         showStatus: async () => reports.show('Status', await statusLines(server)),
         showStatistics: async () => reports.show('Statistics', await statisticsLines(statistics, server, folder)),
         showLog: () => log.show(),

@@ -1,7 +1,7 @@
 /** The menu behind the status bar item. */
 
 import * as vscode from 'vscode';
-import { isOn, languageIsOn } from './toggle';
+import { isOn, languageIsOn, nextEditsAreOn } from './toggle';
 import type { Server } from './server';
 import { viewOf } from './words';
 
@@ -31,6 +31,10 @@ function entries(server: Server): Entry[] {
     if (language) {
         const label = `${languageIsOn(language) ? '$(circle-slash) Switch Off' : '$(sparkle) Switch On'} for ${language}`;
         list.push({ label, command: 'infill.toggleLanguage' });
+    }
+    if (isOn()) {
+        const label = nextEditsAreOn() ? '$(circle-slash) Switch Off Next Edits' : '$(edit) Switch On Next Edits';
+        list.push({ label, command: 'infill.toggleNextEdits' });
     }
     list.push(
         separator,

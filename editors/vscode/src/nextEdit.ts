@@ -7,25 +7,14 @@ import * as vscode from 'vscode';
 import type { LanguageClient } from 'vscode-languageclient/node';
 import { whyNot } from './documents';
 import { tell } from './messages';
+import { type Placed, type PlacedEdit, pickProposal, short } from './nextEditPicker';
 import { type EditProposal, dismissNotification, nextEditRequest } from './protocol';
 import type { Server } from './server';
-import { isOn, languageIsOn } from './toggle';
-import { onOneLine } from './words';
+import { languageIsOn, nextEditsAreOn } from './toggle';
 
 const PAUSE_MS = 300; // after a change
-const LONGEST = 60; // characters shown of a new text
 const CONTEXT = 'infill.nextEditShown';
-
-interface PlacedEdit {
-    range: vscode.Range;
-    oldText: string;
-    newText: string;
-}
-
-interface Placed {
-    proposal: EditProposal;
-    edits: PlacedEdit[];
-}
+const INDENTS = 'infill.nextEditIndents'; // Tab has something better to do: the cursor stands in a blank line
 
 interface Shown {
     editor: vscode.TextEditor;
@@ -38,6 +27,7 @@ export class NextEdits implements vscode.Disposable {
     private shown: Shown | undefined;
     private timer: NodeJS.Timeout | undefined;
     private asking: vscode.CancellationTokenSource | undefined;
+    private picking = false; // the diff in the list is an editor of its own
     private readonly old = vscode.window.createTextEditorDecorationType({
         backgroundColor: new vscode.ThemeColor('editor.findMatchHighlightBackground'),
         overviewRulerColor: new vscode.ThemeColor('editorOverviewRuler.findMatchForeground'),
@@ -57,7 +47,9 @@ export class NextEdits implements vscode.Disposable {
             this.fresh,
             this.count,
             vscode.workspace.onDidChangeTextDocument((event) => this.changed(event)),
-            vscode.window.onDidChangeActiveTextEditor(() => this.hide()),
+            vscode.window.onDidChangeActiveTextEditor(() => this.picking || this.hide()),
+            vscode.window.onDidChangeTextEditorSelection(({ textEditor }) => this.moved(textEditor)),
+            vscode.workspace.onDidChangeConfiguration(() => nextEditsAreOn() || this.hide()),
             server.onDidConnect(() => this.hide()),
         );
     }
@@ -98,22 +90,21 @@ export class NextEdits implements vscode.Disposable {
         this.hide();
     }
 
-    /** A list of all proposals; the one that is taken is applied. */
+    /** A list of all proposals, each shown as a diff; the one that is taken is applied. */
     async pick(): Promise<void> {
         const shown = this.current();
         if (!shown) {
             tell('information', 'Infill has no next edit to propose.');
             return;
         }
-        const items = shown.placed.map(({ proposal, edits }, index) => ({
-            label: proposal.label,
-            description: `${Math.round(100 * proposal.confidence)}%`,
-            detail: edits.map(({ range, oldText, newText }) => `${range.start.line + 1}: ${change(oldText, newText)}`).join('   '),
-            index,
-        }));
-        const chosen = await vscode.window.showQuickPick(items, { title: 'Infill: next edits' });
-        if (chosen && this.current() === shown) {
-            await this.apply(shown, chosen.index);
+        this.picking = true;
+        try {
+            const index = await pickProposal(shown.editor, shown.placed);
+            if (index !== undefined) {
+                await this.apply(shown, index);
+            }
+        } finally {
+            this.picking = false;
         }
     }
 
@@ -130,7 +121,7 @@ export class NextEdits implements vscode.Disposable {
     private async ask(editor: vscode.TextEditor): Promise<void> {
         const { client } = this.server;
         const { document, selection } = editor;
-        if (!client || !selection.isEmpty || whyNot(document) || !isOn() || !languageIsOn(document.languageId)) {
+        if (!client || !selection.isEmpty || whyNot(document) || !nextEditsAreOn() || !languageIsOn(document.languageId)) {
             return;
         }
         this.asking?.cancel();
@@ -173,7 +164,16 @@ export class NextEdits implements vscode.Disposable {
         this.count.text = `$(edit) ${edits.length}`;
         this.count.tooltip = `${label}: Tab goes there, then applies; Escape dismisses.`;
         this.count.show();
+        this.moved(editor);
         void vscode.commands.executeCommand('setContext', CONTEXT, true);
+    }
+
+    /** In a blank line Tab indents. */
+    private moved(editor: vscode.TextEditor): void {
+        if (this.shown?.editor === editor) {
+            const { isEmptyOrWhitespace } = editor.document.lineAt(editor.selection.active.line);
+            void vscode.commands.executeCommand('setContext', INDENTS, isEmptyOrWhitespace);
+        }
     }
 
     private hide(): void {
@@ -199,29 +199,17 @@ export class NextEdits implements vscode.Disposable {
 
     private async apply(shown: Shown, index: number): Promise<void> {
         const edits = shown.placed[index]?.edits ?? [];
-        const { editor } = shown;
-        const text = (range: vscode.Range): string => editor.document.getText(range);
+        const { document } = shown.editor;
+        const text = (range: vscode.Range): string => document.getText(range);
         this.hide();
-        if (editor.document.version !== shown.version || edits.some(({ range, oldText }) => text(range) !== oldText)) {
+        if (document.version !== shown.version || edits.some(({ range, oldText }) => text(range) !== oldText)) {
             tell('warning', 'The text has changed in the meantime; nothing was applied.');
             return;
         }
-        const before = editor.document.version;
-        const made = await editor.edit((edit) => {
-            for (const { range, newText } of edits) {
-                edit.replace(range, newText);
-            }
-        });
-        if (!made || editor.document.version === before) {
+        const changes = new vscode.WorkspaceEdit();
+        changes.set(document.uri, edits.map(({ range, newText }) => vscode.TextEdit.replace(range, newText)));
+        if (!(await vscode.workspace.applyEdit(changes)) || document.version === shown.version) {
             tell('warning', 'Nothing was applied: the editor lets nobody change this file now. It may be read-only.');
         }
     }
-}
-
-function short(text: string): string {
-    return onOneLine(text.trim()).slice(0, LONGEST);
-}
-
-function change(old: string, fresh: string): string {
-    return old ? `${short(old)} → ${short(fresh)}` : `+ ${short(fresh)}`;
 }

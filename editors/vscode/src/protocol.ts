@@ -76,6 +76,7 @@ export interface EngineStatus {
     device?: string;
     reason?: string | null;
     lastElapsedMs?: number | null;
+    nextEdits?: boolean;
 }
 
 export const candidatesRequest = new RequestType<CandidatesParams, CandidatesAnswer | null, void>('infill/candidates');

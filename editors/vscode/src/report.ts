@@ -56,6 +56,7 @@ export async function statusLines(server: Server): Promise<string[]> {
         `Model     ${seen.model || 'unknown'}`,
         `Device    ${seen.device || 'unknown'}`,
         `Latest    ${seen.lastElapsedMs ? `${Math.round(seen.lastElapsedMs)} ms` : 'no answer yet'}`,
+        `Edits     next edits are ${seen.nextEdits === false ? 'off' : 'on'}`,
         `Server    ${command ? `${[command.command, ...command.args].join(' ')}, from ${command.origin}` : 'not found'}`,
         `Version   ${version || 'unknown'}`,
     ];

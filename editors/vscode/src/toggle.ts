@@ -14,6 +14,15 @@ export function languageIsOn(language: string): boolean {
     return languages[language] ?? languages['*'] ?? true;
 }
 
+/** Whether next edits are proposed. */
+export function nextEditsAreOn(): boolean {
+    return isOn() && section().get<unknown>('nextEdits') !== false;
+}
+
+export async function toggleNextEdits(): Promise<void> {
+    await change('nextEdits', section().get<unknown>('nextEdits') === false);
+}
+
 export async function toggle(): Promise<void> {
     await change('enable', !isOn());
 }

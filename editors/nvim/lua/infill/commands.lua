@@ -92,6 +92,14 @@ local COMMANDS = {
   ['dismiss-next-edit'] = function()
     require('infill').dismiss_next_edit()
   end,
+  ['toggle-next-edits'] = function()
+    local enable = settings().nextEdits == false
+    set({ nextEdits = enable })
+    if not enable then
+      require('infill.next_edit').hide(vim.api.nvim_get_current_buf())
+    end
+    say({ 'infill: next edits are ' .. (enable and 'on' or 'off') })
+  end,
   toggle = function()
     local enable = settings().enable == false
     set({ enable = enable })

@@ -141,7 +141,7 @@ function M.dismiss()
   return was_shown
 end
 
---- Lists the proposals; the one that is taken is applied. False when nothing is shown.
+--- Lists the proposals, the highlighted one shown in place; the one that is taken is applied. False when nothing is shown.
 ---@return boolean
 function M.pick()
   local bufnr = vim.api.nvim_get_current_buf()
@@ -149,19 +149,32 @@ function M.pick()
   if not now then
     return false
   end
-  vim.ui.select(now.proposals, {
-    prompt = 'Next edit',
-    format_item = function(proposal)
-      local edit = proposal.edits[1]
-      return ('%s: %s -> %s'):format(proposal.label, M._one_line(edit.oldText), M._one_line(edit.newText))
-    end,
-  }, function(_, index)
+  local function take(_, index)
     if index and M.current(bufnr) == now then
       now.chosen = index
       M._accept(bufnr, now)
     end
-  end)
+  end
+  if require('infill.pick')._selects() then
+    vim.ui.select(now.proposals, {
+      prompt = 'Next edit',
+      format_item = function(proposal)
+        local edit = proposal.edits[1]
+        return ('%s: %s -> %s'):format(proposal.label, M._one_line(edit.oldText), M._one_line(edit.newText))
+      end,
+    }, take)
+  else
+    M._list(bufnr, now, take)
+  end
   return true
+end
+
+--- At how many places the proposal that is shown would change the buffer; 0 where none is shown.
+---@param bufnr integer
+---@return integer
+function M.places(bufnr)
+  local now = M.current(bufnr == 0 and vim.api.nvim_get_current_buf() or bufnr)
+  return now and #now.proposals[now.chosen].edits or 0
 end
 
 --- What is shown in a buffer and still fits; nil for nothing.
@@ -189,6 +202,42 @@ function M.detach(bufnr)
   timer:stop()
   newest = newest + 1
   M.hide(bufnr)
+end
+
+--- Our own list: the highlighted proposal is shown in place, what it removes struck out.
+---@param bufnr integer
+---@param now infill.NextEdit.Shown
+---@param take fun(_: any, index: integer)
+function M._list(bufnr, now, take)
+  local chosen = now.chosen
+  local cursor = vim.api.nvim_win_get_cursor(0)
+  local function redraw(index)
+    if M.current(bufnr) == now then
+      now.chosen = index
+      M._draw(bufnr)
+    end
+  end
+  local menu = require('infill.pick.menu').open({
+    bufnr = bufnr,
+    window = vim.api.nvim_get_current_win(),
+    tick = now.tick,
+    start = { cursor[1] - 1, cursor[2] },
+    inserting = vim.startswith(vim.api.nvim_get_mode().mode, 'i'),
+  }, {
+    moved = redraw,
+    chosen = function(index)
+      take(nil, index)
+    end,
+    left = function()
+      redraw(chosen)
+    end,
+  })
+  menu.set(vim
+    .iter(now.proposals)
+    :map(function(proposal)
+      return { text = proposal.label, chunks = {}, confidence = proposal.confidence }
+    end)
+    :totable())
 end
 
 ---@param bufnr integer
@@ -246,7 +295,8 @@ end
 function M._draw(bufnr)
   local now = shown[bufnr]
   local proposal = now.proposals[now.chosen]
-  local others = #now.proposals > 1 and (' (1/%d)'):format(#now.proposals) or ''
+  vim.api.nvim_buf_clear_namespace(bufnr, NAMESPACE, 0, -1)
+  local others = #now.proposals > 1 and (' (%d/%d)'):format(now.chosen, #now.proposals) or ''
   for number, edit in ipairs(proposal.edits) do
     local first, last = edit.range.start, edit.range['end']
     local row, column = first.line, M._column(bufnr, first, now.encoding)

@@ -97,6 +97,10 @@ function M.text(bufnr)
   if not status then
     return ''
   end
+  local places = require('infill.next_edit').places(bufnr or vim.api.nvim_get_current_buf())
+  if places > 0 then
+    return ('infill: next edit, %d place%s'):format(places, places == 1 and '' or 's')
+  end
   local text = 'infill ' .. status.state
   if status.state == 'loading' and (status.fraction or 0) > 0 then
     -- No percent sign: some status lines would take it for an item, others would show an escaped one twice.
@@ -134,6 +138,14 @@ function M.lines(bufnr)
     table.insert(lines, status.detail)
   end
   table.insert(lines, ('model %s on %s'):format(status.model or '?', status.device or '?'))
+  local client = assert(require('infill.server').of(bufnr or 0))
+  local settings = client.settings.infill or {}
+  local places = require('infill.next_edit').places(bufnr or vim.api.nvim_get_current_buf())
+  if settings.nextEdits == false then
+    table.insert(lines, 'next edits are off')
+  elseif places > 0 then
+    table.insert(lines, ('next edit at %d place%s'):format(places, places == 1 and '' or 's'))
+  end
   if status.last_ms then
     table.insert(lines, ('last answer in %.0f ms'):format(status.last_ms))
   end
