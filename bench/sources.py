@@ -1,29 +1,16 @@
-"""Real Python to measure on: wheels of packages that no model here was trained on, or the standard library.
+"""Real Python to measure on: wheels of packages that no model here was trained on.
 
 Wheels are read in place; nothing is installed and none of their code runs.
 """
 
 import subprocess
 import sys
-import sysconfig
 import zipfile
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from collections.abc import Sequence
+from pathlib import Path
 
 from infill_engine.errors import InputError
-
-LARGEST = 400_000  # characters; a longer file is data
-_SKIPPED = frozenset(("_vendor", "vendor", "vendored", "third_party", "externals", "site-packages", "node_modules"))
-
-
-@dataclass(frozen=True, slots=True)
-class SourceFile:
-    """One file with LF line ends."""
-
-    package: str
-    path: str
-    text: str
+from lsp_server.benchmark.sources import SourceFile, decoded
 
 
 def download(packages: Sequence[str], folder: Path) -> list[str]:
@@ -48,10 +35,10 @@ def read_packages(folder: Path) -> list[SourceFile]:
         with zipfile.ZipFile(wheel) as archive:
             package = wheel.name.split("-")[0].lower()
             members = ((name, archive.read(name)) for name in sorted(archive.namelist()) if name.endswith(".py"))
-            found += _decoded(package, members)
+            found += decoded(package, members)
     for sub in sorted(path for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else ():
         paths = sorted(sub.rglob("*.py"))
-        found += _decoded(sub.name.lower(), ((str(path.relative_to(sub)), path.read_bytes()) for path in paths))
+        found += decoded(sub.name.lower(), ((str(path.relative_to(sub)), path.read_bytes()) for path in paths))
     if not found:
         raise InputError(
             f"no Python files in {folder}: fetch them with `python -m bench.quality.holes --download {folder}`"
@@ -63,21 +50,4 @@ def read_folder(package: Path) -> list[SourceFile]:
     """Return all text files in a package's folder, by path."""
     paths = sorted(path for path in package.rglob("*") if path.is_file() and not path.is_symlink())
     name = package.name.lower()
-    return list(_decoded(name, ((str(path.relative_to(package)), path.read_bytes()) for path in paths)))
-
-
-def standard_library() -> list[SourceFile]:
-    """Return the top-level modules of this Python's standard library."""
-    root = Path(sysconfig.get_path("stdlib"))
-    return list(_decoded("stdlib", ((path.name, path.read_bytes()) for path in sorted(root.glob("*.py")))))
-
-
-def _decoded(package: str, members: "Iterator[tuple[str, bytes]]") -> Iterator[SourceFile]:
-    for path, data in members:
-        if _SKIPPED.isdisjoint(PurePosixPath(path).parts):
-            try:
-                text = data.decode("utf-8").replace("\r\n", "\n")
-            except UnicodeDecodeError:
-                continue
-            if text.strip() and len(text) <= LARGEST:
-                yield SourceFile(package, path, text)
+    return list(decoded(name, ((str(path.relative_to(package)), path.read_bytes()) for path in paths)))

@@ -18,16 +18,16 @@ from pathlib import Path
 from typing import Any, cast
 
 from bench.json_lines import write_lines
-from bench.latency.client import LspClient
 from bench.latency.engine import sources_of
-from bench.latency.keystrokes import Replay, make_replay
 from bench.latency.model_costs import encode_costs, pass_costs, step_costs, windows_of
-from bench.latency.processes import has_torch, memory_mb
 from bench.latency.targets import judge
-from bench.latency.typing_runs import Sample, close_document, closed_loop, open_document, open_loop
-from bench.percentiles import percentile, spread
+from infill_engine.diagnostics.benchmark.statistics import percentile, spread
 from infill_engine.errors import InfillError, InputError
 from infill_engine.models.base import CanvasModel
+from lsp_server.benchmark.client import LspClient
+from lsp_server.benchmark.keystrokes import Replay, make_replay
+from lsp_server.benchmark.processes import has_torch, memory_mb
+from lsp_server.benchmark.typing_runs import Sample, close_document, closed_loop, open_document, open_loop
 
 SETTLE_SECONDS = 1.0  # between opening a document and the first keystroke
 GRACE_MS = 20  # an answer later than the budget plus this counts as late

@@ -18,8 +18,6 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from bench.quality.beams import BeamSystem
-from bench.quality.execute import passes
 from bench.quality.holes import Task, draw_tasks
 from bench.quality.humaneval import Problem, read_problems
 from bench.quality.language_holes import draw_language_tasks
@@ -44,6 +42,8 @@ from bench.quality.systems import (
 from bench.quality.twin import Twin
 from bench.sources import read_packages
 from infill_engine.deadline import now
+from infill_engine.diagnostics.benchmark.problems.execution import passes
+from infill_engine.diagnostics.benchmark.systems.beams import BeamSystem
 from infill_engine.errors import InfillError, InputError
 from infill_engine.models.loading import fastest_dtype
 from infill_engine.models.small.autotune import settle
@@ -139,7 +139,7 @@ def systems_of(options: argparse.Namespace) -> tuple[dict[str, System], WatchedE
 def executed(outcomes: Sequence[Outcome], problems: dict[str, Problem]) -> list[Outcome]:
     """Return the outcomes with whether each completed program passed its tests.
 
-    Runs their code: see bench.quality.execute.
+    Runs their code: see infill_engine.diagnostics.benchmark.problems.execution.
     """
     known: dict[tuple[str, str], bool] = {}
     found = []

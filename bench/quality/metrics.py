@@ -17,53 +17,11 @@ from infill_engine.text.lines import indent_of
 RESAMPLES = 1000
 LEAST_SIGNIFICANT = 3
 _WORD_CHARACTER = re.compile(r"\w")
-_BLANK_ENDS = re.compile(r"[^\S\n]+(?=\n|\Z)")
-
-
-def trimmed(text: str) -> str:
-    """Return `text` in the form used for comparison."""
-    return _BLANK_ENDS.sub("", text.replace("\r\n", "\n")).rstrip()
-
-
-def is_exact(candidate: str, gold: str) -> bool:
-    """Return whether two texts are equal, ignoring trailing blanks."""
-    return trimmed(candidate) == trimmed(gold)
 
 
 def is_trivial(gold: str) -> bool:
     """Return whether a gold text has fewer than three letters, digits or underscores: closers and other punctuation."""
     return len(_WORD_CHARACTER.findall(gold)) < LEAST_SIGNIFICANT
-
-
-def levenshtein(one: str, other: str) -> int:
-    """Return the edit distance: insertions, deletions and substitutions (Hyyrö 2003: one column as one integer)."""
-    if len(one) < len(other):
-        one, other = other, one
-    if not other:
-        return len(one)
-    places: dict[str, int] = {}
-    for row, character in enumerate(other):
-        places[character] = places.get(character, 0) | 1 << row
-    everything, last = (1 << len(other)) - 1, 1 << (len(other) - 1)
-    up, down, distance = everything, 0, len(other)
-    for character in one:
-        equal = places.get(character, 0)
-        vertical = equal | down
-        diagonal = (((equal & up) + up) ^ up) | equal
-        right = down | ~(diagonal | up)
-        left = up & diagonal
-        distance += bool(right & last) - bool(left & last)
-        right = (right << 1) | 1
-        up = ((left << 1) | ~(vertical | right)) & everything
-        down = right & vertical & everything
-    return distance
-
-
-def edit_similarity(candidate: str, gold: str) -> float:
-    """Return 1 - distance / length of the longer text, after trimming; 1 for equal texts, 0 for silence."""
-    one, other = trimmed(candidate), trimmed(gold)
-    longest = max(len(one), len(other))
-    return 1 - levenshtein(one, other) / longest if longest else 1.0
 
 
 def parses(prefix: str, candidate: str, suffix: str, gold: str, language: str = "python") -> bool:

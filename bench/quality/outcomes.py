@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from bench.json_lines import write_lines
-from bench.percentiles import percentile
 from bench.quality import metrics
 from bench.quality.systems import Question, Reply
+from infill_engine.diagnostics.benchmark.statistics import percentile
+from infill_engine.diagnostics.benchmark.problems.similarity import edit_similarity, is_exact, trimmed
 from infill_engine.errors import InputError
 
 ALL = "all"
@@ -60,8 +61,8 @@ def judge(system: str, question: Question, reply: Reply, budget_ms: float) -> Ou
         confidences=list(reply.confidences),
         sources=list(reply.sources),
         partial=list(reply.partial),
-        exact=[metrics.is_exact(text, gold) for text in reply.texts],
-        similarity=[round(metrics.edit_similarity(text, gold), 4) for text in reply.texts],
+        exact=[is_exact(text, gold) for text in reply.texts],
+        similarity=[round(edit_similarity(text, gold), 4) for text in reply.texts],
         parses=[metrics.parses(request.prefix, text, request.suffix, gold, task.language) for text in reply.texts],
         indentation_wrong=[
             metrics.indentation_is_wrong(text, question.hole.indent, task.language) for text in reply.texts
@@ -162,9 +163,9 @@ def read_outcomes(path: Path) -> list[Outcome]:
 def _is_right(proposal: dict[str, Any], gold: str) -> bool:
     """Return whether a proposal is the gold text or, if partial, a prefix of at least half of it."""
     if proposal["features"]["partial"]:
-        text, whole = metrics.trimmed(proposal["text"]), metrics.trimmed(gold)
+        text, whole = trimmed(proposal["text"]), trimmed(gold)
         return whole.startswith(text) and 2 * len(text) >= len(whole)
-    return metrics.is_exact(proposal["text"], gold)
+    return is_exact(proposal["text"], gold)
 
 
 def _interval(outcomes: Sequence[Outcome], values: Sequence[float]) -> list[float]:

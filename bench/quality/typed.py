@@ -29,13 +29,13 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.json_lines import write_lines
-from bench.percentiles import percentile
 from bench.quality.holes import Task, draw_tasks
 from bench.quality.metrics import cluster_interval
 from bench.quality.outcomes import ALL
 from bench.quality.systems import PRODUCT, Question, WatchedEngine, ask, copy
 from bench.sources import read_packages
 from infill_engine.deadline import Deadline
+from infill_engine.diagnostics.benchmark.statistics import percentile
 from infill_engine.errors import InfillError
 from infill_engine.settings import USUAL_WINDOW, EngineSettings, WindowSettings
 from lsp_server.completions import is_one_key

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.quality.execute import passes
 from bench.quality.humaneval import Problem, read_problems
+from infill_engine.diagnostics.benchmark.problems.execution import passes
 from infill_engine.errors import InputError
 
 TEST = "def check(candidate):\n    assert candidate(2, 3) == 5\n"

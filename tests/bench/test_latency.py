@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from bench.latency.__main__ import main, summarise
-from bench.latency.keystrokes import Keystroke, Replay, Stroke, _block, apply, make_replay
 from bench.latency.targets import TARGETS, judge
-from bench.latency.typing_runs import Sample
-from bench.sources import SourceFile, standard_library
 from infill_engine.errors import InputError
+from lsp_server.benchmark.keystrokes import Keystroke, Replay, Stroke, _block, apply, make_replay
+from lsp_server.benchmark.sources import SourceFile, standard_library
+from lsp_server.benchmark.typing_runs import Sample
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from bench.json_lines import COMMITTED_BYTES, write_lines
-from bench.percentiles import percentile, spread
 from bench.quality.__main__ import main, measure
 from bench.quality.calibrate import MOST_PAIRS, NAMES, Weighed, fit, gate, proposals_of, shown, worth
 from bench.quality.calibrate import main as calibrate
@@ -19,10 +18,11 @@ from bench.quality.lengths import fixed_slots
 from bench.quality.ngram import FILE_WEIGHT, NgramModel, NgramTable, count
 from bench.quality.outcomes import ALL, Outcome, calibration_of, judge, read_outcomes, summarise
 from bench.quality.systems import EngineSystem, Reply, WatchedEngine, ask, copy, nothing
-from bench.sources import SourceFile, standard_library
+from infill_engine.diagnostics.benchmark.statistics import percentile, spread
 from infill_engine.errors import InputError
 from infill_engine.models.scripted import ByteVocabulary, Script, ScriptedModel
 from infill_engine.ranking.calibration import Calibration
+from lsp_server.benchmark.sources import SourceFile, standard_library
 
 CURSOR = "│"
 

@@ -1,8 +1,9 @@
 """Runs a completed program with its tests in a separate, resource-limited process that is killed with all its children.
 
-Uses only what every POSIX system offers: limits on processor time, memory, file size and open files, a wall-clock
-timeout, a temporary folder, an empty environment, and a kill of the whole process group. This stops accidents, not
-attacks, and does not block the network: run unknown code in a container without one.
+On every POSIX system: limits on processor time, memory, file size and open files, a wall-clock timeout, a temporary
+folder, an empty environment, and a kill of the whole process group. On Linux the process also gets a network namespace
+of its own, without any connection, where the system allows that (`has_no_network`). This stops accidents, not attacks:
+run unknown code in a container.
 """
 
 import contextlib
@@ -11,6 +12,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from functools import cache
 from pathlib import Path
 
 WALL_SECONDS = 10.0
@@ -21,7 +23,9 @@ FILE_BYTES = 1 << 20
 # The child sets the limits itself before it runs the program. Code between fork and exec is not safe in a process with
 # threads. Hard limits cannot be raised again.
 _LAUNCHER = """
-import resource, sys
+import ctypes, resource, sys
+if sys.platform == "linux":
+    ctypes.CDLL(None).unshare(0x10000000 | 0x40000000)  # CLONE_NEWUSER | CLONE_NEWNET
 def limit(name, value):
     hard = resource.getrlimit(name)[1]
     value = value if hard == resource.RLIM_INFINITY else min(value, hard)
@@ -38,8 +42,22 @@ exec(program, {"__name__": "__main__"})
 """
 
 
-def passes(program: str, *, wall_seconds: float = WALL_SECONDS, memory_bytes: int = MEMORY_BYTES) -> bool:
-    """Return whether the program exits by itself, in time, with status 0."""
+_INTERFACES = """
+import socket
+assert all(name == "lo" for _, name in socket.if_nameindex())
+"""
+
+
+@cache
+def has_no_network() -> bool:
+    """Whether programs run without a network on this system."""
+    return sys.platform == "linux" and passes(_INTERFACES)
+
+
+def passes(
+    program: str, *, status: int = 0, wall_seconds: float = WALL_SECONDS, memory_bytes: int = MEMORY_BYTES
+) -> bool:
+    """Return whether the program exits by itself, in time, with `status`."""
     with tempfile.TemporaryDirectory(prefix="infill-bench-", ignore_cleanup_errors=True) as folder:
         path = Path(folder, "program.py")
         path.write_text(program, encoding="utf-8", errors="replace")
@@ -54,7 +72,7 @@ def passes(program: str, *, wall_seconds: float = WALL_SECONDS, memory_bytes: in
             start_new_session=True,
         )
         try:
-            return process.wait(wall_seconds) == 0
+            return process.wait(wall_seconds) == status
         except subprocess.TimeoutExpired:
             return False
         finally:

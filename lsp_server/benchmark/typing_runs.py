@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
-from bench.latency.client import LspClient, Pending
-from bench.latency.keystrokes import Keystroke, Replay, Stroke
+from lsp_server.benchmark.client import LspClient, Pending
+from lsp_server.benchmark.keystrokes import Keystroke, Replay, Stroke
 
 STROKES_A_SECOND = (8.0, 12.0)
 REQUEST_AFTER_SECONDS = (0.035, 0.070)

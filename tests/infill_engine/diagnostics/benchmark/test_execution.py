@@ -1,5 +1,6 @@
 """Programs that end well pass; nothing else does, and nothing outlives its time."""
 
+import socket
 import sys
 import time
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from bench.quality.execute import passes
+from infill_engine.diagnostics.benchmark.problems.execution import has_no_network, passes
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX limits")
 
@@ -68,3 +69,11 @@ def test_children_do_not_outlive_it(tmp_path: Path, ending: str) -> None:
             return
         time.sleep(0.05)
     pytest.fail("the child still runs")
+
+
+@pytest.mark.skipif(not has_no_network(), reason="this system gives a process no network namespace of its own")
+def test_there_is_no_network() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        program = f"import socket; socket.create_connection(('127.0.0.1', {server.getsockname()[1]}), 2)"
+        exec(program, {})  # from here it is reachable
+        assert not passes(program)

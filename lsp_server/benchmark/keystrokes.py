@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from bench.sources import SourceFile
 from infill_engine.errors import InputError
 from infill_engine.text import syntax
+from lsp_server.benchmark.sources import SourceFile
 
 BLOCK_LINES = 200
 TYPO_SHARE = 0.02

@@ -1,0 +1,70 @@
+"""Whether a candidate is right: it is the original text, one of the texts that are right too, or it passes the tests.
+
+Truncation rule: a candidate is judged as it would be inserted, after the product's own cleaning.
+"""
+
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+
+from infill_engine.diagnostics.benchmark.problems.execution import passes
+from infill_engine.diagnostics.benchmark.problems.loading import Problem
+from infill_engine.diagnostics.benchmark.problems.similarity import is_exact
+from infill_engine.models.runtime.devices import physical_cores
+
+_JSON = """\
+import json
+def refuse(constant):
+    raise ValueError(constant)
+value = json.loads({document!r}, parse_constant=refuse)
+"""
+_SQL = """\
+import sqlite3
+def rows(query):
+    database = sqlite3.connect(":memory:")
+    database.executescript({schema!r})
+    return database.execute(query).fetchall()
+assert rows({query!r}) == rows({original!r})
+"""
+
+
+REACHED_THE_END = 47  # a status that a program does not have if a candidate ends it early
+
+
+class Judge:
+    """Decides about texts and remembers what it has decided: running a program takes longer than writing it."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, str], bool] = {}
+
+    def is_right(self, problem: Problem, text: str) -> bool:
+        """Whether a text for the hole is right. Runs the completed program if that decides."""
+        key = (problem.id, text)
+        if key not in self._known:
+            self._known[key] = is_right(problem, text)
+        return self._known[key]
+
+    def decide(self, answers: Iterable[tuple[Problem, str]]) -> None:
+        """Decides about many texts at once, on all cores. Not while something is timed."""
+        new = list({(problem.id, text): (problem, text) for problem, text in answers}.values())
+        with ThreadPoolExecutor(physical_cores()) as pool:
+            list(pool.map(lambda answer: self.is_right(*answer), new))
+
+
+def is_right(problem: Problem, text: str) -> bool:
+    """Whether a text for the hole is right."""
+    if any(is_exact(text, right) for right in (problem.truth, *problem.also)):
+        return True
+    program = program_of(problem, text)
+    return bool(text.strip()) and program is not None and passes(program, status=REACHED_THE_END)
+
+
+def program_of(problem: Problem, text: str) -> str | None:
+    """The program that exits with REACHED_THE_END if the text is right; None if nothing can be run."""
+    completed, tests = problem.completed(text), problem.tests
+    if problem.schema:
+        completed = _SQL.format(schema=problem.schema, query=completed, original=problem.completed(problem.truth))
+    elif not tests.strip():
+        return None
+    elif problem.language == "json":
+        completed = _JSON.format(document=completed)
+    return f"{completed}\n\n{tests}\nraise SystemExit({REACHED_THE_END})\n"
