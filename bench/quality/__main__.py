@@ -18,6 +18,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
+from bench.quality.beams import BeamSystem
 from bench.quality.holes import Task, draw_tasks
 from bench.quality.humaneval import Problem, read_problems
 from bench.quality.language_holes import draw_language_tasks
@@ -43,7 +44,6 @@ from bench.quality.twin import Twin
 from bench.sources import read_packages
 from infill_engine.deadline import now
 from infill_engine.diagnostics.benchmark.problems.execution import passes
-from infill_engine.diagnostics.benchmark.systems.beams import BeamSystem
 from infill_engine.errors import InfillError, InputError
 from infill_engine.models.loading import fastest_dtype
 from infill_engine.models.small.autotune import settle

@@ -162,6 +162,12 @@ class Engine:
         """Searches on after an answer, while idle: the same request and the next keystrokes get better answers."""
         self._answering.deepen(request, deadline, partial(self._propose, None))
 
+    def fresh(self, request: InfillRequest, deadline: Deadline, watch: Watch | None = None) -> Answer:
+        """Like `answer`, but computed from the beginning and not kept, for measurements."""
+        if isinstance(self.model, TrunkModel):
+            self.model.forget_continuations()
+        return self._answering.fresh(request, deadline, partial(self._propose, watch))
+
     def warm(self, request: InfillRequest, deadline: Deadline) -> None:
         """Encodes the request's two sides, so that a later request nearby finds them cached; as far as time allows.
 

@@ -90,16 +90,8 @@ class TreeSampler:
 
     def measure(self) -> None:
         """Measures passes of usual sizes, without one-time setup."""
-        text = "".join(f"value_{line} = compute({line})\n" for line in range(12))
         for size in MEASURED:
-            took = []
-            for _ in range(ATTEMPTS):
-                prompt = finished(self.model.read(text, text))
-                self.model.after(prompt)
-                began = now()
-                self.model.logprobs(prompt, [0] * size, [0] * size, [[]] * size)
-                took.append(since(began))
-            self.costs.observe(Phase.PASS, size, min(took))
+            self.costs.observe(Phase.PASS, size, min(timed_pass(self.model, size) for _ in range(ATTEMPTS)))
 
         if self.model.survival:
             self.mask_costs = measured_mask_costs(self.model)
@@ -116,3 +108,13 @@ class TreeSampler:
             return (yield from within(self._count(request, partial_word), budget.deadline, self.pass_ms(USUAL_ROWS)))
         except OutOfTime:
             return None
+
+
+def timed_pass(model: TrunkModel, rows: int) -> float:
+    """Milliseconds of one pass over `rows` tokens after a short prompt, which has been read."""
+    text = "".join(f"value_{line} = compute({line})\n" for line in range(12))
+    prompt = finished(model.read(text, text))
+    model.after(prompt)
+    began = now()
+    model.logprobs(prompt, [0] * rows, [0] * rows, [[]] * rows)
+    return since(began)

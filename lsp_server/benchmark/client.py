@@ -16,9 +16,10 @@ from time import perf_counter
 from typing import IO, Any
 
 from infill_engine.errors import WorkerError
+from infill_engine.user_data import STATE_DIR
 
 SERVER = (sys.executable, "-m", "lsp_server", "serve")
-REPOSITORY = Path(__file__).parents[2]
+PACKAGES = Path(__file__).parents[2]  # the folder that lsp_server lies in
 WAIT_SECONDS = 120.0  # for any expected message; a model may take long to load
 
 Position = dict[str, int]
@@ -26,10 +27,11 @@ Position = dict[str, int]
 
 @dataclass(slots=True)
 class Pending:
-    """A pending request. Times are in seconds of `perf_counter`."""
+    """A pending request. Times are in seconds of `perf_counter`. `previewed` is when its first canvas arrived."""
 
     sent: float
     arrived: float = 0.0
+    previewed: float = 0.0
     result: Any = None
     error: Any = None
     done: threading.Event = field(default_factory=threading.Event)
@@ -48,9 +50,11 @@ class Pending:
 class LspClient:
     """One server process, initialized by `initialize` and stopped by `close`."""
 
-    def __init__(self, log: IO[str] | int = subprocess.DEVNULL) -> None:
+    def __init__(self, log: IO[str] | int = subprocess.DEVNULL, state: Path | None = None) -> None:
+        """Start a server. `state` is the folder of its statistics, if not the user's."""
         self.started = perf_counter()
-        environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
+        own = {} if state is None else {STATE_DIR: str(state)}
+        environment = {**os.environ, "PYTHONPATH": str(PACKAGES), **own}
         self.process = subprocess.Popen(
             SERVER, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, env=environment
         )
@@ -86,9 +90,11 @@ class LspClient:
             raise WorkerError("the engine did not become ready; run `infill-ls doctor`")
         return 1000 * (perf_counter() - self.started)
 
-    def request(self, method: str, params: Any) -> Pending:
-        """Send a request without waiting for its answer."""
+    def request(self, method: str, params: Any, *, previews: bool = False) -> Pending:
+        """Send a request without waiting for its answer. With `previews`, its token is the request's number."""
         number = next(self._ids)
+        if previews:
+            params = {**params, "partialResultToken": number}
         body = _encoded({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
         pending = self._pending[number] = Pending(perf_counter())
         self._write(body)
@@ -130,6 +136,10 @@ class LspClient:
     def _receive(self, message: dict[str, Any]) -> None:
         if "id" in message:  # a request from the server; always answered with null
             self._write(_encoded({"jsonrpc": "2.0", "id": message["id"], "result": None}))
+        elif message["method"] == "$/progress":
+            pending = self._pending.get(message["params"]["token"])
+            if pending is not None and not pending.previewed:
+                pending.previewed = perf_counter()
         elif message["method"] == "infill/status":
             with self._heard:
                 self.states.append(message["params"]["state"])

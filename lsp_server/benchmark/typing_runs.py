@@ -10,7 +10,7 @@ request, didChange, and the request 35 to 70 ms later.
 import random
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
@@ -28,7 +28,8 @@ class Sample:
 
     `served` is "model", "typed-through" if every text continues one shown before, "refused" for an Automatic request
     after a deletion (never answered with candidates), or "cancelled" for null. `since_key_ms` counts from the
-    didChange. In closed loops the two times differ by the time needed to write one message.
+    didChange. In closed loops the two times differ by the time needed to write one message. `first_ms` is the time
+    from the request to the first canvas that was shown, if one was asked for.
     """
 
     loop: str
@@ -39,6 +40,7 @@ class Sample:
     since_key_ms: float
     candidates: int
     served: str
+    first_ms: float | None = None
 
 
 def open_document(client: LspClient, uri: str, text: str) -> None:
@@ -87,6 +89,19 @@ def open_loop(client: LspClient, uri: str, replay: Replay, lines: int, seed: int
         shown = _texts(pending) or shown
 
 
+def previewed(client: LspClient, uri: str, replay: Replay, lines: int) -> Iterator[Sample]:
+    """Type, ask for all candidates with their canvas while it is denoised, and wait. Yield one sample per keystroke."""
+    for version, key in enumerate(replay.keystrokes, 1):
+        pressed = perf_counter()
+        _change(client, uri, version, key)
+        row, column = key.cursor
+        params = {"textDocument": {"uri": uri}, "position": {"line": row, "character": column}}
+        answered = client.request("infill/candidates", params, previews=True).wait()
+        sample = _sample("preview", lines, replace(key, invoked=True), answered, pressed, [])
+        first_ms = 1000 * (answered.previewed - answered.sent) if answered.previewed else None
+        yield replace(sample, first_ms=None if first_ms is None else round(first_ms, 3))
+
+
 def _change(client: LspClient, uri: str, version: int, key: Keystroke) -> None:
     start = {"line": key.row, "character": key.column}
     end = {"line": key.row, "character": key.column + key.removed}
@@ -131,7 +146,7 @@ def _sample(loop: str, lines: int, key: Keystroke, answered: Pending, pressed: f
 
 def _texts(answered: Pending) -> list[str]:
     result: Any = answered.result
-    items = result.get("items", []) if isinstance(result, dict) else result or []
+    items = result.get("items", result.get("candidates", [])) if isinstance(result, dict) else result or []
     return [item["insertText"] for item in items]
 
 

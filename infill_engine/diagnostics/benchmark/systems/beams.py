@@ -1,59 +1,98 @@
-"""Baseline: left-to-right beam search by the trunk, with the same prompt and weights and without retrieval."""
+"""Left-to-right beam search by the trunk, with the same prompt and weights as the product and without retrieval."""
 
-from dataclasses import dataclass
-from time import perf_counter
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
-from bench.quality.systems import Question, Reply, reply
-from infill_engine.deadline import Deadline
+from infill_engine.context.hole import hole_at
+from infill_engine.deadline import Deadline, FinishMargin, now, since
+from infill_engine.diagnostics.benchmark.problems.loading import Problem
+from infill_engine.diagnostics.benchmark.systems.answered import Answered, Setting
+from infill_engine.diagnostics.benchmark.systems.recording import RecordedCosts
+from infill_engine.diagnostics.benchmark.systems.served import recorded
+from infill_engine.engine.engine import Engine
 from infill_engine.models.trunk.model import TrunkModel
+from infill_engine.ranking.cleanup import clean
 from infill_engine.sampling.middle import rules_for
-from infill_engine.sampling.token_tree import ROOT, TokenTree
+from infill_engine.sampling.token_tree import MOST_DEPTH, ROOT, TokenTree
 from infill_engine.text.lines import first_line
-from infill_engine.work import finished
+from infill_engine.types import Hole, InfillRequest
+from infill_engine.work import Budget, Costs, Phase, Work, finished
 
-MOST_TOKENS = 32
+LEFT_TO_RIGHT = "left to right"
+MARGIN_MS = 12.0  # kept free for cleaning, as the product does
+
+
+def write_left_to_right(
+    model: TrunkModel, request: InfillRequest, hole: Hole, beams: int, budget: Budget
+) -> list[tuple[str, float]]:
+    """The texts of a beam search and their mean log-probabilities: one token a pass, as many passes as time allows."""
+    before, partial_word = model.vocabulary.split_partial_word(request.prefix)
+    rules = rules_for(model.vocabulary, hole, first_line(request.suffix))
+    tree = TokenTree(model.vocabulary, rules, partial_word.encode())
+    reading = finished(model.read(before, request.suffix))
+    began, rows = now(), max(1, len(reading.waiting))
+    root = model.after(reading)
+    budget.costs.observe(Phase.PASS, rows, since(began))
+    tree.learn_pass([], [root.logprobs], [root.likeliest], [])
+    beam = _next(tree, {ROOT}, beams)
+    for _ in range(MOST_DEPTH):
+        work = Work(Phase.PASS, len(beam))
+        if not beam or not budget.allows(work) or len(beam) > reading.free_slots:
+            break
+        began = now()
+        nodes = [tree.nodes[number] for number in beam]
+        parents = [[tree.nodes[one].slot for one in tree.path(number)[:-1]] for number in beam]
+        found = model.logprobs(reading, [node.token for node in nodes], [node.depth for node in nodes], parents)
+        tree.learn_pass(beam, found.logprobs, found.likeliest, found.slots)
+        budget.costs.observe(Phase.PASS, len(beam), since(began))
+        beam = _next(tree, set(beam), beams)
+    texts = [(one.text.decode(errors="replace"), one.logprob) for one in tree.texts()]
+    return [(text[len(partial_word) :], logprob) for text, logprob in texts if text.startswith(partial_word)]
+
+
+def _next(tree: TokenTree, beam: set[int], beams: int) -> list[int]:
+    """The likeliest continuations of a beam, except those that cannot beat a finished text."""
+    return [number for number in tree.worthwhile(beams) if tree.nodes[number].parent in beam][:beams]
+
+
+def read_before_the_line(model: TrunkModel, request: InfillRequest) -> None:
+    """Reads the text up to the cursor's line, as while typing."""
+    line = request.prefix.rfind("\n") + 1
+    warm = finished(model.read(request.prefix[:line], request.suffix))
+    model.after(warm)
+    model.forget_continuations()  # those that other systems have read would be free
+
+
+def distinct(texts: Sequence[tuple[str, float]], request: InfillRequest, hole: Hole) -> list[str]:
+    """The different texts after the product's cleaning, as many as are wanted."""
+    cleaned = (clean(text, request, hole) for text, _ in texts)
+    return list(dict.fromkeys(text for text in cleaned if text is not None))[: request.candidates]
 
 
 @dataclass(slots=True)
-class BeamSystem:
-    """Extends `beams` texts by one token per pass, within the budget. The prefix is encoded beforehand."""
+class LeftToRight:
+    """The trunk's own left-to-right decoding: greedy for one candidate, else as many beams as candidates."""
 
-    model: TrunkModel
-    budget_ms: float
-    beams: int = 4
-    _pass_ms: float = 0.0
+    engine: Engine
+    way: str = LEFT_TO_RIGHT
+    _costs: RecordedCosts = field(init=False)
 
-    def __call__(self, question: Question) -> Reply:
-        request = question.request
-        before, partial_word = self.model.vocabulary.split_partial_word(request.prefix)
-        line = len(request.prefix) - len(request.prefix.rsplit("\n", 1)[-1])
-        warm = finished(self.model.read(request.prefix[:line], request.suffix))
-        self.model.after(warm)
-        self.model.forget_continuations()  # those that other systems have read would be free
-        started, deadline = perf_counter(), Deadline.after_ms(self.budget_ms)
-        rules = rules_for(self.model.vocabulary, question.hole, first_line(request.suffix))
-        tree = TokenTree(self.model.vocabulary, rules, partial_word.encode())
-        reading = finished(self.model.read(before, request.suffix))
-        root = self.model.after(reading)
-        tree.learn_pass([], [root.logprobs], [root.likeliest], [])
-        beam = self._next(tree, {ROOT})
-        for _ in range(MOST_TOKENS):
-            if not beam or not deadline.allows(self._pass_ms) or len(beam) > reading.free_slots:
-                break
-            began = perf_counter()
-            nodes = [tree.nodes[number] for number in beam]
-            parents = [[tree.nodes[one].slot for one in tree.path(number)[:-1]] for number in beam]
-            found = self.model.logprobs(
-                reading, [node.token for node in nodes], [node.depth for node in nodes], parents
-            )
-            tree.learn_pass(beam, found.logprobs, found.likeliest, found.slots)
-            self._pass_ms = 1000 * (perf_counter() - began)
-            beam = self._next(tree, set(beam))
-        texts = [(one.text.decode(errors="replace"), one.logprob) for one in tree.texts()]
-        own = [(text[len(partial_word) :], logprob) for text, logprob in texts if text.startswith(partial_word)]
-        return reply(question, own[: request.candidates], started)
+    def __post_init__(self) -> None:
+        self._costs = recorded(self.engine)
 
-    def _next(self, tree: TokenTree, beam: set[int]) -> list[int]:
-        """Return the likeliest continuations of a beam, except those that cannot beat a finished text."""
-        children = [number for number in tree.worthwhile(self.beams) if tree.nodes[number].parent in beam]
-        return children[: self.beams]
+    def answer(self, problem: Problem, setting: Setting) -> Answered:
+        """The finished texts of the beam. The prompt up to the cursor's line is read before the clock starts."""
+        model = self.engine.model
+        assert isinstance(model, TrunkModel)
+        request = problem.request(setting.candidates)
+        read_before_the_line(model, request)
+        own = RecordedCosts(Costs().phases | {Phase.PASS: self._costs.phases[Phase.PASS]})
+        own.restart(setting.passes)
+        began, cpu = now(), time.process_time()
+        budget = Budget(Deadline.after_ms(setting.budget_ms), own, FinishMargin(MARGIN_MS))
+        hole = hole_at(request.prefix, request.suffix, request.language)
+        found = distinct(write_left_to_right(model, request, hole, setting.candidates, budget), request, hole)
+        ms, cpu_ms = since(began), 1000 * (time.process_time() - cpu)
+        tokens = tuple(len(model.vocabulary.encode(text)) for text in found)
+        return Answered(tuple(found), ms, cpu_ms, tokens, tuple(own.pieces))

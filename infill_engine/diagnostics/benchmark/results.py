@@ -1,0 +1,195 @@
+"""Raw results: one JSON object a line, written as soon as it was measured.
+
+    {"record": "run", "format": 1, …}           first line: machine, versions, plan
+    {"record": "begin", "unit": "fight 1/4"}    a unit of measurements begins
+    {"record": "answer", …}                     what was measured
+    {"record": "done", "unit": "fight 1/4"}
+
+A run that was interrupted resumes after its last finished unit. What a unit measured before it was interrupted stays in
+the file and counts until the unit is measured again.
+"""
+
+import gzip
+import json
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from infill_engine.errors import InputError
+
+FORMAT = 1
+NAME = "results.jsonl"
+SAME = ("format", "version", "commit", "suite", "models", "seed", "problems", "machine")
+_SAME_MACHINE = ("processor", "cores", "system")
+
+Record = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Results:
+    """The lines of one run: those read, and those that are added to the file."""
+
+    path: Path
+    header: Record
+    records: list[Record] = field(default_factory=list)
+    finished: set[str] = field(default_factory=set)
+    doubts: list[str] = field(default_factory=list)
+    damaged: int = 0  # lines that are not JSON, such as the last one of an interrupted run
+    _file: IO[str] | None = None
+    _unit: str = ""
+    _moved: bool = False
+
+    def begin(self, unit: str) -> None:
+        """Starts a unit of measurements. What an earlier, interrupted attempt at it measured no longer counts."""
+        self._unit = unit
+        self.records = [record for record in self.records if record.get("unit") != unit]
+        self._write({"record": "begin", "unit": unit})
+
+    def add(self, record: str, **values: Any) -> None:
+        """Adds something that was measured."""
+        line = {"record": record, "unit": self._unit, **values}
+        self.records.append(line)
+        self._write(line)
+
+    def doubt(self, sentence: str) -> None:
+        """Adds a reason to doubt the results, in memory only."""
+        self.doubts.append(sentence)
+
+    def finish(self) -> None:
+        """Ends the unit."""
+        self.finished.add(self._unit)
+        self._write({"record": "done", "unit": self._unit})
+        self._unit = ""
+
+    def of(self, record: str, **values: Any) -> list[Record]:
+        """All records of a kind with these values."""
+        return [
+            line
+            for line in self.records
+            if line["record"] == record and all(line.get(key) == value for key, value in values.items())
+        ]
+
+    def close(self) -> None:
+        """Closes the file."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def _write(self, line: Mapping[str, Any]) -> None:
+        if self._file is None:
+            return
+        try:
+            self._file.write(_encoded(line))
+            self._file.flush()
+        except OSError as error:
+            try:
+                self._move(error)
+            except OSError as again:
+                raise InputError(
+                    f"{self.path} cannot be written ({error.strerror}), nor can a temporary folder ({again.strerror}); "
+                    "make room and run this again"
+                ) from again
+
+    def _move(self, error: OSError) -> None:
+        """Writes everything measured so far into a temporary folder, because this one is full or gone."""
+        if self._moved:
+            raise error
+        path = Path(tempfile.mkdtemp(prefix="infill-bench-")) / NAME
+        self.doubt(f"{self.path.parent} could not be written ({error.strerror}); the results are in {path.parent}.")
+        self._moved, self.path = True, path
+        self._file = path.open("w", encoding="utf-8")
+        for record in (self.header, *self.records, *({"record": "done", "unit": unit} for unit in self.finished)):
+            self._file.write(_encoded(record))
+        self._file.flush()
+
+
+def create_or_resume(folder: Path, header: Record) -> Results:
+    """The results in `folder`: new ones, or those of an interrupted run of the same kind, which goes on.
+
+    Raises InputError if the folder cannot be written or holds results of something else.
+    """
+    path, header = folder / NAME, {"record": "run", "format": FORMAT, **header}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        is_new = not path.exists() or not path.stat().st_size
+        results = Results(path, header) if is_new else _resumed(path, header)
+        results._file = path.open("a", encoding="utf-8")
+        if is_new:
+            results._write(header)
+        else:
+            results._file.write("\n")  # the last line may have been cut
+    except OSError as error:
+        raise InputError(f"{folder} cannot be written ({error.strerror}); give another folder with --out") from error
+    return results
+
+
+def read_results(path: Path) -> Results:
+    """The results in a file or its folder. Raises InputError for anything else, or another format."""
+    path = path / NAME if path.is_dir() else path
+    try:
+        data = path.read_bytes()
+        text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8")
+    except (OSError, ValueError, EOFError) as error:
+        detail = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise InputError(f"{path} cannot be read ({detail}); give the folder or file of a benchmark run") from error
+    lines, damaged = _parsed(text)
+    if not lines or lines[0].get("record") != "run":
+        raise InputError(f"{path} holds no results of a benchmark run; give the folder that `infill-ls bench` named")
+    header = lines[0]
+    if header.get("format") != FORMAT:
+        raise InputError(
+            f"{path} has results of format {header.get('format')} (infill-ls {header.get('version')}), and this "
+            f"version reads format {FORMAT}; measure again with the same version on both sides"
+        )
+    results = Results(path, header, damaged=damaged)
+    for line in lines[1:]:
+        if line["record"] == "begin":
+            results.records = [record for record in results.records if record.get("unit") != line["unit"]]
+            results.finished.discard(line["unit"])
+        elif line["record"] == "done":
+            results.finished.add(line["unit"])
+        else:
+            results.records.append(line)
+    return results
+
+
+def _resumed(path: Path, header: Record) -> Results:
+    results = read_results(path)
+    for key in SAME:
+        before, now = _comparable(results.header.get(key)), _comparable(header.get(key))
+        if before != now:
+            raise InputError(
+                f"{path.parent} holds a run with {key} {_short(before)}, and this one has {_short(now)}; "
+                "give another folder with --out"
+            )
+    return results
+
+
+def _comparable(value: Any) -> Any:
+    return {key: value.get(key) for key in _SAME_MACHINE} if isinstance(value, Mapping) else value
+
+
+def _short(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)[:120]
+
+
+def _parsed(text: str) -> tuple[list[Record], int]:
+    lines: list[Record] = []
+    damaged = 0
+    for line in filter(str.strip, text.split("\n")):
+        try:
+            value = json.loads(line)
+        except ValueError:
+            damaged += 1
+            continue
+        if isinstance(value, dict) and isinstance(value.get("record"), str):
+            lines.append(value)
+        else:
+            damaged += 1
+    return lines, damaged
+
+
+def _encoded(line: Mapping[str, Any]) -> str:
+    return json.dumps(line, ensure_ascii=False) + "\n"

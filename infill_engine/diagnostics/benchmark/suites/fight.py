@@ -1,0 +1,39 @@
+"""Ways of decoding with the same weights on the same problems, in turn: A B A B. Each way begins equally often."""
+
+from functools import partial
+
+from infill_engine.diagnostics.benchmark.problems.loading import Problem
+from infill_engine.diagnostics.benchmark.suites.plan import Bout
+from infill_engine.diagnostics.benchmark.suites.running import Run, Unit, parted
+from infill_engine.diagnostics.benchmark.systems.answered import System
+
+FIGHT = "fight"
+AT_ONCE = 10  # problems in a unit
+SECONDS_AN_ANSWER = 0.2
+
+
+def fight_units(run: Run) -> list[Unit]:
+    """The units of all bouts, for every model that can be decoded in more than one way."""
+    units: list[Unit] = []
+    for model in run.models:
+        for bout in run.plan.bouts:
+            setting = bout.setting
+            key = f"fight {model} {setting.candidates} in {setting.budget_ms:.0f} ms"
+            seconds = SECONDS_AN_ANSWER * bout.rounds * len(bout.ways)
+            problems = list(run.problems[:: bout.stride])
+            units += parted(key, problems, AT_ONCE, seconds, partial(_bout, run, model, bout))
+    return units
+
+
+def _bout(run: Run, model: str, bout: Bout, problems: list[Problem]) -> None:
+    made = [run.system(model, way) for way in bout.ways]
+    systems: list[System] = [system for system in made if system is not None]
+    if len(systems) < len(bout.ways):
+        return  # this model has a single way of decoding
+    if bout.peers and model == run.main:
+        systems += run.peers
+    for number, problem in enumerate(problems):
+        first = number % len(systems)
+        for turn in range(bout.rounds):
+            for system in (*systems[first:], *systems[:first]):
+                run.ask(FIGHT, model, system, problem, bout.setting, turn)

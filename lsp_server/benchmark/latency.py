@@ -1,0 +1,109 @@
+"""The units of `infill-ls bench` that need a server: cold start, answers while someone types, and memory."""
+
+import contextlib
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from infill_engine.diagnostics.benchmark.results import Results
+from infill_engine.diagnostics.benchmark.suites.plan import Typing
+from infill_engine.diagnostics.benchmark.suites.running import Unit
+from infill_engine.user_data import state_folder
+from lsp_server.benchmark.client import LspClient
+from lsp_server.benchmark.keystrokes import Replay, make_replay
+from lsp_server.benchmark.processes import memory_mb
+from lsp_server.benchmark.sources import SourceFile, standard_library
+from lsp_server.benchmark.typing_runs import (
+    close_document,
+    closed_loop,
+    open_document,
+    open_loop,
+    previewed,
+)
+
+TYPED = Path(__file__).with_name("typed.txt")
+SETTLE_SECONDS = 1.0  # between opening a document and the first keystroke
+LOAD_SECONDS, STROKE_SECONDS = 14.0, 0.12
+MODELS = "models"
+
+
+def typing_units(
+    results: Results, plan: Sequence[Typing], model: str, budget_ms: int, seed: int, options: dict[str, Any]
+) -> list[Unit]:
+    """One unit for each number of candidates: a server of its own is started and typed at.
+
+    `options` are further initialization options.
+    """
+    units = []
+    for candidates in dict.fromkeys(typing.candidates for typing in plan):
+        part = [typing for typing in plan if typing.candidates == candidates]
+        seconds = LOAD_SECONDS + STROKE_SECONDS * sum(each.closed + each.open + each.previews for each in part)
+        settings = {"model": model, "budgetMs": budget_ms, "candidates": candidates, **options}
+        units.append(
+            Unit(f"typing {model} {candidates} candidates", seconds, partial(_type, results, part, settings, seed))
+        )
+    return units
+
+
+def _type(results: Results, plan: Sequence[Typing], settings: dict[str, Any], seed: int) -> None:
+    own = SourceFile("infill-ls", "typed.py", TYPED.read_text(encoding="utf-8"))
+    about = {name: settings[key] for name, key in _NAMES.items()}
+    with _state() as state:
+        client = LspClient(state=state)
+        try:
+            initialize_ms, ready_ms = client.initialize(settings), client.until_ready()
+            results.add("start", initialize_ms=round(initialize_ms, 1), ready_ms=round(ready_ms, 1), **about)
+            _add_memory(results, client, "after loading", about)
+            for typing in plan:
+                files = [own, *(standard_library() if typing.lines > len(own.text.split("\n")) else [])]
+                replay = make_replay(files, typing.lines, max(typing.closed, typing.open, typing.previews), seed)
+                _loops(results, client, typing, replay, about, seed)
+            _add_memory(results, client, "at the end", about)
+            client.close()
+        finally:
+            client.process.kill()
+            client.process.wait()
+
+
+_NAMES = {"model": "model", "budget_ms": "budgetMs", "wanted": "candidates"}
+
+
+def _loops(
+    results: Results, client: LspClient, typing: Typing, replay: Replay, about: dict[str, Any], seed: int
+) -> None:
+    loops = {
+        "closed": (typing.closed, lambda uri, part: closed_loop(client, uri, part, typing.lines)),
+        "open": (typing.open, lambda uri, part: open_loop(client, uri, part, typing.lines, seed)),
+        "preview": (typing.previews, lambda uri, part: previewed(client, uri, part, typing.lines)),
+    }
+    for name, (count, loop) in loops.items():
+        if count:
+            uri = f"file:///bench/{name}_{typing.lines}.py"
+            open_document(client, uri, replay.text)
+            time.sleep(SETTLE_SECONDS)
+            for sample in loop(uri, Replay(replay.text, replay.keystrokes[:count])):
+                results.add("keystroke", **about, **asdict(sample))
+            close_document(client, uri)
+
+
+def _add_memory(results: Results, client: LspClient, moment: str, about: dict[str, Any]) -> None:
+    results.add("memory", moment=moment, **about, **memory_mb(client.process.pid))
+
+
+@contextlib.contextmanager
+def _state() -> Iterator[Path | None]:
+    """A folder for the server's statistics, so that typing here does not count as the user's.
+
+    The user's models stay within reach. None if that is impossible.
+    """
+    with tempfile.TemporaryDirectory(prefix="infill-bench-", ignore_cleanup_errors=True) as folder:
+        try:
+            Path(folder, MODELS).symlink_to(state_folder() / MODELS)
+        except OSError:
+            yield None
+        else:
+            yield Path(folder)
