@@ -1,9 +1,10 @@
-"""Where the user's own data is stored: statistics, and the trunk if it was built on this machine."""
+"""Where the user's own data is stored: settings, statistics, and the trunk if it was built on this machine."""
 
 import os
 from pathlib import Path
 
 STATE_DIR = "INFILL_STATE_DIR"  # the environment variable that overrides the folder
+SETTINGS = "settings.json"
 
 
 def state_folder() -> Path:
@@ -19,3 +20,12 @@ def state_folder() -> Path:
 def trunk_folder() -> Path:
     """Where `infill-ls models get` builds the trunk."""
     return state_folder() / "models" / "trunk"
+
+
+def settings_file() -> Path:
+    """The user's settings for all editors, as `infill-ls bench --apply` writes them; it may not exist."""
+    if os.environ.get(STATE_DIR):
+        return state_folder() / SETTINGS
+    from platformdirs import user_config_dir
+
+    return Path(user_config_dir("infill-ls", appauthor=False)) / SETTINGS

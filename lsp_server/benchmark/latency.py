@@ -3,7 +3,7 @@
 import contextlib
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -18,6 +18,7 @@ from lsp_server.benchmark.keystrokes import Replay, make_replay
 from lsp_server.benchmark.processes import memory_mb
 from lsp_server.benchmark.sources import SourceFile, standard_library
 from lsp_server.benchmark.typing_runs import (
+    Sample,
     close_document,
     closed_loop,
     open_document,
@@ -29,6 +30,7 @@ TYPED = Path(__file__).with_name("typed.txt")
 SETTLE_SECONDS = 1.0  # between opening a document and the first keystroke
 LOAD_SECONDS, STROKE_SECONDS = 14.0, 0.12
 MODELS = "models"
+Loop = Callable[[LspClient, str, Replay, int], Iterator[Sample]]
 
 
 def typing_units(
@@ -75,17 +77,17 @@ _NAMES = {"model": "model", "budget_ms": "budgetMs", "wanted": "candidates"}
 def _loops(
     results: Results, client: LspClient, typing: Typing, replay: Replay, about: dict[str, Any], seed: int
 ) -> None:
-    loops = {
-        "closed": (typing.closed, lambda uri, part: closed_loop(client, uri, part, typing.lines)),
-        "open": (typing.open, lambda uri, part: open_loop(client, uri, part, typing.lines, seed)),
-        "preview": (typing.previews, lambda uri, part: previewed(client, uri, part, typing.lines)),
-    }
-    for name, (count, loop) in loops.items():
+    loops: tuple[tuple[str, int, Loop], ...] = (
+        ("closed", typing.closed, closed_loop),
+        ("open", typing.open, partial(open_loop, seed=seed)),
+        ("preview", typing.previews, previewed),
+    )
+    for name, count, loop in loops:
         if count:
             uri = f"file:///bench/{name}_{typing.lines}.py"
             open_document(client, uri, replay.text)
             time.sleep(SETTLE_SECONDS)
-            for sample in loop(uri, Replay(replay.text, replay.keystrokes[:count])):
+            for sample in loop(client, uri, Replay(replay.text, replay.keystrokes[:count]), typing.lines):
                 results.add("keystroke", **about, **asdict(sample))
             close_document(client, uri)
 

@@ -146,7 +146,9 @@ def _sample(loop: str, lines: int, key: Keystroke, answered: Pending, pressed: f
 
 def _texts(answered: Pending) -> list[str]:
     result: Any = answered.result
-    items = result.get("items", result.get("candidates", [])) if isinstance(result, dict) else result or []
+    items: Any = result or []
+    if isinstance(result, dict):
+        items = result.get("items", result.get("candidates", []))
     return [item["insertText"] for item in items]
 
 

@@ -1,6 +1,7 @@
 """The arguments of every subcommand except `serve`. Each subcommand has a module of its own.
 
 complete    candidates for one place in a file
+bench       measures this machine; chooses model, budget and number of candidates
 doctor      what works on this machine, and how to fix what does not
 demo        a hole filled step by step
 models      lists model families, inspects a model, checks its adapter, measures its cost
@@ -23,6 +24,7 @@ from lsp_server.settings import LEAST_BUDGET_MS, MOST_BUDGET_MS, MOST_CANDIDATES
 Subparsers = argparse._SubParsersAction  # argparse has no public name for this type
 
 DEFAULTS = ServerSettings()
+BENCH_PARTS = ("typing", "passes", "fight", "quality", "drift")
 INTERRUPTED = 130  # the status a shell reports for a program ended by Ctrl-C
 
 
@@ -43,7 +45,7 @@ def add_commands(commands: "Subparsers[argparse.ArgumentParser]") -> None:
 
     doctor = commands.add_parser("doctor", help="what works on this machine, and how to mend what does not")
     doctor.add_argument("--json", action="store_true", help="print one JSON object")
-    _add_engine(doctor)
+    _add_engine(doctor, from_file=True)
     doctor.set_defaults(run=lambda options: _run("doctor", options))
 
     demo = commands.add_parser("demo", help="a hole filled step by step")
@@ -58,9 +60,42 @@ def add_commands(commands: "Subparsers[argparse.ArgumentParser]") -> None:
     stats.add_argument("--reset", action="store_true", help="forget all of it")
     stats.set_defaults(run=lambda options: _run("stats", options))
 
+    bench = commands.add_parser("bench", help="measure this machine; choose model, budget and number of candidates")
+    _add_bench(bench)
+    bench.set_defaults(run=lambda options: _run("bench", options))
+
     models = commands.add_parser("models", help="families of models: list, info, verify, bench, get")
     _add_models(models.add_subparsers(title="commands", metavar="COMMAND", dest="what", required=True))
     models.set_defaults(run=lambda options: _run("models", options))
+
+
+def _add_bench(bench: argparse.ArgumentParser) -> None:
+    add = bench.add_argument
+    add("--suite", choices=("quick", "full"), default="quick", help="3 minutes on two cores, or a few hours")
+    add("--out", metavar="DIR", help="where results and report go; a run that was interrupted there goes on")
+    add("--apply", action="store_true", help="write what is recommended to the settings file")
+    add(
+        "--model",
+        type=_name,
+        nargs="+",
+        metavar="NAME",
+        help="models to measure instead of the trunk and the small one",
+    )
+    add("--only", nargs="+", choices=BENCH_PARTS, metavar="PART", help=f"some of {', '.join(BENCH_PARTS)}")
+    add("--problems", nargs="+", metavar="FILE", help="problems of your own instead of the bundled ones")
+    add("--seed", type=_whole(0, 999_999_999), default=0, help="of the typing that is replayed (%(default)s)")
+    add("--llama-server", metavar="PATH", help="llama.cpp's server, if it is not on the PATH")
+    add("--gguf", metavar="FILE", help="the default model's published file, for programs of others")
+    add("--json", action="store_true", help="print one JSON object")
+    _add_device(bench)
+    _add_precision(bench)
+    compare = bench.add_subparsers(title="commands", metavar="COMMAND", dest="what").add_parser(
+        "compare", help="what differs between two runs, with intervals"
+    )
+    compare.add_argument("before", metavar="A", help="the folder or file of a run")
+    compare.add_argument("after", metavar="B", help="the folder or file of another run")
+    compare.add_argument("--fail-on-loss", action="store_true", help="status 1 if quality is significantly worse in B")
+    compare.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def _add_models(commands: "Subparsers[argparse.ArgumentParser]") -> None:
@@ -85,18 +120,19 @@ def _add_models(commands: "Subparsers[argparse.ArgumentParser]") -> None:
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
-def _add_engine(parser: argparse.ArgumentParser) -> None:
+def _add_engine(parser: argparse.ArgumentParser, *, from_file: bool = False) -> None:
+    """With `from_file`, options that are not given are None: the settings file decides."""
     parser.add_argument(
         "--budget-ms",
         type=_whole(LEAST_BUDGET_MS, MOST_BUDGET_MS),
-        default=DEFAULTS.budget_ms,
+        default=None if from_file else DEFAULTS.budget_ms,
         metavar="MS",
-        help="milliseconds in which to answer (%(default)s)",
+        help=f"milliseconds in which to answer ({DEFAULTS.budget_ms})",
     )
     parser.add_argument(
         "--model",
         type=_name,
-        default=DEFAULTS.engine.model,
+        default=None if from_file else DEFAULTS.engine.model,
         help='a name such as "default", the path of a model\'s folder, OWNER/NAME, or a server',
     )
     parser.add_argument(

@@ -8,6 +8,7 @@ from collections.abc import Callable, Generator, Iterator
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from importlib import metadata
+from itertools import chain
 from pathlib import Path
 
 from rich.console import Console
@@ -22,9 +23,11 @@ from infill_engine.remote.address import SUFFIX_FIELD, Api, disclosure, is_remot
 from infill_engine.remote.server import Server
 from infill_engine.text.languages import Support, all_entries, grammar_trouble
 from infill_engine.types import Reason
+from infill_engine.user_data import settings_file
 from lsp_server.cli.terminal import console_of, say
 from lsp_server.cli.worker_trial import Trial, try_worker
-from lsp_server.settings import EngineChoice, Precision
+from lsp_server.settings import EngineChoice, Precision, read_settings
+from lsp_server.settings_file import measured_reason, read_file
 
 OLDEST_PYTHON = (3, 11)
 MOST_LISTED = 8
@@ -53,12 +56,14 @@ class Check:
 def run(options: argparse.Namespace) -> int:
     """Print each check as it finishes. Return 1 if one failed."""
     console = None if options.json else console_of(sys.stdout)
-    checks = []
-    model = resolved(options.model, Path.cwd())
+    own = check_settings()
+    settings = read_settings(read_file()[0])[0]
+    model = resolved(options.model or settings.engine.model, Path.cwd())
     precision, reuse = Precision(options.precision), options.reuse_context
-    key_variable, budget_ms = options.api_key_variable, options.budget_ms
+    key_variable, budget_ms = options.api_key_variable, options.budget_ms or settings.budget_ms
     choice = EngineChoice(model, options.device, precision, key_variable, reuse, budget_ms)
-    for check in _checks(choice, options.budget_ms):
+    checks = []
+    for check in chain((own,) if own else (), _checks(choice, budget_ms)):
         checks.append(check)
         if console is not None:
             _print(console, check)
@@ -120,6 +125,20 @@ def check_server(choice: EngineChoice) -> Check:
         )
         return Check("server", Verdict.WARN, told, remedy)
     return Check("server", Verdict.OK, told)
+
+
+def check_settings() -> Check | None:
+    """Report what the settings file says and why; None without one."""
+    if not settings_file().exists():
+        return None
+    content, unusable = read_file()
+    settings, warnings = read_settings(content)
+    told = f"model {settings.engine.model}, {settings.budget_ms} ms, {settings.candidates} candidates"
+    detail = " ".join(filter(None, (f"{settings_file()}: {told}.", measured_reason())))
+    problems = [unusable] if unusable else list(warnings)
+    if problems:
+        return Check("settings", Verdict.WARN, detail, problems[0].removeprefix("infill-ls: "))
+    return Check("settings", Verdict.OK, detail)
 
 
 def check_python(version: tuple[int, int]) -> Check:

@@ -8,6 +8,7 @@ from lsprotocol import types
 from lsp_server.project.excludes import bad_patterns
 from lsp_server.session import Session
 from lsp_server.settings import SECTION, SETTINGS, Fallback, read_settings
+from lsp_server.settings_file import over, read_file
 
 TOO_LATE = (
     "infill-ls: completionFallback cannot be switched on while the server runs. Set it in the editor's initialization "
@@ -39,14 +40,18 @@ async def pull_settings(session: Session) -> None:
 
 
 async def apply_options(session: Session, told: object) -> None:
-    """Merge the client's settings over its initialization options, report invalid ones, and update the engine.
+    """Merge the client's settings over its initialization options and those over the user's file, report invalid ones,
+    and update the engine.
 
     A setting that the client sent before and omits now was removed by the user.
     """
     session.told_options = told
     first = session.first_options
     options = {**first, **told} if isinstance(first, Mapping) and isinstance(told, Mapping) else told or first
-    settings, warnings = read_settings(options)
+    own, unusable = read_file()
+    if unusable:
+        session.warn_once(unusable)
+    settings, warnings = read_settings(over(own, options))
     wrong = tuple(
         f"infill-ls: the pattern {pattern!r} in excludes is not .gitignore syntax and is ignored."
         for pattern in bad_patterns(settings.excludes)

@@ -35,7 +35,6 @@ class Results:
     header: Record
     records: list[Record] = field(default_factory=list)
     finished: set[str] = field(default_factory=set)
-    doubts: list[str] = field(default_factory=list)
     damaged: int = 0  # lines that are not JSON, such as the last one of an interrupted run
     _file: IO[str] | None = None
     _unit: str = ""
@@ -53,9 +52,9 @@ class Results:
         self.records.append(line)
         self._write(line)
 
-    def doubt(self, sentence: str) -> None:
-        """Adds a reason to doubt the results, in memory only."""
-        self.doubts.append(sentence)
+    def missing(self, what: str, why: str) -> None:
+        """Adds something that was not measured, with the reason."""
+        self.add("missing", what=what, why=why)
 
     def finish(self) -> None:
         """Ends the unit."""
@@ -97,7 +96,8 @@ class Results:
         if self._moved:
             raise error
         path = Path(tempfile.mkdtemp(prefix="infill-bench-")) / NAME
-        self.doubt(f"{self.path.parent} could not be written ({error.strerror}); the results are in {path.parent}.")
+        sentence = f"{self.path.parent} could not be written ({error.strerror}); the results are in {path.parent}."
+        self.records.append({"record": "doubt", "unit": "", "sentence": sentence})
         self._moved, self.path = True, path
         self._file = path.open("w", encoding="utf-8")
         for record in (self.header, *self.records, *({"record": "done", "unit": unit} for unit in self.finished)):

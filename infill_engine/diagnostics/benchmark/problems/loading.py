@@ -13,6 +13,7 @@ schema = '''create table …'''   for SQL: tables that the query is run on
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,11 @@ def load_problems(paths: Sequence[Path] | None = None) -> tuple[Problem, ...]:
     if not found:
         raise InputError(f"{', '.join(map(str, chosen))}: no problems; write at least one [[problem]]")
     return tuple(found.values())
+
+
+def digest(problems: Sequence[Problem]) -> str:
+    """A name for a set of problems: equal sets have equal names."""
+    return blake2b(repr(problems).encode(), digest_size=6).hexdigest()
 
 
 def _entries(path: Path) -> list[Any]:

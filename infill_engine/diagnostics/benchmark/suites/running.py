@@ -4,6 +4,7 @@ import gc
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Self
 
 import psutil
 
@@ -14,7 +15,7 @@ from infill_engine.diagnostics.benchmark.problems.loading import Problem
 from infill_engine.diagnostics.benchmark.problems.similarity import edit_similarity
 from infill_engine.diagnostics.benchmark.results import Results
 from infill_engine.diagnostics.benchmark.suites.plan import Plan
-from infill_engine.diagnostics.benchmark.systems.answered import UNHURRIED_MS, Setting, System
+from infill_engine.diagnostics.benchmark.systems.answered import UNHURRIED_MS, Peer, Setting, System
 from infill_engine.diagnostics.benchmark.systems.beams import LEFT_TO_RIGHT, LeftToRight
 from infill_engine.diagnostics.benchmark.systems.served import MODEL_ALONE, Served
 from infill_engine.engine.engine import Engine
@@ -43,9 +44,17 @@ class Run:
     problems: tuple[Problem, ...]
     results: Results
     load: Load
-    peers: tuple[System, ...] = ()
+    peers: tuple[Peer, ...] = ()
     judge: Judge = field(default_factory=Judge)
     _engines: dict[str, Engine] = field(default_factory=dict)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Ends the peers."""
+        for peer in self.peers:
+            peer.close()
 
     @property
     def main(self) -> str:
@@ -110,7 +119,7 @@ class Run:
             extra=answered.extra,
         )
 
-    def with_resources(self, unit: Unit) -> None:
+    def measure(self, unit: Unit) -> None:
         """Measures a unit, and the energy and memory that went with it."""
         joules, began = read_energy_joules(), now()
         self.results.begin(unit.key)

@@ -60,3 +60,11 @@ class System(Protocol):
     def answer(self, problem: Problem, setting: Setting) -> Answered:
         """Answers a problem whose text up to the cursor's line has been read beforehand."""
         ...
+
+
+class Peer(System, Protocol):
+    """A program of others. It starts when it is first asked."""
+
+    def close(self) -> None:
+        """Ends it."""
+        ...

@@ -1,0 +1,122 @@
+"""What differs between two runs: the second minus the first, with intervals.
+
+Quality is paired by problem and typing by keystroke; passes are compared by blocks, which are spread over each run. A
+loss of quality is significant if it holds for one of its two measures with half of the usual probability (Bonferroni).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import exp, log
+
+from infill_engine.diagnostics.benchmark.figures import (
+    any_is_right,
+    drift,
+    first_is_right,
+    paired,
+    pass_blocks,
+)
+from infill_engine.diagnostics.benchmark.results import Record, Results
+from infill_engine.diagnostics.benchmark.statistics import SIGNIFICANT, Estimate, difference, paired_difference
+from infill_engine.diagnostics.benchmark.suites.quality import QUALITY
+
+MEASURES = {"right first": first_is_right, "right among all": any_is_right}
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One thing that was measured in both runs. `unit` is `points`, `times` (a ratio) or `per 100`.
+
+    `pairs` counts problems or keystrokes, or the blocks of the smaller run. `is_loss` marks a significant loss of
+    quality.
+    """
+
+    what: str
+    unit: str
+    estimate: Estimate
+    pairs: int
+    is_loss: bool = False
+
+
+def compare(before: Results, after: Results) -> list[Difference]:
+    """Everything that both runs measured."""
+    return [*_quality(before, after), *_passes(before, after), *_typing(before, after), *_drift(before, after)]
+
+
+def doubts(before: Results, after: Results) -> list[str]:
+    """Why a comparison may be misleading."""
+    one, other = before.header, after.header
+    found = []
+    if one["machine"]["processor"] != other["machine"]["processor"]:
+        found.append("The runs were made on different processors: times cannot be compared.")
+    if one["problems"] != other["problems"]:
+        found.append("The runs have different problems: only those with the same name are compared.")
+    for name, results in (("The first", before), ("The second", after)):
+        found += [f"{name} run: {line['sentence']}" for line in results.of("doubt")]
+        if results.damaged:
+            found.append(f"{name} run: {results.damaged} lines are damaged and left out.")
+    return found
+
+
+def _quality(before: Results, after: Results) -> Iterator[Difference]:
+    settings = dict.fromkeys(map(_setting, before.of("answer", suite=QUALITY)))
+    for setting in settings:
+        one, other = (
+            [line for line in run.of("answer", suite=QUALITY) if _setting(line) == setting] for run in (before, after)
+        )
+        pairs = len({line["problem"] for line in one} & {line["problem"] for line in other})
+        if not pairs:
+            continue
+        model, candidates, budget_ms, passes = setting
+        limit = f"{budget_ms:.0f} ms" if passes is None else f"{passes} passes"
+        for name, value in MEASURES.items():
+            found = paired(one, other, value)
+            lost = found.value < 0 and found.p < SIGNIFICANT / len(MEASURES)
+            yield Difference(f"{model}, {limit}, {candidates} candidates: {name}", "points", found, pairs, is_loss=lost)
+
+
+def _setting(line: Record) -> tuple[str, int, float | None, int | None]:
+    return line["model"], line["candidates"], line["budget_ms"], line["most_passes"]
+
+
+def _passes(before: Results, after: Results) -> Iterator[Difference]:
+    one, other = pass_blocks(before), pass_blocks(after)
+    if one and other:
+        yield Difference("time of a pass", "times", _ratio(difference(one, other)), min(len(one), len(other)))
+
+
+def _typing(before: Results, after: Results) -> Iterator[Difference]:
+    one, other = (_keystrokes(run) for run in (before, after))
+    for group in dict.fromkeys(key[:-1] for key in one):
+        keys = [key for key in one if key[:-1] == group and key in other]
+        if keys:
+            found = paired_difference([log(one[key]) for key in keys], [log(other[key]) for key in keys])
+            model, lines, wanted = group
+            what = f"{model}, typing into {lines:,} lines, {wanted} candidates: time of an answer"
+            yield Difference(what, "times", _ratio(found), len(keys))
+
+
+def _keystrokes(results: Results) -> dict[tuple[str, int, int, int], float]:
+    """Times of computed answers by model, lines, candidates wanted and number of the keystroke."""
+    found: dict[tuple[str, int, int, int], float] = {}
+    counts: dict[tuple[str, int, int], int] = {}
+    for line in results.of("keystroke", loop="closed"):
+        group = line["model"], line["lines"], line["wanted"]
+        counts[group] = counts.get(group, 0) + 1
+        if line["served"] == "model":
+            found[*group, counts[group]] = max(line["ms"], 0.01)
+    return found
+
+
+def _drift(before: Results, after: Results) -> Iterator[Difference]:
+    one, other = drift(before), drift(after)
+    if one is not None and other is not None:
+        a, b = one.slower, other.slower
+        half = ((a.high - a.low) ** 2 + (b.high - b.low) ** 2) ** 0.5 / 2
+        change = b.value - a.value
+        p = 1.0 if abs(change) <= half else SIGNIFICANT
+        estimate = Estimate(change, change - half, change + half, p)
+        yield Difference("drift of a pass", "per 100", estimate, min(one.generations, other.generations))
+
+
+def _ratio(logarithm: Estimate) -> Estimate:
+    return Estimate(exp(logarithm.value), exp(logarithm.low), exp(logarithm.high), logarithm.p)

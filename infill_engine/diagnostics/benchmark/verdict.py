@@ -1,0 +1,141 @@
+"""Which model to switch on, with which budget and how many candidates; and why, with the numbers.
+
+The usual setting, 4 candidates in 150 ms, stays unless another one is significantly better on the same problems, or
+unless this machine does not answer in time. A setting is better if its score is: half for being right first, half for
+being right among all candidates.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from infill_engine.diagnostics.benchmark.figures import (
+    Duel,
+    any_is_right,
+    by_problem,
+    duels,
+    first_is_right,
+    latencies,
+    paired,
+)
+from infill_engine.diagnostics.benchmark.results import Record, Results
+from infill_engine.diagnostics.benchmark.statistics import SIGNIFICANT, mean, mean_of, median
+from infill_engine.diagnostics.benchmark.suites.plan import USUAL_MS
+from infill_engine.diagnostics.benchmark.suites.quality import QUALITY
+from infill_engine.diagnostics.benchmark.systems.beams import LEFT_TO_RIGHT
+
+USUAL_CANDIDATES = 4
+SLOWEST_MS = 300.0  # a longer budget is not recommended for typing, whatever it brings
+IN_TIME = 0.95  # share of the answers inside the budget that a setting needs
+
+Setting = tuple[float, int]  # budget in ms, candidates
+Answers = dict[Setting, list[Record]]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A recommendation in the words of the settings, and two sentences about it."""
+
+    model: str
+    budget_ms: int
+    candidates: int
+    sentences: tuple[str, str]
+    numbers: dict[str, float]
+
+    @property
+    def reason(self) -> str:
+        """Both sentences."""
+        return " ".join(self.sentences)
+
+
+def judge(results: Results) -> Verdict | None:
+    """The verdict on a run; None if no model was measured with the usual setting."""
+    models = {model: found for model in results.header["models"] if (found := _answers(results, model))}
+    usual = {model: found[USUAL_MS, USUAL_CANDIDATES] for model, found in models.items() if _has_usual(found)}
+    if not usual:
+        return None
+    timely = {model: lines for model, lines in usual.items() if _inside(lines, USUAL_MS) >= IN_TIME} or usual
+    model = max(timely, key=lambda name: mean([score(line) for line in timely[name]]))
+    setting = _setting(models[model])
+    lines = models[model][setting]
+    first = mean_of(list(by_problem(lines, first_is_right).values()))
+    numbers = {
+        "problems": len(lines),
+        "right_first": round(first.value, 4),
+        "right_first_low": round(first.low, 4),
+        "right_first_high": round(first.high, 4),
+        "right_among_all": round(mean([any_is_right(line) for line in lines]), 4),
+        "median_ms": round(median([line["ms"] for line in lines]), 1),
+        "inside_budget": round(_inside(lines, setting[0]), 4),
+    }
+    typed = [time for each in latencies(results) if each.loop == "closed" for time in each.times]
+    if typed and model == results.header["models"][0]:
+        numbers |= {"typing_p50_ms": round(median(typed), 1)}
+        numbers |= {"typing_inside_budget": round(mean([time <= setting[0] for time in typed]), 4)}
+    sentences = _recommendation(model, setting, numbers), _comparison(duels(results), model, setting[1])
+    return Verdict(model, int(setting[0]), setting[1], sentences, numbers)
+
+
+def score(line: Record) -> float:
+    """Half for being right first, half for being right among all candidates."""
+    return (first_is_right(line) + any_is_right(line)) / 2
+
+
+def _answers(results: Results, model: str) -> Answers:
+    found: Answers = {}
+    for line in results.of("answer", suite=QUALITY, model=model):
+        if line["budget_ms"] is not None and line["budget_ms"] <= SLOWEST_MS:
+            found.setdefault((line["budget_ms"], line["candidates"]), []).append(line)
+    return found
+
+
+def _has_usual(found: Answers) -> bool:
+    return (USUAL_MS, USUAL_CANDIDATES) in found
+
+
+def _setting(found: Answers) -> Setting:
+    """The usual setting, or the one that is ahead of it by most among those significantly ahead."""
+    usual = USUAL_MS, USUAL_CANDIDATES
+    if _inside(found[usual], USUAL_MS) < IN_TIME:
+        timely = [setting for setting, lines in found.items() if _inside(lines, setting[0]) >= IN_TIME]
+        return min(timely, key=lambda setting: (setting[0], -setting[1]), default=usual)
+    ahead = {}
+    for setting, lines in found.items():
+        gain = paired(found[usual], lines, score)
+        if setting != usual and gain.value > 0 and gain.p < SIGNIFICANT and _inside(lines, setting[0]) >= IN_TIME:
+            ahead[setting] = gain.value
+    return max(ahead, key=lambda setting: ahead[setting], default=usual)
+
+
+def _inside(lines: Sequence[Record], budget_ms: float) -> float:
+    return mean([line["ms"] <= budget_ms for line in lines])
+
+
+def _recommendation(model: str, setting: Setting, numbers: dict[str, float]) -> str:
+    budget_ms, candidates = setting
+    typing = ""
+    if "typing_p50_ms" in numbers:
+        typing = (
+            f"; while typing, half of the answers arrive within {numbers['typing_p50_ms']:.0f} ms and "
+            f"{numbers['typing_inside_budget']:.1%} within the budget"
+        )
+    return (
+        f"Use the model {model} with {budget_ms:.0f} ms and {candidates} candidate{'s' * (candidates > 1)}: its first "
+        f"text is right for {numbers['right_first']:.0%} of {numbers['problems']} problems "
+        f"({numbers['right_first_low']:.0%} to {numbers['right_first_high']:.0%}), one of all for "
+        f"{numbers['right_among_all']:.0%}{typing}."
+    )
+
+
+def _comparison(known: Sequence[Duel], model: str, candidates: int) -> str:
+    same = [each for each in known if (each.model, each.other, each.budget_ms) == (model, LEFT_TO_RIGHT, USUAL_MS)]
+    if not same:
+        return "The same weights were not measured from left to right."
+    duel = max(same, key=lambda each: (each.candidates == candidates, each.candidates))
+    points, low, high = (100 * value for value in (duel.first.value, duel.first.low, duel.first.high))
+    ahead = "better" if points > 0 else "worse"
+    sure = f"significantly {ahead}" if duel.first.is_significant else "neither significantly better nor worse"
+    return (
+        f"Against the same weights from left to right in {duel.budget_ms:.0f} ms, the product's first texts are {sure} "
+        f"({points:+.0f} points, {low:+.0f} to {high:+.0f}, on {duel.problems} problems), and left to right takes "
+        f"{duel.ms_ratio:.2f} times as long."
+    )
