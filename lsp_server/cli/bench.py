@@ -121,11 +121,11 @@ def _units(made: "Run", options: argparse.Namespace) -> "list[Unit]":
     wanted = set(options.only or BENCH_PARTS)
     budget_ms, engine = ServerSettings().budget_ms, {"device": options.device, "precision": options.precision}
     makers: list[tuple[str, Callable[[], list[Unit]]]] = [
-        ("quality", lambda: quality_units(made, gated=True)),
+        ("quality", lambda: quality_units(made, made.plan.first)),
         ("typing", lambda: typing_units(made.results, made.plan.typing, made.main, budget_ms, options.seed, engine)),
         ("fight", lambda: fight_units(made)),
         ("drift", lambda: drift_units(made)),
-        ("quality", lambda: quality_units(made, gated=False)),
+        ("quality", lambda: quality_units(made, made.plan.then)),
     ]
     others = [unit for part, make in makers if part in wanted for unit in make()]
     return list(_spread(pass_units(made) if "passes" in wanted else [], others))
@@ -169,7 +169,7 @@ def _measure(made: "Run", units: "Sequence[Unit]", console: Console) -> bool:
 
 def _conclude(results: "Results", options: argparse.Namespace, *, interrupted: bool) -> int:
     """Judge, write the report, apply the verdict if asked to, and print all of it."""
-    from infill_engine.diagnostics.benchmark.report.page import write_report
+    from infill_engine.diagnostics.benchmark.report.page import not_measured, write_report
     from infill_engine.diagnostics.benchmark.verdict import judge
 
     verdict = judge(results)
@@ -181,7 +181,7 @@ def _conclude(results: "Results", options: argparse.Namespace, *, interrupted: b
             f"the results are in {results.path}"
         ) from error
     applied = _apply(verdict, results) if options.apply and verdict is not None and not interrupted else None
-    missing = [f"{line['what']}: {line['why']}" for line in results.of("missing")]
+    missing = not_measured(results)
     doubtful = [line["sentence"] for line in results.of("doubt")]
     if options.json:
         said = {

@@ -1,6 +1,8 @@
 """The figures of the report, each computed from raw lines and from nothing else.
 
-Quality is the share of problems with a right text, first or among all that were shown; no answer counts as wrong.
+Quality is the share of problems with a right text, first or among all that were shown. No answer counts as wrong, and so
+does one that comes more than GRACE_MS after its budget.
+
 Rates are in tokens a second, always three together:
 
     in-step   rows of the passes / time of the passes: what the processor computes
@@ -28,6 +30,7 @@ from infill_engine.diagnostics.benchmark.suites.quality import QUALITY
 from infill_engine.diagnostics.benchmark.systems.served import SERVED
 
 Value = Callable[[Record], float]
+GRACE_MS = 20.0  # on the way back to the editor
 PER = 100  # generations, for slopes
 ANSWERED = ("model", "typed-through")  # ways in which the server serves candidates; the others are refusals
 
@@ -63,6 +66,7 @@ class Quality:
     problems: int
     first: Estimate
     any: Estimate
+    late: float  # share right first, however late
     ms: float  # median
     p90_ms: float
     inside: float | None  # share within the budget
@@ -133,6 +137,7 @@ def qualities(results: Results, suite: str = QUALITY) -> list[Quality]:
             problems=len({line["problem"] for line in lines}),
             first=mean_of(list(by_problem(lines, first_is_right).values())),
             any=mean_of(list(by_problem(lines, any_is_right).values())),
+            late=mean(list(by_problem(lines, right_however_late).values())),
             ms=median([line["ms"] for line in lines]),
             p90_ms=percentile([line["ms"] for line in lines], 0.9),
             inside=None if key[3] is None else mean([line["ms"] <= key[3] for line in lines]),
@@ -248,13 +253,23 @@ def cpu_ms_a_character(results: Results) -> dict[tuple[str, str], float]:
 
 
 def first_is_right(line: Record) -> float:
-    """1 if the first text is right."""
-    return float(bool(line["right"] and line["right"][0]))
+    """1 if the first text is right and came in time."""
+    return float(in_time(line) and right_however_late(line))
 
 
 def any_is_right(line: Record) -> float:
-    """1 if any text is right."""
-    return float(any(line["right"]))
+    """1 if any text is right and came in time."""
+    return float(in_time(line) and any(line["right"]))
+
+
+def right_however_late(line: Record) -> bool:
+    """Whether the first text is right."""
+    return bool(line["right"] and line["right"][0])
+
+
+def in_time(line: Record) -> bool:
+    """Whether an answer came within its budget, or had none."""
+    return line["budget_ms"] is None or line["ms"] <= line["budget_ms"] + GRACE_MS
 
 
 def by_problem(lines: Iterable[Record], value: Value) -> dict[str, float]:

@@ -28,9 +28,10 @@ class Page:
 class Browser:
     """A browser, through a process that drives it."""
 
-    def __init__(self) -> None:
-        command = [str(NODE), str(Path(__file__).with_name("browser.mjs")), str(CACHE), *map(str, SIZE)]
-        libraries = {"LD_LIBRARY_PATH": str(CACHE / "browser/lib"), "FONTCONFIG_PATH": str(CACHE / "browser/fonts")}
+    def __init__(self, cache: Path = CACHE) -> None:
+        """Start the browser that was set up in `cache`."""
+        command = [str(cache / NODE.relative_to(CACHE)), str(Path(__file__).with_name("browser.mjs")), str(cache), *map(str, SIZE)]
+        libraries = {"LD_LIBRARY_PATH": str(cache / "browser/lib"), "FONTCONFIG_PATH": str(cache / "browser/fonts")}
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={**os.environ, **libraries}
         )

@@ -109,9 +109,17 @@ def _table(table: Table) -> str:
     return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
 
 
+def not_measured(results: Results) -> list[str]:
+    """What was not measured and why, a sentence for each reason."""
+    reasons: dict[str, list[str]] = {}
+    for line in results.of("missing"):
+        if line["what"] not in results.finished:
+            reasons.setdefault(line["why"], []).append(line["what"])
+    return [f"{', '.join(dict.fromkeys(what))}: {why}" for why, what in reasons.items()]
+
+
 def _not_measured(results: Results) -> str:
-    sentences = [f"{line['what']}: {line['why']}" for line in results.of("missing")]
-    sentences += list(_never_measured(results))
+    sentences = [*not_measured(results), *_never_measured(results)]
     items = "".join(f"<li>{escape(sentence)}</li>" for sentence in sentences)
     return f'<section><h2>Not measured</h2><ul class="soft">{items}</ul></section>' if sentences else ""
 

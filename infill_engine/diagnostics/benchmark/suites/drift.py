@@ -17,7 +17,6 @@ def drift_units(run: Run) -> list[Unit]:
 
 def _generate(run: Run) -> None:
     system = run.system(run.main, MODEL_ALONE)
-    assert system is not None
     own = psutil.Process()
     problems = run.problems[:: max(1, len(run.problems) // CYCLE)][:CYCLE]
     for number in range(run.plan.generations):

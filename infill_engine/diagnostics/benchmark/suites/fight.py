@@ -4,7 +4,7 @@ from functools import partial
 
 from infill_engine.diagnostics.benchmark.problems.loading import Problem
 from infill_engine.diagnostics.benchmark.suites.plan import Bout
-from infill_engine.diagnostics.benchmark.suites.running import Run, Unit, parted
+from infill_engine.diagnostics.benchmark.suites.running import Run, Unit, is_trunk, parted
 from infill_engine.diagnostics.benchmark.systems.answered import System
 
 FIGHT = "fight"
@@ -13,9 +13,9 @@ SECONDS_AN_ANSWER = 0.2
 
 
 def fight_units(run: Run) -> list[Unit]:
-    """The units of all bouts, for every model that can be decoded in more than one way."""
+    """The units of all bouts, for every model that can be decoded in more than one way: the trunk, here."""
     units: list[Unit] = []
-    for model in run.models:
+    for model in filter(is_trunk, run.models):
         for bout in run.plan.bouts:
             setting = bout.setting
             key = f"fight {model} {setting.candidates} in {setting.budget_ms:.0f} ms"
@@ -26,10 +26,7 @@ def fight_units(run: Run) -> list[Unit]:
 
 
 def _bout(run: Run, model: str, bout: Bout, problems: list[Problem]) -> None:
-    made = [run.system(model, way) for way in bout.ways]
-    systems: list[System] = [system for system in made if system is not None]
-    if len(systems) < len(bout.ways):
-        return  # this model has a single way of decoding
+    systems: list[System] = [run.system(model, way) for way in bout.ways]
     if bout.peers and model == run.main:
         systems += run.peers
     for number, problem in enumerate(problems):

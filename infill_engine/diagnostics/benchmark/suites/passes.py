@@ -8,8 +8,8 @@ from infill_engine.models.base import CanvasModel
 from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.sampling.tree_sampler import timed_pass
 
-ROWS = (1, 4, 8, 16, 32)
-RUNS = 5  # of each size in a block
+ROWS = (1, 8, 16, 32)
+RUNS = 3  # of each size in a block
 CANVAS = (4, 16)  # rows and slots of a denoising step
 
 

@@ -19,6 +19,8 @@ from infill_engine.diagnostics.benchmark.systems.answered import UNHURRIED_MS, P
 from infill_engine.diagnostics.benchmark.systems.beams import LEFT_TO_RIGHT, LeftToRight
 from infill_engine.diagnostics.benchmark.systems.served import MODEL_ALONE, Served
 from infill_engine.engine.engine import Engine
+from infill_engine.models.checkpoint.files import read_config
+from infill_engine.models.registry import TRUNK, folder_of
 from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.sampling.tree_sampler import MEASURED, TreeSampler
 from infill_engine.settings import EngineSettings
@@ -81,16 +83,17 @@ class Run:
             )
         return self._engines[model]
 
-    def system(self, model: str, way: str) -> System | None:
-        """A way of decoding with a model; None if the model has no such way."""
+    def system(self, model: str, way: str) -> System:
+        """A way of decoding with a model. Only the trunk can be decoded from left to right."""
         engine = self.engine(model)
         if way == LEFT_TO_RIGHT:
-            return LeftToRight(engine) if isinstance(engine.model, TrunkModel) else None
+            return LeftToRight(engine)
         return Served(engine, drafts=way != MODEL_ALONE)
 
     def ask(self, suite: str, model: str, system: System, problem: Problem, setting: Setting, turn: int = 0) -> None:
         """Has a system answer, judges its texts and adds the answer to the results."""
         answered = system.answer(problem, setting)
+        self.judge.decide((problem, text) for text in answered.texts)
         right = [self.judge.is_right(problem, text) for text in answered.texts]
         first = answered.texts[0] if answered.texts else ""
         passes = answered.passes
@@ -132,6 +135,12 @@ class Run:
             resident_mb=round(_resident_mb(), 1),
         )
         self.results.finish()
+
+
+def is_trunk(model: str) -> bool:
+    """Whether a model is of the trunk's family, without loading it."""
+    folder = folder_of(model)
+    return folder is not None and folder.is_dir() and read_config(folder)["model_type"] == TRUNK
 
 
 def parted(

@@ -1,9 +1,39 @@
 """Programs of others that take part in the fight, where they can be had."""
 
+from importlib.util import find_spec
+from pathlib import Path
+
+from infill_engine.diagnostics.benchmark.systems import generating, llama_server
 from infill_engine.diagnostics.benchmark.systems.answered import Peer
+from infill_engine.errors import InputError
+
+NO_FILE = "give the default model's published file with --gguf"
 
 
-def find_peers(llama_server: str | None, gguf: str | None) -> tuple[tuple[Peer, ...], list[tuple[str, str]]]:
-    """The peers that are available here, and the name of each other one with the reason why it is not."""
-    del llama_server, gguf
-    return (), []
+def find_peers(llama: str | None, gguf: str | None) -> tuple[tuple[Peer, ...], list[tuple[str, str]]]:
+    """The peers that are available here, and the name of each other one with the reason why it is not.
+
+    `llama` is the path of llama.cpp's server, `gguf` that of the model's file. Raises InputError if a path was given
+    and is not there.
+    """
+    file = Path(gguf).expanduser() if gguf else None
+    if file is not None and not file.is_file():
+        raise InputError(f"{file} does not exist; {NO_FILE}")
+    command = llama_server.find_command(llama)
+    if llama and command is None:
+        raise InputError(f"{llama} cannot be run; give the path of llama.cpp's server")
+    peers: list[Peer] = []
+    missing: list[tuple[str, str]] = []
+    if command is None:
+        missing.append((llama_server.WAY, f"{llama_server.COMMAND} is not on the PATH; give it with --llama-server"))
+    elif file is None:
+        missing.append((llama_server.WAY, NO_FILE))
+    else:
+        peers.append(llama_server.LlamaServer(command, file))
+    if file is None:
+        missing.append((generating.WAY, NO_FILE))
+    elif not all(find_spec(name) for name in ("transformers", "accelerate")):
+        missing.append((generating.WAY, "install transformers and accelerate"))
+    else:
+        peers.append(generating.Generating(file))
+    return tuple(peers), missing

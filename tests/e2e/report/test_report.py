@@ -1,0 +1,98 @@
+"""The report of real results in a real browser: on a desktop and on a phone, light and dark.
+
+INFILL_PICTURES names a folder in which the screenshots are kept.
+"""
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from browser import Browser, Page
+
+from infill_engine.diagnostics.benchmark.report.page import write_report
+from infill_engine.diagnostics.benchmark.results import read_results
+from infill_engine.diagnostics.benchmark.verdict import judge
+
+RESULTS = Path(__file__).parents[3] / "bench/results/benchmark/results.jsonl"
+SIZES = {"desktop": (1280, 900), "narrow": (390, 844)}
+SCHEMES = ("light", "dark")
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("report")
+    shutil.copy(RESULTS, folder)
+    results = read_results(folder)
+    return write_report(results, judge(results))
+
+
+@pytest.fixture(params=[(size, scheme) for size in SIZES for scheme in SCHEMES], ids="-".join)
+def page(request: pytest.FixtureRequest, browser: Browser, report: Path, tmp_path: Path) -> Iterator[Page]:
+    size, scheme = request.param
+    width, height = SIZES[size]
+    opened = browser.page()
+    opened.call("setViewportSize", {"width": width, "height": height})
+    opened.call("emulateMedia", {"colorScheme": scheme})
+    opened.call("goto", report.as_uri())
+    pictures = Path(os.environ.get("INFILL_PICTURES", tmp_path))
+    opened.call("screenshot", {"path": str(pictures / f"report-{size}-{scheme}.png"), "fullPage": True})
+    yield opened
+    opened.call("close")
+
+
+def test_all_of_it_is_visible(page: Page) -> None:
+    width = page.call("evaluate", "innerWidth")
+    assert page.call("evaluate", "document.documentElement.scrollWidth") <= width
+    drawn = "[...document.querySelectorAll('figure > svg')].filter(each => each.getBoundingClientRect().width > 0)"
+    figures = page.call("evaluate", "document.querySelectorAll('figure').length")
+    assert figures >= 5
+    assert page.call("evaluate", f"{drawn}.length") == figures  # of each chart's two drawings, one
+    kind = "n" if width < 620 else "w"
+    assert page.call("evaluate", f"{drawn}.every(each => each.classList.contains('{kind}'))")
+    smallest = "Math.min(...[...document.querySelectorAll('svg text')].map(each => each.getBoundingClientRect().height)"
+    assert page.call("evaluate", f"{smallest}.filter(height => height > 0))") >= 10
+
+
+def test_words_stay_inside_their_charts(page: Page) -> None:
+    outside = """[...document.querySelectorAll('figure > svg')].flatMap(svg => {
+        const frame = svg.getBoundingClientRect();
+        return frame.width === 0 ? [] : [...svg.querySelectorAll('text')].filter(each => {
+            const box = each.getBoundingClientRect();
+            return box.left < frame.left - 2 || box.right > frame.right + 2 || box.bottom > frame.bottom + 2;
+        }).map(each => each.textContent);
+    })"""
+    assert page.call("evaluate", outside) == []
+
+
+def test_words_can_be_read(page: Page) -> None:
+    contrast = """(() => {
+        const parts = colour => colour.match(/[0-9.]+/g).slice(0, 3).map(Number);
+        const light = colour => parts(colour).map(each => each / 255)
+            .map(each => each <= 0.04045 ? each / 12.92 : ((each + 0.055) / 1.055) ** 2.4)
+            .reduce((sum, each, number) => sum + each * [0.2126, 0.7152, 0.0722][number], 0);
+        const paper = light(getComputedStyle(document.body).backgroundColor);
+        const ratio = ink => (Math.max(ink, paper) + 0.05) / (Math.min(ink, paper) + 0.05);
+        return Math.min(...[...document.querySelectorAll('p, td, th, li, figcaption, svg text')].map(each => {
+            const style = getComputedStyle(each);
+            return ratio(light(each.closest('svg') ? style.fill : style.color));
+        }));
+    })()"""
+    assert page.call("evaluate", contrast) >= 4.5
+
+
+def test_nothing_is_fetched(page: Page, report: Path) -> None:
+    assert page.call("evaluate", "performance.getEntriesByType('resource').length") == 0
+    assert "http" not in report.read_text(encoding="utf-8")
+
+
+def test_both_schemes_are_drawn(browser: Browser, report: Path) -> None:
+    page = browser.page()
+    papers = []
+    for scheme in SCHEMES:
+        page.call("emulateMedia", {"colorScheme": scheme})
+        page.call("goto", report.as_uri())
+        papers.append(page.call("evaluate", "getComputedStyle(document.body).backgroundColor"))
+    assert papers == ["rgb(255, 255, 255)", "rgb(15, 19, 24)"]
+    page.call("close")
