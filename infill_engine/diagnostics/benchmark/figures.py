@@ -1,7 +1,7 @@
 """The figures of the report, each computed from raw lines and from nothing else.
 
-Quality is the share of problems with a right text, first or among all that were shown. No answer counts as wrong, and so
-does one that comes more than GRACE_MS after its budget.
+Quality is the share of problems with a right text, first or among all that were shown. No answer counts as wrong, and
+so does one that comes more than GRACE_MS after its budget.
 
 Rates are in tokens a second, always three together:
 

@@ -30,7 +30,8 @@ class Browser:
 
     def __init__(self, cache: Path = CACHE) -> None:
         """Start the browser that was set up in `cache`."""
-        command = [str(cache / NODE.relative_to(CACHE)), str(Path(__file__).with_name("browser.mjs")), str(cache), *map(str, SIZE)]
+        node, script = cache / NODE.relative_to(CACHE), Path(__file__).with_name("browser.mjs")
+        command = [str(node), str(script), str(cache), *map(str, SIZE)]
         libraries = {"LD_LIBRARY_PATH": str(cache / "browser/lib"), "FONTCONFIG_PATH": str(cache / "browser/fonts")}
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={**os.environ, **libraries}
