@@ -123,8 +123,8 @@ def _units(made: "Run", options: argparse.Namespace) -> "list[Unit]":
     makers: list[tuple[str, Callable[[], list[Unit]]]] = [
         ("quality", lambda: quality_units(made, made.plan.first)),
         ("typing", lambda: typing_units(made.results, made.plan.typing, made.main, budget_ms, options.seed, engine)),
-        ("fight", lambda: fight_units(made)),
         ("drift", lambda: drift_units(made)),
+        ("fight", lambda: fight_units(made)),
         ("quality", lambda: quality_units(made, made.plan.then)),
     ]
     others = [unit for part, make in makers if part in wanted for unit in make()]

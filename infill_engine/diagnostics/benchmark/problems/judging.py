@@ -27,6 +27,7 @@ assert rows({query!r}) == rows({original!r})
 """
 
 
+WALL_SECONDS = 3.0  # for a test; right programs take a fraction of it
 REACHED_THE_END = 47  # a status that a program does not have if a candidate ends it early
 
 
@@ -55,7 +56,11 @@ def is_right(problem: Problem, text: str) -> bool:
     if any(is_exact(text, right) for right in (problem.truth, *problem.also)):
         return True
     program = program_of(problem, text)
-    return bool(text.strip()) and program is not None and passes(program, status=REACHED_THE_END)
+    return (
+        bool(text.strip())
+        and program is not None
+        and passes(program, status=REACHED_THE_END, wall_seconds=WALL_SECONDS)
+    )
 
 
 def program_of(problem: Problem, text: str) -> str | None:

@@ -12,7 +12,7 @@ LIMIT = Setting(4, passes=2)  # the same work every time, however long it takes
 
 def drift_units(run: Run) -> list[Unit]:
     """One unit: a series must not be interrupted."""
-    return [Unit("drift", 0.2 * run.plan.generations, lambda: _generate(run))]
+    return [Unit("drift", 0.25 * run.plan.generations, lambda: _generate(run))]
 
 
 def _generate(run: Run) -> None:

@@ -64,7 +64,12 @@ _ALL = (SERVED, MODEL_ALONE, LEFT_TO_RIGHT)
 QUICK = Plan(
     "quick",
     typing=(Typing(200, 60, 40, 8), Typing(20_000, 20, 0, 0)),
-    first=(Sweep(GATED), Sweep(Setting(4, USUAL_MS))),
+    first=(
+        Sweep(GATED, 2),
+        Sweep(Setting(4, USUAL_MS), 3),
+        Sweep(Setting(4, USUAL_MS), 3, others=True),
+        Sweep(Setting(4, 300), 3),
+    ),
     bouts=(
         Bout(Setting(4, USUAL_MS), _ALL, 2, 5, peers=True),
         Bout(Setting(1, USUAL_MS), _BOTH, 2, 5, peers=True),
@@ -72,17 +77,14 @@ QUICK = Plan(
         Bout(Setting(4, 80), _BOTH, 1, 5),
     ),
     then=(
-        Sweep(Setting(4, USUAL_MS), others=True),
-        Sweep(Setting(4, 300), 4),
-        Sweep(Setting(1, USUAL_MS), 4),
-        Sweep(Setting(4, 80), 4),
         Sweep(Setting(4, passes=2), 4),
-        Sweep(Setting(4, passes=1), 4),
+        Sweep(Setting(1, USUAL_MS), 3),
         Sweep(Setting(4, passes=10), 4),
+        Sweep(Setting(4, 80), 3),
     ),
-    pass_blocks=12,
-    generations=80,
-    most_seconds=165,
+    pass_blocks=10,
+    generations=60,
+    most_seconds=155,
 )
 FULL = Plan(
     "full",
