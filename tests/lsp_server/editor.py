@@ -186,9 +186,15 @@ async def editor(
     options: dict[str, Any] | None = None,
     configuration: dict[str, Any] | None = None,
     root: str | None = None,
+    file: str | None = None,
 ) -> AsyncIterator[Editor]:
-    """A server that is initialized; `script` is what its engine says. Ends it as an editor does."""
+    """A server that is initialized; `script` is what its engine says, `file` the user's settings file.
+
+    Ends it as an editor does.
+    """
     with tempfile.TemporaryDirectory() as folder:
+        if file is not None:
+            Path(folder, "settings.json").write_text(file, encoding="utf-8")
         options = dict(options or {})
         if script is not None:
             path = Path(folder, "script.json")

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from infill_engine.diagnostics.benchmark.report.charts import Bars, Chart
-from infill_engine.diagnostics.benchmark.report.contents import Section, Table, sections
+from infill_engine.diagnostics.benchmark.report.contents import sections
 from infill_engine.diagnostics.benchmark.report.drawing import HUES, NARROW, WIDE, draw
 from infill_engine.diagnostics.benchmark.report.png import can_draw, save
+from infill_engine.diagnostics.benchmark.report.section import Section, Table
 from infill_engine.diagnostics.benchmark.results import Results
 from infill_engine.diagnostics.benchmark.verdict import Verdict
 

@@ -1,0 +1,80 @@
+"""What was planted in one of two runs is found, and nothing else."""
+
+import pytest
+from made_results import add_answers, add_generations, add_passes, empty
+
+from infill_engine.diagnostics.benchmark.comparison import Difference, compare, doubts
+from infill_engine.diagnostics.benchmark.figures import drift
+from infill_engine.diagnostics.benchmark.results import Results
+
+
+def passes(seed: int, factor: float = 1.0) -> Results:
+    results = empty()
+    add_passes(results, seed, factor)
+    return results
+
+
+def answers(right: list[bool]) -> Results:
+    results = empty()
+    add_answers(results, right, budget_ms=None, passes=6)
+    return results
+
+
+def one(found: list[Difference]) -> Difference:
+    (difference,) = found
+    return difference
+
+
+def test_a_slowdown_of_ten_percent_is_found() -> None:
+    found = [one(compare(passes(seed), passes(100 + seed, 1.1))).estimate for seed in range(20)]
+    assert sum(each.p < 0.01 for each in found) >= 19
+    assert all(1.05 < each.value < 1.15 for each in found)
+
+
+def test_two_runs_of_one_build_agree() -> None:
+    found = [one(compare(passes(seed), passes(100 + seed))).estimate for seed in range(20)]
+    assert sum(each.low <= 1 <= each.high for each in found) >= 18
+    assert sum(each.p < 0.01 for each in found) <= 1
+
+
+def test_a_loss_of_quality_is_found() -> None:
+    before = [number % 2 == 0 for number in range(60)]
+    worse = [right and number % 4 for number, right in enumerate(before)]
+    found = compare(answers(before), answers(list(map(bool, worse))))
+    assert [each.is_loss for each in found] == [True, True]
+    assert {each.pairs for each in found} == {60}
+    assert not any(each.is_loss for each in compare(answers(before), answers(before)))
+    assert not any(each.is_loss for each in compare(answers(list(map(bool, worse))), answers(before)))  # a gain
+    almost = [*before[:-2], not before[-2], before[-1]]
+    assert not any(each.is_loss for each in compare(answers(before), answers(almost)))
+
+
+def test_a_drift_of_one_percent_in_ten_generations_is_found() -> None:
+    steady, drifting = empty(), empty()
+    add_generations(steady, 100, 0.0)
+    add_generations(drifting, 100, 0.001)
+    before, after = drift(steady), drift(drifting)
+    assert before is not None
+    assert not before.is_found
+    assert after is not None
+    assert after.is_found
+    assert after.slower.value == pytest.approx(0.1, abs=0.05)
+    assert one(compare(steady, drifting)).what == "drift of a pass"
+
+
+def test_other_machines_and_problems_are_doubtful() -> None:
+    before, after = answers([True]), answers([True])
+    assert doubts(before, after) == []
+    after.header |= {"problems": "xyz", "machine": {"processor": "other"}}
+    after.add("doubt", sentence="This machine runs on battery.")
+    after.damaged = 2
+    assert [sentence.split(":")[0] for sentence in doubts(before, after)] == [
+        "The runs were made on different processors",
+        "The runs have different problems",
+        "The second run",
+        "The second run",
+    ]
+
+
+def test_nothing_in_common() -> None:
+    assert compare(empty(), answers([True])) == []

@@ -1,0 +1,84 @@
+"""Which setting is recommended: the usual one, unless the numbers speak for another."""
+
+import pytest
+from made_results import add_answers, add_generations, add_passes, empty
+
+from infill_engine.diagnostics.benchmark.report.contents import sections
+from infill_engine.diagnostics.benchmark.report.page import page
+from infill_engine.diagnostics.benchmark.results import Results
+from infill_engine.diagnostics.benchmark.verdict import Verdict, judge
+
+GOOD = [number % 3 > 0 for number in range(60)]
+BAD = [number % 3 == 0 for number in range(60)]
+
+
+def verdict(results: Results) -> Verdict:
+    found = judge(results)
+    assert found is not None
+    return found
+
+
+def test_the_better_model() -> None:
+    results = empty()
+    add_answers(results, GOOD, model="trunk")
+    add_answers(results, BAD, model="small")
+    assert (verdict(results).model, verdict(results).budget_ms, verdict(results).candidates) == ("trunk", 150, 4)
+    assert verdict(results).numbers["right_first"] == pytest.approx(2 / 3, abs=1e-3)
+
+
+def test_a_model_that_is_late_is_not_chosen() -> None:
+    results = empty()
+    add_answers(results, GOOD, model="trunk", ms=400.0)
+    add_answers(results, BAD, model="small")
+    assert verdict(results).model == "small"
+
+
+def test_another_setting_has_to_be_significantly_better() -> None:
+    results = empty()
+    add_answers(results, BAD)
+    add_answers(results, [*BAD[:-1], True], budget_ms=300.0, ms=200.0)
+    assert verdict(results).budget_ms == 150
+    add_answers(results, [True] * 60, budget_ms=250.0, ms=200.0)
+    assert verdict(results).budget_ms == 250
+    add_answers(results, [True] * 60, budget_ms=1000.0, ms=800.0)  # too long to wait for while typing
+    assert verdict(results).budget_ms == 250
+
+
+@pytest.mark.parametrize(
+    ("product", "other", "said"),
+    [(GOOD, BAD, "significantly better"), (BAD, GOOD, "significantly worse"), (GOOD, GOOD, "neither")],
+)
+def test_the_second_sentence_is_about_the_same_weights(product: list[bool], other: list[bool], said: str) -> None:
+    results = empty()
+    add_answers(results, GOOD)
+    add_answers(results, product, suite="fight")
+    add_answers(results, other, suite="fight", way="left to right", ms=120.0)
+    assert said in verdict(results).sentences[1]
+    assert "1.20 times as long" in verdict(results).sentences[1]
+
+
+def test_a_text_that_comes_too_late_is_none() -> None:
+    results = empty()
+    add_answers(results, GOOD)
+    add_answers(results, [True] * 60, suite="fight", ms=300.0, way="llama.cpp")
+    add_answers(results, GOOD, suite="fight")
+    (table, _) = next(section for section in sections(results) if section.title == "The fair fight").tables
+    rows = {row[0]: row for row in table.rows}
+    assert rows["llama.cpp, 4 candidates"][1].startswith("0%")
+    assert rows["llama.cpp, 4 candidates"][3] == "100%"  # however late
+
+
+def test_too_little_for_a_verdict() -> None:
+    results = empty()
+    assert judge(results) is None
+    add_passes(results, 0)
+    add_generations(results, 10, 0.0)
+    assert judge(results) is None
+    results.header |= {"began": "now", "device": "cpu", "precision": "auto", "python": "3", "packages": {}}
+    results.header |= {"network_cut": False}
+    results.header["machine"] |= {"memory_gb": 8.0, "accelerator": "", "energy": "", "kernel": "6"}
+    results.missing("fight <b>", "there was no time")
+    written = page(results, sections(results), None)
+    assert "Too little was measured" in written
+    assert "fight &lt;b&gt;: there was no time" in written
+    assert "could not cut them off from the network" in written
