@@ -22,9 +22,7 @@ def browser() -> Iterator[Browser]:
     wanted = os.environ.get("INFILL_E2E")
     if wanted == "0":
         pytest.skip("INFILL_E2E=0")
-    setup = subprocess.run(
-        [str(HERE / "setup")], capture_output=True, text=True, timeout=SETUP_SECONDS, check=False
-    )
+    setup = subprocess.run([str(HERE / "setup")], capture_output=True, text=True, timeout=SETUP_SECONDS, check=False)
     if setup.returncode:
         said = f"THE REPORT IS NOT LOOKED AT, no browser could be set up: {(setup.stderr or setup.stdout)[-2000:]}"
         if wanted == "1":

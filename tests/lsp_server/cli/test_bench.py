@@ -27,7 +27,8 @@ def bench(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
 @pytest.fixture
 def problems(tmp_path: Path) -> str:
     """A small set, so that a run takes seconds."""
-    entry = '[[problem]]\nid = "{0}"\nkind = "middle"\ntext = "def f(width, height):\\n    return g(⟦width, height⟧)\\n"\n'
+    text = "def f(width, height):\\n    return g(⟦width, height⟧)\\n"
+    entry = f'[[problem]]\nid = "{{0}}"\nkind = "middle"\ntext = "{text}"\n'
     path = tmp_path / "own.toml"
     path.write_text("".join(entry.format(f"p{number}") for number in range(8)), encoding="utf-8")
     return str(path)

@@ -6,6 +6,7 @@ from infill_engine.diagnostics.benchmark.problems.loading import Problem
 from infill_engine.diagnostics.benchmark.suites.plan import Bout
 from infill_engine.diagnostics.benchmark.suites.running import Run, Unit, is_trunk, parted
 from infill_engine.diagnostics.benchmark.systems.answered import System
+from infill_engine.errors import ModelError
 
 FIGHT = "fight"
 AT_ONCE = 10  # problems in a unit
@@ -26,11 +27,15 @@ def fight_units(run: Run) -> list[Unit]:
 
 
 def _bout(run: Run, model: str, bout: Bout, problems: list[Problem]) -> None:
-    systems: list[System] = [run.system(model, way) for way in bout.ways]
-    if bout.peers and model == run.main:
-        systems += run.peers
+    own: list[System] = [run.system(model, way) for way in bout.ways]
     for number, problem in enumerate(problems):
+        systems = [*own, *(run.peers if bout.peers and model == run.main else ())]
         first = number % len(systems)
         for turn in range(bout.rounds):
             for system in (*systems[first:], *systems[:first]):
-                run.ask(FIGHT, model, system, problem, bout.setting, turn)
+                try:
+                    run.ask(FIGHT, model, system, problem, bout.setting, turn)
+                except ModelError as error:
+                    if system in own:
+                        raise
+                    run.give_up(system.way, str(error))

@@ -122,6 +122,14 @@ class Run:
             extra=answered.extra,
         )
 
+    def give_up(self, way: str, why: str) -> None:
+        """Goes on without a peer that does not work."""
+        for peer in self.peers:
+            if peer.way == way:
+                peer.close()
+                self.results.missing(way, why)
+        self.peers = tuple(peer for peer in self.peers if peer.way != way)
+
     def measure(self, unit: Unit) -> None:
         """Measures a unit, and the energy and memory that went with it."""
         joules, began = read_energy_joules(), now()

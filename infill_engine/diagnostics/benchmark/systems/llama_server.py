@@ -33,6 +33,7 @@ WAY = "llama.cpp"
 SLOTS, CONTEXT = 4, 8192  # texts at once, and tokens of all of them together
 REUSED = 32  # the least run of tokens that is kept after a change before it
 TEMPERATURE = 0.8  # of all texts but the first
+OURS = ("OMP_", "MKL_", "OPENBLAS_")  # variables that are set for torch
 START_SECONDS, ANSWER_SECONDS = 120.0, 60.0
 
 
@@ -108,8 +109,13 @@ class LlamaServer:
                 "--cache-reuse": REUSED,
             }
             command = [self.command, *(str(word) for option in options.items() for word in option)]
-            self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            own = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=own
+            )
             self._wait_until_ready()
+            for slot in range(SLOTS):  # the first answer of a slot takes longer
+                self._infill({"input_prefix": "a = ", "input_suffix": "\n", "n_predict": 4, "id_slot": slot})
         if self._process.poll() is not None:
             raise ModelError(f"{self.command} has ended with status {self._process.returncode}; run it by hand")
         return psutil.Process(self._process.pid)

@@ -62,7 +62,8 @@ def add_passes(results: Results, seed: int, factor: float = 1.0, blocks: int = 1
         phase = rng.normal(0, NOISE)  # of the machine, during this block
         for rows, ms in SIZES.items():
             for _ in range(3):
-                results.add("pass", model="trunk", rows=rows, ms=factor * ms * float(np.exp(phase + rng.normal(0, NOISE))))
+                noise = float(np.exp(phase + rng.normal(0, NOISE)))
+                results.add("pass", model="trunk", rows=rows, ms=factor * ms * noise)
 
 
 def add_generations(results: Results, count: int, growth: float) -> None:
@@ -70,7 +71,8 @@ def add_generations(results: Results, count: int, growth: float) -> None:
     rng = np.random.default_rng(5)
     for number in range(count):
         ms = 100.0 * (1 + number % 10) * (1 + growth) ** number * float(np.exp(rng.normal(0, 0.05)))
-        results.add("generation", number=number, problem=f"p{number % 10}", ms=ms, pass_ms=ms, passes=2, resident_mb=900.0)
+        about = {"number": number, "problem": f"p{number % 10}", "resident_mb": 900.0}
+        results.add("generation", **about, ms=ms, pass_ms=ms, passes=2)
 
 
 def _answer(number: int, is_right: bool) -> dict[str, Any]:

@@ -55,7 +55,7 @@ def test_another_run_is_not_mixed_in(tmp_path: Path, key: str, value: object) ->
 
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="cannot be written.*--out"):
+    with pytest.raises(InputError, match=r"cannot be written.*--out"):
         create_or_resume(tmp_path / "file" / "out", HEADER)
 
 
@@ -90,7 +90,7 @@ def test_nowhere_to_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     results = create_or_resume(tmp_path / "out", HEADER)
     results.close()
     results._file = Full()  # type: ignore[assignment]
-    with pytest.raises(InputError, match="No space left.*make room"):
+    with pytest.raises(InputError, match=r"No space left.*make room"):
         results.begin("a")
 
 
