@@ -10,6 +10,8 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from tree_sitter import Node
+
 from bench.quality.holes import BLOCK_LINES, FileHoles, Task, column_of, draw_tasks
 from bench.sources import read_folder
 from infill_engine.errors import InputError
@@ -20,6 +22,8 @@ from lsp_server.benchmark.sources import SourceFile
 
 FAULTS_PER_LINE = 0.005  # a file with more is written for another grammar or full of macros
 MOST_FILES = 400  # per language
+_OPENERS = ("{", "do", "then")  # with which a block node may begin
+_CLOSERS = ("done", "fi", "end")
 
 
 def draw_language_tasks(folder: Path, per_kind: int, seed: int, *, with_project: bool = False) -> list[Task]:
@@ -74,7 +78,10 @@ def holes_of(known: Language, source: SourceFile) -> FileHoles:
         if row < len(lines) and not encoded[row][:start].strip() and row not in prose and lines[row].strip():
             statements.add(row)
     for node in found.get(BLOCK, []):
-        first, last = _inner_rows(lines, node.start_point.row, node.end_point)
+        within = _inner_rows(node, lines)
+        if within is None:
+            continue
+        first, last = within
         rows = range(first, last + 1)
         if BLOCK_LINES[0] <= len(rows) <= BLOCK_LINES[1] and prose.isdisjoint(rows) and lines[first].strip():
             blocks.append((first, len(lines[first]) - len(lines[first].lstrip()), last, len(lines[last])))
@@ -82,13 +89,20 @@ def holes_of(known: Language, source: SourceFile) -> FileHoles:
     return FileHoles(source, lines, code, sorted(set(middles)), sorted(set(blocks)), sorted(statements))
 
 
-def _inner_rows(lines: list[str], first: int, end: tuple[int, int]) -> tuple[int, int]:
-    """Return the rows of a body without its braces and without the header line of a `do` or similar."""
-    last = end[0]
-    if lines[first].rstrip().endswith(("{", "do", "then")):
+def _inner_rows(node: Node, lines: list[str]) -> tuple[int, int] | None:
+    """Return the first and last row within a block, without what opens and closes it; None if it shares a row.
+
+    `lines` are those of the whole text.
+    """
+    (first, column), (last, end) = node.start_point, node.end_point
+    begins = lines[first].encode()[column:].decode("utf-8", "replace").strip()
+    if not begins or begins.endswith(_OPENERS):
         first += 1
-    if not lines[last][: end[1]].strip(" \t}"):
+    elif lines[first].encode()[:column].strip():
+        return None
+    if last >= len(lines) or not lines[last].encode()[:end].strip(b" \t}"):
         last -= 1
     while last > first and not lines[last].strip():
         last -= 1
-    return first, last - (lines[last].strip() in ("done", "fi", "end"))
+    last -= last >= first and lines[last].strip() in _CLOSERS
+    return (first, last) if first <= last else None

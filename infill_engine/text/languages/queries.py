@@ -20,15 +20,21 @@ ARGUMENT, STATEMENT, BLOCK, PROSE = "hole.argument", "hole.statement", "hole.blo
 CAPTURES = frozenset({ARGUMENT, STATEMENT, BLOCK, PROSE})
 
 
-def captures(language: Language, root: "Node") -> "dict[str, list[Node]]":
+def captures(language: Language, root: "Node", rows: tuple[int, int] | None = None) -> "dict[str, list[Node]]":
     """The nodes below `root`, in no order, by what the language's query calls them; nothing without a query.
 
-    Raises RecordError for a query that does not fit its grammar.
+    `rows` are the first row and the one behind the last of which nodes are wanted. Raises RecordError for a query that
+    does not fit its grammar.
     """
     from tree_sitter import QueryCursor
 
     query = holes_query(language)
-    return {} if query is None else QueryCursor(query).captures(root)
+    if query is None:
+        return {}
+    cursor = QueryCursor(query)
+    if rows is not None:
+        cursor.set_point_range((rows[0], 0), (rows[1], 0))
+    return cursor.captures(root)
 
 
 @cache

@@ -73,15 +73,14 @@ def download(packages: list[str], folder: Path) -> list[Path]:
 
 def build(wheels: list[Path], out: Path, *, with_stdlib: bool, held_out: HeldOut) -> None:
     """Write `corpus.jsonl` and `manifest.json` from the wheels and, if asked, this Python's standard library."""
-    seen_files: set[bytes] = set()
-    seen_lines: set[int] = set()
+    seen = Seen()
     manifest: list[dict[str, object]] = []
     with (out / "corpus.jsonl").open("w", encoding="utf-8") as corpus:
         for name, version, licence, files in _all_sources(wheels, with_stdlib):
             kept = characters = leaked = 0
             reason = licence_objection(licence)
             for path, text in files if reason is None else ():
-                if not is_worth_learning(path, text) or _is_copy(text, seen_files, seen_lines):
+                if not is_worth_learning(path, text) or seen.is_copy(text):
                     continue
                 if held_out.objection(text):
                     leaked += 1
@@ -108,17 +107,37 @@ def licence_objection(licence: str) -> str | None:
     return None
 
 
-def is_worth_learning(path: str, text: str) -> bool:
+def is_worth_learning(path: str, text: str, language: str = "python") -> bool:
     """Return whether a file is handwritten code of a reasonable size that may be used for training."""
     parts = [part.lower() for part in PurePosixPath(path).parts]
-    if any(skipped in parts for skipped in SKIPPED_PARTS) or any(
-        part.removesuffix(".py") in NEVER_TRAINED for part in parts
-    ):
+    if any(skipped in parts for skipped in SKIPPED_PARTS):
+        return False
+    if language == "python" and any(part.removesuffix(".py") in NEVER_TRAINED for part in parts):
         return False
     if not SMALLEST <= len(text) <= LARGEST or _GENERATED.search(text[:2000]):
         return False
     lines = text.count("\n") + 1
     return len(text) / lines <= LONGEST_MEAN_LINE and sum(map(str.isascii, text[:5000])) >= 0.95 * min(len(text), 5000)
+
+
+class Seen:
+    """The files so far, to recognise copies by."""
+
+    def __init__(self) -> None:
+        self._files: set[bytes] = set()
+        self._lines: set[int] = set()
+
+    def is_copy(self, text: str) -> bool:
+        """Return whether a file is an exact or near duplicate of an earlier one. If not, it counts as seen."""
+        digest = hashlib.blake2b("".join(text.split()).encode(), digest_size=12).digest()
+        if digest in self._files:
+            return True
+        self._files.add(digest)
+        lines = {hash(line) for raw in text.splitlines() if len(line := raw.strip()) > 12}
+        if lines and len(lines & self._lines) / len(lines) > NEAR_DUPLICATE:
+            return True
+        self._lines |= lines
+        return False
 
 
 def _wheels_of(package: str, folder: Path) -> list[Path]:
@@ -165,19 +184,6 @@ def _licence(archive: zipfile.ZipFile) -> str:
     classifiers = [c.split("::")[-1].strip() for c in headers.get_all("Classifier", []) if c.startswith("License")]
     stated = headers.get("License-Expression") or "; ".join(classifiers) or headers.get("License") or ""
     return stated.strip().splitlines()[0][:120] if stated.strip() else ""
-
-
-def _is_copy(text: str, seen_files: set[bytes], seen_lines: set[int]) -> bool:
-    """Return whether the file is an exact or near duplicate of an earlier one. If not, record its lines."""
-    digest = hashlib.blake2b("".join(text.split()).encode(), digest_size=12).digest()
-    if digest in seen_files:
-        return True
-    seen_files.add(digest)
-    lines = {hash(line) for raw in text.splitlines() if len(line := raw.strip()) > 12}
-    if lines and len(lines & seen_lines) / len(lines) > NEAR_DUPLICATE:
-        return True
-    seen_lines |= lines
-    return False
 
 
 if __name__ == "__main__":

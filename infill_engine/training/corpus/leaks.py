@@ -32,6 +32,7 @@ HUMANEVAL = frozenset(
     check_if_last_char_is_a_letter special_factorial count_nums unique_digits prod_signs minPath select_words
     """.split()
 )
+_SHARED = ("import ", "from ", "use ", "using ", "package ", "#", "//", "/*", "*", "--")  # imports and licence headers
 _DEFINED = re.compile(r"\bdef (\w+)")
 _MBPP = re.compile(r"(?i)\bwrite a (?:python )?function to\b")  # nearly all its problems begin like this
 
@@ -41,6 +42,9 @@ class HeldOut:
 
     def __init__(self, texts: Iterable[str]) -> None:
         self._lines = {line for text in texts for line in _telling(text)}
+
+    def __bool__(self) -> bool:
+        return bool(self._lines)
 
     @classmethod
     def read(cls, folder: Path) -> "HeldOut":
@@ -78,7 +82,7 @@ def main() -> None:
 
 def _telling(text: str) -> set[str]:
     lines = (line.strip() for line in text.splitlines())
-    return {line for line in lines if len(line) >= TELLING_CHARS and not line.startswith(("import ", "from ", "#"))}
+    return {line for line in lines if len(line) >= TELLING_CHARS and not line.startswith(_SHARED)}
 
 
 def _python_in(wheel: Path) -> Iterator[str]:

@@ -94,7 +94,7 @@ def draw_window(
     for number, token in enumerate(tokens, 1):
         length += len(vocabulary.bytes_of(token))
         boundaries[length] = number
-    spans = spans_of(window, rng, language)
+    spans = spans_of(window, rng, language, text, start)
     rng.shuffle(spans)
     found: list[HoleExample] = []
     first = 0

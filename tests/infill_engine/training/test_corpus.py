@@ -179,6 +179,10 @@ def test_a_packing_takes_the_place_of_another(
 
 
 OTHERS = {
+    "php": "<?php\nfunction f($a) {\n    $b = g($a, 1);\n    h($b);\n    return $b;\n}\n",
+    "lua": "local function f(a)\n  local b = g(a, 1)\n  h(b)\n  return b\nend\n",
+    "c": "int f(int a)\n{\n    int b = g(a, 1);\n    h(b);\n    return b;\n}\n",
+    "csharp": "class A\n{\n    int F(int a)\n    {\n        var b = G(a, 1);\n        return b;\n    }\n}\n",
     "go": "package a\n\nfunc f(a int) error {\n\tif g(a, 1) {\n\t\treturn err\n\t}\n\treturn nil\n}\n",
     "typescript": "export function f(a: number): number {\n  const b = g(a, 1);\n  h(b);\n  return b;\n}\n",
     "ruby": "def f(a)\n  b = g(a, 1)\n  h b\n  return b\nend\n",
@@ -194,3 +198,19 @@ def test_holes_of_other_languages_follow_their_query(language: str) -> None:
     closers = {"}", "end", "fi"}
     assert not closers & {each.strip() for each in texts[HoleKind.STATEMENT] | texts[HoleKind.BLOCK]}
     assert any("\n" in each for each in texts[HoleKind.BLOCK])
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_a_part_of_a_file_is_read_with_the_file_around_it(language: str) -> None:
+    """A window that begins within a body, behind a line with other letters, has the holes of its file."""
+    lines = OTHERS[language].split("\n")
+    mark = {"php": "//", "lua": "--", "ruby": "#", "shellscript": "#"}.get(language, "//")
+    body = next(row for row, line in enumerate(lines) if "a, 1" in line or '"$1"' in line)
+    file = "\n".join([*lines[:body], f"{mark} é", *lines[body:]])
+    start = file.index("é") + 2
+    part = file[start:]
+    spans = [span for seed in range(40) for span in spans_of(part, random.Random(seed), language, file, start)]
+    texts = {kind: {part[span.start : span.end] for span in spans if span.kind is kind} for kind in HoleKind}
+    arguments = {each.strip() for each in texts[HoleKind.EXPRESSION] | texts[HoleKind.LINE]}
+    assert arguments & {"g(a, 1)", "G(a, 1)", "(a, 1)", "g($a, 1)", '"$1"'}
+    assert not {"}", "end", "fi"} & {each.strip() for each in texts[HoleKind.STATEMENT]}
