@@ -16,6 +16,8 @@ from cachetools import LRUCache
 
 from infill_engine.context.definitions import LONGEST_LINE, definitions_in, name_defined
 from infill_engine.context.line_shapes import WORD, is_name
+from infill_engine.text.languages import language as language_named
+from infill_engine.text.languages import language_of
 from infill_engine.text.lines import split, with_plain_ends
 from infill_engine.types import InfillRequest, Surroundings
 
@@ -59,12 +61,13 @@ class Query:
     visible: frozenset[str]
 
     @classmethod
-    def of(cls, prefix: str, suffix: str) -> "Query":
+    def of(cls, prefix: str, suffix: str, language: str) -> "Query":
         """The query of a hole. The cursor's own line is not used."""
+        code = language_named(language).code
         above, below = split(prefix)[:-1], split(suffix)[1:]
         near = [*enumerate(above[: -ABOVE - 1 : -1]), *enumerate(below[:BELOW])]
         weighed = [(line, NEARER**distance) for distance, line in near]
-        visible = frozenset(name for line in (*above, *below) if (name := name_defined(line)) is not None)
+        visible = frozenset(name for line in (*above, *below) if (name := name_defined(line, code)) is not None)
         return cls(_names(weighed, WORD), _names(weighed, _USED), _names(weighed, _MEMBER), visible)
 
 
@@ -76,11 +79,12 @@ class SnippetIndex:
     chunks: list[Snippet] = field(default_factory=list)
     places: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))  # of a name, in `chunks`
 
-    def add(self, path: str, text: str) -> Iterator[None]:
-        """Adds a file. Yields after every piece."""
+    def add(self, path: str, text: str, language: str = "") -> Iterator[None]:
+        """Adds a file in a language, by default the one that its path tells. Yields after every piece."""
         lines = split(text)
+        code = language_named(language or language_of(path) or "").code
         for first in range(0, len(lines), PIECE_LINES):
-            for found in definitions_in(lines, first, first + PIECE_LINES):
+            for found in definitions_in(lines, first, first + PIECE_LINES, code):
                 snippet = Snippet(path, found.text, frozenset((found.name,)))
                 self.definitions[found.name].append((snippet, found.member))
             for start in range(first, min(first + PIECE_LINES, len(lines)), CHUNK_STEP):
@@ -122,7 +126,7 @@ class Retriever:
         Keeps those of the last request for the same document while they are nearly as good. Takes some milliseconds, up
         to 15 if the file's own text has changed.
         """
-        query, indexes = Query.of(request.prefix, request.suffix), self._indexes_for(request)
+        query, indexes = Query.of(request.prefix, request.suffix, request.language), self._indexes_for(request)
         found = fit(snippets_for(indexes, query))
         last = self._last.get(request.path, ())
         needed = STILL_GOOD * _worth(found, indexes, query)
@@ -133,11 +137,11 @@ class Retriever:
 
     def retrieve_anew(self, request: InfillRequest, fit: Fit) -> tuple[Snippet, ...]:
         """The snippets for a request's hole, regardless of the document's earlier snippets."""
-        return fit(snippets_for(self._indexes_for(request), Query.of(request.prefix, request.suffix)))
+        return fit(snippets_for(self._indexes_for(request), Query.of(request.prefix, request.suffix, request.language)))
 
     def _indexes_for(self, request: InfillRequest) -> list[SnippetIndex]:
         known = self._indexes.get(request.surroundings)
-        return [_index_of(request.path, request.beyond), *([] if known is None else [known])]
+        return [_index_of(request.path, request.beyond, request.language), *([] if known is None else [known])]
 
 
 def snippets_for(indexes: Sequence[SnippetIndex], query: Query) -> list[Snippet]:
@@ -192,11 +196,11 @@ def chunks_for(index: SnippetIndex, query: Query) -> list[tuple[float, Snippet]]
 
 
 @lru_cache(KEPT)
-def _index_of(path: str, sides: tuple[str, str]) -> SnippetIndex:
+def _index_of(path: str, sides: tuple[str, str], language: str) -> SnippetIndex:
     """The index of the document's text outside the windows around the hole."""
     index = SnippetIndex()
     for side in sides:
-        for _ in index.add(path, with_plain_ends(side)):
+        for _ in index.add(path, with_plain_ends(side), language):
             pass
     return index
 

@@ -257,6 +257,10 @@ def _syntax(table: Table) -> Syntax:
 def _code(table: Table) -> Code:
     code = Code(
         definitions=tuple(table.compiled("definitions", each) for each in table.words("definitions")),
+        constants=table.pattern("constants"),
+        owners=table.needed("owners"),
+        fields=table.needed("fields"),
+        members=table.pattern("members"),
         starts=table.pattern("starts", re.MULTILINE),
     )
     table.done()

@@ -164,9 +164,18 @@ class Syntax:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """`definitions` match a line that defines the name in a group; `starts` where a part of a file parses by itself."""
+    """Lines of code by what they define.
+
+    `definitions` and `constants` match a line that defines the name in a group. `owners` matches the first line of
+    something with members, `fields` a line within it that declares one, `members` a line elsewhere that defines one.
+    `starts` matches where a part of a file parses by itself.
+    """
 
     definitions: tuple[re.Pattern[str], ...]
+    constants: re.Pattern[str] | None
+    owners: re.Pattern[str]
+    fields: re.Pattern[str]
+    members: re.Pattern[str] | None
     starts: re.Pattern[str] | None
 
     def defined(self, line: str) -> str | None:
@@ -175,6 +184,15 @@ class Code:
             if (found := pattern.match(line)) is not None:
                 return found[1]
         return None
+
+    def constant(self, line: str) -> str | None:
+        """The constant that `line` defines; None if it defines none."""
+        found = None if self.constants is None else self.constants.match(line)
+        return None if found is None else found[1]
+
+    def is_member(self, line: str) -> bool:
+        """Whether `line` defines a member of what is declared elsewhere."""
+        return self.members is not None and self.members.match(line) is not None
 
 
 @dataclass(frozen=True, slots=True)
