@@ -88,8 +88,8 @@ class ServerSettings:
     `languages` maps LSP language identifiers to yes or no; "*" covers the rest. `further_excludes` are patterns in
     .gitignore syntax, matched against paths inside the workspace. `show_threshold` is the lowest confidence, 0 to 1, at
     which a best candidate is shown automatically; None means the model's own. `search_project` also looks for similar
-    text in workspace files that are not open. `next_edits` proposes what an edit makes necessary elsewhere. `completion_fallback` is read at `initialize`; afterwards it can only be
-    switched off.
+    text in workspace files that are not open. `next_edits` proposes what an edit makes necessary elsewhere.
+    `completion_fallback` is read at `initialize`; afterwards it can only be switched off.
     """
 
     enable: bool = True

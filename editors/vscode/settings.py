@@ -27,8 +27,8 @@ SENTENCES = {
     "excludes": "Further files whose text the model never reads, as patterns in `.gitignore` syntax. Files that tend "
     "to hold secrets (`.env`, `*.pem`, `.ssh/` and more) are always among them; `!PATTERN` takes one of these back.",
     "searchProject": "Look for text like that around the cursor in files of the workspace that are not open, too.",
-    "nextEdits": "After an edit, propose the other edits that it makes necessary: the uses of a renamed name, the calls "
-    "of a function whose parameters changed. *Infill: Toggle Next Edits* changes this.",
+    "nextEdits": "After an edit, propose the other edits that it makes necessary: the uses of a renamed name, the "
+    "calls of a function whose parameters changed. *Infill: Toggle Next Edits* changes this.",
     "completionFallback": "Whether to offer the candidates as ordinary completions too: `auto` does so for editors "
     "that know no ghost text, of which this is none.",
     "model": "The model: `default`, the path of a model's folder, or `OWNER/NAME` of a published one, which is fetched "

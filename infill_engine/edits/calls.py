@@ -27,7 +27,7 @@ class Call:
 
 
 def calls_of(source: Source, syntax: Syntax, function: Node) -> list[Call]:
-    """The calls of a function of the text, in order; of a data class, what constructs it. Empty where that is unsure."""
+    """The calls of a function of the text, in order; of a data class, what constructs it. Empty where unsure."""
     if function.type in syntax.classes:
         return [replace(call, implicit=0) for call in _constructions(source, syntax, function)]
     name = name_of(function)

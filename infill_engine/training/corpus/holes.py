@@ -183,7 +183,7 @@ def _found(file: str, language: str, start: int, end: int) -> _Found:
         return _Found(arguments)
     siblings: defaultdict[int, list[Rows]] = defaultdict(list)
     for node in found.get(STATEMENT, []):
-        (row, column), end = node.start_point, node.end_point
-        if first <= row and end.row < last and node.parent and not lines[row].encode()[:column].strip():
-            siblings[node.parent.id].append((row - first, end.row - (end.column == 0) - first))
+        (row, column), below = node.start_point, node.end_point
+        if first <= row and below.row < last and node.parent and not lines[row].encode()[:column].strip():
+            siblings[node.parent.id].append((row - first, below.row - (below.column == 0) - first))
     return _Found(arguments, [sorted(set(rows)) for rows in siblings.values()])

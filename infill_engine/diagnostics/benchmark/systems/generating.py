@@ -68,9 +68,8 @@ class Generating:
 
             folder, name = str(self.gguf.parent), self.gguf.name
             self._tokenizer = AutoTokenizer.from_pretrained(folder, gguf_file=name)
-            self._model = AutoModelForCausalLM.from_pretrained(
-                folder, gguf_file=name, dtype=fastest_dtype("cpu")
-            ).eval()
+            model = AutoModelForCausalLM.from_pretrained(folder, gguf_file=name, dtype=fastest_dtype("cpu"))
+            self._model = model.eval()  # type: ignore[no-untyped-call]
             torch.set_grad_enabled(False)
         except (ImportError, OSError, ValueError) as error:
             raise ModelError(f"transformers cannot load {self.gguf}: {error}") from error
