@@ -3,9 +3,8 @@
 import argparse
 import json
 import sys
-from dataclasses import asdict
 
-from infill_engine.types import Answer, Reason
+from infill_engine.types import Answer, Candidate, Reason
 from lsp_server.cli.asking import Asked, ask, load_engine_for
 from lsp_server.cli.place import NamedPlace, open_at
 from lsp_server.cli.terminal import print_answer, print_silence, say
@@ -36,7 +35,7 @@ def as_json(asked: Asked) -> dict[str, object]:
     """The object that `--json` prints. `reason` is null if there are candidates, `device` if no device was needed."""
     answer = asked.answer
     return {
-        "candidates": [{**asdict(item), "confidence": round(item.confidence, 4)} for item in answer.candidates],
+        "candidates": [_printed(item) for item in answer.candidates],
         "reason": None if answer.reason is None else answer.reason.value,
         "elapsed_ms": round(asked.elapsed_ms, 1),
         "budget_ms": asked.budget_ms,
@@ -44,4 +43,14 @@ def as_json(asked: Asked) -> dict[str, object]:
         "device": asked.device,
         "encode_ms": round(answer.encode_ms, 1),
         "denoise_ms": round(answer.denoise_ms, 1),
+    }
+
+
+def _printed(candidate: Candidate) -> dict[str, object]:
+    return {
+        "text": candidate.text,
+        "confidence": round(candidate.confidence, 4),
+        "partial": candidate.partial,
+        "steps": candidate.steps,
+        "source": candidate.source,
     }
