@@ -27,7 +27,8 @@ def did_change_configuration(session: Session, params: types.DidChangeConfigurat
 
 
 async def pull_settings(session: Session) -> None:
-    """Request the client's settings and apply them. Until it answers, use the known ones."""
+    """Request the client's settings and apply them, unless it sends newer ones first. Until then, use the known ones."""
+    known = session.told_options
     item = types.ConfigurationItem(section=SECTION)
     reply = session.protocol.send_request_async(types.WORKSPACE_CONFIGURATION, types.ConfigurationParams(items=[item]))
     # Not wait_for, which would cancel the request; the late answer would then have no receiver.
@@ -35,6 +36,8 @@ async def pull_settings(session: Session) -> None:
     if not done:
         await apply_options(session, session.told_options)
         await asyncio.wait((reply,))
+    if session.told_options is not known:
+        return
     refused = reply.cancelled() or reply.exception() is not None
     await apply_options(session, session.told_options if refused else _first(reply.result()))
 
