@@ -27,7 +27,7 @@ def did_change_configuration(session: Session, params: types.DidChangeConfigurat
 
 
 async def pull_settings(session: Session) -> None:
-    """Request the client's settings and apply them, unless it sends newer ones first. Until then, use the known ones."""
+    """Request the client's settings and apply them, unless it sends newer ones first. Meanwhile, use the known ones."""
     known = session.told_options
     item = types.ConfigurationItem(section=SECTION)
     reply = session.protocol.send_request_async(types.WORKSPACE_CONFIGURATION, types.ConfigurationParams(items=[item]))
