@@ -153,13 +153,11 @@ class Engine:
         """Candidates with their timings, or the reason there are none. `watch` sees the state after every step."""
         return self._answering.answer(request, deadline, partial(self._propose, watch))
 
-    @property
-    def can_deepen(self) -> bool:
-        """Whether the model's searches go on where an earlier one at the same place stopped."""
-        return isinstance(self.sampler, TreeSampler)
-
     def deepen(self, request: InfillRequest, deadline: Deadline) -> None:
-        """Searches on after an answer, while idle: the same request and the next keystrokes get better answers."""
+        """Searches on after an answer: the same request and the next keystrokes get better answers.
+
+        Only the default model's search goes on where it stopped; others begin anew.
+        """
         self._answering.deepen(request, deadline, partial(self._propose, None))
 
     def fresh(self, request: InfillRequest, deadline: Deadline, watch: Watch | None = None) -> Answer:

@@ -176,4 +176,8 @@ class TrunkModel:
         return shared - head > len(prompt.prefix) // 4 or 2 * shared >= len(cache.held.tokens)
 
     def _used_last(self, cache: PromptCache) -> None:
-        self._caches = [*(other for other in self._caches if other is not cache), cache]
+        """Keeps the predictions after one prompt only: those after a full buffer of texts take 70 MB."""
+        others = [other for other in self._caches if other is not cache]
+        for other in others:
+            other.continuations.clear()
+        self._caches = [*others, cache]

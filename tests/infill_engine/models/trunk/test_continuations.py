@@ -93,3 +93,10 @@ def test_a_prompt_whose_texts_have_filled_the_slots_starts_afresh(model):
     assert again.waiting
     assert again.free_slots > LEAST_FREE
     np.testing.assert_allclose(model.after(again).logprobs, afresh(model, LINE), atol=1e-4)
+
+
+def test_only_the_last_prompt_keeps_its_texts(explored):
+    finished(explored.read("import csv\n" * 12, "\nreader = csv.reader(file)\n"))
+    reading = finished(explored.read(LINE, SUFFIX))
+    assert reading.waiting
+    assert reading.continuations.get(tuple(explored.vocabulary.encode(" ="))) is None
