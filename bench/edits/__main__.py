@@ -28,6 +28,7 @@ from infill_engine.edits.changes import word_at
 from infill_engine.edits.find import MOST_PROPOSALS, SHOW_FROM, find_consequences
 from infill_engine.edits.source import words
 from infill_engine.edits.types import Edit, EditedText, Proposal, Span, applied
+from infill_engine.text import syntax
 
 SEED = 11
 FAMILIES = {
@@ -53,7 +54,7 @@ def main() -> None:
         write_lines(rows, options.out)
     _print_missed(cases, rows, options.missed)
     summary = summarise(rows)
-    _print_table(summary)
+    print_table(summary)
     print(json.dumps(summary))
 
 
@@ -88,7 +89,7 @@ def make_cases(folders: Sequence[Path], each: int, seed: int) -> list[Case]:
 
 def run_case(case: Case) -> dict[str, Any]:
     """Find the consequences of a case's edit and compare them with the expected text."""
-    edited = EditedText(case.before, case.after, case.changes, "python", _cursor(case))
+    edited = EditedText(case.before, case.after, case.changes, case.language, _cursor(case))
     began, computed = time.perf_counter(), time.thread_time()
     found = find_consequences(edited)
     elapsed, computed = (time.perf_counter() - began) * 1000, (time.thread_time() - computed) * 1000
@@ -96,7 +97,9 @@ def run_case(case: Case) -> dict[str, Any]:
     rank = 0
     if case.expected is not None:
         right = (
-            number for number, text in enumerate(results, 1) if text is not None and same_program(text, case.expected)
+            number
+            for number, text in enumerate(results, 1)
+            if text is not None and same_program(text, case.expected, case.language)
         )
         rank = next(right, 0)
     replaced = find_and_replace(case)
@@ -110,9 +113,11 @@ def run_case(case: Case) -> dict[str, Any]:
         ],
         "silence": None if found.silence is None else found.silence.value,
         "rank": rank,
-        "replaced": case.expected is not None and replaced is not None and same_program(replaced, case.expected),
+        "replaced": case.expected is not None
+        and replaced is not None
+        and same_program(replaced, case.expected, case.language),
         "reversals": sum(reverses(proposal, edited) for proposal in found.proposals),
-        "broken": sum(text is None or not _parses(text) for text in results),
+        "broken": sum(text is None or not _parses(text, case) for text in results),
         "ms": round(elapsed, 2),
         "cpu_ms": round(computed, 2),
         "chars": len(case.before),
@@ -124,13 +129,13 @@ def find_and_replace(case: Case) -> str | None:
     if len(case.changes) != 1:
         return None
     change = case.changes[0]
-    start, end = word_at(case.before, change.start, change.end, "python")
+    start, end = word_at(case.before, change.start, change.end, case.language)
     old = case.before[start:end]
     new = case.before[start : change.start] + change.new + case.before[change.end : end]
     if not old.isidentifier():
         return None
     after = case.after
-    edits = tuple(Edit(Span(at, at + len(old), old), new) for at in words(after, old, "python"))
+    edits = tuple(Edit(Span(at, at + len(old), old), new) for at in words(after, old, case.language))
     return applied(after, edits)
 
 
@@ -196,7 +201,9 @@ def _cursor(case: Case) -> int:
     return last.start + growth + len(last.new)
 
 
-def _parses(text: str) -> bool:
+def _parses(text: str, case: Case) -> bool:
+    if case.language != "python":
+        return _faults(text, case.language) <= _faults(case.after, case.language)
     try:
         ast.parse(text)
     except (SyntaxError, ValueError):
@@ -204,7 +211,12 @@ def _parses(text: str) -> bool:
     return True
 
 
-def _print_table(summary: dict[str, Any]) -> None:
+def _faults(text: str, language: str) -> int:
+    tree = syntax.parse(text, language)
+    return 0 if tree is None else syntax.faults(tree)
+
+
+def print_table(summary: dict[str, Any]) -> None:
     print(f"{'':24}{'cases':>7}{'rank 1':>9}{'rank <= 4':>11}{'find and replace':>18}")
     for name, row in (*summary["kinds"].items(), *summary["families"].items()):
         print(f"{name:24}{row['n']:7}{row['first']:9.1%}{row['found']:11.1%}{row['replaced']:18.1%}")

@@ -72,17 +72,17 @@ async def test_documents_that_are_left_alone(client: Editor) -> None:
     assert (await ask(client, prose)).reason == "disabled"
 
 
-async def test_next_edits_are_switched_off_by_themselves(client: Editor) -> None:
-    uri = client.open(TEXT)
-    client.type(uri, "width", delete_left=4)
-    client.configure({"nextEdits": False})
-    answer = await ask(client, uri)
-    assert (answer.reason, answer.proposals) == ("disabled", [])
-    status = await client.status()
-    assert (status.enabled, status.nextEdits) == (True, False)
-    client.configure({"nextEdits": True})
-    assert (await ask(client, uri)).proposals
-    assert (await client.status()).nextEdits
+async def test_next_edits_are_switched_off_by_themselves() -> None:
+    async with editor(NEOVIM, SILENT, options={"nextEdits": False}) as client:
+        uri = client.open(TEXT)
+        client.type(uri, "width", delete_left=4)
+        answer = await ask(client, uri)
+        assert (answer.reason, answer.proposals) == ("disabled", [])
+        status = await client.status()
+        assert (status.enabled, status.nextEdits) == (True, False)
+        client.configure({"nextEdits": True})
+        assert (await ask(client, uri)).proposals
+        assert (await client.status()).nextEdits
 
 
 async def test_a_dismissed_proposal_stays_away(client: Editor) -> None:

@@ -156,3 +156,42 @@ def test_undo_is_followed_by_silence(nvim: Editor, marks: Marks) -> None:
         local params = vim.lsp.util.make_position_params(0, client.offset_encoding)
         return client:request_sync('infill/nextEdit', params, 5000, 0).result""")
     assert answer["reason"] == "undo"
+
+
+def test_our_list_shows_the_highlighted_proposal_in_place(nvim: Editor, marks: Marks) -> None:
+    open_at(nvim, "class A:\n    def __init__(self, a│):\n        self.a = a\n\n\nx = A(1)\n")
+    nvim.type("ha, b<Esc>")
+    nvim.until(lambda: "(1/2)" in "".join(texts(marks)))
+    nvim.command("Infill next-edits")
+    nvim.type("<Down>")
+    nvim.until(lambda: "pass b in 1 call (2/2)" in "".join(texts(marks)))
+    nvim.type("<Esc>")
+    nvim.until(lambda: "keep b in a field (1/2)" in "".join(texts(marks)))
+    nvim.command("Infill next-edits")
+    nvim.type("<Down><CR>")
+    nvim.until(lambda: "x = A(1, b)" in nvim.text)
+
+
+def test_the_status_says_how_many_places_and_that_they_are_off(nvim: Editor, marks: Marks) -> None:
+    open_at(nvim, RENAME)
+    replace_word(nvim, "width")
+    nvim.until(lambda: len(marks()) == 2)
+    assert nvim.lua("return require('infill').status()") == "infill: next edit, 2 places"
+    nvim.command("Infill toggle-next-edits")
+    assert marks() == []
+    assert "next edits are off" in nvim.lua("return require('infill.status').lines()")
+    nvim.until(lambda: reason(nvim) == "disabled")
+    nvim.command("Infill toggle-next-edits")
+    nvim.until(lambda: reason(nvim) is None)
+    nvim.lua("require('infill.next_edit').ask(0)")
+    nvim.until(lambda: len(marks()) == 2)
+
+
+def reason(nvim: Editor) -> str | None:
+    """Why the server proposes nothing."""
+    found = nvim.lua("""
+        local client = vim.lsp.get_clients({ name = 'infill_ls' })[1]
+        local params = vim.lsp.util.make_position_params(0, client.offset_encoding)
+        local told = client:request_sync('infill/nextEdit', params, 5000, 0).result.reason
+        return told ~= vim.NIL and told or nil""")
+    return None if found is None else str(found)

@@ -6,6 +6,7 @@ import pytest
 from workbench import Workbench
 
 COUNT = "[id='infill-ls.infill.infill.nextEdits']"
+DIFF = ".monaco-diff-editor"
 RENAME = "def f(│size, b):\n    return size + b\n\n\nf(size=1, b=2)\n"
 RENAMED = "def f(width, b):\n    return width + b\n\n\nf(width=1, b=2)\n"
 
@@ -89,3 +90,29 @@ def test_escape_dismisses_for_good(code_quiet: Workbench) -> None:
     code.type_text("# more")
     code.steady()
     assert count(code) == ""
+
+
+def test_the_list_shows_a_diff_and_applies_what_is_taken(code_quiet: Workbench) -> None:
+    code = code_quiet
+    path = code.open("listed.py", RENAME)
+    code.press("Control+Shift+ArrowRight")
+    code.type_text("width")
+    wait_for_count(code, 2)
+    code.command("Infill: Pick Next Edit")
+    code.until(lambda: bool(code.texts(DIFF)), "a diff", lambda: code.texts(".tab"))
+    code.press("Enter")
+    code.until(lambda: not code.texts(DIFF), "no diff", lambda: code.texts(".tab"))
+    wait_for_count(code, 0)
+    assert code.saved(path).decode() == RENAMED
+
+
+def test_tab_indents_in_a_blank_line(code_quiet: Workbench) -> None:
+    code = code_quiet
+    path = code.open("indented.py", RENAME)
+    code.press("Control+Shift+ArrowRight")
+    code.type_text("width")
+    wait_for_count(code, 2)
+    code.press("ArrowDown", "ArrowDown")
+    code.until(lambda: code.cursor().startswith("Ln 3"), "the cursor in line 3", code.cursor)
+    code.press("Tab")
+    assert code.saved(path).decode() == RENAME.replace("│size", "width").replace("b\n\n\n", "b\n    \n\n")
