@@ -81,8 +81,12 @@ def _files(folder: Path, name: str, chance: random.Random) -> list[SourceFile]:
     found = []
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         text = path.read_bytes().decode("utf-8", "replace")
-        if len(text) > LONGEST or any(ord(character) > 0xFFFF for character in text):
-            continue  # the service counts UTF-16 units
+        if (
+            re.search(r"\.d\.[cm]?ts$", path.name)
+            or len(text) > LONGEST
+            or any(ord(character) > 0xFFFF for character in text)
+        ):
+            continue  # declarations are generated; the service counts UTF-16 units
         tree = syntax.parse(text, name)
         if tree is not None and not syntax.faults(tree):
             relative = path.relative_to(folder)
@@ -104,12 +108,16 @@ def _renames(
         cases = made[kind]
         if len(cases) >= each or sum(case.file is file for case in cases) >= MOST_FROM_FILE:
             continue
-        start, end, *_ = row["places"][0]
+        source = Source.parse(file.text, name)
+        spots = [spot for spot in row["places"] if source is not None and _is_code(source, spot[0])]
+        if len(spots) < 2 or spots[0] != row["places"][0] or row["name"] == "this":
+            continue
+        start, end, *_ = spots[0]
         old = file.text[start:end]
         new = f"{old}{chance.choice(('Next', 'Other', 'Item', 'Value'))}"
         if new in file.text:
             continue
-        changes = [Change(at, to, f"{before}{new}{after}") for at, to, before, after in row["places"]]
+        changes = [Change(at, to, f"{before}{new}{after}") for at, to, before, after in spots]
         case = Case(file, kind, file.text, (Change(start, end, new),), make(file.text, sorted(changes)), name)
         if changes[0].new == new:  # else the definition itself would have to be spelled out
             cases.append(case)

@@ -25,7 +25,7 @@ for (const path of JSON.parse(readFileSync(list, 'utf8'))) {
             const found = places(service, path, node.getStart(source), node.parent);
             if (found && !seen.has(found.key)) {
                 seen.add(found.key);
-                console.log(JSON.stringify({ path, kind: found.kind, places: found.places }));
+                console.log(JSON.stringify({ path, kind: found.kind, name: node.text, places: found.places }));
             }
         }
         ts.forEachChild(node, visit);

@@ -178,14 +178,19 @@ def _moved(proposal: Proposal, by: int) -> Proposal:
 
 
 def _in_comments(source: Source, changes: Sequence[Change]) -> bool:
-    """Whether every change is inside of a comment."""
-    return all(_is_comment(source, change.start, change.end) for change in changes)
+    """Whether every change is inside of a comment, or takes nothing but blanks away."""
+    text = source.text
+    return all(
+        not text[change.start : change.end].strip() or _is_comment(source, change.start, change.end)
+        for change in changes
+    )
 
 
 def _in_comments_after(source: Source, changes: Sequence[Change]) -> bool:
     growth, found = 0, []
     for change in changes:
-        found.append((change.start + growth, change.start + growth + len(change.new)))
+        lead = len(change.new) - len(change.new.lstrip()) if change.new.strip() else 0
+        found.append((change.start + growth + lead, change.start + growth + len(change.new.rstrip())))
         growth += change.growth
     return all(_is_comment(source, start, end) for start, end in found)
 

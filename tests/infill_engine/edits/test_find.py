@@ -81,6 +81,20 @@ FOLLOWS = {
         "function f([[a -> b]]) { return { a, c: a }; }\n",
         "function f(b) { return { a: b, c: b }; }\n",
     ),
+    "an attribute that a pattern takes from this": (
+        Kind.RENAME,
+        "typescript",
+        "class A { [[n -> count]] = 1; f() { const { n, m: k } = this; return n + this.n; } }\n",
+        "class A { count = 1; f() { const { count: n, m: k } = this; return n + this.count; } }\n",
+    ),
+    "a property that the constructor declares": (
+        Kind.RENAME,
+        "typescript",
+        "class A {\n  constructor(n: string);\n  constructor(private [[n -> count]]: number) { g(n); }\n"
+        "  f() { return this.n; }\n}\n",
+        "class A {\n  constructor(n: string);\n  constructor(private count: number) { g(count); }\n"
+        "  f() { return this.count; }\n}\n",
+    ),
     "a parameter removed": (
         Kind.SIGNATURE,
         "python",
@@ -201,6 +215,7 @@ def test_what_follows_is_proposed_first(case: str) -> None:
 
 SILENT = {
     "a comment": "x = 1  # [[one -> two]] one\none = 2\n",
+    "a comment at a line of a shape": "self.width = width[[ ->   # in pixels]]\nself.height = height\n",
     "formatting": "def f(a,[[ ->  ]]b):\n    return a\nf(1, 2)\n",
     "a new function": "def f(a):\n    return a\n[[ -> \n\ndef g(b):\n    return b\n]]\nf(1)\n",
     "a new line": "def f(a):\n[[ ->     log(a)\n]]    return a\n",

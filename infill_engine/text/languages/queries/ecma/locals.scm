@@ -60,6 +60,12 @@
 (member_expression
   object: (_) @local.holder
   property: [(property_identifier) (private_property_identifier)] @local.member)
+(variable_declarator
+  name: (object_pattern (shorthand_property_identifier_pattern) @local.shorthand)
+  value: (this) @local.named)
+(variable_declarator
+  name: (object_pattern (pair_pattern key: (property_identifier) @local.member))
+  value: (this) @local.named)
 (import_specifier name: (identifier) @local.other alias: (_))
 (export_specifier alias: (identifier) @local.other)
 (export_statement source: (_)) @local.other

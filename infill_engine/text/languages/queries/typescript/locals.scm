@@ -6,11 +6,18 @@
   (type_alias_declaration)
   (function_signature)
   (function_type)
+  (method_signature)
+  (abstract_method_signature)
+  (call_signature)
+  (construct_signature)
+  (constructor_type)
 ] @local.scope
 (abstract_class_declaration name: (_) @local.outer)
 (interface_declaration name: (_) @local.outer)
 (type_alias_declaration name: (_) @local.outer)
 (function_signature name: (_) @local.outer)
+(method_signature name: (_) @local.outer)
+(abstract_method_signature name: (_) @local.outer)
 
 (_ (class_heritage (extends_clause value: (identifier) @local.base)) body: (class_body) @local.scope.class)
 (class_declaration name: (type_identifier) @local.definition.class)
@@ -23,7 +30,7 @@
 (required_parameter pattern: (identifier) @local.definition.parameter type: (type_annotation)? @local.type)
 (class_declaration
   name: (type_identifier) @local.named
-  body: (class_body (method_definition parameters: (formal_parameters (required_parameter
+  body: (class_body (method_definition parameters: (formal_parameters (_
     (accessibility_modifier) pattern: (identifier) @local.definition.promoted)))))
 (optional_parameter pattern: (identifier) @local.definition.parameter)
 (required_parameter pattern: (rest_pattern (identifier) @local.definition.parameter))
