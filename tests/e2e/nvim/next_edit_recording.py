@@ -1,7 +1,7 @@
 """Makes `next-edit.gif` of editors/nvim from a real Neovim: python tests/e2e/nvim/next_edit_recording.py
 
-Somebody renames a parameter, goes to the next place and applies the rest, then adds a parameter and takes the second
-proposal from the list. No model takes part. Needs what pictures.py needs.
+Somebody renames a parameter, goes to the next place and applies the rest, then does the same with a field. No model takes
+part in it. Needs what pictures.py needs.
 """
 
 import sys
@@ -41,6 +41,9 @@ def main() -> None:
         recording = Recording(nvim, COLUMNS, ROWS)
         nvim.command("set noruler noshowcmd noshowmode laststatus=2 scrolloff=0 termguicolors tabstop=4")
         nvim.command("set statusline=\\ %t%m%=%{v:lua.require'infill'.status()}\\ ")
+        nvim.open("│", "nothing.go")
+        nvim.until(lambda: nvim.state().get("state") == "ready")
+        nvim.type("<Esc>")
         nvim.open(TEXT, "cart.go")
         nvim.type("<Esc>l")
         recording.watch(3 * GLANCE)
