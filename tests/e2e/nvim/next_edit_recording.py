@@ -1,7 +1,7 @@
 """Makes `next-edit.gif` of editors/nvim from a real Neovim: python tests/e2e/nvim/next_edit_recording.py
 
-Somebody renames a parameter, goes to the next place and applies the rest, then does the same with a field. No model takes
-part in it. Needs what pictures.py needs.
+Somebody renames a parameter, goes to the next place and applies the rest, then does the same with a field. No model
+takes part in it. Needs what pictures.py needs.
 """
 
 import sys
