@@ -183,7 +183,7 @@ def test_the_status_says_how_many_places_and_that_they_are_off(nvim: Editor, mar
     nvim.until(lambda: reason(nvim) == "disabled")
     nvim.command("Infill toggle-next-edits")
     nvim.until(lambda: reason(nvim) is None)
-    nvim.lua("require('infill.next_edit').ask(0)")
+    nvim.lua("require('infill.next_edit').ask(vim.api.nvim_get_current_buf())")
     nvim.until(lambda: len(marks()) == 2)
 
 

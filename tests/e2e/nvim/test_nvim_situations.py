@@ -181,7 +181,11 @@ def test_commands(nvim: Editor) -> None:
     nvim.type("<Esc>")
     nvim.command("Infill log")
     assert nvim.lua("return vim.api.nvim_buf_get_name(0)").endswith("lsp.log")
-    assert nvim.lua("return vim.fn.getcompletion('Infill to', 'cmdline')") == ["toggle", "toggle-language"]
+    assert nvim.lua("return vim.fn.getcompletion('Infill to', 'cmdline')") == [
+        "toggle",
+        "toggle-language",
+        "toggle-next-edits",
+    ]
 
 
 def test_health_and_help(nvim: Editor) -> None:
