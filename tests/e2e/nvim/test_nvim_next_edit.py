@@ -83,7 +83,7 @@ def test_an_edit_without_consequence_stays_silent(nvim: Editor, marks: Marks) ->
     nvim.type("O# a comment about a<Esc>")
     answered = "return vim.lsp.get_clients({ name = 'infill_ls' })[1].requests"
     nvim.until(lambda: not nvim.lua(answered))
-    nvim.lua("require('infill.next_edit').ask(0)")
+    nvim.lua("require('infill.next_edit').ask(vim.api.nvim_get_current_buf())")
     nvim.until(lambda: not nvim.lua(answered))
     assert marks() == []
     assert nvim.lua("return require('infill').next_edit()") is False
