@@ -39,29 +39,39 @@ class Kernel(Protocol):
 
 
 class OneDnn:
-    """Fast on processors that multiply int8 and add in 32 bits (VNNI, AMX and similar)."""
+    """Fast on processors that multiply int8 and add in 32 bits (VNNI, AMX and similar).
+
+    Rows are stored unsigned: without AMX, the library has a slow reference product for signed ones.
+    """
 
     NAME: ClassVar = "int8"
     LEVELS: ClassVar = 127
 
     def __init__(self, weight: Tensor, scale: Tensor) -> None:
-        self._weight, self._scale, self._scales = weight.t(), scale, scale.numpy()
+        """Raises RuntimeError or AttributeError if torch has no oneDNN."""
+        self._packed = torch.ops.onednn.qlinear_prepack(weight.contiguous(), None)
+        self._scale, self._zeros = scale, torch.zeros(len(weight), dtype=torch.int)
+        self._multiply = torch.ops.onednn.qlinear_pointwise.default
 
     def product(self, x: Tensor) -> Tensor:
         """See `Kernel`."""
         scale = _scale(x, self.LEVELS)
-        whole = torch._int_mm((x / scale).round_().to(torch.int8), self._weight)
-        return whole.float().mul_(scale).mul_(self._scale)
+        return self._rounded_product(x / scale).mul_(scale)
 
     def product_of_rows(self, x: NDArray[np.float32]) -> NDArray[np.float32]:
         """See `Kernel`. In numpy, which has less overhead for each operation."""
         scale = _scale_of_rows(x, self.LEVELS)
-        levels = x / scale
-        np.rint(levels, levels)
-        whole = torch._int_mm(torch.from_numpy(levels.astype(np.int8)), self._weight)
-        product = whole.numpy().astype(np.float32)
+        product: NDArray[np.float32] = self._rounded_product(torch.from_numpy(x / scale)).numpy()
         product *= scale
-        product *= self._scales
+        return product
+
+    def _rounded_product(self, levels: Tensor) -> Tensor:
+        """Rounds `levels` [T, K], which it overwrites, and multiplies. Zero is LEVELS + 1."""
+        zero = self.LEVELS + 1
+        rounded = levels.add_(zero + 0.5).to(torch.uint8)  # the conversion rounds down
+        product: Tensor = self._multiply(
+            rounded, 1.0, zero, self._packed, self._scale, self._zeros, None, 1.0, 0, torch.float32, "none", [], ""
+        )
         return product
 
 

@@ -42,9 +42,9 @@ def test_every_pace_runs_a_layer_with_its_threads(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_processor_that_overflows_is_not_trusted(monkeypatch: pytest.MonkeyPatch) -> None:
-    exact: Callable[..., torch.Tensor] = torch._int_mm
     assert settle(torch.float32, [OneDnn]) is OneDnn
-    monkeypatch.setattr(torch, "_int_mm", lambda a, b: exact(a, b).clamp(max=2**15 - 1))
+    exact: Callable[[OneDnn, torch.Tensor], torch.Tensor] = OneDnn._rounded_product
+    monkeypatch.setattr(OneDnn, "_rounded_product", lambda kernel, x: exact(kernel, x).clamp(max=2**15 - 1))
     assert settle(torch.float32, [OneDnn]) is None
 
 
