@@ -65,17 +65,14 @@ class TokenTree:
     def __post_init__(self) -> None:
         self.nodes.append(Node(-1, -1, -1, b"", self.start, self.rules, logprob=0.0, proposed=True))
 
-    def plant(self, tokens: Sequence[int], parent: int = ROOT, logprobs: Sequence[float] = ()) -> list[int]:
-        """The nodes of a text that continues `parent`; missing nodes are added.
-
-        `logprobs` are the assumed log-probabilities of its tokens, if known.
-        """
+    def plant(self, tokens: Sequence[int], parent: int = ROOT) -> list[int]:
+        """The nodes of a text that continues `parent`; missing nodes are added."""
         path: list[int] = []
         if self.nodes[parent].known:  # something else must follow
             return path
-        for number, token in enumerate(tokens[: self.most_depth - 1 - self.nodes[parent].depth]):
+        for token in tokens[: self.most_depth - 1 - self.nodes[parent].depth]:
             usual = FIRST_LOGPROB if parent == ROOT else PLANTED_LOGPROB
-            parent = self._child(parent, token, logprobs[number] if logprobs else usual)
+            parent = self._child(parent, token, usual)
             path.append(parent)
         return path
 
@@ -322,11 +319,6 @@ class TokenTree:
             )
             self.nodes.append(node)
         return found
-
-    def children(self, number: int) -> list[int]:
-        """The nodes that continue a node: first those that the model has scored, likeliest first, then the others."""
-        found = [one for one in range(number + 1, len(self.nodes)) if self.nodes[one].parent == number]
-        return sorted(found, key=lambda one: -self._logprob(one))
 
     def _children(self, number: int) -> Iterator[Node]:
         return (node for node in self.nodes[number + 1 :] if node.parent == number)

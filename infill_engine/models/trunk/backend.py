@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from infill_engine.models.trunk.config import TrunkConfig
-from infill_engine.models.trunk.denoiser import MaskProposals
-from infill_engine.models.trunk.slots import MaskRows, Rows
+from infill_engine.models.trunk.slots import Rows
 
 LIKELIEST = 24  # tokens that are selected after each row
 Floats = NDArray[np.float32]
@@ -20,13 +19,10 @@ Ints = NDArray[np.int64]
 class Likely:
     """The predictions after some rows: log-probabilities [T, V] in nats, and the likeliest tokens [T, LIKELIEST], best
     first.
-
-    `proposals` are the predictions of mask rows for the tokens after that.
     """
 
     logprobs: Floats
     tokens: Ints
-    proposals: MaskProposals | None = None
 
 
 class Backend(Protocol):
@@ -45,16 +41,8 @@ class Backend(Protocol):
 
     def new_buffer(self) -> Any: ...
 
-    @property
-    def survival(self) -> tuple[float, ...]:
-        """How often each token of a block of mask rows is right, given those before it; () without masks."""
-        ...
-
-    def run(self, buffer: Any, rows: Rows, first: int, masks: MaskRows | None = None) -> Likely:
-        """One pass over rows, whose keys and values go to their slots; returns the predictions from row `first` on.
-
-        Mask rows change nothing about the other rows.
-        """
+    def run(self, buffer: Any, rows: Rows, first: int) -> Likely:
+        """One pass over rows, whose keys and values go to their slots; returns the predictions from row `first` on."""
         ...
 
     def copy(self, buffer: Any, slots: Sequence[int], to: int) -> None:
