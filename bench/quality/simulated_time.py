@@ -10,13 +10,13 @@ from typing import Any, cast
 
 import numpy as np
 
-from infill_engine.deadline import CostModel
+from infill_engine.budget.deadline import CostModel
+from infill_engine.budget.work import Costs, Phase
 from infill_engine.errors import InputError
-from infill_engine.models.trunk.backend import Backend, Likely
+from infill_engine.models.trunk.backends.interface import Backend, Likely
 from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.models.trunk.slots import Rows
 from infill_engine.sampling.tree_sampler import MEASURED, TreeSampler
-from infill_engine.work import Costs, Phase
 
 
 @dataclass(slots=True)

@@ -6,10 +6,11 @@ read the prompt ──▶ plant the retrieved texts ──▶ pass over the like
 from collections.abc import Iterator
 from functools import partial
 
+from infill_engine.budget.deadline import CostModel, now, since
+from infill_engine.budget.work import Budget, Costs, Job, OutOfTime, Phase, Work, finished, within
 from infill_engine.context.ngrams import Ngrams
 from infill_engine.context.project_counts import CountedSurroundings
 from infill_engine.context.retrieval import Retriever
-from infill_engine.deadline import CostModel, now, since
 from infill_engine.models.small.vocabulary import CachedLines
 from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.models.trunk.prompt import build_head, fitting
@@ -18,7 +19,6 @@ from infill_engine.sampling.token_tree import ROOT
 from infill_engine.sampling.tree_search import TreeSearch
 from infill_engine.settings import SamplerSettings
 from infill_engine.types import Draft, Hole, InfillRequest, Surroundings
-from infill_engine.work import Budget, Costs, Job, OutOfTime, Phase, Work, finished, within
 
 MEASURED = (8, 16, 32, 64)  # rows of the passes that are measured when a model is loaded
 ATTEMPTS = 3  # of each; the fastest counts, because the first includes setup and others may be interrupted

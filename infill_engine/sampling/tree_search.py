@@ -13,8 +13,9 @@ from math import log
 
 import numpy as np
 
+from infill_engine.budget.deadline import Deadline
+from infill_engine.budget.work import Budget, Job, OutOfTime, PassState, Phase, Work
 from infill_engine.context.ngrams import LONGEST, Ngrams
-from infill_engine.deadline import Deadline
 from infill_engine.models.trunk.continuations import Prediction
 from infill_engine.models.trunk.model import Expected, ReadPrompt, TrunkModel
 from infill_engine.sampling.middle import rules_of
@@ -24,7 +25,6 @@ from infill_engine.sampling.token_tree import MOST_DEPTH, PLANTED_LOGPROB, Token
 from infill_engine.sampling.tree_nodes import Finished, Node, TextPiece, TreeStep
 from infill_engine.text.lines import with_plain_ends
 from infill_engine.types import Draft, Hole, InfillRequest, Proposal, Source
-from infill_engine.work import Budget, Job, OutOfTime, PassState, Phase, Work
 
 PLANTED_TOKENS = 32  # of retrieved texts, in the first pass
 ROWS = (2, 4, 8, 12, 16, 24)  # candidate numbers of tokens in a pass

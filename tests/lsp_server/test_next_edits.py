@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from infill_engine.deadline import now
+from infill_engine.budget.deadline import now
 from infill_engine.edits.types import Consequences, Edit, Kind, Proposal, Silence, Span, applied
 from lsp_server.documents import Change, Documents, Snapshot
 from lsp_server.next_edits.bursts import offset, place_at

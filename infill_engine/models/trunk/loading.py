@@ -8,15 +8,21 @@ import torch
 from torch import Tensor
 
 from infill_engine.models.runtime.devices import MLX, physical_cores
-from infill_engine.models.small.autotune import profile_of
+from infill_engine.models.runtime.profile import profile_of
 from infill_engine.models.trunk.adapter import Adapter
+from infill_engine.models.trunk.backends.products import (
+    FloatProducts,
+    Int8Products,
+    MakeProduct,
+    Product,
+    fastest_kernel,
+)
+from infill_engine.models.trunk.backends.torch_backend import TorchBackend
 from infill_engine.models.trunk.files.weights import TrunkWeights
 from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.models.trunk.network import Layer, Network
-from infill_engine.models.trunk.products import FloatProducts, Int8Products, MakeProduct, Product, fastest_kernel
 from infill_engine.models.trunk.prompt import TrunkVocabulary
 from infill_engine.models.trunk.smoothing import Smoothing
-from infill_engine.models.trunk.torch_backend import TorchBackend
 
 Report = Callable[[str, float], None]  # the current task, and the share of it that is done
 
@@ -32,7 +38,7 @@ def load_trunk(
     weights = TrunkWeights(folder)
     vocabulary = TrunkVocabulary(folder / "tokenizer.json")
     if device == MLX:
-        from infill_engine.models.trunk.mlx_backend import MlxBackend
+        from infill_engine.models.trunk.backends.mlx_backend import MlxBackend
 
         return TrunkModel(MlxBackend(weights, Adapter.load(trained), dtype), vocabulary)
     kernel = fastest_kernel(weights.config) if device == "cpu" and int8 else None

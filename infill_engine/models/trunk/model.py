@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from infill_engine.budget.work import Job
 from infill_engine.models.base import Corruption, ModelInfo, Order
-from infill_engine.models.trunk.backend import Backend, Floats, Ints
+from infill_engine.models.trunk.backends.interface import Backend, Floats, Ints
 from infill_engine.models.trunk.continuations import Continuations, Prediction
 from infill_engine.models.trunk.prompt import Prompt, TrunkVocabulary, build_prompt
 from infill_engine.models.trunk.prompt_cache import PromptCache
 from infill_engine.models.trunk.slots import NO_ROWS, SLOTS, TEXTS, Rows, joined, text_rows
 from infill_engine.settings import WindowSettings
-from infill_engine.work import Job
 
 WINDOW = WindowSettings(prefix_chars=1600, suffix_chars=500, surroundings=True)
 PART = 64  # rows that are read at once while idle

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import takewhile
 
-from infill_engine.models.trunk.backend import Backend, Likely
+from infill_engine.budget.work import Job, Phase, Work
+from infill_engine.models.trunk.backends.interface import Backend, Likely
 from infill_engine.models.trunk.continuations import LEAST_FREE, Continuations
 from infill_engine.models.trunk.prompt import Prompt
 from infill_engine.models.trunk.slots import MIDDLE, PREFIX, SUFFIX, Rows, first_of_head, prompt_rows
-from infill_engine.work import Job, Phase, Work
 
 NOTHING = Prompt((), (), ())
 

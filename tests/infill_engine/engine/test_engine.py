@@ -14,17 +14,17 @@ import torch
 from jobs import limited
 
 from infill_engine import Deadline, Draft, Engine, InfillRequest, Reason, Source
+from infill_engine.budget.work import Job, OutOfTime, Phase, finished
 from infill_engine.errors import InputError
 from infill_engine.models.base import Context, ModelDraft
 from infill_engine.models.loading import load_canvas_model
 from infill_engine.models.small.model import SmallModel
-from infill_engine.models.small.network import LENGTH_BUCKETS
+from infill_engine.models.small.network.dual_encoder import LENGTH_BUCKETS
 from infill_engine.ranking.calibration import Calibration
 from infill_engine.sampling.canvas_sampler import OWN_DRAFTS, STEPS_BESIDE_OWN, CanvasSampler
-from infill_engine.sampling.denoise import Step
+from infill_engine.sampling.denoising.denoise import Step
 from infill_engine.settings import ModelSettings
 from infill_engine.types import Hole, HoleKind, Proposal, Surroundings
-from infill_engine.work import Job, OutOfTime, Phase, finished
 
 T = TypeVar("T")
 

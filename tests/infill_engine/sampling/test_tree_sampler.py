@@ -11,10 +11,11 @@ sys.path.append(str(Path(__file__).parents[1] / "models" / "trunk"))
 
 from tiny_trunk import tiny_model
 
+from infill_engine.budget.deadline import Deadline, FinishMargin
+from infill_engine.budget.work import Budget, Phase, finished
 from infill_engine.context.surroundings import joined
-from infill_engine.deadline import Deadline, FinishMargin
 from infill_engine.engine.engine import Engine
-from infill_engine.models.trunk.backend import Likely
+from infill_engine.models.trunk.backends.interface import Likely
 from infill_engine.models.trunk.slots import MIDDLE
 from infill_engine.ranking.calibration import Calibration
 from infill_engine.sampling.prediction import NoNumbersError
@@ -22,7 +23,6 @@ from infill_engine.sampling.tree_nodes import TreeStep
 from infill_engine.sampling.tree_sampler import TreeSampler
 from infill_engine.settings import SamplerSettings
 from infill_engine.types import Draft, Hole, HoleKind, InfillRequest, Source, Surroundings
-from infill_engine.work import Budget, Phase, finished
 
 PREFIX = "class Box:\n    def __init__(self, width, height):\n        self.width = width\n        self.he"
 SUFFIX = "\n\n    def area(self):\n        return self.width * self.height\n"

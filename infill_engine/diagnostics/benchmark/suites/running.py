@@ -8,7 +8,7 @@ from typing import Self
 
 import psutil
 
-from infill_engine.deadline import now, since
+from infill_engine.budget.deadline import now, since
 from infill_engine.diagnostics.benchmark.machine import read_energy_joules
 from infill_engine.diagnostics.benchmark.problems.judging import Judge
 from infill_engine.diagnostics.benchmark.problems.loading import Problem

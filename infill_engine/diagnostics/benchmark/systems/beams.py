@@ -4,8 +4,9 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from infill_engine.budget.deadline import Deadline, FinishMargin, now, since
+from infill_engine.budget.work import Budget, Costs, Phase, Work, finished
 from infill_engine.context.hole import hole_at
-from infill_engine.deadline import Deadline, FinishMargin, now, since
 from infill_engine.diagnostics.benchmark.problems.loading import Problem
 from infill_engine.diagnostics.benchmark.systems.answered import Answered, Setting
 from infill_engine.diagnostics.benchmark.systems.recording import RecordedCosts
@@ -17,7 +18,6 @@ from infill_engine.sampling.middle import rules_for
 from infill_engine.sampling.token_tree import MOST_DEPTH, ROOT, TokenTree
 from infill_engine.text.lines import first_line
 from infill_engine.types import Hole, InfillRequest
-from infill_engine.work import Budget, Costs, Phase, Work, finished
 
 LEFT_TO_RIGHT = "left to right"
 MARGIN_MS = 12.0  # kept free for cleaning, as the product does

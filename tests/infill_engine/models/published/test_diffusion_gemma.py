@@ -18,7 +18,7 @@ from toy import LANGUAGE, PAIRS, answer, share_right, sides
 from transformers import DynamicCache
 
 from infill_engine import Deadline, Engine, InfillRequest
-from infill_engine.canvas.canvas import Canvas, State, lay_out
+from infill_engine.budget.work import Budget, OutOfTime, finished
 from infill_engine.diagnostics.diffusion_gemma import (
     TURN_END,
     VOCABULARY,
@@ -32,13 +32,13 @@ from infill_engine.diagnostics.diffusion_gemma import (
 from infill_engine.diagnostics.tiny import ids_of
 from infill_engine.errors import ModelDamagedError
 from infill_engine.models.base import Context, corruptor_of
+from infill_engine.models.canvas.canvas import Canvas, State, lay_out
 from infill_engine.models.loading import load_canvas_model
 from infill_engine.models.published.diffusion_gemma.model import DiffusionGemmaModel
-from infill_engine.sampling.constraints import constraints_for
-from infill_engine.sampling.denoise import Row, Step, denoise
+from infill_engine.sampling.denoising.constraints import constraints_for
+from infill_engine.sampling.denoising.denoise import Row, Step, denoise
 from infill_engine.settings import EngineSettings, ModelSettings, SamplerSettings
 from infill_engine.types import Draft, Hole, HoleKind
-from infill_engine.work import Budget, OutOfTime, finished
 
 EXACT = ModelSettings(dtype="float32")
 UNPROBED = replace(EXACT, probe_lengths=False)

@@ -19,9 +19,10 @@ from torch import Tensor
 from torch._dynamo.backends.registry import lookup_backend
 
 from infill_engine import Deadline, Engine, InfillRequest
-from infill_engine.canvas.canvas import lay_out
+from infill_engine.budget.work import finished
 from infill_engine.diagnostics.checks import MINIATURES
 from infill_engine.diagnostics.masked import publish, stock_network
+from infill_engine.models.canvas.canvas import lay_out
 from infill_engine.models.loading import load_canvas_model
 from infill_engine.models.published import autoregressive, bidirectional
 from infill_engine.models.published.diffusion_gemma import model as diffusion_gemma
@@ -31,7 +32,6 @@ from infill_engine.models.stock.decoder import sighted
 from infill_engine.ranking.calibration import Calibration
 from infill_engine.settings import ModelSettings
 from infill_engine.types import HoleKind
-from infill_engine.work import finished
 
 EXACT = ModelSettings(dtype="float32", probe_lengths=False)
 KEPT = ModelSettings(dtype="float32", probe_lengths=False, reuse_context=True)
