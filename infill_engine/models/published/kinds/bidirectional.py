@@ -10,7 +10,7 @@ its own row's last slot.
 
 By default this is exact: every step computes context and tail, and so does the length probe at every keystroke. With
 `ModelSettings.reuse_context` the context is read once, shared by all rows and kept across keystrokes, and steps compute
-little more than their slots. This is approximate, see `published.kinds.dual_cache`: answers then depend slightly on what was
+little more than their slots. This is approximate, see `dual_cache`: answers then depend slightly on what was
 typed since the context was last read as a whole.
 
 A family is a `Description`: its file contains facts only. Logits for a slot are read at its own column or, with
