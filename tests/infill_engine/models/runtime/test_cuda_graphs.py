@@ -24,8 +24,8 @@ from infill_engine.diagnostics.checks import MINIATURES
 from infill_engine.diagnostics.masked import publish, stock_network
 from infill_engine.models.canvas.canvas import lay_out
 from infill_engine.models.loading import load_canvas_model
-from infill_engine.models.published.kinds import autoregressive, bidirectional
 from infill_engine.models.published.diffusion_gemma import model as diffusion_gemma
+from infill_engine.models.published.kinds import autoregressive, bidirectional
 from infill_engine.models.runtime import cuda_graphs as compiled
 from infill_engine.models.runtime.cuda_graphs import CompiledStep, compile_steps, compiler_for, shapes_of
 from infill_engine.models.stock.decoder import sighted

@@ -7,7 +7,7 @@ from pathlib import Path
 from lsp_server.cli.editor_lines import editor_lines
 from lsp_server.settings import SETTINGS
 
-REPOSITORY = Path(__file__).parents[2]
+REPOSITORY = Path(__file__).parents[3]
 HELP = (REPOSITORY / "editors/nvim/doc/infill.txt").read_text(encoding="utf-8")
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
 PAGE = (REPOSITORY / "docs/settings.md").read_text(encoding="utf-8")

@@ -13,7 +13,7 @@ import pytest
 from lsp_server.cli import add_commands
 from lsp_server.settings import SETTINGS, EngineChoice, ServerSettings, read_settings
 
-EXTENSION = Path(__file__).parents[3] / "editors" / "vscode"
+EXTENSION = Path(__file__).parents[1] / "editors" / "vscode"
 MANIFEST = json.loads((EXTENSION / "package.json").read_text(encoding="utf-8"))
 OWN, GENERATED = (group["properties"] for group in MANIFEST["contributes"]["configuration"])
 

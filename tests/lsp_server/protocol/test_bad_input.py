@@ -16,7 +16,7 @@ import pytest
 URI = "file:///project/bad.py"
 SECRET = "hunter2_in_the_text"
 WAIT = 30  # seconds after which a test has failed
-REPOSITORY = Path(__file__).parents[2]
+REPOSITORY = Path(__file__).parents[3]
 
 
 def _params(*params: Any) -> dict[str, Any]:

@@ -1,4 +1,6 @@
-"""Makes the pictures of editors/nvim from a real Neovim with the default model: python tests/e2e/nvim/pictures.py
+"""Make the pictures of editors/nvim from a real Neovim with the default model.
+
+    python tests/e2e/nvim/pictures/pictures.py
 
 `typing.gif` is a recording in real time. Somebody fills in the hole of TEXT from the list of candidates, then types
 TYPED at a steady pace and takes what is offered as far as it is right. `screenshot.png` is the list as it stood
@@ -14,9 +16,12 @@ import time
 from itertools import pairwise, takewhile
 from pathlib import Path
 
-from nvim_editor import REPOSITORY, Editor, editor
 from PIL import Image
 from screen import Screen
+
+sys.path.append(str(Path(__file__).parents[1]))
+
+from nvim_editor import REPOSITORY, Editor, editor
 
 FOLDER = REPOSITORY / "editors" / "nvim"
 COLUMNS, ROWS = 100, 24

@@ -1,4 +1,4 @@
-"""Makes `next-edit.gif` of editors/nvim from a real Neovim: python tests/e2e/nvim/next_edit_recording.py
+"""Makes `next-edit.gif` of editors/nvim from a real Neovim: python tests/e2e/nvim/pictures/next_edit_recording.py
 
 Somebody renames a parameter, goes to the next place and applies the rest, then does the same with a field. No model
 takes part in it. Needs what pictures.py needs.
@@ -8,8 +8,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-from nvim_editor import editor
 from pictures import COLUMNS, FOLDER, GLANCE, KEY, LAST, Recording
+
+sys.path.append(str(Path(__file__).parents[1]))
+
+from nvim_editor import editor
 
 ROWS = 22
 TEXT = """\
