@@ -22,6 +22,7 @@ from infill_engine.sampling.middle import rules_of
 from infill_engine.sampling.prediction import NoNumbersError
 from infill_engine.sampling.proposals import unscored
 from infill_engine.sampling.token_tree import MOST_DEPTH, PLANTED_LOGPROB, TokenTree
+from infill_engine.sampling.tree_growth import learn_pass
 from infill_engine.sampling.tree_nodes import Finished, Node, TextPiece, TreeStep
 from infill_engine.text.lines import with_plain_ends
 from infill_engine.types import Draft, Hole, InfillRequest, Proposal, Source
@@ -121,7 +122,8 @@ class TreeSearch:
         numbers: list[int] = []
         found = [root]
         while found:
-            tree.learn_pass(
+            learn_pass(
+                tree,
                 numbers,
                 [one.logprobs for one in found],
                 [one.likeliest for one in found],
@@ -237,7 +239,7 @@ class TreeSearch:
         )
         if np.isnan(found.logprobs[:, 0]).any():
             raise NoNumbersError
-        tree.learn_pass(numbers, found.logprobs, found.likeliest, found.slots)
+        learn_pass(tree, numbers, found.logprobs, found.likeliest, found.slots)
         self._keep(numbers, found)
 
     def _propose(self, one: Finished, text: str, passes: int) -> Proposal:

@@ -8,7 +8,7 @@ from tree_sitter import Node
 
 from infill_engine.edits.changes import Shift
 from infill_engine.edits.finders.signatures import changed_signatures
-from infill_engine.edits.names import Role
+from infill_engine.edits.occurrence import Role
 from infill_engine.edits.parameters import parameter_list_of, parameters_of
 from infill_engine.edits.parsed import ParsedEdit
 from infill_engine.edits.scopes import Names

@@ -8,7 +8,7 @@ from tree_sitter import Node
 
 from infill_engine.edits.calls import calls_of, is_overloaded
 from infill_engine.edits.changes import Shift, words_changed
-from infill_engine.edits.names import Occurrence, Owner, Role
+from infill_engine.edits.occurrence import Occurrence, Owner, Role
 from infill_engine.edits.parsed import ParsedEdit
 from infill_engine.edits.scopes import Names
 from infill_engine.edits.source import Source, enclosing

@@ -8,7 +8,7 @@ from tree_sitter import Node
 from infill_engine.edits.arguments import CallSite, Replacement, cut, insert, passed_to
 from infill_engine.edits.calls import Call, calls_of
 from infill_engine.edits.changes import Shift
-from infill_engine.edits.names import Role
+from infill_engine.edits.occurrence import Role
 from infill_engine.edits.parameters import (
     Parameter,
     Passing,

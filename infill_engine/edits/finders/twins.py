@@ -14,7 +14,7 @@ from infill_engine.context.line_shapes import WORD, is_name, keywords_of, shape_
 from infill_engine.context.name_exchange import exchanged_names, renamed_word
 from infill_engine.edits.changes import Shift
 from infill_engine.edits.finders.renames import Renaming, renamings
-from infill_engine.edits.names import Role
+from infill_engine.edits.occurrence import Role
 from infill_engine.edits.parsed import ParsedEdit
 from infill_engine.edits.scopes import Names
 from infill_engine.edits.source import Source, ancestors, enclosing
