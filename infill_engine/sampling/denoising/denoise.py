@@ -2,15 +2,11 @@
 
     canvas, all open ──▶ predict ──▶ commit confident slots, reopen wrong ones ──▶ … ──▶ none open, or no time left
 
-For models that decide slots in order, each step predicts only the first open slot of each row, and a row is done at its
-first end token; everything else is the same (`_wanted_in_order`, `_keep_order`).
-
 The loop is anytime: after every step, the canvas together with the last predictions is an answer. Between two steps it
 checks whether the deadline allows another one. It never starts a step that the measured cost says cannot end in time.
 
-If open slots hold noise instead of a mask, a model cannot tell decided slots from open ones, and its first predictions
-depend on the noise. For these models nothing stays decided: every step predicts all slots again, keeps the confident
-ones and draws new noise for the others, and a row is done when it has settled (`Convergence`).
+Which slots a step predicts, and when a row is done, depends on the kind of model: `ConfidenceOrder`, `LeftToRight` and
+`UniformNoise`.
 """
 
 import zlib
@@ -35,15 +31,15 @@ from infill_engine.models.base import (
     step_size,
 )
 from infill_engine.models.canvas.canvas import Canvas, State
+from infill_engine.sampling.denoising.confidence_order import ConfidenceOrder, Ints
 from infill_engine.sampling.denoising.constraints import Constraints
-from infill_engine.sampling.denoising.convergence import Convergence
+from infill_engine.sampling.denoising.left_to_right import LeftToRight
 from infill_engine.sampling.denoising.resize import copies_of_slots, resize
+from infill_engine.sampling.denoising.uniform_noise import UniformNoise
 from infill_engine.sampling.denoising.unmasking import to_commit, to_doubt
 from infill_engine.sampling.prediction import Prediction, read
 from infill_engine.settings import SamplerSettings
 from infill_engine.types import Draft, HoleKind
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,62 +76,63 @@ class Step:
     changed: NDArray[np.bool_]
 
 
-def denoise(
-    model: CanvasModel,
-    context: Context,
-    kind: HoleKind,
-    canvas: Canvas,
-    rows: Sequence[Row],
-    constraints: Constraints,
-    settings: SamplerSettings,
-    budget: Budget,
-    due: Deadline | None = None,
-    then_ms: float = 0.0,
-) -> Job[Step | None]:
-    """The canvas after the last step, when all is decided or time is up; None if there was no time for any step.
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What is denoised: a canvas of `rows` for a hole of some `kind`, in an encoded `context`."""
 
-    Steps end before `due` and leave `then_ms` of it. Yields the state after every step.
+    context: Context
+    kind: HoleKind
+    canvas: Canvas
+    rows: Sequence[Row]
+    constraints: Constraints
+
+
+@dataclass(frozen=True, slots=True)
+class TimeFrame:
+    """When steps must end: by `due`, or the request's deadline if that is None, with `then_ms` left after them."""
+
+    budget: Budget
+    due: Deadline | None = None
+    then_ms: float = 0.0
+
+    @property
+    def left_ms(self) -> float:
+        """Return the milliseconds left for steps."""
+        return self.budget.left_ms(self.due) - self.then_ms
+
+    def work(self, size: int) -> Work:
+        """Return a step over `size` slots as a piece of work."""
+        return Work(Phase.PASS, size, self.then_ms, self.due)
+
+
+def denoise(model: CanvasModel, task: Task, settings: SamplerSettings, time: TimeFrame) -> Job[Step | None]:
+    """Return the canvas after the last step, when all is decided or time is up; None without time for any step.
+
+    Yields the state after every step.
     """
-    noise = _Noise(rows, settings.temperature, seed=zlib.crc32(canvas.ids.tobytes()) ^ context.tokens)
-    corruptor = corruptor_of(model.info, canvas.rows, seed=context.tokens)
+    canvas, constraints = task.canvas, task.constraints
+    noise = _Noise(task.rows, settings.temperature, seed=zlib.crc32(canvas.ids.tobytes()) ^ task.context.tokens)
+    corruptor = corruptor_of(model.info, canvas.rows, seed=task.context.tokens)
     corruptor.fill(canvas)
-    convergence = Convergence(canvas, settings) if model.info.corruption is Corruption.UNIFORM else None
-    state = _nothing_yet(canvas)
-    ordered = model.info.order is Order.LEFT_TO_RIGHT
-    most_steps = int(canvas.lengths.max(initial=0)) if ordered else settings.max_steps
+    order = order_of(model.info, canvas, settings)
+    state, most_steps = _nothing_yet(canvas), order.most_steps
     while state.number < most_steps:
-        size = step_size(model, context, canvas.lengths.tolist(), state.number)
-        later_size = step_size(model, context, canvas.lengths.tolist(), state.number + 1)
-        cost, later_cost = (budget.costs.predict_ms(Phase.PASS, each) for each in (size, later_size))
-        time_ms = budget.left_ms(due) - then_ms
-        steps_left = max(1, min(most_steps - state.number, 1 + int((time_ms - cost) / max(later_cost, 0.01))))
+        steps_left = _steps_left(model, task, time, state.number, most_steps)
         constraints.may_grow = steps_left > 1
-        if convergence is not None:
-            wanted = convergence.wanted(canvas)
-        else:
-            wanted = _wanted_in_order(canvas) if ordered else _wanted(canvas, doubting=steps_left > 1)
+        wanted = order.wanted(steps_left)
         if not len(wanted):
             break
         try:
-            yield Work(Phase.PASS, size, then_ms, due)
+            yield time.work(_step_size(model, task, state.number))
         except OutOfTime:
             break
-        logits = model.denoise(context, kind, canvas, wanted)
-        logits = constraints.apply(model, logits, canvas, wanted.tolist())
-        if model.info.temperatures != (1.0, 1.0):
-            logits = logits / _temperature(model.info, state.number, steps_left)
-        if isinstance(model, ConditionsItself):
-            model.condition(context, canvas, wanted, logits)
-        prediction = read(logits, canvas.ids[wanted], noise.of(canvas.row[wanted], logits))
+        prediction = _predict(model, task, wanted, noise, _temperature(model.info, state.number, steps_left))
         before, was_open = canvas.ids.copy(), canvas.state == State.OPEN
-        if convergence is not None:
-            convergence.reopen(canvas, wanted)
-        taken = _decide(canvas, wanted, prediction, rows, constraints, settings, steps_left, first=state.number == 0)
-        if ordered:
-            _keep_order(canvas, constraints)
+        order.prepare(wanted)
+        taken = _decide(task, wanted, prediction, settings, steps_left, first=state.number == 0)
+        order.decided(constraints)
         constraints.advance(model, canvas)
-        if convergence is not None:
-            convergence.settle(canvas, wanted, prediction, constraints, taken)
+        order.converge(wanted, prediction, constraints, taken)
         corruptor.fill(canvas)
         if state.number == 0:
             state.draft_logprob[wanted] = prediction.held_logprob
@@ -145,6 +142,36 @@ def denoise(
         _resize(state, model.info, constraints)
         yield PassState(model, state)
     return state if state.number else None
+
+
+def order_of(info: ModelInfo, canvas: Canvas, settings: SamplerSettings) -> ConfidenceOrder:
+    """Return the order in which a model of this kind decides the slots of a canvas."""
+    if info.corruption is Corruption.UNIFORM:
+        return UniformNoise(canvas, settings)
+    return LeftToRight(canvas, settings) if info.order is Order.LEFT_TO_RIGHT else ConfidenceOrder(canvas, settings)
+
+
+def _step_size(model: CanvasModel, task: Task, number: int) -> int:
+    return step_size(model, task.context, task.canvas.lengths.tolist(), number)
+
+
+def _steps_left(model: CanvasModel, task: Task, time: TimeFrame, number: int, most: int) -> int:
+    """Return how many steps there is time for, at least 1, with the step that is about to start."""
+    sizes = (_step_size(model, task, number), _step_size(model, task, number + 1))
+    cost, later_cost = (time.budget.costs.predict_ms(Phase.PASS, size) for size in sizes)
+    return max(1, min(most - number, 1 + int((time.left_ms - cost) / max(later_cost, 0.01))))
+
+
+def _predict(model: CanvasModel, task: Task, wanted: Ints, noise: "_Noise", temperature: float) -> Prediction:
+    """Return the model's prediction for the `wanted` positions, within the constraints."""
+    canvas = task.canvas
+    logits = model.denoise(task.context, task.kind, canvas, wanted)
+    logits = task.constraints.apply(model, logits, canvas, wanted.tolist())
+    if model.info.temperatures != (1.0, 1.0):
+        logits = logits / temperature
+    if isinstance(model, ConditionsItself):
+        model.condition(task.context, canvas, wanted, logits)
+    return read(logits, canvas.ids[wanted], noise.of(canvas.row[wanted], logits))
 
 
 def _temperature(info: ModelInfo, steps: int, steps_left: int) -> float:
@@ -157,42 +184,8 @@ def _nothing_yet(canvas: Canvas) -> Step:
     return Step(0, canvas, canvas.ids.copy(), unknown, unknown.copy(), np.ones(canvas.slots, bool))
 
 
-def _wanted(canvas: Canvas, *, doubting: bool) -> Ints:
-    """Flat positions whose logits a step needs: open slots, drafts, and in unfinished rows the slots it may reopen."""
-    undecided = (canvas.state == State.OPEN) | (canvas.state == State.DRAFT)
-    unfinished = np.zeros(canvas.rows, bool)
-    unfinished[canvas.row[undecided]] = True
-    doubtful = (canvas.state == State.COMMITTED) & unfinished[canvas.row]
-    return np.flatnonzero(undecided | doubtful if doubting else undecided)
-
-
-def _wanted_in_order(canvas: Canvas) -> Ints:
-    """The first open slot of each row, and the drafts before it: a copy is read, and so verified, in one step."""
-    is_open = canvas.state == State.OPEN
-    opened = np.cumsum(is_open)
-    before_row = np.concatenate([[0], opened])[np.cumsum(canvas.lengths) - canvas.lengths]
-    number = opened - before_row[canvas.row]  # the number of open slots in the row up to this one
-    return np.flatnonzero((is_open & (number == 1)) | ((canvas.state == State.DRAFT) & (number == 0)))
-
-
-def _keep_order(canvas: Canvas, constraints: Constraints) -> None:
-    """Reopens all slots after an open one, since they depend on its token, and ends rows at their end token."""
-    for row in range(canvas.rows):
-        span = canvas.span(row)
-        ids, state = canvas.ids[span], canvas.state[span]
-        is_open = np.flatnonzero(state == State.OPEN)
-        decided = int(is_open[0]) if len(is_open) else len(ids)
-        ends = np.flatnonzero(constraints.is_last(ids[:decided]))
-        rest = np.arange(decided if not len(ends) else int(ends[0]) + 1, len(ids)) + span.start
-        rest = rest[canvas.state[rest] != State.FIXED]
-        if len(ends):
-            canvas.ids[rest], canvas.state[rest], canvas.logprob[rest] = constraints.eos_id, State.COMMITTED, 0.0
-        else:
-            canvas.state[rest] = State.OPEN
-
-
 def _resize(step: Step, info: ModelInfo, constraints: Constraints) -> None:
-    """Adds slots where the model expanded one and removes the slots that it deleted."""
+    """Add slots where the model expanded one and remove the slots that it deleted."""
     copies = copies_of_slots(step.canvas, info)
     if copies is None:
         return
@@ -207,20 +200,13 @@ def _resize(step: Step, info: ModelInfo, constraints: Constraints) -> None:
 
 
 def _decide(
-    canvas: Canvas,
-    wanted: Ints,
-    prediction: Prediction,
-    rows: Sequence[Row],
-    constraints: Constraints,
-    settings: SamplerSettings,
-    steps_left: int,
-    *,
-    first: bool,
+    task: Task, wanted: Ints, prediction: Prediction, settings: SamplerSettings, steps_left: int, *, first: bool
 ) -> Ints:
-    """Commits, keeps or reopens slots, according to the prediction for the `wanted` positions.
+    """Commit, keep or reopen slots, according to the prediction for the `wanted` positions.
 
-    Returns the flat positions where a row took a branch.
+    Return the flat positions where a row took a branch.
     """
+    canvas, constraints = task.canvas, task.constraints
     # In the last step no slot may wait any longer. A text that does not continue the partial word is dropped later.
     ready = [steps_left == 1 or not constraints.waits(canvas, int(position)) for position in wanted]
     candidates = np.flatnonzero((canvas.state[wanted] == State.OPEN) & np.array(ready))
@@ -231,11 +217,13 @@ def _decide(
     taken = np.empty(0, np.int64)
     if first:
         branches = [
-            _cheapest_branch(candidates[rows_of == row], prediction) for row, plan in enumerate(rows) if plan.branch
+            _cheapest_branch(candidates[rows_of == row], prediction)
+            for row, plan in enumerate(task.rows)
+            if plan.branch
         ]
         taken = np.array([at for at in branches if at is not None], dtype=np.int64)
         tokens[taken], logprobs[taken] = prediction.second[taken], prediction.second_logprob[taken]
-        # A branch has no effect unless it is taken before the row has settled around the first choice.
+        # A branch has no effect unless it is taken before the row has converged on the first choice.
         chosen = np.union1d(chosen, taken)
     canvas.ids[wanted[chosen]] = tokens[chosen]
     canvas.logprob[wanted[chosen]] = logprobs[chosen]
@@ -246,7 +234,7 @@ def _decide(
 def _check_filled(
     canvas: Canvas, wanted: Ints, prediction: Prediction, settings: SamplerSettings, *, reopen: bool
 ) -> None:
-    """Accepts drafts with the model's own probability, and reopens slots whose token the model now finds wrong."""
+    """Accept drafts with the model's own probability, and reopen slots whose token the model now finds wrong."""
     filled = np.flatnonzero((canvas.state[wanted] == State.DRAFT) | (canvas.state[wanted] == State.COMMITTED))
     positions = wanted[filled]
     was_draft = canvas.state[positions] == State.DRAFT
@@ -258,7 +246,7 @@ def _check_filled(
 
 
 def _cheapest_branch(members: Ints, prediction: Prediction) -> int | None:
-    """The slot with the most probable second choice: the cheapest way to a different text."""
+    """Return the slot with the most probable second choice: the cheapest way to a different text."""
     return int(members[np.argmax(prediction.second_logprob[members])]) if len(members) else None
 
 

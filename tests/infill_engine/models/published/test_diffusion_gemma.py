@@ -36,7 +36,7 @@ from infill_engine.models.canvas.canvas import Canvas, State, lay_out
 from infill_engine.models.loading import load_canvas_model
 from infill_engine.models.published.diffusion_gemma.model import DiffusionGemmaModel
 from infill_engine.sampling.denoising.constraints import constraints_for
-from infill_engine.sampling.denoising.denoise import Row, Step, denoise
+from infill_engine.sampling.denoising.denoise import Row, Step, Task, TimeFrame, denoise
 from infill_engine.settings import EngineSettings, ModelSettings, SamplerSettings
 from infill_engine.types import Draft, Hole, HoleKind
 
@@ -191,7 +191,9 @@ def test_reading_that_was_stopped_goes_on_where_it_was(folder: Path) -> None:
 def run(family: DiffusionGemmaModel, canvas: Canvas, rows: list[Row], steps: int = 6) -> Iterator[Step]:
     context, rules = finished(family.encode(*TEXT)), constraints_for(family, LINE, canvas, "")
     settings = SamplerSettings(max_steps=steps)
-    return states(denoise(family, context, LINE.kind, canvas, rows, rules, settings, Budget.unlimited()))
+    return states(
+        denoise(family, Task(context, LINE.kind, canvas, rows, rules), settings, TimeFrame(Budget.unlimited()))
+    )
 
 
 def test_given_slots_never_change(family: Any) -> None:
@@ -248,7 +250,9 @@ def filled(family: DiffusionGemmaModel, before: str, behind: str, *, slots: int 
     canvas, hole = lay_out([slots], family.info.mask_id), Hole(HoleKind.EXPRESSION)
     context, rules = finished(family.encode(before, behind)), constraints_for(family, hole, canvas, "")
     settings, budget = SamplerSettings(max_steps=6), Budget.unlimited()
-    steps = list(states(denoise(family, context, hole.kind, canvas, [Row(slots)], rules, settings, budget)))
+    steps = list(
+        states(denoise(family, Task(context, hole.kind, canvas, [Row(slots)], rules), settings, TimeFrame(budget)))
+    )
     ids = steps[-1].canvas.ids.tolist()
     return family.vocabulary.decode(ids[: ids.index(TURN_END)] if TURN_END in ids else ids)
 
@@ -273,7 +277,9 @@ def test_a_row_that_has_settled_costs_no_further_step(planted: Path) -> None:
     canvas = lay_out([2], family.info.mask_id)
     context, rules = finished(family.encode(*sides(3, 4))), constraints_for(family, LINE, canvas, "")
     settings, budget = SamplerSettings(max_steps=20, converged=0.2), Budget.unlimited()
-    steps = list(states(denoise(family, context, LINE.kind, canvas, [Row(2)], rules, settings, budget)))
+    steps = list(
+        states(denoise(family, Task(context, LINE.kind, canvas, [Row(2)], rules), settings, TimeFrame(budget)))
+    )
     assert 2 <= len(steps) < 8
     assert (canvas.state == State.COMMITTED).all()
 

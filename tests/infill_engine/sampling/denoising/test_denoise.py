@@ -11,7 +11,7 @@ from infill_engine.budget.work import Budget, Costs, Phase, finished
 from infill_engine.models.canvas.canvas import State, lay_out
 from infill_engine.models.scripted import EOS, MASK, Script, ScriptedModel
 from infill_engine.sampling.denoising.constraints import constraints_for
-from infill_engine.sampling.denoising.denoise import Row, Step, denoise
+from infill_engine.sampling.denoising.denoise import Row, Step, Task, TimeFrame, denoise
 from infill_engine.sampling.denoising.plan import affordable, canvas_of, plan_rows
 from infill_engine.sampling.denoising.read_canvas import proposals_of
 from infill_engine.settings import SamplerSettings
@@ -67,7 +67,7 @@ def run(
         constraints_for(family, LINE, canvas, partial_word),
         Budget(deadline, costs, FinishMargin(RESERVE_MS)),
     )
-    last = budget.run(denoise(family, context, LINE.kind, canvas, planned, rules, SETTINGS, budget))
+    last = budget.run(denoise(family, Task(context, LINE.kind, canvas, planned, rules), SETTINGS, TimeFrame(budget)))
     proposals = proposals_of(family, last, planned, partial_word, SETTINGS) if last else []
     return [proposal.text + ("…" if proposal.partial else "") for proposal in proposals], last, family
 
@@ -142,7 +142,7 @@ def test_given_slots_never_change() -> None:
     canvas.ids[2], canvas.state[2] = ord("Z"), State.FIXED
     rules = constraints_for(family, LINE, canvas, "")
     context, budget = finished(family.encode("", "")), Budget.unlimited()
-    steps = states(denoise(family, context, LINE.kind, canvas, [Row(7)], rules, SETTINGS, budget))
+    steps = states(denoise(family, Task(context, LINE.kind, canvas, [Row(7)], rules), SETTINGS, TimeFrame(budget)))
     assert all(step.canvas.ids[2] == ord("Z") and step.canvas.state[2] == State.FIXED for step in steps)
 
 

@@ -24,7 +24,7 @@ from infill_engine.models.loading import load_canvas_model
 from infill_engine.models.published.kinds.autoregressive import AutoregressiveModel
 from infill_engine.models.published.kinds.prompts import PART
 from infill_engine.sampling.denoising.constraints import constraints_for
-from infill_engine.sampling.denoising.denoise import Row, Step, denoise
+from infill_engine.sampling.denoising.denoise import Row, Step, Task, TimeFrame, denoise
 from infill_engine.sampling.denoising.read_canvas import proposals_of
 from infill_engine.settings import EngineSettings, ModelSettings, SamplerSettings
 from infill_engine.types import Draft, Hole, HoleKind
@@ -127,7 +127,9 @@ def run(family: AutoregressiveModel, rows: list[Row], text: tuple[str, str], fix
         canvas.ids[position], canvas.state[position] = token, State.FIXED
     steps = []
     context, rules = finished(family.encode(*text)), constraints_for(family, LINE, canvas, "")
-    for step in states(denoise(family, context, LINE.kind, canvas, rows, rules, SamplerSettings(), Budget.unlimited())):
+    for step in states(
+        denoise(family, Task(context, LINE.kind, canvas, rows, rules), SamplerSettings(), TimeFrame(Budget.unlimited()))
+    ):
         assert [int(step.canvas.ids[position]) for position in fixed] == list(fixed.values())
         steps.append(step)
     return steps

@@ -27,7 +27,7 @@ from infill_engine.models.published.kinds.bidirectional import BidirectionalMode
 from infill_engine.models.published.kinds.dual_cache import MOST_DRIFT, NEAR, REFERENCE
 from infill_engine.models.stock.decoder import Backbone
 from infill_engine.sampling.denoising.constraints import constraints_for
-from infill_engine.sampling.denoising.denoise import Row, denoise
+from infill_engine.sampling.denoising.denoise import Row, Task, TimeFrame, denoise
 from infill_engine.settings import EngineSettings, ModelSettings, SamplerSettings
 from infill_engine.types import Draft, Hole, HoleKind
 
@@ -127,7 +127,9 @@ def test_given_slots_never_change(name: str, families: Callable[[str], Any]) -> 
         canvas.ids[position], canvas.state[position] = token, State.FIXED
     context, rules = finished(family.encode(BEFORE, BEHIND)), constraints_for(family, hole, canvas, "")
     rows, budget = [Row(6), Row(6)], Budget.unlimited()
-    for step in states(denoise(family, context, hole.kind, canvas, rows, rules, SamplerSettings(), budget)):
+    for step in states(
+        denoise(family, Task(context, hole.kind, canvas, rows, rules), SamplerSettings(), TimeFrame(budget))
+    ):
         assert step.canvas.ids[step.canvas.state == State.FIXED].tolist() == [70, 71]
 
 
@@ -380,7 +382,9 @@ def test_dreamon_finds_the_length_by_itself(slots: int, planted: Callable[[str],
     def fill(before: str, behind: str) -> str | None:
         canvas = lay_out([slots], family.info.mask_id)
         context, rules = finished(family.encode(before, behind)), constraints_for(family, hole, canvas, "")
-        job = denoise(family, context, hole.kind, canvas, [Row(slots)], rules, settings, Budget.unlimited())
+        job = denoise(
+            family, Task(context, hole.kind, canvas, [Row(slots)], rules), settings, TimeFrame(Budget.unlimited())
+        )
         steps = list(states(job))
         assert len(steps[-1].predicted) == steps[-1].canvas.slots == steps[-1].canvas.lengths.sum()
         return family.vocabulary.decode(steps[-1].canvas.ids.tolist())

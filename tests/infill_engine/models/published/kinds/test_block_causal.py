@@ -34,7 +34,7 @@ from infill_engine.models.canvas.canvas import State, lay_out
 from infill_engine.models.loading import load_canvas_model
 from infill_engine.models.published.kinds.block_causal import BlockCausalModel
 from infill_engine.sampling.denoising.constraints import constraints_for
-from infill_engine.sampling.denoising.denoise import Row, denoise
+from infill_engine.sampling.denoising.denoise import Row, Task, TimeFrame, denoise
 from infill_engine.settings import EngineSettings, ModelSettings, SamplerSettings
 from infill_engine.types import Draft, Hole, HoleKind
 
@@ -127,14 +127,20 @@ def test_given_slots_never_change(family: Any) -> None:
         canvas.ids[position], canvas.state[position] = token, State.FIXED
     context, rules = finished(family.encode(*TEXT)), constraints_for(family, LINE, canvas, "")
     rows, budget = [Row(6), Row(6)], Budget.unlimited()
-    for step in states(denoise(family, context, LINE.kind, canvas, rows, rules, SamplerSettings(), budget)):
+    for step in states(
+        denoise(family, Task(context, LINE.kind, canvas, rows, rules), SamplerSettings(), TimeFrame(budget))
+    ):
         assert step.canvas.ids[[2, 8]].tolist() == [70, 71]
 
 
 def filled(family: BlockCausalModel, before: str, behind: str) -> str | None:
     canvas, hole = lay_out([5], MASK), Hole(HoleKind.EXPRESSION)
     context, rules = finished(family.encode(before, behind)), constraints_for(family, hole, canvas, "")
-    finished(denoise(family, context, hole.kind, canvas, [Row(5)], rules, SamplerSettings(), Budget.unlimited()))
+    finished(
+        denoise(
+            family, Task(context, hole.kind, canvas, [Row(5)], rules), SamplerSettings(), TimeFrame(Budget.unlimited())
+        )
+    )
     ids = canvas.ids.tolist()
     return family.vocabulary.decode(ids[: ids.index(END)] if END in ids else ids)
 
