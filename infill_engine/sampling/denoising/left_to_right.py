@@ -15,8 +15,8 @@ class LeftToRight(ConfidenceOrder):
         """See `ConfidenceOrder`."""
         return int(self.canvas.lengths.max(initial=0))
 
-    def wanted(self, steps_left: int) -> Ints:
-        """Return the first open slot of each row, and the drafts before it: a copy is read, and so verified, in one step."""
+    def wanted(self, steps_left: int) -> Ints:  # noqa: ARG002
+        """Return the first open slot of each row, and the drafts before it, which one step reads and so verifies."""
         canvas = self.canvas
         is_open = canvas.state == State.OPEN
         opened = np.cumsum(is_open)

@@ -25,7 +25,7 @@ class UniformNoise(ConfidenceOrder):
         self._converged = np.zeros(canvas.rows, bool)
         self._predicted = np.full(canvas.slots, -1)
 
-    def wanted(self, steps_left: int) -> Ints:
+    def wanted(self, steps_left: int) -> Ints:  # noqa: ARG002
         """Return all slots that are not given, in rows that have not converged."""
         return np.flatnonzero((self.canvas.state != State.FIXED) & ~self._converged[self.canvas.row])
 

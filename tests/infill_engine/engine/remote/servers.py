@@ -8,6 +8,13 @@ from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+import pytest
+
+from infill_engine import Deadline, Draft, InfillRequest, Source
+from infill_engine.engine.remote.address import read_address
+from infill_engine.engine.remote.engine import RemoteEngine
+from infill_engine.engine.remote.server import Server
+
 Say = Callable[["Visit"], None]
 SECONDS = 30  # after which a test has failed
 
@@ -101,3 +108,55 @@ def telling(say: Say, tls: ssl.SSLContext | None = None) -> Iterator[Teller]:
         server.shutdown()
         server.server_close()
         thread.join(SECONDS)
+
+
+DRAFT = Draft("copied(1)", 12)
+
+
+REQUEST = InfillRequest("value = ", "\nprint(value)\n", drafts=(DRAFT,))
+
+
+class Hand:
+    """A clock that is set by hand."""
+
+    def __init__(self) -> None:
+        self.time = 0.0
+
+    def __call__(self) -> float:
+        return self.time
+
+
+def engine_of(server: Teller, clock: Any = None) -> RemoteEngine:
+    about = Server(read_address(server.name), **({"clock": clock} if clock else {}))
+    return RemoteEngine(server.name, about)
+
+
+def soon() -> Deadline:
+    return Deadline.after_ms(SECONDS * 1000)
+
+
+def texts(answer: Any, source: Source = Source.MODEL) -> list[str]:
+    return [candidate.text for candidate in answer.candidates if candidate.source is source]
+
+
+def tell(visit: Visit) -> None:
+    """Three different texts in two pieces each, that of the first question being the surest."""
+    number = min(visit.asked["seed"], 2)
+    visit.begin()
+    visit.piece("alpha" if number == 0 else "beta", logprobs={"token_logprobs": [-0.01 - number]})
+    visit.piece(f"({number})", logprobs={"token_logprobs": [-0.01 - number]})
+    visit.piece("", last=True)
+    visit.close()
+
+
+def in_one(body: bytes, content_type: str = "application/json") -> Say:
+    return lambda visit: visit.status(200, body, Content_Type=content_type)
+
+
+def until(condition: Any) -> None:
+    looks = threading.Event()
+    for _ in range(SECONDS * 200):
+        if condition():
+            return
+        looks.wait(0.005)
+    pytest.fail("it did not come about")
