@@ -11,7 +11,7 @@ Importing this package imports no torch; loading an engine does.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from infill_engine.deadline import Deadline
+from infill_engine.budget.deadline import Deadline
 from infill_engine.types import Answer, Candidate, Draft, Hole, HoleKind, InfillRequest, Reason, Source
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from infill_engine.deadline import now
+from infill_engine.budget.deadline import now
 from infill_engine.types import Answer, InfillRequest, Reason, Source
 from lsp_server.documents import Change, Snapshot, edited_lines
 from lsp_server.engine.pending import OnSketch

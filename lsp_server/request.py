@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from infill_engine.context.drafts import find_drafts
+from infill_engine.context.drafts.find_drafts import find_drafts
 from infill_engine.context.hole import hole_at
 from infill_engine.context.window import window_at
 from infill_engine.settings import USUAL_WINDOW, WindowSettings

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import Any
 
-from infill_engine.remote.address import KEY_VARIABLE
+from infill_engine.engine.remote.address import KEY_VARIABLE
 
 SECTION = "infill"
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")  # capitals only, so that a key entered here by mistake is not accepted

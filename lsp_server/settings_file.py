@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from infill_engine.errors import InputError
-from infill_engine.user_data import settings_file
+from infill_engine.models.checkpoint.user_data import settings_file
 from lsp_server.settings import SECTION
 
 MEASURED = "measured"  # why the settings are what they are; no setting

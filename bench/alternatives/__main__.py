@@ -19,7 +19,7 @@ from bench.alternatives.faults import Fault, faults_in
 from bench.edits.case import Module, same_program
 from bench.json_lines import write_lines
 from bench.sources import read_packages
-from infill_engine.deadline import Deadline, now
+from infill_engine.budget.deadline import Deadline, now
 from infill_engine.diagnostics.benchmark.statistics import spread
 from infill_engine.engine.engine import Engine
 from infill_engine.serving.loading import set_threads

@@ -16,15 +16,15 @@ from pathlib import Path
 from time import perf_counter
 
 from bench.sources import read_packages
-from infill_engine.deadline import Deadline
+from infill_engine.budget.deadline import Deadline
+from infill_engine.budget.work import PassState
 from infill_engine.diagnostics.benchmark.statistics import spread
 from infill_engine.engine.engine import Engine
 from infill_engine.errors import InfillError
-from infill_engine.sampling.denoise import Step
+from infill_engine.sampling.denoising.denoise import Step
 from infill_engine.sampling.tree_nodes import TreeStep
 from infill_engine.settings import EngineSettings
 from infill_engine.types import InfillRequest
-from infill_engine.work import PassState
 from lsp_server.benchmark.keystrokes import Keystroke, Replay, make_replay
 from lsp_server.benchmark.sources import SourceFile, standard_library
 from lsp_server.documents import Change, Documents

@@ -6,13 +6,13 @@ from time import perf_counter
 
 import numpy as np
 
+from infill_engine.budget.work import finished
 from infill_engine.diagnostics.benchmark.statistics import percentile
 from infill_engine.models.base import CanvasModel
 from infill_engine.models.trunk.model import TrunkModel
-from infill_engine.sampling.denoise import Row
-from infill_engine.sampling.plan import canvas_of
+from infill_engine.sampling.denoising.denoise import Row
+from infill_engine.sampling.denoising.plan import canvas_of
 from infill_engine.types import HoleKind
-from infill_engine.work import finished
 from lsp_server.benchmark.keystrokes import Replay
 from lsp_server.documents import Change, Documents
 from lsp_server.request import build_context

@@ -42,11 +42,11 @@ from bench.quality.systems import (
 )
 from bench.quality.twin import Twin
 from bench.sources import read_packages
-from infill_engine.deadline import now
+from infill_engine.budget.deadline import now
 from infill_engine.diagnostics.benchmark.problems.execution import passes
 from infill_engine.errors import InfillError, InputError
 from infill_engine.models.loading import fastest_dtype
-from infill_engine.models.small.autotune import settle
+from infill_engine.models.small.autotune import autotune
 from infill_engine.models.small.vocabulary import BytesVocabulary
 from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.sampling.canvas_sampler import CanvasSampler
@@ -222,7 +222,7 @@ def _twin(options: argparse.Namespace) -> System:
     if not options.twin.is_dir():
         raise InputError(f"no twin in {options.twin}: run `python -m bench.quality.train_twin` first")
     dtype = fastest_dtype("cpu")  # what the engine chooses for the default model
-    return TwinSystem(Twin.load(options.twin, dtype, settle(dtype)), options.budget_ms)
+    return TwinSystem(Twin.load(options.twin, dtype, autotune(dtype)), options.budget_ms)
 
 
 def _parser() -> argparse.ArgumentParser:

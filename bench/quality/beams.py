@@ -4,10 +4,10 @@ from dataclasses import dataclass, field
 from time import perf_counter
 
 from bench.quality.systems import Question, Reply, reply
-from infill_engine.deadline import Deadline, FinishMargin
+from infill_engine.budget.deadline import Deadline, FinishMargin
+from infill_engine.budget.work import Budget, Costs
 from infill_engine.diagnostics.benchmark.systems.beams import read_before_the_line, write_left_to_right
 from infill_engine.models.trunk.model import TrunkModel
-from infill_engine.work import Budget, Costs
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ from typing import Any
 from torch import Tensor
 
 from bench.quality.systems import Question
-from infill_engine.canvas.canvas import Canvas
+from infill_engine.budget.work import Job, OutOfTime
 from infill_engine.context.ngrams import Ngrams
 from infill_engine.errors import InputError
 from infill_engine.models.base import (
@@ -22,9 +22,9 @@ from infill_engine.models.base import (
     ProposedLength,
     WritesDrafts,
 )
-from infill_engine.models.small.network import LENGTH_BUCKETS
+from infill_engine.models.canvas.canvas import Canvas
+from infill_engine.models.small.network.dual_encoder import LENGTH_BUCKETS
 from infill_engine.types import HoleKind
-from infill_engine.work import Job, OutOfTime
 
 
 class GivenLengths:

@@ -10,13 +10,13 @@ from typing import Any, cast
 
 import numpy as np
 
-from infill_engine.deadline import CostModel
+from infill_engine.budget.deadline import CostModel
+from infill_engine.budget.work import Costs, Phase
 from infill_engine.errors import InputError
-from infill_engine.models.trunk.backend import Backend, Likely
+from infill_engine.models.trunk.backends.interface import Backend, Likely
 from infill_engine.models.trunk.model import TrunkModel
-from infill_engine.models.trunk.slots import MaskRows, Rows
+from infill_engine.models.trunk.slots import Rows
 from infill_engine.sampling.tree_sampler import MEASURED, TreeSampler
-from infill_engine.work import Costs, Phase
 
 
 @dataclass(slots=True)
@@ -45,10 +45,10 @@ class SimulatedBackend:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.backend, name)
 
-    def run(self, buffer: Any, rows: Rows, first: int, masks: MaskRows | None = None) -> Likely:
+    def run(self, buffer: Any, rows: Rows, first: int) -> Likely:
         """See `Backend`."""
-        self.time.seconds += self.time.pass_ms(len(rows) + (len(masks) if masks else 0)) / 1000
-        return self.backend.run(buffer, rows, first, masks)
+        self.time.seconds += self.time.pass_ms(len(rows)) / 1000
+        return self.backend.run(buffer, rows, first)
 
 
 def simulate(sampler: object, costs: Sequence[str]) -> SimulatedTime:

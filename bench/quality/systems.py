@@ -15,7 +15,7 @@ from bench.quality.decode import generate
 from bench.quality.holes import Task
 from bench.quality.ngram import ORDER, NgramModel, NgramTable, count
 from bench.quality.twin import Twin
-from infill_engine.deadline import Clock, Deadline, now
+from infill_engine.budget.deadline import Clock, Deadline, now
 from infill_engine.engine.answer_cache import AnswerCache
 from infill_engine.engine.answering import cleaned
 from infill_engine.engine.engine import Engine

@@ -1,6 +1,6 @@
 """Trains the autoregressive twin of the comparison: the small model's prefix stream, taught to fill in the middle.
 
-    python -m bench.quality.train_twin --init infill_engine/weights/default --minutes 25 --out training/twin
+    python -m bench.quality.train_twin --init infill_engine/weights/small --minutes 25 --out training/twin
 
 Windows, holes and optimisers are the small model's own. Each window has one hole. The loss covers its middle and as
 many other tokens as the small model's streams score. Sequence lengths vary, because otherwise the model would learn the
@@ -22,8 +22,8 @@ from torch.nn.functional import cross_entropy
 
 from bench.quality.twin import MOST_PREFIX, MOST_SUFFIX, joined, read
 from infill_engine.errors import InfillError, InputError
-from infill_engine.models.small.network import EOS, MAX_SLOTS, PAD, Duostream
-from infill_engine.models.small.weights import load_network, save_network
+from infill_engine.models.small.network.dual_encoder import EOS, MAX_SLOTS, PAD, DualEncoder
+from infill_engine.models.small.network.weights import load_network, save_network
 from infill_engine.training.small.checkpoint import progress_of
 from infill_engine.training.small.data import Part, load_part
 from infill_engine.training.small.optimiser import optimisers_of, set_rate, take_step
@@ -40,7 +40,7 @@ FEW_RIGHT = 0.15  # share of holes with fewer than 32 tokens to their right
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Train the autoregressive twin.")
-    parser.add_argument("--init", type=Path, default=Path("infill_engine/weights/default"))
+    parser.add_argument("--init", type=Path, default=Path("infill_engine/weights/small"))
     parser.add_argument("--data", type=Path, default=Path("training/parts"))
     parser.add_argument("--minutes", type=float, default=25.0)
     parser.add_argument("--decay", type=float, default=0.4, help="share of the time in which the rate falls to 0")
@@ -85,7 +85,7 @@ def train(options: argparse.Namespace) -> None:
     (options.out / "training.json").write_text(json.dumps(stored, indent=1) + "\n")
 
 
-def loss(network: Duostream, ids: Tensor, middle: Tensor) -> Tensor:
+def loss(network: DualEncoder, ids: Tensor, middle: Tensor) -> Tensor:
     """Return the mean cross-entropy, in nats, of sequences [B, LONGEST].
 
     Their middles start at `middle` [B]; padding follows.

@@ -18,14 +18,14 @@ import torch
 from torch import Tensor
 
 from bench.quality.decode import Generated, generate, most_tokens
-from infill_engine.deadline import Deadline
+from infill_engine.budget.deadline import Deadline
 from infill_engine.models.quantization.int8_kernels import Kernel
-from infill_engine.models.small.layers import KeysValues
-from infill_engine.models.small.network import EOS, MASK, PAD, PREFIX, Duostream, Write
-from infill_engine.models.small.numpy_encoder import fastest_write
-from infill_engine.models.small.torch_writer import TorchWriter
+from infill_engine.models.small.backends.torch_writer import TorchWriter
+from infill_engine.models.small.network.dual_encoder import EOS, MASK, PAD, PREFIX, DualEncoder, Write
+from infill_engine.models.small.network.layers import KeysValues
+from infill_engine.models.small.network.numpy_encoder import fastest_write
+from infill_engine.models.small.network.weights import load_network
 from infill_engine.models.small.vocabulary import BytesVocabulary
-from infill_engine.models.small.weights import load_network
 from infill_engine.types import Hole
 
 SUFFIX_FOLLOWS, PREFIX_FOLLOWS = MASK, PAD  # tokens that occur in no text
@@ -38,7 +38,9 @@ def joined(suffix: Sequence[int], prefix: Sequence[int]) -> list[int]:
     return [SUFFIX_FOLLOWS, *suffix, PREFIX_FOLLOWS, *prefix]
 
 
-def read(network: Duostream, ids: Tensor, past: Sequence[KeysValues] | None = None) -> tuple[Tensor, list[KeysValues]]:
+def read(
+    network: DualEncoder, ids: Tensor, past: Sequence[KeysValues] | None = None
+) -> tuple[Tensor, list[KeysValues]]:
     """Run the prefix stream over ids [B, T], of which `past` covers the first P.
 
     Returns normalised states [B, T-P, D], and each layer's keys and values for all T.
@@ -52,7 +54,7 @@ def read(network: Duostream, ids: Tensor, past: Sequence[KeysValues] | None = No
 class Twin:
     """A trained twin, ready to generate."""
 
-    network: Duostream
+    network: DualEncoder
     vocabulary: BytesVocabulary
     write: Write
 

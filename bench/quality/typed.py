@@ -34,7 +34,7 @@ from bench.quality.metrics import cluster_interval
 from bench.quality.outcomes import ALL
 from bench.quality.systems import PRODUCT, Question, WatchedEngine, ask, copy
 from bench.sources import read_packages
-from infill_engine.deadline import Deadline
+from infill_engine.budget.deadline import Deadline
 from infill_engine.diagnostics.benchmark.statistics import percentile
 from infill_engine.errors import InfillError
 from infill_engine.settings import USUAL_WINDOW, EngineSettings, WindowSettings

@@ -20,10 +20,10 @@ from transformers.models.diffusion_gemma import modeling_diffusion_gemma
 from infill_engine.diagnostics import diffusion_gemma, masked
 from infill_engine.errors import ModelTooLargeError
 from infill_engine.models.base import CanvasModel
-from infill_engine.models.published.bidirectional import BidirectionalModel
 from infill_engine.models.published.diffusion_gemma.model import DiffusionGemmaModel
 from infill_engine.models.published.diffusion_gemma.network import Network
 from infill_engine.models.published.dream import DREAM
+from infill_engine.models.published.kinds.bidirectional import BidirectionalModel
 from infill_engine.models.runtime.memory import OVERHEAD, free_memory
 from infill_engine.models.stock.decoder import Backbone
 from infill_engine.models.stock.loader import building

@@ -16,18 +16,18 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from infill_engine.canvas.canvas import State, lay_out
-from infill_engine.deadline import Deadline
+from infill_engine.budget.deadline import Deadline
+from infill_engine.budget.work import Budget, PassState, finished
 from infill_engine.diagnostics import default, diffusion_gemma, fim, masked, stable_diffcoder
 from infill_engine.engine.engine import Engine
 from infill_engine.errors import InputError
 from infill_engine.models.base import CanvasModel
+from infill_engine.models.canvas.canvas import State, lay_out
 from infill_engine.models.loading import choose_device, load_canvas_model
-from infill_engine.sampling.constraints import constraints_for
-from infill_engine.sampling.denoise import Row, denoise
+from infill_engine.sampling.denoising.constraints import constraints_for
+from infill_engine.sampling.denoising.denoise import Row, Task, TimeFrame, denoise
 from infill_engine.settings import EngineSettings, ModelSettings, SamplerSettings
 from infill_engine.types import Draft, Hole, HoleKind, InfillRequest
-from infill_engine.work import Budget, PassState, finished
 
 TOLERANCE = 1e-4  # of logits in float32, absolute and relative
 EXACT = ModelSettings(dtype="float32", prefix_tokens=128, suffix_tokens=128)
@@ -152,7 +152,9 @@ def _given_slots(family: CanvasModel, _reference: Reference) -> str:
         canvas.ids[position], canvas.state[position] = token, State.FIXED
     context, rows, rules = finished(family.encode(*TEXT)), [Row(6), Row(6)], constraints_for(family, hole, canvas, "")
     steps = 0
-    for event in denoise(family, context, hole.kind, canvas, rows, rules, SamplerSettings(), Budget.unlimited()):
+    for event in denoise(
+        family, Task(context, hole.kind, canvas, rows, rules), SamplerSettings(), TimeFrame(Budget.unlimited())
+    ):
         steps += isinstance(event, PassState)
         fixed = np.flatnonzero(canvas.state == State.FIXED)
         if canvas.ids[fixed].tolist() != list(given.values()):

@@ -15,12 +15,12 @@ import numpy as np
 import psutil
 import torch
 
-from infill_engine.canvas.canvas import lay_out
+from infill_engine.budget.work import finished
 from infill_engine.models.base import CanvasModel, ConditionsItself, Context, Model
+from infill_engine.models.canvas.canvas import lay_out
 from infill_engine.models.runtime.devices import finish
 from infill_engine.models.trunk.model import ReadPrompt, TrunkModel
 from infill_engine.types import HoleKind
-from infill_engine.work import finished
 
 T = TypeVar("T")
 

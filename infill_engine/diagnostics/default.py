@@ -10,30 +10,30 @@ import torch
 from torch import Tensor
 
 from infill_engine.models.checkpoint.folder import SMALL_FOLDER
-from infill_engine.models.small.config import DuostreamConfig
-from infill_engine.models.small.layers import Frames, Visible
-from infill_engine.models.small.network import MAX_SLOTS, Duostream
+from infill_engine.models.small.network.config import DualEncoderConfig
+from infill_engine.models.small.network.dual_encoder import MAX_SLOTS, DualEncoder
+from infill_engine.models.small.network.layers import Frames, Visible
+from infill_engine.models.small.network.weights import load_network, save_network
 from infill_engine.models.small.vocabulary import BytesVocabulary
-from infill_engine.models.small.weights import load_network, save_network
 from infill_engine.training.small.objective import edge_states
 
-CONFIG = DuostreamConfig(dim=48, heads=4, hidden=96, encoder_layers=2, decoder_layers=2, ngram_slots=256)
+CONFIG = DualEncoderConfig(dim=48, heads=4, hidden=96, encoder_layers=2, decoder_layers=2, ngram_slots=256)
 
 
-def publish(folder: Path) -> Duostream:
+def publish(folder: Path) -> DualEncoder:
     """Writes a random network as a checkpoint of the family, and returns the network as loaded from its files."""
     torch.manual_seed(0)
-    save_network(Duostream(CONFIG), folder)
+    save_network(DualEncoder(CONFIG), folder)
     shutil.copyfile(SMALL_FOLDER / "tokenizer.json", folder / "tokenizer.json")
     return load_network(folder)
 
 
-def reference(network: Duostream, row: list[int], text: tuple[str, str]) -> Tensor:
+def reference(network: DualEncoder, row: list[int], text: tuple[str, str]) -> Tensor:
     """Logits of every slot of `row`, computed as in training."""
     return trained_logits(network, BytesVocabulary(SMALL_FOLDER / "tokenizer.json"), row, text)
 
 
-def trained_logits(network: Duostream, vocabulary: BytesVocabulary, row: list[int], text: tuple[str, str]) -> Tensor:
+def trained_logits(network: DualEncoder, vocabulary: BytesVocabulary, row: list[int], text: tuple[str, str]) -> Tensor:
     """Logits [len(row), V] of the slots of `row` between the two texts, as one hole in a whole window."""
     before, after = (vocabulary.encode(side) for side in text)
     window = torch.tensor([[*before, *([5] * 3), *after]])  # the tokens in the hole do not matter

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field, replace
 
 from tree_sitter import Node
 
-from infill_engine.edits.names import Occurrence, Role, class_name
+from infill_engine.edits.names import class_name
+from infill_engine.edits.occurrence import Occurrence, Role
 from infill_engine.edits.parameters import decorators_of, parameter_list_of
 from infill_engine.edits.scopes import Names
 from infill_engine.edits.source import Source, enclosing

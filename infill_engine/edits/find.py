@@ -10,14 +10,14 @@ from dataclasses import replace
 from itertools import pairwise
 
 from infill_engine.edits.changes import Shift, trimmed
-from infill_engine.edits.fields import propose_fields
-from infill_engine.edits.literals import propose_literals
+from infill_engine.edits.finders.fields import propose_fields
+from infill_engine.edits.finders.literals import propose_literals
+from infill_engine.edits.finders.renames import propose_renames
+from infill_engine.edits.finders.signatures import propose_calls
+from infill_engine.edits.finders.twins import propose_twins
 from infill_engine.edits.parsed import ParsedEdit
-from infill_engine.edits.renames import propose_renames
-from infill_engine.edits.signatures import propose_calls
 from infill_engine.edits.source import Source
 from infill_engine.edits.source import words as words_in
-from infill_engine.edits.twins import propose_twins
 from infill_engine.edits.types import Change, Consequences, Edit, EditedText, Proposal, Silence, Span, applied
 from infill_engine.text import syntax
 from infill_engine.text.languages.query_files import load_query

@@ -40,91 +40,16 @@ Names
 The query runs once for each occurrence and only there, so the cost depends on how often the name occurs.
 """
 
-from dataclasses import dataclass, field, replace
-from enum import Enum, auto
+from dataclasses import replace
 
 from tree_sitter import Node, Query, QueryCursor
 
+from infill_engine.edits.occurrence import Occurrence, Role, Scope, Sighting
 from infill_engine.edits.source import Source
 from infill_engine.text.languages.query_files import load_query
 from infill_engine.text.languages.registry import language
 
 MOST_OCCURRENCES = 600  # of one name; more is no name but a word
-
-
-class Role(Enum):
-    """What an occurrence of a name is."""
-
-    DEFINITION = auto()
-    REFERENCE = auto()
-    MEMBER = auto()  # of an object
-    KEYWORD = auto()  # names an argument of a call
-    OTHER = auto()
-
-
-@dataclass(frozen=True, slots=True)
-class Owner:
-    """What occurrences of a name have in common that mean the same thing.
-
-    `scope` is the id of the scope that defines it. `since` is the place from which a name is seen that hides an earlier
-    one of the same scope, else 0. `space` parts names that do not hide each other: "" for variables, "type", "call".
-    """
-
-    scope: int
-    since: int = 0
-    space: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Occurrence:
-    """A name at a place. `scopes` are the ids of the scopes it is looked up in, innermost first.
-
-    `since` is where a definition begins to be seen, 0 for everywhere in its scope. `holder` is the object of a member,
-    `named` the name of the class of a member. `owner` is None for what is not found in this text.
-    `also` is the class of which a variable names a member at the same time.
-    """
-
-    start: int
-    end: int
-    role: Role
-    kind: str
-    node: Node = field(compare=False)
-    scopes: tuple[int, ...]
-    space: str = ""
-    since: int = 0
-    anew: bool = False
-    unsure: bool = False
-    holder: Node | None = field(default=None, compare=False)
-    named: str = ""
-    type: str = ""
-    value: str = ""
-    owner: Owner | None = None
-    also: Owner | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """A scope of the text. Classes have negative ids, because one node may be a function and a class."""
-
-    id: int
-    kind: str  # "", "function", "closed", "class" or "open"
-    node: Node = field(compare=False)
-    names: tuple[str, ...] = ()  # of a class
-    bases: tuple[str, ...] = ()
-
-    @property
-    def is_class(self) -> bool:
-        """Whether the scope has members."""
-        return self.kind in ("class", "open")
-
-
-@dataclass(frozen=True, slots=True)
-class Sighting:
-    """All occurrences of one name, not yet resolved, and the scopes around them by id."""
-
-    found: tuple[Occurrence, ...]
-    scopes: dict[int, Scope]
-    opaque: bool
 
 
 def sight(source: Source, name: str) -> Sighting | None:

@@ -5,7 +5,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
 
-from infill_engine.edits.names import Occurrence, Owner, Role, Scope, Sighting, sight
+from infill_engine.edits.names import sight
+from infill_engine.edits.occurrence import Occurrence, Owner, Role, Scope, Sighting
 from infill_engine.edits.source import Source
 from infill_engine.text.languages.registry import language
 

@@ -9,9 +9,9 @@ hole and drafts ──▶ proposals of a local or remote model ──▶ clean �
 from collections.abc import Callable
 from dataclasses import replace
 
-from infill_engine.context.drafts import find_drafts
+from infill_engine.budget.deadline import Deadline, FinishMargin, now, since
+from infill_engine.context.drafts.find_drafts import find_drafts
 from infill_engine.context.hole import hole_at
-from infill_engine.deadline import Deadline, FinishMargin, now, since
 from infill_engine.engine.answer_cache import AnswerCache
 from infill_engine.errors import InputError
 from infill_engine.ranking.alternatives import alternatives

@@ -8,7 +8,8 @@ from dataclasses import replace
 from functools import partial
 from typing import cast
 
-from infill_engine.deadline import Deadline, FinishMargin
+from infill_engine.budget.deadline import Deadline, FinishMargin
+from infill_engine.budget.work import Budget, Costs, OutOfTime, Watch
 from infill_engine.engine.answering import Answering
 from infill_engine.errors import ModelError, ModelNotFoundError
 from infill_engine.models.base import CanvasModel, Model
@@ -25,7 +26,6 @@ from infill_engine.sampling.proposals import Proposals, unread
 from infill_engine.sampling.tree_sampler import TreeSampler
 from infill_engine.settings import EngineSettings, WindowSettings
 from infill_engine.types import Answer, Candidate, Draft, Hole, InfillRequest, Surroundings
-from infill_engine.work import Budget, Costs, OutOfTime, Watch
 
 Progress = Callable[[str, float], None]  # the current task, and the share of it that is done
 

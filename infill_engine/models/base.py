@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from infill_engine.canvas.canvas import Canvas
-from infill_engine.canvas.corruption import Corruptor
+from infill_engine.budget.work import Job
 from infill_engine.context.ngrams import Ngrams
+from infill_engine.models.canvas.canvas import Canvas
+from infill_engine.models.canvas.corruption import Corruptor
 from infill_engine.settings import USUAL_WINDOW, WindowSettings
 from infill_engine.types import HoleKind
-from infill_engine.work import Job
 
 Ints = NDArray[np.int64]
 

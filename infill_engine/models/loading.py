@@ -21,11 +21,11 @@ from infill_engine.models.registry import TRUNK, folder_of, trained_folder
 from infill_engine.models.runtime.devices import MLX, on_apple_silicon
 from infill_engine.models.runtime.timing import quickest
 from infill_engine.models.scripted import ScriptedModel
-from infill_engine.models.small.autotune import settle
+from infill_engine.models.small.autotune import autotune
+from infill_engine.models.small.backends.torch_backend import TorchBackend
 from infill_engine.models.small.model import SmallModel
-from infill_engine.models.small.torch_backend import TorchBackend
+from infill_engine.models.small.network.weights import load_network
 from infill_engine.models.small.vocabulary import BytesVocabulary
-from infill_engine.models.small.weights import load_network
 from infill_engine.models.trunk.loading import load_trunk
 from infill_engine.settings import ModelSettings
 
@@ -43,11 +43,11 @@ def load_small(folder: Path, device: str, dtype: torch.dtype, settings: ModelSet
     """
     vocabulary = BytesVocabulary(folder / "tokenizer.json")
     if device == MLX:
-        from infill_engine.models.small.mlx_backend import MlxBackend
+        from infill_engine.models.small.backends.mlx_backend import MlxBackend
 
         return SmallModel(MlxBackend(load_network(folder), dtype), vocabulary)
     kernels = INTEGER_KERNELS.get(settings.dtype, (None,))
-    network = load_network(folder, dtype, settle(dtype, kernels) if device == "cpu" else None).to(device)
+    network = load_network(folder, dtype, autotune(dtype, kernels) if device == "cpu" else None).to(device)
     network.join()
     return SmallModel(TorchBackend(network, device), vocabulary)
 

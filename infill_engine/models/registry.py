@@ -13,11 +13,11 @@ from pathlib import Path
 from infill_engine.errors import ModelDamagedError, ModelNotFoundError
 from infill_engine.models.checkpoint import hub
 from infill_engine.models.checkpoint.folder import SMALL_FOLDER
+from infill_engine.models.checkpoint.user_data import trunk_folder
 from infill_engine.models.trunk.files.folder import TRUNK_FOLDER, find_trunk
-from infill_engine.user_data import trunk_folder
 
 DEFAULT, TRUNK, SMALL, SCRIPTED = "default", "trunk", "small", "scripted"
-ADDRESS = "://"  # in the name of a model on a server; parsed by `infill_engine.remote`
+ADDRESS = "://"  # in the name of a model on a server; parsed by `infill_engine.engine.remote`
 
 
 def resolved(name: str, folder: Path) -> str:

@@ -17,11 +17,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from infill_engine.canvas.canvas import Canvas, State
+from infill_engine.budget.work import Job
 from infill_engine.errors import InputError
 from infill_engine.models.base import Context, Corruption, Ints, ModelInfo, ProposedLength
+from infill_engine.models.canvas.canvas import Canvas, State
 from infill_engine.types import HoleKind
-from infill_engine.work import Job
 
 MASK, EOS = 256, 257  # bytes are their own tokens
 VOCABULARY = 258

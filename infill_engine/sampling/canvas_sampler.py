@@ -7,18 +7,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from infill_engine.budget.deadline import Deadline, now, since
+from infill_engine.budget.work import Budget, Costs, Job, OutOfTime, Phase, within
 from infill_engine.context.project_counts import CountedSurroundings
-from infill_engine.deadline import Deadline, now, since
 from infill_engine.models.base import CanvasModel, Context, ModelDraft, ProposedLength, WritesDrafts
-from infill_engine.sampling.constraints import constraints_for
-from infill_engine.sampling.denoise import Row, Step, denoise
-from infill_engine.sampling.plan import WORTHWHILE_STEPS, affordable, canvas_of, plan_rows
+from infill_engine.sampling.denoising.constraints import constraints_for
+from infill_engine.sampling.denoising.denoise import Row, Step, Task, TimeFrame, denoise
+from infill_engine.sampling.denoising.plan import WORTHWHILE_STEPS, affordable, canvas_of, plan_rows
+from infill_engine.sampling.denoising.read_canvas import originals_of, proposals_of, unread_own
 from infill_engine.sampling.proposals import Proposals, unread, unscored
-from infill_engine.sampling.read_canvas import originals_of, proposals_of, unread_own
 from infill_engine.settings import SamplerSettings
 from infill_engine.text.lines import first_line
 from infill_engine.types import Draft, Hole, InfillRequest, Proposal, Source, Surroundings
-from infill_engine.work import Budget, Costs, Job, OutOfTime, Phase, within
 
 OWN_DRAFTS = 6  # texts that the model generates itself before the canvas is laid out
 USUAL_TOKENS = 4  # of a correct line; without time for this many tokens no draft is started
@@ -122,20 +122,8 @@ class CanvasSampler:
         """The canvas as far as it can be denoised in time; None if there is no time for a single step."""
         canvas = canvas_of(rows, self.model.info.mask_id)
         constraints = constraints_for(self.model, read.hole, canvas, read.partial_word)
-        return (
-            yield from denoise(
-                self.model,
-                read.context,
-                read.hole.kind,
-                canvas,
-                rows,
-                constraints,
-                settings,
-                read.budget,
-                read.due,
-                then_ms,
-            )
-        )
+        task = Task(read.context, read.hole.kind, canvas, rows, constraints)
+        return (yield from denoise(self.model, task, settings, TimeFrame(read.budget, read.due, then_ms)))
 
     def _rows(self, read: _Read, lengths: list[ProposedLength], written: list[ModelDraft], time_ms: float) -> list[Row]:
         """The rows of the canvas, as many as memory and time allow."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from infill_engine.deadline import Deadline
+from infill_engine.budget.deadline import Deadline
 from infill_engine.sampling.proposals import Proposals
 from infill_engine.types import Draft, Hole, InfillRequest
 

@@ -8,7 +8,7 @@ path to the right text.
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise, zip_longest
 from math import exp, log
 from typing import Protocol
@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from infill_engine.sampling.middle import EndRules, Known
 from infill_engine.sampling.tree_nodes import Finished, Node
-from infill_engine.text.delimiters import Scan, scan
 
 ROOT = 0
 CHILDREN = 6  # continuations kept for each node
@@ -65,17 +64,14 @@ class TokenTree:
     def __post_init__(self) -> None:
         self.nodes.append(Node(-1, -1, -1, b"", self.start, self.rules, logprob=0.0, proposed=True))
 
-    def plant(self, tokens: Sequence[int], parent: int = ROOT, logprobs: Sequence[float] = ()) -> list[int]:
-        """The nodes of a text that continues `parent`; missing nodes are added.
-
-        `logprobs` are the assumed log-probabilities of its tokens, if known.
-        """
+    def plant(self, tokens: Sequence[int], parent: int = ROOT) -> list[int]:
+        """The nodes of a text that continues `parent`; missing nodes are added."""
         path: list[int] = []
         if self.nodes[parent].known:  # something else must follow
             return path
-        for number, token in enumerate(tokens[: self.most_depth - 1 - self.nodes[parent].depth]):
+        for token in tokens[: self.most_depth - 1 - self.nodes[parent].depth]:
             usual = FIRST_LOGPROB if parent == ROOT else PLANTED_LOGPROB
-            parent = self._child(parent, token, logprobs[number] if logprobs else usual)
+            parent = self.child(parent, token, usual)
             path.append(parent)
         return path
 
@@ -101,7 +97,7 @@ class TokenTree:
             known = rules.middle.after((*node.fills, node.text[node.opened :])) if rules.middle else None
             if known is None:
                 return
-            run = self._run(number, known, known.tokens)
+            run = self.add_known(number, known, known.tokens)
             self.needed.update(dict.fromkeys(run))
             number = run[-1]
 
@@ -166,87 +162,13 @@ class TokenTree:
             number, total = node.parent, total + node.planted
         return exp(total + node.logprob)
 
-    def learn(self, number: int, logprobs: Floats, likeliest: Ints) -> None:
-        """Adds the model's prediction after a node: log-probabilities [V], and the likeliest tokens, best first."""
-        node = self.nodes[number]
-        node.seen = True
-        base = self._logprob(number)
-        if node.known:
-            self._follow(number, logprobs, base)
-            return
-        if node.start:
-            tokens = np.concatenate(self.vocabulary.completions_of(node.start))
-            order = tokens[np.argsort(-logprobs[tokens], kind="stable")[: 2 * CHILDREN]]
-            if not node.fills:  # the rest of the word is given; elsewhere it counts as known text
-                base -= _log_sum(logprobs[tokens])
-        else:
-            order = likeliest
-        for child in self._children(number):
-            fits = not node.start or len(child.start) < len(node.start)
-            child.logprob = base + float(logprobs[child.token]) if fits else LEAST_LOGPROB
-        self._grow(number, order, logprobs, base)
-        if not node.start:
-            self._finish(number, logprobs, base)
-
-    def _follow(self, number: int, logprobs: Floats, base: float) -> None:
-        """Scores what comes after a node of known text: more known text, or the end."""
-        children = list(self._children(number))
-        for child in children:
-            child.logprob = base + float(logprobs[child.token])
-        if not children:
-            self._end(number, _log_sum(logprobs[self.nodes[number].rules.ends]))
-
-    def _grow(self, number: int, order: Ints, logprobs: Floats, base: float) -> None:
-        """Adds the likeliest tokens after a node, `order`, as its children."""
-        node = self.nodes[number]
-        allowed = [token for token in order.tolist() if token not in node.rules.excluded]
-        for token in allowed[:CHILDREN]:
-            logprob = base + float(logprobs[token])
-            text = node.text + self.vocabulary.bytes_of(token)
-            if logprob > self.least and not self._closes_too_much(text, node):
-                child = self.nodes[self._child(number, token)]
-                child.logprob, child.proposed = logprob, node.proposed
-
-    def _finish(self, number: int, logprobs: Floats, base: float) -> None:
-        """Ends the text of a hole after a node, and after the part before a line break of the tokens that follow."""
-        node = self.nodes[number]
-        middle, last = node.rules.middle, node.rules.last
-        if len(node.text) > node.opened:
-            if middle is None:
-                self._end(number, _log_sum(logprobs[node.rules.ends]))
-            elif not self._opens(node):
-                self._add_run(number, middle.after((*node.fills, node.text[node.opened :])), logprobs, base)
-        if not len(last):
-            return
-        for token in {int(last[np.argmax(logprobs[last])]), *node.endings}:
-            if middle is None:
-                self._end_with(number, token, float(logprobs[token]))
-                continue
-            text, broken = _parted(self.vocabulary.bytes_of(token))
-            known = middle.after((*node.fills, node.text[node.opened :] + text), broken)
-            if known is not None:
-                known = replace(known, tokens=(token, *known.tokens))
-            self._add_run(number, known, logprobs, base, needed=token in node.endings)
-
-    def _add_run(
-        self, number: int, known: Known | None, logprobs: Floats, base: float, *, needed: bool = False
-    ) -> None:
-        """Adds the known text after a hole, unless that is too unlikely."""
-        if known is None:
-            return
-        logprob = base + float(logprobs[known.tokens[0]])
-        if logprob > self.least or needed:
-            run = self._run(number, known, known.tokens)
-            self.nodes[run[0]].logprob = logprob
-            self.needed.update(dict.fromkeys(run if needed else ()))
-
-    def _run(self, number: int, known: Known, tokens: Sequence[int]) -> list[int]:
+    def add_known(self, number: int, known: Known, tokens: Sequence[int]) -> list[int]:
         """The nodes of known text after a node; the last one is the beginning of the next hole, or the end."""
         run = []
         for place, token in enumerate(tokens, 1):
             proposed = self.nodes[number].proposed
             opens = known.opens and place == len(tokens)
-            number = self._child(number, token, 0.0, known=True)
+            number = self.child(number, token, 0.0, known=True)
             node = self.nodes[number]
             node.proposed |= proposed
             node.known, node.fills = not opens, known.fills
@@ -256,46 +178,17 @@ class TokenTree:
             node.start, node.opened = known.start, len(node.text) + len(known.start)
         return run
 
-    def learn_pass(
-        self,
-        numbers: Sequence[int],
-        logprobs: Sequence[Floats] | Floats,
-        likeliest: Sequence[Ints] | Ints,
-        slots: Sequence[int],
-    ) -> None:
-        """Adds the results of a pass over some nodes, [T, V] and [T, K], and the slots of their keys.
-
-        If there is one row more than nodes, the first row is the root's.
-        """
-        rows = [ROOT, *numbers] if len(logprobs) > len(numbers) else list(numbers)
-        for number, slot in zip(numbers, slots, strict=True):
-            self.nodes[number].slot = slot
-        for row in sorted(range(len(rows)), key=lambda row: self.nodes[rows[row]].depth):
-            self.learn(rows[row], logprobs[row], likeliest[row])
-        self._weigh_known()
-
-    def _weigh_known(self) -> None:
-        """Keeps how likely the known text is after the replaced text, as far as that has been read."""
-        total = 0.0
-        for number in self.needed:
-            node, above = self.nodes[number], self.nodes[self.nodes[number].parent]
-            if node.logprob is None or above.logprob is None:
-                return
-            if node.known or node.fills != above.fills:
-                total += node.logprob - above.logprob
-            self.known_logprobs[len(node.fills)] = total
-
     def texts(self) -> list[Finished]:
         """The finished texts, likeliest first."""
         return sorted(self.finished.values(), key=lambda one: (-one.logprob, one.text))
 
     def unfinished(self, least: float) -> Finished | None:
         """The longest text without an end whose tokens all have at least the log-probability `least`."""
-        sure = [n for n, node in enumerate(self.nodes) if node.text and min(self._logprobs(n)) >= least]
+        sure = [n for n, node in enumerate(self.nodes) if node.text and min(self.logprobs_of(n)) >= least]
         if not sure:
             return None
-        best = max(sure, key=lambda n: (self.nodes[n].depth, self._logprob(n)))
-        return Finished(self.nodes[best].text, tuple(self.tokens(best)), self._logprobs(best), 0.0, proposed=True)
+        best = max(sure, key=lambda n: (self.nodes[n].depth, self.logprob_of(n)))
+        return Finished(self.nodes[best].text, tuple(self.tokens(best)), self.logprobs_of(best), 0.0, proposed=True)
 
     def likeliest(self, most: int) -> list[list[Node]]:
         """The nodes of at most `most` texts, as far as they have grown, likeliest first."""
@@ -304,7 +197,8 @@ class TokenTree:
         leaves.sort(key=lambda number: -(self.probability(number) ** (1 / (1 + self.nodes[number].depth))))
         return [[self.nodes[one] for one in self.path(leaf)] for leaf in leaves[:most]]
 
-    def _child(self, parent: int, token: int, planted: float = PLANTED_LOGPROB, *, known: bool = False) -> int:
+    def child(self, parent: int, token: int, planted: float = PLANTED_LOGPROB, *, known: bool = False) -> int:
+        """The number of the node for a token after `parent`, which is added if it is missing."""
         found = self._numbers.get((parent, token, known))
         if found is None:
             above, data = self.nodes[parent], self.vocabulary.bytes_of(token)
@@ -323,63 +217,16 @@ class TokenTree:
             self.nodes.append(node)
         return found
 
-    def children(self, number: int) -> list[int]:
-        """The nodes that continue a node: first those that the model has scored, likeliest first, then the others."""
-        found = [one for one in range(number + 1, len(self.nodes)) if self.nodes[one].parent == number]
-        return sorted(found, key=lambda one: -self._logprob(one))
-
-    def _children(self, number: int) -> Iterator[Node]:
+    def children(self, number: int) -> Iterator[Node]:
+        """The nodes right after a node."""
         return (node for node in self.nodes[number + 1 :] if node.parent == number)
 
-    def _logprob(self, number: int) -> float:
+    def logprob_of(self, number: int) -> float:
+        """The log-probability of a node's text, LEAST_LOGPROB while it is unknown."""
         known = self.nodes[number].logprob
         return LEAST_LOGPROB if known is None else known
 
-    def _logprobs(self, number: int) -> tuple[float, ...]:
+    def logprobs_of(self, number: int) -> tuple[float, ...]:
         """The log-probability of each token of a node's text, given those before it."""
-        sums = [0.0, *(self._logprob(one) for one in self.path(number))]
+        sums = [0.0, *(self.logprob_of(one) for one in self.path(number))]
         return tuple(after - before for before, after in pairwise(sums))
-
-    def _end(self, number: int, logprob: float) -> None:
-        node = self.nodes[number]
-        if not node.known and self._opens(node):
-            return
-        fills = node.fills if node.known else (*node.fills, node.text[node.opened :])
-        self._add(
-            Finished(node.text, tuple(self.tokens(number)), self._logprobs(number), logprob, node.proposed, fills)
-        )
-
-    def _end_with(self, number: int, token: int, logprob: float) -> None:
-        """Ends the text with the part of a token before its line break."""
-        node = self.nodes[number]
-        text = node.text + _parted(self.vocabulary.bytes_of(token))[0]
-        tokens, fills = (*self.tokens(number), token), (*node.fills, text[node.opened :])
-        self._add(Finished(text, tokens, (*self._logprobs(number), logprob), 0.0, node.proposed, fills))
-
-    def _add(self, finished: Finished) -> None:
-        known = self.finished.get(finished.text)
-        if finished.logprob > self.least * 3 and (known is None or finished.logprob > known.logprob):
-            self.finished[finished.text] = finished
-
-    def _opens(self, node: Node) -> bool:
-        """Whether the text of a node's hole leaves a bracket open that it must close."""
-        return node.rules.in_brackets and bool(_scanned(node.text[node.opened :]).opened)
-
-    def _closes_too_much(self, text: bytes, node: Node) -> bool:
-        return node.rules.in_brackets and bool(_scanned(text[node.opened :]).closed)
-
-
-def _parted(token: bytes) -> tuple[bytes, bytes]:
-    """The part of a token before its line break, without blanks, and the rest from the line break on."""
-    text, _, after = token.partition(b"\n")
-    return text.rstrip(b" \t\r"), b"\n" + after
-
-
-def _log_sum(logprobs: Floats) -> float:
-    """The logarithm of the sum of probabilities."""
-    most = float(logprobs.max(initial=-np.inf))
-    return most + log(float(np.exp(logprobs - most).sum())) if most > -np.inf else LEAST_LOGPROB
-
-
-def _scanned(text: bytes) -> Scan:
-    return scan(text.decode("utf-8", "replace"), "")

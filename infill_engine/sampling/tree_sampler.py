@@ -6,20 +6,19 @@ read the prompt ──▶ plant the retrieved texts ──▶ pass over the like
 from collections.abc import Iterator
 from functools import partial
 
+from infill_engine.budget.deadline import CostModel, now, since
+from infill_engine.budget.work import Budget, Costs, Job, OutOfTime, Phase, Work, finished, within
 from infill_engine.context.ngrams import Ngrams
 from infill_engine.context.project_counts import CountedSurroundings
 from infill_engine.context.retrieval import Retriever
-from infill_engine.deadline import CostModel, now, since
 from infill_engine.models.small.vocabulary import CachedLines
 from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.models.trunk.prompt import build_head, fitting
-from infill_engine.sampling.mask_blocks import MaskCosts, measured_mask_costs
 from infill_engine.sampling.proposals import Proposals, unread
 from infill_engine.sampling.token_tree import ROOT
 from infill_engine.sampling.tree_search import TreeSearch
 from infill_engine.settings import SamplerSettings
 from infill_engine.types import Draft, Hole, InfillRequest, Surroundings
-from infill_engine.work import Budget, Costs, Job, OutOfTime, Phase, Work, finished, within
 
 MEASURED = (8, 16, 32, 64)  # rows of the passes that are measured when a model is loaded
 ATTEMPTS = 3  # of each; the fastest counts, because the first includes setup and others may be interrupted
@@ -34,7 +33,6 @@ class TreeSampler:
         self.model = model
         passes = CostModel()  # rows of a prompt cost the same as rows of texts
         self.costs = Costs({Phase.READ: passes, Phase.PASS: passes, Phase.COUNT: CostModel()})
-        self.mask_costs: MaskCosts | None = None
         self._settings = settings
         self._lines = CachedLines(model.vocabulary)
         self._surroundings = CountedSurroundings(model.vocabulary.encode)
@@ -75,7 +73,7 @@ class TreeSampler:
         encode_ms = since(began)
         began = now()
         near = yield from self._count_in_time(request, partial_word, budget)
-        search = TreeSearch(self.model, prompt, request, hole, partial_word, near, budget, self.mask_costs)
+        search = TreeSearch(self.model, prompt, request, hole, partial_word, near, budget)
         search.plant(drafts)
         passes = yield from search.run(budget.deadline.sooner(self._settings.latency_target))
         if not search.tree.nodes[ROOT].seen:
@@ -92,9 +90,6 @@ class TreeSampler:
         """Measures passes of usual sizes, without one-time setup."""
         for size in MEASURED:
             self.costs.observe(Phase.PASS, size, min(timed_pass(self.model, size) for _ in range(ATTEMPTS)))
-
-        if self.model.survival:
-            self.mask_costs = measured_mask_costs(self.model)
 
     def _part(self) -> int:
         """How many rows are read in one piece: the largest part that delays a new request by at most PART_MS."""

@@ -13,19 +13,19 @@ from math import log
 
 import numpy as np
 
+from infill_engine.budget.deadline import Deadline
+from infill_engine.budget.work import Budget, Job, OutOfTime, PassState, Phase, Work
 from infill_engine.context.ngrams import LONGEST, Ngrams
-from infill_engine.deadline import Deadline
 from infill_engine.models.trunk.continuations import Prediction
-from infill_engine.models.trunk.model import PROMPT, Expected, ReadPrompt, TrunkModel
-from infill_engine.sampling.mask_blocks import Block, MaskCosts, choose_blocks, plant_proposals
+from infill_engine.models.trunk.model import Expected, ReadPrompt, TrunkModel
 from infill_engine.sampling.middle import rules_of
 from infill_engine.sampling.prediction import NoNumbersError
 from infill_engine.sampling.proposals import unscored
-from infill_engine.sampling.token_tree import MOST_DEPTH, PLANTED_LOGPROB, ROOT, TokenTree
+from infill_engine.sampling.token_tree import MOST_DEPTH, PLANTED_LOGPROB, TokenTree
+from infill_engine.sampling.tree_growth import learn_pass
 from infill_engine.sampling.tree_nodes import Finished, Node, TextPiece, TreeStep
 from infill_engine.text.lines import with_plain_ends
 from infill_engine.types import Draft, Hole, InfillRequest, Proposal, Source
-from infill_engine.work import Budget, Job, OutOfTime, PassState, Phase, Work
 
 PLANTED_TOKENS = 32  # of retrieved texts, in the first pass
 ROWS = (2, 4, 8, 12, 16, 24)  # candidate numbers of tokens in a pass
@@ -52,7 +52,6 @@ class TreeSearch:
     partial_word: str
     near: Ngrams | None
     budget: Budget
-    mask_costs: MaskCosts | None = None  # without them no mask rows are used
 
     @cached_property
     def tree(self) -> TokenTree:
@@ -106,12 +105,11 @@ class TreeSearch:
             if not rows and not waiting:
                 break
             due = aimed if passes and self.tree.finished else None
-            blocks = self._blocks(rows, waiting, due)
             try:
-                yield Work(Phase.PASS, len(rows) + waiting + sum(masks for _, masks in blocks), due=due)
+                yield Work(Phase.PASS, len(rows) + waiting, due=due)
             except OutOfTime:
                 break
-            self._pass(rows, blocks)
+            self._pass(rows)
             passes += 1
             yield PassState(self.model, TreeStep(passes, tuple(map(_shown, self.tree.likeliest(SHOWN_TEXTS)))))
         return passes
@@ -124,7 +122,8 @@ class TreeSearch:
         numbers: list[int] = []
         found = [root]
         while found:
-            tree.learn_pass(
+            learn_pass(
+                tree,
                 numbers,
                 [one.logprobs for one in found],
                 [one.likeliest for one in found],
@@ -227,20 +226,8 @@ class TreeSearch:
         (token, count), *_ = Counter(following.tolist()).most_common(1)
         return int(token) if count >= LEAST_SHARE * len(following) else None
 
-    def _blocks(self, numbers: list[int], waiting: int, due: Deadline | None) -> list[Block]:
-        """The mask rows of a pass over some nodes; none if no further pass could verify their proposals."""
-        if self.mask_costs is None:
-            return []
-        rows, tree = len(numbers) + waiting, self.tree
-        cost_ms = self.budget.costs.predict_ms(Phase.PASS, rows)
-        if self.budget.left_ms(due) < 2 * cost_ms + self.mask_costs.predict_ms(1):
-            return []
-        anchors = [ROOT, *numbers] if waiting else numbers
-        gain = sum(map(tree.probability, anchors))
-        return choose_blocks(tree, anchors, self.model.survival, gain, cost_ms, self.mask_costs)
-
-    def _pass(self, numbers: Sequence[int], blocks: Sequence[Block]) -> None:
-        """One pass over some nodes with blocks of mask rows, and over the waiting part of the prompt."""
+    def _pass(self, numbers: Sequence[int]) -> None:
+        """One pass over some nodes, and over the waiting part of the prompt."""
         tree, nodes = self.tree, [self.tree.nodes[number] for number in numbers]
         order = {number: row for row, number in enumerate(numbers)}
         parents = [
@@ -248,18 +235,12 @@ class TreeSearch:
             for number in numbers
         ]
         found = self.model.logprobs(
-            self.prompt,
-            [node.token for node in nodes],
-            [node.depth for node in nodes],
-            parents,
-            [(order.get(number, PROMPT), masks) for number, masks in blocks],
+            self.prompt, [node.token for node in nodes], [node.depth for node in nodes], parents
         )
         if np.isnan(found.logprobs[:, 0]).any():
             raise NoNumbersError
-        tree.learn_pass(numbers, found.logprobs, found.likeliest, found.slots)
+        learn_pass(tree, numbers, found.logprobs, found.likeliest, found.slots)
         self._keep(numbers, found)
-        if found.proposals is not None:
-            plant_proposals(tree, found.proposals, lambda row: ROOT if row == PROMPT else numbers[row], self._no_text)
 
     def _propose(self, one: Finished, text: str, passes: int) -> Proposal:
         scored = (*one.logprobs, one.ending)

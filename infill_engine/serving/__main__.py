@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import BinaryIO
 
-from infill_engine.remote.address import KEY_VARIABLE, is_remote
+from infill_engine.engine.remote.address import KEY_VARIABLE, is_remote
 from infill_engine.serving.dispatch import Dispatch, Load
 from infill_engine.serving.loading import load_engine, load_remote
 from infill_engine.serving.protocol import Message, decode, encode, read_frame

@@ -18,9 +18,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from infill_engine.allocator import release_freed
-from infill_engine.deadline import Clock, Deadline, now
+from infill_engine.budget.deadline import Clock, Deadline, now
+from infill_engine.budget.work import Watch as WatchPasses
 from infill_engine.errors import InfillError
+from infill_engine.models.runtime.allocator import release_freed
 from infill_engine.serving.preview import previewing
 from infill_engine.serving.protocol import (
     Alive,
@@ -39,7 +40,6 @@ from infill_engine.serving.protocol import (
 )
 from infill_engine.settings import WindowSettings
 from infill_engine.types import Answer, InfillRequest, Reason, Surroundings
-from infill_engine.work import Watch as WatchPasses
 
 WARM_SECONDS = 20.0  # time limit for encoding a context ahead of time
 RELEASE_EVERY = 64  # pieces of work; then, if no request waits, freed memory goes back to the system

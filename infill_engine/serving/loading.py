@@ -9,7 +9,7 @@ from infill_engine.settings import EngineSettings
 
 if TYPE_CHECKING:
     from infill_engine.engine.engine import Engine
-    from infill_engine.remote.engine import RemoteEngine
+    from infill_engine.engine.remote.engine import RemoteEngine
 
 
 def load_engine(
@@ -27,7 +27,7 @@ def load_engine(
 
 def load_remote(model: str, key_variable: str) -> "RemoteEngine":
     """The remote engine with that name. Raises InputError."""
-    from infill_engine.remote.engine import RemoteEngine
+    from infill_engine.engine.remote.engine import RemoteEngine
 
     return RemoteEngine.load(model, key_variable)
 

@@ -8,14 +8,14 @@ from collections.abc import Callable, Sequence
 from math import exp
 from typing import TYPE_CHECKING, cast
 
+from infill_engine.budget.work import PassState, Watch
 from infill_engine.sampling.tree_nodes import TextPiece, TreeStep
 from infill_engine.serving.protocol import PreviewRow
 from infill_engine.types import Source
-from infill_engine.work import PassState, Watch
 
 if TYPE_CHECKING:
     from infill_engine.models.base import CanvasModel
-    from infill_engine.sampling.denoise import Step
+    from infill_engine.sampling.denoising.denoise import Step
 
 Rows = tuple[PreviewRow, ...]
 OPEN = "open"
@@ -91,7 +91,7 @@ def _row(family: "CanvasModel", slots: Sequence[_Slot], retrieved: bool) -> Prev
 
 
 def _as_it_stands(step: "Step", span: range) -> list[_Slot]:
-    from infill_engine.canvas.canvas import State
+    from infill_engine.models.canvas.canvas import State
 
     canvas = step.canvas
     slots: list[_Slot] = []
@@ -106,7 +106,7 @@ def _as_it_stands(step: "Step", span: range) -> list[_Slot]:
 
 def _laid_out(step: "Step", span: range) -> list[_Slot]:
     """The slots before the first step, given the state `step` after it: slots that it did not write were drafts."""
-    from infill_engine.canvas.canvas import State
+    from infill_engine.models.canvas.canvas import State
 
     canvas = step.canvas
     slots: list[_Slot] = []
@@ -120,7 +120,7 @@ def _laid_out(step: "Step", span: range) -> list[_Slot]:
 
 def _retrieved(step: "Step") -> frozenset[int]:
     """The rows that still contain part of a draft after the first step."""
-    from infill_engine.canvas.canvas import State
+    from infill_engine.models.canvas.canvas import State
 
     canvas = step.canvas
     return frozenset(canvas.row[(canvas.state != State.OPEN) & ~step.changed].tolist())

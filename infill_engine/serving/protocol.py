@@ -7,7 +7,7 @@ frame that is damaged, too large or of an unknown type, so either side may be ne
     worker → server     status, sketch, answer, failure, alive
 
 Every `Infill` gets exactly one `Answered` or `Failure`, and before it a `CanvasPreview` for each step since `Watch`.
-`expires_at` is in seconds of `infill_engine.deadline.now`, a clock that all processes of a machine share.
+`expires_at` is in seconds of `infill_engine.budget.deadline.now`, a clock that all processes of a machine share.
 """
 
 import asyncio

@@ -16,7 +16,7 @@ from time import perf_counter
 from typing import IO, Any
 
 from infill_engine.errors import WorkerError
-from infill_engine.user_data import STATE_DIR
+from infill_engine.models.checkpoint.user_data import STATE_DIR
 
 SERVER = (sys.executable, "-m", "lsp_server", "serve")
 PACKAGES = Path(__file__).parents[2]  # the folder that lsp_server lies in

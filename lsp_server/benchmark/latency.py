@@ -12,7 +12,7 @@ from typing import Any
 from infill_engine.diagnostics.benchmark.results import Results
 from infill_engine.diagnostics.benchmark.suites.plan import Typing
 from infill_engine.diagnostics.benchmark.suites.running import Unit
-from infill_engine.user_data import state_folder
+from infill_engine.models.checkpoint.user_data import state_folder
 from lsp_server.benchmark.client import LspClient
 from lsp_server.benchmark.keystrokes import Replay, make_replay
 from lsp_server.benchmark.processes import memory_mb

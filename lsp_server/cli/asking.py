@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from infill_engine.context.renamed_match import outline_of_other
-from infill_engine.deadline import Deadline, now
+from infill_engine.budget.deadline import Deadline, now
+from infill_engine.context.drafts.renamed_match import outline_of_other
+from infill_engine.engine.remote.address import disclosure, is_remote, read_address
 from infill_engine.models.registry import resolved
-from infill_engine.remote.address import disclosure, is_remote, read_address
 from infill_engine.serving.dispatch import EngineLike
 from infill_engine.serving.loading import load_engine, load_remote
 from infill_engine.settings import EngineSettings, ModelSettings
@@ -24,7 +24,7 @@ from lsp_server.request import build_request
 from lsp_server.settings import ServerSettings
 
 if TYPE_CHECKING:
-    from infill_engine.work import Watch
+    from infill_engine.budget.work import Watch
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+from infill_engine.engine.remote.address import is_remote
 from infill_engine.errors import InfillError, InputError, ModelError
 from infill_engine.models.registry import SMALL, TRUNK, folder_of, resolved
-from infill_engine.remote.address import is_remote
 from infill_engine.serving.loading import load_engine, set_threads
 from infill_engine.settings import EngineSettings, ModelSettings
 from lsp_server.cli import BENCH_PARTS, INTERRUPTED, bench_compare

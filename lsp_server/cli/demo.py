@@ -8,9 +8,9 @@ from importlib.resources import files
 from rich.console import Console
 from rich.text import Text
 
-from infill_engine.deadline import Deadline, now
+from infill_engine.budget.deadline import Deadline, now
+from infill_engine.engine.remote.address import is_remote
 from infill_engine.errors import InputError
-from infill_engine.remote.address import is_remote
 from infill_engine.types import Answer, Reason
 from lsp_server.cli.asking import Asked, ask, load_engine_for
 from lsp_server.cli.canvas_player import CanvasPlayer

@@ -14,16 +14,16 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
+from infill_engine.engine.remote.address import SUFFIX_FIELD, Api, disclosure, is_remote, read_address
+from infill_engine.engine.remote.server import Server
 from infill_engine.errors import InfillError, InputError, ModelDamagedError
 from infill_engine.models.checkpoint.folder import INDEX, TOKENIZER, WEIGHTS, tokenizer_files, verify
 from infill_engine.models.checkpoint.hub import is_hub_name
+from infill_engine.models.checkpoint.user_data import settings_file
 from infill_engine.models.registry import DEFAULT, TRUNK, resolved
 from infill_engine.models.runtime.devices import physical_cores
-from infill_engine.remote.address import SUFFIX_FIELD, Api, disclosure, is_remote, read_address
-from infill_engine.remote.server import Server
 from infill_engine.text.languages import Support, all_entries, grammar_trouble
 from infill_engine.types import Reason
-from infill_engine.user_data import settings_file
 from lsp_server.cli.terminal import console_of, say
 from lsp_server.cli.worker_trial import Trial, try_worker
 from lsp_server.settings import EngineChoice, Precision, read_settings

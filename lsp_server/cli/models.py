@@ -18,10 +18,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from infill_engine.engine.remote.address import is_remote
 from infill_engine.errors import InputError, ModelError
 from infill_engine.models.published.catalogue import BYTES, CATALOGUE, Known, Published, known_for
 from infill_engine.models.registry import resolved
-from infill_engine.remote.address import is_remote
 from infill_engine.serving.loading import set_threads
 from infill_engine.settings import ModelSettings
 from lsp_server.cli import models_get

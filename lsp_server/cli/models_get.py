@@ -18,9 +18,9 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from infill_engine.errors import InputError, ModelDamagedError
 from infill_engine.models.checkpoint import hub
+from infill_engine.models.checkpoint.user_data import trunk_folder
 from infill_engine.models.registry import DEFAULT, TRUNK
 from infill_engine.models.trunk.files.folder import TRUNK_FOLDER, verify_shards
-from infill_engine.user_data import trunk_folder
 from lsp_server.cli.terminal import console_of, say
 
 NAMES = (DEFAULT, TRUNK)

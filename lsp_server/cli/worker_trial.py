@@ -3,7 +3,7 @@
 import asyncio
 from dataclasses import dataclass
 
-from infill_engine.deadline import now
+from infill_engine.budget.deadline import now
 from infill_engine.serving.protocol import State
 from infill_engine.types import Answer
 from lsp_server.cli.place import open_text

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from infill_engine.deadline import now
+from infill_engine.budget.deadline import now
 from infill_engine.serving.protocol import (
     Answered,
     Cancel,

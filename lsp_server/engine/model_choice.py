@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from infill_engine.engine.remote.address import disclosure, is_remote, read_address
 from infill_engine.errors import InputError
 from infill_engine.models.registry import DEFAULT, resolved
-from infill_engine.remote.address import disclosure, is_remote, read_address
 from infill_engine.serving.protocol import Status
 from lsp_server.settings import EngineChoice
 

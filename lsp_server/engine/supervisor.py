@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Protocol
 
 import infill_engine
-from infill_engine.deadline import now
+from infill_engine.budget.deadline import now
 from infill_engine.errors import WorkerError
 from infill_engine.serving.protocol import Answered, Message, State, Status, decode, encode, read_frame_async
 from infill_engine.types import Reason

@@ -13,7 +13,7 @@ from typing import Any
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
-from infill_engine.deadline import now
+from infill_engine.budget.deadline import now
 from infill_engine.serving.protocol import State
 from lsp_server.alternatives.offers import LEAST_LEFT, Edit, Offer, offers_for
 from lsp_server.alternatives.targets import Span, Target, Targets, targets_at

@@ -9,7 +9,7 @@ import traceback
 
 import attrs
 
-from infill_engine.deadline import now
+from infill_engine.budget.deadline import now
 from infill_engine.edits.types import Silence
 from lsp_server.documents import Snapshot
 from lsp_server.next_edits.bursts import offset, place_at

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from threading import Event
 
-from infill_engine.deadline import now
+from infill_engine.budget.deadline import now
 from infill_engine.edits.types import Consequences, EditedText, Silence
 from lsp_server.documents import Change, EditKind, Snapshot
 from lsp_server.next_edits.bursts import Bursts, edited_by

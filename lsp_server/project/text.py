@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 
 from cachetools import LRUCache
 
-from infill_engine.context.renamed_match import outline_of_other
+from infill_engine.context.drafts.renamed_match import outline_of_other
 from infill_engine.context.surroundings import joined, nearest_first
 from infill_engine.errors import InputError
 from infill_engine.text.languages import all_entries, language_of, related

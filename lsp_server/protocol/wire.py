@@ -19,7 +19,7 @@ from pygls.exceptions import (
 )
 from pygls.protocol import LanguageServerProtocol
 
-from infill_engine.deadline import now
+from infill_engine.budget.deadline import now
 from lsp_server.next_edits import messages as next_edit_messages
 from lsp_server.protocol import messages as extensions
 

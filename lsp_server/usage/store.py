@@ -12,7 +12,7 @@ from collections import Counter
 from pathlib import Path
 
 from infill_engine.errors import InputError
-from infill_engine.user_data import state_folder
+from infill_engine.models.checkpoint.user_data import state_folder
 from lsp_server.usage.counters import Days, merge
 from lsp_server.usage.file_lock import locked
 

@@ -8,13 +8,13 @@ import torch
 
 from bench.quality.train_twin import LONGEST, loss, sequence
 from bench.quality.twin import PREFIX_FOLLOWS, SUFFIX_FOLLOWS, Twin, joined
-from infill_engine.models.small.config import DuostreamConfig
-from infill_engine.models.small.network import EOS, PAD, Duostream
+from infill_engine.models.small.network.config import DualEncoderConfig
+from infill_engine.models.small.network.dual_encoder import EOS, PAD, DualEncoder
 from infill_engine.models.small.vocabulary import BytesVocabulary
 from infill_engine.training.small.data import Part
 from infill_engine.types import Hole, HoleKind
 
-TOKENIZER = Path("infill_engine/weights/default/tokenizer.json")
+TOKENIZER = Path("infill_engine/weights/small/tokenizer.json")
 HOLE = Hole(HoleKind.LINE, max_lines=1)
 
 
@@ -23,9 +23,11 @@ def vocabulary() -> BytesVocabulary:
     return BytesVocabulary(TOKENIZER)
 
 
-def tiny() -> Duostream:
+def tiny() -> DualEncoder:
     torch.manual_seed(0)
-    return Duostream(DuostreamConfig(dim=32, heads=2, hidden=64, encoder_layers=2, decoder_layers=1, ngram_slots=256))
+    return DualEncoder(
+        DualEncoderConfig(dim=32, heads=2, hidden=64, encoder_layers=2, decoder_layers=1, ngram_slots=256)
+    )
 
 
 def test_a_sequence_holds_the_sides_the_middle_and_the_end() -> None:

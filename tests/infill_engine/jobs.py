@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, TypeVar
 
-from infill_engine.work import Job, OutOfTime, PassState, Work
+from infill_engine.budget.work import Job, OutOfTime, PassState, Work
 
 T = TypeVar("T")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from infill_engine.errors import ModelDamagedError
 
-SMALL_FOLDER = Path(str(files("infill_engine"))) / "weights" / "default"
+SMALL_FOLDER = Path(str(files("infill_engine"))) / "weights" / "small"
 WEIGHTS = "model.safetensors"
 INDEX = "model.safetensors.index.json"
 CHECKSUMS = (

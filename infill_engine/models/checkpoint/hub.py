@@ -1,8 +1,9 @@
 """Published models by their name, `OWNER/NAME` or `OWNER/NAME@REVISION`, through the huggingface_hub library.
 
-Only this module and `infill_engine.remote` use a network, and both only for a model that the user has named. Files that
-are already on this machine are used without a request. Only the needed files of a model are downloaded: weights as
-safetensors, JSON, the tokenizer; never code, never a pickle. An interrupted download continues where it stopped.
+Only this module and `infill_engine.engine.remote` use a network, and both only for a model that the user has named.
+Files that are already on this machine are used without a request. Only the needed files of a model are downloaded:
+weights as safetensors, JSON, the tokenizer; never code, never a pickle. An interrupted download continues where it
+stopped.
 """
 
 import errno

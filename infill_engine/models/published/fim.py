@@ -10,8 +10,8 @@ from infill_engine.errors import ModelDamagedError
 from infill_engine.models.base import CanvasModel
 from infill_engine.models.checkpoint.files import open_checkpoint
 from infill_engine.models.checkpoint.folder import name_of
-from infill_engine.models.published.autoregressive import AutoregressiveModel, Recipe
 from infill_engine.models.published.fim_tokens import CODEGEMMA, DEEPSEEK_CODER, MELLUM, QWEN_CODER, STARCODER
+from infill_engine.models.published.kinds.autoregressive import AutoregressiveModel, Recipe
 from infill_engine.models.stock.loader import Stock
 from infill_engine.models.tokenizer import TokenizerVocabulary
 from infill_engine.settings import ModelSettings

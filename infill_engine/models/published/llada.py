@@ -11,7 +11,7 @@ import torch
 
 from infill_engine.models.base import CanvasModel
 from infill_engine.models.checkpoint.files import open_checkpoint
-from infill_engine.models.published.bidirectional import BidirectionalModel, Description, Shift
+from infill_engine.models.published.kinds.bidirectional import BidirectionalModel, Description, Shift
 from infill_engine.models.stock.loader import Stock
 from infill_engine.models.tokenizer import TokenizerVocabulary
 from infill_engine.settings import ModelSettings

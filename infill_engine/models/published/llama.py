@@ -14,8 +14,8 @@ import torch
 from infill_engine.models.base import CanvasModel
 from infill_engine.models.checkpoint.files import open_checkpoint, read_config
 from infill_engine.models.published import fim
-from infill_engine.models.published.block_causal import BlockCausalModel
 from infill_engine.models.published.fim_tokens import PREFIX, SUFFIX, FimTokens
+from infill_engine.models.published.kinds.block_causal import BlockCausalModel
 from infill_engine.models.stock.loader import load_backbone
 from infill_engine.models.tokenizer import TokenizerVocabulary
 from infill_engine.settings import ModelSettings

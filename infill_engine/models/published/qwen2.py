@@ -11,8 +11,8 @@ import torch
 from infill_engine.models.base import CanvasModel
 from infill_engine.models.checkpoint.files import open_checkpoint
 from infill_engine.models.published import fim
-from infill_engine.models.published.bidirectional import BidirectionalModel, Description, Shift
 from infill_engine.models.published.dream import QWEN2
+from infill_engine.models.published.kinds.bidirectional import BidirectionalModel, Description, Shift
 from infill_engine.models.tokenizer import TokenizerVocabulary, mask_name
 from infill_engine.settings import ModelSettings
 

@@ -10,8 +10,8 @@ from infill_engine.models.quantization.int8_kernels import KERNELS, Kernel, is_e
 from infill_engine.models.quantization.int8_linear import Int8Linear, use_int8
 from infill_engine.models.runtime.devices import wanted_threads
 from infill_engine.models.runtime.timing import quickest
-from infill_engine.models.small.config import DuostreamConfig
-from infill_engine.models.small.layers import EncoderLayer, Rotary
+from infill_engine.models.small.network.config import DualEncoderConfig
+from infill_engine.models.small.network.layers import EncoderLayer, Rotary
 
 TOKENS = 64  # per run of the layer: a canvas of usual size
 
@@ -24,7 +24,7 @@ class Profile:
     kernel: type[Kernel] | None
 
 
-def settle(dtype: torch.dtype, kernels: Sequence[type[Kernel] | None] = (None, *KERNELS)) -> type[Kernel] | None:
+def autotune(dtype: torch.dtype, kernels: Sequence[type[Kernel] | None] = (None, *KERNELS)) -> type[Kernel] | None:
     """Set torch's number of threads (one or all) and return the kernel, whichever is fastest; None means `dtype`.
 
     `kernels` are the candidates. A whole layer is timed, not a single product, because the cost of waking threads is
@@ -43,15 +43,9 @@ def settle(dtype: torch.dtype, kernels: Sequence[type[Kernel] | None] = (None, *
     return profile.kernel
 
 
-def profile_of(precision: str) -> str:
-    """Describe a precision and torch's current number of threads in words."""
-    threads = torch.get_num_threads()
-    return f"{precision}, {threads} thread" + "s" * (threads > 1)
-
-
 def _layer(dtype: torch.dtype, kernel: type[Kernel] | None) -> EncoderLayer:
     """Return a layer of the small model's size with arbitrary weights."""
-    layer = EncoderLayer(DuostreamConfig()).requires_grad_(requires_grad=False)
+    layer = EncoderLayer(DualEncoderConfig()).requires_grad_(requires_grad=False)
     if kernel is not None:
         use_int8(layer, dtype, kernel)
         for module in layer.modules():
@@ -62,7 +56,7 @@ def _layer(dtype: torch.dtype, kernel: type[Kernel] | None) -> EncoderLayer:
 
 
 def _run_at(profile: Profile, layer: EncoderLayer, dtype: torch.dtype) -> Callable[[], Tensor]:
-    config = DuostreamConfig()
+    config = DualEncoderConfig()
     x = torch.ones(1, TOKENS, config.dim, dtype=dtype)
     tables = Rotary(config.head_dim)(torch.arange(TOKENS))
 

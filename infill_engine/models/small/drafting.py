@@ -12,10 +12,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from infill_engine.budget.work import Job, OutOfTime, Phase, Work
 from infill_engine.models.base import Ints, ModelDraft, Vocabulary
-from infill_engine.models.small.network import EOS, PAD
+from infill_engine.models.small.network.dual_encoder import EOS, PAD
 from infill_engine.text.delimiters import QUOTES, Scan, scan
-from infill_engine.work import Job, OutOfTime, Phase, Work
 
 MOST_TOKENS = 16
 LEAST_LOGPROB = -9.0  # of a whole text; less probable texts are unlikely to be wanted

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, Self, TypeVar
 
 from infill_engine.models.base import Ints
-from infill_engine.models.small.network import MAX_SLOTS
+from infill_engine.models.small.network.dual_encoder import MAX_SLOTS
 
 
 class Sliceable(Protocol):

@@ -7,7 +7,7 @@ from typing import Generic
 import torch
 from torch import Tensor
 
-from infill_engine.canvas.canvas import Canvas
+from infill_engine.budget.work import Job, Phase, Work
 from infill_engine.context.ngrams import Ngrams
 from infill_engine.models.base import (
     Context,
@@ -17,18 +17,18 @@ from infill_engine.models.base import (
     ModelInfo,
     ProposedLength,
 )
+from infill_engine.models.canvas.canvas import Canvas
 from infill_engine.models.kv_cache.prefix_cache import cut_in_blocks
-from infill_engine.models.small.backend import Backend
+from infill_engine.models.small.backends.interface import Backend
 from infill_engine.models.small.drafting import ends_at, write_drafts
 from infill_engine.models.small.encoded import Array, Prompt, Sides
-from infill_engine.models.small.network import BOS, EOS, LENGTH_BUCKETS, MASK, PREFIX, PROMPT_ASIDE, SUFFIX
+from infill_engine.models.small.network.dual_encoder import BOS, EOS, LENGTH_BUCKETS, MASK, PREFIX, PROMPT_ASIDE, SUFFIX
 from infill_engine.models.small.prompts import PromptReader
 from infill_engine.models.small.scoring import Tree, logprobs_of
 from infill_engine.models.small.streams import CachedStreams
 from infill_engine.models.small.vocabulary import BytesVocabulary, CachedLines
 from infill_engine.settings import USUAL_WINDOW
 from infill_engine.types import HoleKind
-from infill_engine.work import Job, Phase, Work
 
 MOST_TOKENS = 448  # of one stream
 MOST_SLOTS = 24  # of a canvas; longer ones are seldom right and take time from others

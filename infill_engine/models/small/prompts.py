@@ -11,12 +11,12 @@ from typing import Generic
 import numpy as np
 from cachetools import LRUCache
 
+from infill_engine.budget.work import Job, Phase, Work
 from infill_engine.models.base import Ints
 from infill_engine.models.kv_cache.prefix_cache import shared_length
-from infill_engine.models.small.backend import Backend, joined
+from infill_engine.models.small.backends.interface import Backend, joined
 from infill_engine.models.small.encoded import Array, KeysValues, Prompt, Sides, first, last
-from infill_engine.models.small.network import MASK, PREFIX, PROMPT_LINE
-from infill_engine.work import Job, Phase, Work
+from infill_engine.models.small.network.dual_encoder import MASK, PREFIX, PROMPT_LINE
 
 MOST_OF_LINE = 32  # tokens before the cursor that a prompt re-reads
 MOST_ABOVE = 192  # visible tokens above that line; reading the keys of all rows costs as much as reading the weights

@@ -2,12 +2,12 @@
 
 from typing import Generic
 
+from infill_engine.budget.work import Job, OutOfTime, Phase, Work
 from infill_engine.models.base import Ints
 from infill_engine.models.kv_cache.prefix_cache import StreamCache
-from infill_engine.models.small.backend import Backend
+from infill_engine.models.small.backends.interface import Backend
 from infill_engine.models.small.encoded import Array, Stream
-from infill_engine.models.small.network import PREFIX, SUFFIX
-from infill_engine.work import Job, OutOfTime, Phase, Work
+from infill_engine.models.small.network.dual_encoder import PREFIX, SUFFIX
 
 CACHED_STREAMS = 4  # of each direction
 PART = 128  # tokens encoded at once; a deadline or the next keystroke can interrupt between two parts

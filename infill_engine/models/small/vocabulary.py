@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 from cachetools import LRUCache
 
+from infill_engine.budget.work import Job, Phase, Work
 from infill_engine.errors import ModelDamagedError
 from infill_engine.models.base import Ints, Vocabulary
-from infill_engine.models.small.network import BOS, EOS, MASK
+from infill_engine.models.small.network.dual_encoder import BOS, EOS, MASK
 from infill_engine.models.tokenizer import TokenizerVocabulary
 from infill_engine.text.lines import with_breaks_first
-from infill_engine.work import Job, Phase, Work
 
 CACHED_LINES = 4096  # with their tokens
 

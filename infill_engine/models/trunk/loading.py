@@ -2,23 +2,27 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
 from infill_engine.models.runtime.devices import MLX, physical_cores
-from infill_engine.models.small.autotune import profile_of
+from infill_engine.models.runtime.profile import profile_of
 from infill_engine.models.trunk.adapter import Adapter
-from infill_engine.models.trunk.denoiser import Denoiser, load_denoiser
+from infill_engine.models.trunk.backends.products import (
+    FloatProducts,
+    Int8Products,
+    MakeProduct,
+    Product,
+    fastest_kernel,
+)
+from infill_engine.models.trunk.backends.torch_backend import TorchBackend
 from infill_engine.models.trunk.files.weights import TrunkWeights
 from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.models.trunk.network import Layer, Network
-from infill_engine.models.trunk.products import FloatProducts, Int8Products, MakeProduct, Product, fastest_kernel
 from infill_engine.models.trunk.prompt import TrunkVocabulary
 from infill_engine.models.trunk.smoothing import Smoothing
-from infill_engine.models.trunk.torch_backend import TorchBackend
 
 Report = Callable[[str, float], None]  # the current task, and the share of it that is done
 
@@ -33,18 +37,16 @@ def load_trunk(
     """
     weights = TrunkWeights(folder)
     vocabulary = TrunkVocabulary(folder / "tokenizer.json")
-    denoiser = load_denoiser(trained, weights.config)
     if device == MLX:
-        from infill_engine.models.trunk.mlx_backend import MlxBackend
+        from infill_engine.models.trunk.backends.mlx_backend import MlxBackend
 
-        return TrunkModel(MlxBackend(weights, Adapter.load(trained), dtype, denoiser), vocabulary)
+        return TrunkModel(MlxBackend(weights, Adapter.load(trained), dtype), vocabulary)
     kernel = fastest_kernel(weights.config) if device == "cpu" and int8 else None
     make = Int8Products(kernel) if kernel else FloatProducts(device, dtype)
     precision = kernel.NAME if kernel else str(dtype).removeprefix("torch.")
     dtype = torch.float32 if kernel else dtype
-    network = build_network(weights, Adapter.load(trained), make, device, dtype, report, denoiser)
-    on_device = None if denoiser is None else denoiser.to(device, dtype)
-    return TrunkModel(TorchBackend(network, device, dtype, profile_of(precision), on_device), vocabulary)
+    network = build_network(weights, Adapter.load(trained), make, device, dtype, report)
+    return TrunkModel(TorchBackend(network, device, dtype, profile_of(precision)), vocabulary)
 
 
 def build_network(
@@ -54,21 +56,15 @@ def build_network(
     device: str = "cpu",
     dtype: torch.dtype = torch.float32,
     report: Report | None = None,
-    denoiser: Denoiser | None = None,
 ) -> Network:
-    """The network of a trunk, with an adapter merged into its matrices and `make` providing the products.
-
-    With a `denoiser`, the layers have its terms.
-    """
-
+    """The network of a trunk, with an adapter merged into its matrices and `make` providing the products."""
     smoothing = Smoothing.load(weights.folder)
 
     def norm(name: str) -> Tensor:
         return weights.read_vector(name).to(device, dtype)
 
     def layer(number: int) -> Layer:
-        made, factors = _layer(weights, adapter, smoothing, make, norm, number)
-        return made if denoiser is None else replace(made, terms=_terms(denoiser, factors, number, device, dtype))
+        return _layer(weights, adapter, smoothing, make, norm, number)
 
     layers: list[Layer] = []
     threads = torch.get_num_threads()
@@ -104,8 +100,8 @@ def _layer(
     make: MakeProduct,
     norm: Callable[[str], Tensor],
     number: int,
-) -> tuple[Layer, dict[str, Tensor]]:
-    """A layer, and the factors [in] that smooth the inputs of its products, by product."""
+) -> Layer:
+    """A layer with smoothed inputs of its products."""
 
     def matrix(name: str, *parts: str) -> Tensor:
         joined = torch.cat([weights.read_matrix(number, part) for part in parts])
@@ -122,8 +118,7 @@ def _layer(
     attention, mlp, inside = spread("attention", qkv), spread("mlp", gate_up), spread("down", down)
     gate_up[len(inside) :] /= inside[:, None]
     attention_norm, mlp_norm = norm(f"layers.{number}.attention_norm"), norm(f"layers.{number}.mlp_norm")
-    factors = {"qkv": attention, "gate_up": mlp, "down": inside}
-    made = Layer(
+    return Layer(
         attention_norm / attention.to(attention_norm),
         mlp_norm / mlp.to(mlp_norm),
         make.of(qkv, bias),
@@ -131,19 +126,3 @@ def _layer(
         make.of(gate_up),
         make.of(down),
     )
-    return made, factors
-
-
-def _terms(
-    denoiser: Denoiser, factors: dict[str, Tensor], number: int, device: str, dtype: torch.dtype
-) -> dict[str, tuple[Tensor, Tensor]]:
-    """The terms of a layer, adapted to inputs that are smoothed by `factors`."""
-    terms = {}
-    for name in ("qkv", "out", "gate_up", "down"):
-        up, down = denoiser.terms[f"layers.{number}.{name}"]
-        if name in factors:
-            down = down * factors[name]
-        if name == "gate_up":
-            up = torch.cat([up[: len(up) // 2], up[len(up) // 2 :] / factors["down"][:, None]])
-        terms[name] = (up.to(device, dtype), down.to(device, dtype))
-    return terms

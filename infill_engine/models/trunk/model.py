@@ -3,19 +3,17 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from infill_engine.budget.work import Job
 from infill_engine.models.base import Corruption, ModelInfo, Order
-from infill_engine.models.trunk.backend import Backend, Floats, Ints
+from infill_engine.models.trunk.backends.interface import Backend, Floats, Ints
 from infill_engine.models.trunk.continuations import Continuations, Prediction
-from infill_engine.models.trunk.denoiser import MaskProposals
 from infill_engine.models.trunk.prompt import Prompt, TrunkVocabulary, build_prompt
 from infill_engine.models.trunk.prompt_cache import PromptCache
-from infill_engine.models.trunk.slots import NO_ROWS, SLOTS, TEXTS, Rows, joined, mask_rows, text_rows
+from infill_engine.models.trunk.slots import NO_ROWS, SLOTS, TEXTS, Rows, joined, text_rows
 from infill_engine.settings import WindowSettings
-from infill_engine.work import Job
 
 WINDOW = WindowSettings(prefix_chars=1600, suffix_chars=500, surroundings=True)
 PART = 64  # rows that are read at once while idle
-PROMPT = -1  # the anchor that is the prompt's last token
 CACHES = 4  # prompts that are kept: two windows, a new head of one of them, and one brief visit elsewhere
 
 
@@ -44,14 +42,12 @@ class Expected:
     """What a model predicts after some tokens: log-probabilities [T, V] and the likeliest tokens [T, K], best first.
 
     `slots` hold the tokens' keys. With `behind_prompt` the first row is the prediction after the prompt itself.
-    `proposals` are those of mask rows; their anchors are numbered like `tokens`, and PROMPT is the prompt.
     """
 
     logprobs: Floats
     likeliest: Ints
     slots: list[int]
     behind_prompt: bool
-    proposals: MaskProposals | None = None
 
     @property
     def root(self) -> Floats | None:
@@ -76,11 +72,6 @@ class TrunkModel:
     def device(self) -> str:
         """The device that it computes on."""
         return self.backend.device
-
-    @property
-    def survival(self) -> tuple[float, ...]:
-        """How often the token of each mask row after an anchor is right, given those before it; () without masks."""
-        return self.backend.survival
 
     @property
     def info(self) -> ModelInfo:
@@ -129,30 +120,24 @@ class TrunkModel:
         tokens: Sequence[int],
         depths: Sequence[int],
         parents: Sequence[Sequence[int]],
-        blocks: Sequence[tuple[int, int]] = (),
     ) -> Expected:
         """The predictions after the prompt, if not known yet, and after each of `tokens` [T].
 
         `depths` are their positions after the prompt. `parents` are the slots of the tokens before each of them;
-        negative numbers are tokens of this pass (~0 is the first). `blocks` pairs an anchor with a number of mask rows
-        to add after it; an anchor is the number of a token of this pass, or PROMPT until it has been read to its end.
+        negative numbers are tokens of this pass (~0 is the first).
         """
         used = reading.continuations.used
         slots = list(range(used, used + len(tokens)))
         before = [[slots[~parent] if parent < 0 else parent for parent in each] for each in parents]
         waiting = reading.waiting
         rows = joined(waiting, text_rows(reading.prompt, tokens, depths, slots, before))
-        masks = mask_rows(rows, [(anchor + len(waiting), length) for anchor, length in blocks]) if blocks else None
-        found = reading.cache.run(rows, max(len(waiting) - 1, 0), masks)
+        found = reading.cache.run(rows, max(len(waiting) - 1, 0))
         reading.cache.hold(reading.prompt, waiting.slots)
         reading.continuations.used += len(tokens)
         if waiting:
             reading.continuations.keep((), Prediction(found.logprobs[0], found.tokens[0], -1))
         reading.waiting = NO_ROWS
-        proposals = found.proposals
-        if proposals is not None:
-            proposals = replace(proposals, anchors=[anchor - len(waiting) for anchor in proposals.anchors])
-        return Expected(found.logprobs, found.tokens, slots, behind_prompt=bool(waiting), proposals=proposals)
+        return Expected(found.logprobs, found.tokens, slots, behind_prompt=bool(waiting))
 
     def _kept_for(self, prompt: Prompt) -> tuple[Prompt, PromptCache]:
         """A prompt, with the head of the cache that leaves the least to read; among equals, the most recently used."""

@@ -7,8 +7,8 @@ for serving, int8 with a trainable low-rank term for training, float32 in tests.
 Source: Qwen2 (arXiv 2407.10671); RMSNorm before attention and MLP, RoPE, grouped queries, SwiGLU, tied embeddings.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F  # noqa: N812  (the conventional name)
@@ -25,10 +25,7 @@ UNSEEN = torch.finfo(torch.float32).min
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """One decoder layer. `qkv` yields queries, keys and values side by side, `gate_up` both halves of the MLP.
-
-    `terms` are the low-rank terms of mask rows, `up` [out, rank] and `down` [rank, in], by the product they belong to.
-    """
+    """One decoder layer. `qkv` yields queries, keys and values side by side, `gate_up` both halves of the MLP."""
 
     attention_norm: Tensor  # [D]
     mlp_norm: Tensor  # [D]
@@ -36,7 +33,6 @@ class Layer:
     out: Product  # query_size -> D
     gate_up: Product  # D -> 2 * hidden
     down: Product  # hidden -> D
-    terms: Mapping[str, tuple[Tensor, Tensor]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,21 +72,6 @@ def forward(network: Network, x: Tensor, positions: Tensor, attend: Attend) -> T
     return x
 
 
-def with_masks(network: Network, masks: int) -> Network:
-    """The same network for rows whose last `masks` are mask rows: only those use the layers' terms."""
-
-    def masked(layer: Layer) -> Layer:
-        assert layer.terms is not None
-        products = (layer.qkv, layer.out, layer.gate_up, layer.down)
-        terms = (layer.terms[name] for name in ("qkv", "out", "gate_up", "down"))
-        qkv, out, gate_up, down = (
-            _with_term(product, term, masks) for product, term in zip(products, terms, strict=True)
-        )
-        return replace(layer, qkv=qkv, out=out, gate_up=gate_up, down=down)
-
-    return replace(network, layers=[masked(layer) for layer in network.layers]) if masks else network
-
-
 def attention(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
     """Attention of queries [heads, T, hd] to keys and values [kv_heads, S, hd] -> [T, heads * hd].
 
@@ -110,17 +91,6 @@ def normed(network: Network, states: Tensor) -> Tensor:
     """States [T, D] with the final norm applied, the head's input."""
     found: Tensor = F.rms_norm(states, (network.config.dim,), network.norm, network.config.norm_epsilon)
     return found
-
-
-def _with_term(product: Product, term: tuple[Tensor, Tensor], masks: int) -> Product:
-    up, down = term
-
-    def multiply(x: Tensor) -> Tensor:
-        found = product(x)
-        found[-masks:].addmm_(F.linear(x[-masks:], down), up.t())
-        return found
-
-    return multiply
 
 
 def _project(config: TrunkConfig, layer: Layer, x: Tensor, cos: Tensor, sin: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import takewhile
 
-from infill_engine.models.trunk.backend import Backend, Likely
+from infill_engine.budget.work import Job, Phase, Work
+from infill_engine.models.trunk.backends.interface import Backend, Likely
 from infill_engine.models.trunk.continuations import LEAST_FREE, Continuations
 from infill_engine.models.trunk.prompt import Prompt
-from infill_engine.models.trunk.slots import MIDDLE, PREFIX, SUFFIX, MaskRows, Rows, first_of_head, prompt_rows
-from infill_engine.work import Job, Phase, Work
+from infill_engine.models.trunk.slots import MIDDLE, PREFIX, SUFFIX, Rows, first_of_head, prompt_rows
 
 NOTHING = Prompt((), (), ())
 
@@ -64,9 +64,9 @@ class PromptCache:
             self.hold(prompt, slots)
         return prompt_rows(prompt, waiting)
 
-    def run(self, rows: Rows, first: int, masks: MaskRows | None = None) -> Likely:
+    def run(self, rows: Rows, first: int) -> Likely:
         """One pass over rows; the predictions from row `first` on."""
-        return self._backend.run(self._buffer, rows, first, masks)
+        return self._backend.run(self._buffer, rows, first)
 
     def _advance_to(self, prompt: Prompt) -> None:
         """Makes the beginning of a text part of the prompt, if that is what `prompt` adds and it has been read."""

@@ -51,33 +51,6 @@ class Rows:
 NO_ROWS = Rows((), (), (), np.zeros((0, SLOTS), np.bool_))
 
 
-@dataclass(frozen=True, slots=True)
-class MaskRows:
-    """Rows without tokens, in blocks after some rows of the same pass, the anchors. They keep no slots.
-
-    All [M]: their `anchors`, as numbers of rows; their `places` in the block from 0; their positions. `seen` [M, SLOTS]
-    are the slots that their anchors see; `block` [M, M] says which mask rows see each other.
-    """
-
-    anchors: Sequence[int]
-    places: Sequence[int]
-    positions: Sequence[int]
-    seen: Bools
-    block: Bools
-
-    def __len__(self) -> int:
-        return len(self.places)
-
-
-def mask_rows(rows: Rows, blocks: Sequence[tuple[int, int]]) -> MaskRows:
-    """Mask rows in blocks, each given by an anchor, which is the number of a row, and a length."""
-    anchors = [anchor for anchor, length in blocks for _ in range(length)]
-    places = [place for _, length in blocks for place in range(length)]
-    positions = [rows.positions[anchor] + 1 + place for anchor, place in zip(anchors, places, strict=True)]
-    own = np.array(anchors, np.int64)
-    return MaskRows(anchors, places, positions, rows.seen[own], own[:, None] == own)
-
-
 def prompt_rows(prompt: Prompt, slots: Sequence[int]) -> Rows:
     """The rows of a prompt for some of its slots."""
     first = first_of_head(prompt)

@@ -2,7 +2,7 @@
 
     python -m infill_engine.training.small --run training/base --minutes 60
     python -m infill_engine.training.small --run training/base --minutes 9 --decay-minutes 3 --windows 128   # on a GPU
-    python -m infill_engine.training.small --run training/base --init infill_engine/weights/default   # no checkpoint
+    python -m infill_engine.training.small --run training/base --init infill_engine/weights/small   # no checkpoint
 
 The learning rate is constant along the main line of a chain of runs. With --decay-minutes, the main line is saved
 first. The rate then falls to zero and the result goes to `decayed.pt`. Ship `decayed.pt`, but continue training from
@@ -23,11 +23,11 @@ from torch import Tensor
 from torch.optim import Optimizer
 from torch.utils.data import DataLoader
 
-from infill_engine.allocator import keep_freed
 from infill_engine.errors import InfillError, TrainingError
-from infill_engine.models.small.config import DuostreamConfig
-from infill_engine.models.small.network import Duostream
-from infill_engine.models.small.weights import load_network
+from infill_engine.models.runtime.allocator import keep_freed
+from infill_engine.models.small.network.config import DualEncoderConfig
+from infill_engine.models.small.network.dual_encoder import DualEncoder
+from infill_engine.models.small.network.weights import load_network
 from infill_engine.training.small.checkpoint import (
     LOG,
     Progress,
@@ -45,8 +45,8 @@ from infill_engine.training.small.precision import precision_of, rounding_pays
 from infill_engine.training.small.rounded import round_products
 
 SIZES = {
-    "base": DuostreamConfig(),
-    "tiny": DuostreamConfig(dim=32, heads=2, hidden=64, encoder_layers=1, decoder_layers=1, ngram_slots=256),
+    "base": DualEncoderConfig(),
+    "tiny": DualEncoderConfig(dim=32, heads=2, hidden=64, encoder_layers=1, decoder_layers=1, ngram_slots=256),
 }
 WARMUP_STEPS = 40
 REPORT_EVERY = 25  # steps
@@ -59,7 +59,7 @@ class Run:
     """All state that a training loop changes."""
 
     folder: Path
-    model: Duostream
+    model: DualEncoder
     optimisers: list[Optimizer]
     progress: Progress
     device: torch.device
@@ -121,7 +121,7 @@ def parse_options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def open_run(folder: Path, device: torch.device, config: DuostreamConfig, init: Path | None = None) -> Run:
+def open_run(folder: Path, device: torch.device, config: DualEncoderConfig, init: Path | None = None) -> Run:
     """Open the run in `folder` from its checkpoint. Without one, start from the model in `init` or from scratch."""
     torch.manual_seed(0)
     folder.mkdir(parents=True, exist_ok=True)
@@ -135,12 +135,12 @@ def open_run(folder: Path, device: torch.device, config: DuostreamConfig, init: 
     if init:
         take_log(folder, init)
     model, progress = (
-        (load_network(init).requires_grad_(), progress_of(init)) if init else (Duostream(config), Progress())
+        (load_network(init).requires_grad_(), progress_of(init)) if init else (DualEncoder(config), Progress())
     )
     return Run(folder, *_with_optimisers(model.train().to(device)), progress, device, first_step=progress.steps)
 
 
-def _with_optimisers(model: Duostream) -> tuple[Duostream, list[Optimizer]]:
+def _with_optimisers(model: DualEncoder) -> tuple[DualEncoder, list[Optimizer]]:
     return model, optimisers_of(model)
 
 

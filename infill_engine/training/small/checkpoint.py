@@ -11,8 +11,8 @@ import torch
 from torch.optim import Optimizer
 
 from infill_engine.errors import InputError
-from infill_engine.models.small.config import DuostreamConfig
-from infill_engine.models.small.network import Duostream
+from infill_engine.models.small.network.config import DualEncoderConfig
+from infill_engine.models.small.network.dual_encoder import DualEncoder
 
 LOG = "log.jsonl"  # in the folder of a run, and of a model exported from it
 
@@ -26,7 +26,7 @@ class Progress:
     minutes: dict[str, float] = field(default_factory=dict)
 
 
-def save(path: Path, model: Duostream, optimisers: list[Optimizer], progress: Progress) -> None:
+def save(path: Path, model: DualEncoder, optimisers: list[Optimizer], progress: Progress) -> None:
     """Write a checkpoint next to `path` and rename it, so that the old one survives any failure."""
     state = {
         "config": model.config.to_dict(),
@@ -56,9 +56,9 @@ def load_state(path: Path) -> dict[str, Any]:
     return state
 
 
-def model_from(state: dict[str, Any]) -> Duostream:
+def model_from(state: dict[str, Any]) -> DualEncoder:
     """Return the network of a checkpoint."""
-    model = Duostream(DuostreamConfig.from_dict(state["config"]))
+    model = DualEncoder(DualEncoderConfig.from_dict(state["config"]))
     model.load_state_dict(state["model"])
     return model
 

@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.utils.data import IterableDataset
 
 from infill_engine.errors import InputError
-from infill_engine.models.small.network import (
+from infill_engine.models.small.network.dual_encoder import (
     EOS,
     LENGTH_BUCKETS,
     MASK,

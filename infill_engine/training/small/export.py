@@ -1,7 +1,7 @@
 """Exports a training checkpoint as a model folder: int8 weights, config, tokenizer, and the log of losses.
 
     python -m infill_engine.training.small.export --checkpoint training/base/decayed.pt \\
-        --out infill_engine/weights/default
+        --out infill_engine/weights/small
 
 The model card next to them is written by hand, with results from bench/quality.
 """
@@ -11,7 +11,7 @@ import json
 import shutil
 from pathlib import Path
 
-from infill_engine.models.small.weights import save_network
+from infill_engine.models.small.network.weights import save_network
 from infill_engine.training.small.checkpoint import LOG, load_state, model_from, take_log
 
 

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812
 
-from infill_engine.models.small.layers import Frames, KeysValues, Visible
-from infill_engine.models.small.network import MAX_SLOTS, PREFIX, PROMPT_LINE, Duostream, Streams
+from infill_engine.models.small.network.dual_encoder import MAX_SLOTS, PREFIX, PROMPT_LINE, DualEncoder, Streams
+from infill_engine.models.small.network.layers import Frames, KeysValues, Visible
 from infill_engine.training.small.data import HISTORY
 
 FORBIDDEN = -1e9  # finite, so that a slot that sees nothing but itself still has a softmax
@@ -25,7 +25,9 @@ class LossSettings:
     stream_positions: int = 192
 
 
-def losses(model: Duostream, batch: dict[str, Tensor], settings: LossSettings, *, canvases: bool) -> dict[str, Tensor]:
+def losses(
+    model: DualEncoder, batch: dict[str, Tensor], settings: LossSettings, *, canvases: bool
+) -> dict[str, Tensor]:
     """Return mean losses in nats, and `total`, their weighted sum.
 
     The losses are `prefix` and `suffix`, and with `canvases` also `canvas`, `prompt` and `length`. `batch` is as
@@ -48,7 +50,7 @@ def losses(model: Duostream, batch: dict[str, Tensor], settings: LossSettings, *
     return found | {"total": total}
 
 
-def canvas_loss(model: Duostream, streams: Streams, batch: dict[str, Tensor]) -> Tensor:
+def canvas_loss(model: DualEncoder, streams: Streams, batch: dict[str, Tensor]) -> Tensor:
     """Return the weighted mean cross-entropy at the slots. Visible slots, correct or corrupted, have a lower weight."""
     forward, backward = streams.prefix, streams.suffix
     length = batch["tokens"].shape[1]
@@ -72,7 +74,7 @@ def canvas_loss(model: Duostream, streams: Streams, batch: dict[str, Tensor]) ->
     return _weighted_mean(model.logits(states), batch["target"], batch["weight"])
 
 
-def prompt_loss(model: Duostream, encoder: Sequence[KeysValues], batch: dict[str, Tensor]) -> Tensor:
+def prompt_loss(model: DualEncoder, encoder: Sequence[KeysValues], batch: dict[str, Tensor]) -> Tensor:
     """Return the weighted mean cross-entropy of what follows the tokens of a prompt's line; 0 without prompts.
 
     Each prompt continues the prefix stream of its window, whose keys and values `encoder` [B, H, L, hd] are: first its
@@ -91,7 +93,7 @@ def prompt_loss(model: Duostream, encoder: Sequence[KeysValues], batch: dict[str
     return _weighted_mean(model.logits(states[:, asides:]), drawn["prompt_target"], drawn["prompt_weight"])
 
 
-def prompt_loss_alone(model: Duostream, batch: dict[str, Tensor]) -> Tensor:
+def prompt_loss_alone(model: DualEncoder, batch: dict[str, Tensor]) -> Tensor:
     """Return `prompt_loss` for training on prompts only, without reading suffix or canvas."""
     tokens = batch["tokens"]
     tables = model.rotary(torch.arange(tokens.shape[1], device=tokens.device))
@@ -113,7 +115,7 @@ def _seen_by_prompts(start: Tensor, shown: Tensor, above: int, asides: int, line
     return torch.cat([before, own], -1).unsqueeze(1)
 
 
-def length_loss(model: Duostream, streams: Streams, batch: dict[str, Tensor]) -> Tensor:
+def length_loss(model: DualEncoder, streams: Streams, batch: dict[str, Tensor]) -> Tensor:
     """Return the mean cross-entropy of the holes' length buckets; 0 for a batch without holes."""
     edge = edge_states(streams.prefix, streams.suffix, batch["length_start"], batch["length_end"], batch["length_seen"])
     return _mean_of_used(model.length_logits(edge, batch["length_kind"]), batch["length_bucket"])
@@ -141,7 +143,7 @@ def _mean_of_used(logits: Tensor, target: Tensor) -> Tensor:
     return entropy / (target >= 0).sum().clamp(min=1)
 
 
-def _next_token(model: Duostream, states: Tensor, tokens: Tensor, scored: Tensor) -> Tensor:
+def _next_token(model: DualEncoder, states: Tensor, tokens: Tensor, scored: Tensor) -> Tensor:
     logits = model.logits(states[:, scored]).flatten(0, 1).float()
     return F.cross_entropy(logits, tokens[:, scored + 1].flatten())
 

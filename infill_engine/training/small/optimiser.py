@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.optim import AdamW, Optimizer
 
-from infill_engine.models.small.network import Duostream
+from infill_engine.models.small.network.dual_encoder import DualEncoder
 from infill_engine.training.small.muon import Muon
 from infill_engine.training.small.precision import dtype_of
 
@@ -15,7 +15,7 @@ ADAM_RATE = 3e-3
 MOST_GRADIENT = 1.0  # largest gradient norm over all parameters
 
 
-def optimisers_of(model: Duostream) -> list[Optimizer]:
+def optimisers_of(model: DualEncoder) -> list[Optimizer]:
     """Return the two optimisers. Together they own every parameter once."""
     matrices: list[Tensor] = []
     others: list[Tensor] = []
@@ -38,7 +38,7 @@ def set_rate(optimisers: list[Optimizer], share: float) -> None:
             group["lr"] = peak * share
 
 
-def take_step(model: Duostream, optimisers: list[Optimizer], loss: Tensor) -> bool:
+def take_step(model: DualEncoder, optimisers: list[Optimizer], loss: Tensor) -> bool:
     """Take one step with the clipped gradient of `loss`. If it is not finite, change nothing and return False."""
     loss.backward()
     finite = bool(torch.nn.utils.clip_grad_norm_(model.parameters(), MOST_GRADIENT).isfinite())
@@ -49,5 +49,5 @@ def take_step(model: Duostream, optimisers: list[Optimizer], loss: Tensor) -> bo
     return finite
 
 
-def _trained(model: Duostream) -> Iterator[tuple[str, Tensor]]:
+def _trained(model: DualEncoder) -> Iterator[tuple[str, Tensor]]:
     return ((name, parameter) for name, parameter in model.named_parameters() if parameter.requires_grad)

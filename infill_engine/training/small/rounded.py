@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.autograd import Function
 
 from infill_engine.models.quantization.int8_kernels import LARGEST, LEAST
-from infill_engine.models.small.network import Duostream
+from infill_engine.models.small.network.dual_encoder import DualEncoder
 
 ROWS, COLUMNS = 1, 0  # the dimension reduced to find the scale of each row, of each column
 
@@ -27,7 +27,7 @@ class RoundedLinear(nn.Linear):
         return product.view(*x.shape[:-1], -1)
 
 
-def round_products(network: Duostream) -> None:
+def round_products(network: DualEncoder) -> None:
     """Make the layers' linear maps multiply in int8 from now on. The parameters stay the same objects."""
     for stack in (network.encoder, network.decoder):
         for module in list(stack.modules()):

@@ -28,8 +28,8 @@ from infill_engine.errors import InfillError, InputError, TrainingError
 from infill_engine.models.registry import folder_of
 from infill_engine.models.runtime.devices import wanted_threads
 from infill_engine.models.trunk.adapter import Adapter
+from infill_engine.models.trunk.backends.products import fastest_kernel
 from infill_engine.models.trunk.files.weights import TrunkWeights
-from infill_engine.models.trunk.products import fastest_kernel
 from infill_engine.models.trunk.prompt import TrunkVocabulary
 from infill_engine.training.trunk import run_folder
 from infill_engine.training.trunk.data import ExampleSettings, Window, draw_window

@@ -18,7 +18,8 @@ POLL = 0.01
 CURSOR = "│"
 REPOSITORY = Path(__file__).parents[3]
 HOME = REPOSITORY / ".cache" / "e2e" / "nvim"
-INIT = Path(__file__).with_name("init.lua")
+LUA = Path(__file__).with_name("lua")
+INIT = LUA / "init.lua"
 SERVER = [sys.executable, "-m", "lsp_server", "--stdio"]
 
 # Neovim's own marks, so that a test does not ask the plugin what the plugin shows.

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from nvim_editor import SERVER, Editor, editor
+from nvim_editor import LUA, SERVER, Editor, editor
 
 TEXT = "def f(│size, b):\n    return size + b\n\n\nf(size=1, b=2)\n"
 RENAMED = "def f(width, b):\n    return width + b\n\n\nf(width=1, b=2)"
@@ -17,7 +17,7 @@ def sidekick(neovim: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> It
     if not os.environ.get("INFILL_SIDEKICK"):
         pytest.skip("INFILL_SIDEKICK names no folder with folke/sidekick.nvim")
     monkeypatch.setenv("INFILL_SERVER", json.dumps(SERVER))
-    with editor(tmp_path, None, init=Path(__file__).with_name("sidekick.lua")) as started:
+    with editor(tmp_path, None, init=LUA / "sidekick.lua") as started:
         yield started
 
 

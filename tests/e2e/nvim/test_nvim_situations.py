@@ -10,7 +10,7 @@ import pytest
 from nvim_editor import REPOSITORY, SERVER, WAIT, Editor, Start
 
 PLUGIN = REPOSITORY / "editors" / "nvim"
-WEIGHTS = REPOSITORY / "infill_engine" / "weights" / "default" / "config.json"
+WEIGHTS = REPOSITORY / "infill_engine" / "weights" / "small" / "config.json"
 
 
 def test_two_buffers_in_two_windows(nvim: Editor) -> None:

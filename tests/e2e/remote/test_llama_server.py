@@ -10,10 +10,10 @@ import pytest
 from toy import PAIRS, answer, share_right, sides
 
 from infill_engine import Deadline, InfillRequest
+from infill_engine.engine.remote.address import read_address
+from infill_engine.engine.remote.engine import RemoteEngine
+from infill_engine.engine.remote.server import Server
 from infill_engine.errors import InputError
-from infill_engine.remote.address import read_address
-from infill_engine.remote.engine import RemoteEngine
-from infill_engine.remote.server import Server
 
 KEY = "INFILL_API_KEY"
 WAYS = ("llama:http://{}", "openai:http://{}/v1#qwen2.5-coder")

@@ -30,7 +30,7 @@ class Browser:
 
     def __init__(self, cache: Path = CACHE) -> None:
         """Start the browser that was set up in `cache`."""
-        node, script = cache / NODE.relative_to(CACHE), Path(__file__).with_name("browser.mjs")
+        node, script = cache / NODE.relative_to(CACHE), Path(__file__).with_name("node") / "browser.mjs"
         command = [str(node), str(script), str(cache), *map(str, SIZE)]
         libraries = {"LD_LIBRARY_PATH": str(cache / "browser/lib"), "FONTCONFIG_PATH": str(cache / "browser/fonts")}
         self._process = subprocess.Popen(

@@ -14,7 +14,7 @@ from workbench import IMAGES, REPOSITORY, Workbench
 CELL_LINE = ".notebookOverlay .view-line"
 STATUS = "[id='infill-ls.infill.infill.status']"
 [WALKTHROUGH] = json.loads((IMAGES.parent / "package.json").read_text())["contributes"]["walkthroughs"]
-WEIGHTS = REPOSITORY / "infill_engine" / "weights" / "default"
+WEIGHTS = REPOSITORY / "infill_engine" / "weights" / "small"
 PICTURED = """from dataclasses import dataclass
 
 

@@ -5,7 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from infill_engine.errors import ModelDamagedError
-from infill_engine.models.small.network import EOS, MASK
+from infill_engine.models.small.network.dual_encoder import EOS, MASK
 from infill_engine.models.small.vocabulary import BytesVocabulary
 
 

@@ -11,10 +11,11 @@ sys.path.append(str(Path(__file__).parents[1] / "models" / "trunk"))
 
 from tiny_trunk import tiny_model
 
-from infill_engine.deadline import Deadline, FinishMargin
+from infill_engine.budget.deadline import Deadline, FinishMargin
+from infill_engine.budget.work import Budget
 from infill_engine.engine.engine import Engine
 from infill_engine.errors import InputError
-from infill_engine.models.trunk.backend import Likely
+from infill_engine.models.trunk.backends.interface import Likely
 from infill_engine.ranking.calibration import Calibration
 from infill_engine.sampling.first_hole import all_holes, first_hole
 from infill_engine.sampling.middle import Middle, rules_of
@@ -22,7 +23,6 @@ from infill_engine.sampling.proposals import Proposals
 from infill_engine.sampling.tree_sampler import TreeSampler
 from infill_engine.settings import SamplerSettings
 from infill_engine.types import Gap, Hole, HoleKind, InfillRequest, Proposal, Reason
-from infill_engine.work import Budget
 
 AGES_MS = 60_000
 HOLE = Hole(HoleKind.EXPRESSION)
@@ -52,8 +52,8 @@ class Fond:
     def __getattr__(self, name):
         return getattr(self.inner, name)
 
-    def run(self, buffer, rows, first, masks=None):
-        logprobs = 0.2 * self.inner.run(buffer, rows, first, masks).logprobs
+    def run(self, buffer, rows, first):
+        logprobs = 0.2 * self.inner.run(buffer, rows, first).logprobs
         logprobs[:, self.favoured] += 8.0
         logprobs -= np.log(np.exp(logprobs).sum(-1, keepdims=True))
         return Likely(logprobs, np.argsort(-logprobs, -1)[:, :24])

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
+from infill_engine.sampling import tree_growth
 from infill_engine.sampling.middle import EndRules, stands_in_brackets
 from infill_engine.sampling.token_tree import TokenTree
 
@@ -40,7 +41,7 @@ def after(shares: Mapping[str, float]):
 
 
 def learn(tree, number, logprobs):
-    tree.learn(number, logprobs, np.argsort(-logprobs, kind="stable"))
+    tree_growth.learn(tree, number, logprobs, np.argsort(-logprobs, kind="stable"))
 
 
 def texts(tree):

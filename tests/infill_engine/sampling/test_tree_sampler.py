@@ -11,10 +11,11 @@ sys.path.append(str(Path(__file__).parents[1] / "models" / "trunk"))
 
 from tiny_trunk import tiny_model
 
+from infill_engine.budget.deadline import Deadline, FinishMargin
+from infill_engine.budget.work import Budget, Phase, finished
 from infill_engine.context.surroundings import joined
-from infill_engine.deadline import Deadline, FinishMargin
 from infill_engine.engine.engine import Engine
-from infill_engine.models.trunk.backend import Likely
+from infill_engine.models.trunk.backends.interface import Likely
 from infill_engine.models.trunk.slots import MIDDLE
 from infill_engine.ranking.calibration import Calibration
 from infill_engine.sampling.prediction import NoNumbersError
@@ -22,7 +23,6 @@ from infill_engine.sampling.tree_nodes import TreeStep
 from infill_engine.sampling.tree_sampler import TreeSampler
 from infill_engine.settings import SamplerSettings
 from infill_engine.types import Draft, Hole, HoleKind, InfillRequest, Source, Surroundings
-from infill_engine.work import Budget, Phase, finished
 
 PREFIX = "class Box:\n    def __init__(self, width, height):\n        self.width = width\n        self.he"
 SUFFIX = "\n\n    def area(self):\n        return self.width * self.height\n"
@@ -75,11 +75,11 @@ def test_a_pass_that_could_not_finish_is_not_begun(sampler):
     now = 0.0
     passes = []
 
-    def run(buffer, rows, first, masks=None, original=sampler.model.backend.run):
+    def run(buffer, rows, first, original=sampler.model.backend.run):
         nonlocal now
         now += 0.040
         passes.append(now)
-        return original(buffer, rows, first, masks)
+        return original(buffer, rows, first)
 
     backend = sampler.model.backend
     object.__setattr__(sampler.model, "backend", Slow(backend, run))
@@ -119,8 +119,8 @@ def test_a_request_that_names_text_not_counted_yet_is_worth_another_try(sampler)
 
 def test_numbers_that_are_none_are_told(sampler):
     class Broken(Slow):
-        def run(self, buffer, rows, first, masks=None):
-            found = self.inner.run(buffer, rows, first, masks)
+        def run(self, buffer, rows, first):
+            found = self.inner.run(buffer, rows, first)
             return Likely(np.full_like(found.logprobs, np.nan), found.tokens)
 
     object.__setattr__(sampler.model, "backend", Broken(sampler.model.backend))
@@ -179,9 +179,9 @@ def test_a_keystroke_neither_retrieves_nor_reads_again(sampler, monkeypatch):
     rows = []
     run = sampler.model.backend.run
 
-    def noting(buffer, each, first, masks=None):
+    def noting(buffer, each, first):
         rows.extend(each.slots)
-        return run(buffer, each, first, masks)
+        return run(buffer, each, first)
 
     object.__setattr__(sampler.model, "backend", Slow(sampler.model.backend, noting))
     for cache in sampler.model._caches:

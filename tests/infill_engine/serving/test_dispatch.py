@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from infill_engine.deadline import Deadline
+from infill_engine.budget.deadline import Deadline
 from infill_engine.errors import ModelNotFoundError
 from infill_engine.serving.dispatch import COUNTED_TEXTS, MOST_ASIDE, WARM_DOCUMENTS, Dispatch
 from infill_engine.serving.protocol import (

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from infill_engine.deadline import Deadline
+from infill_engine.budget.deadline import Deadline
 from infill_engine.engine.engine import Engine
 from infill_engine.models.scripted import Script, ScriptedModel
 from infill_engine.ranking.calibration import Calibration

@@ -74,8 +74,8 @@ def test_language_of(path: str, language: str | None) -> None:
 
 def test_grammars_load_only_when_asked_for() -> None:
     program = (
-        "import sys, infill_engine.text.syntax as s, infill_engine.context.hole, infill_engine.context.drafts\n"
-        "import infill_engine.context.window, infill_engine.ranking.cleanup\n"
+        "import sys, infill_engine.text.syntax as s, infill_engine.context.hole\n"
+        "import infill_engine.context.drafts.find_drafts, infill_engine.context.window, infill_engine.ranking.cleanup\n"
         "assert not {m for m in sys.modules if m.startswith(('tree_sitter_', 'torch'))}\n"
         "s.parse('x', 'python')\n"
         "assert {m for m in sys.modules if m.startswith('tree_sitter_')} >= {'tree_sitter_python'}\n"

@@ -6,7 +6,7 @@ from torch import nn
 from torch.nn.functional import cosine_similarity
 
 from infill_engine.models.quantization.int8_kernels import OneDnn, is_exact
-from infill_engine.models.small.network import Duostream
+from infill_engine.models.small.network.dual_encoder import DualEncoder
 from infill_engine.training.small import precision
 from infill_engine.training.small.__main__ import SIZES
 from infill_engine.training.small.rounded import RoundedLinear, round_products
@@ -53,7 +53,7 @@ def test_in_mixed_precision_the_largest_number_stays_within_eight_bits() -> None
 
 @exact
 def test_a_network_keeps_its_parameters_and_their_names() -> None:
-    network = Duostream(SIZES["tiny"])
+    network = DualEncoder(SIZES["tiny"])
     before = dict(network.named_parameters())
     round_products(network)
     after = dict(network.named_parameters())

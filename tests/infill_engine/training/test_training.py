@@ -14,11 +14,12 @@ import torch
 from tokenizers import Tokenizer
 from torch.nn.functional import cross_entropy
 
+from infill_engine.budget.work import finished
 from infill_engine.errors import InputError, TrainingError
 from infill_engine.models.small import prompts as prompting
+from infill_engine.models.small.backends.torch_backend import TorchBackend
 from infill_engine.models.small.model import SmallModel
-from infill_engine.models.small.network import EOS, LENGTH_BUCKETS, MASK, PREFIX, Duostream
-from infill_engine.models.small.torch_backend import TorchBackend
+from infill_engine.models.small.network.dual_encoder import EOS, LENGTH_BUCKETS, MASK, PREFIX, DualEncoder
 from infill_engine.models.small.vocabulary import BytesVocabulary
 from infill_engine.training.corpus.holes import KINDS
 from infill_engine.training.corpus.pack import pack_text
@@ -36,10 +37,9 @@ from infill_engine.training.small.objective import (
 from infill_engine.training.small.optimiser import ADAM_RATE, MUON_RATE
 from infill_engine.training.small.plot import chain
 from infill_engine.types import HoleKind
-from infill_engine.work import finished
 
 SOURCE = Path(__file__).parents[3] / "infill_engine"
-TOKENIZER = SOURCE / "weights" / "default" / "tokenizer.json"
+TOKENIZER = SOURCE / "weights" / "small" / "tokenizer.json"
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +73,9 @@ def test_windows_hold_their_holes(parts: Path) -> None:
         assert (window["weight"][window["hole"] < 0] == 0).all()
 
 
-def test_prompts_are_learned_as_they_are_read(parts: Path, network: Duostream, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_prompts_are_learned_as_they_are_read(
+    parts: Path, network: DualEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """All prompts of a batch at once, and each as the default family reads it where it lets a prompt see all above."""
     monkeypatch.setattr(prompting, "MOST_ABOVE", BatchShape().tokens)
     part, rng = load_part(parts / "part-000.npz"), np.random.default_rng(0)
@@ -106,7 +108,7 @@ def test_prompts_are_learned_as_they_are_read(parts: Path, network: Duostream, m
     torch.testing.assert_close(found, torch.cat(entropies).sum() / torch.cat(weights).sum(), atol=1e-4, rtol=1e-4)
 
 
-def test_lengths_are_learned_without_a_suffix_too(parts: Path, network: Duostream) -> None:
+def test_lengths_are_learned_without_a_suffix_too(parts: Path, network: DualEncoder) -> None:
     """The head is then given what serving gives it at a text's end: no state to the right of the hole."""
     part, rng = load_part(parts / "part-000.npz"), np.random.default_rng(0)
     batch = stacked([draw_window(part, BatchShape(), HoleSettings(no_suffix=0.5), rng) for _ in range(3)])
@@ -121,7 +123,7 @@ def test_lengths_are_learned_without_a_suffix_too(parts: Path, network: Duostrea
     assert not torch.isclose(hidden, length_loss(network, streams, batch))
 
 
-def test_windows_without_holes_have_finite_losses(parts: Path, network: Duostream) -> None:
+def test_windows_without_holes_have_finite_losses(parts: Path, network: DualEncoder) -> None:
     part = load_part(parts / "part-000.npz")
     part = Part(part.tokens, part.holes[:0])
     windows = [draw_window(part, BatchShape(), HoleSettings(), np.random.default_rng(seed)) for seed in range(2)]

@@ -11,13 +11,13 @@ sys.path.append(str(Path(__file__).parents[1] / "models" / "trunk"))
 
 from tiny_trunk import tiny_model
 
+from infill_engine.budget.work import finished
 from infill_engine.models.quantization.int8_kernels import KERNELS, is_exact
 from infill_engine.models.trunk.network import UNSEEN, attention, forward, normed
 from infill_engine.training.trunk.data import ExampleSettings, HoleExample, Window, draw_window, lay_out
 from infill_engine.training.trunk.frozen import FrozenLinear
 from infill_engine.training.trunk.network import _of_rank, learned_states, read_context
 from infill_engine.training.trunk.snippets import File, Heads
-from infill_engine.work import finished
 
 TEXT = "".join(
     f"class Box{n}:\n    def __init__(self, width, height):\n"

@@ -14,9 +14,9 @@ sys.path.append(str(Path(__file__).parents[2] / "infill_engine" / "models"))
 from hub_server import Hub, serving
 from tiny_gguf import write_gguf, write_plan
 
+from infill_engine.models.checkpoint.user_data import STATE_DIR, trunk_folder
 from infill_engine.models.trunk.files import convert, folder, gguf_file
 from infill_engine.models.trunk.files.folder import verify_shards
-from infill_engine.user_data import STATE_DIR, trunk_folder
 from lsp_server.__main__ import main
 from lsp_server.cli import models_get
 

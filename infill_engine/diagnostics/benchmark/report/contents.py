@@ -117,11 +117,9 @@ def _three_rates(results: Results) -> Section | None:
         for each in known
     ]
     headings = ("way of decoding", "in-step", "gross", "useful", "passes", "accepted a pass", "trimmed")
-    masks = [line["mask_rows"] for line in results.of("load") if line["model"] == known[0].model]
     text = (
         "Tokens a second. Accepted are the tokens of a first text that is right; trimmed is the share of the computed "
-        f"rows that are in no candidate. The weights of {known[0].model} propose with "
-        f"{f'{masks[0]} mask rows' if masks and masks[0] else 'no mask rows'}."
+        "rows that are in no candidate."
     )
     return Section("Throughput", text, (chart,), (Table(headings, tuple(rows)),))
 

@@ -8,7 +8,7 @@ from typing import Self
 
 import psutil
 
-from infill_engine.deadline import now, since
+from infill_engine.budget.deadline import now, since
 from infill_engine.diagnostics.benchmark.machine import read_energy_joules
 from infill_engine.diagnostics.benchmark.problems.judging import Judge
 from infill_engine.diagnostics.benchmark.problems.loading import Problem
@@ -21,7 +21,6 @@ from infill_engine.diagnostics.benchmark.systems.served import MODEL_ALONE, Serv
 from infill_engine.engine.engine import Engine
 from infill_engine.models.checkpoint.files import read_config
 from infill_engine.models.registry import TRUNK, folder_of
-from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.sampling.tree_sampler import MEASURED, TreeSampler
 from infill_engine.settings import EngineSettings
 
@@ -79,7 +78,6 @@ class Run:
                 profile=engine.profile,
                 fast_enough=tree is None or engine.is_fast_enough(),
                 pass_ms={} if tree is None else {rows: round(tree.pass_ms(rows), 2) for rows in MEASURED},
-                mask_rows=len(engine.model.survival) if isinstance(engine.model, TrunkModel) else 0,
             )
         return self._engines[model]
 

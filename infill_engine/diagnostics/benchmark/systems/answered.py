@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from infill_engine.budget.work import Phase
 from infill_engine.diagnostics.benchmark.problems.loading import Problem
-from infill_engine.work import Phase
 
 UNHURRIED_MS = 20_000.0  # the budget of an answer whose passes are limited instead
 

@@ -4,8 +4,9 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from infill_engine.budget.deadline import Deadline, FinishMargin, now, since
+from infill_engine.budget.work import Budget, Costs, Phase, Work, finished
 from infill_engine.context.hole import hole_at
-from infill_engine.deadline import Deadline, FinishMargin, now, since
 from infill_engine.diagnostics.benchmark.problems.loading import Problem
 from infill_engine.diagnostics.benchmark.systems.answered import Answered, Setting
 from infill_engine.diagnostics.benchmark.systems.recording import RecordedCosts
@@ -15,9 +16,9 @@ from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.ranking.cleanup import clean
 from infill_engine.sampling.middle import rules_for
 from infill_engine.sampling.token_tree import MOST_DEPTH, ROOT, TokenTree
+from infill_engine.sampling.tree_growth import learn_pass
 from infill_engine.text.lines import first_line
 from infill_engine.types import Hole, InfillRequest
-from infill_engine.work import Budget, Costs, Phase, Work, finished
 
 LEFT_TO_RIGHT = "left to right"
 MARGIN_MS = 12.0  # kept free for cleaning, as the product does
@@ -34,7 +35,7 @@ def write_left_to_right(
     began, rows = now(), max(1, len(reading.waiting))
     root = model.after(reading)
     budget.costs.observe(Phase.PASS, rows, since(began))
-    tree.learn_pass([], [root.logprobs], [root.likeliest], [])
+    learn_pass(tree, [], [root.logprobs], [root.likeliest], [])
     beam = _next(tree, {ROOT}, beams)
     for _ in range(MOST_DEPTH):
         work = Work(Phase.PASS, len(beam))
@@ -44,7 +45,7 @@ def write_left_to_right(
         nodes = [tree.nodes[number] for number in beam]
         parents = [[tree.nodes[one].slot for one in tree.path(number)[:-1]] for number in beam]
         found = model.logprobs(reading, [node.token for node in nodes], [node.depth for node in nodes], parents)
-        tree.learn_pass(beam, found.logprobs, found.likeliest, found.slots)
+        learn_pass(tree, beam, found.logprobs, found.likeliest, found.slots)
         budget.costs.observe(Phase.PASS, len(beam), since(began))
         beam = _next(tree, set(beam), beams)
     texts = [(one.text.decode(errors="replace"), one.logprob) for one in tree.texts()]

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from infill_engine.budget.deadline import now, since
 from infill_engine.context.hole import hole_at
-from infill_engine.deadline import now, since
 from infill_engine.diagnostics.benchmark.problems.loading import Problem
 from infill_engine.diagnostics.benchmark.systems.answered import Answered, Setting
 from infill_engine.diagnostics.benchmark.systems.beams import distinct

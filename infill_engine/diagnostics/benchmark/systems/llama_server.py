@@ -19,8 +19,8 @@ from typing import Any
 
 import psutil
 
+from infill_engine.budget.deadline import now, since
 from infill_engine.context.hole import hole_at
-from infill_engine.deadline import now, since
 from infill_engine.diagnostics.benchmark.problems.loading import Problem
 from infill_engine.diagnostics.benchmark.systems.answered import Answered, Setting
 from infill_engine.diagnostics.benchmark.systems.beams import distinct

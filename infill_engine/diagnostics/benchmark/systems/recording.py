@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from infill_engine.budget.work import EVER_MS, Costs, Phase
 from infill_engine.diagnostics.benchmark.systems.answered import Piece
-from infill_engine.work import EVER_MS, Costs, Phase
 
 
 @dataclass(slots=True)

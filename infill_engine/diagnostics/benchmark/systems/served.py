@@ -3,7 +3,7 @@
 import time
 from dataclasses import dataclass, field, replace
 
-from infill_engine.deadline import Deadline, now, since
+from infill_engine.budget.deadline import Deadline, now, since
 from infill_engine.diagnostics.benchmark.problems.loading import Problem
 from infill_engine.diagnostics.benchmark.systems.answered import Answered, Setting
 from infill_engine.diagnostics.benchmark.systems.recording import RecordedCosts

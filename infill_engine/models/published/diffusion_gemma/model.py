@@ -32,7 +32,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from infill_engine.canvas.canvas import Canvas, lay_out
+from infill_engine.budget.work import Job, OutOfTime, Phase, Work
 from infill_engine.errors import ModelDamagedError
 from infill_engine.models.base import (
     CanvasModel,
@@ -43,26 +43,26 @@ from infill_engine.models.base import (
     ProposedLength,
     corruptor_of,
 )
+from infill_engine.models.canvas.canvas import Canvas, lay_out
 from infill_engine.models.checkpoint import files as files
 from infill_engine.models.kv_cache.layers import COLUMN_BLOCK, LayerMemory, Remembered, rounded_up
 from infill_engine.models.kv_cache.prefix_cache import cut_in_blocks
 from infill_engine.models.published.diffusion_gemma.network import Network
 from infill_engine.models.published.diffusion_gemma.weights import load_network, open_checkpoint_of_text
-from infill_engine.models.published.length_prior import (
+from infill_engine.models.published.kinds.length_prior import (
     Floats,
     confidence_of_rows,
     lengths_up_to,
     rank_lengths,
     usual_confidence,
 )
-from infill_engine.models.published.prompts import PromptReader, seen_left
-from infill_engine.models.published.tensors import to_device
+from infill_engine.models.published.kinds.prompts import PromptReader, seen_left
 from infill_engine.models.runtime.cuda_graphs import Compiler, Report, Tell
+from infill_engine.models.runtime.tensors import to_device
 from infill_engine.models.stock.decoder import joined_ends
 from infill_engine.models.tokenizer import TokenizerVocabulary
 from infill_engine.settings import ModelSettings
 from infill_engine.types import HoleKind
-from infill_engine.work import Job, OutOfTime, Phase, Work
 
 ASK = (
     "Below is the end of a source file. Write the whole file: what comes before this end, and then the end as it is. "

@@ -12,40 +12,35 @@ import numpy as np
 import pytest
 import torch
 from jobs import limited, states
+from learnt_gemma import learnt_network
 from torch import Tensor, nn
-from torch.nn import functional as F  # noqa: N812
-from toy import LANGUAGE, PAIRS, answer, share_right, sides
-from transformers import DynamicCache
+from toy import LANGUAGE, PAIRS, share_right, sides
 
 from infill_engine import Deadline, Engine, InfillRequest
-from infill_engine.canvas.canvas import Canvas, State, lay_out
+from infill_engine.budget.work import Budget, OutOfTime, finished
 from infill_engine.diagnostics.diffusion_gemma import (
     TURN_END,
     VOCABULARY,
     new_network,
-    prompt_of,
     publish,
     reference,
     scatter,
-    tokenizer,
 )
-from infill_engine.diagnostics.tiny import ids_of
 from infill_engine.errors import ModelDamagedError
 from infill_engine.models.base import Context, corruptor_of
+from infill_engine.models.canvas.canvas import Canvas, State, lay_out
 from infill_engine.models.loading import load_canvas_model
 from infill_engine.models.published.diffusion_gemma.model import DiffusionGemmaModel
-from infill_engine.sampling.constraints import constraints_for
-from infill_engine.sampling.denoise import Row, Step, denoise
+from infill_engine.sampling.denoising.constraints import constraints_for
+from infill_engine.sampling.denoising.denoise import Row, Step, Task, TimeFrame, denoise
 from infill_engine.settings import EngineSettings, ModelSettings, SamplerSettings
 from infill_engine.types import Draft, Hole, HoleKind
-from infill_engine.work import Budget, OutOfTime, finished
 
 EXACT = ModelSettings(dtype="float32")
 UNPROBED = replace(EXACT, probe_lengths=False)
 SOME_PAIRS = PAIRS[::5]
 TEXT = ("x = [1:", ":2]\nfor i in range(10):\n")
 LINE = Hole(HoleKind.LINE)
-STEPS, BATCH = 150, len(PAIRS)
 
 
 def loaded(folder: Path, settings: ModelSettings = UNPROBED) -> DiffusionGemmaModel:
@@ -73,62 +68,8 @@ def family(folder: Path) -> DiffusionGemmaModel:
 
 @pytest.fixture(scope="module")
 def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a network that has learnt the toy language, by the library's classes alone.
-
-    An eighth of every batch is told, by self-conditioning, what another text would have been answered, and learns to
-    believe it: so whoever tells it wrongly gets a wrong answer.
-    """
-    network: Any = new_network(
-        0.05, num_experts=2, top_k_experts=1, moe_intermediate_size=16, global_head_dim=16
-    ).requires_grad_(True)
-    network.set_experts_implementation("eager")
-    prompts, given, answers = [], [], []
-    for pair in PAIRS:
-        prompt, behind = prompt_of(sides(*pair))
-        prompts.append(prompt)
-        given.append(behind)
-        answers.append([*ids_of(tokenizer(), answer(*pair)), TURN_END, TURN_END])
-    ids, behind, told_answers = torch.tensor(prompts), torch.tensor(given), torch.tensor(answers)
-    common = int((ids == ids[0]).all(0).long().cumprod(0).sum())
-    random = torch.Generator().manual_seed(0)
-    weights = {name: value for name, value in network.named_parameters() if "vision" not in name}
-    matrices = [name for name, value in weights.items() if value.ndim == 2 and "embed" not in name]
-    # By Adam alone every other seed, and every other processor's way of rounding, learns two thirds of the language.
-    optimisers = [
-        torch.optim.Muon([weights.pop(name) for name in matrices], 1.5e-2, 0.0, 0.9, adjust_lr_fn="match_rms_adamw"),
-        torch.optim.Adam(weights.values(), 8e-3, fused=True),
-    ]
-    schedules = [
-        torch.optim.lr_scheduler.LambdaLR(each, lambda step: min(1, (step + 1) / 10, 2 - 2 * step / STEPS))
-        for each in optimisers
-    ]
-    network.train()
-    for step in range(STEPS):
-        slots = (2, 4, 1)[step % 3]
-        target = told_answers[:, :slots] if slots > 1 else told_answers[:, -1:]  # one is too few: nothing is said
-        told = torch.randperm(BATCH, generator=random) < BATCH // 8
-        target = torch.where(told[:, None], target[torch.randperm(BATCH, generator=random)], target)
-        canvas = torch.cat([torch.randint(VOCABULARY, target.shape, generator=random), behind], 1)
-        telling = torch.full((*canvas.shape, VOCABULARY), -1e4)
-        telling.scatter_(2, torch.cat([target, behind], 1)[..., None], 0.0)
-        cache = DynamicCache(config=network.config.text_config)
-        with torch.no_grad():
-            network.model.encoder.language_model(input_ids=ids[:1, :common], past_key_values=cache)
-        cache.batch_repeat_interleave(BATCH)
-        network.model.encoder.language_model(input_ids=ids[:, common:], past_key_values=cache)
-        logits = network(
-            past_key_values=cache,
-            decoder_input_ids=canvas,
-            self_conditioning_logits=telling,
-            self_conditioning_mask=told,
-        ).logits[:, :slots]
-        loss = F.cross_entropy(logits.flatten(0, 1), target.flatten())
-        loss.backward()
-        for optimiser, schedule in zip(optimisers, schedules, strict=True):
-            optimiser.step()
-            optimiser.zero_grad()
-            schedule.step()
-    return publish(network.eval().requires_grad_(False), tmp_path_factory.mktemp("planted"))
+    """The folder of a network that has learnt the toy language."""
+    return publish(learnt_network(), tmp_path_factory.mktemp("planted"))
 
 
 def predictions(family: DiffusionGemmaModel, context: Context, rows: list[list[int]]) -> Tensor:
@@ -191,7 +132,9 @@ def test_reading_that_was_stopped_goes_on_where_it_was(folder: Path) -> None:
 def run(family: DiffusionGemmaModel, canvas: Canvas, rows: list[Row], steps: int = 6) -> Iterator[Step]:
     context, rules = finished(family.encode(*TEXT)), constraints_for(family, LINE, canvas, "")
     settings = SamplerSettings(max_steps=steps)
-    return states(denoise(family, context, LINE.kind, canvas, rows, rules, settings, Budget.unlimited()))
+    return states(
+        denoise(family, Task(context, LINE.kind, canvas, rows, rules), settings, TimeFrame(Budget.unlimited()))
+    )
 
 
 def test_given_slots_never_change(family: Any) -> None:
@@ -248,7 +191,9 @@ def filled(family: DiffusionGemmaModel, before: str, behind: str, *, slots: int 
     canvas, hole = lay_out([slots], family.info.mask_id), Hole(HoleKind.EXPRESSION)
     context, rules = finished(family.encode(before, behind)), constraints_for(family, hole, canvas, "")
     settings, budget = SamplerSettings(max_steps=6), Budget.unlimited()
-    steps = list(states(denoise(family, context, hole.kind, canvas, [Row(slots)], rules, settings, budget)))
+    steps = list(
+        states(denoise(family, Task(context, hole.kind, canvas, [Row(slots)], rules), settings, TimeFrame(budget)))
+    )
     ids = steps[-1].canvas.ids.tolist()
     return family.vocabulary.decode(ids[: ids.index(TURN_END)] if TURN_END in ids else ids)
 
@@ -273,7 +218,9 @@ def test_a_row_that_has_settled_costs_no_further_step(planted: Path) -> None:
     canvas = lay_out([2], family.info.mask_id)
     context, rules = finished(family.encode(*sides(3, 4))), constraints_for(family, LINE, canvas, "")
     settings, budget = SamplerSettings(max_steps=20, converged=0.2), Budget.unlimited()
-    steps = list(states(denoise(family, context, LINE.kind, canvas, [Row(2)], rules, settings, budget)))
+    steps = list(
+        states(denoise(family, Task(context, LINE.kind, canvas, [Row(2)], rules), settings, TimeFrame(budget)))
+    )
     assert 2 <= len(steps) < 8
     assert (canvas.state == State.COMMITTED).all()
 

@@ -12,21 +12,21 @@ import torch
 from pretended_device import pretended
 
 from infill_engine import Deadline, Engine, InfillRequest
-from infill_engine.canvas.canvas import lay_out
+from infill_engine.budget.work import finished
 from infill_engine.diagnostics.checks import MINIATURES, check_family
 from infill_engine.errors import InputError
 from infill_engine.models.base import CanvasModel
+from infill_engine.models.canvas.canvas import lay_out
 from infill_engine.models.checkpoint.folder import SMALL_FOLDER
 from infill_engine.models.loading import choose_device, load_canvas_model
 from infill_engine.models.runtime.cuda_graphs import CompilesSteps
-from infill_engine.models.small.network import Duostream
+from infill_engine.models.small.network.dual_encoder import DualEncoder
 from infill_engine.settings import EngineSettings, ModelSettings
 from infill_engine.training.corpus.pack import open_tokenizer, pack_text
 from infill_engine.training.small.__main__ import SIZES
 from infill_engine.training.small.data import BatchShape, HoleSettings, Part, draw_window, stacked
 from infill_engine.training.small.objective import LossSettings, losses
 from infill_engine.types import Draft, HoleKind
-from infill_engine.work import finished
 
 EXACT = ModelSettings(dtype="float32", prefix_tokens=128, suffix_tokens=128)
 KEPT = ModelSettings(dtype="float32", prefix_tokens=128, suffix_tokens=128, reuse_context=True)
@@ -130,7 +130,7 @@ def test_training_losses_are_those_of_the_cpu(monkeypatch: pytest.MonkeyPatch) -
     shape, rng = BatchShape(tokens=128), np.random.default_rng(0)
     batch = stacked([draw_window(part, shape, HoleSettings(), rng) for _ in range(2)])
     torch.manual_seed(0)
-    network = Duostream(replace(SIZES["tiny"], vocab=tokenizer.get_vocab_size())).requires_grad_(requires_grad=False)
+    network = DualEncoder(replace(SIZES["tiny"], vocab=tokenizer.get_vocab_size())).requires_grad_(requires_grad=False)
     settings = LossSettings(stream_positions=shape.tokens)  # all of them: which ones are scored is left to chance
     expected = losses(network, batch, settings, canvases=True)
     with pretended(monkeypatch) as device:

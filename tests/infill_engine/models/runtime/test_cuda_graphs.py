@@ -1,12 +1,10 @@
-"""Compiled steps compute what those that are not do, are prepared at load and at no other time, and may fail.
+"""Compiled steps compute what others compute, are prepared at load and at no other time, and may fail.
 
 Compiled for real where that says something, with torch's compiler for CPUs (without a C++ compiler with `aot_eager`,
-which is told). Elsewhere `Graphs` stands for it, which treats its results as CUDA graphs do.
+which is reported). Elsewhere `Graphs` replaces it, which treats its results as CUDA graphs do.
 """
 
 import json
-import shutil
-import warnings
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -15,23 +13,22 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from compilers import Counting, Graphs, best_backend, fail, prepared, quietly, runs
 from torch import Tensor
-from torch._dynamo.backends.registry import lookup_backend
 
 from infill_engine import Deadline, Engine, InfillRequest
-from infill_engine.canvas.canvas import lay_out
+from infill_engine.budget.work import finished
 from infill_engine.diagnostics.checks import MINIATURES
 from infill_engine.diagnostics.masked import publish, stock_network
+from infill_engine.models.canvas.canvas import lay_out
 from infill_engine.models.loading import load_canvas_model
-from infill_engine.models.published import autoregressive, bidirectional
 from infill_engine.models.published.diffusion_gemma import model as diffusion_gemma
+from infill_engine.models.published.kinds import autoregressive, bidirectional
 from infill_engine.models.runtime import cuda_graphs as compiled
-from infill_engine.models.runtime.cuda_graphs import CompiledStep, compile_steps, compiler_for, shapes_of
-from infill_engine.models.stock.decoder import sighted
+from infill_engine.models.runtime.cuda_graphs import compile_steps, compiler_for
 from infill_engine.ranking.calibration import Calibration
 from infill_engine.settings import ModelSettings
 from infill_engine.types import HoleKind
-from infill_engine.work import finished
 
 EXACT = ModelSettings(dtype="float32", probe_lengths=False)
 KEPT = ModelSettings(dtype="float32", probe_lengths=False, reuse_context=True)
@@ -39,62 +36,6 @@ TEXTS = (("x = [1:", ":2]\nfor i in range(10):\n"), ("def f(x):\n    return x\n"
 ROWS = ([3], [8, 4, 5], [16, 16, 16, 16, 4])
 FAMILIES = (("dream", EXACT), ("dream", KEPT), ("stable-diffcoder", EXACT), ("qwen2.5-coder", EXACT))
 CODE = (*FAMILIES, ("starcoder2", EXACT), ("a2d-qwen3", KEPT), ("diffusion-gemma", EXACT))
-
-
-class Graphs:
-    """A compiler that compiles nothing, and whose results lie, as a CUDA graph's, where the next ones will."""
-
-    def __init__(self) -> None:
-        self.results: dict[tuple[torch.Size, ...], tuple[Tensor, ...]] = {}
-
-    def __call__(self, function: Callable[..., tuple[Tensor, ...]]) -> Callable[..., tuple[Tensor, ...]]:
-        def run(*inputs: Tensor) -> tuple[Tensor, ...]:
-            for results in self.results.values():
-                for result in results:
-                    result.fill_(torch.nan)
-            computed = function(*inputs)
-            results = self.results.setdefault(tuple(each.shape for each in inputs), computed)
-            for place, result in zip(results, computed, strict=True):
-                place.copy_(result)
-            return results
-
-        return run
-
-
-class Counting:
-    """torch.compile for this processor, counting what it compiles and how often that runs."""
-
-    def __init__(self, backend: str) -> None:
-        self.backend = lookup_backend(backend)
-        self.compiled = self.ran = 0
-
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        return torch.compile(function, backend=self._compile, fullgraph=True, dynamic=False)
-
-    def _compile(self, graph: Any, inputs: Any) -> Callable[..., Any]:
-        self.compiled += 1
-        inner = self.backend(graph, inputs)
-
-        def run(*values: Any) -> Any:
-            self.ran += 1
-            return inner(*values)
-
-        return run
-
-
-def best_backend() -> str:
-    if shutil.which("g++") or shutil.which("clang++"):
-        return "inductor"
-    warnings.warn("no C++ compiler: steps are compiled with aot_eager, which generates no code", stacklevel=2)
-    return "aot_eager"
-
-
-def fail(*_: Any) -> Any:
-    raise RuntimeError("no such compiler")
-
-
-def quietly(_what: str, _share: float) -> None:
-    pass
 
 
 @lru_cache
@@ -108,20 +49,6 @@ def written(name: str, parent: Path) -> Path:
 def load(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Any]:
     parent = tmp_path_factory.mktemp("miniatures")
     return lambda name, settings: load_canvas_model(str(written(name, parent)), "cpu", settings)
-
-
-def prepared(family: Any, compiler: Any) -> list[str]:
-    """What there was to tell."""
-    told: list[str] = []
-    assert family.compile_steps(compiler, quietly, told.append) == (not told)
-    return told
-
-
-def runs(family: Any) -> int:
-    """How many passes of its network were computed by what was compiled."""
-    network = family._network if hasattr(family, "_network") else family._backbone
-    found: int = network.compiled_runs
-    return found
 
 
 def predictions(family: Any, text: tuple[str, str], lengths: Sequence[int]) -> list[Tensor]:
@@ -219,112 +146,11 @@ def test_torch_can_compile_the_others_whole(
     assert counting.compiled == 1
 
 
-def test_a_token_that_sees_nothing_sees_itself_and_no_other_more() -> None:
-    visible = torch.tensor([[[0, 1, 0, 0, 0], [0, 0, 0, 0, 0], [0, 0, 1, 0, 1]]]).bool()
-    expected = torch.tensor([[[0, 1, 0, 0, 0], [0, 0, 0, 1, 0], [0, 0, 1, 0, 1]]]).bool()
-    assert torch.equal(sighted(visible), expected)
-
-
 def test_packed_experts_are_left_as_they_are(tmp_path: Path) -> None:
     MINIATURES["diffusion-gemma"].write(tmp_path / "gemma")
     family: Any = load_canvas_model(str(tmp_path / "gemma"), "cpu", ModelSettings("int8", probe_lengths=False))
     assert not family.compile_steps(fail, quietly, fail)
     assert predictions(family, TEXTS[0], [8])
-
-
-def doubled(values: Tensor, marks: Tensor) -> tuple[Tensor]:
-    return ((2 * values).masked_fill(marks[:, :, None], 0),)
-
-
-def a_step(compiler: Any, told: list[str], **axes: Sequence[int]) -> CompiledStep:
-    step = CompiledStep(doubled, ["rows tokens -", "rows tokens"], ["rows tokens -"])
-
-    def example(sizes: Any) -> list[Tensor]:
-        return [torch.zeros(sizes["rows"], sizes["tokens"], 3), torch.zeros(sizes["rows"], sizes["tokens"]).bool()]
-
-    step.prepare(compiler, shapes_of(**axes), example, quietly, told.append)
-    return step
-
-
-def asked(step: CompiledStep, rows: int, tokens: int) -> Tensor | None:
-    with torch.inference_mode():
-        values = torch.randn(tokens, rows, 3).transpose(0, 1)  # of other strides than what was prepared
-        found = step(values, torch.zeros(rows, tokens).bool())
-    if found is None:
-        return None
-    torch.testing.assert_close(found[0], 2 * values)
-    return found[0]
-
-
-@pytest.mark.parametrize(
-    ("rows", "tokens", "computed"),
-    [
-        (1, 1, True),
-        (2, 8, True),
-        (3, 8, False),  # more rows than there may be
-        (1, 2049, False),
-        (2, 2000, True),
-        (1, 2000, False),  # more than half of what would be computed is padding
-        (2, 900, False),
-    ],
-)
-def test_which_calls_a_prepared_shape_is_for(rows: int, tokens: int, computed: bool) -> None:
-    step = a_step(lambda function: function, [], rows=(2,), tokens=(8, 2048))
-    assert (asked(step, rows, tokens) is not None) == computed
-    assert step.runs == computed
-
-
-def test_results_are_not_lost_to_the_next_call() -> None:
-    step = a_step(Graphs(), [], rows=(2,), tokens=(8,))
-    first = asked(step, 2, 8)
-    assert first is not None
-    before = first.clone()
-    asked(step, 2, 8)
-    assert torch.equal(first, before)
-
-
-def test_axes_of_one_name_have_one_size() -> None:
-    step = a_step(lambda function: function, [], rows=(2,), tokens=(8,))
-    with pytest.raises(ValueError, match="tokens"):
-        step(torch.zeros(1, 4, 3), torch.zeros(1, 5).bool())
-
-
-@pytest.mark.parametrize("compiler", [fail, lambda _function: fail], ids=["at once", "at its first run"])
-def test_a_compiler_that_fails_is_told_of_once_and_not_used(compiler: Any, capfd: pytest.CaptureFixture[str]) -> None:
-    told: list[str] = []
-    step = a_step(compiler, told, rows=(1,), tokens=(8, 16))
-    assert not step.ready
-    assert asked(step, 1, 8) is None
-    assert len(told) == 1
-    assert "RuntimeError" in told[0]
-    logged = capfd.readouterr().err
-    assert "RuntimeError in a compiled step" in logged
-    assert "RuntimeError: no such compiler" not in logged  # a message might quote what was computed
-
-
-def test_code_that_does_not_fit_after_all_is_not_compiled_anew() -> None:
-    told: list[str] = []
-    counting = Counting("eager")
-    step = a_step(counting, told, rows=(2,), tokens=(8,))
-    assert asked(step, 2, 8) is not None
-    with torch.inference_mode():
-        assert step(torch.zeros(2, 8, 3, dtype=torch.float64), torch.zeros(2, 8).bool()) is None
-    assert counting.compiled == 1
-    assert len(told) == 1
-    assert asked(step, 2, 8) is None
-
-
-def test_memory_that_runs_out_is_for_the_engine_to_handle() -> None:
-    told: list[str] = []
-    step = a_step(lambda function: function, told, rows=(2,), tokens=(8,))
-
-    def full(*_: Tensor) -> Any:
-        raise torch.OutOfMemoryError("CUDA out of memory")
-
-    step._compiled = full
-    with pytest.raises(torch.OutOfMemoryError):
-        asked(step, 2, 8)
-    assert not told
 
 
 def test_nothing_is_compiled_but_on_cuda(load: Callable[..., Any]) -> None:

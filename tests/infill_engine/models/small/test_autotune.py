@@ -7,7 +7,7 @@ import torch
 
 from infill_engine.models.quantization.int8_kernels import Fbgemm, OneDnn
 from infill_engine.models.small import autotune as profile
-from infill_engine.models.small.autotune import Profile, settle
+from infill_engine.models.small.autotune import Profile, autotune
 
 ALL = [Profile(threads, kernel) for threads in (1, 2) for kernel in (None, OneDnn, Fbgemm)]
 
@@ -22,7 +22,7 @@ def test_the_fastest_of_threads_and_precisions_is_taken(fastest: Profile, monkey
         return fastest
 
     monkeypatch.setattr(profile, "quickest", chosen)
-    assert (settle(torch.float32), torch.get_num_threads()) == (fastest.kernel, fastest.threads)
+    assert (autotune(torch.float32), torch.get_num_threads()) == (fastest.kernel, fastest.threads)
     assert set(offered) == set(ALL)
 
 
@@ -37,21 +37,21 @@ def test_every_pace_runs_a_layer_with_its_threads(monkeypatch: pytest.MonkeyPatc
         return next(iter(ways))
 
     monkeypatch.setattr(profile, "quickest", timed)
-    settle(torch.float32)
+    autotune(torch.float32)
     assert used == [0] * len(ALL)
 
 
 def test_a_processor_that_overflows_is_not_trusted(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert settle(torch.float32, [OneDnn]) is OneDnn
+    assert autotune(torch.float32, [OneDnn]) is OneDnn
     exact: Callable[[OneDnn, torch.Tensor], torch.Tensor] = OneDnn._rounded_product
     monkeypatch.setattr(OneDnn, "_rounded_product", lambda kernel, x: exact(kernel, x).clamp(max=2**15 - 1))
-    assert settle(torch.float32, [OneDnn]) is None
+    assert autotune(torch.float32, [OneDnn]) is None
 
 
 def test_a_number_of_threads_that_is_wanted_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("INFILL_THREADS", "2")
     torch.set_num_threads(2)
-    settle(torch.float32)
+    autotune(torch.float32)
     assert torch.get_num_threads() == 2
 
 

@@ -10,16 +10,16 @@ import torch
 from jobs import limited
 from torch import Tensor
 
+from infill_engine.budget.work import OutOfTime, finished
 from infill_engine.models.base import WritesDrafts
 from infill_engine.models.small import drafting as continuation
 from infill_engine.models.small.drafting import write_drafts
 from infill_engine.models.small.encoded import Prompt
 from infill_engine.models.small.model import SmallModel
-from infill_engine.models.small.network import EOS
-from infill_engine.models.small.network import PREFIX as PREFIX_STREAM
+from infill_engine.models.small.network.dual_encoder import EOS
+from infill_engine.models.small.network.dual_encoder import PREFIX as PREFIX_STREAM
 from infill_engine.models.small.prompts import LINE_BLOCK, MOST_ABOVE, MOST_OF_LINE
 from infill_engine.models.small.vocabulary import BytesVocabulary
-from infill_engine.work import OutOfTime, finished
 
 PREFIX = "def area(radius):\n    pi = 3.14\n    return "
 SUFFIX = "\n\nprint(area(2))\n"
@@ -28,7 +28,7 @@ FAVOURED, FAVOUR = 443, 9.0  # a token that is the most probable first one, and 
 
 @pytest.fixture(scope="module")
 def vocabulary() -> BytesVocabulary:
-    return BytesVocabulary(Path("infill_engine/weights/default/tokenizer.json"))
+    return BytesVocabulary(Path("infill_engine/weights/small/tokenizer.json"))
 
 
 def asked(family: SmallModel, prefix: str = PREFIX, suffix: str = SUFFIX) -> Prompt:

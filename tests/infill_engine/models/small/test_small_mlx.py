@@ -8,19 +8,19 @@ import torch
 from jobs import limited
 
 from infill_engine import Deadline, Engine, InfillRequest
-from infill_engine.canvas.canvas import lay_out
+from infill_engine.budget.work import OutOfTime, finished
 from infill_engine.errors import InputError
 from infill_engine.models import loading as load
+from infill_engine.models.canvas.canvas import lay_out
 from infill_engine.models.loading import choose_device, device_for, load_canvas_model
 from infill_engine.models.small import drafting as continuation
+from infill_engine.models.small.backends.torch_writer import TorchWriter
 from infill_engine.models.small.model import SmallModel
-from infill_engine.models.small.network import MASK
+from infill_engine.models.small.network.dual_encoder import MASK
 from infill_engine.models.small.streams import PART
-from infill_engine.models.small.torch_writer import TorchWriter
-from infill_engine.sampling.denoise import Step
+from infill_engine.sampling.denoising.denoise import Step
 from infill_engine.settings import EngineSettings, ModelSettings
 from infill_engine.types import HoleKind, Reason
-from infill_engine.work import OutOfTime, finished
 
 pytest.importorskip("mlx.core", reason="NO MLX, so its family was not tested: pip install 'infill-ls[mlx]'")
 

@@ -5,15 +5,15 @@ import pytest
 import torch
 from jobs import limited
 
-from infill_engine.canvas.canvas import lay_out
+from infill_engine.budget.work import OutOfTime, finished
 from infill_engine.diagnostics.default import trained_logits
+from infill_engine.models.canvas.canvas import lay_out
+from infill_engine.models.small.backends.torch_backend import TorchBackend
 from infill_engine.models.small.model import SmallModel
-from infill_engine.models.small.network import LENGTH_BUCKETS, MASK, Duostream
+from infill_engine.models.small.network.dual_encoder import LENGTH_BUCKETS, MASK, DualEncoder
 from infill_engine.models.small.streams import PART
-from infill_engine.models.small.torch_backend import TorchBackend
 from infill_engine.models.small.vocabulary import BytesVocabulary
 from infill_engine.types import HoleKind
-from infill_engine.work import OutOfTime, finished
 
 PREFIX = "def area(radius):\n    pi = 3.14\n    return "
 SUFFIX = "\n\n\ndef main():\n    print(area(2))\n"
@@ -25,7 +25,7 @@ def logits(family: SmallModel, prefix: str, suffix: str, rows: list[int | list[i
     return family.denoise(context, HoleKind.LINE, canvas, np.arange(canvas.slots))
 
 
-def fresh(network: Duostream, vocabulary: BytesVocabulary) -> SmallModel:
+def fresh(network: DualEncoder, vocabulary: BytesVocabulary) -> SmallModel:
     return SmallModel(TorchBackend(network, "cpu"), vocabulary)
 
 

@@ -11,14 +11,14 @@ from tiny_gguf import KV_HEADS, LAYERS, silent, write_gguf, write_plan
 from infill_engine.errors import ModelDamagedError
 from infill_engine.models.quantization.int8_kernels import KERNELS, is_exact
 from infill_engine.models.trunk.adapter import ADAPTER, Adapter
+from infill_engine.models.trunk.backends.products import FloatProducts, Int8Products, fastest_kernel
+from infill_engine.models.trunk.backends.torch_backend import TorchBackend
 from infill_engine.models.trunk.files.convert import convert
 from infill_engine.models.trunk.files.weights import TrunkWeights
 from infill_engine.models.trunk.loading import build_network
-from infill_engine.models.trunk.products import FloatProducts, Int8Products, fastest_kernel
 from infill_engine.models.trunk.prompt import Prompt
 from infill_engine.models.trunk.slots import MIDDLE, PREFIX, SUFFIX, TEXTS, Rows, joined, prompt_rows, text_rows
 from infill_engine.models.trunk.smoothing import Smoothing
-from infill_engine.models.trunk.torch_backend import TorchBackend
 
 PROMPT = Prompt((50, 7, 3, 9, 22), (50, 11, 4), (50, 30, 31), (50, 17, 2))
 TEXT = [5, 8, 13]
@@ -82,7 +82,7 @@ def run(backend, *, one_by_one: bool = False):
 
 @pytest.mark.parametrize("with_adapter", [False, True])
 def test_mlx_computes_what_torch_computes(weights, adapter, with_adapter):
-    mlx = pytest.importorskip("infill_engine.models.trunk.mlx_backend")
+    mlx = pytest.importorskip("infill_engine.models.trunk.backends.mlx_backend")
     used = adapter if with_adapter else Adapter()
     expected, found = run(floats(weights, used)), run(mlx.MlxBackend(weights, used, torch.float32))
     np.testing.assert_allclose(found.logprobs, expected.logprobs, atol=1e-3)
@@ -90,7 +90,7 @@ def test_mlx_computes_what_torch_computes(weights, adapter, with_adapter):
 
 
 def test_mlx_rotates_keys_as_torch_does(weights):
-    mlx = pytest.importorskip("infill_engine.models.trunk.mlx_backend")
+    mlx = pytest.importorskip("infill_engine.models.trunk.backends.mlx_backend")
     found = []
     for backend in (floats(weights, Adapter()), mlx.MlxBackend(weights, Adapter(), torch.float32)):
         buffer, rows = backend.new_buffer(), rows_of(PROMPT)
@@ -101,7 +101,7 @@ def test_mlx_rotates_keys_as_torch_does(weights):
 
 
 def test_mlx_in_eight_bits_is_near(weights):
-    mlx = pytest.importorskip("infill_engine.models.trunk.mlx_backend")
+    mlx = pytest.importorskip("infill_engine.models.trunk.backends.mlx_backend")
     expected = run(floats(weights, Adapter()))
     found = run(mlx.MlxBackend(weights, Adapter(), torch.float16))
     assert np.abs(found.logprobs - expected.logprobs).mean() < 0.02

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from tiny_trunk import tiny_model
 
+from infill_engine.budget.work import finished
 from infill_engine.models.trunk.continuations import LEAST_FREE, Prediction
 from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.models.trunk.prompt import build_prompt
-from infill_engine.work import finished
 
 ABOVE = "class Box:\n    def __init__(self, width, height):\n        self.width = width\n"
 SUFFIX = "\n\n    def area(self):\n        return self.width * self.height\n"

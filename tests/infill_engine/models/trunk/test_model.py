@@ -8,11 +8,11 @@ import torch
 from jobs import limited
 from tiny_trunk import tiny_model
 
+from infill_engine.budget.work import OutOfTime, finished
 from infill_engine.context.retrieval import Snippet
 from infill_engine.models.trunk.model import PART
 from infill_engine.models.trunk.network import UNSEEN, attention, forward, normed
 from infill_engine.models.trunk.prompt import HEAD_TOKENS, SNIPPET_TOKENS, Prompt, build_head, build_prompt, fitting
-from infill_engine.work import OutOfTime, finished
 
 ABOVE = "class Box:\n    def __init__(self, width, height):\n        self.width = width\n"
 SUFFIX = "\n\n    def area(self):\n        return self.width * self.height\n"

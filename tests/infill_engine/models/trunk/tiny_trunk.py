@@ -8,12 +8,12 @@ from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
 from torch import Tensor
 
 from infill_engine.models.tokenizer import _LETTERS, QWEN_PIECE
+from infill_engine.models.trunk.backends.products import FloatProducts
+from infill_engine.models.trunk.backends.torch_backend import TorchBackend
 from infill_engine.models.trunk.config import TrunkConfig
 from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.models.trunk.network import Layer, Network
-from infill_engine.models.trunk.products import FloatProducts
 from infill_engine.models.trunk.prompt import TrunkVocabulary
-from infill_engine.models.trunk.torch_backend import TorchBackend
 
 SPECIALS = ("<|endoftext|>", "<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>", "<|file_sep|>")
 WORDS = (

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from infill_engine.context.continuation import around_hole
+from infill_engine.context.drafts.continuation import around_hole
+from infill_engine.context.drafts.renamed_match import find_analogies
 from infill_engine.context.hole import BLOCK_LINES, hole_at
-from infill_engine.context.renamed_match import find_analogies
 from infill_engine.ranking.cleanup import clean
 from infill_engine.text import syntax
 from infill_engine.text.delimiters import Scan, scan

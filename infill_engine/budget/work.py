@@ -1,0 +1,168 @@
+"""Work done in pieces: a job announces each piece before it starts, and the budget decides whether it may start.
+
+    Job ──Work(phase, size)──▶ Budget.run ──enough time──▶ the job does the piece, which is timed
+                                          └─too little───▶ OutOfTime is raised inside the job
+
+A piece is usually one forward pass. A pass cannot be interrupted, so it must not start unless it will end in time. Only
+`Budget` compares clock, cost and deadline. A job that runs out of time returns what it has.
+"""
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import TypeVar
+
+from infill_engine.budget.deadline import CostModel, Deadline, FinishMargin
+
+T = TypeVar("T")
+EVER_MS = 1e9
+FIRST_SHARE = 0.5  # of the time that the first piece of a phase took; the rest is one-time setup
+
+
+class OutOfTime(Exception):  # noqa: N818  (not an error: the job returns what it has, and its caches keep what was read)
+    """There is not enough time for the announced piece of work."""
+
+
+class Phase(StrEnum):
+    """What a piece of work does. Each phase has its own costs. The unit of its size is in brackets."""
+
+    READ = "read"  # part of a prompt or context [tokens]
+    PASS = "pass"  # a forward pass over a canvas, or over tokens after a prompt [slots or tokens]
+    WRITE = "write"  # the next token of each row [rows]
+    COUNT = "count"  # n-grams of new lines [lines]
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One piece of work. `then_ms` is the time that must be left after it. It must end by `due`, or by the request's
+    deadline if `due` is None.
+    """
+
+    phase: Phase
+    size: int
+    then_ms: float = 0.0
+    due: Deadline | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PassState:
+    """A model with its canvas or token tree after a pass, for an observer."""
+
+    model: object
+    state: object
+
+
+Job = Generator[Work | PassState, None, T]
+Watch = Callable[[PassState], None]
+
+
+def _at_once() -> None:
+    pass
+
+
+@dataclass(slots=True)
+class Costs:
+    """The measured cost of each phase."""
+
+    phases: dict[Phase, CostModel] = field(default_factory=lambda: {phase: CostModel() for phase in Phase})
+
+    def predict_ms(self, phase: Phase, size: int) -> float:
+        """The expected milliseconds of a piece of that size."""
+        return self.phases[phase].predict_ms(size)
+
+    def observe(self, phase: Phase, size: int, took_ms: float) -> None:
+        """Records how long a piece took."""
+        self.phases[phase].observe(size, took_ms)
+
+    def relent(self, phase: Phase) -> None:
+        """Lowers the prediction a little: work that is always refused is never measured again."""
+        self.phases[phase].relent()
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """The time of one request. `finish_margin` is kept for the steps after the job; `finish` waits for the device."""
+
+    deadline: Deadline
+    costs: Costs
+    finish_margin: FinishMargin
+    finish: Callable[[], None] = _at_once
+
+    @classmethod
+    def unlimited(cls) -> "Budget":
+        """A budget without a limit."""
+        return cls(Deadline.after_ms(EVER_MS), Costs(), FinishMargin(0.0))
+
+    def left_ms(self, due: Deadline | None = None) -> float:
+        """Milliseconds left for work until `due` or, if that is None, until the deadline."""
+        return (due or self.deadline).remaining_ms() - self.finish_margin.predict_ms()
+
+    def allows(self, work: Work) -> bool:
+        """Whether `work` is still wanted and would end in time."""
+        cost_ms = self.costs.predict_ms(work.phase, work.size) + work.then_ms
+        return (work.due or self.deadline).allows(cost_ms + self.finish_margin.predict_ms())
+
+    def run(self, job: Job[T], watch: Watch | None = None) -> T:
+        """Runs a job to its end, piece by piece, while there is time. The only loop that runs jobs under a deadline."""
+        done: set[Phase] = set()
+        try:
+            event = next(job)
+            while True:
+                if isinstance(event, PassState):
+                    if watch is not None:
+                        watch(event)
+                    event = next(job)
+                elif self.allows(event):
+                    done.add(event.phase)
+                    event = self._timed(job, event)
+                else:
+                    if event.phase not in done:
+                        self.costs.relent(event.phase)
+                    event = job.throw(OutOfTime())
+        except StopIteration as end:
+            result: T = end.value
+            return result
+
+    def _timed(self, job: Job[T], work: Work) -> Work | PassState:
+        """Lets the job do one piece. The piece is timed until the job announces the next one."""
+        started = self.deadline.clock()
+        try:
+            event = next(job)
+        except StopIteration:
+            self._learn(work, started)
+            raise
+        self._learn(work, started)
+        return event
+
+    def _learn(self, work: Work, started: float) -> None:
+        self.finish()
+        share = 1.0 if self.costs.phases[work.phase].measured else FIRST_SHARE
+        self.costs.observe(work.phase, work.size, share * (self.deadline.clock() - started) * 1000)
+
+
+def within(job: Job[T], due: Deadline, then_ms: float) -> Job[T]:
+    """The same job, with pieces that are due by `due` and leave `then_ms` for the work after it."""
+    try:
+        event = next(job)
+        while True:
+            if isinstance(event, Work):
+                event = replace(event, due=due, then_ms=event.then_ms + then_ms)
+            try:
+                yield event
+            except OutOfTime as over:
+                event = job.throw(over)
+            else:
+                event = next(job)
+    except StopIteration as end:
+        result: T = end.value
+        return result
+
+
+def finished(job: Job[T]) -> T:
+    """The result of a job that runs without a time limit."""
+    try:
+        while True:
+            next(job)
+    except StopIteration as end:
+        result: T = end.value
+        return result

@@ -1,0 +1,42 @@
+"""How text similar to that around the hole continues elsewhere: copied unchanged, or with names exchanged."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import chain, zip_longest
+
+from infill_engine.context.drafts.continuation import around_hole
+from infill_engine.context.drafts.exact_match import find_copies
+from infill_engine.context.drafts.renamed_match import find_analogies
+from infill_engine.types import Draft, Hole
+
+MOST = 4  # of each kind
+
+
+def find_drafts(prefix: str, suffix: str, sources: Sequence[str], hole: Hole, language: str = "") -> tuple[Draft, ...]:
+    """Different drafts for the hole between `prefix` and `suffix`: the best copy, the best analogy, and so on.
+
+    `sources` are whole texts, nearest first: the text up to the cursor, the text after it, then other files. `language`
+    is an LSP identifier. The texts of the drafts have LF line ends and begin at the cursor, so they do not include the
+    indentation of its line.
+    """
+    around = around_hole(prefix, suffix)
+    copies = find_copies(around, sources, hole, MOST)
+    analogies = find_analogies(around, sources, hole, MOST, language)
+    taken_in_turn = chain.from_iterable(zip_longest(copies, analogies))
+    return _merged(draft for draft in taken_in_turn if draft is not None)
+
+
+def _merged(drafts: Iterable[Draft]) -> tuple[Draft, ...]:
+    """The drafts, with equal texts merged."""
+    merged: dict[str, Draft] = {}
+    for draft in drafts:
+        text = draft.text.strip()
+        first = merged.setdefault(text, draft)
+        if first is not draft:
+            merged[text] = replace(
+                first,
+                copied=max(first.copied, draft.copied),
+                analogous=max(first.analogous, draft.analogous),
+                share=max(first.share, draft.share),
+            )
+    return tuple(merged.values())

@@ -1,0 +1,186 @@
+"""A field and the constructor that sets it: a new parameter gets a field, a new field a parameter."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tree_sitter import Node
+
+from infill_engine.edits.changes import Shift
+from infill_engine.edits.finders.signatures import changed_signatures
+from infill_engine.edits.occurrence import Role
+from infill_engine.edits.parameters import parameter_list_of, parameters_of
+from infill_engine.edits.parsed import ParsedEdit
+from infill_engine.edits.scopes import Names
+from infill_engine.edits.source import Source, enclosing
+from infill_engine.edits.types import Edit, Kind, Proposal, Span
+from infill_engine.text.languages.record import Syntax
+
+KEPT = 0.85  # a parameter whose siblings are all kept in fields
+SOME_KEPT = 0.7  # where only some of them are
+PASSED = 0.6  # a field set from a name that is no parameter yet
+
+_SETTING = re.compile(
+    r"(?P<holder>self|this)\.(?P<before>[_#]*)(?P<field>[^\W\d_]\w*)"
+    r"(?P<type>\s*:\s*[^=]+?)?\s*=\s*(?P<value>[^\W\d]\w*)\s*;?\s*\Z"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Setting:
+    """A statement `self.field = parameter` of a constructor. Offsets in characters."""
+
+    start: int
+    end: int
+    text: str
+    field: str
+    value: str
+    typed: bool
+
+
+def propose_fields(edit: ParsedEdit) -> list[Proposal]:
+    """A line that keeps a new parameter of a constructor, and a parameter for a line that is new there."""
+    return [*_kept_parameters(edit), *_passed_fields(edit)]
+
+
+def _kept_parameters(edit: ParsedEdit) -> Iterator[Proposal]:
+    before, after, syntax, shift = edit.before, edit.after, edit.syntax, edit.shift
+    for signature in changed_signatures(edit):
+        if signature.removed or len(signature.added) != 1 or not _is_constructor(before, syntax, signature.function):
+            continue
+        added = signature.added[0]
+        settings = _settings(before, signature.function)
+        own = [parameter.name for parameter in signature.before]
+        alike = [setting for setting in settings if setting.value == setting.field and setting.value in own]
+        if not alike or _is_used(before, after, signature.function, shift, added.name):
+            continue
+        names = [parameter.name for parameter in signature.after]
+        above = [s for s in alike if names.index(s.value) < names.index(added.name)] if added.name in names else alike
+        model = above[-1] if above else alike[0]
+        line = _line_for(model, added.name, _annotation(added.text))
+        place = _beside(before, model, line, shift, below=bool(above))
+        if place is not None:
+            explicit = int(syntax.explicit_self)
+            sure = KEPT if len(alike) >= len(own) - explicit else SOME_KEPT
+            yield Proposal((place,), f"keep {added.name} in a field", sure, Kind.FIELD)
+
+
+def _passed_fields(edit: ParsedEdit) -> Iterator[Proposal]:
+    after, syntax, growth = edit.after, edit.syntax, 0
+    for change in edit.changes:
+        start = change.start + growth
+        end = start + len(change.new)
+        growth += change.growth
+        node = after.node_at(end - len(change.new.lstrip()), start + len(change.new.rstrip()))
+        function = node if node.type in syntax.functions else enclosing(node, tuple(syntax.functions))
+        parameters = None if function is None else parameters_of(after, syntax, function)
+        if function is None or parameters is None or not _is_constructor(after, syntax, function):
+            continue
+        own = [parameter.name for parameter in parameters]
+        settings = _settings(after, function)
+        fresh = [s for s in settings if s.start < end and start < s.end and s.value == s.field and s.value not in own]
+        siblings = [s for s in settings if s.value in own and s.value == s.field]
+        if len(fresh) != 1 or not siblings or _is_known(edit.before, fresh[0].value):
+            continue
+        place = _new_parameter(after, syntax, function, fresh[0].value, settings, own)
+        if place is not None:
+            yield Proposal((place,), f"add {fresh[0].value} to the constructor", PASSED, Kind.FIELD)
+
+
+def _settings(source: Source, function: Node) -> list[_Setting]:
+    """The statements of a constructor that keep a name as it is."""
+    body = function.child_by_field_name("body")
+    found = []
+    for node in body.named_children if body is not None else ():
+        if node.type != "expression_statement":
+            continue
+        start, end = source.span_of(node)
+        text = source.text[start:end]
+        match = _SETTING.match(text)
+        if match is not None:
+            typed = match["type"] is not None
+            found.append(_Setting(start, end, text, match["field"], match["value"], typed))
+    return found
+
+
+def _is_constructor(source: Source, syntax: Syntax, function: Node) -> bool:
+    name = function.child_by_field_name("name")
+    return name is not None and source.text_of(name) in syntax.constructors
+
+
+def _line_for(model: _Setting, name: str, annotation: str) -> str:
+    """The sibling's line with the new name in it."""
+    match = _SETTING.match(model.text)
+    if match is None:
+        return ""
+    kind = f": {annotation}" if match["type"] is not None and annotation else ""
+    end = ";" if model.text.rstrip().endswith(";") else ""
+    return f"{match['holder']}.{match['before']}{name}{kind} = {name}{end}"
+
+
+def _annotation(parameter: str) -> str:
+    found = re.match(r"[\w?]+\s*:\s*([^=]+)", parameter)
+    return found.group(1).strip() if found else ""
+
+
+def _beside(source: Source, model: _Setting, line: str, shift: Shift, *, below: bool) -> Edit | None:
+    """An insertion of `line` below or above a statement that stands alone in its line."""
+    text = source.text
+    line_start = text.rfind("\n", 0, model.start) + 1
+    indent = text[line_start : model.start]
+    line_end = text.find("\n", model.end)
+    line_end = len(text) if line_end < 0 else line_end
+    if indent.strip() or text[model.end : line_end].split("#")[0].split("//")[0].strip(" \t\r;"):
+        return None
+    at = (line_end - text[:line_end].endswith("\r")) if below else line_start
+    place = shift.span(at, at)
+    if place is None or not line:
+        return None
+    end = "\r\n" if text[:line_end].endswith("\r") else "\n"
+    return Edit(Span(*place, ""), end + indent + line if below else indent + line + end)
+
+
+def _is_used(before: Source, after: Source, function: Node, shift: Shift, name: str) -> bool:
+    """Whether the body of the constructor has the name already, in the text after the changes."""
+    now = _function_after(before, after, function, shift)
+    body = None if now is None else now.child_by_field_name("body")
+    names = Names.of(after, name)
+    if body is None or names is None:
+        return True
+    start, end = after.span_of(body)
+    return any(start <= one.start < end and one.role in (Role.REFERENCE, Role.MEMBER) for one in names.all)
+
+
+def _function_after(before: Source, after: Source, function: Node, shift: Shift) -> Node | None:
+    name = function.child_by_field_name("name")
+    place = None if name is None else shift.span(*before.span_of(name))
+    return None if place is None else enclosing(after.node_at(*place), (function.type,))
+
+
+def _is_known(source: Source, name: str) -> bool:
+    """Whether the name is one of the text's already, of a variable or of something else."""
+    return re.search(rf"(?<![\w.$]){re.escape(name)}(?![\w$])", source.text) is not None
+
+
+def _new_parameter(
+    after: Source, syntax: Syntax, function: Node, name: str, settings: Sequence[_Setting], own: Sequence[str]
+) -> Edit | None:
+    """`name` behind the parameter that the field above it keeps; before any that may be left out, behind the rest."""
+    holder = parameter_list_of(syntax, function)
+    if holder is None:
+        return None
+    above = None
+    for setting in settings:
+        if setting.value == name:
+            break
+        if setting.value in own and setting.value == setting.field:
+            above = setting.value
+    nodes = [node for node in holder.named_children if node.type != "comment"]
+    index = own.index(above) if above is not None else int(syntax.explicit_self) - 1
+    if len(nodes) != len(own) or not 0 <= index < len(nodes):
+        return None
+    follows = nodes[index]
+    if syntax.explicit_self and follows.type in syntax.defaults:
+        return None  # what follows a parameter with a default needs one
+    at = after.span_of(follows)[1]
+    return Edit(Span(at, at, ""), f", {name}")

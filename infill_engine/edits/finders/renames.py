@@ -1,0 +1,175 @@
+"""A name changed where it is defined: its other uses follow."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tree_sitter import Node
+
+from infill_engine.edits.calls import calls_of, is_overloaded
+from infill_engine.edits.changes import Shift, words_changed
+from infill_engine.edits.occurrence import Occurrence, Owner, Role
+from infill_engine.edits.parsed import ParsedEdit
+from infill_engine.edits.scopes import Names
+from infill_engine.edits.source import Source, enclosing
+from infill_engine.edits.types import Change, Edit, Kind, Proposal, Span
+from infill_engine.text.languages.record import Syntax
+
+# How likely the user wants the uses to follow, by what was renamed.
+CONFIDENCE = {"parameter": 0.96, "function": 0.94, "class": 0.94, "import": 0.9, "member": 0.88}
+OTHERWISE = 0.94
+LATER_DEFINITION = 0.65  # times that, where the name was defined before the place of the edit
+OTHER_OBJECTS = 0.45  # for members of objects whose class nobody knows
+
+_NAME = re.compile(r"[^\W\d][\w$]*\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Renaming:
+    """One word changed into another, at one place or several of the text before."""
+
+    old: str
+    new: str
+    starts: tuple[int, ...]
+
+
+def renamings(before: Source, changes: Sequence[Change]) -> list[Renaming]:
+    """The names that the changes turn into others, each in one piece."""
+    found: dict[tuple[str, str], list[int]] = {}
+    for start, end, new in words_changed(before.text, changes, before.language):
+        old = before.text[start:end]
+        if old != new and _NAME.match(old) and _NAME.match(new):
+            found.setdefault((old, new), []).append(start)
+    return [Renaming(old, new, tuple(starts)) for (old, new), starts in found.items()]
+
+
+def propose_renames(edit: ParsedEdit) -> list[Proposal]:
+    """A proposal for each name that was renamed where it is defined, or at two of its uses."""
+    found: list[Proposal] = []
+    for renaming in renamings(edit.before, edit.changes):
+        names = Names.of(edit.before, renaming.old)
+        if names is not None:
+            found += _proposals(edit.before, edit.syntax, names, renaming, edit.shift)
+    return found
+
+
+def _proposals(source: Source, syntax: Syntax, names: Names, renaming: Renaming, shift: Shift) -> Iterator[Proposal]:
+    edited = [one for start in renaming.starts if (one := names.at(start)) is not None]
+    owner = edited[0].owner if edited else None
+    if owner is None or names.opaque or any(one.owner != owner for one in edited):
+        return
+    defining = [one for one in edited if _defines(one, syntax)]
+    if not defining and len(edited) < 2:
+        return  # another variable was meant here
+    group = names.owned(owner)
+    if _is_taken(source, names, owner, renaming.new) or not _is_exact(syntax, names, owner, group):
+        return
+    certain = _confidence(source, group, defining or edited, syntax)
+    promoted = next((one.also for one in group if one.kind == "promoted"), None)
+    also = [*names.shared(owner), *names.owned(promoted)]
+    if promoted is None:
+        also += [one for shared in also if shared.kind == "promoted" for one in names.owned(shared.owner)]
+    rest = [one for one in dict.fromkeys((*group, *also)) if one.start not in renaming.starts]
+    rest += _keywords(source, syntax, names, defining)
+    edits = _edits(syntax, owner, rest, renaming, shift)
+    if edits and certain:
+        yield Proposal(edits, _label(edits), certain, Kind.RENAME)
+    if names.scopes[owner.scope].is_class:
+        loose = [one for one in names.all if one.role is Role.MEMBER and one.owner is None]
+        more = _edits(syntax, owner, [*rest, *loose], renaming, shift)
+        if len(more) > len(edits) and certain:
+            yield Proposal(more, f"{_label(more)}, on other objects too", OTHER_OBJECTS, Kind.RENAME)
+
+
+def _is_exact(syntax: Syntax, names: Names, owner: Owner, group: Sequence[Occurrence]) -> bool:
+    """Whether it is certain that all of the group means the same thing, and that nothing else does."""
+    if any(one.unsure for one in group):
+        return False
+    if is_overloaded(group, syntax):
+        return False
+    if not syntax.dynamic_scope or owner.space:
+        return True
+    owners = {one.owner for one in names.all if one.role in (Role.DEFINITION, Role.REFERENCE) and not one.space}
+    outermost = {names.source.root.id}
+    return len(owners) == 1 or (None not in owners and not outermost & {one.scope for one in owners if one})
+
+
+def _label(edits: Sequence[Edit]) -> str:
+    return f"rename {len(edits)} more use{'s' if len(edits) > 1 else ''}"
+
+
+def _defines(one: Occurrence, syntax: Syntax) -> bool:
+    return one.role is Role.DEFINITION or (one.role is Role.MEMBER and _is_assigned(one.node, syntax))
+
+
+def _is_assigned(node: Node, syntax: Syntax) -> bool:
+    """Whether a member is what an assignment sets."""
+    own = node.parent
+    if own is not None and own.type in syntax.assignments and own.child_by_field_name("left") == node:
+        return True
+    holder = node.parent
+    while holder is not None and holder.parent is not None and holder.parent.type in ("pattern_list", "tuple_pattern"):
+        holder = holder.parent
+    setting = None if holder is None else holder.parent
+    return setting is not None and setting.type in syntax.assignments and setting.child_by_field_name("left") == holder
+
+
+def _is_taken(source: Source, names: Names, owner: Owner, new: str) -> bool:
+    """Whether the new name means something already where the old one was seen."""
+    others = Names.of(source, new)
+    if others is None:
+        return True
+    scope = names.scopes[owner.scope]
+    if scope.kind == "class":
+        return bool(others.owned(owner))
+    first, last = source.span_of(scope.node)
+    return any(
+        first <= one.start < last and one.role in (Role.DEFINITION, Role.REFERENCE) and one.kind != "member"
+        for one in others.all
+    )
+
+
+def _confidence(source: Source, group: Sequence[Occurrence], edited: Sequence[Occurrence], syntax: Syntax) -> float:
+    first = min(edited, key=lambda one: one.start)
+    kind = "member" if first.role is Role.MEMBER else first.kind
+    certain = CONFIDENCE.get(kind, OTHERWISE)
+    defining = [one for one in group if _defines(one, syntax)]
+    if not defining or defining[0].start >= first.start:
+        return certain
+    statement = enclosing(first.node, ("expression_statement", "variable_declarator"))
+    if statement is not None and len(edited) == 1:
+        start, end = source.span_of(statement)
+        if any(start <= one.start < end and one.start != first.start for one in group):
+            return 0.0  # `total = f(count)`: what the value is made of keeps its name
+    return certain * LATER_DEFINITION
+
+
+def _keywords(source: Source, syntax: Syntax, names: Names, edited: Sequence[Occurrence]) -> list[Occurrence]:
+    """The arguments that calls pass by the name of a parameter."""
+    spelled = [one for one in names.all if one.role is Role.KEYWORD]
+    parameters = [one for one in edited if one.kind == "parameter"]
+    if not spelled or not parameters:
+        return []
+    function = enclosing(parameters[0].node, syntax.functions)
+    if function is None:
+        return []
+    passed = {call.arguments.id for call in calls_of(source, syntax, function) if call.certain}
+    return [
+        one
+        for one in spelled
+        if one.node.parent is not None and one.node.parent.parent is not None and one.node.parent.parent.id in passed
+    ]
+
+
+def _edits(
+    syntax: Syntax, owner: Owner, group: Sequence[Occurrence], renaming: Renaming, shift: Shift
+) -> tuple[Edit, ...]:
+    edits = []
+    for one in group:
+        place = shift.span(one.start, one.end)
+        if place is not None:
+            new = renaming.new
+            if one.node.type in syntax.shorthands or (one.node.parent and one.node.parent.type in syntax.shorthands):
+                new = f"{renaming.new}: {renaming.old}" if one.owner != owner else f"{renaming.old}: {renaming.new}"
+            edits.append(Edit(Span(*place, renaming.old), new))
+    return tuple(sorted(edits))

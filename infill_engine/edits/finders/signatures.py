@@ -1,0 +1,273 @@
+"""A parameter added, removed or moved in a definition: the calls in sight follow."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from tree_sitter import Node
+
+from infill_engine.edits.arguments import CallSite, Replacement, cut, insert, passed_to
+from infill_engine.edits.calls import Call, calls_of
+from infill_engine.edits.changes import Shift
+from infill_engine.edits.occurrence import Role
+from infill_engine.edits.parameters import (
+    Parameter,
+    Passing,
+    arguments_of,
+    fields_of,
+    parameter_list_of,
+    parameters_of,
+)
+from infill_engine.edits.parsed import ParsedEdit
+from infill_engine.edits.scopes import Names
+from infill_engine.edits.source import Source, enclosing
+from infill_engine.edits.types import Edit, Kind, Proposal, Span
+from infill_engine.text.languages.record import Syntax
+
+REMOVED, MOVED = 0.93, 0.9
+ADDED_KNOWN = 0.75  # every call has something of the parameter's name in sight
+ADDED_UNKNOWN = 0.52  # the place is certain, what belongs there is not
+UNCERTAIN = 0.75  # times that, with calls on objects whose class nobody knows
+MOST_CALLS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """A function whose parameters the user has changed."""
+
+    function: Node  # in the text before
+    before: tuple[Parameter, ...]
+    after: tuple[Parameter, ...]
+
+    @property
+    def added(self) -> list[Parameter]:
+        """Parameters that are new."""
+        old = {parameter.name for parameter in self.before}
+        return [parameter for parameter in self.after if parameter.name not in old]
+
+    @property
+    def removed(self) -> list[Parameter]:
+        """Parameters that are gone."""
+        new = {parameter.name for parameter in self.after}
+        return [parameter for parameter in self.before if parameter.name not in new]
+
+
+def changed_signatures(edit: ParsedEdit) -> Iterator[Signature]:
+    """The functions whose list of parameters the changes touch."""
+    before, after, syntax = edit.before, edit.after, edit.syntax
+    seen = set()
+    for change in edit.changes:
+        node = before.node_at(change.start, change.end)
+        holder = node if node.type in syntax.parameter_lists else enclosing(node, syntax.parameter_lists)
+        function = None if holder is None else enclosing(holder, syntax.functions)
+        if function is None or parameter_list_of(syntax, function) != holder or function.id in seen:
+            continue
+        seen.add(function.id)
+        now = _same_function(edit, function)
+        old = parameters_of(before, syntax, function)
+        new = None if now is None else parameters_of(after, syntax, now)
+        if old is not None and new is not None and old != new:
+            yield Signature(function, old, new)
+    yield from _changed_fields(edit)
+
+
+def _changed_fields(edit: ParsedEdit) -> Iterator[Signature]:
+    """The data classes whose fields the changes touch: a field is a parameter of the constructor."""
+    growth, seen = 0, set()
+    for change in edit.changes:
+        at = change.start + growth + len(change.new) - len(change.new.lstrip())
+        growth += change.growth
+        now = enclosing(edit.after.node_at(at, at), ("class_definition",))
+        name = None if now is None else now.child_by_field_name("name")
+        place = None if name is None else edit.back(*edit.after.span_of(name))
+        holder = None if place is None else edit.before.node_at(*place).parent
+        if now is None or holder is None or holder.type != "class_definition" or holder.id in seen:
+            continue
+        seen.add(holder.id)
+        old, new = fields_of(edit.before, holder), fields_of(edit.after, now)
+        if old is not None and new is not None and old != new:
+            yield Signature(holder, old, new)
+
+
+def propose_calls(edit: ParsedEdit) -> list[Proposal]:
+    """A proposal for the calls of each function whose parameters have changed."""
+    before, syntax, shift = edit.before, edit.syntax, edit.shift
+    found: list[Proposal] = []
+    for signature in changed_signatures(edit):
+        if signature.removed and not signature.added:
+            found += _update(before, syntax, signature, shift, _without, REMOVED, "update {} call{}")
+        elif signature.added and not signature.removed:
+            found += _additions(before, syntax, signature, shift)
+        elif not signature.added and _order(signature.before) != _order(signature.after):
+            found += _update(before, syntax, signature, shift, _reordered, MOVED, "reorder arguments of {} call{}")
+    return found
+
+
+Rewrite = Callable[[Signature, CallSite], list[Replacement] | None]  # None: this call cannot be followed
+
+
+def _update(
+    source: Source,
+    syntax: Syntax,
+    signature: Signature,
+    shift: Shift,
+    rewrite: Rewrite,
+    confidence: float,
+    label: str,
+) -> Iterator[Proposal]:
+    """The calls rewritten: those that are certain, and then those on other objects too."""
+    calls = calls_of(source, syntax, signature.function)
+    if len(calls) > MOST_CALLS:
+        return
+    edits: list[Edit] = []
+    more: list[Edit] = []
+    count = loose = 0
+    for call in calls:
+        arguments = arguments_of(source, syntax, call.arguments)
+        site = None if arguments is None else CallSite(call, arguments, *source.span_of(call.arguments))
+        replaced = None if site is None else rewrite(signature, site)
+        if replaced is None:
+            if call.certain:
+                return  # one call cannot be followed: all or none
+            continue
+        placed = [(shift.span(start, end), source.text[start:end], new) for start, end, new in replaced]
+        if any(place is None for place, _, _ in placed):
+            continue  # the user is there already
+        made = [Edit(Span(*place, old), new) for place, old, new in placed if place is not None and old != new]
+        if call.certain:
+            edits += made
+            count += bool(made)
+        more += made
+        loose += bool(made)
+    if edits:
+        text = label.format(count, "s" if count > 1 else "")
+        yield Proposal(tuple(sorted(edits)), text, confidence, Kind.SIGNATURE)
+    if len(more) > len(edits):
+        text = label.format(loose, "s" if loose > 1 else "") + ", on other objects too"
+        yield Proposal(tuple(sorted(more)), text, confidence * UNCERTAIN, Kind.SIGNATURE)
+
+
+def _without(signature: Signature, site: CallSite) -> list[Replacement] | None:
+    """Cut the arguments of the parameters that are gone."""
+    gone = {parameter.name for parameter in signature.removed}
+    passed = passed_to(signature.before, site)
+    if passed is None or any(parameter.passing is Passing.REST for parameter in signature.removed):
+        return None
+    kept = [argument for argument, name in zip(site.arguments, passed, strict=True) if name not in gone]
+    return cut(site, kept)
+
+
+def _reordered(signature: Signature, site: CallSite) -> list[Replacement] | None:
+    """Put what is passed by position into the new order."""
+    passed = passed_to(signature.before, site)
+    if passed is None:
+        return None
+    arguments, implicit = site.arguments, site.call.implicit
+    by_position = [argument for argument in arguments if not argument.name]
+    values = {name: argument for argument, name in zip(arguments, passed, strict=True) if not argument.name}
+    wanted = [parameter.name for parameter in signature.after[implicit:] if parameter.name in values]
+    names = [parameter.name for parameter in signature.after[implicit:]]
+    if names[: len(wanted)] != wanted or len(wanted) != len(by_position):
+        return None  # something before them would be left out
+    return [
+        (argument.start, argument.end, values[name].text)
+        for argument, name in zip(by_position, wanted, strict=True)
+        if values[name] is not argument
+    ]
+
+
+def _additions(source: Source, syntax: Syntax, signature: Signature, shift: Shift) -> Iterator[Proposal]:
+    """An argument for each parameter that is new and cannot be left out."""
+    if len(signature.added) != 1 or signature.added[0].passing is Passing.REST:
+        return
+    parameter = signature.added[0]
+    if parameter.optional and not _shifts_positions(signature):
+        return
+    others = tuple(p for p in signature.after if p.name != parameter.name)
+    if _order(others) != _order(signature.before) or parameter.optional:
+        return
+    in_sight = _Values(source, syntax, parameter.name)
+    known = True
+
+    def with_argument(signature: Signature, site: CallSite) -> list[Replacement] | None:
+        nonlocal known
+        value = in_sight.at(site.call)
+        known = known and value is not None
+        return _inserted(source, syntax, signature, site, parameter, value or parameter.name)
+
+    name = parameter.name
+    for proposal in list(
+        _update(source, syntax, signature, shift, with_argument, 1.0, f"pass {name} in {{}} call{{}}")
+    ):
+        certain = ADDED_KNOWN if known else ADDED_UNKNOWN
+        yield Proposal(proposal.edits, proposal.label, certain * proposal.confidence, Kind.SIGNATURE)
+
+
+class _Values:
+    """What is called like a parameter where a function is called."""
+
+    def __init__(self, source: Source, syntax: Syntax, name: str) -> None:
+        self._source, self._grammar, self._name = source, syntax, name
+        self._names = Names.of(source, name)
+
+    def at(self, call: Call) -> str | None:
+        """A name in scope at the call, or a member of its object; None if there is neither."""
+        if self._names is None:
+            return None
+        scopes = []
+        node: Node | None = call.arguments
+        while node is not None:
+            scopes.append(node.id)
+            node = node.parent
+        owners = {one.owner.scope for one in self._names.all if one.owner and one.role is Role.DEFINITION}
+        around = [one for scope in scopes for one in (scope, -scope) if one in self._names.scopes]
+        for depth, scope in enumerate(around):
+            if scope in owners and (depth == 0 or not self._names.scopes[scope].is_class):
+                return self._name
+        members = {one.owner.scope for one in self._names.all if one.owner and one.role is Role.MEMBER}
+        holder = "self" if self._grammar.explicit_self else "this"
+        if any(scope in members for scope in around):
+            return f"{holder}.{self._name}"
+        return None
+
+
+def _inserted(
+    source: Source, syntax: Syntax, signature: Signature, site: CallSite, parameter: Parameter, value: str
+) -> list[Replacement] | None:
+    """The call with one more argument, by position where the others are, else by name."""
+    arguments = site.arguments
+    if any(argument.name == parameter.name for argument in arguments):
+        return []  # passed already
+    at = [p.name for p in signature.after].index(parameter.name) - site.call.implicit
+    by_position = [argument for argument in arguments if not argument.name]
+    splats = [index for index, argument in enumerate(arguments) if argument.splat]
+    named = parameter.passing is Passing.NAME or at > len(by_position) or (splats and at > splats[0])
+    if at < 0 or (named and not syntax.keyword_arguments):
+        return None
+    if splats:
+        return None
+    text = f"{parameter.name}={value}" if named else value
+    return insert(source, site, len(arguments) if named else at, text)
+
+
+def _shifts_positions(signature: Signature) -> bool:
+    """Whether arguments by position would go to other parameters than before."""
+    names = [p.name for p in signature.after]
+    return names[: len(signature.before)] != [p.name for p in signature.before]
+
+
+def _order(parameters: Sequence[Parameter]) -> list[str]:
+    return [parameter.name for parameter in parameters]
+
+
+def _same_function(edit: ParsedEdit, function: Node) -> Node | None:
+    """The function in the text after the changes."""
+    after, holder = edit.after, parameter_list_of(edit.syntax, function)
+    if holder is None:
+        return None
+    at = edit.shift.offset(edit.before.to_char(holder.start_byte))
+    node = after.node_at(at, at + 1)
+    found = node if node.type == holder.type else enclosing(node, (holder.type,))
+    if found is None or after.to_char(found.start_byte) != at:
+        return None
+    now = enclosing(found, edit.syntax.functions)
+    return now if now is not None and now.type == function.type else None

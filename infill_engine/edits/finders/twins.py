@@ -1,0 +1,240 @@
+"""A line changed among lines of the same shape: its twins change alike, with their own names.
+
+self.width = int(width)          became     self.width = max(0, int(width))
+self.height = int(height)        and so     self.height = max(0, int(height))
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tree_sitter import Node
+
+from infill_engine.context.line_shapes import WORD, is_name, keywords_of, shape_of
+from infill_engine.context.name_exchange import exchanged_names, renamed_word
+from infill_engine.edits.changes import Shift
+from infill_engine.edits.finders.renames import Renaming, renamings
+from infill_engine.edits.occurrence import Role
+from infill_engine.edits.parsed import ParsedEdit
+from infill_engine.edits.scopes import Names
+from infill_engine.edits.source import Source, ancestors, enclosing
+from infill_engine.edits.types import Change, Edit, Kind, Proposal, Span
+from infill_engine.text.languages.record import Syntax
+
+REACH_LINES = 25  # above and below
+MOST_TWINS = 8
+LEAST_TOKENS = 5  # of a line that has a shape of its own
+LONGEST_LINE = 300
+BASE, EACH_ANCHOR, MOST_ANCHORS = 0.47, 0.04, 4
+MOVED = 0.1  # more, where words only change places
+SAME_BRANCHING = 1.05  # times that for the twins in the same `if`
+NEXT_TO = 1.1  # times that for a twin in the next line
+ONLY_NEAREST = 0.92
+
+_TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line of the text before: offsets of its content without indentation."""
+
+    start: int
+    end: int
+    text: str
+    row: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Twin:
+    line: _Line
+    edit: tuple[int, int, str]  # of the text before
+    anchors: int  # names that are the same in both lines
+
+
+def propose_twins(edit: ParsedEdit) -> list[Proposal]:
+    """Up to two proposals: all twins near the line that was changed, and the nearest alone."""
+    before, syntax = edit.before, edit.syntax
+    found = _changed_line(before, edit.after, edit.changes)
+    if found is None:
+        return []
+    line, new = found
+    if _declares(before, line) or any(_is_defined(before, renaming) for renaming in renamings(before, edit.changes)):
+        return []  # functions of the same shape are different functions
+    twins = []
+    for other in _around(before.text, line):
+        twin = _as_twin(line, new, other)
+        if twin is not None and not _is_comment(before, syntax, other):
+            twins.append(twin)
+    twins.sort(key=lambda twin: abs(twin.line.row - line.row))
+    if not twins or len(twins) > MOST_TWINS:
+        return []
+    if _holder(before, line.start, syntax.parameter_lists) is not None:
+        return []  # of a function
+    if all(_in_text(before, syntax, change) for change in edit.changes):
+        return []  # words of a message, not of the program
+    branching = _holder(before, line.start, syntax.branchings)
+    beside = [twin for twin in twins if branching is not None and _within(before, branching, twin.line.start)]
+    moved = MOVED if sorted(_TOKEN.findall(line.text)) == sorted(_TOKEN.findall(new)) else 0.0
+    proposals: list[Proposal] = []
+    for group, part in ((beside, SAME_BRANCHING), (twins, 1.0), (twins[:1], ONLY_NEAREST)):
+        if not group:
+            continue
+        edits = _placed(before.text, group, edit.shift)
+        if edits and all(proposal.edits != edits for proposal in proposals):
+            certain = BASE + moved + EACH_ANCHOR * min(min(twin.anchors for twin in group), MOST_ANCHORS)
+            certain *= NEXT_TO if abs(group[0].line.row - line.row) == 1 else 1.0
+            count = len(group)
+            label = f"change {count} line{'s' if count > 1 else ''} of the same shape"
+            proposals.append(Proposal(edits, label, certain * part, Kind.TWIN))
+    return proposals
+
+
+def _declares(source: Source, line: _Line) -> bool:
+    """Whether a function, a class or an import begins in a line."""
+    start = source.to_byte(line.start)
+    first = source.node_at(line.start, line.start + 1)
+    around = (node for node in (first, *ancestors(first)) if node.start_byte >= start)
+    return any(node.type in source.syntax.declarations for top in around for node in (top, *top.named_children))
+
+
+def _is_defined(before: Source, renaming: Renaming) -> bool:
+    """Whether a name was changed where it is defined, so that it is for renames to say what follows."""
+    names = Names.of(before, renaming.old)
+    places = [] if names is None else [names.at(start) for start in renaming.starts]
+    return any(one is not None and one.role is Role.DEFINITION for one in places)
+
+
+def _changed_line(before: Source, after: Source, changes: Sequence[Change]) -> tuple[_Line, str] | None:
+    """The one line that all changes are in, as it was and as it is."""
+    if not changes:
+        return None
+    text = before.text
+    start = text.rfind("\n", 0, changes[0].start) + 1
+    end = text.find("\n", start)
+    end = len(text) if end < 0 else end
+    if changes[-1].end > end or end - start > LONGEST_LINE or any("\n" in change.new for change in changes):
+        return None
+    growth = sum(change.growth for change in changes)
+    new = after.text[start : end + growth]  # nothing above the line has changed
+    old = text[start:end]
+    if not new.strip() or len(new) > LONGEST_LINE:
+        return None
+    lead = len(old) - len(old.lstrip())
+    if old[:lead] != new[: len(new) - len(new.lstrip())]:
+        return None  # indented anew
+    content = old.strip()
+    return _Line(start + lead, start + lead + len(content), content, text.count("\n", 0, start)), new.strip()
+
+
+def _around(text: str, line: _Line) -> Iterator[_Line]:
+    """The other lines near a line that have its shape."""
+    shape = shape_of(line.text)
+    if len(_TOKEN.findall(line.text.replace(" ", ""))) < LEAST_TOKENS or not any(map(is_name, WORD.findall(line.text))):
+        return
+    first = text.rfind("\n", 0, line.start) + 1
+    for _ in range(REACH_LINES):
+        if first == 0:
+            break
+        first = text.rfind("\n", 0, first - 1) + 1
+    row = line.row - text.count("\n", first, line.start)
+    last = line.row + REACH_LINES
+    start = first
+    while row <= last and start <= len(text):
+        end = text.find("\n", start)
+        end = len(text) if end < 0 else end
+        content = text[start:end].strip()
+        if row != line.row and 0 < len(content) <= LONGEST_LINE and shape_of(content) == shape:
+            lead = start + len(text[start:end]) - len(text[start:end].lstrip())
+            yield _Line(lead, lead + len(content), content, row)
+        start, row = end + 1, row + 1
+
+
+def _as_twin(line: _Line, new: str, other: _Line) -> _Twin | None:
+    """What becomes of another line if it changes as `line` did; None if that makes no sense."""
+    tokens, new_tokens = _TOKEN.findall(line.text), _TOKEN.findall(new)
+    found = list(_TOKEN.finditer(other.text))
+    theirs = [token.group() for token in found]
+    names = _mapping(tokens, theirs)
+    if names is None:
+        return None
+    most = min(len(tokens), len(new_tokens))
+    first = next((at for at in range(most) if tokens[at] != new_tokens[at]), most)
+    most -= first
+    kept = next((at for at in range(most) if tokens[-1 - at] != new_tokens[-1 - at]), most)
+    last = len(tokens) - kept
+    fresh = new_tokens[first : len(new_tokens) - kept]
+    if not any(map(_says_something, (*tokens[first:last], *fresh))):
+        return None
+    if not _carries_over(tokens[first:last], theirs[first:last], fresh):
+        return None
+    exchanged = exchanged_names(names)
+    text = WORD.sub(lambda word: renamed_word(word.group(), exchanged), "".join(fresh))
+    start = found[first].start() if first < len(found) else len(other.text)
+    end = found[last - 1].end() if last > first else start
+    pairs = enumerate(zip(tokens, theirs, strict=True))
+    same = {one for at, (one, another) in pairs if one == another and WORD.match(one) and is_name(one)}
+    edit = (other.start + start, other.start + end, text)
+    return _Twin(other, edit, len(same - set(tokens[first:last])))
+
+
+def _mapping(old: Sequence[str], other: Sequence[str]) -> dict[str, str] | None:
+    """What each name of the line is called in the other; None if it is called two things, or numbers differ."""
+    if len(old) != len(other):
+        return None
+    names: dict[str, str] = {}
+    for one, another in zip(old, other, strict=True):
+        if not WORD.match(one):
+            if one != another and not (one.isspace() and another.isspace()):
+                return None
+            continue
+        if keywords_of() & {one, another}:
+            if one != another:
+                return None
+            continue
+        if names.setdefault(one, another) != another:
+            return None
+    if len(set(names.values())) != len(names):
+        return None
+    return names
+
+
+def _carries_over(old: Sequence[str], other: Sequence[str], new: Sequence[str]) -> bool:
+    """Whether what replaces `old` makes sense where `other` stands: what differs there is not lost, only moved."""
+    return all(one in new for one, another in zip(old, other, strict=True) if one != another and not one.isspace())
+
+
+def _in_text(source: Source, syntax: Syntax, change: Change) -> bool:
+    """Whether a change is inside of a string or a comment."""
+    node = source.node_at(change.start, change.end)
+    inside = node.type in syntax.string_parts and not node.named_child_count
+    return inside or node.type in (*source.nodes.strings, *source.nodes.comments, "string_end")
+
+
+def _holder(source: Source, at: int, types: frozenset[str]) -> Node | None:
+    return enclosing(source.node_at(at, at + 1), types)
+
+
+def _within(source: Source, node: Node, at: int) -> bool:
+    start, end = source.span_of(node)
+    return start <= at < end
+
+
+def _says_something(token: str) -> bool:
+    """Whether a token is more than a number or a blank: those change in one line without changing in another."""
+    return not token.isspace() and not token[0].isdigit()
+
+
+def _is_comment(source: Source, syntax: Syntax, line: _Line) -> bool:
+    node = source.node_at(line.start, min(line.start + 1, len(source.text)))
+    return node.type in source.nodes.comments or (node.type in syntax.string_parts and "\n" in source.text_of(node))
+
+
+def _placed(text: str, twins: Sequence[_Twin], shift: Shift) -> tuple[Edit, ...]:
+    edits = []
+    for twin in twins:
+        start, end, new = twin.edit
+        place = shift.span(start, end)
+        if place is None:
+            return ()
+        edits.append(Edit(Span(*place, text[start:end]), new))
+    return tuple(sorted(edits))

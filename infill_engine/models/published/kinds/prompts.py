@@ -1,0 +1,97 @@
+"""Left-to-right prompts that hold both sides of a hole.
+
+Only the new part of a prompt is read, and in parts, so that reading can stop in time.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from infill_engine.budget.work import Job, OutOfTime, Phase, Work
+from infill_engine.models.kv_cache.layers import LayerMemory
+from infill_engine.models.kv_cache.prefix_cache import StreamCache, cut_in_blocks
+from infill_engine.models.published.fim_tokens import PREFIX, SUFFIX, FimTokens
+from infill_engine.models.tokenizer import TokenizerVocabulary
+from infill_engine.settings import ModelSettings
+
+Ints = NDArray[np.int64]
+# Takes the keys and values of every layer for tokens already read, and new tokens; returns those of all.
+Read = Callable[[list[LayerMemory], Ints], list[LayerMemory]]
+
+KEPT_PROMPTS = 4  # per family, usually
+LONGEST_LINE = 128  # most tokens of the cursor's line at the start of the middle
+PART = 128  # tokens read at once; a deadline or the next keystroke can interrupt between two parts
+
+
+class PromptReader:
+    """Reads prompts with `read` and keeps the keys and values of the last few.
+
+    The tokens of a `block` see each other, so a block that agrees only in part is read again.
+    """
+
+    def __init__(self, read: Read, kept: int = KEPT_PROMPTS, block: int = 1) -> None:
+        self._read = read
+        self._block = block
+        self._prompts = StreamCache[list[LayerMemory]](kept)
+
+    def layers_of(self, ids: Ints) -> Job[tuple[list[LayerMemory], int]]:
+        """Return the keys and values of `ids` in every layer, [1, H, T, hd] each, and how many tokens had to be read.
+
+        If time runs out, the part read so far is kept.
+        """
+        cached, agreed = self._prompts.nearest(ids)
+        shared = agreed // self._block * self._block
+        layers = [] if cached is None else [(keys[:, :, :shared], values[:, :, :shared]) for keys, values in cached]
+        read = shared
+        while read < len(ids):
+            part = min(PART, len(ids) - read)
+            try:
+                yield Work(Phase.READ, part)
+            except OutOfTime:
+                if read > shared:
+                    self._prompts.put(ids[:read], layers)
+                raise
+            layers = self._read(layers, ids[read : read + part])
+            read += part
+        self._prompts.put(ids, layers)
+        return layers, len(ids) - shared
+
+
+def prompt_of(
+    fim: FimTokens, vocabulary: TokenizerVocabulary, settings: ModelSettings, prefix: str, suffix: str
+) -> Ints:
+    """Return the tokens of a whole prompt for the hole between two texts.
+
+    If the prefix comes before the suffix, the middle begins with the cursor's line, as it may in training, too. The
+    typed text then comes last, and the suffix need not be read again until the next line.
+    """
+    above, line = prefix.replace("\r\n", "\n"), ""
+    if fim.prompt.index(PREFIX) < fim.prompt.index(SUFFIX):
+        start = above.rfind("\n") + 1
+        above, line = above[:start], above[start:]
+    begun = vocabulary.encode(line)
+    if len(begun) > LONGEST_LINE:
+        above, begun = above + line, []
+    before = cut_in_blocks(vocabulary.encode(above), settings.prefix_tokens)
+    behind = vocabulary.encode(suffix.replace("\r\n", "\n"))[: settings.suffix_tokens]
+    sides = {PREFIX: before, SUFFIX: behind}
+    parts = [sides[part] if part in sides else vocabulary.need(part) for part in fim.whole]
+    return np.concatenate([np.asarray(part, np.int64) for part in (*parts, begun)])
+
+
+def other_ends(fim: FimTokens, vocabulary: TokenizerVocabulary) -> list[int]:
+    """Return the tokens that end a text in addition to the vocabulary's own end."""
+    ends = {vocabulary.id_of(name) for name in (*fim.tokens, *fim.ends)} - {None, vocabulary.end}
+    return sorted(token for token in ends if token is not None)
+
+
+def seen_left(past: int, new: int, window: int | None = None) -> torch.Tensor:
+    """Return the mask [1, 1, new, past + new] of the `new` tokens over all `past + new` tokens.
+
+    Each sees itself and those before it. A `window` limits that to so many tokens, itself included.
+    """
+    place, key = torch.arange(past, past + new)[:, None], torch.arange(past + new)
+    seen = key <= place
+    return (seen if window is None else seen & (key > place - window))[None, None]

@@ -1,0 +1,79 @@
+"""Computes the trunk with torch: on a CPU in int8, on CUDA and Apple's Metal in half precision."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from infill_engine.models.trunk.backends.interface import LIKELIEST, Likely
+from infill_engine.models.trunk.config import TrunkConfig
+from infill_engine.models.trunk.network import (
+    UNSEEN,
+    Network,
+    attention,
+    forward,
+    normed,
+    rotate,
+    rotations,
+)
+from infill_engine.models.trunk.slots import SLOTS, Bools, Rows
+
+Buffer = list[Tensor]  # a layer's keys and values each, [2, kv_heads, SLOTS, head_dim]
+
+
+@dataclass(frozen=True, slots=True)
+class TorchBackend:
+    """Implements `backend.Backend`. `dtype` is the type of the computations between the matrices."""
+
+    network: Network
+    device: str = "cpu"
+    dtype: torch.dtype = torch.float32
+    profile: str = ""
+
+    @property
+    def config(self) -> TrunkConfig:
+        """The shape of the network."""
+        return self.network.config
+
+    def new_buffer(self) -> Buffer:
+        """See `Backend`."""
+        shape = (2, self.config.kv_heads, SLOTS, self.config.head_dim)
+        return [torch.zeros(shape, dtype=self.dtype, device=self.device) for _ in range(self.config.layers)]
+
+    @torch.inference_mode()
+    def run(self, buffer: Buffer, rows: Rows, first: int) -> Likely:
+        """See `Backend`."""
+        slots, used = torch.tensor(rows.slots, device=self.device), rows.used
+        mask = self._mask(rows.seen[:, used])
+
+        def attend(layer: int, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+            kept = buffer[layer]
+            kept[0].index_copy_(1, slots, keys)
+            kept[1].index_copy_(1, slots, values)
+            return attention(queries, kept[0, :, used], kept[1, :, used], mask)
+
+        x = self.network.embed(torch.tensor(rows.ids, device=self.device))
+        states = forward(self.network, x, torch.tensor(list(rows.positions), device=self.device), attend)
+        logprobs = torch.log_softmax(self.network.logits(normed(self.network, states[first:])).float(), -1)
+        likeliest = logprobs.topk(LIKELIEST).indices
+        return Likely(logprobs.numpy(force=True), likeliest.numpy(force=True))
+
+    def _mask(self, seen: Bools) -> Tensor:
+        hidden = ~torch.from_numpy(seen).to(self.device)
+        mask = torch.zeros(seen.shape, device=self.device, dtype=self.dtype)
+        return mask.masked_fill_(hidden, max(UNSEEN, torch.finfo(self.dtype).min))
+
+    @torch.inference_mode()
+    def copy(self, buffer: Buffer, slots: Sequence[int], to: int) -> None:
+        """See `Backend`."""
+        wanted = list(slots)
+        for kept in buffer:
+            kept[:, :, to : to + len(wanted)] = kept[:, :, wanted]
+
+    @torch.inference_mode()
+    def rotate(self, buffer: Buffer, slots: slice, by: int) -> None:
+        """See `Backend`."""
+        cos, sin = rotations(self.config, torch.tensor([by], device=self.device))
+        for kept in buffer:
+            kept[0, :, slots] = rotate(kept[0, :, slots].float(), cos, sin).to(kept.dtype)

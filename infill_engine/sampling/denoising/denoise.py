@@ -1,0 +1,268 @@
+"""The denoising loop: predict every open slot at once, commit the confident ones, repeat, stop in time.
+
+    canvas, all open ──▶ predict ──▶ commit confident slots, reopen wrong ones ──▶ … ──▶ none open, or no time left
+
+The loop is anytime: after every step, the canvas together with the last predictions is an answer. Between two steps it
+checks whether the deadline allows another one. It never starts a step that the measured cost says cannot end in time.
+
+Which slots a step predicts, and when a row is done, depends on the kind of model: `ConfidenceOrder`, `LeftToRight` and
+`UniformNoise`.
+"""
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from infill_engine.budget.deadline import Deadline
+from infill_engine.budget.work import Budget, Job, OutOfTime, PassState, Phase, Work
+from infill_engine.models.base import (
+    CanvasModel,
+    ConditionsItself,
+    Context,
+    Corruption,
+    ModelDraft,
+    ModelInfo,
+    Order,
+    corruptor_of,
+    step_size,
+)
+from infill_engine.models.canvas.canvas import Canvas, State
+from infill_engine.sampling.denoising.confidence_order import ConfidenceOrder, Ints
+from infill_engine.sampling.denoising.constraints import Constraints
+from infill_engine.sampling.denoising.left_to_right import LeftToRight
+from infill_engine.sampling.denoising.resize import copies_of_slots, resize
+from infill_engine.sampling.denoising.uniform_noise import UniformNoise
+from infill_engine.sampling.denoising.unmasking import to_commit, to_doubt
+from infill_engine.sampling.prediction import Prediction, read
+from infill_engine.settings import SamplerSettings
+from infill_engine.types import Draft, HoleKind
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """How one row of the canvas starts.
+
+    `tokens` are the ids of `draft` or of `written`, the model's own draft; None starts from masks. `branch` makes the
+    row take the second choice at the slot where that is most probable; `sampled` draws its tokens at the settings'
+    temperature instead of taking the best.
+    """
+
+    slots: int
+    length_logprob: float = 0.0
+    tokens: tuple[int, ...] | None = None
+    draft: Draft | None = None
+    written: ModelDraft | None = None
+    branch: bool = False
+    sampled: bool = False
+
+
+@dataclass(slots=True)
+class Step:
+    """The state after a step, per slot [M].
+
+    `predicted` and its log-probability fill the slots that are still open. `draft_logprob` is the model's score for the
+    tokens of a draft before it changed any. `changed` tells which slots this step wrote.
+    """
+
+    number: int
+    canvas: Canvas
+    predicted: Ints
+    predicted_logprob: NDArray[np.float32]
+    draft_logprob: NDArray[np.float32]
+    changed: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What is denoised: a canvas of `rows` for a hole of some `kind`, in an encoded `context`."""
+
+    context: Context
+    kind: HoleKind
+    canvas: Canvas
+    rows: Sequence[Row]
+    constraints: Constraints
+
+
+@dataclass(frozen=True, slots=True)
+class TimeFrame:
+    """When steps must end: by `due`, or the request's deadline if that is None, with `then_ms` left after them."""
+
+    budget: Budget
+    due: Deadline | None = None
+    then_ms: float = 0.0
+
+    @property
+    def left_ms(self) -> float:
+        """Return the milliseconds left for steps."""
+        return self.budget.left_ms(self.due) - self.then_ms
+
+    def work(self, size: int) -> Work:
+        """Return a step over `size` slots as a piece of work."""
+        return Work(Phase.PASS, size, self.then_ms, self.due)
+
+
+def denoise(model: CanvasModel, task: Task, settings: SamplerSettings, time: TimeFrame) -> Job[Step | None]:
+    """Return the canvas after the last step, when all is decided or time is up; None without time for any step.
+
+    Yields the state after every step.
+    """
+    canvas, constraints = task.canvas, task.constraints
+    noise = _Noise(task.rows, settings.temperature, seed=zlib.crc32(canvas.ids.tobytes()) ^ task.context.tokens)
+    corruptor = corruptor_of(model.info, canvas.rows, seed=task.context.tokens)
+    corruptor.fill(canvas)
+    order = order_of(model.info, canvas, settings)
+    state, most_steps = _nothing_yet(canvas), order.most_steps
+    while state.number < most_steps:
+        steps_left = _steps_left(model, task, time, state.number, most_steps)
+        constraints.may_grow = steps_left > 1
+        wanted = order.wanted(steps_left)
+        if not len(wanted):
+            break
+        try:
+            yield time.work(_step_size(model, task, state.number))
+        except OutOfTime:
+            break
+        prediction = _predict(model, task, wanted, noise, _temperature(model.info, state.number, steps_left))
+        before, was_open = canvas.ids.copy(), canvas.state == State.OPEN
+        order.prepare(wanted)
+        taken = _decide(task, wanted, prediction, settings, steps_left, first=state.number == 0)
+        order.decided(constraints)
+        constraints.advance(model, canvas)
+        order.converge(wanted, prediction, constraints, taken)
+        corruptor.fill(canvas)
+        if state.number == 0:
+            state.draft_logprob[wanted] = prediction.held_logprob
+        state.number += 1
+        state.predicted[wanted], state.predicted_logprob[wanted] = prediction.best, prediction.best_logprob
+        state.changed = (before != canvas.ids) & ~(was_open & (canvas.state == State.OPEN))
+        _resize(state, model.info, constraints)
+        yield PassState(model, state)
+    return state if state.number else None
+
+
+def order_of(info: ModelInfo, canvas: Canvas, settings: SamplerSettings) -> ConfidenceOrder:
+    """Return the order in which a model of this kind decides the slots of a canvas."""
+    if info.corruption is Corruption.UNIFORM:
+        return UniformNoise(canvas, settings)
+    return LeftToRight(canvas, settings) if info.order is Order.LEFT_TO_RIGHT else ConfidenceOrder(canvas, settings)
+
+
+def _step_size(model: CanvasModel, task: Task, number: int) -> int:
+    return step_size(model, task.context, task.canvas.lengths.tolist(), number)
+
+
+def _steps_left(model: CanvasModel, task: Task, time: TimeFrame, number: int, most: int) -> int:
+    """Return how many steps there is time for, at least 1, with the step that is about to start."""
+    sizes = (_step_size(model, task, number), _step_size(model, task, number + 1))
+    cost, later_cost = (time.budget.costs.predict_ms(Phase.PASS, size) for size in sizes)
+    return max(1, min(most - number, 1 + int((time.left_ms - cost) / max(later_cost, 0.01))))
+
+
+def _predict(model: CanvasModel, task: Task, wanted: Ints, noise: "_Noise", temperature: float) -> Prediction:
+    """Return the model's prediction for the `wanted` positions, within the constraints."""
+    canvas = task.canvas
+    logits = model.denoise(task.context, task.kind, canvas, wanted)
+    logits = task.constraints.apply(model, logits, canvas, wanted.tolist())
+    if model.info.temperatures != (1.0, 1.0):
+        logits = logits / temperature
+    if isinstance(model, ConditionsItself):
+        model.condition(task.context, canvas, wanted, logits)
+    return read(logits, canvas.ids[wanted], noise.of(canvas.row[wanted], logits))
+
+
+def _temperature(info: ModelInfo, steps: int, steps_left: int) -> float:
+    first, last = info.temperatures
+    return last + (first - last) * steps_left / (steps + steps_left)
+
+
+def _nothing_yet(canvas: Canvas) -> Step:
+    unknown = np.full(canvas.slots, -1e4, np.float32)
+    return Step(0, canvas, canvas.ids.copy(), unknown, unknown.copy(), np.ones(canvas.slots, bool))
+
+
+def _resize(step: Step, info: ModelInfo, constraints: Constraints) -> None:
+    """Add slots where the model expanded one and remove the slots that it deleted."""
+    copies = copies_of_slots(step.canvas, info)
+    if copies is None:
+        return
+    resize(step.canvas, copies, info)
+    first = np.cumsum(copies) - copies
+    constraints.starts = {int(first[position]): start for position, start in constraints.starts.items()}
+    step.predicted, step.predicted_logprob = (
+        np.repeat(step.predicted, copies),
+        np.repeat(step.predicted_logprob, copies),
+    )
+    step.draft_logprob, step.changed = np.repeat(step.draft_logprob, copies), np.repeat(step.changed, copies)
+
+
+def _decide(
+    task: Task, wanted: Ints, prediction: Prediction, settings: SamplerSettings, steps_left: int, *, first: bool
+) -> Ints:
+    """Commit, keep or reopen slots, according to the prediction for the `wanted` positions.
+
+    Return the flat positions where a row took a branch.
+    """
+    canvas, constraints = task.canvas, task.constraints
+    # In the last step no slot may wait any longer. A text that does not continue the partial word is dropped later.
+    ready = [steps_left == 1 or not constraints.waits(canvas, int(position)) for position in wanted]
+    candidates = np.flatnonzero((canvas.state[wanted] == State.OPEN) & np.array(ready))
+    _check_filled(canvas, wanted, prediction, settings, reopen=steps_left > 1)
+    tokens, logprobs = prediction.best.copy(), prediction.best_logprob.copy()
+    rows_of = canvas.row[wanted[candidates]]
+    chosen = candidates[to_commit(prediction.part(candidates), rows_of, steps_left, settings)]
+    taken = np.empty(0, np.int64)
+    if first:
+        branches = [
+            _cheapest_branch(candidates[rows_of == row], prediction)
+            for row, plan in enumerate(task.rows)
+            if plan.branch
+        ]
+        taken = np.array([at for at in branches if at is not None], dtype=np.int64)
+        tokens[taken], logprobs[taken] = prediction.second[taken], prediction.second_logprob[taken]
+        # A branch has no effect unless it is taken before the row has converged on the first choice.
+        chosen = np.union1d(chosen, taken)
+    canvas.ids[wanted[chosen]] = tokens[chosen]
+    canvas.logprob[wanted[chosen]] = logprobs[chosen]
+    canvas.state[wanted[chosen]] = State.COMMITTED
+    return wanted[taken]
+
+
+def _check_filled(
+    canvas: Canvas, wanted: Ints, prediction: Prediction, settings: SamplerSettings, *, reopen: bool
+) -> None:
+    """Accept drafts with the model's own probability, and reopen slots whose token the model now finds wrong."""
+    filled = np.flatnonzero((canvas.state[wanted] == State.DRAFT) | (canvas.state[wanted] == State.COMMITTED))
+    positions = wanted[filled]
+    was_draft = canvas.state[positions] == State.DRAFT
+    canvas.logprob[positions[was_draft]] = prediction.held_logprob[filled[was_draft]]
+    canvas.state[positions] = State.COMMITTED
+    if reopen:
+        doubted = positions[to_doubt(prediction.part(filled), settings)]
+        canvas.state[doubted] = State.OPEN
+
+
+def _cheapest_branch(members: Ints, prediction: Prediction) -> int | None:
+    """Return the slot with the most probable second choice: the cheapest way to a different text."""
+    return int(members[np.argmax(prediction.second_logprob[members])]) if len(members) else None
+
+
+class _Noise:
+    """Gumbel noise for the sampled rows, from a seed that depends only on the request."""
+
+    def __init__(self, rows: Sequence[Row], temperature: float, seed: int) -> None:
+        self._sampled = np.array([row.sampled for row in rows])
+        self._temperature = temperature
+        self._generator = torch.Generator().manual_seed(seed)
+
+    def of(self, rows: Ints, logits: torch.Tensor) -> torch.Tensor | None:
+        members = np.flatnonzero(self._sampled[rows])
+        if not len(members):
+            return None
+        uniform = torch.rand(len(members), logits.shape[1], generator=self._generator).clamp(1e-9, 1 - 1e-9)
+        noise = torch.zeros_like(logits)
+        noise[members] = (-torch.log(-torch.log(uniform)) * self._temperature).to(logits.device)
+        return noise

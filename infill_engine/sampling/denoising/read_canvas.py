@@ -1,0 +1,115 @@
+"""Reads the texts from a canvas, finished or not."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from infill_engine.models.base import CanvasModel, ModelDraft
+from infill_engine.models.canvas.canvas import State
+from infill_engine.sampling.denoising.denoise import Row, Step
+from infill_engine.settings import SamplerSettings
+from infill_engine.types import Proposal, Source
+
+
+def proposals_of(
+    model: CanvasModel, step: Step, rows: Sequence[Row], partial_word: str, settings: SamplerSettings
+) -> list[Proposal]:
+    """One proposal for each row whose text continues `partial_word`.
+
+    Open slots are read as predicted. An unfinished row is cut at its first improbable slot and flagged as partial.
+    """
+    read = (_propose(model, step, number, row, partial_word, settings) for number, row in enumerate(rows))
+    return [proposal for proposal in read if proposal is not None]
+
+
+def _propose(
+    model: CanvasModel, step: Step, number: int, row: Row, partial_word: str, settings: SamplerSettings
+) -> Proposal | None:
+    span = step.canvas.span(number)
+    is_open = step.canvas.state[span] == State.OPEN
+    ids = np.where(is_open, step.predicted[span], step.canvas.ids[span])
+    logprobs = np.where(is_open, step.predicted_logprob[span], step.canvas.logprob[span])
+    if model.info.delete_id is not None:
+        kept = (ids != model.info.delete_id) & (ids != model.info.expand_id)
+        ids, logprobs, is_open = ids[kept], logprobs[kept], is_open[kept]
+    ends = np.flatnonzero(ids == model.info.eos_id)
+    end = int(ends[0]) if len(ends) else len(ids)
+    partial = False
+    if is_open[:end].any():
+        doubtful = np.flatnonzero(is_open[:end] & (logprobs[:end] < np.log(settings.partial_confidence)))
+        if len(doubtful):
+            end, partial = int(doubtful[0]), True
+    text = model.vocabulary.decode(ids[:end].tolist()) if end else None
+    if text is None or not text.startswith(partial_word) or len(text) == len(partial_word):
+        return None
+    scored = logprobs[: end + 1] if end < len(ids) and not partial else logprobs[:end]
+    return Proposal(
+        text=text[len(partial_word) :],
+        mean_logprob=float(scored.mean()),
+        min_logprob=float(scored.min()),
+        length_logprob=row.length_logprob,
+        stability=float(1 - step.changed[span].mean()),
+        tokens=end,
+        draft=row.draft,
+        partial=partial,
+        steps=step.number,
+        source=Source.RETRIEVAL if row.draft else Source.MODEL,
+        draft_logprob=_draft_logprob(row),
+    )
+
+
+def originals_of(model: CanvasModel, step: Step, rows: Sequence[Row], partial_word: str) -> list[Proposal]:
+    """The unchanged drafts, retrieved or generated, with the scores the model gave them before it changed anything."""
+    originals = []
+    for number, row in enumerate(rows):
+        text = None if row.tokens is None else _original_text(model, row, partial_word)
+        if text is not None:
+            logprobs = step.draft_logprob[step.canvas.span(number)]
+            originals.append(
+                Proposal(
+                    text=text,
+                    mean_logprob=float(logprobs.mean()),
+                    min_logprob=float(logprobs.min()),
+                    length_logprob=row.length_logprob,
+                    tokens=max(1, row.slots - int(model.info.copies_end)),
+                    draft=row.draft,
+                    steps=1,
+                    source=Source.RETRIEVAL if row.draft else Source.MODEL,
+                    draft_logprob=_draft_logprob(row),
+                )
+            )
+    return originals
+
+
+def unread_own(model: CanvasModel, written: Sequence[ModelDraft], partial_word: str) -> Iterator[Proposal]:
+    """The model's own drafts as generated, whether or not they were denoised on a canvas."""
+    for one in written:
+        text = _own_text(model, one, partial_word)
+        if text is not None:
+            yield Proposal(
+                text,
+                mean_logprob=_mean(one.logprobs),
+                min_logprob=min(one.logprobs),
+                length_logprob=one.logprobs[-1],
+                tokens=len(one.tokens),
+                draft_logprob=_mean(one.logprobs),
+            )
+
+
+def _original_text(model: CanvasModel, row: Row, partial_word: str) -> str | None:
+    if row.draft is not None:
+        return row.draft.text
+    return _own_text(model, row.written, partial_word) if row.written else None
+
+
+def _own_text(model: CanvasModel, written: ModelDraft, partial_word: str) -> str | None:
+    text = model.vocabulary.decode(written.tokens)
+    return text[len(partial_word) :] if text is not None and text.startswith(partial_word) else None
+
+
+def _draft_logprob(row: Row) -> float | None:
+    return _mean(row.written.logprobs) if row.written else None
+
+
+def _mean(logprobs: Sequence[float]) -> float:
+    return sum(logprobs) / len(logprobs)

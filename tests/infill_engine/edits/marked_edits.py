@@ -1,0 +1,23 @@
+"""Edits written into a text as `[[before -> after]]`, and what was found for them."""
+
+import re
+
+from infill_engine.edits.changes import make
+from infill_engine.edits.types import Change, Consequences, EditedText, applied
+
+EDIT = re.compile(r"\[\[(.*?) -> (.*?)\]\]", re.DOTALL)
+
+
+def edited(marked: str, language: str = "python") -> EditedText:
+    changes, before, at = [], "", 0
+    for found in EDIT.finditer(marked):
+        before += marked[at : found.start()]
+        changes.append(Change(len(before), len(before) + len(found[1]), found[2]))
+        before += found[1]
+        at = found.end()
+    before += marked[at:]
+    return EditedText(before, make(before, changes), tuple(changes), language)
+
+
+def results(edit: EditedText, found: Consequences) -> list[str | None]:
+    return [applied(edit.after, proposal.edits) for proposal in found.proposals]

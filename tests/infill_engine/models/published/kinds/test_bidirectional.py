@@ -1,0 +1,170 @@
+"""Masked diffusion with full attention: logits, the planted task, the whole engine."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from jobs import limited, states
+from masked_families import (
+    BEFORE,
+    BEHIND,
+    EXACT,
+    SOME_PAIRS,
+    engine,
+    every_family,
+    first_candidate,
+    loaded,
+    predictions,
+)
+from torch import Tensor
+from toy import LANGUAGE, share_right, sides
+
+from infill_engine import Deadline, InfillRequest
+from infill_engine.budget.work import Budget, OutOfTime, finished
+from infill_engine.diagnostics import masked
+from infill_engine.diagnostics.masked import MASK, PUBLISHED, reference, stock_network
+from infill_engine.errors import ModelDamagedError
+from infill_engine.models.canvas.canvas import State, lay_out
+from infill_engine.models.loading import load_canvas_model
+from infill_engine.models.published.kinds.bidirectional import BidirectionalModel, Shift
+from infill_engine.sampling.denoising.constraints import constraints_for
+from infill_engine.sampling.denoising.denoise import Row, Task, TimeFrame, denoise
+from infill_engine.settings import SamplerSettings
+from infill_engine.types import Draft, Hole, HoleKind
+
+
+@every_family
+def test_logits_are_those_of_the_reference(name: str, masked_families: Callable[[str], Any]) -> None:
+    family, network = masked_families(name)
+    rows: list[list[int]] = [[MASK] * 3, [70, MASK, 71, MASK, MASK, 72, MASK, MASK, MASK], [MASK]]
+    expected = torch.cat([reference(name, network, row, (BEFORE, BEHIND)) for row in rows])
+    torch.testing.assert_close(predictions(family, list(rows), (BEFORE, BEHIND)), expected, atol=1e-4, rtol=1e-4)
+
+
+@every_family
+@pytest.mark.parametrize("text", [("x", ""), (BEFORE * 40, BEHIND * 30)])
+def test_logits_with_little_and_with_much_around(
+    name: str, text: tuple[str, str], masked_families: Callable[[str], Any]
+) -> None:
+    family, network = masked_families(name)
+    expected = reference(name, network, [MASK] * 4, text)
+    if len(text[0]) > 1:
+        assert len(finished(family.encode(*text)).state.prefix) <= EXACT.prefix_tokens + 1
+        family = BidirectionalModel(
+            family._description,
+            family._backbone,
+            family.vocabulary,
+            replace(EXACT, prefix_tokens=4096, suffix_tokens=4096),
+        )
+    torch.testing.assert_close(predictions(family, [4], text), expected, atol=1e-4, rtol=1e-4)
+
+
+@every_family
+def test_an_empty_file_has_an_answer(name: str, masked_families: Callable[[str], Any]) -> None:
+    family, _ = masked_families(name)
+    assert torch.isfinite(predictions(family, [2], ("", ""))).all()
+
+
+@every_family
+def test_rows_do_not_see_each_other(name: str, masked_families: Callable[[str], Any]) -> None:
+    family, _ = masked_families(name)
+    rows: list[int | list[int]] = [3, 11, [70, 71], 1]
+    together = predictions(family, rows, (BEFORE, BEHIND))
+    alone = torch.cat([predictions(family, [row], (BEFORE, BEHIND)) for row in rows])
+    torch.testing.assert_close(together, alone, atol=1e-4, rtol=1e-4)
+
+
+@every_family
+def test_given_slots_never_change(name: str, masked_families: Callable[[str], Any]) -> None:
+    family, _ = masked_families(name)
+    canvas, hole = lay_out([6, 6], family.info.mask_id), Hole(HoleKind.LINE)
+    for position, token in ((2, 70), (8, 71)):
+        canvas.ids[position], canvas.state[position] = token, State.FIXED
+    context, rules = finished(family.encode(BEFORE, BEHIND)), constraints_for(family, hole, canvas, "")
+    rows, budget = [Row(6), Row(6)], Budget.unlimited()
+    for step in states(
+        denoise(family, Task(context, hole.kind, canvas, rows, rules), SamplerSettings(), TimeFrame(budget))
+    ):
+        assert step.canvas.ids[step.canvas.state == State.FIXED].tolist() == [70, 71]
+
+
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [
+        ("some/qwen3-bd3lm", "models--some--qwen3-bd3lm/snapshots/0f1e2d"),
+        ("qwen3-BD3LM-v0.1", "qwen3-BD3LM-v0.1"),
+    ],
+)
+def test_one_that_writes_block_by_block_is_known_by_its_name(name: str, path: str, tmp_path: Path) -> None:
+    folder = tmp_path / path
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    masked.publish("a2d-qwen3", stock_network("qwen3"), folder)
+    with pytest.raises(ModelDamagedError, match=f"{name} was trained to write block after block.*an mdlm"):
+        load_canvas_model(str(folder), "cpu", EXACT)
+    other = folder.rename(tmp_path / "bd3lm-and-mdlm-side-by-side")
+    (tmp_path / "bd3lm").mkdir()
+    assert loaded(other.rename(tmp_path / "bd3lm" / "mdlm")).info.name == "a2d-qwen3"
+
+
+def test_a_probe_is_asked_for_and_remembered(masked_families: Callable[[str], Any]) -> None:
+    family, _ = masked_families("dream")
+    with pytest.raises(OutOfTime):
+        limited(family.encode("probe", "me"), 0)
+    assert finished(family.encode("probe", "me")).encoded > 0
+    assert finished(family.encode("probe", "me")).encoded == 0
+
+
+def at_once(family: BidirectionalModel, before: str, behind: str) -> str | None:
+    """Both slots of a hole of two, in one step: no loop that could mend anything."""
+    return family.vocabulary.decode(predictions(family, [2], (before, behind)).argmax(-1).tolist())
+
+
+@every_family
+def test_the_planted_task_is_solved_and_only_with_the_right_shift_and_mask(
+    name: str, planted_masked: Callable[[str], Path]
+) -> None:
+    family = loaded(planted_masked(name), replace(EXACT, probe_lengths=False))
+    assert share_right(partial(at_once, family)) >= 0.95
+    other = Shift.NONE if PUBLISHED[name].shift else Shift.RIGHT
+    shifted = BidirectionalModel(
+        replace(family._description, shift=other), family._backbone, family.vocabulary, family._settings
+    )
+    assert share_right(partial(at_once, shifted), SOME_PAIRS) < 0.2
+    see = family._backbone.states
+
+    def see_left(ids: Tensor, places: Tensor, visible: Tensor, memory: Any = None) -> Tensor:
+        return see(ids, places, visible & (places[:, None, None, :] <= places[:, None, :, None]), memory)
+
+    family._backbone.states = see_left  # type: ignore[method-assign]
+    assert share_right(partial(at_once, family), SOME_PAIRS) < 0.2
+
+
+@every_family
+def test_the_whole_engine_answers_with_it(name: str, planted_masked: Callable[[str], Path]) -> None:
+    engines = [engine(planted_masked(name)) for _ in range(2)]
+    assert share_right(partial(first_candidate, engines[0]), SOME_PAIRS) >= 0.95
+    requests = [InfillRequest(*sides(*pair), LANGUAGE, drafts=(Draft("kx", 5),)) for pair in SOME_PAIRS[:4]]
+    answers = [[each.infill(request, Deadline.after_ms(60_000)) for request in requests] for each in engines]
+    assert answers[0] == answers[1]
+
+
+@pytest.mark.parametrize("slots", [1, 2, 4])
+def test_dreamon_finds_the_length_by_itself(slots: int, planted_masked: Callable[[str], Path]) -> None:
+    family = loaded(planted_masked("dreamon"))
+    hole, settings = Hole(HoleKind.EXPRESSION), SamplerSettings(max_steps=8)
+
+    def fill(before: str, behind: str) -> str | None:
+        canvas = lay_out([slots], family.info.mask_id)
+        context, rules = finished(family.encode(before, behind)), constraints_for(family, hole, canvas, "")
+        job = denoise(
+            family, Task(context, hole.kind, canvas, [Row(slots)], rules), settings, TimeFrame(Budget.unlimited())
+        )
+        steps = list(states(job))
+        assert len(steps[-1].predicted) == steps[-1].canvas.slots == steps[-1].canvas.lengths.sum()
+        return family.vocabulary.decode(steps[-1].canvas.ids.tolist())
+
+    assert share_right(fill, SOME_PAIRS) >= 0.95

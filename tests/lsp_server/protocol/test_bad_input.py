@@ -1,0 +1,387 @@
+"""Whatever arrives on stdin, the server lives on, answers every request, and keeps the user's text out of its log."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+URI = "file:///project/bad.py"
+SECRET = "hunter2_in_the_text"
+WAIT = 30  # seconds after which a test has failed
+REPOSITORY = Path(__file__).parents[3]
+
+
+def _params(*params: Any) -> dict[str, Any]:
+    return {"params": params[0]} if params else {}
+
+
+class Wire:
+    """Raw messages to and from a server whose engine is switched off or on by `options`."""
+
+    def __init__(
+        self,
+        log: Path,
+        options: object,
+        capabilities: object = None,
+        *,
+        greets: bool = True,
+        introduces: bool = True,
+        client: int | None = None,
+    ) -> None:
+        self.log = log
+        self.client = client
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "lsp_server", "serve", "--stdio"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log.open("wb"),
+            env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+        )
+        if introduces:
+            self.initialize(options, capabilities)
+        if greets:
+            self.tell("initialized", {})
+
+    def initialize(self, options: object, capabilities: object = None) -> None:
+        params = {"processId": self.client, "rootUri": None, "capabilities": capabilities or {}}
+        self.send(1, "initialize", {**params, "initializationOptions": options})
+        assert "capabilities" in self.answer(1)["result"]
+
+    def write(self, body: bytes) -> None:
+        self.process.stdin.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+        self.process.stdin.flush()
+
+    def tell(self, method: str, *params: Any) -> None:
+        """A notification; without parameters where none are given."""
+        self.write(json.dumps({"jsonrpc": "2.0", "method": method, **_params(*params)}).encode())
+
+    def send(self, request_id: Any, method: str, *params: Any) -> None:
+        self.write(json.dumps({"jsonrpc": "2.0", "id": request_id, "method": method, **_params(*params)}).encode())
+
+    def answer(self, request_id: Any) -> dict[str, Any]:
+        """The answer to that request. Nothing that comes before it may quote the user's text."""
+        patience = threading.Timer(WAIT, self.process.kill)  # whoever waits in vain reads the end of the stream
+        patience.start()
+        try:
+            while (message := self.read()).get("id") != request_id or "method" in message:
+                assert SECRET not in json.dumps(message)
+            return message
+        finally:
+            patience.cancel()
+
+    def read(self) -> dict[str, Any]:
+        length = 0
+        while (line := self.process.stdout.readline()).strip():
+            name, _, value = line.partition(b":")
+            if name.lower() == b"content-length":
+                length = int(value)
+        assert length, "the server has closed its stdout"
+        return json.loads(self.process.stdout.read(length))
+
+    def alive(self) -> None:
+        self.send("alive?", "textDocument/inlineCompletion", inline())
+        assert "result" in self.answer("alive?")
+
+    def until(self, state: str) -> None:
+        """Wait until the engine is so."""
+        for _ in range(200):
+            self.send("state?", "infill/getStatus")
+            if self.answer("state?")["result"]["state"] == state:
+                return
+            time.sleep(0.05)
+        raise AssertionError(f"never {state}")
+
+    def leave(self) -> int:
+        self.process.stdin.close()
+        return self.process.wait(10)
+
+
+@pytest.fixture(scope="module")
+def wire(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wire]:
+    made = Wire(tmp_path_factory.mktemp("log") / "stderr", {"model": "scripted", "budgetMs": 5000})
+    text = f"# {SECRET} 😀\nx = 1\n"
+    opened = {"uri": URI, "languageId": "python", "version": 0, "text": text}
+    made.tell("textDocument/didOpen", {"textDocument": opened})
+    yield made
+    assert made.leave() == 1  # it left without a shutdown
+    assert SECRET not in made.log.read_text()
+
+
+def inline(line: Any = 1, character: Any = 4, kind: Any = 1, uri: Any = URI, **more: Any) -> dict[str, Any]:
+    return {
+        "textDocument": {"uri": uri},
+        "position": {"line": line, "character": character},
+        "context": {"triggerKind": kind},
+        **more,
+    }
+
+
+def cursor(uri: str = URI, position: object = None, **document: Any) -> dict[str, Any]:
+    return {"textDocument": {"uri": uri, **document}, "position": position}
+
+
+ANSWERED = {
+    "trigger kind 0": inline(kind=0),
+    "trigger kind of words": inline(kind="Automatic"),
+    "no trigger kind": inline(context={}),
+    "no context": inline(context=None),
+    "line past the end": inline(line=10_000),
+    "character past the end": inline(character=10_000),
+    "negative": inline(line=-3, character=-1),
+    "beyond the protocol's integers": inline(line=2**40, character=2**70),
+    "fractions": inline(line=1.5, character=float(2)),
+    "half of a surrogate pair": inline(line=0, character=len(SECRET) + 4),
+    "never opened": inline(uri="file:///project/unheard_of.py"),
+    "another scheme": inline(uri="output:extension-output"),
+    "empty uri": inline(uri=""),
+    "uri of numbers": inline(uri=5),
+    "selected completion elsewhere": inline(
+        context={
+            "triggerKind": 1,
+            "selectedCompletionInfo": {
+                "text": "print",
+                "range": {"start": {"line": 7, "character": 0}, "end": {"line": 9, "character": 1}},
+            },
+        }
+    ),
+    "selected completion, negative": inline(
+        context={
+            "triggerKind": 2,
+            "selectedCompletionInfo": {
+                "text": "a\nb",
+                "range": {"start": {"line": 1, "character": -1}, "end": {"line": 1, "character": 4}},
+            },
+        }
+    ),
+    "fields nobody knows": inline(later="version"),
+}
+
+
+@pytest.mark.parametrize(
+    ("more", "error"),
+    [
+        ({"method": "initialized"}, -32600),
+        ({"method": "textDocument/didOpen", "params": {}}, -32602),
+        ({"method": "$/cancelRequest", "params": {"id": 1}}, -32600),
+        ({"method": "infill/cursor", "params": cursor(position={"line": 0, "character": 0})}, -32600),
+        ({"method": "infill/getStatus", "jsonrpc": "1.0"}, None),
+        ({"method": "infill/getStatus", "jsonrpc": 2}, None),
+    ],
+)
+def test_odd_messages_with_an_id_are_answered(wire: Wire, more: dict[str, Any], error: int | None) -> None:
+    wire.write(json.dumps({"jsonrpc": "2.0", "id": "odd", "params": {}, **more}).encode())
+    assert wire.answer("odd").get("error", {}).get("code") == error
+
+
+@pytest.mark.parametrize("params", ANSWERED.values(), ids=ANSWERED)
+def test_odd_requests_are_answered(wire: Wire, params: dict[str, Any]) -> None:
+    wire.send("odd", "textDocument/inlineCompletion", params)
+    answer = wire.answer("odd")
+    assert "error" not in answer
+    assert answer["result"] is None or isinstance(answer["result"]["items"], list)
+
+
+REFUSED = {
+    "no position": ("textDocument/inlineCompletion", {"textDocument": {"uri": URI}, "context": {"triggerKind": 1}}),
+    "position of text": ("textDocument/inlineCompletion", inline(position="here")),
+    "uri of lists": ("textDocument/inlineCompletion", inline(textDocument=[URI])),
+    "no parameters": ("textDocument/inlineCompletion", None),
+    "a list": ("textDocument/inlineCompletion", [1, 2]),
+    "method of nobody": ("textDocument/unheardOf", {"text": SECRET}),
+    "a command of nobody": ("workspace/executeCommand", {"command": "infill.unheardOf"}),
+}
+
+
+@pytest.mark.parametrize(("method", "params"), REFUSED.values(), ids=REFUSED)
+def test_requests_that_mean_nothing_are_refused(wire: Wire, method: str, params: Any) -> None:
+    wire.send("refused", method, params)
+    assert wire.answer("refused")["error"]["code"] in (-32601, -32602)
+    wire.alive()
+
+
+def change(uri: str = URI, **event: Any) -> dict[str, Any]:
+    return {"textDocument": {"uri": uri, "version": 1}, "contentChanges": [event]}
+
+
+def span(start: tuple[int, int], end: tuple[int, int]) -> dict[str, Any]:
+    return {
+        "start": {"line": start[0], "character": start[1]},
+        "end": {"line": end[0], "character": end[1]},
+    }
+
+
+NOTIFIED = {
+    "change of an unopened document": ("textDocument/didChange", change("file:///never.py", text=SECRET)),
+    "change past the end": ("textDocument/didChange", change(range=span((99, 0), (99, 5)), text="\n")),
+    "negative change": ("textDocument/didChange", change(range=span((-1, -1), (0, -5)), text="")),
+    "change turned round": ("textDocument/didChange", change(range=span((1, 4), (1, 0)), text="y = ")),
+    "change without text": ("textDocument/didChange", change(range=span((0, 0), (0, 0)))),
+    "no version": ("textDocument/didChange", {"textDocument": {"uri": URI}, "contentChanges": []}),
+    "half an emoji": ("textDocument/didChange", change(range=span((0, 0), (0, 0)), text="\ud83d")),
+    "close of an unopened document": ("textDocument/didClose", {"textDocument": {"uri": "file:///never.py"}}),
+    "notebook": ("notebookDocument/didOpen", {"notebookDocument": {}, "cellTextDocuments": []}),
+    "cursor of an unopened document": ("infill/cursor", cursor("file:///never.py")),
+    "cursor past the end": ("infill/cursor", cursor(position={"line": 10_000, "character": 2**70})),
+    "negative cursor": ("infill/cursor", cursor(position={"line": -1, "character": -1.5})),
+    "cursor in the middle of an emoji": ("infill/cursor", cursor(position={"line": 0, "character": len(SECRET) + 4})),
+    "cursor without a position": ("infill/cursor", cursor(position=None)),
+    "cursor of text": ("infill/cursor", cursor(position=SECRET)),
+    "cursor in a list": ("infill/cursor", [SECRET]),
+    "cursor in nothing": ("infill/cursor", {"textDocument": None, "position": None}),
+    "cursor in text": ("infill/cursor", {"textDocument": SECRET, "position": {"line": 0, "character": 0}}),
+    "cursor with a version of text": ("infill/cursor", cursor(position={"line": 0, "character": 0}, version=SECRET)),
+    "cancel of nothing": ("$/cancelRequest", {"id": 123456}),
+    "cancel without an id": ("$/cancelRequest", {}),
+    "progress of nobody": ("$/progress", {"token": "x", "value": {"kind": "begin"}}),
+    "optional notification": ("$/unheardOf", {"text": SECRET}),
+    "notification of nobody": ("unheardOf", {"text": SECRET}),
+    "settings of text": ("workspace/didChangeConfiguration", {"settings": SECRET}),
+    "settings of everything": ("workspace/didChangeConfiguration", {"settings": {"python": {"a": 1}}}),
+}
+
+
+@pytest.mark.parametrize(("method", "params"), NOTIFIED.values(), ids=NOTIFIED)
+def test_odd_notifications_are_survived(wire: Wire, method: str, params: Any) -> None:
+    wire.tell(method, params)
+    wire.alive()
+
+
+CHANGES = {
+    "no version": ({"uri": URI}, {}),
+    "version null": ({"uri": URI, "version": None}, {}),
+    "version of text": ({"uri": URI, "version": "2"}, {}),
+    "range null": ({"uri": URI, "version": 2}, {"range": None, "rangeLength": None}),
+}
+
+
+@pytest.mark.parametrize(("document", "event"), CHANGES.values(), ids=CHANGES)
+def test_changes_as_older_clients_write_them(tmp_path: Path, document: dict[str, Any], event: dict[str, Any]) -> None:
+    script = tmp_path / "script.json"
+    script.write_text(json.dumps({"rules": [{"before": "new = ", "candidates": ["right"]}]}))
+    wire = Wire(tmp_path / "stderr", {"model": f"scripted:{script}", "budgetMs": 5000, "showThreshold": 0})
+    opened = {"uri": URI, "languageId": "python", "version": 0, "text": "old\n"}
+    wire.tell("textDocument/didOpen", {"textDocument": opened})
+    wire.tell("textDocument/didChange", {"textDocument": document, "contentChanges": [{"text": "new = \n", **event}]})
+    wire.until("ready")
+    wire.send(5, "textDocument/inlineCompletion", inline(line=0, character=6))
+    assert [item["insertText"] for item in wire.answer(5)["result"]["items"]] == ["right"]
+    assert wire.leave() == 1
+
+
+@pytest.mark.parametrize("ignoring", [signal.SIG_DFL, signal.SIG_IGN])
+def test_it_does_not_outlive_its_client(ignoring: signal.Handlers, tmp_path: Path) -> None:
+    """Although stdin stays open, as another process may hold it, and interrupts may be ignored, as shells have it."""
+    client = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(3600)"])
+    before = signal.signal(signal.SIGINT, ignoring)
+    try:
+        wire = Wire(tmp_path / "stderr", {"enable": False}, client=client.pid)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    wire.alive()
+    client.kill()
+    assert wire.process.wait(30) == 1
+    assert "Traceback" not in (tmp_path / "stderr").read_text()
+
+
+def test_it_leaves_when_nobody_reads_what_it_says(tmp_path: Path) -> None:
+    wire = Wire(tmp_path / "stderr", {"enable": False})
+    wire.alive()
+    wire.process.stdout.close()
+    wire.send(2, "infill/getStatus")
+    assert wire.process.wait(30) == 1
+    assert "Traceback" not in (tmp_path / "stderr").read_text()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="what nobody writes to is read for ever")
+def test_it_ends_although_the_disk_does_not_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("INFILL_STATE_DIR", str(tmp_path))
+    os.mkfifo(tmp_path / "statistics.json")
+    wire = Wire(tmp_path / "stderr", {"enable": False})
+    wire.alive()
+    wire.send(2, "shutdown", None)
+    assert wire.answer(2)["result"] is None
+    wire.tell("exit", None)
+    assert wire.process.wait(30) == 0
+
+
+BODIES = [
+    b"{",
+    b"[]",
+    b"null",
+    b"5",
+    b"\xff\xfe",
+    b'{"jsonrpc": "2.0"}',
+    b'{"jsonrpc": "1.0", "id": 5, "method": "x"}',
+    b'{"method": "textDocument/didOpen", "params": {"jsonrpc": "2.0"}}',
+    b'{"jsonrpc": "2.0", "id": null, "method": "textDocument/inlineCompletion"}',
+    b'{"jsonrpc": "2.0", "id": "nobody asked", "result": 5}',
+    b'{"jsonrpc": "2.0", "id": "nobody asked", "error": {"code": 1, "message": "no"}}',
+    b"[" * 100_000,
+]
+
+
+@pytest.mark.parametrize("body", BODIES, ids=lambda body: body[:40].decode(errors="replace"))
+def test_bodies_that_are_no_messages(wire: Wire, body: bytes) -> None:
+    wire.write(body)
+    wire.alive()
+
+
+def test_options_of_the_wrong_kind_and_a_proper_end(tmp_path: Path) -> None:
+    for options in (["a list"], {"enable": False, "model": 7}):
+        wire = Wire(tmp_path / "stderr", options)
+        wire.alive()
+        wire.send(7, "shutdown", None)
+        wire.send("again", "shutdown", None)
+        assert wire.answer("again")["error"]["code"] == -32600
+        assert wire.answer(7)["result"] is None
+        wire.send(8, "textDocument/inlineCompletion", inline())
+        assert wire.answer(8)["error"]["code"] == -32600
+        wire.tell("exit", None)
+        assert wire.process.wait(10) == 0
+
+
+def test_a_request_before_initialized(tmp_path: Path) -> None:
+    wire = Wire(tmp_path / "stderr", {"enable": False})
+    wire.alive()
+    assert wire.leave() == 1
+
+
+def test_parameters_may_be_left_out(tmp_path: Path) -> None:
+    """Hand-written clients do so where there is nothing to say."""
+    wire = Wire(tmp_path / "stderr", {"enable": False}, greets=False)
+    wire.tell("initialized")
+
+    wire.until("off")
+    wire.send(3, "no/such/method")
+    assert wire.answer(3)["error"]["code"] == -32601
+    wire.send(4, "textDocument/inlineCompletion")
+    assert wire.answer(4)["error"]["code"] == -32602
+    wire.alive()
+
+
+def test_requests_wait_for_an_introduction(tmp_path: Path) -> None:
+    wire = Wire(tmp_path / "stderr", {"enable": False}, greets=False, introduces=False)
+    wire.send(1, "textDocument/inlineCompletion", inline())
+    assert wire.answer(1)["error"]["code"] == -32002
+    wire.initialize({"enable": False})
+    wire.send(3, "initialize", {"processId": None, "rootUri": None, "capabilities": {}})
+    assert wire.answer(3)["error"]["code"] == -32600
+    wire.tell("initialized", {})
+    wire.alive()
+
+
+def test_interrupted_it_ends_at_once(tmp_path: Path) -> None:
+    """Although stdin is open, and something is always reading it."""
+    wire = Wire(tmp_path / "stderr", {"enable": False})
+    wire.alive()
+    wire.process.send_signal(signal.SIGINT)
+    assert wire.process.wait(10) == 130
+    assert "Traceback" not in (tmp_path / "stderr").read_text()
