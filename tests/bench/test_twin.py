@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from bench.quality.train_twin import LONGEST, loss, sequence
-from bench.quality.twin import PREFIX_FOLLOWS, SUFFIX_FOLLOWS, Twin, joined
+from bench.quality.systems.train_twin import LONGEST, loss, sequence
+from bench.quality.systems.twin import PREFIX_FOLLOWS, SUFFIX_FOLLOWS, Twin, joined
 from infill_engine.models.small.config import DuostreamConfig
 from infill_engine.models.small.network import EOS, PAD, Duostream
 from infill_engine.models.small.vocabulary import BytesVocabulary

@@ -10,7 +10,7 @@ from typing import Any
 
 from torch import Tensor
 
-from bench.quality.systems import Question
+from bench.quality.systems.product import Question
 from infill_engine.canvas.canvas import Canvas
 from infill_engine.context.ngrams import Ngrams
 from infill_engine.errors import InputError
