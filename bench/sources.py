@@ -41,7 +41,7 @@ def read_packages(folder: Path) -> list[SourceFile]:
         found += decoded(sub.name.lower(), ((str(path.relative_to(sub)), path.read_bytes()) for path in paths))
     if not found:
         raise InputError(
-            f"no Python files in {folder}: fetch them with `python -m bench.quality.holes --download {folder}`"
+            f"no Python files in {folder}: fetch them with `python -m bench.quality.problems.holes --download {folder}`"
         )
     return found
 

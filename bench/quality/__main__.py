@@ -5,7 +5,7 @@
     python -m bench.quality --languages training/held-out-languages --holes 60 --out bench/results/languages.jsonl
 
 Writes every reply as a JSON line to --out (gzipped if large), charts next to it, a table to the terminal, and one JSON
-object as the last line.
+object as the last line. Replies are kept as they come: the same command goes on where a stopped run ended.
 """
 
 import argparse
@@ -15,34 +15,32 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
-from bench.quality.beams import BeamSystem
-from bench.quality.holes import Task, draw_tasks
-from bench.quality.humaneval import Problem, read_problems
-from bench.quality.language_holes import draw_language_tasks
-from bench.quality.language_report import draw_languages, print_languages
-from bench.quality.lengths import GivenLengths, fixed_slots
-from bench.quality.ngram import corpus_table
-from bench.quality.outcomes import ALL, Outcome, by_language, calibration_of, judge, summarise, write_outcomes
-from bench.quality.report import draw_exact_matches, draw_reliability, print_table
-from bench.quality.simulated_time import simulate
-from bench.quality.systems import (
-    PRODUCT,
+from bench.quality.measuring import Kept, measure
+from bench.quality.problems.holes import Task, draw_tasks
+from bench.quality.problems.humaneval import Problem, read_problems
+from bench.quality.problems.language_holes import draw_language_tasks
+from bench.quality.reports.outcomes import Outcome
+from bench.quality.reports.writing import last_line, report
+from bench.quality.systems.beams import BeamSystem
+from bench.quality.systems.lengths import GivenLengths, fixed_slots
+from bench.quality.systems.ngram import corpus_table
+from bench.quality.systems.product import (
     EngineSystem,
     NgramSystem,
     System,
     TwinSystem,
     WatchedEngine,
-    ask,
     copy,
     drafts,
     nothing,
 )
-from bench.quality.twin import Twin
+from bench.quality.systems.simulated_time import SimulatedCosts, simulate
+from bench.quality.systems.twin import Twin
 from bench.sources import read_packages
-from infill_engine.budget.deadline import now
+from infill_engine.budget.deadline import Clock, now
+from infill_engine.budget.work import Costs
 from infill_engine.diagnostics.benchmark.problems.execution import passes
 from infill_engine.errors import InfillError, InputError
 from infill_engine.models.loading import fastest_dtype
@@ -50,7 +48,7 @@ from infill_engine.models.small.autotune import autotune
 from infill_engine.models.small.vocabulary import BytesVocabulary
 from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.sampling.canvas_sampler import CanvasSampler
-from infill_engine.settings import USUAL_WINDOW, EngineSettings, WindowSettings
+from infill_engine.settings import EngineSettings
 
 SYSTEMS = ("nothing", "copy", "drafts", "ngram", "twin", "beams", "engine", "model-only")
 
@@ -62,34 +60,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         problems = {problem.task.id: problem for problem in read_problems(options.data)} if options.data else {}
         tasks = [problem.task for problem in problems.values()] or _drawn(options)
         systems, engine = systems_of(options)
+        settings = settings_of(options, engine)
+        kept = Kept(_partial(options.out), settings) if options.out else None
     except InfillError as fault:
         print(fault, file=sys.stderr)
         return 2
-    outcomes = measure(tasks, systems, options.candidates, options.budget_ms, engine.window)
+    outcomes = measure(tasks, systems, options.candidates, options.budget_ms, engine.window, kept)
     if options.execute:
         outcomes = executed(outcomes, problems)
     if options.out:
-        report(outcomes, options, engine)
-    print(json.dumps(last_line(outcomes, options, engine)))
+        report(outcomes, settings, options.out, languages=bool(options.languages))
+    if kept:
+        kept.path.unlink()
+    print(json.dumps(last_line(outcomes, settings)))
     return 0
-
-
-def measure(
-    tasks: Sequence[Task],
-    systems: dict[str, System],
-    candidates: int,
-    budget_ms: float,
-    window: WindowSettings = USUAL_WINDOW,
-) -> list[Outcome]:
-    """Return every system's judged reply to every task."""
-    outcomes: list[Outcome] = []
-    began = monotonic()
-    for number, task in enumerate(tasks, 1):
-        question = ask(task, candidates, window)
-        outcomes += [judge(name, question, system(question), budget_ms) for name, system in systems.items()]
-        if number % 100 == 0 or number == len(tasks):
-            print(f"{number} of {len(tasks)} holes, {monotonic() - began:.0f} s", file=sys.stderr, flush=True)
-    return outcomes
 
 
 def systems_of(options: argparse.Namespace) -> tuple[dict[str, System], WatchedEngine]:
@@ -122,7 +106,7 @@ def systems_of(options: argparse.Namespace) -> tuple[dict[str, System], WatchedE
         "drafts": lambda: drafts,
         "ngram": partial(_ngram, options),
         "twin": partial(_twin, options),
-        "beams": partial(_beams, engine, options.budget_ms),
+        "beams": partial(_beams, engine, options, clock),
         "engine": lambda: product,
         "model-only": lambda: replace(product, with_drafts=False),
     }
@@ -154,33 +138,9 @@ def executed(outcomes: Sequence[Outcome], problems: dict[str, Problem]) -> list[
     return found
 
 
-def report(outcomes: Sequence[Outcome], options: argparse.Namespace, engine: WatchedEngine) -> None:
-    """Write the raw results and charts, and print the table."""
-    written = write_outcomes(outcomes, options.out)
-    summary = summarise(outcomes, options.candidates)
-    stem = options.out.name.split(".")[0]
-    if options.languages:
-        languages = by_language(outcomes, options.candidates)
-        print_languages(languages, options.candidates)
-        draw_languages(languages, options.candidates, options.out.with_name(f"{stem}.png"))
-    else:
-        print_table(summary, options.candidates)
-        draw_exact_matches(summary, options.candidates, options.out.with_name(f"{stem}.png"))
-    shown = calibration_of([outcome for outcome in outcomes if outcome.system == PRODUCT])["shown"]
-    if shown["bins"]:
-        draw_reliability(shown["bins"], shown["ece"], options.out.with_name(f"{stem}-reliability.png"))
-    line = json.dumps(last_line(outcomes, options, engine), indent=1)
-    options.out.with_name(f"{stem}-summary.json").write_text(line + "\n")
-    print(f"raw results in {written}")
-
-
-def last_line(outcomes: Sequence[Outcome], options: argparse.Namespace, engine: WatchedEngine) -> dict[str, Any]:
-    """Return the product's results over non-trivial holes, the settings, its calibration, and all systems' results."""
-    summary = summarise(outcomes, options.candidates)
-    leading = PRODUCT if PRODUCT in summary else next(iter(summary), "")
+def settings_of(options: argparse.Namespace, engine: WatchedEngine) -> dict[str, Any]:
+    """Return what the results depend on besides the holes."""
     return {
-        **summary.get(leading, {}).get(ALL, {}),
-        "system": leading,
         "model": options.model,
         "device": engine.device,
         "profile": engine.profile,
@@ -192,16 +152,21 @@ def last_line(outcomes: Sequence[Outcome], options: argparse.Namespace, engine: 
         "pause_ms": options.pause_ms,
         "seed": options.seed,
         "data": str(options.data or options.languages or options.packages),
-        "calibration": calibration_of([outcome for outcome in outcomes if outcome.system == PRODUCT]),
-        "systems": summary,
     }
+
+
+def _partial(out: Path) -> Path:
+    """Return where the outcomes of a run are until it has ended."""
+    return out.with_name(f"{out.name.split('.')[0]}.partial.jsonl")
 
 
 def _drawn(options: argparse.Namespace) -> list[Task]:
     if options.execute:
         raise InputError("--execute needs --data: only problems come with tests")
     if options.languages:
-        return draw_language_tasks(options.languages, options.holes, options.seed, with_project=options.project)
+        return draw_language_tasks(
+            options.languages, options.holes, options.seed, only=options.only, with_project=options.project
+        )
     return draw_tasks(read_packages(options.packages), options.holes, options.seed, with_project=options.project)
 
 
@@ -212,15 +177,16 @@ def _ngram(options: argparse.Namespace) -> System:
     return NgramSystem(table, BytesVocabulary(options.tokenizer))
 
 
-def _beams(engine: WatchedEngine, budget_ms: float) -> System:
+def _beams(engine: WatchedEngine, options: argparse.Namespace, clock: Clock) -> System:
     if not isinstance(engine.model, TrunkModel):
         raise InputError("only the trunk is decoded left to right beside the product")
-    return BeamSystem(engine.model, budget_ms)
+    costs = SimulatedCosts(engine.sampler.costs.phases) if options.simulate else Costs()
+    return BeamSystem(engine.model, options.budget_ms, clock=clock, costs=costs)
 
 
 def _twin(options: argparse.Namespace) -> System:
     if not options.twin.is_dir():
-        raise InputError(f"no twin in {options.twin}: run `python -m bench.quality.train_twin` first")
+        raise InputError(f"no twin in {options.twin}: run `python -m bench.quality.systems.train_twin` first")
     dtype = fastest_dtype("cpu")  # what the engine chooses for the default model
     return TwinSystem(Twin.load(options.twin, dtype, autotune(dtype)), options.budget_ms)
 
@@ -231,6 +197,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--packages", type=Path, default=Path("training/heldout"), help="folder of held-out wheels or source folders")
     add("--data", type=Path, help="problems in HumanEval-Infilling's format, instead of packages")
     add("--languages", type=Path, help="folder with a folder of held-out packages for each language, instead")
+    add("--only", nargs="+", default=[], metavar="LANGUAGE", help="with --languages: these alone")
     add("--execute", action="store_true", help="with --data: run the completed programs with their tests")
     add("--holes", type=int, default=300, help="non-trivial holes of each kind")
     add("--seed", type=int, default=0)

@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.quality import metrics
-from bench.quality.outcomes import Outcome, read_outcomes
+from bench.quality.reports import metrics
+from bench.quality.reports.outcomes import Outcome, read_outcomes
 from infill_engine.errors import InfillError, InputError
 from infill_engine.ranking.calibration import NAMES, PAIR, Calibration
 from infill_engine.ranking.syntax_check import brokenness

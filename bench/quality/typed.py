@@ -29,10 +29,10 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.json_lines import write_lines
-from bench.quality.holes import Task, draw_tasks
-from bench.quality.metrics import cluster_interval
-from bench.quality.outcomes import ALL
-from bench.quality.systems import PRODUCT, Question, WatchedEngine, ask, copy
+from bench.quality.problems.holes import Task, draw_tasks
+from bench.quality.reports.metrics import cluster_interval
+from bench.quality.reports.outcomes import ALL
+from bench.quality.systems.product import PRODUCT, Question, WatchedEngine, ask, copy
 from bench.sources import read_packages
 from infill_engine.budget.deadline import Deadline
 from infill_engine.diagnostics.benchmark.statistics import percentile

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.quality.humaneval import Problem, read_problems
+from bench.quality.problems.humaneval import Problem, read_problems
 from infill_engine.diagnostics.benchmark.problems.execution import passes
 from infill_engine.errors import InputError
 

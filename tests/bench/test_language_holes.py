@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from bench.quality.__main__ import measure
-from bench.quality.language_holes import draw_language_tasks, holes_of
-from bench.quality.language_report import draw_languages, print_languages
-from bench.quality.metrics import indentation_is_wrong
-from bench.quality.outcomes import by_language
-from bench.quality.systems import copy, nothing
+from bench.quality.measuring import measure
+from bench.quality.problems.language_holes import draw_language_tasks, holes_of
+from bench.quality.reports.language_report import draw_languages, print_languages
+from bench.quality.reports.metrics import indentation_is_wrong
+from bench.quality.reports.outcomes import by_language
+from bench.quality.systems.product import copy, nothing
 from infill_engine.errors import InputError
 from infill_engine.text.languages import language
 from lsp_server.benchmark.sources import SourceFile

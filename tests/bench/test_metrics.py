@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from bench.quality import metrics
+from bench.quality.reports import metrics
 
 
 @pytest.mark.parametrize(("gold", "trivial"), [("):", True), ("]))", True), ("x)", True), ("if", True), ("abc", False)])

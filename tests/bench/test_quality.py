@@ -9,15 +9,16 @@ import numpy as np
 import pytest
 
 from bench.json_lines import COMMITTED_BYTES, write_lines
-from bench.quality.__main__ import main, measure
+from bench.quality.__main__ import main
 from bench.quality.calibrate import MOST_PAIRS, NAMES, Weighed, fit, gate, proposals_of, shown, worth
 from bench.quality.calibrate import main as calibrate
-from bench.quality.decode import generate
-from bench.quality.holes import KINDS, Task, draw_tasks
-from bench.quality.lengths import fixed_slots
-from bench.quality.ngram import FILE_WEIGHT, NgramModel, NgramTable, count
-from bench.quality.outcomes import ALL, Outcome, calibration_of, judge, read_outcomes, summarise
-from bench.quality.systems import EngineSystem, Reply, WatchedEngine, ask, copy, nothing
+from bench.quality.measuring import measure
+from bench.quality.problems.holes import KINDS, Task, draw_tasks
+from bench.quality.reports.outcomes import ALL, Outcome, calibration_of, judge, read_outcomes, summarise
+from bench.quality.systems.decode import generate
+from bench.quality.systems.lengths import fixed_slots
+from bench.quality.systems.ngram import FILE_WEIGHT, NgramModel, NgramTable, count
+from bench.quality.systems.product import EngineSystem, Reply, WatchedEngine, ask, copy, nothing
 from infill_engine.diagnostics.benchmark.statistics import percentile, spread
 from infill_engine.errors import InputError
 from infill_engine.models.scripted import ByteVocabulary, Script, ScriptedModel

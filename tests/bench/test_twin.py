@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from bench.quality.train_twin import LONGEST, loss, sequence
-from bench.quality.twin import PREFIX_FOLLOWS, SUFFIX_FOLLOWS, Twin, joined
+from bench.quality.systems.train_twin import LONGEST, loss, sequence
+from bench.quality.systems.twin import PREFIX_FOLLOWS, SUFFIX_FOLLOWS, Twin, joined
 from infill_engine.models.small.network.config import DualEncoderConfig
 from infill_engine.models.small.network.dual_encoder import EOS, PAD, DualEncoder
 from infill_engine.models.small.vocabulary import BytesVocabulary

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from bench.quality.holes import Task
-from bench.quality.outcomes import ALL
-from bench.quality.systems import Question
+from bench.quality.problems.holes import Task
+from bench.quality.reports.outcomes import ALL
+from bench.quality.systems.product import Question
 from bench.quality.typed import Look, Looks, curve, look_everywhere, main, summarise, typed, unwritten
 
 GOLD = "alpha(beta)"

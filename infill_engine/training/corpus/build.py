@@ -1,6 +1,6 @@
 """Builds the training corpus: permissively licensed, deduplicated Python, with every licence in a manifest.
 
-    python -m bench.quality.holes --download training/heldout    # first, so that copies of these are left out
+    python -m bench.quality.problems.holes --download training/heldout    # first, so that copies of these are left out
     python -m infill_engine.training.corpus.build --out training/corpus
 
 Downloads packages by name as wheels and reads them in place (nothing is installed, nothing is run). Writes one

@@ -1,6 +1,6 @@
 """Builds a training corpus of many languages: permissive licences, no copies, with a manifest.
 
-    python -m bench.quality.fetch_languages --out training/held-out-languages    # first; copies of these are left out
+    python -m bench.quality.problems.fetch_languages --out training/held-out-languages  # first; copies are left out
     python -m infill_engine.training.corpus.build_languages --out training/corpus-languages \\
         --held-out training/held-out-languages training/calibration-languages
 

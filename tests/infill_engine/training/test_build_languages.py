@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.quality.fetch_languages import LISTS
-from bench.quality.fetch_languages import listed as listed_for_measuring
+from bench.quality.problems.fetch_languages import LISTS
+from bench.quality.problems.fetch_languages import listed as listed_for_measuring
 from infill_engine.text.languages import Support, all_entries
 from infill_engine.training.corpus import build_languages
 from infill_engine.training.corpus.build_languages import Listed, build, largest_share, listed

@@ -5,7 +5,7 @@ It has the small model's size, tokenizer and data, and reads
     <suffix> text right <prefix> text left ──▶ the middle, one token after the other, <eos>
 
 (suffix first: "SPM", arXiv 2207.14255). The value of the canvas is what the small model does better in the same time.
-`bench.quality.train_twin` trains it.
+`bench.quality.systems.train_twin` trains it.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bench.quality.decode import Generated, generate, most_tokens
+from bench.quality.systems.decode import Generated, generate, most_tokens
 from infill_engine.budget.deadline import Deadline
 from infill_engine.models.quantization.int8_kernels import Kernel
 from infill_engine.models.small.backends.torch_writer import TorchWriter

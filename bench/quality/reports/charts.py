@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from bench.quality.outcomes import ALL
+from bench.quality.reports.outcomes import ALL
 
 Summary = Mapping[str, Mapping[str, Mapping[str, Any]]]  # system -> kind -> figure -> value
 

@@ -1,7 +1,7 @@
 """Downloads packages of many languages with permissive licences to measure on, and lists them in a manifest.
 
-    python -m bench.quality.fetch_languages --out training/held-out-languages
-    python -m bench.quality.fetch_languages --list calibration --out training/calibration-languages
+    python -m bench.quality.problems.fetch_languages --out training/held-out-languages
+    python -m bench.quality.problems.fetch_languages --list calibration --out training/calibration-languages
 
 Packages are only unpacked; none of their code runs. The text is used for measurements here and is not redistributed.
 """

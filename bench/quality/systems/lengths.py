@@ -10,7 +10,7 @@ from typing import Any
 
 from torch import Tensor
 
-from bench.quality.systems import Question
+from bench.quality.systems.product import Question
 from infill_engine.budget.work import Job, OutOfTime
 from infill_engine.context.ngrams import Ngrams
 from infill_engine.errors import InputError

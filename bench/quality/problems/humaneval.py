@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.quality.holes import Task
+from bench.quality.problems.holes import Task
 from infill_engine.errors import InputError
 
 FIELDS = ("task_id", "prompt", "suffix", "canonical_solution", "test", "entry_point")

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from bench.quality.decode import generate
-from bench.quality.holes import Task
-from bench.quality.ngram import ORDER, NgramModel, NgramTable, count
-from bench.quality.twin import Twin
+from bench.quality.problems.holes import Task
+from bench.quality.systems.decode import generate
+from bench.quality.systems.ngram import ORDER, NgramModel, NgramTable, count
+from bench.quality.systems.twin import Twin
 from infill_engine.budget.deadline import Clock, Deadline, now
 from infill_engine.engine.answer_cache import AnswerCache
 from infill_engine.engine.answering import cleaned

@@ -5,14 +5,14 @@ The folder has one folder per language, named by an LSP identifier or an alias o
     held-out-languages/go/caddy/cmd/main.go
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from tree_sitter import Node
 
-from bench.quality.holes import BLOCK_LINES, FileHoles, Task, column_of, draw_tasks
+from bench.quality.problems.holes import BLOCK_LINES, FileHoles, Task, column_of, draw_tasks
 from bench.sources import read_folder
 from infill_engine.errors import InputError
 from infill_engine.text import syntax
@@ -26,10 +26,15 @@ _OPENERS = ("{", "do", "then")  # with which a block node may begin
 _CLOSERS = ("done", "fi", "end")
 
 
-def draw_language_tasks(folder: Path, per_kind: int, seed: int, *, with_project: bool = False) -> list[Task]:
-    """Return `per_kind` non-trivial holes of each kind and language. Raises InputError for a folder without any."""
+def draw_language_tasks(
+    folder: Path, per_kind: int, seed: int, *, only: Sequence[str] = (), with_project: bool = False
+) -> list[Task]:
+    """Return `per_kind` non-trivial holes of each kind and language, or of the languages in `only`.
+
+    Raises InputError for a folder without any.
+    """
     tasks: list[Task] = []
-    for known, files in read_languages(folder):
+    for known, files in read_languages(folder, only):
         try:
             drawn = draw_tasks(files, per_kind, seed, with_project=with_project, read=partial(holes_of, known))
         except InputError:
@@ -43,12 +48,13 @@ def draw_language_tasks(folder: Path, per_kind: int, seed: int, *, with_project:
     return tasks
 
 
-def read_languages(folder: Path) -> Iterator[tuple[Language, list[SourceFile]]]:
-    """Yield the languages with a usable grammar, and their files."""
+def read_languages(folder: Path, only: Sequence[str] = ()) -> Iterator[tuple[Language, list[SourceFile]]]:
+    """Yield the languages with a usable grammar, and their files; if `only` names some, no others."""
+    wanted = {language(name).id for name in only}
     subfolders = sorted(path for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
     for subfolder in subfolders:
         known = language(subfolder.name)
-        if grammar_of(known.entry) is None:
+        if grammar_of(known.entry) is None or (wanted and known.id not in wanted):
             continue
         files = [file for package in sorted(subfolder.iterdir()) if package.is_dir() for file in read_folder(package)]
         if files:

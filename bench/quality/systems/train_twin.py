@@ -1,6 +1,6 @@
 """Trains the autoregressive twin of the comparison: the small model's prefix stream, taught to fill in the middle.
 
-    python -m bench.quality.train_twin --init infill_engine/weights/small --minutes 25 --out training/twin
+    python -m bench.quality.systems.train_twin --init infill_engine/weights/small --minutes 25 --out training/twin
 
 Windows, holes and optimisers are the small model's own. Each window has one hole. The loss covers its middle and as
 many other tokens as the small model's streams score. Sequence lengths vary, because otherwise the model would learn the
@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from bench.quality.twin import MOST_PREFIX, MOST_SUFFIX, joined, read
+from bench.quality.systems.twin import MOST_PREFIX, MOST_SUFFIX, joined, read
 from infill_engine.errors import InfillError, InputError
 from infill_engine.models.small.network.dual_encoder import EOS, MAX_SLOTS, PAD, DualEncoder
 from infill_engine.models.small.network.weights import load_network, save_network

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from bench.json_lines import write_lines
-from bench.quality import metrics
-from bench.quality.systems import Question, Reply
+from bench.quality.reports import metrics
+from bench.quality.systems.product import Question, Reply
 from infill_engine.diagnostics.benchmark.problems.similarity import edit_similarity, is_exact, trimmed
 from infill_engine.diagnostics.benchmark.statistics import percentile
 from infill_engine.errors import InputError

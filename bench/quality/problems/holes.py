@@ -1,8 +1,8 @@
 """Draws holes from the held-out packages with a fixed seed. The code is independent of the trainer's.
 
-    python -m bench.quality.holes --download training/heldout
-    python -m bench.quality.holes --download training/calibration --held-out-for calibration
-    python -m bench.quality.holes --download training/recent --held-out-for recent
+    python -m bench.quality.problems.holes --download training/heldout
+    python -m bench.quality.problems.holes --download training/calibration --held-out-for calibration
+    python -m bench.quality.problems.holes --download training/recent --held-out-for recent
 
 The kinds and what they remove:
     line        the rest of a code line, from a cursor anywhere among its non-blank characters
@@ -24,7 +24,7 @@ from pathlib import Path, PurePosixPath
 
 from tree_sitter import Node
 
-from bench.quality.metrics import is_trivial
+from bench.quality.reports.metrics import is_trivial
 from bench.sources import download, read_packages
 from infill_engine.context.surroundings import joined, nearest_first
 from infill_engine.errors import InfillError, InputError

@@ -7,8 +7,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from bench.quality.outcomes import ALL
-from bench.quality.report import Summary, save_figure
+from bench.quality.reports.charts import Summary, save_figure
+from bench.quality.reports.outcomes import ALL
 
 KINDS = ("line", "middle", "statement", "block")
 

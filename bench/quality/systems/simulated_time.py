@@ -51,6 +51,14 @@ class SimulatedBackend:
         return self.backend.run(buffer, rows, first)
 
 
+@dataclass(slots=True)
+class SimulatedCosts(Costs):
+    """Costs that are known. What the machine's own clock says of a pass is ignored."""
+
+    def observe(self, phase: Phase, size: int, took_ms: float) -> None:
+        """See `Costs`."""
+
+
 def simulate(sampler: object, costs: Sequence[str]) -> SimulatedTime:
     """Let a sampler's passes take simulated time. `costs` are texts such as `16:49.5`, rows and milliseconds.
 
