@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.quality import fetch_languages
+from bench.quality.problems import fetch_languages
 from bench.quality.problems.fetch_languages import LISTS, fetch, listed
 from infill_engine.text.languages import language
 from infill_engine.training.corpus.packages import COMMANDS
