@@ -33,6 +33,7 @@ class TreeSampler:
         self.model = model
         passes = CostModel()  # rows of a prompt cost the same as rows of texts
         self.costs = Costs({Phase.READ: passes, Phase.PASS: passes, Phase.COUNT: CostModel()})
+        self.part_ms = PART_MS
         self._settings = settings
         self._lines = CachedLines(model.vocabulary)
         self._surroundings = CountedSurroundings(model.vocabulary.encode)
@@ -92,8 +93,8 @@ class TreeSampler:
             self.costs.observe(Phase.PASS, size, min(timed_pass(self.model, size) for _ in range(ATTEMPTS)))
 
     def _part(self) -> int:
-        """How many rows are read in one piece: the largest part that delays a new request by at most PART_MS."""
-        return max((rows for rows in PARTS if self.pass_ms(rows) <= PART_MS), default=min(PARTS))
+        """How many rows are read in one piece: the largest part that delays a new request by at most `part_ms`."""
+        return max((rows for rows in PARTS if self.pass_ms(rows) <= self.part_ms), default=min(PARTS))
 
     def _count(self, request: InfillRequest, partial_word: str) -> Job[Ngrams]:
         return Ngrams((yield from self._lines.encode(request.around(partial_word))))

@@ -4,6 +4,7 @@ With it, quality within a budget can be compared on a busy machine, and equal ru
 reported as results are measured with the real clock.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -73,6 +74,7 @@ def simulate(sampler: object, costs: Sequence[str]) -> SimulatedTime:
         raise InputError("give the costs of passes as ROWS:MILLISECONDS, such as 8:33 16:49.5") from error
     # A new model: caches of prompts hold the backend that they were made with.
     sampler.model = TrunkModel(cast(Backend, SimulatedBackend(sampler.model.backend, time)), sampler.model.vocabulary)
+    sampler.part_ms = math.inf  # nobody waits while a prompt is read beforehand, and large parts are read faster
     passes = CostModel()
     for rows in MEASURED:
         passes.observe(rows, time.pass_ms(rows))
