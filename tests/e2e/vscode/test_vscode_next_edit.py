@@ -115,4 +115,5 @@ def test_tab_indents_in_a_blank_line(code_quiet: Workbench) -> None:
     code.press("ArrowDown", "ArrowDown")
     code.until(lambda: code.cursor().startswith("Ln 3"), "the cursor in line 3", code.cursor)
     code.press("Tab")
+    code.until(lambda: "Col 5" in code.cursor(), "an indented line", code.cursor)  # by the extension's process
     assert code.saved(path).decode() == RENAME.replace("│size", "width").replace("b\n\n\n", "b\n    \n\n")
