@@ -90,7 +90,7 @@ def systems_of(options: argparse.Namespace) -> tuple[dict[str, System], WatchedE
     )
     assert isinstance(engine, WatchedEngine)  # `load` returns an instance of the class it is called on
     slots = fixed_slots(options.lengths, engine.model.info.max_slots)
-    clock = simulate(engine.sampler, options.simulate) if options.simulate else now
+    clock = simulate(engine, options.simulate) if options.simulate else now
     product = EngineSystem(
         engine, options.budget_ms, cold=options.cold, clock=clock, typed=options.typed, pause_ms=options.pause_ms
     )

@@ -11,8 +11,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from infill_engine.budget.deadline import CostModel
+from infill_engine.budget.deadline import CostModel, FinishMargin
 from infill_engine.budget.work import Costs, Phase
+from infill_engine.engine.engine import Engine
 from infill_engine.errors import InputError
 from infill_engine.models.trunk.backends.interface import Backend, Likely
 from infill_engine.models.trunk.model import TrunkModel
@@ -60,11 +61,19 @@ class SimulatedCosts(Costs):
         """See `Costs`."""
 
 
-def simulate(sampler: object, costs: Sequence[str]) -> SimulatedTime:
-    """Let a sampler's passes take simulated time. `costs` are texts such as `16:49.5`, rows and milliseconds.
+class LeastMargin(FinishMargin):
+    """The margin of a machine that does nothing else. How long ranking takes on this one is ignored."""
+
+    def observe(self, took_ms: float) -> None:
+        """See `FinishMargin`."""
+
+
+def simulate(engine: Engine, costs: Sequence[str]) -> SimulatedTime:
+    """Let an engine's passes take simulated time. `costs` are texts such as `16:49.5`, rows and milliseconds.
 
     Raises InputError.
     """
+    sampler = engine.sampler
     if not isinstance(sampler, TreeSampler):
         raise InputError("only the passes of the default model can be simulated")
     try:
@@ -74,6 +83,8 @@ def simulate(sampler: object, costs: Sequence[str]) -> SimulatedTime:
         raise InputError("give the costs of passes as ROWS:MILLISECONDS, such as 8:33 16:49.5") from error
     # A new model: caches of prompts hold the backend that they were made with.
     sampler.model = TrunkModel(cast(Backend, SimulatedBackend(sampler.model.backend, time)), sampler.model.vocabulary)
+    margin = LeastMargin(engine.settings.sampler.finish_margin_ms)
+    engine._finish_margin = engine._answering._finish_margin = margin
     sampler.part_ms = math.inf  # nobody waits while a prompt is read beforehand, and large parts are read faster
     passes = CostModel()
     for rows in MEASURED:
