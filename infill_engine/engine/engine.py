@@ -154,11 +154,12 @@ class Engine:
         return self._answering.answer(request, deadline, partial(self._propose, watch))
 
     def deepen(self, request: InfillRequest, deadline: Deadline) -> None:
-        """Searches on after an answer: the same request and the next keystrokes get better answers.
+        """Go on with the search after an answer, so that the same request and the next keystrokes get better answers.
 
-        Only the default model's search goes on where it stopped; others begin anew.
+        Do nothing for other models than the trunk, whose searches would begin anew.
         """
-        self._answering.deepen(request, deadline, partial(self._propose, None))
+        if isinstance(self.sampler, TreeSampler):
+            self._answering.deepen(request, deadline, partial(self._propose, None))
 
     def fresh(self, request: InfillRequest, deadline: Deadline, watch: Watch | None = None) -> Answer:
         """Like `answer`, but computed from the beginning and not kept, for measurements."""

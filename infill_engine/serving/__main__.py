@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 from typing import BinaryIO
 
 from infill_engine.engine.remote.address import KEY_VARIABLE, is_remote
-from infill_engine.serving.dispatch import Dispatch, Load
+from infill_engine.serving.dispatch import Dispatch
+from infill_engine.serving.interface import Load
 from infill_engine.serving.loading import load_engine, load_remote
 from infill_engine.serving.protocol import Message, decode, encode, read_frame
 from infill_engine.settings import EngineSettings, ModelSettings

@@ -1,8 +1,8 @@
 """Which request uses the one compute slot, and what the server is told meanwhile.
 
     reader thread   receive()   queues a message; answers at once if the model is not needed
-    compute thread  run()       loads the engine, then works: infills in order of arrival, warming when idle, and
-                                counting, a piece at a time, when there is nothing else
+    compute thread  run()       loads the engine, then works: infills in order of arrival, then what waits in `queues`
+                                for an idle moment
 
 Infills that are `aside` come after all others. One that is running is interrupted by any other infill, and started
 again afterwards.
@@ -11,17 +11,15 @@ Invariants: every infill is answered exactly once; at most one infill of a docum
 only the compute thread uses the engine; requests never interrupt a load.
 """
 
-import sys
 import threading
-import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from infill_engine.budget.deadline import Clock, Deadline, now
 from infill_engine.budget.work import Watch as WatchPasses
-from infill_engine.errors import InfillError
 from infill_engine.models.runtime.allocator import release_freed
+from infill_engine.serving.duty_cycle import DutyCycle
+from infill_engine.serving.interface import EngineLike, Load, describe
 from infill_engine.serving.preview import previewing
 from infill_engine.serving.protocol import (
     Alive,
@@ -38,53 +36,13 @@ from infill_engine.serving.protocol import (
     Warm,
     Watch,
 )
-from infill_engine.settings import WindowSettings
-from infill_engine.types import Answer, InfillRequest, Reason, Surroundings
+from infill_engine.serving.queues import Deepen, Queues, Task
+from infill_engine.types import Answer, Reason
 
 WARM_SECONDS = 20.0  # time limit for encoding a context ahead of time
+DEEPEN_SECONDS = 1.0  # time limit for going on with one search
+IDLE_SECONDS = 0.5  # between two looks at the duty cycle
 RELEASE_EVERY = 64  # pieces of work; then, if no request waits, freed memory goes back to the system
-COUNTED_TEXTS = 6  # texts that may wait; an engine keeps no more
-MOST_ASIDE = 8  # that may wait
-WARM_DOCUMENTS = 4  # contexts that may wait to be encoded; more would evict each other from the engine's cache
-
-
-class EngineLike(Protocol):
-    """The part of the engine that the worker needs."""
-
-    name: str
-
-    @property
-    def device(self) -> str: ...
-
-    @property
-    def window(self) -> WindowSettings: ...
-
-    @property
-    def profile(self) -> str: ...
-
-    def answer(self, request: InfillRequest, deadline: Deadline, watch: WatchPasses | None = None) -> Answer: ...
-
-    def warm(self, request: InfillRequest, deadline: Deadline) -> None: ...
-
-    def surround(self, surroundings: Surroundings) -> Iterator[None]: ...
-
-
-Load = Callable[[Callable[[str, float], None]], EngineLike]
-
-
-@dataclass(slots=True)
-class _Work:
-    """An infill, a context to warm or a text to count; whether it was answered or withdrawn, and whether it is watched.
-
-    An infill that is aside and has to stop for another is `interrupted`. `pieces` is the rest of a count that has
-    begun.
-    """
-
-    message: Infill | Warm | Surround
-    withdrawn: bool = False
-    watched: bool = False
-    interrupted: bool = False
-    pieces: Iterator[None] | None = None
 
 
 @dataclass
@@ -96,14 +54,14 @@ class Dispatch:
     clock: Clock = now
     _state: State = State.LOADING
     _told: Status | None = None  # the last status that was sent about the engine
-    _waiting: dict[str, _Work] = field(default_factory=dict)  # by document, in the order of arrival
-    _aside: dict[str, _Work] = field(default_factory=dict)  # by the number of the request
-    _warming: dict[str, _Work] = field(default_factory=dict)
-    _counting: dict[str, _Work] = field(default_factory=dict)  # by the name of the text
-    _running: _Work | None = None
+    _queues: Queues = field(init=False)
+    _running: Task | None = None
     _read_last: Warm | None = None  # the last context that was read or asked about
     _closed: bool = False
     _changed: threading.Condition = field(default_factory=threading.Condition)
+
+    def __post_init__(self) -> None:
+        self._queues = Queues(DutyCycle(self.clock))
 
     def receive(self, message: Message) -> None:
         """Queues a message from the server. Called only by the reader thread."""
@@ -112,13 +70,12 @@ class Dispatch:
                 case Infill():
                     self._file(message)
                 case Warm() if self._state is not State.FAILED and not self._closed:
-                    self._warming.pop(message.document, None)
-                    if self._running is not None and _is_warming(self._running.message, message.document):
+                    if self._running is not None and _ends_for_text(self._running.message, message.document):
                         self._withdraw(self._running, Reason.SUPERSEDED)
-                    _put(self._warming, message.document, _Work(message), WARM_DOCUMENTS)
+                    self._queues.warm(message)
                 case Surround() if self._state is not State.FAILED and not self._closed:
-                    if message.surroundings.name not in self._counting:
-                        _put(self._counting, message.surroundings.name, _Work(message), COUNTED_TEXTS)
+                    if message.surroundings.name not in self._queues.counting:
+                        self._queues.count(message.surroundings.name, Task(message))
                 case Cancel():
                     self._cancel(message.id)
                 case Watch():
@@ -142,7 +99,7 @@ class Dispatch:
                 self._work(engine, work)
                 self._tell_ready(engine)
             done += 1
-            if done % RELEASE_EVERY == 0 and not self._waiting:
+            if done % RELEASE_EVERY == 0 and not self._queues.waiting:
                 release_freed()
 
     def _load(self) -> EngineLike | None:
@@ -152,7 +109,7 @@ class Dispatch:
         except Exception as fault:
             with self._changed:
                 self._state = State.FAILED
-            self.send(Status(State.FAILED, _describe(fault)))
+            self.send(Status(State.FAILED, describe(fault)))
             return None
         release_freed()  # memory of files that were read, and of the warm-up
         with self._changed:
@@ -167,27 +124,32 @@ class Dispatch:
             self._told = ready
             self.send(ready)
 
-    def _next(self) -> _Work | None:
+    def _next(self) -> Task | None:
         with self._changed:
             self._running = None
             while not self._closed:
-                for queue in (self._waiting, self._aside, self._warming, self._counting):
-                    if queue:
-                        self._running = queue.pop(next(iter(queue)))
-                        return self._running
-                self._changed.wait()
+                self._running = self._queues.next()
+                if self._running is not None:
+                    return self._running
+                # A search that may not go on yet waits for the duty cycle, everything else for a message.
+                self._changed.wait(None if self._queues.deepening is None else IDLE_SECONDS)
             return None
 
-    def _work(self, engine: EngineLike, work: _Work) -> None:
+    def _work(self, engine: EngineLike, work: Task) -> None:
         message = work.message
         if isinstance(message, Warm) or (isinstance(message, Infill) and not message.aside):
             self._read_last = Warm(message.document, message.request)
-        if isinstance(message, Warm):
-            self._warm(engine, work, message)
-            return
-        if isinstance(message, Surround):
-            self._count(engine, work, message)
-            return
+        match message:
+            case Infill():
+                self._infill(engine, work, message)
+            case Warm():
+                self._warm(engine, work, message)
+            case Deepen():
+                self._deepen(engine, work, message)
+            case Surround():
+                self._count(engine, work, message)
+
+    def _infill(self, engine: EngineLike, work: Task, message: Infill) -> None:
         deadline = Deadline(message.expires_at, self.clock, lambda: work.withdrawn or work.interrupted)
         outcome: Message
         try:
@@ -196,38 +158,61 @@ class Dispatch:
             else:
                 outcome = Answered(message.id, engine.answer(message.request, deadline, self._watcher(work, message)))
         except Exception as fault:
-            outcome = Failure(message.id, _describe(fault))
+            outcome = Failure(message.id, describe(fault))
         with self._changed:
             if work.withdrawn:  # already answered when it was withdrawn
                 outcome = Alive()
             elif work.interrupted and _was_stopped(outcome) and deadline.remaining_ms() > 0:
                 work.interrupted = False
-                self._aside = {str(message.id): work, **self._aside}
+                self._queues.resume(work, message.id)
                 return
-            elif isinstance(outcome, Answered) and outcome.answer.unread and not message.aside:
-                self._warm_later(message)
+            elif isinstance(outcome, Answered) and not message.aside:
+                self._go_on(message, outcome.answer)
             work.withdrawn = True
         self.send(outcome)
 
-    def _watcher(self, work: _Work, message: Infill) -> WatchPasses:
+    def _watcher(self, work: Task, message: Infill) -> WatchPasses:
         return previewing(
             lambda: work.watched and not work.withdrawn,
             lambda step, rows: self.send(CanvasPreview(message.id, step, rows)),
         )
 
-    def _warm(self, engine: EngineLike, work: _Work, message: Warm) -> None:
+    def _warm(self, engine: EngineLike, work: Task, message: Warm) -> None:
         try:
             engine.warm(message.request, Deadline(self.clock() + WARM_SECONDS, self.clock, lambda: work.withdrawn))
         except Exception as fault:
-            _describe(fault)
+            describe(fault)
         self.send(Alive())
+
+    def _go_on(self, message: Infill, answer: Answer) -> None:
+        """Queues what there was no time for: the rest of the text, or else the rest of the search.
+
+        Neither is wanted any more if newer text of the document waits to be read.
+        """
+        if self._closed or message.document in self._queues.warming:
+            return
+        if answer.unread:
+            self._warm_later(message)
+        elif answer.candidates:
+            self._queues.deepening = Deepen(message.document, message.request)
+
+    def _deepen(self, engine: EngineLike, work: Task, message: Deepen) -> None:
+        """Goes on with a search until it ends, the duty cycle is used up, or other work arrives."""
+        began = self.clock()
+        seconds = min(DEEPEN_SECONDS, self._queues.duty_cycle.left_seconds())
+        try:
+            engine.deepen(message.request, Deadline(began + seconds, self.clock, lambda: work.withdrawn))
+        except Exception as fault:
+            describe(fault)
+        with self._changed:
+            self._queues.duty_cycle.spend(self.clock() - began)
 
     def _warm_later(self, message: Infill | Warm) -> None:
         """Queues the text that there was no time to read, unless newer text of that document is already queued."""
-        if not self._closed and message.document not in self._warming:
-            _put(self._warming, message.document, _Work(Warm(message.document, message.request)), WARM_DOCUMENTS)
+        if not self._closed and message.document not in self._queues.warming:
+            self._queues.warm(Warm(message.document, message.request))
 
-    def _count(self, engine: EngineLike, work: _Work, message: Surround) -> None:
+    def _count(self, engine: EngineLike, work: Task, message: Surround) -> None:
         """Counts one piece of a text. The rest waits until there is no other work."""
         try:
             work.pieces = work.pieces or engine.surround(message.surroundings)
@@ -236,11 +221,11 @@ class Dispatch:
             self._counted(message.surroundings.name)
             return
         except Exception as fault:
-            _describe(fault)
+            describe(fault)
             return
         with self._changed:
             if not self._closed:
-                _put(self._counting, message.surroundings.name, work, COUNTED_TEXTS)
+                self._queues.count(message.surroundings.name, work)
 
     def _counted(self, name: str) -> None:
         """Called when a text is counted: the last context is read again, because that text may now contribute to it."""
@@ -254,54 +239,43 @@ class Dispatch:
             failed = self._closed or self._state is State.FAILED
             self._answer(message.id, Reason.WORKER_FAILED if failed else Reason.LOADING)
             return
-        if message.aside:
-            if len(self._aside) == MOST_ASIDE:
-                self._withdraw(self._aside.pop(next(iter(self._aside))), Reason.SUPERSEDED)
-            self._aside[str(message.id)] = _Work(message)
-            if self._running is not None and isinstance(self._running.message, Warm):
-                self._withdraw(self._running, Reason.SUPERSEDED)
-            return
-        if (older := self._waiting.pop(message.document, None)) is not None:
+        if (older := self._queues.infill(message)) is not None:
             self._withdraw(older, Reason.SUPERSEDED)
-        if self._running is not None:
-            self._running.interrupted = isinstance(self._running.message, Infill) and self._running.message.aside
-            if not self._running.interrupted and _gives_way(self._running.message, message):
-                self._withdraw(self._running, Reason.SUPERSEDED)
-        self._waiting[message.document] = _Work(message)
+        if self._running is None:
+            return
+        running = self._running.message
+        self._running.interrupted = isinstance(running, Infill) and running.aside and not message.aside
+        if not self._running.interrupted and _gives_way(running, message):
+            self._withdraw(self._running, Reason.SUPERSEDED)
 
     def _cancel(self, request_id: int) -> None:
-        work = self._infill(request_id)
+        work = self._asked_as(request_id)
         if work is not None:
-            for queue in (self._waiting, self._aside):
-                for name in [name for name, other in queue.items() if other is work]:
-                    del queue[name]
+            self._queues.remove(work)
             self._withdraw(work, Reason.CANCELLED)
 
     def _watch(self, request_id: int) -> None:
-        work = self._infill(request_id)
+        work = self._asked_as(request_id)
         if work is not None:
             work.watched = True
 
-    def _infill(self, request_id: int) -> _Work | None:
+    def _asked_as(self, request_id: int) -> Task | None:
         for work in self._asked():
             if isinstance(work.message, Infill) and work.message.id == request_id:
                 return work
         return None
 
-    def _asked(self) -> list[_Work]:
+    def _asked(self) -> list[Task]:
         """The work that waits or runs."""
-        return [*self._waiting.values(), *self._aside.values(), *([self._running] if self._running else [])]
+        return [*self._queues.infills(), *([self._running] if self._running else [])]
 
     def _close(self) -> None:
         self._closed = True
         for work in self._asked():
             self._withdraw(work, Reason.CANCELLED)
-        self._waiting.clear()
-        self._aside.clear()
-        self._warming.clear()
-        self._counting.clear()
+        self._queues.clear()
 
-    def _withdraw(self, work: _Work, reason: Reason) -> None:
+    def _withdraw(self, work: Task, reason: Reason) -> None:
         if work.withdrawn:
             return
         work.withdrawn = True
@@ -312,30 +286,17 @@ class Dispatch:
         self.send(Answered(request_id, Answer(reason=reason)))
 
 
-def _put(queue: dict[str, _Work], name: str, work: _Work, most: int) -> None:
-    """Queues work. Drops the oldest if there is more than `most`."""
-    queue[name] = work
-    if len(queue) > most:
-        del queue[next(iter(queue))]
-
-
-def _gives_way(running: Infill | Warm | Surround, newer: Infill) -> bool:
+def _gives_way(running: Infill | Warm | Deepen | Surround, newer: Infill) -> bool:
     """Whether running work ends for a newer infill. Other documents' infills do not; a piece of counting is short."""
-    return isinstance(running, Warm) or (isinstance(running, Infill) and running.document == newer.document)
+    if isinstance(running, Infill):
+        return running.document == newer.document and not newer.aside
+    return isinstance(running, Warm | Deepen)
 
 
 def _was_stopped(outcome: Message) -> bool:
     return isinstance(outcome, Answered) and outcome.answer.reason is Reason.CANCELLED
 
 
-def _is_warming(running: Infill | Warm | Surround, document: str) -> bool:
-    return isinstance(running, Warm) and running.document == document
-
-
-def _describe(fault: Exception) -> str:
-    """A fault in words for the user. Quotes only our own errors: any other text may contain the user's code."""
-    if isinstance(fault, InfillError):
-        return str(fault)
-    frames = traceback.format_tb(fault.__traceback__)
-    sys.stderr.write(f"infill worker: {type(fault).__name__}\n{''.join(frames)}")
-    return f"The engine met an unexpected {type(fault).__name__}; the worker's log shows where."
+def _ends_for_text(running: Infill | Warm | Deepen | Surround, document: str) -> bool:
+    """Whether running work ends for newer text of a document: what reads its older text, and any search."""
+    return isinstance(running, Deepen) or (isinstance(running, Warm) and running.document == document)

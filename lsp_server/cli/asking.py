@@ -11,7 +11,7 @@ from infill_engine.budget.deadline import Deadline, now
 from infill_engine.context.drafts.renamed_match import outline_of_other
 from infill_engine.engine.remote.address import disclosure, is_remote, read_address
 from infill_engine.models.registry import resolved
-from infill_engine.serving.dispatch import EngineLike
+from infill_engine.serving.interface import EngineLike
 from infill_engine.serving.loading import load_engine, load_remote
 from infill_engine.settings import EngineSettings, ModelSettings
 from infill_engine.text.syntax import parser_for

@@ -43,6 +43,9 @@ class RemoteEngine:
     def warm(self, request: InfillRequest, deadline: Deadline) -> None:
         """Does nothing: no text leaves this machine before an answer is needed."""
 
+    def deepen(self, request: InfillRequest, deadline: Deadline) -> None:
+        """Do nothing: nobody has asked for that answer."""
+
     def surround(self, surroundings: Surroundings) -> Iterator[None]:  # noqa: ARG002
         """Does nothing, for the same reason."""
         return iter(())

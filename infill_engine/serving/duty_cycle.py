@@ -1,0 +1,48 @@
+"""How much of the time may be spent on work that nobody has asked for."""
+
+from dataclasses import dataclass, field
+
+import psutil
+
+from infill_engine.budget.deadline import Clock, now
+
+SHARE, WINDOW_SECONDS = 0.25, 10.0
+
+
+@dataclass(slots=True)
+class DutyCycle:
+    """Allows computing for a `share` of every window. Unused time is kept for one window at most (a token bucket)."""
+
+    clock: Clock = now
+    share: float = SHARE
+    window_seconds: float = WINDOW_SECONDS
+    _left: float = field(init=False)  # seconds of computing, at the time `_since`
+    _since: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._left, self._since = self._most, self.clock()
+
+    @property
+    def _most(self) -> float:
+        return self.share * self.window_seconds
+
+    def left_seconds(self) -> float:
+        """Seconds that may be spent now; 0 on battery, where the system tells."""
+        time = self.clock()
+        self._left = min(self._most, self._left + self.share * (time - self._since))
+        self._since = time
+        return 0.0 if self._left <= 0 or on_battery() else self._left
+
+    def spend(self, seconds: float) -> None:
+        """Record computing that has ended now. It may exceed what was left; then the next one waits longer."""
+        self.left_seconds()
+        self._left -= seconds
+
+
+def on_battery() -> bool:
+    """Whether the machine runs on battery; False where the system does not tell."""
+    try:
+        battery = psutil.sensors_battery()
+    except (AttributeError, OSError, RuntimeError):  # no such call, or no such files, on this system
+        return False
+    return battery is not None and battery.power_plugged is False

@@ -1,0 +1,47 @@
+"""What the worker needs of an engine, and how it puts an engine's faults into words."""
+
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from typing import Protocol
+
+from infill_engine.budget.deadline import Deadline
+from infill_engine.budget.work import Watch
+from infill_engine.errors import InfillError
+from infill_engine.settings import WindowSettings
+from infill_engine.types import Answer, InfillRequest, Surroundings
+
+
+class EngineLike(Protocol):
+    """The part of the engine that the worker needs."""
+
+    name: str
+
+    @property
+    def device(self) -> str: ...
+
+    @property
+    def window(self) -> WindowSettings: ...
+
+    @property
+    def profile(self) -> str: ...
+
+    def answer(self, request: InfillRequest, deadline: Deadline, watch: Watch | None = None) -> Answer: ...
+
+    def deepen(self, request: InfillRequest, deadline: Deadline) -> None: ...
+
+    def warm(self, request: InfillRequest, deadline: Deadline) -> None: ...
+
+    def surround(self, surroundings: Surroundings) -> Iterator[None]: ...
+
+
+Load = Callable[[Callable[[str, float], None]], EngineLike]
+
+
+def describe(fault: Exception) -> str:
+    """Put a fault into words for the user. Quote only our own errors: any other text may contain the user's code."""
+    if isinstance(fault, InfillError):
+        return str(fault)
+    frames = traceback.format_tb(fault.__traceback__)
+    sys.stderr.write(f"infill worker: {type(fault).__name__}\n{''.join(frames)}")
+    return f"The engine met an unexpected {type(fault).__name__}; the worker's log shows where."

@@ -1,0 +1,116 @@
+"""The work that waits for the compute slot, in the order of urgency.
+
+waiting      infills, one for each document
+aside        infills that give way to those
+warming      contexts to be read ahead of time
+deepening    the search that goes on after an answer, as far as the duty cycle allows
+counting     texts to be counted, a piece at a time
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from infill_engine.serving.duty_cycle import DutyCycle
+from infill_engine.serving.protocol import Infill, Surround, Warm
+from infill_engine.types import InfillRequest
+
+COUNTED_TEXTS = 6  # texts that may wait; an engine keeps no more
+MOST_ASIDE = 8  # that may wait
+WARM_DOCUMENTS = 4  # contexts that may wait to be encoded; more would evict each other from the engine's cache
+
+
+@dataclass(frozen=True, slots=True)
+class Deepen:
+    """Go on with the search for a request that has been answered."""
+
+    document: str
+    request: InfillRequest
+
+
+@dataclass(slots=True)
+class Task:
+    """A piece of work; whether it was answered or withdrawn, and whether it is watched.
+
+    An infill that is aside and has to stop for another is `interrupted`. `pieces` is the rest of a count that has
+    begun.
+    """
+
+    message: Infill | Warm | Deepen | Surround
+    withdrawn: bool = False
+    watched: bool = False
+    interrupted: bool = False
+    pieces: Iterator[None] | None = None
+
+
+@dataclass(slots=True)
+class Queues:
+    """All work that waits. Not thread-safe. An engine keeps predictions for one prompt only, so one search goes on."""
+
+    duty_cycle: DutyCycle
+    waiting: dict[str, Task] = field(default_factory=dict)  # by document, in the order of arrival
+    aside: dict[str, Task] = field(default_factory=dict)  # by the number of the request
+    warming: dict[str, Task] = field(default_factory=dict)  # by document
+    counting: dict[str, Task] = field(default_factory=dict)  # by the name of the text
+    deepening: Deepen | None = None
+
+    def next(self) -> Task | None:
+        """Remove and return the most urgent work that may run now; None if there is none."""
+        for queue in (self.waiting, self.aside, self.warming):
+            if queue:
+                return queue.pop(next(iter(queue)))
+        if self.deepening is not None and self.duty_cycle.left_seconds() > 0:
+            message, self.deepening = self.deepening, None
+            return Task(message)
+        return self.counting.pop(next(iter(self.counting))) if self.counting else None
+
+    def warm(self, message: Warm) -> None:
+        """Queue a context. It replaces an older one of its document, and a search at its older text ends."""
+        self.warming.pop(message.document, None)
+        self._forget_search(message.document)
+        _put(self.warming, message.document, Task(message), WARM_DOCUMENTS)
+
+    def count(self, name: str, task: Task) -> None:
+        """Queue a text to be counted, or the rest of it."""
+        _put(self.counting, name, task, COUNTED_TEXTS)
+
+    def infill(self, message: Infill) -> Task | None:
+        """Queue an infill. Return the one that it replaces or that is one too many, if any."""
+        if message.aside:
+            oldest = self.aside.pop(next(iter(self.aside))) if len(self.aside) == MOST_ASIDE else None
+            self.aside[str(message.id)] = Task(message)
+            return oldest
+        self._forget_search(message.document)
+        older = self.waiting.pop(message.document, None)
+        self.waiting[message.document] = Task(message)
+        return older
+
+    def resume(self, task: Task, request_id: int) -> None:
+        """Queue an interrupted infill before the others that are aside."""
+        self.aside = {str(request_id): task, **self.aside}
+
+    def infills(self) -> list[Task]:
+        """The infills that wait."""
+        return [*self.waiting.values(), *self.aside.values()]
+
+    def remove(self, task: Task) -> None:
+        """Remove an infill."""
+        for queue in (self.waiting, self.aside):
+            for name in [name for name, other in queue.items() if other is task]:
+                del queue[name]
+
+    def clear(self) -> None:
+        """Remove everything."""
+        for queue in (self.waiting, self.aside, self.warming, self.counting):
+            queue.clear()
+        self.deepening = None
+
+    def _forget_search(self, document: str) -> None:
+        if self.deepening is not None and self.deepening.document == document:
+            self.deepening = None
+
+
+def _put(queue: dict[str, Task], name: str, task: Task, most: int) -> None:
+    """Queue work. Drop the oldest if there is more than `most`."""
+    queue[name] = task
+    if len(queue) > most:
+        del queue[next(iter(queue))]

@@ -1,0 +1,117 @@
+"""A dispatch whose engine computes until the test lets it finish, so that every order is certain."""
+
+import queue
+import threading
+from collections.abc import Iterator
+
+from infill_engine.budget.deadline import Deadline
+from infill_engine.serving.dispatch import Dispatch
+from infill_engine.serving.protocol import (
+    Alive,
+    Answered,
+    Failure,
+    Infill,
+    Message,
+    State,
+    Status,
+    Surround,
+    Warm,
+)
+from infill_engine.settings import WindowSettings
+from infill_engine.types import Answer, Candidate, InfillRequest, Reason, Surroundings
+
+FAR = 1000.0  # seconds on the test's clock, which stands at 0
+WAIT = 10  # seconds after which a test has failed
+SECRET = "some of the user's code"
+
+
+class HeldEngine:
+    """Every call is put on `calls` and ends when told to, or when it is cancelled."""
+
+    name, device, window, profile = "held", "cpu", WindowSettings(70, 30), "slowly"
+
+    def __init__(self) -> None:
+        self.calls: queue.Queue[tuple[str, str]] = queue.Queue()
+        self.finish = threading.Semaphore(0)
+        self.done: list[str] = []
+        self.deepens = False
+
+    def answer(self, request: InfillRequest, deadline: Deadline, watch: object = None) -> Answer:
+        self._hold("answer", request, deadline)
+        if request.prefix == "fault":
+            raise KeyError(SECRET)
+        if request.prefix == "out of memory":
+            self.name = "smaller"
+        if deadline.cancelled():
+            return Answer(reason=Reason.CANCELLED)
+        return Answer((Candidate(request.prefix + "!", 0.5),), unread=request.prefix == "unread")
+
+    def warm(self, request: InfillRequest, deadline: Deadline) -> None:
+        self._hold("warm", request, deadline)
+        if request.prefix == "out of memory":
+            self.name = "smaller"
+
+    def deepen(self, request: InfillRequest, deadline: Deadline) -> None:
+        if self.deepens:
+            self._hold("deepen", request, deadline)
+
+    def surround(self, surroundings: Surroundings) -> Iterator[None]:
+        """As many pieces as the text has characters; a fault at an exclamation mark."""
+        for character in surroundings.text:
+            self._hold("count", InfillRequest(character, ""), Deadline.after_ms(1e9))
+            if character == "!":
+                raise KeyError(SECRET)
+            yield
+
+    def _hold(self, kind: str, request: InfillRequest, deadline: Deadline) -> None:
+        self.calls.put((kind, request.prefix))
+        while not self.finish.acquire(timeout=0.005):
+            if deadline.cancelled():
+                self.done.append(f"{request.prefix} cancelled")
+                return
+        self.done.append(request.prefix)
+
+
+class Bench:
+    """A dispatch with its compute thread, and what it sent."""
+
+    def __init__(self, load: object = None) -> None:
+        self.engine = HeldEngine()
+        self.seconds = 0.0
+        self.sent: queue.Queue[Message] = queue.Queue()
+        self.answers: dict[int, list[object]] = {}
+        self.dispatch = Dispatch(load or (lambda progress: self.engine), self.sent.put, lambda: self.seconds)
+        self.thread = threading.Thread(target=self.dispatch.run, daemon=True)
+        self.thread.start()
+
+    def infill(
+        self, request_id: int, prefix: str, document: str = "d", expires_at: float = FAR, aside: bool = False
+    ) -> None:
+        self.dispatch.receive(Infill(request_id, document, InfillRequest(prefix, ""), expires_at, aside))
+
+    def warm(self, prefix: str, document: str = "d") -> None:
+        self.dispatch.receive(Warm(document, InfillRequest(prefix, "")))
+
+    def surround(self, text: str) -> None:
+        self.dispatch.receive(Surround(Surroundings.of(text)))
+
+    def next_answer(self) -> tuple[int, object]:
+        """The id of the next answer and its reason, or its first candidate's text."""
+        while isinstance(message := self.sent.get(timeout=WAIT), Alive):
+            pass
+        if isinstance(message, Failure):
+            return message.id, message.message
+        assert isinstance(message, Answered)
+        answer = message.answer
+        return message.id, answer.reason or answer.candidates[0].text
+
+    def next_call(self) -> tuple[str, str]:
+        return self.engine.calls.get(timeout=WAIT)
+
+    def statuses(self) -> list[State]:
+        states = []
+        while not states or states[-1] is State.LOADING:
+            message = self.sent.get(timeout=WAIT)
+            assert isinstance(message, Status)
+            states.append(message.state)
+        return states
