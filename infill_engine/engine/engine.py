@@ -115,7 +115,7 @@ class Engine:
 
     def _sampler_of(self, model: Model) -> CanvasSampler | TreeSampler:
         if isinstance(model, TrunkModel):
-            return TreeSampler(model, self.settings.sampler)
+            return TreeSampler(model)
         return CanvasSampler(cast(CanvasModel, model), self.settings.sampler, MEMORY_LIMITS[self._degraded])
 
     def _fills_several(self) -> bool:

@@ -17,7 +17,6 @@ from infill_engine.models.trunk.prompt import build_head, fitting
 from infill_engine.sampling.proposals import Proposals, unread
 from infill_engine.sampling.token_tree import ROOT
 from infill_engine.sampling.tree_search import TreeSearch
-from infill_engine.settings import SamplerSettings
 from infill_engine.types import Draft, Hole, InfillRequest, Surroundings
 
 MEASURED = (8, 16, 32, 64)  # rows of the passes that are measured when a model is loaded
@@ -29,12 +28,11 @@ USUAL_ROWS = 8  # of a pass that must still fit after counting
 class TreeSampler:
     """A loaded trunk, its measured costs, and the text it has counted. One request at a time."""
 
-    def __init__(self, model: TrunkModel, settings: SamplerSettings) -> None:
+    def __init__(self, model: TrunkModel) -> None:
         self.model = model
         passes = CostModel()  # rows of a prompt cost the same as rows of texts
         self.costs = Costs({Phase.READ: passes, Phase.PASS: passes, Phase.COUNT: CostModel()})
         self.part_ms = PART_MS
-        self._settings = settings
         self._lines = CachedLines(model.vocabulary)
         self._surroundings = CountedSurroundings(model.vocabulary.encode)
         self._retriever = Retriever()
@@ -76,7 +74,7 @@ class TreeSampler:
         near = yield from self._count_in_time(request, partial_word, budget)
         search = TreeSearch(self.model, prompt, request, hole, partial_word, near, budget)
         search.plant(drafts)
-        passes = yield from search.run(budget.deadline.sooner(self._settings.latency_target))
+        passes = yield from search.run()
         if not search.tree.nodes[ROOT].seen:
             return Proposals(unread(drafts), encode_ms, unread=True)
         counted = not request.surroundings or self._surroundings.get(request.surroundings) is not None

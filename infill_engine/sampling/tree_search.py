@@ -13,7 +13,6 @@ from math import log
 
 import numpy as np
 
-from infill_engine.budget.deadline import Deadline
 from infill_engine.budget.work import Budget, Job, OutOfTime, PassState, Phase, Work
 from infill_engine.context.ngrams import LONGEST, Ngrams
 from infill_engine.models.trunk.continuations import Prediction
@@ -92,11 +91,8 @@ class TreeSearch:
         for draft in drafts:
             self.tree.plant(encode(self.partial_word + draft.text))
 
-    def run(self, aimed: Deadline) -> Job[int]:
-        """Passes over the likeliest nodes while there is time and progress is possible; returns the number of passes.
-
-        Once a text is finished, passes must end by `aimed`.
-        """
+    def run(self) -> Job[int]:
+        """Pass over the likeliest nodes while there is time and progress is possible. Return the number of passes."""
         passes = 0
         self._recall()
         while True:
@@ -104,9 +100,8 @@ class TreeSearch:
             waiting = len(self.prompt.waiting)
             if not rows and not waiting:
                 break
-            due = aimed if passes and self.tree.finished else None
             try:
-                yield Work(Phase.PASS, len(rows) + waiting, due=due)
+                yield Work(Phase.PASS, len(rows) + waiting)
             except OutOfTime:
                 break
             self._pass(rows)

@@ -21,7 +21,6 @@ from infill_engine.sampling.first_hole import all_holes, first_hole
 from infill_engine.sampling.middle import Middle, rules_of
 from infill_engine.sampling.proposals import Proposals
 from infill_engine.sampling.tree_sampler import TreeSampler
-from infill_engine.settings import SamplerSettings
 from infill_engine.types import Gap, Hole, HoleKind, InfillRequest, Proposal, Reason
 
 AGES_MS = 60_000
@@ -64,7 +63,7 @@ def sampler(tmp_path):
     model = tiny_model(tmp_path)
     texts = (" * (", ")", ", height):\n    return ", "width", "height", " + 1", " * height\n")
     favoured = sorted({token for text in texts for token in model.vocabulary.encode(text)})
-    return TreeSampler(replace(model, backend=Fond(model.backend, favoured)), SamplerSettings())
+    return TreeSampler(replace(model, backend=Fond(model.backend, favoured)))
 
 
 def proposals(sampler, request):

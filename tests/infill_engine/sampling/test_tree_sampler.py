@@ -21,7 +21,6 @@ from infill_engine.ranking.calibration import Calibration
 from infill_engine.sampling.prediction import NoNumbersError
 from infill_engine.sampling.tree_nodes import TreeStep
 from infill_engine.sampling.tree_sampler import TreeSampler
-from infill_engine.settings import SamplerSettings
 from infill_engine.types import Draft, Hole, HoleKind, InfillRequest, Source, Surroundings
 
 PREFIX = "class Box:\n    def __init__(self, width, height):\n        self.width = width\n        self.he"
@@ -34,7 +33,7 @@ AGES_MS = 60_000
 
 @pytest.fixture
 def sampler(tmp_path):
-    return TreeSampler(tiny_model(tmp_path), SamplerSettings())
+    return TreeSampler(tiny_model(tmp_path))
 
 
 def proposal(sampler, request=REQUEST, hole=LINE, drafts=DRAFTS, ms=AGES_MS, watch=None, deadline=None):
@@ -57,7 +56,7 @@ def test_texts_complete_the_word_at_the_cursor_and_hold_no_line_break(sampler):
 
 def test_equal_requests_have_equal_guesses(tmp_path):
     def once():
-        return proposal(TreeSampler(tiny_model(tmp_path), SamplerSettings())).proposals
+        return proposal(TreeSampler(tiny_model(tmp_path))).proposals
 
     one, other = once(), once()
     assert [(each.text, each.steps) for each in one] == [(each.text, each.steps) for each in other]
