@@ -10,7 +10,9 @@ from infill_engine.models.registry import TRUNK, folder_of
 from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.settings import EngineSettings
 
-pytestmark = pytest.mark.skipif(not Path(folder_of(TRUNK) or "", "adapter.safetensors").is_file(), reason="needs the default")
+FILES = Path(folder_of(TRUNK) or "", "adapter.safetensors")
+
+pytestmark = pytest.mark.skipif(not FILES.is_file(), reason="needs the default model")
 
 
 def test_the_budget_that_brings_the_default_back() -> None:
