@@ -119,7 +119,8 @@ class Dispatch:
 
     def _tell_ready(self, engine: EngineLike) -> None:
         """Announces which model is ready, if that changed: when memory runs out, the engine switches models."""
-        ready = Status(State.READY, engine.profile, 1.0, engine.name, engine.device, engine.window)
+        needs_ms = engine.default_needs_ms
+        ready = Status(State.READY, engine.profile, 1.0, engine.name, engine.device, engine.window, needs_ms)
         if ready != self._told:
             self._told = ready
             self.send(ready)

@@ -27,6 +27,7 @@ from infill_engine.serving.__main__ import serve
 
 class Counting:
     name, device, window, profile = "counting", "cpu", WindowSettings(surroundings=True), ""
+    default_needs_ms = 0
     calls = 0
     texts = []
     def surround(self, surroundings):
