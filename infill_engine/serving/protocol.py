@@ -45,7 +45,7 @@ class State(StrEnum):
     FAILED = "failed"
 
 
-class Infill(_Message, tag="infill"):
+class Infill(_Message, frozen=True, tag="infill"):
     """Fill this hole. A newer one for the same document replaces it.
 
     One that is `aside` gives way to all that are not: it waits while they run, and starts again after it was
@@ -59,54 +59,54 @@ class Infill(_Message, tag="infill"):
     aside: bool = False
 
 
-class Watch(_Message, tag="watch"):
+class Watch(_Message, frozen=True, tag="watch"):
     """Send a preview of every further step of the `Infill` with this id, if it is waiting or running."""
 
     id: Number
 
 
-class Warm(_Message, tag="warm"):
+class Warm(_Message, frozen=True, tag="warm"):
     """Encode this context when idle; a newer one for the same document replaces it. Gets no answer."""
 
     document: Name
     request: InfillRequest
 
 
-class Surround(_Message, tag="surround"):
+class Surround(_Message, frozen=True, tag="surround"):
     """Count this text when there is no other work; requests will name it. Gets no answer."""
 
     surroundings: Surroundings
 
 
-class Cancel(_Message, tag="cancel"):
+class Cancel(_Message, frozen=True, tag="cancel"):
     """The client no longer waits for this `Infill`."""
 
     id: Number
 
 
-class Shutdown(_Message, tag="shutdown"):
+class Shutdown(_Message, frozen=True, tag="shutdown"):
     """To the engine: answer pending requests, then exit. From a shared engine: it exits, and another may be started."""
 
 
-class Hello(_Message, tag="hello"):
+class Hello(_Message, frozen=True, tag="hello"):
     """The first message of a client of a shared engine."""
 
     protocol: Number
     version: Short
 
 
-class Welcome(_Message, tag="welcome"):
+class Welcome(_Message, frozen=True, tag="welcome"):
     """The answer to `Hello`. `budget_ms` is the budget that the engine was started with."""
 
     pid: Number
     budget_ms: float
 
 
-class Measure(_Message, tag="measure"):
+class Measure(_Message, frozen=True, tag="measure"):
     """Ask a shared engine for `Measured`."""
 
 
-class Measured(_Message, tag="measured"):
+class Measured(_Message, frozen=True, tag="measured"):
     """What a shared engine knows about itself. `latency_ms` are the 50th, 90th and 99th percentile.
 
     `model` is empty and `state` tells why, unless the model is loaded. `waiting` counts requests without an answer.
@@ -126,7 +126,7 @@ class Measured(_Message, tag="measured"):
     latency_ms: tuple[float, float, float]
 
 
-class Status(_Message, tag="status"):
+class Status(_Message, frozen=True, tag="status"):
     """`fraction` is the share of the load that is done, 0 to 1.
 
     Once ready, `model` and `device` are the engine's own names, and `window` is how much text it wants.
@@ -154,7 +154,7 @@ class PreviewRow:
     source: Source
 
 
-class CanvasPreview(_Message, tag="sketch"):
+class CanvasPreview(_Message, frozen=True, tag="sketch"):
     """The canvas of the `Infill` with this id after a step; step 0 is the initial canvas."""
 
     id: Number
@@ -162,21 +162,21 @@ class CanvasPreview(_Message, tag="sketch"):
     rows: tuple[PreviewRow, ...]
 
 
-class Answered(_Message, tag="answer"):
+class Answered(_Message, frozen=True, tag="answer"):
     """The answer to the `Infill` with this id."""
 
     id: Number
     answer: Answer
 
 
-class Failure(_Message, tag="failure"):
+class Failure(_Message, frozen=True, tag="failure"):
     """The engine failed on the `Infill` with this id. The message contains no document text."""
 
     id: Number
     message: str
 
 
-class Alive(_Message, tag="alive"):
+class Alive(_Message, frozen=True, tag="alive"):
     """Work without an answer has ended. Tells the watchdog that the worker was busy and does not hang."""
 
 
