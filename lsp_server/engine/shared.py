@@ -68,19 +68,19 @@ def connect(path: Path) -> socket.socket | None:
     return connection
 
 
-def greet(connection: socket.socket) -> tuple[Welcome, int] | None:
-    """Return an engine's welcome and its process; None if it leaves. End one that hangs."""
+def greet(connection: socket.socket, *, ends_hung: bool = True) -> tuple[Welcome, int] | None:
+    """Return an engine's welcome and its process; None if it leaves. With `ends_hung`, end one that hangs."""
     pid = peer_pid(connection)
     try:
         connection.sendall(encode(Hello(PROTOCOL, package_version())))
         # Not buffered: what follows the welcome is left for the caller.
-        welcome = decode(_read_frame(connection))
+        welcome = decode(read_payload(connection))
         if isinstance(welcome, Welcome):
             connection.settimeout(None)
             return welcome, pid or welcome.pid
     except TimeoutError:
-        log.warning("the shared engine does not greet and is ended")
-        if pid is not None:
+        if ends_hung and pid is not None:
+            log.warning("the shared engine does not greet and is ended")
             kill(pid)
     except OSError:
         pass
@@ -88,7 +88,8 @@ def greet(connection: socket.socket) -> tuple[Welcome, int] | None:
     return None
 
 
-def _read_frame(connection: socket.socket) -> bytes:
+def read_payload(connection: socket.socket) -> bytes:
+    """Return the next frame's payload, nothing of what follows it; b"" at the end. Raises OSError."""
     length = int.from_bytes(_read(connection, 4), "big")
     return _read(connection, length) if length <= MAX_FRAME_BYTES else b""
 
