@@ -16,6 +16,7 @@ import importlib
 import os
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 from infill_engine.errors import InfillError
 from lsp_server.cli.escapes import visible_lines
@@ -44,6 +45,9 @@ def add_commands(commands: "Subparsers[argparse.ArgumentParser]") -> None:
     complete.set_defaults(run=lambda options: _run("complete", options))
 
     doctor = commands.add_parser("doctor", help="what works on this machine, and how to mend what does not")
+    doctor.add_argument(
+        "file", metavar="FILE", nargs="?", type=Path, help="also: which language this file is treated as"
+    )
     doctor.add_argument("--json", action="store_true", help="print one JSON object")
     _add_engine(doctor, from_file=True)
     doctor.set_defaults(run=lambda options: _run("doctor", options))

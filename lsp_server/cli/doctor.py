@@ -22,10 +22,12 @@ from infill_engine.models.checkpoint.hub import is_hub_name
 from infill_engine.models.checkpoint.user_data import settings_file
 from infill_engine.models.registry import DEFAULT, TRUNK, resolved
 from infill_engine.models.runtime.devices import physical_cores
-from infill_engine.text.languages import Support, all_entries, grammar_trouble
+from infill_engine.text.languages import Support, all_entries, grammar_trouble, language, recognise
 from infill_engine.types import Reason
+from lsp_server.cli.place import UNKNOWN_LANGUAGE
 from lsp_server.cli.terminal import console_of, say
 from lsp_server.cli.worker_trial import Trial, try_worker
+from lsp_server.refusal import LARGEST_SIZE
 from lsp_server.settings import EngineChoice, Precision, read_settings
 from lsp_server.settings_file import measured_reason, read_file
 
@@ -33,6 +35,13 @@ OLDEST_PYTHON = (3, 11)
 MOST_LISTED = 8
 OTHER_MODEL = f"Give --model a folder with config.json, {WEIGHTS}, {TOKENIZER}."
 REINSTALL = "Install infill-ls again: `pip install --force-reinstall .` in its folder, or from the wheel it came in"
+
+
+_SUPPORT = {
+    Support.FIRST: "full support",
+    Support.SECOND: "holes by line and value",
+    Support.TEXT: "completed as plain text",
+}
 
 
 class Verdict(StrEnum):
@@ -56,14 +65,14 @@ class Check:
 def run(options: argparse.Namespace) -> int:
     """Print each check as it finishes. Return 1 if one failed."""
     console = None if options.json else console_of(sys.stdout)
-    own = check_settings()
+    first = [check for check in (check_settings(), check_file(options.file) if options.file else None) if check]
     settings = read_settings(read_file()[0])[0]
     model = resolved(options.model or settings.engine.model, Path.cwd())
     precision, reuse = Precision(options.precision), options.reuse_context
     key_variable, budget_ms = options.api_key_variable, options.budget_ms or settings.budget_ms
     choice = EngineChoice(model, options.device, precision, key_variable, reuse, budget_ms)
     checks = []
-    for check in chain((own,) if own else (), _checks(choice, budget_ms)):
+    for check in chain(first, _checks(choice, budget_ms)):
         checks.append(check)
         if console is not None:
             _print(console, check)
@@ -172,6 +181,21 @@ def check_grammars() -> Check:
         remedy = f"Files in these languages are completed as plain text. {REINSTALL}"
         return Check("grammars", Verdict.WARN, "; ".join(troubles), remedy)
     return Check("grammars", Verdict.OK, detail)
+
+
+def check_file(path: Path) -> Check:
+    """Report which language a file is treated as, why, and what that language has. Its text is not shown."""
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            text = file.read(LARGEST_SIZE)
+    except OSError as error:
+        return Check("file", Verdict.WARN, f"{path} cannot be read: {error.strerror}", "Give the path of a file.")
+    found = recognise(UNKNOWN_LANGUAGE, path.name, text)
+    entry = language(found.language).entry
+    detail = f"{path.name}: {entry.name}, because {found.evidence}; {_SUPPORT[entry.support]}"
+    if trouble := grammar_trouble(entry):
+        return Check("file", Verdict.WARN, f"{detail}; {trouble}", f"It is completed as plain text. {REINSTALL}")
+    return Check("file", Verdict.OK, detail)
 
 
 def check_device(wanted: str, model: str = DEFAULT) -> Check:

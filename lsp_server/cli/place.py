@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from infill_engine.errors import InputError
-from infill_engine.text.languages import language_of
-from infill_engine.text.lines import first_line
+from infill_engine.text.languages import recognise
 from infill_engine.types import Reason
 from lsp_server.documents import Documents, Snapshot
 from lsp_server.project.excludes import is_excluded
@@ -71,7 +70,7 @@ def open_at(named: NamedPlace) -> Opened | Reason:
     text = _read(path)
     if text is None:
         return Reason.UNSUPPORTED
-    snapshot = open_text(uri, language_of(path.name, first_line(text)) or UNKNOWN_LANGUAGE, text)
+    snapshot = open_text(uri, recognise(UNKNOWN_LANGUAGE, path.name, text).language, text)
     return Opened(snapshot, _place_in(snapshot, named))
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from lsprotocol import types
 
+from infill_engine.text.languages import recognise
 from lsp_server.documents import Change, EditKind
 from lsp_server.protocol.positions import to_place
 from lsp_server.protocol.wire import arrived
@@ -13,7 +14,8 @@ from lsp_server.session import Session
 def did_open(session: Session, params: types.DidOpenTextDocumentParams) -> None:
     """Store the document and have the engine read it."""
     document = params.text_document
-    snapshot = session.documents.open(document.uri, str(document.language_id), document.text, document.version)
+    language = recognise(str(document.language_id), document.uri, document.text).language
+    snapshot = session.documents.open(document.uri, language, document.text, document.version)
     session.engine.withdraw(document.uri)
     session.next_edits.opened(document.uri)
     session.read_ahead(snapshot)

@@ -113,10 +113,13 @@ def _entry(name: str, table: Table) -> Entry:
 
 
 def _identity(name: str, table: Table) -> Identity:
-    lists = {key: table.words(key) for key in ("aliases", "suffixes", "file_names", "shebangs")}
+    lists = {key: table.words(key) for key in ("aliases", "suffixes", "file_names", "shebangs", "ambiguous")}
     family = table.take_or("family", name)
+    content = table.pattern("content", re.MULTILINE)
+    if bool(lists["ambiguous"]) != (content is not None):
+        table.fail("content", "and `ambiguous` belong together: give both or neither")
     table.done()
-    return Identity(**lists, family=family)
+    return Identity(**lists, family=family, content=content)
 
 
 def _grammar(name: str, table: Table) -> Grammar:

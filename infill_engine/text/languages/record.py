@@ -37,13 +37,18 @@ class Braces(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """How files and editors name the language. Ids of one `family` are searched together for text to copy."""
+    """How files and editors name the language. Ids of one `family` are searched together for text to copy.
+
+    A file whose suffix is one of `ambiguous`, another language's, is of this one if its beginning matches `content`.
+    """
 
     aliases: tuple[str, ...]
     suffixes: tuple[str, ...]
     file_names: tuple[str, ...]
     shebangs: tuple[str, ...]
     family: str
+    ambiguous: tuple[str, ...] = ()
+    content: re.Pattern[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
+from recording import Recording
 from workbench import Workbench
 
 COUNT = "[id='infill-ls.infill.infill.nextEdits']"
@@ -30,14 +31,20 @@ def wait_for_count(code: Workbench, number: int) -> None:
 def test_a_name_typed_anew_is_followed_and_undone_at_once(code_quiet: Workbench) -> None:
     code = code_quiet
     path = code.open("renamed.py", RENAME)
+    recording = Recording(code, "next-edit")
+    recording.show(1.2)
     code.press("Control+Shift+ArrowRight")
     code.type_text("width")
     wait_for_count(code, 2)
+    recording.show(2.0)
     assert "rename 2 more uses" in code.preview().replace("\u00a0", " ")
     code.press("Tab")
     code.until(lambda: code.cursor().startswith("Ln 2"), "the cursor in line 2", code.cursor)
+    recording.show(1.5)
     code.press("Tab")
     wait_for_count(code, 0)
+    recording.show(2.5)
+    recording.save()
     assert code.saved(path).decode() == RENAMED
     code.press("Control+z")
     assert code.saved(path).decode() == RENAMED.replace("return width", "return size").replace("(width=", "(size=")

@@ -360,12 +360,18 @@ class Workbench:
                 raise AssertionError(f"waited for {what}; instead {instead()!r} (see {CACHE / 'failure.png'})")
             time.sleep(0.05)
 
-    def picture(self, name: str, clip: dict[str, int]) -> None:
-        """Take a picture for the documentation; the committed one is rewritten only on demand."""
+    def images(self) -> Path:
+        """Where pictures for the documentation go; the committed ones are rewritten only on demand."""
         folder = IMAGES if os.environ.get("INFILL_E2E_SCREENSHOTS") == "1" else CACHE / "images"
         folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+    def picture(self, name: str, clip: dict[str, int], *, committed: bool = True) -> Path:
+        """Take a picture, for the documentation if it is to be `committed`. Return its path."""
+        path = (self.images() if committed else CACHE) / f"{name}.png"
         self.until(lambda: self.browser.call("evaluate", f"({_MOVING})()") == 0, "everything to stand still")
-        self.browser.call("screenshot", {"path": str(folder / f"{name}.png"), "clip": clip})
+        self.browser.call("screenshot", {"path": str(path), "clip": clip})
+        return path
 
     def _ask_window(self, request: dict[str, Any]) -> None:
         """Ask as the command `code` does in a terminal of the workbench."""

@@ -108,6 +108,24 @@ def test_what_each_language_has() -> None:
     assert text.endswith("and anything else")
 
 
+def test_the_language_of_a_file(tmp_path: Path) -> None:
+    header = tmp_path / "shop.h"
+    header.write_text("namespace shop {\nclass Cart {};\n}\n")
+    check = doctor.check_file(header)
+    assert (check.status, check.detail) == (Verdict.OK, "shop.h: C++, because its content says so; full support")
+    header.write_text("int total(int count);\n")
+    assert doctor.check_file(header).detail == "shop.h: C, because its name says so; full support"
+    unknown = tmp_path / "notes"
+    unknown.write_bytes(b"\xff\x00 anything")
+    assert doctor.check_file(unknown).detail.endswith("nothing names a language; completed as plain text")
+
+
+def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
+    check = doctor.check_file(tmp_path)
+    assert check.status is Verdict.WARN
+    assert check.remedy
+
+
 def test_a_grammar_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     entry = language("python").entry
     broken = replace(entry, id="klingon", name="Klingon", grammar=Grammar("tree_sitter_klingon", "language", ""))

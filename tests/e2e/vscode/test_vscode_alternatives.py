@@ -1,0 +1,56 @@
+"""Alternatives to code in a real VS Code, through its own menu of code actions."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from scripts_said import scripted
+from workbench import Workbench
+
+RULES = [
+    {"before": "if ", "candidates": ["size > limit", "size == limit", "limit <= size"]},
+    {"before": "def fits(size):\n    ", "candidates": ["if size > 1:"]},
+    {"before": "", "candidates": []},
+]
+FITS = "def fits(size):\n    if size >= limit:\n        return size + 1\n    return 0\n"
+REWRITES = ["size > limit", "size == limit", "limit <= size"]
+ROW = ".action-widget .monaco-list-row.action .title"
+
+
+@pytest.fixture
+def code_rewriting(code: Workbench, scratch: Path) -> Iterator[Workbench]:
+    """The workbench with a model that knows other conditions."""
+    code.configure(model=scripted(scratch, "alternatives", rules=RULES), rewriteBudgetMs=20_000)
+    code.wait_for_model("alternatives.json")
+    yield code
+    code.press("Escape")
+
+
+def open_menu(code: Workbench, title: str) -> list[str]:
+    """Open the menu of code actions and wait until an action begins with `title`. Return the titles of all."""
+    code.press("Control+.")
+    code.until(lambda: any(row.startswith(title) for row in code.texts(ROW)), title, lambda: code.texts(ROW))
+    return code.texts(ROW)
+
+
+def test_the_third_alternative_to_a_condition_is_taken_and_undone_at_once(code_rewriting: Workbench) -> None:
+    code = code_rewriting
+    path = code.open("fits.py", FITS.replace("if size >=", "if size │>="))
+    rows = open_menu(code, "Rewrite condition")
+    assert [row.split(" [")[0] for row in rows][:3] == [f"Rewrite condition: {text}" for text in REWRITES]
+    code.picture("alternatives", {"x": 0, "y": 30, "width": 760, "height": 140})
+    code.press("ArrowDown", "ArrowDown", "Enter")
+    code.until(lambda: "limit <= size" in code.text(), "the third one taken", code.text)
+    assert code.saved(path).decode() == FITS.replace("size >= limit", "limit <= size")
+    code.press("Control+z")
+    code.until(lambda: "size >= limit" in code.text(), "the condition as it was", code.text)
+    assert code.saved(path).decode() == FITS
+
+
+def test_a_broken_line_is_fixed(code_rewriting: Workbench) -> None:
+    code = code_rewriting
+    path = code.open("broken.py", FITS.replace("if size >= limit:", "if size │>= :"))
+    assert open_menu(code, "Fix line")[0].startswith("Fix line: if size > 1:")
+    code.press("Enter")
+    code.until(lambda: "if size > 1:" in code.text(), "the line mended", code.text)
+    assert code.saved(path).decode() == FITS.replace("size >= limit", "size > 1")
