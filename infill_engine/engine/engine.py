@@ -6,6 +6,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
+from math import ceil
 from typing import cast
 
 from infill_engine.budget.deadline import Deadline, FinishMargin
@@ -35,6 +36,7 @@ MEMORY_LIMITS = (MemoryLimit(64, 512), MemoryLimit(2, 16), MemoryLimit(1, 8))
 # How many passes of the trunk, over MEASURED_ROWS rows each, must fit the budget. Measured on packages from 2025: the
 # small model is better than two passes of the trunk, and worse than five.
 LEAST_PASSES, MEASURED_ROWS = 3, 16
+BUDGET_STEP_MS = 10.0  # a budget that is proposed to the user is a multiple
 CALIBRATION = "calibration.json"
 
 
@@ -95,7 +97,10 @@ class Engine:
             if engine.is_fast_enough():
                 engine.name = DEFAULT
                 return engine
-            why_small = f"the default model is too slow for {settings.budget_ms:.0f} ms on this machine"
+            why_small = (
+                f"the default model is too slow for {settings.budget_ms:.0f} ms on this machine; it serves from a "
+                f"budgetMs of {engine.least_budget_ms():.0f} on"
+            )
             del engine
         except ModelNotFoundError:
             why_small = "run `infill-ls models get` for the default model"
@@ -110,8 +115,12 @@ class Engine:
 
     def is_fast_enough(self) -> bool:
         """Whether enough passes of the trunk fit the budget on this machine."""
+        return self.least_budget_ms() <= self.settings.budget_ms
+
+    def least_budget_ms(self) -> float:
+        """The smallest budget, in steps of 10 ms, that enough passes of the trunk fit on this machine."""
         assert isinstance(self.sampler, TreeSampler)
-        return LEAST_PASSES * self.sampler.pass_ms(MEASURED_ROWS) <= self.settings.budget_ms
+        return BUDGET_STEP_MS * ceil(LEAST_PASSES * self.sampler.pass_ms(MEASURED_ROWS) / BUDGET_STEP_MS)
 
     def _sampler_of(self, model: Model) -> CanvasSampler | TreeSampler:
         if isinstance(model, TrunkModel):

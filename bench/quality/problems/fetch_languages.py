@@ -21,6 +21,7 @@ from infill_engine.training.corpus.packages import download, licence_of, read_ar
 LISTS = {
     "held-out": Path(__file__).with_name("held_out_languages.toml"),  # reported on
     "calibration": Path(__file__).with_name("calibration_languages.toml"),  # fitted on and developed with
+    "next-edits": Path(__file__).with_name("next_edit_languages.toml"),  # next edits are reported on these
 }
 
 

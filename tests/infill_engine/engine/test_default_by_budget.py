@@ -1,0 +1,42 @@
+"""The default model serves if enough of its passes fit the budget. Otherwise the user is told which budget it needs."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.append(str(Path(__file__).parents[1] / "models" / "trunk"))
+
+from tiny_trunk import tiny_model
+
+from infill_engine.engine import engine as module
+from infill_engine.engine.engine import Engine
+from infill_engine.ranking.calibration import Calibration
+from infill_engine.sampling.tree_sampler import TreeSampler
+from infill_engine.settings import EngineSettings
+
+
+@pytest.fixture(autouse=True)
+def pass_ms(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine on which a pass takes 61 ms."""
+    monkeypatch.setattr(TreeSampler, "pass_ms", lambda _sampler, _rows: 61.0)
+
+
+@pytest.mark.parametrize(
+    ("budget_ms", "is_fast_enough"), [(150.0, False), (180.0, False), (190.0, True), (400.0, True)]
+)
+def test_three_passes_must_fit(tmp_path: Path, budget_ms: float, is_fast_enough: bool) -> None:
+    engine = Engine(tiny_model(tmp_path), "trunk", Calibration(), EngineSettings(budget_ms=budget_ms))
+    assert engine.is_fast_enough() == is_fast_enough
+    assert engine.least_budget_ms() == 190.0
+
+
+def test_the_reason_names_the_budget_that_brings_it_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tiny, small = tiny_model(tmp_path), module.load_model("small", "cpu", EngineSettings().model, lambda *_: None)
+    monkeypatch.setattr(module, "load_model", lambda name, *_: tiny if name == "trunk" else small)
+    engine = Engine.load("default", device="cpu")
+    assert engine.name == "default"
+    assert (
+        "the default model is too slow for 150 ms on this machine; it serves from a budgetMs of 190 on"
+        in engine.profile
+    )
