@@ -15,7 +15,7 @@ from lsprotocol import types
 from pygls.io_ import StdinAsyncReader, StdoutWriter, run_async
 from pygls.lsp.server import LanguageServer
 
-from lsp_server.engine.supervisor import Command, worker_command
+from lsp_server.engine.link import Command, worker_command
 from lsp_server.features import code_action, commands, configuration, lifecycle, next_edit, text_sync
 from lsp_server.features.candidates import candidates
 from lsp_server.features.cursor import cursor

@@ -12,7 +12,7 @@ from infill_engine.types import InfillRequest, Reason, Surroundings
 from lsp_server.documents import Documents, EditKind, Snapshot
 from lsp_server.engine import model_choice
 from lsp_server.engine.client import EngineClient
-from lsp_server.engine.supervisor import Command, worker_command
+from lsp_server.engine.link import Command, worker_command
 from lsp_server.next_edits.tracker import NextEdits
 from lsp_server.project.text import ProjectText
 from lsp_server.protocol.positions import Place
@@ -40,6 +40,7 @@ class Session:
 
     protocol: WireProtocol
     command: Command = worker_command
+    shared: bool = True  # the engine, with this user's other windows
     documents: Documents = field(default_factory=Documents)
     settings: ServerSettings = field(default_factory=ServerSettings)
     encoding: str = "utf-16"
@@ -68,7 +69,7 @@ class Session:
 
     def __post_init__(self) -> None:
         self.reporter = StatusReporter(self.protocol)
-        self.engine = EngineClient(self._on_status, self._on_error, self.command)
+        self.engine = EngineClient(self._on_status, self._on_error, self.command, self.shared)
         self.counters = UsageCounters(self.warn_once)
         self.suggestions = SuggestionTracker(self.counters.count)
 

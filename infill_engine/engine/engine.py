@@ -36,7 +36,6 @@ MEMORY_LIMITS = (MemoryLimit(64, 512), MemoryLimit(2, 16), MemoryLimit(1, 8))
 # How many passes of the trunk, over MEASURED_ROWS rows each, must fit the budget. Measured on packages from 2025: the
 # small model is better than two passes of the trunk, and worse than five.
 LEAST_PASSES, MEASURED_ROWS = 3, 16
-BUDGET_STEP_MS = 10.0  # a budget that is proposed to the user is a multiple
 CALIBRATION = "calibration.json"
 
 
@@ -51,6 +50,7 @@ class Engine:
         self._degraded = 0
         self._trouble = ""  # a message for the next answer
         self._why_small = ""  # why the small model replaces the default, if it does
+        self.default_needs_ms = 0  # the budget that would bring the default model back, if it is too slow; else 0
         self._finish_margin = FinishMargin(self.settings.sampler.finish_margin_ms)
         self.sampler = self._sampler_of(model)
         self._answering = Answering(calibration, self._finish_margin, self._fills_several)
@@ -91,16 +91,14 @@ class Engine:
     @classmethod
     def _load_default(cls, device: str, settings: EngineSettings, report: Progress) -> "Engine":
         """The trunk, or the small model if the trunk is missing, damaged, too large or too slow for this machine."""
-        user_message, why_small = "", ""
+        user_message, why_small, needs_ms = "", "", 0
         try:
             engine = cls._load_named(TRUNK, device, settings, report)
             if engine.is_fast_enough():
                 engine.name = DEFAULT
                 return engine
-            why_small = (
-                f"the default model is too slow for {settings.budget_ms:.0f} ms on this machine; it serves from a "
-                f"budgetMs of {engine.least_budget_ms():.0f} on"
-            )
+            needs_ms = engine.least_budget_ms()
+            why_small = f"the default model is too slow for {settings.budget_ms:.0f} ms on this machine"
             del engine
         except ModelNotFoundError:
             why_small = "run `infill-ls models get` for the default model"
@@ -111,16 +109,17 @@ class Engine:
             )
         engine = cls._load_named(SMALL, device, settings, report)
         engine.name, engine._trouble, engine._why_small = DEFAULT, user_message, why_small
+        engine.default_needs_ms = needs_ms
         return engine
 
     def is_fast_enough(self) -> bool:
         """Whether enough passes of the trunk fit the budget on this machine."""
         return self.least_budget_ms() <= self.settings.budget_ms
 
-    def least_budget_ms(self) -> float:
-        """The smallest budget, in steps of 10 ms, that enough passes of the trunk fit on this machine."""
+    def least_budget_ms(self) -> int:
+        """Return the smallest budget that holds enough passes of the trunk, in whole milliseconds."""
         assert isinstance(self.sampler, TreeSampler)
-        return BUDGET_STEP_MS * ceil(LEAST_PASSES * self.sampler.pass_ms(MEASURED_ROWS) / BUDGET_STEP_MS)
+        return ceil(LEAST_PASSES * self.sampler.pass_ms(MEASURED_ROWS))
 
     def _sampler_of(self, model: Model) -> CanvasSampler | TreeSampler:
         if isinstance(model, TrunkModel):

@@ -1,6 +1,9 @@
 """The process that owns the model.
 
-protocol    frames on a pipe
-dispatch    decides which request uses the one compute slot
-__main__    the entry point
+protocol        frames on a socket or a pipe
+runtime_files   where the socket is; who may use it
+listening       clients come and go
+hub             several clients of one dispatch
+dispatch        decides which request uses the one compute slot
+__main__        the entry point
 """

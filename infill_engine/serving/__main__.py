@@ -1,7 +1,7 @@
-"""The worker process: `python -m infill_engine.serving --model default --device auto`.
+"""The engine's process: `python -m infill_engine.serving --model default --device auto [--socket PATH]`.
 
-Frames come in on stdin and go out on what was stdout; anything else that prints goes to stderr. The process ends when
-its stdin does, whatever the model is doing.
+With a socket, several clients share it: see `listening`. Without, frames come in on stdin and go out on what was
+stdout; anything else that prints goes to stderr. The process ends when its stdin does, whatever the model is doing.
 """
 
 import argparse
@@ -9,6 +9,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import BinaryIO
 
 from infill_engine.engine.remote.address import KEY_VARIABLE, is_remote
@@ -18,6 +19,7 @@ from infill_engine.serving.loading import load_engine, load_remote
 from infill_engine.serving.protocol import Message, decode, encode, read_frame
 from infill_engine.settings import EngineSettings, ModelSettings
 
+IDLE_SECONDS = 600.0  # an engine without clients exits after that
 GRACE_SECONDS = 0.5  # for the compute thread to notice that the pipe is closed
 
 
@@ -30,12 +32,27 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--reuse-context", action="store_true")
     parser.add_argument("--budget-ms", type=float, default=EngineSettings().budget_ms)
     parser.add_argument("--api-key-variable", default=KEY_VARIABLE)
+    add_socket(parser)
     options = parser.parse_args(arguments)
     if is_remote(options.model):
-        serve(lambda _progress: load_remote(options.model, options.api_key_variable))
+        _serve(lambda _progress: load_remote(options.model, options.api_key_variable), options)
     model = ModelSettings(dtype=options.precision, reuse_context=options.reuse_context)
     settings = EngineSettings(model=model, budget_ms=options.budget_ms)
-    serve(lambda progress: load_engine(options.model, options.device, settings, progress))
+    _serve(lambda progress: load_engine(options.model, options.device, settings, progress), options)
+
+
+def add_socket(parser: argparse.ArgumentParser) -> None:
+    """The options of an engine that several clients share."""
+    parser.add_argument("--socket", type=Path, help="listen here instead of serving stdin and stdout")
+    parser.add_argument("--idle-seconds", type=float, default=IDLE_SECONDS, help="without clients, then it exits")
+
+
+def _serve(load: Load, options: argparse.Namespace) -> None:
+    if options.socket is None:
+        serve(load)
+    from infill_engine.serving.listening import serve_socket
+
+    serve_socket(load, options.socket, options.idle_seconds, options.budget_ms)
 
 
 def serve(load: Load) -> None:

@@ -1,8 +1,8 @@
 """Which request uses the one compute slot, and what the server is told meanwhile.
 
     reader thread   receive()   queues a message; answers at once if the model is not needed
-    compute thread  run()       loads the engine, then works: infills in order of arrival, then what waits in `queues`
-                                for an idle moment
+    compute thread  run()       loads the engine, then works: infills of the client that has had the least time, then
+                                what waits in `queues` for an idle moment
 
 Infills that are `aside` come after all others. One that is running is interrupted by any other infill, and started
 again afterwards.
@@ -36,7 +36,8 @@ from infill_engine.serving.protocol import (
     Warm,
     Watch,
 )
-from infill_engine.serving.queues import Deepen, Queues, Task
+from infill_engine.serving.queues import Deepen, Queues, Task, client_of, ends_for_text, gives_way, was_stopped
+from infill_engine.serving.shares import Shares, owner
 from infill_engine.types import Answer, Reason
 
 WARM_SECONDS = 20.0  # time limit for encoding a context ahead of time
@@ -61,7 +62,7 @@ class Dispatch:
     _changed: threading.Condition = field(default_factory=threading.Condition)
 
     def __post_init__(self) -> None:
-        self._queues = Queues(DutyCycle(self.clock))
+        self._queues = Queues(DutyCycle(self.clock), Shares(self.clock))
 
     def receive(self, message: Message) -> None:
         """Queues a message from the server. Called only by the reader thread."""
@@ -70,7 +71,7 @@ class Dispatch:
                 case Infill():
                     self._file(message)
                 case Warm() if self._state is not State.FAILED and not self._closed:
-                    if self._running is not None and _ends_for_text(self._running.message, message.document):
+                    if self._running is not None and ends_for_text(self._running.message, message.document):
                         self._withdraw(self._running, Reason.SUPERSEDED)
                     self._queues.warm(message)
                 case Surround() if self._state is not State.FAILED and not self._closed:
@@ -90,13 +91,25 @@ class Dispatch:
         """Answers pending requests and lets `run` return. A closed pipe means the same as a shutdown."""
         self.receive(Shutdown())
 
+    def forget(self, client: str) -> None:
+        """Drops what a client that has left wanted to have computed ahead of time, and its text."""
+        with self._changed:
+            self._queues.forget(client)
+            if self._read_last is not None and owner(self._read_last.document) == client:
+                self._read_last = None
+            if self._running is not None and client_of(self._running) == client:
+                self._withdraw(self._running, Reason.CANCELLED)
+
     def run(self) -> None:
         """Loads the engine, then works until closed. Called only by the compute thread."""
         engine = self._load()
         done = 0
         while (work := self._next()) is not None:
             if engine is not None:
+                began = self.clock()
                 self._work(engine, work)
+                with self._changed:
+                    self._queues.shares.charge(client_of(work), self.clock() - began)
                 self._tell_ready(engine)
             done += 1
             if done % RELEASE_EVERY == 0 and not self._queues.waiting:
@@ -119,7 +132,8 @@ class Dispatch:
 
     def _tell_ready(self, engine: EngineLike) -> None:
         """Announces which model is ready, if that changed: when memory runs out, the engine switches models."""
-        ready = Status(State.READY, engine.profile, 1.0, engine.name, engine.device, engine.window)
+        needs_ms = engine.default_needs_ms
+        ready = Status(State.READY, engine.profile, 1.0, engine.name, engine.device, engine.window, needs_ms)
         if ready != self._told:
             self._told = ready
             self.send(ready)
@@ -162,7 +176,7 @@ class Dispatch:
         with self._changed:
             if work.withdrawn:  # already answered when it was withdrawn
                 outcome = Alive()
-            elif work.interrupted and _was_stopped(outcome) and deadline.remaining_ms() > 0:
+            elif work.interrupted and was_stopped(outcome) and deadline.remaining_ms() > 0:
                 work.interrupted = False
                 self._queues.resume(work, message.id)
                 return
@@ -245,7 +259,7 @@ class Dispatch:
             return
         running = self._running.message
         self._running.interrupted = isinstance(running, Infill) and running.aside and not message.aside
-        if not self._running.interrupted and _gives_way(running, message):
+        if not self._running.interrupted and gives_way(running, message):
             self._withdraw(self._running, Reason.SUPERSEDED)
 
     def _cancel(self, request_id: int) -> None:
@@ -284,19 +298,3 @@ class Dispatch:
 
     def _answer(self, request_id: int, reason: Reason) -> None:
         self.send(Answered(request_id, Answer(reason=reason)))
-
-
-def _gives_way(running: Infill | Warm | Deepen | Surround, newer: Infill) -> bool:
-    """Whether running work ends for a newer infill. Other documents' infills do not; a piece of counting is short."""
-    if isinstance(running, Infill):
-        return running.document == newer.document and not newer.aside
-    return isinstance(running, Warm | Deepen)
-
-
-def _was_stopped(outcome: Message) -> bool:
-    return isinstance(outcome, Answered) and outcome.answer.reason is Reason.CANCELLED
-
-
-def _ends_for_text(running: Infill | Warm | Deepen | Surround, document: str) -> bool:
-    """Whether running work ends for newer text of a document: what reads its older text, and any search."""
-    return isinstance(running, Deepen) or (isinstance(running, Warm) and running.document == document)

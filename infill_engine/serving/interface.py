@@ -16,6 +16,7 @@ class EngineLike(Protocol):
     """The part of the engine that the worker needs."""
 
     name: str
+    default_needs_ms: int  # the budget that would bring the default model back, if it is too slow; else 0
 
     @property
     def device(self) -> str: ...

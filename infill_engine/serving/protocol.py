@@ -1,41 +1,40 @@
-"""The messages between the server and the worker: msgpack frames on a pipe.
+"""The messages between the server and the engine: msgpack frames on a socket or a pipe.
 
 A frame is its length as four big-endian bytes, then a msgpack map whose "type" names the message. The reader skips a
-frame that is damaged, too large or of an unknown type, so either side may be newer.
+frame that is damaged, too large, out of bounds or of an unknown type.
 
-    server → worker     infill, watch, warm, surround, cancel, shutdown
-    worker → server     status, sketch, answer, failure, alive
+    server → engine     hello, infill, watch, warm, surround, cancel, measure, shutdown
+    engine → server     welcome, status, sketch, answer, failure, alive, measured, shutdown
 
 Every `Infill` gets exactly one `Answered` or `Failure`, and before it a `CanvasPreview` for each step since `Watch`.
 `expires_at` is in seconds of `infill_engine.budget.deadline.now`, a clock that all processes of a machine share.
 """
 
 import asyncio
+import math
 import struct
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, BinaryIO
+from typing import Annotated, Any, BinaryIO
 
-import msgpack  # type: ignore[import-untyped, unused-ignore]
+import msgspec
 
 from infill_engine.errors import WorkerError
 from infill_engine.settings import USUAL_WINDOW, WindowSettings
-from infill_engine.types import (
-    Answer,
-    Candidate,
-    Draft,
-    Gap,
-    Hole,
-    HoleKind,
-    InfillRequest,
-    Reason,
-    Source,
-    Surroundings,
-)
+from infill_engine.types import Answer, InfillRequest, Source, Surroundings
 
+PROTOCOL = 1  # of a shared engine and its clients; part of the name of its socket
 MAX_FRAME_BYTES = 8 * 1024 * 1024
+MOST_CANDIDATES, MOST_HOLES, MOST_DRAFTS = 64, 1024, 1024  # of one request
 _LENGTH = struct.Struct(">I")
+
+Number = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+Name = Annotated[str, msgspec.Meta(max_length=16_384)]
+Short = Annotated[str, msgspec.Meta(max_length=64)]
+
+
+class _Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A message. Its tag is the value of "type"."""
 
 
 class State(StrEnum):
@@ -46,60 +45,93 @@ class State(StrEnum):
     FAILED = "failed"
 
 
-@dataclass(frozen=True, slots=True)
-class Infill:
+class Infill(_Message, frozen=True, tag="infill"):
     """Fill this hole. A newer one for the same document replaces it.
 
     One that is `aside` gives way to all that are not: it waits while they run, and starts again after it was
     interrupted. It replaces none, and none replaces it.
     """
 
-    id: int
-    document: str
+    id: Number
+    document: Name
     request: InfillRequest
     expires_at: float
     aside: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Watch:
+class Watch(_Message, frozen=True, tag="watch"):
     """Send a preview of every further step of the `Infill` with this id, if it is waiting or running."""
 
-    id: int
+    id: Number
 
 
-@dataclass(frozen=True, slots=True)
-class Warm:
+class Warm(_Message, frozen=True, tag="warm"):
     """Encode this context when idle; a newer one for the same document replaces it. Gets no answer."""
 
-    document: str
+    document: Name
     request: InfillRequest
 
 
-@dataclass(frozen=True, slots=True)
-class Surround:
+class Surround(_Message, frozen=True, tag="surround"):
     """Count this text when there is no other work; requests will name it. Gets no answer."""
 
     surroundings: Surroundings
 
 
-@dataclass(frozen=True, slots=True)
-class Cancel:
+class Cancel(_Message, frozen=True, tag="cancel"):
     """The client no longer waits for this `Infill`."""
 
-    id: int
+    id: Number
 
 
-@dataclass(frozen=True, slots=True)
-class Shutdown:
-    """Answer pending requests, then exit."""
+class Shutdown(_Message, frozen=True, tag="shutdown"):
+    """To the engine: answer pending requests, then exit. From a shared engine: it exits, and another may be started."""
 
 
-@dataclass(frozen=True, slots=True)
-class Status:
+class Hello(_Message, frozen=True, tag="hello"):
+    """The first message of a client of a shared engine."""
+
+    protocol: Number
+    version: Short
+
+
+class Welcome(_Message, frozen=True, tag="welcome"):
+    """The answer to `Hello`. `budget_ms` is the budget that the engine was started with."""
+
+    pid: Number
+    budget_ms: float
+
+
+class Measure(_Message, frozen=True, tag="measure"):
+    """Ask a shared engine for `Measured`."""
+
+
+class Measured(_Message, frozen=True, tag="measured"):
+    """What a shared engine knows about itself. `latency_ms` are the 50th, 90th and 99th percentile.
+
+    `model` is empty and `state` tells why, unless the model is loaded. `waiting` counts requests without an answer.
+    """
+
+    pid: Number
+    version: Short
+    state: State
+    model: Name
+    device: Short
+    seconds: float
+    memory_bytes: Number
+    clients: Number
+    waiting: Number
+    answers: Number
+    from_cache: Number
+    latency_ms: tuple[float, float, float]
+
+
+class Status(_Message, frozen=True, tag="status"):
     """`fraction` is the share of the load that is done, 0 to 1.
 
     Once ready, `model` and `device` are the engine's own names, and `window` is how much text it wants.
+    `default_needs_ms` is the budget that would bring the default model back if it is too slow for the present one,
+    else 0.
     """
 
     state: State
@@ -108,6 +140,7 @@ class Status:
     model: str = ""
     device: str = ""
     window: WindowSettings = USUAL_WINDOW
+    default_needs_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,59 +157,71 @@ class PreviewRow:
     source: Source
 
 
-@dataclass(frozen=True, slots=True)
-class CanvasPreview:
+class CanvasPreview(_Message, frozen=True, tag="sketch"):
     """The canvas of the `Infill` with this id after a step; step 0 is the initial canvas."""
 
-    id: int
+    id: Number
     step: int
     rows: tuple[PreviewRow, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
+class Answered(_Message, frozen=True, tag="answer"):
     """The answer to the `Infill` with this id."""
 
-    id: int
+    id: Number
     answer: Answer
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(_Message, frozen=True, tag="failure"):
     """The engine failed on the `Infill` with this id. The message contains no document text."""
 
-    id: int
+    id: Number
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class Alive:
+class Alive(_Message, frozen=True, tag="alive"):
     """Work without an answer has ended. Tells the watchdog that the worker was busy and does not hang."""
 
 
-Message = Infill | Watch | Warm | Surround | Cancel | Shutdown | Status | CanvasPreview | Answered | Failure | Alive
+Message = (
+    Infill
+    | Watch
+    | Warm
+    | Surround
+    | Cancel
+    | Shutdown
+    | Hello
+    | Welcome
+    | Measure
+    | Measured
+    | Status
+    | CanvasPreview
+    | Answered
+    | Failure
+    | Alive
+)
+_encoder = msgspec.msgpack.Encoder()
+_decoder: "msgspec.msgpack.Decoder[Message]" = msgspec.msgpack.Decoder(Message)
 
 
 def encode(message: Message) -> bytes:
     """The frame of a message, length included. Raises `WorkerError` for one over `MAX_FRAME_BYTES`."""
-    fields = {
-        "type": _TYPES[type(message)],
-        **(_of_sketch(message) if isinstance(message, CanvasPreview) else asdict(message)),
-    }
-    # surrogatepass: half of a surrogate pair is invalid text, but no reason to leave a request unanswered.
-    payload: bytes = msgpack.packb(fields, unicode_errors="surrogatepass")
+    try:
+        payload = _encoder.encode(message)
+    except UnicodeEncodeError:  # half of a surrogate pair is invalid text, but no reason to leave a request unanswered
+        payload = _encoder.encode(_without_surrogates(msgspec.to_builtins(message)))
     if len(payload) > MAX_FRAME_BYTES:
         raise WorkerError(f"A message of {len(payload)} bytes is too large; the limit is {MAX_FRAME_BYTES}.")
     return _LENGTH.pack(len(payload)) + payload
 
 
-def decode(payload: bytes) -> Message | None:
-    """The message of a frame's payload; None if it is damaged or of an unknown type."""
+def decode(payload: bytes | None) -> Message | None:
+    """The message of a frame's payload; None if it is damaged, out of bounds or of an unknown type."""
     try:
-        fields = msgpack.unpackb(payload, unicode_errors="surrogatepass")
-        return _READERS[fields.pop("type")](fields)
-    except (ValueError, TypeError, KeyError, AttributeError, msgpack.UnpackException):
+        message = _decoder.decode(payload or b"")
+    except (ValueError, RecursionError):  # of msgspec's errors, too
         return None
+    return message if _in_bounds(message) else None
 
 
 def read_frame(stream: BinaryIO) -> bytes | None:
@@ -211,75 +256,25 @@ def _skip(stream: BinaryIO, length: int) -> bool:
     return True
 
 
-def _request(fields: dict[str, Any]) -> InfillRequest:
-    hole, drafts, beyond = fields.pop("hole"), fields.pop("drafts"), fields.pop("beyond")
-    gaps, replaced = fields.pop("gaps", ()), fields.pop("replaced", ())
-    return InfillRequest(
-        hole=_hole(hole),
-        drafts=None if drafts is None else tuple(Draft(**draft) for draft in drafts),
-        beyond=tuple(beyond),
-        gaps=tuple(Gap(**{**gap, "hole": _hole(gap["hole"])}) for gap in gaps),
-        replaced=tuple(replaced),
-        **fields,
+def _in_bounds(message: Message) -> bool:
+    """Whether what a message asks for is limited. Its length alone does not limit a number."""
+    if isinstance(message, Infill) and not math.isfinite(message.expires_at):
+        return False
+    if not isinstance(message, Infill | Warm):
+        return True
+    request = message.request
+    return (
+        1 <= request.candidates <= MOST_CANDIDATES
+        and len(request.gaps) <= MOST_HOLES
+        and len(request.replaced) <= MOST_HOLES
+        and len(request.drafts or ()) <= MOST_DRAFTS
     )
 
 
-def _hole(fields: dict[str, Any] | None) -> Hole | None:
-    return None if fields is None else Hole(**{**fields, "kind": HoleKind(fields["kind"])})
-
-
-def _surroundings(fields: dict[str, Any]) -> Surroundings:
-    return Surroundings(files=tuple((path, start) for path, start in fields.pop("files")), **fields)
-
-
-def _answer(fields: dict[str, Any]) -> Answer:
-    reason = fields.pop("reason")
-    candidates = (
-        Candidate(**{**item, "source": Source(item["source"]), "fills": tuple(item.get("fills", ()))})
-        for item in fields.pop("candidates")
-    )
-    return Answer(tuple(candidates), None if reason is None else Reason(reason), **fields)
-
-
-def _of_sketch(sketch: CanvasPreview) -> dict[str, Any]:
-    """Like `asdict`, but without copying every string: a preview is sent while an answer is due."""
-    rows = [
-        {"texts": row.texts, "states": row.states, "confidences": row.confidences, "source": row.source}
-        for row in sketch.rows
-    ]
-    return {"id": sketch.id, "step": sketch.step, "rows": rows}
-
-
-def _sketch_row(fields: dict[str, Any]) -> PreviewRow:
-    texts, states, confidences = (tuple(fields[name]) for name in ("texts", "states", "confidences"))
-    return PreviewRow(texts, states, confidences, Source(fields["source"]))
-
-
-_READERS: dict[str, Callable[[dict[str, Any]], Message]] = {
-    "infill": lambda fields: Infill(request=_request(fields.pop("request")), **fields),
-    "watch": lambda fields: Watch(**fields),
-    "warm": lambda fields: Warm(request=_request(fields.pop("request")), **fields),
-    "surround": lambda fields: Surround(_surroundings(fields.pop("surroundings"))),
-    "cancel": lambda fields: Cancel(**fields),
-    "shutdown": lambda fields: Shutdown(**fields),
-    "status": lambda fields: Status(
-        state=State(fields.pop("state")), window=WindowSettings(**fields.pop("window")), **fields
-    ),
-    "sketch": lambda fields: CanvasPreview(rows=tuple(map(_sketch_row, fields.pop("rows"))), **fields),
-    "answer": lambda fields: Answered(answer=_answer(fields.pop("answer")), **fields),
-    "failure": lambda fields: Failure(**fields),
-    "alive": lambda fields: Alive(**fields),
-}
-_TYPES: dict[type, str] = {
-    Infill: "infill",
-    Watch: "watch",
-    Warm: "warm",
-    Surround: "surround",
-    Cancel: "cancel",
-    Shutdown: "shutdown",
-    Status: "status",
-    CanvasPreview: "sketch",
-    Answered: "answer",
-    Failure: "failure",
-    Alive: "alive",
-}
+def _without_surrogates(value: Any) -> Any:
+    """The value with U+FFFD for each half of a surrogate pair. Lengths do not change."""
+    if isinstance(value, str):
+        return "".join("\ufffd" if "\ud800" <= character <= "\udfff" else character for character in value)
+    if isinstance(value, dict):
+        return {key: _without_surrogates(each) for key, each in value.items()}
+    return [_without_surrogates(each) for each in value] if isinstance(value, list | tuple) else value

@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from infill_engine.serving.duty_cycle import DutyCycle
-from infill_engine.serving.protocol import Infill, Surround, Warm
-from infill_engine.types import InfillRequest
+from infill_engine.serving.protocol import Answered, Infill, Message, Surround, Warm
+from infill_engine.serving.shares import Shares, owner
+from infill_engine.types import InfillRequest, Reason
 
 COUNTED_TEXTS = 6  # texts that may wait; an engine keeps no more
 MOST_ASIDE = 8  # that may wait
@@ -47,6 +48,7 @@ class Queues:
     """All work that waits. Not thread-safe. An engine keeps predictions for one prompt only, so one search goes on."""
 
     duty_cycle: DutyCycle
+    shares: Shares = field(default_factory=Shares)
     waiting: dict[str, Task] = field(default_factory=dict)  # by document, in the order of arrival
     aside: dict[str, Task] = field(default_factory=dict)  # by the number of the request
     warming: dict[str, Task] = field(default_factory=dict)  # by document
@@ -57,7 +59,7 @@ class Queues:
         """Remove and return the most urgent work that may run now; None if there is none."""
         for queue in (self.waiting, self.aside, self.warming):
             if queue:
-                return queue.pop(next(iter(queue)))
+                return queue.pop(min(queue, key=lambda name: self.shares.used(client_of(queue[name]))))
         if self.deepening is not None and self.duty_cycle.left_seconds() > 0:
             message, self.deepening = self.deepening, None
             return Task(message)
@@ -98,6 +100,14 @@ class Queues:
             for name in [name for name, other in queue.items() if other is task]:
                 del queue[name]
 
+    def forget(self, client: str) -> None:
+        """Remove what a client that has left wanted. Its infills are cancelled one by one."""
+        for document in [document for document in self.warming if owner(document) == client]:
+            del self.warming[document]
+        if self.deepening is not None and owner(self.deepening.document) == client:
+            self.deepening = None
+        self.shares.forget(client)
+
     def clear(self) -> None:
         """Remove everything."""
         for queue in (self.waiting, self.aside, self.warming, self.counting):
@@ -109,8 +119,30 @@ class Queues:
             self.deepening = None
 
 
+def client_of(task: Task) -> str:
+    """The client that a piece of work is for; counted texts belong to none."""
+    return "" if isinstance(task.message, Surround) else owner(task.message.document)
+
+
 def _put(queue: dict[str, Task], name: str, task: Task, most: int) -> None:
     """Queue work. Drop the oldest if there is more than `most`."""
     queue[name] = task
     if len(queue) > most:
         del queue[next(iter(queue))]
+
+
+def gives_way(running: Infill | Warm | Deepen | Surround, newer: Infill) -> bool:
+    """Whether running work ends for a newer infill. Other documents' infills do not; a piece of counting is short."""
+    if isinstance(running, Infill):
+        return running.document == newer.document and not newer.aside
+    return isinstance(running, Warm | Deepen)
+
+
+def ends_for_text(running: Infill | Warm | Deepen | Surround, document: str) -> bool:
+    """Whether running work ends for newer text of a document: what reads its older text, and any search."""
+    return isinstance(running, Deepen) or (isinstance(running, Warm) and running.document == document)
+
+
+def was_stopped(outcome: Message) -> bool:
+    """Whether an infill ended because it was cancelled."""
+    return isinstance(outcome, Answered) and outcome.answer.reason is Reason.CANCELLED

@@ -4,6 +4,7 @@ complete    candidates for one place in a file
 bench       measures this machine; chooses model, budget and number of candidates
 doctor      what works on this machine, and how to fix what does not
 demo        a hole filled step by step
+engine      the engine that all windows share: its state; restart and stop
 models      lists model families, inspects a model, checks its adapter, measures its cost
 stats       what was offered and accepted, how fast, and why no candidates were shown
 
@@ -67,6 +68,11 @@ def add_commands(commands: "Subparsers[argparse.ArgumentParser]") -> None:
     bench = commands.add_parser("bench", help="measure this machine; choose model, budget and number of candidates")
     _add_bench(bench)
     bench.set_defaults(run=lambda options: _run("bench", options))
+
+    engine = commands.add_parser("engine", help="the engine that all windows share: status, restart, stop")
+    engine.add_argument("what", choices=("status", "restart", "stop"), help="what to do with it")
+    engine.add_argument("--json", action="store_true", help="print one JSON object")
+    engine.set_defaults(run=lambda options: _run("engine", options))
 
     models = commands.add_parser("models", help="families of models: list, info, verify, bench, get")
     _add_models(models.add_subparsers(title="commands", metavar="COMMAND", dest="what", required=True))

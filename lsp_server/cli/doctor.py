@@ -242,7 +242,12 @@ def check_worker(trial: Trial) -> Check:
     if trial.user_message:
         remedy = "Run `infill-ls complete` on a file with the same --model: it shows the fault in this terminal."
         return Check("worker", Verdict.FAIL, trial.user_message, remedy)
-    return Check("worker", Verdict.OK, f"answers, {trial.ready_seconds:.1f} s after it was started")
+    detail = f"answers, {trial.ready_seconds:.1f} s after it was started"
+    if trial.default_needs_ms:
+        detail += ", with the small model: the default is too slow for this budget"
+        remedy = f"Set budgetMs to {trial.default_needs_ms} or more, and the default model runs."
+        return Check("worker", Verdict.WARN, detail, remedy)
+    return Check("worker", Verdict.OK, detail)
 
 
 def check_completion(trial: Trial, budget_ms: int) -> Check:

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from msgspec import structs
+
 from infill_engine.budget.deadline import now
 from infill_engine.serving.protocol import (
     Answered,
@@ -25,8 +27,9 @@ from infill_engine.serving.protocol import (
     Watch,
 )
 from infill_engine.types import Answer, InfillRequest, Reason, Surroundings
+from lsp_server.engine.link import Command, worker_command
 from lsp_server.engine.pending import OnSketch, PendingRequest
-from lsp_server.engine.supervisor import Command, WorkerProcess, worker_command
+from lsp_server.engine.supervisor import WorkerProcess
 from lsp_server.settings import EngineChoice
 
 WAY_BACK_SECONDS = 0.004  # subtracted from the worker's deadline for the frame and our reply
@@ -49,6 +52,7 @@ class EngineClient:
     on_status: Callable[[Status], None]
     on_error: Callable[[str], None]
     command: Command = worker_command
+    shared: bool = False  # use the engine of all windows instead of a worker of this server's own
     status: Status = field(default_factory=lambda: Status(State.LOADING))
     choice: EngineChoice = field(default_factory=EngineChoice)  # the engine that the worker was started with
     worker: WorkerProcess = field(init=False)
@@ -60,12 +64,12 @@ class EngineClient:
     _switching: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def __post_init__(self) -> None:
-        self.worker = WorkerProcess(self, self.command)
+        self.worker = WorkerProcess(self, self.command, self.shared)
 
-    async def start(self, choice: EngineChoice) -> None:
-        """Start the worker, or replace the running one."""
+    async def start(self, choice: EngineChoice, *, anew: bool = False) -> None:
+        """Start the engine, or replace the running one. With `anew`, end a shared engine too, for all windows."""
         async with self._switching:
-            await self.worker.stop()
+            await (self.worker.end() if anew else self.worker.stop())
             self.choice = choice
             self._told.clear()
             self._report(Status(State.LOADING, model=choice.model, device=choice.device))
@@ -173,7 +177,7 @@ class EngineClient:
         """Handle a message from the worker."""
         match message:
             case Status():
-                self._report(message)
+                self._report(self._with_budget(message))
                 if message.state is State.FAILED:
                     self._tell(f"The infill engine could not load its model. {message.detail}")
             case Answered():
@@ -203,12 +207,24 @@ class EngineClient:
         self._report(Status(State.LOADING, "restarting", 0.0, self.choice.model, self.choice.device))
         self._tell(HUNG if hung else DIED)
 
+    def unsafe(self, sentence: str) -> None:
+        """Tell the user why the shared engine cannot be reached."""
+        self._tell(sentence)
+
     def given_up(self, deaths: int) -> None:
         """Tell the user that no worker will be started unless they ask for it."""
         how = f"stopped {deaths} times in a row" if deaths else "could not be started"
         advice = f"The infill engine {how}. See the server's log, then run the command infill.restartEngine."
         self._report(Status(State.FAILED, advice, 0.0, self.choice.model, self.choice.device))
         self._tell(advice)
+
+    def _with_budget(self, status: Status) -> Status:
+        """Say in a status if a shared engine was started with another budget than this window's."""
+        budget_ms = self.worker.budget_ms
+        if status.state is not State.READY or budget_ms is None or budget_ms == self.choice.usual_budget_ms:
+            return status
+        said = f"shared; chosen for the budget of the first window, {budget_ms:.0f} ms"
+        return structs.replace(status, detail="; ".join(filter(None, (status.detail, said))))
 
     def _land(self, flight_id: int, answer: Answer) -> None:
         pending = self._flights.pop(flight_id, None)

@@ -1,24 +1,25 @@
-"""The worker process: started, read until it ends, and restarted.
+"""The engine's process: found or started, read until it ends, and replaced.
 
-supervision     a task that starts the worker, reads its frames until it exits, waits, and restarts it
-watchdog        kills a worker that is alive but hangs; supervision treats this as a death
+supervision     a task that connects, reads frames until the engine exits, waits, and connects again
+watchdog        kills an engine that is alive but hangs; supervision treats this as a death
+
+A worker over pipes is this server's own. A shared engine is found by its socket, and any of its clients may end it.
 """
 
 import asyncio
 import logging
-import os
-import sys
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Protocol
 
-import infill_engine
 from infill_engine.budget.deadline import now
 from infill_engine.errors import WorkerError
-from infill_engine.serving.protocol import Answered, Message, State, Status, decode, encode, read_frame_async
+from infill_engine.serving import runtime_files
+from infill_engine.serving.protocol import Answered, Message, Shutdown, State, Status, decode
+from infill_engine.serving.runtime_files import RuntimeFolderError
 from infill_engine.types import Reason
 from lsp_server.engine import watchdog
+from lsp_server.engine.link import EXIT_SECONDS, Command, Link, start_private, worker_command
+from lsp_server.engine.shared import join_shared
 from lsp_server.engine.watchdog import Watchdog
 from lsp_server.settings import EngineChoice
 
@@ -26,22 +27,11 @@ RESTART_SECONDS = 0.5  # after the first death; doubled after each further one
 RESTART_SECONDS_MOST = 30.0
 HEALTHY_SECONDS = 60.0  # once a worker has been ready this long, earlier deaths are forgotten
 DEATHS = 6  # in a row; after that, only the user can restart the worker
-EXIT_SECONDS = 1.0
-UNREAD_BYTES = 4 * 1024 * 1024  # nothing more is sent to a worker with this much unread input
-
 # The worker's reader thread sends these even if its compute thread hangs.
+FAREWELL = -1000  # instead of an exit code
 _SAYS_NOTHING_OF_LIFE = (Reason.CANCELLED, Reason.SUPERSEDED)
 
-Command = Callable[[EngineChoice], Sequence[str]]
 log = logging.getLogger(__name__)
-
-
-def worker_command(choice: EngineChoice) -> Sequence[str]:
-    """Return the command line that starts the worker for an engine."""
-    engine = ("--model", choice.model, "--device", choice.device, "--precision", choice.precision)
-    budget = ("--budget-ms", str(choice.usual_budget_ms))
-    further = (*budget, "--api-key-variable", choice.key_variable, *["--reuse-context"] * choice.reuse_context)
-    return (sys.executable, "-m", "infill_engine.serving", *engine, *further)
 
 
 class Listener(Protocol):
@@ -56,6 +46,9 @@ class Listener(Protocol):
     def restarting(self, *, hung: bool) -> None:
         """The worker died, or was killed because it hung. Another will be started."""
 
+    def unsafe(self, sentence: str) -> None:
+        """A shared engine cannot be reached safely. The sentence says what the user can do."""
+
     def given_up(self, deaths: int) -> None:
         """No other worker will be started after `deaths` deaths in a row; 0 if even the first could not be started."""
 
@@ -66,9 +59,10 @@ class WorkerProcess:
 
     listener: Listener
     command: Command = worker_command
+    shared: bool = False  # with the other windows of this user, where the system has Unix sockets
     deaths: int = 0  # of workers, in a row
     _supervision: "asyncio.Task[None] | None" = None
-    _process: asyncio.subprocess.Process | None = None
+    _link: Link | None = None
     _ready_since: float | None = None  # seconds of `deadline.now`; None if the worker has not been ready yet
     _watchdog: Watchdog = field(default_factory=Watchdog)
     _looking: asyncio.TimerHandle | None = None
@@ -77,7 +71,12 @@ class WorkerProcess:
     @property
     def pid(self) -> int | None:
         """The process id, or None if no worker runs."""
-        return None if self._process is None else self._process.pid
+        return None if self._link is None else self._link.pid
+
+    @property
+    def budget_ms(self) -> float | None:
+        """The budget that a shared engine was started with, which may not be the one that was asked for."""
+        return None if self._link is None else self._link.budget_ms
 
     @property
     def running(self) -> bool:
@@ -94,29 +93,29 @@ class WorkerProcess:
         self._supervision = asyncio.create_task(self._supervise(choice))
 
     async def stop(self) -> None:
-        """Stop the worker."""
+        """Stop a private worker, or leave a shared engine."""
         task, self._supervision = self._supervision, None
         if task is not None:
             task.cancel()
             await asyncio.wait((task,), timeout=2 * EXIT_SECONDS)
 
+    async def end(self) -> None:
+        """End the engine itself, so that the next start loads it anew. Its other clients find the new one."""
+        link = self._link
+        if self.shared and link is not None:
+            link.send(Shutdown())
+            if not await link.has_ended(2 * EXIT_SECONDS):
+                link.kill()
+                await link.has_ended(EXIT_SECONDS)
+        await self.stop()
+
     def send(self, message: Message) -> bool:
         """Send a message. Return False if no worker runs or it has too much unread input."""
-        process = self._process
-        if process is None or process.stdin is None or process.stdin.is_closing():
-            return False
-        if process.stdin.transport.get_write_buffer_size() > UNREAD_BYTES:
-            return False
-        try:
-            process.stdin.write(encode(message))
-        except (OSError, WorkerError) as fault:
-            log.warning("could not send to the worker: %s", type(fault).__name__)
-            return False
-        return True
+        return self._link is not None and self._link.send(message)
 
     def missed(self) -> None:
         """A deadline passed without an answer: check whether the worker still works."""
-        if self._process is not None and self._ready_since is not None:
+        if self._link is not None and self._ready_since is not None:
             self._watchdog.missed(now())
             if self._looking is None:
                 self._look_later()
@@ -126,6 +125,8 @@ class WorkerProcess:
         while True:
             self._ready_since = None
             code = await self._run_once(choice)
+            if code == FAREWELL:
+                continue
             self.deaths = 1 if self._ready_seconds > HEALTHY_SECONDS else self.deaths + 1
             log.warning("the worker ended with code %s", code)
             if self.deaths >= DEATHS or code is None:
@@ -134,41 +135,46 @@ class WorkerProcess:
             self.listener.restarting(hung=self._hung)
             await asyncio.sleep(min(RESTART_SECONDS_MOST, RESTART_SECONDS * 2 ** (self.deaths - 1)))
 
-    async def _run_once(self, choice: EngineChoice) -> int | None:
-        """Start the worker and read its frames until it exits. Return its exit code; None if it did not start."""
+    async def _open(self, choice: EngineChoice) -> Link | int | None:
+        """Return a link; a code if another attempt may succeed; None if not."""
+        shared = self.shared and runtime_files.supported
         try:
-            process = await asyncio.create_subprocess_exec(
-                *self.command(choice),
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                # Not the editor's folder, where a file could shadow one of our modules.
-                cwd=Path(infill_engine.__file__).parent.parent,
-                start_new_session=os.name == "posix",  # keeps the editor's Ctrl-C from reaching it
-            )
-        except OSError as fault:
-            log.warning("could not start the worker: %s", type(fault).__name__)
+            return await (join_shared(choice, self.command) if shared else start_private(self.command(choice)))
+        except RuntimeFolderError as fault:
+            log.warning("%s", fault)
+            self.listener.unsafe(str(fault))
             return None
-        assert process.stdout is not None
-        self._process = process
+        except (WorkerError, OSError) as fault:
+            log.warning("could not start the worker: %s", fault if isinstance(fault, WorkerError) else fault.strerror)
+            return -1 if shared else None
+
+    async def _run_once(self, choice: EngineChoice) -> int | None:
+        """Connect to the engine and read its frames until it exits.
+
+        Return its exit code; `FAREWELL` if it said that it exits; None if there is no engine.
+        """
+        link = await self._open(choice)
+        if not isinstance(link, Link):
+            return link
+        self._link = link
         self._hung = False
-        # A worker that took too long before gets more time: it may be slow rather than hung.
+        # An engine that took too long before gets more time: it may be slow rather than hung.
         self._watchdog = Watchdog(watchdog.PATIENCE_SECONDS * 2**self.deaths)
+        farewell = False
         try:
-            while (payload := await read_frame_async(process.stdout)) is not None:
-                if (message := decode(payload)) is not None:
+            while (payload := await link.next_frame()) is not None:
+                message = decode(payload)
+                farewell = farewell or isinstance(message, Shutdown)
+                if message is not None:
                     self._receive(message)
-            return await asyncio.wait_for(process.wait(), EXIT_SECONDS)
-        except TimeoutError:  # it closed its pipe but did not exit
-            return -1
+            return FAREWELL if farewell else await link.exit_code()
         finally:
-            self._process = None
+            self._link = None
             if self._looking is not None:
                 self._looking.cancel()
                 self._looking = None
             self.listener.ended()
-            if process.returncode is None:
-                process.kill()  # a worker has no state worth saving
-                await process.wait()
+            await link.close()
 
     def _receive(self, message: Message) -> None:
         if isinstance(message, Status):
@@ -187,11 +193,11 @@ class WorkerProcess:
 
     def _look(self) -> None:
         self._looking = None
-        if self._process is None:
+        if self._link is None:
             return
         if self._watchdog.hangs(now()):
             log.warning("the worker has not answered %d requests and is ended", self._watchdog.misses)
             self._hung = True
-            self._process.kill()
+            self._link.kill()
         elif self._watchdog.misses:
             self._look_later()

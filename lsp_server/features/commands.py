@@ -5,9 +5,9 @@ from lsp_server.usage.suggestions import read_arguments
 
 
 async def restart_engine(session: Session) -> None:
-    """Restart the worker, for example after the supervisor gave up."""
+    """Restart the engine for all windows, for example after the supervisor gave up."""
     if session.settings.enable:
-        await session.engine.start(session.resolve(session.settings.engine))
+        await session.engine.start(session.resolve(session.settings.engine), anew=True)
 
 
 def accepted(session: Session, *arguments: object) -> None:

@@ -348,7 +348,7 @@ async def test_settings_stay_while_a_client_is_slow_to_tell_them() -> None:
         assert (await slow.status()).budgetMs == 4711
 
 
-async def test_the_worker_does_not_outlive_a_server_that_is_killed() -> None:
+async def test_an_engine_does_not_outlive_the_only_server_that_used_it() -> None:
     client = make_test_lsp_client()
     await client.start_io(*SERVER, env={**os.environ, "PYTHONPATH": str(REPOSITORY)})
     await client.initialize_session(types.InitializeParams(capabilities=types.ClientCapabilities()))

@@ -1,8 +1,9 @@
 """Which model to switch on, with which budget and how many candidates; and why, with the numbers.
 
-The usual setting, 4 candidates in 150 ms, stays unless another one is significantly better on the same problems, or
-unless this machine does not answer in time. A setting is better if its score is: half for being right first, half for
-being right among all candidates.
+Model, budget and number of candidates are weighed together. What the engine would choose by itself stays, in 150 ms
+with 4 candidates, unless another choice is significantly better on the same problems, or unless it does not answer in
+time. The probability that counts as significant is divided by the number of other choices (Bonferroni). A choice is
+better if its score is: half for being right first, half for being right among all candidates.
 """
 
 from collections.abc import Sequence
@@ -18,7 +19,7 @@ from infill_engine.diagnostics.benchmark.figures import (
     paired,
 )
 from infill_engine.diagnostics.benchmark.results import Record, Results
-from infill_engine.diagnostics.benchmark.statistics import SIGNIFICANT, mean, mean_of, median
+from infill_engine.diagnostics.benchmark.statistics import SIGNIFICANT, Estimate, mean, mean_of, median
 from infill_engine.diagnostics.benchmark.suites.plan import USUAL_MS
 from infill_engine.diagnostics.benchmark.suites.quality import QUALITY
 from infill_engine.diagnostics.benchmark.systems.beams import LEFT_TO_RIGHT
@@ -29,6 +30,7 @@ IN_TIME = 0.95  # share of the answers inside the budget that a setting needs
 
 Setting = tuple[float, int]  # budget in ms, candidates
 Answers = dict[Setting, list[Record]]
+Choice = tuple[str, Setting]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +55,8 @@ def judge(results: Results) -> Verdict | None:
     usual = {model: found[USUAL_MS, USUAL_CANDIDATES] for model, found in models.items() if _has_usual(found)}
     if not usual:
         return None
-    timely = {model: lines for model, lines in usual.items() if _inside(lines, USUAL_MS) >= IN_TIME} or usual
-    model = max(timely, key=lambda name: mean([score(line) for line in timely[name]]))
-    setting = _setting(models[model])
+    own = _own_choice(results, usual)
+    (model, setting), gain = _choice(own, models)
     lines = models[model][setting]
     first = mean_of(list(by_problem(lines, first_is_right).values()))
     numbers = {
@@ -71,6 +72,9 @@ def judge(results: Results) -> Verdict | None:
     if typed and model == results.header["models"][0]:
         numbers |= {"typing_p50_ms": round(median(typed), 1)}
         numbers |= {"typing_inside_budget": round(mean([time <= setting[0] for time in typed]), 4)}
+    if gain is not None:
+        numbers |= {"gain": round(gain.value, 4), "gain_low": round(gain.low, 4), "gain_high": round(gain.high, 4)}
+        numbers |= {"gain_p": round(gain.p, 5)}
     sentences = _recommendation(model, setting, numbers), _comparison(duels(results), model, setting[1])
     return Verdict(model, int(setting[0]), setting[1], sentences, numbers)
 
@@ -92,18 +96,30 @@ def _has_usual(found: Answers) -> bool:
     return (USUAL_MS, USUAL_CANDIDATES) in found
 
 
-def _setting(found: Answers) -> Setting:
-    """The usual setting, or the one that is ahead of it by most among those significantly ahead."""
-    usual = USUAL_MS, USUAL_CANDIDATES
-    if _inside(found[usual], USUAL_MS) < IN_TIME:
-        timely = [setting for setting, lines in found.items() if _inside(lines, setting[0]) >= IN_TIME]
-        return min(timely, key=lambda setting: (setting[0], -setting[1]), default=usual)
-    ahead = {}
-    for setting, lines in found.items():
-        gain = paired(found[usual], lines, score)
-        if setting != usual and gain.value > 0 and gain.p < SIGNIFICANT and _inside(lines, setting[0]) >= IN_TIME:
-            ahead[setting] = gain.value
-    return max(ahead, key=lambda setting: ahead[setting], default=usual)
+def _own_choice(results: Results, usual: dict[str, list[Record]]) -> str:
+    """The model that the engine would run by itself in the usual budget: the first that its load found fast enough."""
+    slow = {line["model"] for line in results.of("load") if not line["fast_enough"]}
+    return next((model for model in usual if model not in slow), next(iter(usual)))
+
+
+def _choice(own: str, models: dict[str, Answers]) -> tuple[Choice, Estimate | None]:
+    """The engine's own choice, or the one furthest ahead of it among those significantly ahead, with its gain.
+
+    If the own choice is late, the others that are in time are weighed by their scores alone.
+    """
+    usual = own, (USUAL_MS, USUAL_CANDIDATES)
+    lines = models[own][usual[1]]
+    timely = {
+        (model, setting): found
+        for model, settings in models.items()
+        for setting, found in settings.items()
+        if (model, setting) != usual and _inside(found, setting[0]) >= IN_TIME
+    }
+    gains = {choice: paired(lines, found, score) for choice, found in timely.items()}
+    if _inside(lines, USUAL_MS) >= IN_TIME:
+        gains = {choice: gain for choice, gain in gains.items() if gain.p < SIGNIFICANT / len(gains) and gain.value > 0}
+    best = max(gains, key=lambda choice: gains[choice].value, default=usual)
+    return best, gains.get(best)
 
 
 def _inside(lines: Sequence[Record], budget_ms: float) -> float:

@@ -25,6 +25,7 @@ class RemoteEngine:
         self.device = server.address.place
         self.window = USUAL_WINDOW  # docs/models.md says how much is sent
         self.profile = ""  # nothing is computed here
+        self.default_needs_ms = 0
         settings = SamplerSettings()
         self._server = server
         self._temperature = settings.temperature

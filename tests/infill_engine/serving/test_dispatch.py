@@ -125,7 +125,9 @@ def test_while_loading_infills_are_answered_and_the_load_goes_on() -> None:
         assert bench.next_answer() == (number, Reason.LOADING)
     bench.warm("w")
     loaded.set()
-    assert bench.sent.get(timeout=WAIT) == Status(State.READY, "slowly", 1.0, "held", "cpu", WindowSettings(70, 30))
+    assert bench.sent.get(timeout=WAIT) == Status(
+        State.READY, "slowly", 1.0, "held", "cpu", WindowSettings(70, 30), 450
+    )
     assert engine.calls.get(timeout=WAIT) == ("warm", "w")
     bench.dispatch.close()
 

@@ -4,8 +4,10 @@ import asyncio
 import io
 from dataclasses import replace
 
-import msgpack
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec import msgpack, structs
 
 from infill_engine.context.surroundings import joined
 from infill_engine.errors import WorkerError
@@ -53,7 +55,6 @@ MESSAGES: list[Message] = [
         3, "d", replace(FULL, gaps=(Gap(" = ", HOLE), Gap(" ", None, 0)), replaced=("a", "b", "a")), 1.0, aside=True
     ),
     Answered(3, Answer((Candidate("a = b a", 0.5, fills=("a", "b", "a"), gain=0.25),))),
-    Infill(1, "d", InfillRequest("half \ud83d of a pair", ""), 1.0),
     Warm("untitled:1", FULL),
     Surround(Surroundings("text = 1\r\n", "a name")),
     Surround(joined([("a.py", "one = 1\n"), ("b/c.py", "two = 2\n")])),
@@ -67,7 +68,7 @@ MESSAGES: list[Message] = [
         (PreviewRow(("😀", ""), ("draft", "open"), (0.5, 0.0), Source.RETRIEVAL), PreviewRow((), (), (), Source.MODEL)),
     ),
     Status(State.LOADING, "reading weights", 0.5),
-    Status(State.READY, "", 1.0, "default", "cpu", WindowSettings(70, 30, surroundings=True)),
+    Status(State.READY, "", 1.0, "default", "cpu", WindowSettings(70, 30, surroundings=True), 450),
     Answered(
         7, Answer((Candidate("y)", 0.5, True, 3, Source.RETRIEVAL), Candidate("", 0.0)), None, 1.5, 2.5, 4.0, True)
     ),
@@ -93,17 +94,42 @@ def test_what_lies_beyond_the_windows_survives_too() -> None:
         assert decode(payload).request.beyond == request.beyond  # type: ignore[union-attr]
 
 
+def test_half_of_a_surrogate_pair_is_replaced() -> None:
+    payload = read_frame(io.BytesIO(encode(Infill(1, "d", InfillRequest("half \ud83d of a pair", ""), 1.0))))
+    assert decode(payload) == Infill(1, "d", InfillRequest("half \ufffd of a pair", ""), 1.0)
+
+
+@pytest.mark.parametrize("fields", [{"expires_at": float("nan")}, {"id": -1}, {"document": "d" * 20_000}], ids=str)
+def test_what_is_out_of_bounds_is_no_message(fields: dict[str, object]) -> None:
+    assert decode(encode(structs.replace(MESSAGES[0], **fields))[4:]) is None
+
+
+@pytest.mark.parametrize("candidates", [0, -1, 10**9])
+def test_a_number_of_candidates_out_of_bounds_is_no_message(candidates: int) -> None:
+    assert decode(encode(Warm("d", replace(FULL, candidates=candidates)))[4:]) is None
+
+
+@given(st.data())
+@settings(max_examples=2000, deadline=None)
+def test_a_frame_that_was_cut_or_changed_is_no_reason_to_fail(data: st.DataObject) -> None:
+    payload = bytearray(encode(data.draw(st.sampled_from(MESSAGES)))[4:])
+    del payload[data.draw(st.integers(0, len(payload))) :]
+    for _ in range(data.draw(st.integers(0, 4)) if payload else 0):
+        payload[data.draw(st.integers(0, len(payload) - 1))] = data.draw(st.integers(0, 255))
+    decode(bytes(payload))
+
+
 STRANGE = [
     b"",
     b"\xc1",
     b"not msgpack at all",
-    msgpack.packb([1, 2]),
-    msgpack.packb({"id": 3}),
-    msgpack.packb({"type": "from the future", "id": 3}),
-    msgpack.packb({"type": "cancel", "id": 3, "unheard of": True}),
-    msgpack.packb({"type": "infill", "id": 1, "document": "d", "request": 5, "expires_at": 0.0}),
-    msgpack.packb({"type": "answer", "id": 1, "answer": {"reason": "no such reason", "candidates": []}}),
-    msgpack.packb({"type": ["unhashable"]}),
+    msgpack.encode([1, 2]),
+    msgpack.encode({"id": 3}),
+    msgpack.encode({"type": "from the future", "id": 3}),
+    msgpack.encode({"type": "cancel", "id": 3, "unheard of": True}),
+    msgpack.encode({"type": "infill", "id": 1, "document": "d", "request": 5, "expires_at": 0.0}),
+    msgpack.encode({"type": "answer", "id": 1, "answer": {"reason": "no such reason", "candidates": []}}),
+    msgpack.encode({"type": ["unhashable"]}),
 ]
 
 

@@ -139,3 +139,9 @@ def test_a_grammar_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_worker_in_trouble() -> None:
     check = doctor.check_worker(Trial("The infill engine stopped."))
     assert (check.status, check.detail) == (Verdict.FAIL, "The infill engine stopped.")
+
+
+def test_a_default_model_that_is_too_slow_for_the_budget() -> None:
+    check = doctor.check_worker(Trial(ready_seconds=2.0, default_needs_ms=450))
+    assert check.status is Verdict.WARN
+    assert check.remedy == "Set budgetMs to 450 or more, and the default model runs."

@@ -5,10 +5,10 @@ import contextlib
 import sys
 import time
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from infill_engine.diagnostics import masked
 from infill_engine.serving.protocol import CanvasPreview, State
@@ -27,6 +27,7 @@ from infill_engine.serving.__main__ import serve
 
 class Counting:
     name, device, window, profile = "counting", "cpu", WindowSettings(surroundings=True), ""
+    default_needs_ms = 0
     calls = 0
     texts = []
     def surround(self, surroundings):
@@ -169,7 +170,7 @@ async def test_the_worker_gets_the_text_around_documents() -> None:
 
 async def test_an_engine_that_has_no_use_for_it_is_not_given_any() -> None:
     async with counting() as (client, _):
-        client.status = replace(client.status, window=WindowSettings())
+        client.status = structs.replace(client.status, window=WindowSettings())
         client.surround(Surroundings.of("some"))
         await asyncio.sleep(0.05)
         assert said(await client.ask("d", ask_for("surroundings"), due())) == "none"

@@ -68,6 +68,7 @@ from infill_engine.serving.__main__ import serve
 
 class Stuck:
     name, device, window, profile = "stuck", "cpu", USUAL_WINDOW, ""
+    default_needs_ms = 0
     def answer(self, request, deadline, watch):
         if request.prefix == "hang":
             time.sleep(1000)

@@ -1,0 +1,191 @@
+"""Several clients of one dispatch: gives requests numbers and documents names of their own, and returns the answers.
+
+Invariants: a client gets answers to its own requests only; every request of a client that stays is answered once.
+"""
+
+import itertools
+import os
+import threading
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import psutil
+from msgspec import structs
+
+from infill_engine.budget.deadline import Clock, now
+from infill_engine.serving.dispatch import Dispatch
+from infill_engine.serving.interface import Load
+from infill_engine.serving.protocol import (
+    Answered,
+    Cancel,
+    CanvasPreview,
+    Failure,
+    Infill,
+    Measure,
+    Measured,
+    Message,
+    Shutdown,
+    State,
+    Status,
+    Surround,
+    Warm,
+    Watch,
+)
+from infill_engine.serving.runtime_files import package_version
+from infill_engine.serving.shares import owned
+from infill_engine.types import Answer, Reason
+
+MOST_ASKED = 64  # requests of one client that have no answer
+LATENCIES = 1024  # of the last answers, for the percentiles
+
+Send = Callable[[Message], None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    client: int
+    id: int  # the client's own
+    since: float
+
+
+@dataclass
+class Hub:
+    """One engine and its clients. All methods may be called from any thread."""
+
+    load: Load
+    clock: Clock = now
+    stopping: threading.Event = field(default_factory=threading.Event)
+    dispatch: Dispatch = field(init=False)
+    left_at: float = 0.0  # when the last client left; meaningless while there are some
+    was_joined: bool = False  # by any client, ever
+    status: Status = field(default_factory=lambda: Status(State.LOADING))
+    _clients: dict[int, Send] = field(default_factory=dict)
+    _asked: dict[int, _Asked] = field(default_factory=dict)  # by our number
+    _numbers: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
+    _latencies: "deque[float]" = field(default_factory=lambda: deque(maxlen=LATENCIES))
+    _answers: int = 0
+    _from_cache: int = 0
+    # Never held while the dispatch is called: the dispatch calls `_send` while it holds its own lock.
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        self.dispatch = Dispatch(self.load, self._send, self.clock)
+        self._began = self.left_at = self.clock()
+
+    @property
+    def clients(self) -> int:
+        """How many there are."""
+        return len(self._clients)
+
+    def join(self, send: Send) -> int:
+        """Add a client, tell it the engine's state, and return its number. `send` must not block."""
+        with self._lock:
+            client = next(self._numbers)
+            self._clients[client] = send
+            self.was_joined = True
+            send(self.status)
+            return client
+
+    def leave(self, client: int) -> None:
+        """Forget a client with its requests and documents."""
+        with self._lock:
+            self._clients.pop(client, None)
+            self.left_at = self.clock()
+            lost = [number for number, asked in self._asked.items() if asked.client == client]
+        for number in lost:
+            self.dispatch.receive(Cancel(number))
+        self.dispatch.forget(str(client))
+
+    def receive(self, client: int, message: Message) -> None:
+        """Handle a message from a client. Ignore what no client should send."""
+        match message:
+            case Infill():
+                self._infill(client, message)
+            case Cancel() | Watch():
+                for number in self._numbered(client, message.id):
+                    self.dispatch.receive(structs.replace(message, id=number))
+            case Warm():
+                self.dispatch.receive(structs.replace(message, document=owned(client, message.document)))
+            case Surround():
+                self.dispatch.receive(message)
+            case Measure():
+                self._tell(client, self.measured())
+            case Shutdown():
+                self.stopping.set()
+            case _:
+                pass
+
+    def say_all(self, message: Message) -> None:
+        """Send a message to every client."""
+        self._send(message)
+
+    def measured(self) -> Measured:
+        """What `infill-ls engine status` shows."""
+        with self._lock:
+            ordered, status = sorted(self._latencies), self.status
+            latencies = tuple(round(_percentile(ordered, share), 2) for share in (0.5, 0.9, 0.99))
+            return Measured(
+                pid=os.getpid(),
+                version=package_version(),
+                state=status.state,
+                model=status.model,
+                device=status.device,
+                seconds=self.clock() - self._began,
+                memory_bytes=psutil.Process().memory_info().rss,
+                clients=len(self._clients),
+                waiting=len(self._asked),
+                answers=self._answers,
+                from_cache=self._from_cache,
+                latency_ms=(latencies[0], latencies[1], latencies[2]),
+            )
+
+    def _infill(self, client: int, message: Infill) -> None:
+        with self._lock:
+            number = next(self._numbers)
+            full = sum(asked.client == client for asked in self._asked.values()) >= MOST_ASKED
+            if not full:
+                self._asked[number] = _Asked(client, message.id, self.clock())
+        if full:
+            self._tell(client, Answered(message.id, Answer(reason=Reason.SUPERSEDED)))
+        else:
+            self.dispatch.receive(structs.replace(message, id=number, document=owned(client, message.document)))
+
+    def _numbered(self, client: int, request_id: int) -> list[int]:
+        with self._lock:
+            return [number for number, asked in self._asked.items() if (asked.client, asked.id) == (client, request_id)]
+
+    def _tell(self, client: int, message: Message) -> None:
+        with self._lock:
+            send = self._clients.get(client)
+        if send is not None:
+            send(message)
+
+    def _send(self, message: Message) -> None:
+        """Pass a message of the dispatch on: an answer to its client, anything else to all."""
+        with self._lock:
+            if isinstance(message, Answered | Failure | CanvasPreview):
+                asked = self._asked.get(message.id)
+                if asked is None:
+                    return
+                if not isinstance(message, CanvasPreview):
+                    del self._asked[message.id]
+                    self._count(message, asked)
+                message = structs.replace(message, id=asked.id)
+                receivers = [self._clients[asked.client]] if asked.client in self._clients else []
+            else:
+                if isinstance(message, Status):
+                    self.status = message
+                receivers = list(self._clients.values())
+            for send in receivers:
+                send(message)
+
+    def _count(self, message: Answered | Failure, asked: _Asked) -> None:
+        if isinstance(message, Answered) and message.answer.reason not in (Reason.CANCELLED, Reason.SUPERSEDED):
+            self._answers += 1
+            self._from_cache += message.answer.cached
+            self._latencies.append(1000 * (self.clock() - asked.since))
+
+
+def _percentile(ordered: list[float], share: float) -> float:
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else 0.0

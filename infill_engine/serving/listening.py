@@ -1,0 +1,146 @@
+"""Serves an engine on a Unix socket until it is told to stop or nobody has used it for a while.
+
+Each client has a thread that reads its frames and one that writes to it. A client that stops reading is disconnected
+once `UNREAD_BYTES` wait for it, so no thread of the engine ever waits for a client.
+"""
+
+import contextlib
+import os
+import queue
+import resource
+import socket
+import sys
+import threading
+from pathlib import Path
+
+from infill_engine.models.runtime.allocator import release_freed
+from infill_engine.serving.hub import Hub
+from infill_engine.serving.interface import Load
+from infill_engine.serving.protocol import (
+    PROTOCOL,
+    Hello,
+    Message,
+    Shutdown,
+    State,
+    Welcome,
+    decode,
+    encode,
+    read_frame,
+)
+from infill_engine.serving.runtime_files import package_version, peer_pid
+
+HELLO_SECONDS = 5.0  # for the first message of a client
+LOOK_SECONDS = 0.5  # between two looks at whether the engine is still needed
+FAREWELL_SECONDS = 0.5  # for answers and farewells on their way
+UNREAD_BYTES = 16 * 1024 * 1024
+MOST_CLIENTS = 64
+FIRST_SECONDS = 10.0  # for the client that started the engine to join
+
+
+def serve_socket(load: Load, path: Path, idle_seconds: float, budget_ms: float) -> None:
+    """Serve the engine that `load` returns, then exit the process.
+
+    The caller has made sure that nothing else listens at `path`. Exits with `os._exit`, for the reasons that
+    `__main__.serve` gives.
+    """
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core file would contain the user's text
+    os.umask(0o177)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    listener.bind(str(path))
+    listener.listen(MOST_CLIENTS)
+    made = path.stat()
+    hub = Hub(load)
+    threading.Thread(target=hub.dispatch.run, name="compute", daemon=True).start()
+    threading.Thread(target=_accept, args=(listener, hub, budget_ms), name="accept", daemon=True).start()
+    while not hub.stopping.wait(LOOK_SECONDS):
+        if hub.clients or hub.clock() - hub.left_at < _patience(hub, path, made, idle_seconds):
+            continue
+        break
+    if _is_same(path, made):
+        path.unlink(missing_ok=True)
+    hub.dispatch.close()
+    hub.say_all(Shutdown())
+    threading.Event().wait(FAREWELL_SECONDS if hub.clients else 0.0)
+    sys.stderr.flush()
+    os._exit(0)
+
+
+def _patience(hub: Hub, path: Path, made: os.stat_result, idle_seconds: float) -> float:
+    """Seconds for which an engine without clients goes on. Nobody can use one that failed or that nobody can find."""
+    if hub.status.state is State.FAILED or not _is_same(path, made):
+        return 0.0
+    return idle_seconds if hub.was_joined else max(idle_seconds, FIRST_SECONDS)
+
+
+def _is_same(path: Path, made: os.stat_result) -> bool:
+    try:
+        found = path.lstat()
+    except OSError:
+        return False
+    return (found.st_dev, found.st_ino) == (made.st_dev, made.st_ino)
+
+
+def _accept(listener: socket.socket, hub: Hub, budget_ms: float) -> None:
+    while True:
+        try:
+            connection, _ = listener.accept()
+        except OSError:  # for example, too many open files
+            threading.Event().wait(LOOK_SECONDS)
+            continue
+        threading.Thread(target=_converse, args=(connection, hub, budget_ms), name="client", daemon=True).start()
+
+
+def _converse(connection: socket.socket, hub: Hub, budget_ms: float) -> None:
+    """Read a client's frames until it leaves."""
+    with contextlib.suppress(OSError, ValueError), connection, connection.makefile("rb") as frames:
+        peer_pid(connection)  # raises for another user's process
+        connection.settimeout(HELLO_SECONDS)
+        if hub.clients >= MOST_CLIENTS or decode(read_frame(frames)) != Hello(PROTOCOL, package_version()):
+            return
+        connection.settimeout(None)
+        writer = _Writer(connection)
+        writer.send(Welcome(os.getpid(), budget_ms))
+        client = hub.join(writer.send)
+        try:
+            while (payload := read_frame(frames)) is not None:
+                if (message := decode(payload)) is not None:
+                    hub.receive(client, message)
+        finally:
+            hub.leave(client)
+            writer.end()
+            if not hub.clients:
+                release_freed()
+
+
+class _Writer:
+    """Sends messages to one client from a thread of its own."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._frames: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._unread = 0
+        self._lock = threading.Lock()
+        threading.Thread(target=self._run, name="writer", daemon=True).start()
+
+    def send(self, message: Message) -> None:
+        """Queue a message. Disconnect a client that does not read."""
+        frame = encode(message)
+        with self._lock:
+            self._unread += len(frame)
+            too_much = self._unread > UNREAD_BYTES
+        if too_much:
+            with contextlib.suppress(OSError):
+                self._connection.shutdown(socket.SHUT_RDWR)
+        else:
+            self._frames.put(frame)
+
+    def end(self) -> None:
+        """Let the thread return."""
+        self._frames.put(None)
+
+    def _run(self) -> None:
+        with contextlib.suppress(OSError):
+            while (frame := self._frames.get()) is not None:
+                self._connection.sendall(frame)
+                with self._lock:
+                    self._unread -= len(frame)

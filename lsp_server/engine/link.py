@@ -1,0 +1,117 @@
+"""A connection to an engine: a private worker over pipes, or the engine that all windows share over a socket."""
+
+import asyncio
+import contextlib
+import logging
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+import infill_engine
+from infill_engine.errors import WorkerError
+from infill_engine.serving.protocol import Message, encode, read_frame_async
+from lsp_server.settings import EngineChoice
+
+EXIT_SECONDS = 1.0
+UNREAD_BYTES = 4 * 1024 * 1024  # nothing more is sent to an engine with this much unread input
+# Not the editor's folder, where a file could shadow one of our modules.
+WORKING_FOLDER = Path(infill_engine.__file__).parent.parent
+
+Command = Callable[[EngineChoice], Sequence[str]]
+log = logging.getLogger(__name__)
+
+
+def worker_command(choice: EngineChoice) -> Sequence[str]:
+    """Return the command line that starts the worker for an engine."""
+    budget = ("--budget-ms", str(choice.usual_budget_ms))
+    return (sys.executable, "-m", "infill_engine.serving", *engine_options(choice), *budget)
+
+
+def engine_options(choice: EngineChoice) -> tuple[str, ...]:
+    """Return the options that decide which windows share an engine. The budget does not."""
+    engine = ("--model", choice.model, "--device", choice.device, "--precision", choice.precision)
+    return (*engine, "--api-key-variable", choice.key_variable, *["--reuse-context"] * choice.reuse_context)
+
+
+@dataclass(eq=False)
+class Link:
+    """An open connection. `process` is the worker if it is this server's own; `budget_ms` is the shared engine's."""
+
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+    pid: int
+    process: asyncio.subprocess.Process | None = None
+    budget_ms: float | None = None
+
+    def send(self, message: Message) -> bool:
+        """Send a message. Return False if the connection is closed or too much is unread."""
+        if self.writer.is_closing() or self.writer.transport.get_write_buffer_size() > UNREAD_BYTES:
+            return False
+        try:
+            self.writer.write(encode(message))
+        except (OSError, WorkerError) as fault:
+            log.warning("could not send to the worker: %s", type(fault).__name__)
+            return False
+        return True
+
+    async def next_frame(self) -> bytes | None:
+        """Return the next frame's payload; None at the end."""
+        return await read_frame_async(self.reader)
+
+    async def exit_code(self) -> int:
+        """Return the worker's exit code, -1 if it is not known. Call it when there are no more frames."""
+        if self.process is None:
+            return -1
+        try:
+            return await asyncio.wait_for(self.process.wait(), EXIT_SECONDS)
+        except TimeoutError:  # it closed its pipe but did not exit
+            return -1
+
+    def kill(self) -> None:
+        """End an engine that hangs. All its clients start another."""
+        kill(self.pid)
+
+    async def close(self) -> None:
+        """Leave. A private worker ends; a shared engine goes on."""
+        if self.process is not None:
+            if self.process.returncode is None:
+                self.process.kill()  # a worker has no state worth saving
+                await self.process.wait()
+            return
+        with contextlib.suppress(OSError):
+            self.writer.transport.abort()
+
+    async def has_ended(self, seconds: float) -> bool:
+        """Return whether the engine's process ends within this time."""
+        try:
+            process = psutil.Process(self.pid)
+            await asyncio.to_thread(process.wait, seconds)
+        except psutil.NoSuchProcess:
+            return True
+        except psutil.TimeoutExpired:
+            return False
+        return True
+
+
+def kill(pid: int) -> None:
+    """Kill an engine's process. It has no state worth saving."""
+    with contextlib.suppress(psutil.Error):
+        psutil.Process(pid).kill()
+
+
+async def start_private(command: Sequence[str]) -> Link:
+    """Start a worker that ends with this server. Raises OSError."""
+    process = await asyncio.create_subprocess_exec(
+        *command,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        cwd=WORKING_FOLDER,
+        start_new_session=os.name == "posix",  # keeps the editor's Ctrl-C from reaching it
+    )
+    assert process.stdout is not None
+    assert process.stdin is not None
+    return Link(process.stdout, process.stdin, process.pid, process)

@@ -1,0 +1,35 @@
+"""No test uses the engine of whoever runs it, and none leaves an engine behind."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+
+@pytest.fixture(scope="session", autouse=True)
+def runtime_dir() -> Iterator[Path]:
+    """A folder for sockets. Its path is short, because those of sockets are limited."""
+    folder = Path(tempfile.mkdtemp(prefix="infill-"))
+    ours = {"INFILL_RUNTIME_DIR": str(folder), "INFILL_ENGINE_IDLE_SECONDS": "0"}
+    before = {name: os.environ.get(name) for name in ours}
+    os.environ.update(ours)
+    yield folder
+    for name, value in before.items():
+        if value is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = value
+    end_engines(folder)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def end_engines(folder: Path) -> None:
+    """Kill the engines whose sockets are in a folder."""
+    for process in psutil.process_iter(["cmdline"]):
+        if any(part.startswith(f"{folder}/") and part.endswith(".sock") for part in process.info["cmdline"] or ()):
+            process.kill()
+            process.wait(10)

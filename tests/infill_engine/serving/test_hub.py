@@ -1,0 +1,129 @@
+"""Clients of one dispatch: they cannot reach each other, and time is shared fairly."""
+
+import queue
+
+import pytest
+from held_engine import WAIT, HeldEngine
+
+from infill_engine.serving import hub as hub_module
+from infill_engine.serving.hub import Hub
+from infill_engine.serving.protocol import Alive, Answered, Cancel, Infill, Measure, Measured, Message, Status, Warm
+from infill_engine.serving.shares import HALF_LIFE_SECONDS, Shares, owned, owner
+from infill_engine.types import InfillRequest, Reason
+
+FAR = 1000.0
+
+
+class Client:
+    def __init__(self, hub: Hub) -> None:
+        self.sent: queue.Queue[Message] = queue.Queue()
+        self.hub, self.number = hub, hub.join(self.sent.put)
+
+    def infill(self, request_id: int, prefix: str, document: str = "d") -> None:
+        self.hub.receive(self.number, Infill(request_id, document, InfillRequest(prefix, ""), FAR))
+
+    def next(self) -> tuple[int, object]:
+        while isinstance(message := self.sent.get(timeout=WAIT), Alive | Status):
+            pass
+        assert isinstance(message, Answered)
+        return message.id, message.answer.reason or message.answer.candidates[0].text
+
+
+class Shared:
+    """A hub whose engine holds every call; the test's clock advances by hand."""
+
+    def __init__(self) -> None:
+        import threading
+
+        self.engine, self.seconds = HeldEngine(), 0.0
+        self.hub = Hub(lambda progress: self.engine, lambda: self.seconds)
+        self.thread = threading.Thread(target=self.hub.dispatch.run, daemon=True)
+        first = Client(self.hub)
+        self.thread.start()
+        while first.sent.get(timeout=WAIT) != Status("ready", "slowly", 1.0, "held", "cpu", self.engine.window):
+            pass
+        self.hub.leave(first.number)
+
+    def called(self) -> tuple[str, str]:
+        return self.engine.calls.get(timeout=WAIT)
+
+    def finish(self, seconds: float = 0.0) -> None:
+        self.seconds += seconds
+        self.engine.finish.release()
+
+
+@pytest.fixture
+def shared() -> Shared:
+    return Shared()
+
+
+def test_the_same_numbers_and_names_are_kept_apart(shared: Shared) -> None:
+    one, other = Client(shared.hub), Client(shared.hub)
+    one.infill(1, "mine")
+    assert shared.called() == ("answer", "mine")
+    other.infill(1, "yours")
+    other.hub.receive(other.number, Cancel(1))
+    assert other.next() == (1, Reason.CANCELLED)
+    shared.finish()
+    assert one.next() == (1, "mine!")
+    assert other.sent.qsize() == 0 or all(isinstance(each, Alive) for each in other.sent.queue)
+
+
+def test_who_has_had_less_time_goes_next(shared: Shared) -> None:
+    greedy, modest = Client(shared.hub), Client(shared.hub)
+    greedy.infill(1, "first")
+    assert shared.called()[1] == "first"
+    for number in range(2, 5):
+        greedy.infill(number, f"more {number}", f"d{number}")
+    modest.infill(1, "modest")
+    shared.finish(seconds=1.0)
+    assert shared.called() == ("answer", "modest")
+    shared.finish(seconds=2.0)
+    assert shared.called() == ("answer", "more 2")
+    shared.finish()
+
+
+def test_a_client_that_leaves_is_forgotten(shared: Shared) -> None:
+    one, other = Client(shared.hub), Client(shared.hub)
+    one.infill(1, "running")
+    assert shared.called()[1] == "running"
+    one.infill(2, "waiting", "another")
+    shared.hub.receive(one.number, Warm("third", InfillRequest("warming", "")))
+    other.infill(1, "yours")
+    shared.hub.leave(one.number)
+    assert shared.called() == ("answer", "yours")
+    shared.finish()
+    assert other.next() == (1, "yours!")
+    assert shared.hub.measured().waiting == 0
+    assert shared.engine.calls.qsize() == 0
+
+
+def test_too_many_requests_of_one_client_are_answered_at_once(shared: Shared, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hub_module, "MOST_ASKED", 3)
+    greedy = Client(shared.hub)
+    for number in range(5):
+        greedy.infill(number, f"{number}", f"d{number}")
+    assert [greedy.next(), greedy.next()] == [(3, Reason.SUPERSEDED), (4, Reason.SUPERSEDED)]
+
+
+def test_what_is_measured(shared: Shared) -> None:
+    one = Client(shared.hub)
+    one.infill(1, "a")
+    shared.called()
+    shared.finish(seconds=0.25)
+    assert one.next() == (1, "a!")
+    shared.hub.receive(one.number, Measure())
+    while not isinstance(measured := one.sent.get(timeout=WAIT), Measured):
+        pass
+    assert (measured.clients, measured.answers, measured.waiting) == (1, 1, 0)
+    assert measured.latency_ms == (250.0, 250.0, 250.0)
+
+
+def test_shares_decay() -> None:
+    seconds = 0.0
+    shares = Shares(lambda: seconds)
+    shares.charge("1", 4.0)
+    seconds = HALF_LIFE_SECONDS
+    assert shares.used("1") == pytest.approx(2.0)
+    assert shares.used("2") == 0.0
+    assert owner(owned(1, "file:///a.py")) == "1"

@@ -1,0 +1,78 @@
+"""A shared engine with a toy model, and clients that join it."""
+
+import asyncio
+import contextlib
+import sys
+import time
+from collections.abc import AsyncIterator, Callable
+
+from infill_engine.serving.protocol import State
+from infill_engine.types import Answer, InfillRequest
+from lsp_server.engine.client import EngineClient
+from lsp_server.settings import EngineChoice
+
+WAIT = 30  # seconds after which a test has failed
+TOY = """
+import argparse, os, time
+from infill_engine.settings import USUAL_WINDOW
+from infill_engine.types import Answer, Candidate, Reason
+from infill_engine.serving.__main__ import add_socket
+from infill_engine.serving.listening import serve_socket
+
+class Toy:
+    name, device, window, profile = "toy", "cpu", USUAL_WINDOW, ""
+    def answer(self, request, deadline, watch):
+        if request.prefix == "hang":
+            time.sleep(1000)
+        while request.prefix.startswith("slow"):
+            if deadline.cancelled():
+                return Answer(reason=Reason.CANCELLED)
+            time.sleep(0.001)
+        return Answer((Candidate(request.prefix, 0.5),))
+    def warm(self, request, deadline):
+        pass
+    def deepen(self, request, deadline):
+        pass
+    def surround(self, surroundings):
+        return iter(())
+
+parser = argparse.ArgumentParser()
+add_socket(parser)
+options = parser.parse_args()
+serve_socket(lambda progress: Toy(), options.socket, options.idle_seconds, 150.0)
+"""
+
+
+def toy_command(_choice: EngineChoice) -> tuple[str, ...]:
+    return (sys.executable, "-c", TOY)
+
+
+@contextlib.asynccontextmanager
+async def window(choice: EngineChoice | None = None) -> AsyncIterator[tuple[EngineClient, list[str]]]:
+    """A client of the shared engine that is ready, and what it tells the user."""
+    told: list[str] = []
+    client = EngineClient(lambda _status: None, told.append, toy_command, shared=True)
+    await client.start(choice or EngineChoice())
+    try:
+        await ready(client)
+        yield client, told
+    finally:
+        await client.stop()
+
+
+async def ready(client: EngineClient) -> None:
+    await until(lambda: client.status.state is State.READY and client.worker.pid is not None)
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(WAIT):
+        while not holds():
+            await asyncio.sleep(0.01)
+
+
+async def ask(client: EngineClient, prefix: str, seconds: float = WAIT, document: str = "d") -> Answer:
+    return await client.ask(document, InfillRequest(prefix, ""), time.monotonic() + seconds)
+
+
+async def text(client: EngineClient, prefix: str, document: str = "d") -> str:
+    return (await ask(client, prefix, document=document)).candidates[0].text

@@ -1,0 +1,186 @@
+"""Windows that share one engine: who finds it, who may use it, what happens when it or a window goes."""
+
+import asyncio
+import os
+import socket
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from sharing import ask, ready, text, toy_command, until, window
+
+from infill_engine.serving import runtime_files
+from infill_engine.serving.protocol import State
+from infill_engine.types import Reason
+from lsp_server.engine import shared, supervisor, watchdog
+from lsp_server.engine.client import EngineClient
+from lsp_server.settings import EngineChoice
+from tests.conftest import end_engines
+
+
+@pytest.fixture(autouse=True)
+def own_folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="infill-") as name:
+        monkeypatch.setenv("INFILL_RUNTIME_DIR", name)
+        monkeypatch.setattr(supervisor, "RESTART_SECONDS", 0.05)
+        yield Path(name)
+        end_engines(Path(name))
+
+
+def socket_of_engine(folder: Path) -> Path:
+    (path,) = folder.glob("*.sock")
+    return path
+
+
+async def test_two_windows_have_one_engine(own_folder: Path) -> None:
+    async with window() as (one, _), window() as (other, _):
+        assert one.worker.pid == other.worker.pid
+        assert socket_of_engine(own_folder).stat().st_mode & 0o777 == 0o600
+        # Both number their requests from 1 and name the document "d".
+        slow = asyncio.ensure_future(ask(one, "slow"))
+        quick = asyncio.ensure_future(ask(other, "a"))
+        await asyncio.sleep(0.05)
+        one.withdraw("d")
+        assert (await slow).reason is Reason.SUPERSEDED
+        assert (await quick).candidates[0].text == "a"
+
+
+async def test_the_same_budget_is_not_needed_and_the_difference_is_told() -> None:
+    async with window() as (one, _), window(EngineChoice(usual_budget_ms=700)) as (other, _):
+        assert one.worker.pid == other.worker.pid
+        assert "150 ms" in other.status.detail
+        assert "150 ms" not in one.status.detail
+
+
+async def test_other_settings_have_another_engine() -> None:
+    async with window() as (one, _), window(EngineChoice(model="small")) as (other, _):
+        assert one.worker.pid != other.worker.pid
+
+
+def test_another_version_has_another_socket(own_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = runtime_files.socket_path(own_folder, ("--model", "default"))
+    assert runtime_files.socket_path(own_folder, ("--model", "default")) == path
+    monkeypatch.setattr(runtime_files, "package_version", lambda: "another")
+    assert runtime_files.socket_path(own_folder, ("--model", "default")) != path
+
+
+async def test_two_that_start_at_once_have_one_engine() -> None:
+    clients = [EngineClient(lambda _: None, lambda _: None, toy_command, shared=True) for _ in range(4)]
+    await asyncio.gather(*(client.start(EngineChoice()) for client in clients))
+    await asyncio.gather(*map(ready, clients))
+    assert len({client.worker.pid for client in clients}) == 1
+    await asyncio.gather(*(client.stop() for client in clients))
+
+
+async def test_an_engine_that_is_killed_is_replaced_for_all() -> None:
+    async with window() as (one, told), window() as (other, _):
+        pid = one.worker.pid
+        waiting = [asyncio.ensure_future(ask(client, "slow")) for client in (one, other)]
+        await asyncio.sleep(0.05)
+        psutil.Process(pid).kill()
+        assert [answer.reason for answer in await asyncio.gather(*waiting)] == [Reason.WORKER_FAILED] * 2
+        await asyncio.gather(until(lambda: one.worker.pid not in (pid, None)), ready(other))
+        await asyncio.gather(ready(one), until(lambda: other.worker.pid not in (pid, None)))
+        assert one.worker.pid == other.worker.pid
+        assert [await text(client, "a") for client in (one, other)] == ["a", "a"]
+        assert len(told) == 1
+
+
+async def test_a_stopped_engine_answers_by_the_deadline_and_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watchdog, "PATIENCE_SECONDS", 0.5)
+    monkeypatch.setattr(watchdog, "LOOK_SECONDS", 0.05)
+    async with window() as (one, _):
+        pid = one.worker.pid
+        psutil.Process(pid).suspend()
+        for number in range(3):
+            assert (await ask(one, f"a{number}", 0.02)).reason is Reason.DEADLINE
+        await until(lambda: one.worker.pid not in (pid, None))
+        await ready(one)
+        assert await text(one, "a") == "a"
+
+
+async def test_a_newcomer_replaces_a_stopped_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shared, "WELCOME_SECONDS", 0.3)
+    async with window() as (one, _):
+        pid = one.worker.pid
+        psutil.Process(pid).suspend()
+        async with window() as (other, _):
+            assert other.worker.pid != pid
+            assert await text(other, "a") == "a"
+
+
+def left_behind(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as stale:
+        stale.bind(str(path))
+
+
+def open_to_all(path: Path) -> None:
+    left_behind(path)
+    path.chmod(0o666)
+
+
+def no_socket(path: Path) -> None:
+    path.write_text("not a socket")
+
+
+def link_elsewhere(path: Path) -> None:
+    path.symlink_to("/nowhere")
+
+
+@pytest.mark.parametrize("put", [left_behind, open_to_all, no_socket, link_elsewhere])
+async def test_what_is_no_engine_is_replaced(own_folder: Path, put: object) -> None:
+    options = (*shared.engine_options(EngineChoice()), *toy_command(EngineChoice())[:2])
+    put(runtime_files.socket_path(own_folder, options))
+    async with window() as (one, told):
+        assert await text(one, "a") == "a"
+        assert told == []
+
+
+async def test_a_folder_that_others_can_enter_is_refused(own_folder: Path) -> None:
+    own_folder.chmod(0o777)
+    told: list[str] = []
+    client = EngineClient(lambda _: None, told.append, toy_command, shared=True)
+    await client.start(EngineChoice())
+    await until(lambda: client.status.state is State.FAILED)
+    assert "chmod 700" in told[0]
+    assert (await ask(client, "a")).reason is Reason.WORKER_FAILED
+    await client.stop()
+
+
+async def test_a_socket_that_is_removed_costs_nobody_an_answer(own_folder: Path) -> None:
+    async with window() as (one, _):
+        socket_of_engine(own_folder).unlink()
+        async with window() as (other, _):
+            assert one.worker.pid != other.worker.pid
+            assert [await text(client, "a") for client in (one, other)] == ["a", "a"]
+
+
+async def test_an_engine_without_windows_exits() -> None:
+    async with window() as (one, _):
+        engine = psutil.Process(one.worker.pid)
+    gone, alive = await asyncio.to_thread(psutil.wait_procs, [engine], 30)
+    assert (len(gone), alive) == (1, [])
+
+
+async def test_a_restart_is_for_all_windows() -> None:
+    async with window() as (one, _), window() as (other, told):
+        pid = one.worker.pid
+        await one.start(EngineChoice(), anew=True)
+        await until(lambda: None not in (one.worker.pid, other.worker.pid) and other.worker.pid != pid)
+        await asyncio.gather(ready(one), ready(other))
+        assert one.worker.pid == other.worker.pid != pid
+        assert told == []
+        assert await text(other, "a") == "a"
+
+
+async def test_an_engine_writes_no_core_file_and_sees_little_of_the_environment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SOME_SECRET", "1")
+    async with window() as (one, _):
+        engine = psutil.Process(one.worker.pid)
+        assert engine.rlimit(psutil.RLIMIT_CORE) == (0, 0)
+        assert "SOME_SECRET" not in engine.environ()
+        assert os.getsid(engine.pid) == engine.pid
