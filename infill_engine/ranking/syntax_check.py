@@ -1,6 +1,7 @@
 """How much a text breaks the syntax: the faults that it adds to those already there."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from infill_engine.text import syntax
 from infill_engine.text.embedded import within_embedded
@@ -34,6 +35,19 @@ def new_faults(texts: Sequence[str], request: InfillRequest) -> list[float]:
     return [(count - least) / (1 + least) for count in found]
 
 
+def leaves_faults(text: str, request: InfillRequest) -> bool:
+    """Whether there are faults with `text` in the hole, where there are some without it too; False without a grammar.
+
+    Where a name or nothing fills the hole without a fault, `new_faults` has counted those of the text.
+    """
+    request = within_embedded(request)
+    if syntax.parser_for(request.language) is None:
+        return False
+    prefix, suffix, least = _surroundings(request)
+    return least > 0 and _faults(prefix + text + suffix, request.language) > 0
+
+
+@lru_cache(maxsize=4)
 def _surroundings(request: InfillRequest) -> tuple[str, str, int]:
     """The windows, or a part of them that parses, with the number of faults they have by themselves.
 

@@ -7,7 +7,8 @@ import pytest
 from infill_engine.context.hole import hole_at
 from infill_engine.errors import ModelDamagedError
 from infill_engine.ranking.calibration import BUILT_IN, Calibration
-from infill_engine.ranking.rank import rank
+from infill_engine.ranking.features import Features, evidence
+from infill_engine.ranking.rank import UNSURE, rank
 from infill_engine.types import Candidate, Draft, InfillRequest, Proposal, Source
 
 COPY = Draft("a", copied=10**9)
@@ -27,6 +28,13 @@ def ranked(
     prefix, _, suffix = marked.partition("|")
     request = InfillRequest(prefix, suffix, language, candidates=candidates)
     return rank(proposals, request, hole_at(prefix, suffix, language), calibration)
+
+
+def evidence_of(marked: str, wanted: Proposal) -> Features:
+    prefix, _, suffix = marked.partition("|")
+    request = InfillRequest(prefix, suffix, "python")
+    ((_, found),) = evidence([wanted], request, hole_at(prefix, suffix, "python"))
+    return found
 
 
 def check(marked: str, proposals: list[Proposal], expected: list[str], language: str = "python") -> None:
@@ -160,3 +168,14 @@ def test_what_two_features_say_together_counts() -> None:
 def test_a_text_with_a_fault_is_left_out_beside_one_without() -> None:
     """Even where the surroundings have faults of their own, and each new one counts for less."""
     check("def f(:\n    x = |\n", [proposal("a", -1.0), proposal("b(", -0.1)], ["a"])
+
+
+def test_an_unsure_text_that_leaves_a_fault_is_not_offered() -> None:
+    sure, unsure = proposal("a = 1", -0.1), proposal("b = 2", -60)
+    broken = "x = = (\n|\n"
+    assert BUILT_IN.confidence(evidence_of(broken, unsure)) < UNSURE
+    check(broken, [sure, unsure], ["a = 1"])
+    check("x = 1\n|\n", [sure, unsure], ["a = 1", "b = 2"])
+    repairing = proposal("b + 2)", -60)
+    check("x = (\n|\n", [repairing], ["b + 2)"])
+    check("| ~ text", [unsure], ["b = 2"], language="klingon")

@@ -8,7 +8,9 @@ import pytest
 from bench.quality.problems.holes import Task
 from bench.quality.reports.outcomes import ALL
 from bench.quality.systems.product import Question
-from bench.quality.typed import Look, Looks, curve, look_everywhere, main, summarise, typed, unwritten
+from bench.quality.typed.__main__ import main
+from bench.quality.typed.figures import curve, summarise
+from bench.quality.typed.retyping import Look, Looks, look_everywhere, typed, unwritten
 
 GOLD = "alpha(beta)"
 

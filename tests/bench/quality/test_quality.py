@@ -17,7 +17,6 @@ from bench.quality.problems.holes import KINDS, Task, draw_tasks
 from bench.quality.reports.outcomes import ALL, Outcome, calibration_of, judge, read_outcomes, summarise
 from bench.quality.systems.decode import generate
 from bench.quality.systems.lengths import fixed_slots
-from bench.quality.systems.ngram import FILE_WEIGHT, NgramModel, NgramTable, count
 from bench.quality.systems.product import EngineSystem, Reply, WatchedEngine, ask, copy, nothing
 from infill_engine.diagnostics.benchmark.statistics import percentile, spread
 from infill_engine.errors import InputError
@@ -128,21 +127,6 @@ def test_length_choices(choice: str, slots: int | None) -> None:
 def test_other_length_choices_are_refused(choice: str) -> None:
     with pytest.raises(InputError, match="fixed:N"):
         fixed_slots(choice, 24)
-
-
-def test_ngram_counts_and_backs_off(tmp_path: Path) -> None:
-    table = count(np.array([5, 6, 7, 5, 6, 7, 5, 6, 8]))
-    assert table.following([5, 6], 3) == {7: 2, 8: 1}
-    assert table.following([6], 2) == {7: 2, 8: 1}
-    assert table.following([9], 2) == {}
-    assert table.following([], 2) == {}
-    table.save(tmp_path / "table.npz")
-    assert NgramTable.load(tmp_path / "table.npz").following([5, 6], 3) == {7: 2, 8: 1}
-    assert count(np.array([1, 2, 3, 1, 2, 3, 4]), drop_rare=True).following([2, 3], 3) == {}
-    model = NgramModel(count(np.array([1, 2, 3] * 3)), count(np.array([1, 2, 9])))
-    scores = model.scores([1, 2])
-    assert scores[9] > scores[3]  # the open file weighs more
-    assert np.exp(scores[9]) == pytest.approx(FILE_WEIGHT / (FILE_WEIGHT + 3))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,125 @@
+"""What is suggested before each character of a missing text, and what it costs to type the text with it."""
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import astuple, dataclass, replace
+
+from bench.quality.problems.holes import Task
+from bench.quality.systems.product import Question, WatchedEngine, ask, copy
+from infill_engine.budget.deadline import Deadline
+from infill_engine.settings import USUAL_WINDOW, WindowSettings
+from lsp_server.completions import is_one_key
+
+WARM_MS = 10_000  # to read the text above, before the first character
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """The best text for a place ("" for none), its confidence, and how long it took."""
+
+    text: str
+    confidence: float = 1.0
+    ms: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Looks:
+    """One system's suggestions before each character of a hole's gold text."""
+
+    id: str
+    cluster: str
+    kind: str
+    system: str
+    gold: str
+    looks: list[Look]
+
+
+@dataclass(frozen=True, slots=True)
+class Typing:
+    """The cost of typing a gold text: keys pressed, suggestions shown, suggestions accepted, answers requested."""
+
+    keystrokes: int = 0
+    shown: int = 0
+    taken: int = 0
+    fresh: int = 0
+
+    def __add__(self, other: "Typing") -> "Typing":
+        both = zip(astuple(self), astuple(other), strict=True)
+        return Typing(*(one + more for one, more in both))
+
+
+Looker = Callable[[Question], Look]
+
+
+@dataclass(slots=True)
+class Product:
+    """The engine, queried anew at every place."""
+
+    engine: WatchedEngine
+    budget_ms: float
+    show_from: float = 0.0  # the model's own threshold, known after its first answer
+    _task: tuple[str, str] = ("", "")
+
+    def __call__(self, question: Question) -> Look:
+        task = question.task
+        if (task.id, task.cluster) != self._task:
+            self._task = task.id, task.cluster
+            deque(self.engine.surround(question.surroundings), maxlen=0)
+            self.engine.warm(question.request, Deadline.after_ms(WARM_MS))
+        self.engine.forget()
+        answer = self.engine.answer(question.request, Deadline.after_ms(self.budget_ms))
+        self.show_from = answer.show_from
+        if not answer.candidates:
+            return Look("", ms=round(answer.elapsed_ms, 2))
+        best = answer.candidates[0]
+        return Look(best.text, round(best.confidence, 5), round(answer.elapsed_ms, 2))
+
+
+def first_copy(question: Question) -> Look:
+    """Return what followed the same text elsewhere, with no regard to its likelihood here."""
+    reply = copy(question)
+    return Look(reply.texts[0] if reply.texts else "", ms=round(reply.elapsed_ms, 2))
+
+
+def look_everywhere(
+    task: Task, system: str, look: Looker, candidates: int, window: WindowSettings = USUAL_WINDOW
+) -> Looks:
+    """Return what `look` suggests before each character of the task's gold text."""
+    looks = [look(ask(_after(task, at), candidates, window)) for at in range(len(task.gold))]
+    return Looks(task.id, task.cluster, task.kind, system, task.gold, looks)
+
+
+def typed(found: Looks, show_from: float) -> Typing:
+    """Simulate typing the gold text. Suggestions are shown from `show_from` confidence on, if they save a key."""
+    at = keystrokes = shown = taken = fresh = 0
+    rest = ""  # remainder of the shown suggestion after its beginning was typed
+    while at < len(found.gold):
+        keystrokes += 1
+        suggestion = rest
+        if not rest:
+            fresh += 1
+            look = found.looks[at]
+            sure = look.confidence >= show_from and not is_one_key(look.text)
+            suggestion = look.text if sure else ""
+            shown += bool(suggestion)
+        if suggestion and found.gold.startswith(suggestion, at):
+            taken += 1
+            at += len(suggestion)
+            rest = ""
+        else:
+            rest = suggestion[1:] if suggestion[:1] == found.gold[at] else ""
+            at += 1
+    return Typing(keystrokes, shown, taken, fresh)
+
+
+def unwritten(task: Task) -> Task:
+    """Return the task in a file that ends with its line."""
+    return replace(task, text="\n".join(task.text.split("\n")[: task.row + 1]) + "\n")
+
+
+def _after(task: Task, at: int) -> Task:
+    """Return the task after the first `at` characters of its gold text have been typed."""
+    lines = task.text.split("\n")
+    line = lines[task.row]
+    lines[task.row] = line[: task.column] + task.gold[:at] + line[task.column :]
+    return replace(task, text="\n".join(lines), column=task.column + at)
