@@ -7,8 +7,10 @@ its last byte has been read, before decoding.
 import itertools
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +19,8 @@ from typing import IO, Any
 
 from infill_engine.errors import WorkerError
 from infill_engine.models.checkpoint.user_data import STATE_DIR
+from infill_engine.serving.runtime_files import RUNTIME_DIR
+from lsp_server.engine.shared import IDLE_SECONDS
 
 SERVER = (sys.executable, "-m", "lsp_server", "serve")
 PACKAGES = Path(__file__).parents[2]  # the folder that lsp_server lies in
@@ -50,10 +54,19 @@ class Pending:
 class LspClient:
     """One server process, initialized by `initialize` and stopped by `close`."""
 
-    def __init__(self, log: IO[str] | int = subprocess.DEVNULL, state: Path | None = None) -> None:
-        """Start a server. `state` is the folder of its statistics, if not the user's."""
+    def __init__(
+        self, log: IO[str] | int = subprocess.DEVNULL, state: Path | None = None, runtime: Path | None = None
+    ) -> None:
+        """Start a server. `state` is the folder of its statistics, if not the user's.
+
+        `runtime` is the folder of the engine that it shares. Without one, the server has an engine of its own, which
+        nobody else uses and which ends with it.
+        """
         self.started = perf_counter()
-        own = {} if state is None else {STATE_DIR: str(state)}
+        self._own_runtime = Path(tempfile.mkdtemp(prefix="infill-")) if runtime is None else None
+        own = {RUNTIME_DIR: str(runtime or self._own_runtime), IDLE_SECONDS: "0"}
+        if state is not None:
+            own[STATE_DIR] = str(state)
         environment = {**os.environ, "PYTHONPATH": str(PACKAGES), **own}
         self.process = subprocess.Popen(
             SERVER, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, env=environment
@@ -113,7 +126,10 @@ class LspClient:
         """Shut the server down as an editor does. Return its exit status."""
         self.request("shutdown", None).wait()
         self.notify("exit", None)
-        return self.process.wait(WAIT_SECONDS)
+        status = self.process.wait(WAIT_SECONDS)
+        if self._own_runtime is not None:
+            shutil.rmtree(self._own_runtime, ignore_errors=True)
+        return status
 
     def _write(self, body: bytes) -> None:
         assert self.process.stdin is not None
