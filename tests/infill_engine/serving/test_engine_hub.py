@@ -1,13 +1,25 @@
 """Clients of one dispatch: they cannot reach each other, and time is shared fairly."""
 
 import queue
+import threading
 
 import pytest
 from held_engine import WAIT, HeldEngine
 
 from infill_engine.serving import hub as hub_module
 from infill_engine.serving.hub import Hub
-from infill_engine.serving.protocol import Alive, Answered, Cancel, Infill, Measure, Measured, Message, Status, Warm
+from infill_engine.serving.protocol import (
+    Alive,
+    Answered,
+    Cancel,
+    Infill,
+    Measure,
+    Measured,
+    Message,
+    State,
+    Status,
+    Warm,
+)
 from infill_engine.serving.shares import HALF_LIFE_SECONDS, Shares, owned, owner
 from infill_engine.types import InfillRequest, Reason
 
@@ -33,14 +45,12 @@ class Shared:
     """A hub whose engine holds every call; the test's clock advances by hand."""
 
     def __init__(self) -> None:
-        import threading
-
         self.engine, self.seconds = HeldEngine(), 0.0
         self.hub = Hub(lambda progress: self.engine, lambda: self.seconds)
         self.thread = threading.Thread(target=self.hub.dispatch.run, daemon=True)
         first = Client(self.hub)
         self.thread.start()
-        while first.sent.get(timeout=WAIT) != Status("ready", "slowly", 1.0, "held", "cpu", self.engine.window):
+        while getattr(first.sent.get(timeout=WAIT), "state", None) is not State.READY:
             pass
         self.hub.leave(first.number)
 

@@ -21,6 +21,7 @@ from infill_engine.serving.listening import serve_socket
 
 class Toy:
     name, device, window, profile = "toy", "cpu", USUAL_WINDOW, ""
+    default_needs_ms = 0
     def answer(self, request, deadline, watch):
         if request.prefix == "hang":
             time.sleep(1000)
