@@ -40,8 +40,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def common_settings(results: Sequence[Path]) -> dict[str, Any]:
-    """Return the settings of the summaries beside the results. Raises InputError if they differ."""
+    """Return the settings of the summaries beside the results. Raises InputError if they differ.
+
+    In simulated time the profiles may differ: kernels round a little differently, and their speed does not matter.
+    """
     first: dict[str, Any] = {}
+    profiles: set[str] = set()
     for path in results:
         summary = path.with_name(f"{path.name.split('.')[0]}-summary.json")
         try:
@@ -50,10 +54,12 @@ def common_settings(results: Sequence[Path]) -> dict[str, Any]:
         except (OSError, ValueError, KeyError) as fault:
             raise InputError(f"{summary} cannot be read ({fault}); let the run of {path} end first") from fault
         first = first or settings
-        differing = [name for name in SETTINGS if settings[name] != first[name]]
+        profiles.add(str(settings["profile"]))
+        equal = [name for name in SETTINGS if name != "profile" or not settings["simulated"]]
+        differing = [name for name in equal if settings[name] != first[name]]
         if differing:
             raise InputError(f"{path} was measured with another {', '.join(differing)} than {results[0]}")
-    return first
+    return {**first, "profile": " / ".join(sorted(profiles))}
 
 
 def _refuse_twice(outcomes: Sequence[Outcome]) -> None:
