@@ -41,7 +41,8 @@ class Kernel(Protocol):
 class OneDnn:
     """Fast on processors that multiply int8 and add in 32 bits (VNNI, AMX and similar).
 
-    Rows are stored unsigned: without AMX, the library has a slow reference product for signed ones.
+    Rows are stored unsigned: without AMX, the library has a slow reference product for signed ones. The library compiles
+    and keeps code for each number of rows, so that number is rounded up to one of a few.
     """
 
     NAME: ClassVar = "int8"
@@ -67,12 +68,13 @@ class OneDnn:
 
     def _rounded_product(self, levels: Tensor) -> Tensor:
         """Rounds `levels` [T, K], which it overwrites, and multiplies. Zero is LEVELS + 1."""
-        zero = self.LEVELS + 1
-        rounded = levels.add_(zero + 0.5).to(torch.uint8)  # the conversion rounds down
+        zero, rows = self.LEVELS + 1, len(levels)
+        rounded = torch.empty(_usual_rows(rows), levels.shape[1], dtype=torch.uint8)
+        rounded[:rows] = levels.add_(zero + 0.5)  # the conversion rounds down
         product: Tensor = self._multiply(
             rounded, 1.0, zero, self._packed, self._scale, self._zeros, None, 1.0, 0, torch.float32, "none", [], ""
         )
-        return product
+        return product[:rows]
 
 
 class Fbgemm:
@@ -127,6 +129,12 @@ def is_exact(kernel: type[Kernel]) -> bool:
         return False
     exact = torch.full_like(product, float(LARGEST * PROBED[1]))
     return torch.allclose(product, exact, rtol=1e-5)
+
+
+def _usual_rows(rows: int) -> int:
+    """The next number of rows that is used: 1 to 4, then multiples of 4, 8 from 16 on, and 16 from 64 on."""
+    step = next((step for most, step in ((4, 1), (16, 4), (64, 8)) if rows <= most), 16)
+    return -(-rows // step) * step
 
 
 def _scale(x: Tensor, levels: int) -> Tensor:
