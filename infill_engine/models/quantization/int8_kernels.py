@@ -41,8 +41,8 @@ class Kernel(Protocol):
 class OneDnn:
     """Fast on processors that multiply int8 and add in 32 bits (VNNI, AMX and similar).
 
-    Rows are stored unsigned: without AMX, the library has a slow reference product for signed ones. It compiles and keeps
-    code for each number of rows, so that number is rounded up to one of a few.
+    Rows are stored unsigned: without AMX, the library has a slow reference product for signed ones. It compiles and
+    keeps code for each number of rows, so that number is rounded up to one of a few.
     """
 
     NAME: ClassVar = "int8"
