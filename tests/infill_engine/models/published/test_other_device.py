@@ -151,11 +151,14 @@ def predictions(family: CanvasModel) -> list[torch.Tensor]:
 
 
 def answers(folder: Path, device: str) -> list[list[tuple[str, str]]]:
-    """Texts and where they come from, for a line with a draft and one without."""
+    """Texts and where they come from, for a line with a draft and one without.
+
+    Plain text, because unlikely texts with syntax errors are not offered, and a random network writes no others.
+    """
     engine = Engine.load(str(folder), device=device, settings=EngineSettings(model=EXACT))
     requests = (
-        InfillRequest(*TEXT, drafts=(Draft("i + 1", 5),), candidates=2),
-        InfillRequest(*LATER, candidates=2),
+        InfillRequest(*TEXT, drafts=(Draft("i + 1", 5),), candidates=2, language="plaintext"),
+        InfillRequest(*LATER, candidates=2, language="plaintext"),
     )
     return [
         [(each.text, each.source) for each in engine.infill(request, Deadline.after_ms(ENOUGH_MS))]
