@@ -1,7 +1,7 @@
 """Simulated time: the clock advances by the known cost of each forward pass, whatever the machine is doing meanwhile.
 
-With it, quality within a budget can be compared on a busy machine, and equal runs give equal results. Figures that are
-reported as results are measured with the real clock.
+With it, quality within a budget can be measured on a busy machine, and equal runs give equal results. Text that reports
+such figures names the simulated costs. Latency is measured with the real clock only.
 """
 
 import math
