@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from infill_engine.errors import InputError
-from lsp_server.benchmark.sources import SourceFile, decoded
+from lsp_server.cli.bench.replay.sources import SourceFile, decoded
 
 
 def download(packages: Sequence[str], folder: Path) -> list[str]:

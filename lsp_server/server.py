@@ -21,10 +21,10 @@ from lsp_server.features.candidates import candidates
 from lsp_server.features.cursor import cursor
 from lsp_server.features.inline_completion import inline_completion
 from lsp_server.features.status import get_status
-from lsp_server.next_edits import messages
 from lsp_server.protocol.messages import ACCEPTED, CANDIDATES, CURSOR, GET_STATUS, RESTART_ENGINE
 from lsp_server.protocol.wire import WireProtocol, silence_libraries
 from lsp_server.session import Session
+from lsp_server.suggestions.next_edits import messages
 
 NAME = "infill-ls"
 LEFT_UNSAID = 1  # exit status if a client leaves without `shutdown` and `exit`
@@ -51,61 +51,67 @@ def create_server(command: Command = worker_command) -> tuple[InfillServer, Sess
         protocol_cls=WireProtocol,
     )
     session = Session(server.protocol, command)
-    features: dict[str, Callable[..., object]] = {
-        types.INITIALIZE: lifecycle.initialize,
-        types.INITIALIZED: lifecycle.initialized,
-        types.SHUTDOWN: lifecycle.shutdown,
-        types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: lifecycle.did_change_workspace_folders,
-        types.WORKSPACE_DID_CHANGE_CONFIGURATION: configuration.did_change_configuration,
-        types.TEXT_DOCUMENT_DID_OPEN: text_sync.did_open,
-        types.TEXT_DOCUMENT_DID_CHANGE: text_sync.did_change,
-        types.TEXT_DOCUMENT_DID_CLOSE: text_sync.did_close,
-        CANDIDATES: candidates,
-        GET_STATUS: get_status,
-        types.CODE_ACTION_RESOLVE: code_action.resolve,
-        CURSOR: cursor,
-        messages.NEXT_EDIT: next_edit.next_edit,
-        messages.INLINE_EDIT: next_edit.inline_edit,
-        messages.DID_DISMISS: next_edit.did_dismiss,
-        messages.DID_ACCEPT: next_edit.did_accept,
-        messages.DID_SHOW: next_edit.ignore,
-        messages.DID_FOCUS: next_edit.ignore,
-    }
-    for method, handler in features.items():
-        server.feature(method)(partial(handler, session))
-    # Without options, pygls does not advertise the capability.
-    server.feature(types.TEXT_DOCUMENT_INLINE_COMPLETION, types.InlineCompletionOptions())(
-        partial(inline_completion, session)
-    )
+    for method, handler in _FEATURES.items():
+        options = _OPTIONS.get(method)
+        server.feature(method, options)(partial(handler, session))
+    _add_commands(server, session)
+    return server, session
 
-    kinds = [code_action.REWRITE, code_action.FIX]
-    server.feature(
-        types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions(code_action_kinds=kinds, resolve_provider=True)
-    )(partial(code_action.code_action, session))
 
-    def told(arguments: Sequence[object]) -> list[object]:
+_FEATURES: dict[str, Callable[..., object]] = {
+    types.INITIALIZE: lifecycle.initialize,
+    types.INITIALIZED: lifecycle.initialized,
+    types.SHUTDOWN: lifecycle.shutdown,
+    types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: lifecycle.did_change_workspace_folders,
+    types.WORKSPACE_DID_CHANGE_CONFIGURATION: configuration.did_change_configuration,
+    types.TEXT_DOCUMENT_DID_OPEN: text_sync.did_open,
+    types.TEXT_DOCUMENT_DID_CHANGE: text_sync.did_change,
+    types.TEXT_DOCUMENT_DID_CLOSE: text_sync.did_close,
+    types.TEXT_DOCUMENT_INLINE_COMPLETION: inline_completion,
+    types.TEXT_DOCUMENT_CODE_ACTION: code_action.code_action,
+    types.CODE_ACTION_RESOLVE: code_action.resolve,
+    CANDIDATES: candidates,
+    CURSOR: cursor,
+    GET_STATUS: get_status,
+    messages.NEXT_EDIT: next_edit.next_edit,
+    messages.INLINE_EDIT: next_edit.inline_edit,
+    messages.DID_DISMISS: next_edit.did_dismiss,
+    messages.DID_ACCEPT: next_edit.did_accept,
+    messages.DID_SHOW: next_edit.ignore,
+    messages.DID_FOCUS: next_edit.ignore,
+}
+# Without options, pygls does not advertise the capability of inline completion.
+_OPTIONS: dict[str, object] = {
+    types.TEXT_DOCUMENT_INLINE_COMPLETION: types.InlineCompletionOptions(),
+    types.TEXT_DOCUMENT_CODE_ACTION: types.CodeActionOptions(
+        code_action_kinds=[code_action.REWRITE, code_action.FIX], resolve_provider=True
+    ),
+}
+
+
+def _add_commands(server: InfillServer, session: Session) -> None:
+    """Register the commands. They are plain functions, because pygls takes a partial's parameters for the client's."""
+
+    def sent(arguments: Sequence[object]) -> list[object]:
         """Return the arguments that the client sent. pygls puts the server before them."""
         return [argument for argument in arguments if argument is not server]
 
-    # A separate function, because pygls inspects the parameters inside a partial and would ask the client for a
-    # session.
     async def restart_engine(*_arguments: object) -> None:
         await commands.restart_engine(session)
 
     def accepted(*arguments: object) -> None:
-        commands.accepted(session, *told(arguments))
+        commands.accepted(session, *sent(arguments))
 
     def dismissed(*arguments: object) -> None:
-        next_edit.dismissed(session, *told(arguments))
+        next_edit.dismissed(session, *sent(arguments))
 
-    def taken(*_arguments: object) -> None:
-        """Does nothing: applied proposals are recognised from the edits themselves."""
+    def applied(*_arguments: object) -> None:
+        """Do nothing: applied proposals are recognised by the edits themselves."""
 
     server.command(RESTART_ENGINE)(restart_engine)
-    server.command(messages.ACCEPT)(taken)
-    server.command(messages.DISMISS)(dismissed)
     server.command(ACCEPTED)(accepted)
-    return server, session
+    server.command(messages.ACCEPT)(applied)
+    server.command(messages.DISMISS)(dismissed)
 
 
 class _Output(StdoutWriter):

@@ -9,18 +9,18 @@ from typing import Any
 from infill_engine.serving.protocol import State, Status
 from infill_engine.settings import WindowSettings
 from infill_engine.types import InfillRequest, Reason, Surroundings
-from lsp_server.documents import Documents, EditKind, Snapshot
+from lsp_server.documents.snapshots import Documents, EditKind, Snapshot
 from lsp_server.engine import model_choice
 from lsp_server.engine.client import EngineClient
 from lsp_server.engine.link import Command, worker_command
-from lsp_server.next_edits.tracker import NextEdits
 from lsp_server.project.text import ProjectText
 from lsp_server.protocol.positions import Place
 from lsp_server.protocol.uris import path_in_project
 from lsp_server.protocol.wire import WireProtocol
-from lsp_server.refusal import refusal
-from lsp_server.settings import EngineChoice, ServerSettings
+from lsp_server.settings.schema import EngineChoice, ServerSettings
 from lsp_server.status import StatusReporter
+from lsp_server.suggestions.next_edits.tracker import NextEdits
+from lsp_server.suggestions.refusal import refusal
 from lsp_server.usage.counters import UsageCounters
 from lsp_server.usage.suggestions import SuggestionTracker
 
@@ -129,7 +129,7 @@ class Session:
         usual number and gets the same first ones. If the user is typing an unsure candidate that they asked to see, the
         threshold is 0, so that it stays visible.
         """
-        from lsp_server.request import build_request
+        from lsp_server.suggestions.request import build_request
 
         settings = replace(self.settings, candidates=max(least, self.settings.candidates))
         if self.suggestions.typed_into(snapshot, place):
@@ -142,7 +142,7 @@ class Session:
         self, snapshot: Snapshot, spans: Sequence[tuple[Place, Place]], *, several_lines: bool, repeats: bool
     ) -> InfillRequest:
         """Build the engine's request for alternatives to the text of some spans; see `build_rewrite`."""
-        from lsp_server.request import build_rewrite
+        from lsp_server.suggestions.request import build_rewrite
 
         near, path = self.project_near(snapshot), path_in_project(snapshot.uri, self.roots)
         return build_rewrite(
@@ -159,7 +159,7 @@ class Session:
     def warm(self, snapshot: Snapshot) -> None:
         """Have the engine read the text where the user is likely to type next."""
         if self.engine.worker.running and self.refusal(snapshot) is None:
-            from lsp_server.request import build_context
+            from lsp_server.suggestions.request import build_context
 
             near, path = self.project_near(snapshot), path_in_project(snapshot.uri, self.roots)
             place = self._likely_place(snapshot)

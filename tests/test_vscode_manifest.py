@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from lsp_server.cli import add_commands
-from lsp_server.settings import SETTINGS, EngineChoice, ServerSettings, read_settings
+from lsp_server.settings.schema import SETTINGS, EngineChoice, ServerSettings, read_settings
 
 EXTENSION = Path(__file__).parents[1] / "editors" / "vscode"
 MANIFEST = json.loads((EXTENSION / "package.json").read_text(encoding="utf-8"))

@@ -23,11 +23,11 @@ from infill_engine.budget.deadline import Deadline, now
 from infill_engine.diagnostics.benchmark.statistics import spread
 from infill_engine.engine.engine import Engine
 from infill_engine.serving.loading import set_threads
-from lsp_server.alternatives.offers import applied, valid_offers
-from lsp_server.alternatives.targets import targets_at
-from lsp_server.documents import Documents
-from lsp_server.next_edits.bursts import place_at
-from lsp_server.request import build_context, build_rewrite
+from lsp_server.documents.snapshots import Documents
+from lsp_server.suggestions.alternatives.offers import applied, valid_offers
+from lsp_server.suggestions.alternatives.targets import targets_at
+from lsp_server.suggestions.next_edits.bursts import place_at
+from lsp_server.suggestions.request import build_context, build_rewrite
 
 SEED = 3
 SHOWN = 4

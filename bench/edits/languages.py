@@ -25,7 +25,7 @@ from infill_engine.edits.types import Change
 from infill_engine.text import syntax
 from infill_engine.text.languages.query_files import load_query
 from infill_engine.text.languages.registry import language
-from lsp_server.benchmark.sources import SourceFile
+from lsp_server.cli.bench.replay.sources import SourceFile
 
 SERVICE = Path(__file__).with_name("rename_locations.mjs")
 OF_SERVICE = ("javascript", "typescript", "typescriptreact")

@@ -24,10 +24,10 @@ from bench.latency.targets import judge
 from infill_engine.diagnostics.benchmark.statistics import percentile, spread
 from infill_engine.errors import InfillError, InputError
 from infill_engine.models.base import CanvasModel
-from lsp_server.benchmark.client import LspClient
-from lsp_server.benchmark.keystrokes import Replay, make_replay
-from lsp_server.benchmark.processes import has_torch, memory_mb
-from lsp_server.benchmark.typing_runs import Sample, close_document, closed_loop, open_document, open_loop
+from lsp_server.cli.bench.replay.client import LspClient
+from lsp_server.cli.bench.replay.keystrokes import Replay, make_replay
+from lsp_server.cli.bench.replay.processes import has_torch, memory_mb
+from lsp_server.cli.bench.replay.typing_runs import Sample, close_document, closed_loop, open_document, open_loop
 
 SETTLE_SECONDS = 1.0  # between opening a document and the first keystroke
 GRACE_MS = 20  # an answer later than the budget plus this counts as late

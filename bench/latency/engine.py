@@ -25,11 +25,11 @@ from infill_engine.sampling.denoising.denoise import Step
 from infill_engine.sampling.tree_nodes import TreeStep
 from infill_engine.settings import EngineSettings
 from infill_engine.types import InfillRequest
-from lsp_server.benchmark.keystrokes import Keystroke, Replay, make_replay
-from lsp_server.benchmark.sources import SourceFile, standard_library
-from lsp_server.documents import Change, Documents
-from lsp_server.request import build_request
-from lsp_server.settings import ServerSettings
+from lsp_server.cli.bench.replay.keystrokes import Keystroke, Replay, make_replay
+from lsp_server.cli.bench.replay.sources import SourceFile, standard_library
+from lsp_server.documents.snapshots import Change, Documents
+from lsp_server.settings.schema import ServerSettings
+from lsp_server.suggestions.request import build_request
 
 URI = "file:///bench/typed.py"
 FIELDS = ("change_ms", "build_ms", "encode_ms", "denoise_ms", "rank_ms", "engine_ms")

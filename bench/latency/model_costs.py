@@ -13,9 +13,9 @@ from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.sampling.denoising.denoise import Row
 from infill_engine.sampling.denoising.plan import canvas_of
 from infill_engine.types import HoleKind
-from lsp_server.benchmark.keystrokes import Replay
-from lsp_server.documents import Change, Documents
-from lsp_server.request import build_context
+from lsp_server.cli.bench.replay.keystrokes import Replay
+from lsp_server.documents.snapshots import Change, Documents
+from lsp_server.suggestions.request import build_context
 
 ROWS, SLOTS = (1, 4), (8, 16, 24)
 PASS_ROWS = (1, 2, 4, 8, 16, 24, 32, 48, 64)

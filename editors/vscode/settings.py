@@ -1,6 +1,7 @@
 """Writes the settings that the server knows into package.json: `python editors/vscode/settings.py [--check]`.
 
-Names, types, defaults and bounds come from `lsp_server.settings`; only the sentences stand here. A test runs `--check`.
+Names, types, defaults and bounds come from `lsp_server.settings.schema`; this file holds only the descriptions.
+A test runs `--check`.
 """
 
 import argparse
@@ -11,7 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from lsp_server.settings import SECTION, SETTINGS, Setting
+from lsp_server.settings.schema import SECTION, SETTINGS, Setting
 
 MANIFEST = Path(__file__).with_name("package.json")
 SENTENCES = {

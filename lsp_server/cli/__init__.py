@@ -21,7 +21,7 @@ from pathlib import Path
 
 from infill_engine.errors import InfillError
 from lsp_server.cli.escapes import visible_lines
-from lsp_server.settings import LEAST_BUDGET_MS, MOST_BUDGET_MS, MOST_CANDIDATES, Precision, ServerSettings
+from lsp_server.settings.schema import LEAST_BUDGET_MS, MOST_BUDGET_MS, MOST_CANDIDATES, Precision, ServerSettings
 
 Subparsers = argparse._SubParsersAction  # argparse has no public name for this type
 
@@ -51,14 +51,14 @@ def add_commands(commands: "Subparsers[argparse.ArgumentParser]") -> None:
     )
     doctor.add_argument("--json", action="store_true", help="print one JSON object")
     _add_engine(doctor, from_file=True)
-    doctor.set_defaults(run=lambda options: _run("doctor", options))
+    doctor.set_defaults(run=lambda options: _run("doctor.command", options))
 
     demo = commands.add_parser("demo", help="a hole filled step by step")
     demo.add_argument(
         "place", metavar="FILE:LINE:COL", nargs="?", help="a place of your own instead of the bundled one"
     )
     _add_engine(demo)
-    demo.set_defaults(run=lambda options: _run("demo", options))
+    demo.set_defaults(run=lambda options: _run("demo.command", options))
 
     stats = commands.add_parser("stats", help="what was offered and taken, how fast, and why there was silence")
     stats.add_argument("--json", action="store_true", help="print one JSON object")
@@ -67,7 +67,7 @@ def add_commands(commands: "Subparsers[argparse.ArgumentParser]") -> None:
 
     bench = commands.add_parser("bench", help="measure this machine; choose model, budget and number of candidates")
     _add_bench(bench)
-    bench.set_defaults(run=lambda options: _run("bench", options))
+    bench.set_defaults(run=lambda options: _run("bench.command", options))
 
     engine = commands.add_parser("engine", help="the engine that all windows share: status, restart, stop")
     engine.add_argument("what", choices=("status", "restart", "stop"), help="what to do with it")
@@ -76,7 +76,7 @@ def add_commands(commands: "Subparsers[argparse.ArgumentParser]") -> None:
 
     models = commands.add_parser("models", help="families of models: list, info, verify, bench, get")
     _add_models(models.add_subparsers(title="commands", metavar="COMMAND", dest="what", required=True))
-    models.set_defaults(run=lambda options: _run("models", options))
+    models.set_defaults(run=lambda options: _run("models.command", options))
 
 
 def _add_bench(bench: argparse.ArgumentParser) -> None:

@@ -17,11 +17,11 @@ from infill_engine.settings import EngineSettings, ModelSettings
 from infill_engine.text.syntax import parser_for
 from infill_engine.types import Answer, Surroundings
 from lsp_server.cli.place import Opened
-from lsp_server.documents import Snapshot
+from lsp_server.documents.snapshots import Snapshot
 from lsp_server.project.text import project_of, read_around
 from lsp_server.protocol.uris import path_in_project, path_of
-from lsp_server.request import build_request
-from lsp_server.settings import ServerSettings
+from lsp_server.settings.schema import ServerSettings
+from lsp_server.suggestions.request import build_request
 
 if TYPE_CHECKING:
     from infill_engine.budget.work import Watch

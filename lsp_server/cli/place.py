@@ -8,11 +8,11 @@ from pathlib import Path
 from infill_engine.errors import InputError
 from infill_engine.text.languages import recognise
 from infill_engine.types import Reason
-from lsp_server.documents import Documents, Snapshot
+from lsp_server.documents.snapshots import Documents, Snapshot
 from lsp_server.project.excludes import is_excluded
 from lsp_server.protocol.positions import Place, line_content
-from lsp_server.refusal import LARGEST_SIZE
-from lsp_server.settings import DEFAULT_EXCLUDES
+from lsp_server.settings.schema import DEFAULT_EXCLUDES
+from lsp_server.suggestions.refusal import LARGEST_SIZE
 
 UNKNOWN_LANGUAGE = "plaintext"
 

@@ -18,6 +18,7 @@ from lsp_server.cli.place import NamedPlace, Opened
 
 LEFT_CHARS = 60  # the most text to show before the cursor
 RIGHT_CHARS = 30
+LINE_CHARS = 400  # longer lines wrap even in a file
 
 _SILENCES = {
     Reason.BLANK: "Nothing was found worth saying there.",
@@ -58,7 +59,9 @@ def console_of(stream: TextIO) -> Console:
     """Return a console whose output document text cannot break or recolour."""
     if stream is sys.stdout and hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="replace")
-    return Console(file=stream, highlight=False, markup=False, emoji=False)
+    # A reader that is no terminal gets whole lines: programs search them for phrases.
+    width = None if stream.isatty() else LINE_CHARS
+    return Console(file=stream, width=width, highlight=False, markup=False, emoji=False)
 
 
 @contextlib.contextmanager

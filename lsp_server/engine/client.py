@@ -30,7 +30,7 @@ from infill_engine.types import Answer, InfillRequest, Reason, Surroundings
 from lsp_server.engine.link import Command, worker_command
 from lsp_server.engine.pending import OnSketch, PendingRequest
 from lsp_server.engine.supervisor import WorkerProcess
-from lsp_server.settings import EngineChoice
+from lsp_server.settings.schema import EngineChoice
 
 WAY_BACK_SECONDS = 0.004  # subtracted from the worker's deadline for the frame and our reply
 DIED = "The infill engine stopped unexpectedly and is being restarted."

@@ -14,7 +14,7 @@ import psutil
 import infill_engine
 from infill_engine.errors import WorkerError
 from infill_engine.serving.protocol import Message, encode, read_frame_async
-from lsp_server.settings import EngineChoice
+from lsp_server.settings.schema import EngineChoice
 
 EXIT_SECONDS = 1.0
 UNREAD_BYTES = 4 * 1024 * 1024  # nothing more is sent to an engine with this much unread input

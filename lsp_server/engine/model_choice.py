@@ -11,7 +11,7 @@ from infill_engine.engine.remote.address import disclosure, is_remote, read_addr
 from infill_engine.errors import InputError
 from infill_engine.models.registry import DEFAULT, resolved
 from infill_engine.serving.protocol import Status
-from lsp_server.settings import EngineChoice
+from lsp_server.settings.schema import EngineChoice
 
 ALWAYS_THERE = EngineChoice()
 

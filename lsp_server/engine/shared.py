@@ -16,7 +16,7 @@ from infill_engine.models.checkpoint.user_data import state_folder
 from infill_engine.serving.protocol import MAX_FRAME_BYTES, PROTOCOL, Hello, Welcome, decode, encode
 from infill_engine.serving.runtime_files import is_safe, locked, package_version, peer_pid, runtime_folder, socket_path
 from lsp_server.engine.link import WORKING_FOLDER, Command, Link, engine_options, kill
-from lsp_server.settings import EngineChoice
+from lsp_server.settings.schema import EngineChoice
 
 WELCOME_SECONDS = 5.0  # an engine that takes longer to greet a client hangs
 START_SECONDS = 20.0  # until a new engine listens; it loads its model afterwards

@@ -21,7 +21,7 @@ from lsp_server.engine import watchdog
 from lsp_server.engine.link import EXIT_SECONDS, Command, Link, start_private, worker_command
 from lsp_server.engine.shared import join_shared
 from lsp_server.engine.watchdog import Watchdog
-from lsp_server.settings import EngineChoice
+from lsp_server.settings.schema import EngineChoice
 
 RESTART_SECONDS = 0.5  # after the first death; doubled after each further one
 RESTART_SECONDS_MOST = 30.0

@@ -15,12 +15,12 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidParams
 
 from infill_engine.serving.protocol import CanvasPreview, PreviewRow
-from lsp_server.completions import Question, Reply, at, instead_of, put
-from lsp_server.documents import Snapshot
+from lsp_server.documents.snapshots import Snapshot
 from lsp_server.protocol.messages import CandidatesParams, accepted_command
 from lsp_server.protocol.positions import to_place, to_span
 from lsp_server.session import Session
-from lsp_server.settings import MOST_CANDIDATES
+from lsp_server.settings.schema import MOST_CANDIDATES
+from lsp_server.suggestions.completions import Question, Reply, at, instead_of, put
 
 
 async def candidates(session: Session, params: CandidatesParams) -> dict[str, object]:

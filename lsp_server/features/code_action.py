@@ -15,13 +15,13 @@ from pygls.exceptions import JsonRpcException
 
 from infill_engine.budget.deadline import now
 from infill_engine.serving.protocol import State
-from lsp_server.alternatives.offers import LEAST_LEFT, Edit, Offer, offers_for
-from lsp_server.alternatives.targets import Span, Target, Targets, targets_at
-from lsp_server.completions import REPLY_SECONDS
-from lsp_server.documents import Snapshot, text_between
+from lsp_server.documents.snapshots import Snapshot, text_between
 from lsp_server.protocol.positions import to_place, to_span
 from lsp_server.protocol.wire import arrived
 from lsp_server.session import Session
+from lsp_server.suggestions.alternatives.offers import LEAST_LEFT, Edit, Offer, offers_for
+from lsp_server.suggestions.alternatives.targets import Span, Target, Targets, targets_at
+from lsp_server.suggestions.completions import REPLY_SECONDS
 
 REWRITE = "refactor.rewrite.infill"
 FIX = "quickfix.infill"

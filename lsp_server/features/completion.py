@@ -10,12 +10,12 @@ from infill_engine.context.line_shapes import word_pattern
 from infill_engine.text.languages import all_entries, language
 from infill_engine.text.lines import first_line
 from infill_engine.types import Candidate
-from lsp_server.completions import OVERTAKEN, Question, Reply, at, put
-from lsp_server.documents import Snapshot
+from lsp_server.documents.snapshots import Snapshot
 from lsp_server.protocol.messages import accepted_command
 from lsp_server.protocol.positions import to_place, to_span
 from lsp_server.session import Session
-from lsp_server.settings import Fallback, read_settings
+from lsp_server.settings.schema import Fallback, read_settings
+from lsp_server.suggestions.completions import OVERTAKEN, Question, Reply, at, put
 
 CUT_OFF = " …"
 

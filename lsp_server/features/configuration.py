@@ -7,8 +7,8 @@ from lsprotocol import types
 
 from lsp_server.project.excludes import bad_patterns
 from lsp_server.session import Session
-from lsp_server.settings import SECTION, SETTINGS, Fallback, read_settings
-from lsp_server.settings_file import over, read_file
+from lsp_server.settings.file import over, read_file
+from lsp_server.settings.schema import SECTION, SETTINGS, Fallback, read_settings
 
 TOO_LATE = (
     "infill-ls: completionFallback cannot be switched on while the server runs. Set it in the editor's initialization "

@@ -4,10 +4,10 @@ from functools import partial
 
 from lsprotocol import types
 
-from lsp_server.completions import OVERTAKEN, Question, at, instead_of, put
-from lsp_server.documents import Snapshot
+from lsp_server.documents.snapshots import Snapshot
 from lsp_server.protocol.positions import to_items, to_place, to_span
 from lsp_server.session import Session
+from lsp_server.suggestions.completions import OVERTAKEN, Question, at, instead_of, put
 
 
 async def inline_completion(

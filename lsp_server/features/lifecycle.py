@@ -11,7 +11,7 @@ from lsp_server.features import completion
 from lsp_server.features.configuration import apply_options, pull_settings, section_of
 from lsp_server.protocol.uris import path_of
 from lsp_server.session import Session
-from lsp_server.settings import SECTION
+from lsp_server.settings.schema import SECTION
 
 LOOK_SECONDS = 2.0  # how often to check that the client still runs
 

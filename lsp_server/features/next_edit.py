@@ -11,14 +11,14 @@ import attrs
 
 from infill_engine.budget.deadline import now
 from infill_engine.edits.types import Silence
-from lsp_server.documents import Snapshot
-from lsp_server.next_edits.bursts import offset, place_at
-from lsp_server.next_edits.messages import NextEditParams, SettledParams, accept_command, read_arguments
-from lsp_server.next_edits.shown import Held
-from lsp_server.next_edits.tracker import Found
+from lsp_server.documents.snapshots import Snapshot
 from lsp_server.protocol.positions import to_place, to_span
 from lsp_server.protocol.wire import arrived
 from lsp_server.session import Session
+from lsp_server.suggestions.next_edits.bursts import offset, place_at
+from lsp_server.suggestions.next_edits.messages import NextEditParams, SettledParams, accept_command, read_arguments
+from lsp_server.suggestions.next_edits.shown import Held
+from lsp_server.suggestions.next_edits.tracker import Found
 
 log = logging.getLogger(__name__)
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from lsprotocol import types
 
 from infill_engine.text.languages import recognise
-from lsp_server.documents import Change, EditKind
+from lsp_server.documents.snapshots import Change, EditKind
 from lsp_server.protocol.positions import to_place
 from lsp_server.protocol.wire import arrived
 from lsp_server.session import Session

@@ -4,7 +4,7 @@ infill/candidates   request       `CandidatesParams` -> candidates with all thei
 infill/getStatus    request       the engine's state and the current settings
 infill/status       notification  the same, on every change (`lsp_server.status`)
 infill/cursor       notification  `CursorParams`, from the client: where the cursor has come to rest
-infill/nextEdit     request       what the last edit makes necessary (`lsp_server.next_edits.messages`)
+infill/nextEdit     request       what the last edit makes necessary (`lsp_server.suggestions.next_edits.messages`)
 infill.accepted     command       a shown candidate was accepted
 infill.restartEngine  command     restart the worker
 """

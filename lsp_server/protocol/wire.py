@@ -20,8 +20,8 @@ from pygls.exceptions import (
 from pygls.protocol import LanguageServerProtocol
 
 from infill_engine.budget.deadline import now
-from lsp_server.next_edits import messages as next_edit_messages
 from lsp_server.protocol import messages as extensions
+from lsp_server.suggestions.next_edits import messages as next_edit_messages
 
 MOST = 2**31 - 1  # the largest integer that the protocol allows
 

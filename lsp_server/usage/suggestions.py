@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from infill_engine.text.lines import with_plain_ends
-from lsp_server.documents import Snapshot, common_prefix, one_key_types
+from lsp_server.documents.snapshots import Snapshot, common_prefix, one_key_types
 from lsp_server.protocol.positions import Place
 
 LONGEST_LINES = 200  # inserted below a suggestion; a longer insertion is not one of ours

@@ -13,7 +13,7 @@ from bench.edits.others import fields, literals, mirrored
 from bench.edits.renaming import renames
 from bench.edits.scoping import variables
 from infill_engine.edits.types import Change, Edit, EditedText, Kind, Proposal, Span
-from lsp_server.benchmark.sources import SourceFile
+from lsp_server.cli.bench.replay.sources import SourceFile
 
 TEXT = """from os import path
 

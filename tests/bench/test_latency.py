@@ -8,9 +8,9 @@ import pytest
 from bench.latency.__main__ import main, summarise
 from bench.latency.targets import TARGETS, judge
 from infill_engine.errors import InputError
-from lsp_server.benchmark.keystrokes import Keystroke, Replay, Stroke, _block, apply, make_replay
-from lsp_server.benchmark.sources import SourceFile, standard_library
-from lsp_server.benchmark.typing_runs import Sample
+from lsp_server.cli.bench.replay.keystrokes import Keystroke, Replay, Stroke, _block, apply, make_replay
+from lsp_server.cli.bench.replay.sources import SourceFile, standard_library
+from lsp_server.cli.bench.replay.typing_runs import Sample
 
 
 @pytest.fixture(scope="module")

@@ -19,6 +19,19 @@ WAIT = 30  # seconds after which a test has failed
 CURSOR = "│"
 SERVER = (sys.executable, "-m", "lsp_server", "--stdio")
 REPOSITORY = Path(__file__).parents[2]
+INVOKED = types.InlineCompletionTriggerKind.Invoked
+
+ABSENT = {"device": "cuda" if sys.platform == "darwin" else "mps"}
+
+SCRIPT = {
+    "rules": [
+        {"before": "x = ", "candidates": ["alpha(1)", "beta(2)"]},
+        {"before": "x = a", "candidates": ["lpha(1)"]},
+        {"before": "value = print", "candidates": ["(text)"]},
+        {"before": "return ", "candidates": ["one", "two + three"]},
+        {"before": "ab", "candidates": ["c()"]},
+    ]
+}
 
 _units = {
     "utf-8": lambda text: len(text.encode()),

@@ -1,31 +1,14 @@
 """The real server process over real pipes, driven as two editors drive it. The engine is real, its model scripted."""
 
 import asyncio
-import os
-import sys
 from collections.abc import AsyncIterator, Iterator
 
 import psutil
 import pytest
 import pytest_asyncio
-from capabilities import BARE, NEOVIM, VSCODE
-from editor import REPOSITORY, SERVER, WAIT, Editor, editor
+from capabilities import NEOVIM, VSCODE
+from editor import INVOKED, SCRIPT, Editor, editor
 from lsprotocol import types
-from pytest_lsp import make_test_lsp_client
-
-from lsp_server.features.configuration import PULL_SECONDS
-
-INVOKED = types.InlineCompletionTriggerKind.Invoked
-ABSENT = {"device": "cuda" if sys.platform == "darwin" else "mps"}
-SCRIPT = {
-    "rules": [
-        {"before": "x = ", "candidates": ["alpha(1)", "beta(2)"]},
-        {"before": "x = a", "candidates": ["lpha(1)"]},
-        {"before": "value = print", "candidates": ["(text)"]},
-        {"before": "return ", "candidates": ["one", "two + three"]},
-        {"before": "ab", "candidates": ["c()"]},
-    ]
-}
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -220,143 +203,3 @@ async def test_restarting_the_engine_by_command(vscode: Editor) -> None:
     await vscode.ready()
     assert not worker.is_running()
     assert await vscode.ask(vscode.open("x = │", "file:///project/restarted.py")) == ["alpha(1)", "beta(2)"]
-
-
-async def test_a_worker_that_hangs_and_one_that_dies() -> None:
-    async with editor(VSCODE, SCRIPT, options={"budgetMs": 60_000}) as hung:
-        await hung.ready()
-        (worker,) = psutil.Process(hung.client._server.pid).children()
-        worker.suspend()
-        uri = hung.open("x = │")
-
-        cancelled = hung.request(uri, msg_id="to be cancelled")
-        await asyncio.sleep(0.05)
-        hung.client.cancel_request(types.CancelParams(id="to be cancelled"))
-        assert await asyncio.wait_for(cancelled, 30) is None
-
-        overtaken = hung.request(uri)
-        await asyncio.sleep(0.05)
-        hung.type(uri, "a")
-        assert await asyncio.wait_for(overtaken, 30) is None
-
-        closed = hung.request(uri)
-        await asyncio.sleep(0.05)
-        hung.close(uri)
-        assert await asyncio.wait_for(closed, 30) is None
-
-        hung.configure({"budgetMs": 100})
-        uri = hung.open("return │", "file:///project/late.py")
-        assert await hung.ask(uri) == []
-        await hung.until(lambda: hung.statuses[-1].reason == "deadline")
-
-        hung.configure({"budgetMs": 60_000})
-        uri = hung.open("ab│", "file:///project/killed.py")
-        killed = hung.request(uri)
-        await asyncio.sleep(0.1)
-        del hung.statuses[:]
-        worker.kill()
-        assert (await asyncio.wait_for(killed, 30)).items == ()
-        await hung.ready()
-        assert await hung.ask(uri) == ["c()"]
-        assert len([message for message in hung.messages if "stopped unexpectedly" in message]) == 1
-
-
-async def test_an_engine_that_crashes_on_one_text() -> None:
-    async with editor(NEOVIM, {**SCRIPT, "crash_after": "boom"}, options={"budgetMs": 60_000}) as made:
-        await made.ready()
-        uri = made.open("boom│", language="plaintext")
-        del made.statuses[:]
-        assert await made.ask(uri) == []
-        await made.ready()
-        made.close_all()
-        assert await made.ask(made.open("x = │", "file:///project/after.py")) == ["alpha(1)", "beta(2)"]
-
-
-async def test_typing_while_the_model_loads() -> None:
-    async with editor(NEOVIM, {**SCRIPT, "load_ms": 700}, options={"budgetMs": 5000}) as early:
-        uri = early.open("│")
-        for character in "x = ":
-            early.type(uri, character)
-            assert await early.ask(uri) == []
-        assert early.statuses[-1].state == "loading"
-        assert early.statuses[-1].reason == "loading"
-        await early.ready()
-        assert await early.ask(uri) == ["alpha(1)", "beta(2)"]
-        (reports,) = early.client.progress_reports.values()
-        kinds = [report.kind for report in reports]
-        assert (kinds[0], kinds[-1]) == ("begin", "end")
-
-
-@pytest.mark.parametrize(
-    ("chosen", "told"), [({"model": "no/such/model"}, "/project/no/such/model"), (ABSENT, "is not available here")]
-)
-async def test_an_engine_that_cannot_be_had_and_then_another(chosen: dict[str, str], told: str) -> None:
-    async with editor(BARE, options={**chosen, "showThreshold": 0, "budgetMs": 5000}, root="file:///project") as lost:
-        await lost.ready()
-        assert [status.state for status in lost.statuses].count("failed") == 1
-        got = {"model": lost.statuses[-1].model, "device": lost.statuses[-1].device}
-        in_place = {name: f", in place of {wanted}" for name, wanted in chosen.items()}
-        assert got == {"model": f"default{in_place.get('model', '')}", "device": f"cpu{in_place.get('device', '')}"}
-        (message,) = lost.messages
-        assert told in message
-        assert message.endswith(". Meanwhile the default model is used.")
-        assert await lost.ask(lost.open("import os\n\nfor number in range(│", "file:///project/meanwhile.py"))
-        lost.configure({"budgetMs": 4000})
-        lost.configure({**chosen, "model": "scripted", "device": "cpu"})
-        await lost.until(lambda: lost.statuses[-1].model == "scripted")
-        await lost.ready()
-        assert len(await lost.ask(lost.open("x = │"))) > 1
-        assert len(lost.messages) == 1
-        assert not lost.client.progress_reports
-
-
-async def test_settings_are_pulled_and_off_means_off() -> None:
-    async with editor(VSCODE, SCRIPT, configuration={"enable": False}) as off:
-        await off.until(lambda: any(status.state == "off" for status in off.statuses))
-        assert await off.ask(off.open("x = │"), kind=INVOKED) == []
-        assert psutil.Process(off.client._server.pid).children() == []
-        off.client.set_configuration({"infill": {"infill": {"candidates": 1}}})  # some answer with the section itself
-        off.configure(None)
-        await off.ready()
-        assert off.statuses[-1].model.startswith("scripted:")
-        uri = off.open("x = │")
-        assert await off.ask(uri) == ["alpha(1)"]
-        off.client.set_configuration({"infill": {"candidates": 2}})
-        off.configure(None)
-        async with asyncio.timeout(WAIT):
-            while (await off.status()).candidates != 2:
-                await asyncio.sleep(0.02)
-        assert await off.ask(uri) == ["alpha(1)", "beta(2)"]
-
-
-async def test_settings_stay_while_a_client_is_slow_to_tell_them() -> None:
-    async with editor(VSCODE, SCRIPT, configuration={"enable": False}) as slow:
-        await slow.until(lambda: any(status.state == "off" for status in slow.statuses))
-        told = asyncio.Event()
-        slow.client.protocol.fm.features.pop(types.WORKSPACE_CONFIGURATION)
-
-        @slow.client.feature(types.WORKSPACE_CONFIGURATION)
-        async def tell(_params: types.ConfigurationParams) -> list[object]:
-            await told.wait()
-            return [{"budgetMs": 4711}]
-
-        slow.configure(None)
-        await asyncio.sleep(1.5 * PULL_SECONDS)
-        assert not (await slow.status()).enabled
-        told.set()
-        await slow.ready()
-        assert (await slow.status()).budgetMs == 4711
-
-
-async def test_an_engine_does_not_outlive_the_only_server_that_used_it() -> None:
-    client = make_test_lsp_client()
-    await client.start_io(*SERVER, env={**os.environ, "PYTHONPATH": str(REPOSITORY)})
-    await client.initialize_session(types.InitializeParams(capabilities=types.ClientCapabilities()))
-    server = psutil.Process(client._server.pid)
-    async with asyncio.timeout(WAIT):
-        while not (workers := server.children()):
-            await asyncio.sleep(0.02)
-    server.kill()
-    gone, alive = await asyncio.to_thread(psutil.wait_procs, workers, WAIT)
-    assert (len(gone), alive) == (1, [])
-    await client.stop()

@@ -24,8 +24,8 @@ from typing import Any
 from bench.sources import read_packages
 from infill_engine.diagnostics.benchmark.statistics import spread
 from infill_engine.errors import InfillError, InputError
-from lsp_server.benchmark.keystrokes import Keystroke, make_replay
-from lsp_server.benchmark.sources import standard_library
+from lsp_server.cli.bench.replay.keystrokes import Keystroke, make_replay
+from lsp_server.cli.bench.replay.sources import standard_library
 
 DEBOUNCE_MS = 200  # Neovim's own debounce
 ALREADY_COMPUTED_MS = 5  # from request to answer, including both ways over the pipe

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from infill_engine.diagnostics.benchmark.statistics import spread
-from lsp_server.benchmark.keystrokes import Keystroke, Stroke, make_replay
-from lsp_server.benchmark.sources import standard_library
+from lsp_server.cli.bench.replay.keystrokes import Keystroke, Stroke, make_replay
+from lsp_server.cli.bench.replay.sources import standard_library
 
 REPOSITORY = Path(__file__).parents[3]
 HARNESS = REPOSITORY / "tests" / "e2e" / "vscode"
@@ -58,7 +58,7 @@ def main() -> int:
     }
     with (
         tempfile.TemporaryDirectory() as scratch,
-        importlib.import_module("launch").workbench(Path(scratch), settings) as bench,
+        importlib.import_module("driver.launch").workbench(Path(scratch), settings) as bench,
     ):
         times = _type(bench, options)
         bench.command("Infill: Restart Engine")  # the server writes its counts when it exits

@@ -30,7 +30,7 @@ from infill_engine.context.surroundings import joined, nearest_first
 from infill_engine.errors import InfillError, InputError
 from infill_engine.text import syntax
 from infill_engine.types import Surroundings
-from lsp_server.benchmark.sources import SourceFile
+from lsp_server.cli.bench.replay.sources import SourceFile
 
 KINDS = ("line", "middle", "statement", "block")
 BLOCK_LINES = (2, 5)

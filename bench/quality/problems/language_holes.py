@@ -18,7 +18,7 @@ from infill_engine.errors import InputError
 from infill_engine.text import syntax
 from infill_engine.text.languages import Language, grammar_of, language
 from infill_engine.text.languages.queries import ARGUMENT, BLOCK, PROSE, STATEMENT, captures
-from lsp_server.benchmark.sources import SourceFile
+from lsp_server.cli.bench.replay.sources import SourceFile
 
 FAULTS_PER_LINE = 0.005  # a file with more is written for another grammar or full of macros
 MOST_FILES = 400  # per language

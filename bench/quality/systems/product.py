@@ -27,9 +27,9 @@ from infill_engine.sampling.proposals import Proposals
 from infill_engine.settings import USUAL_WINDOW, WindowSettings
 from infill_engine.text.lines import last_line
 from infill_engine.types import Answer, Hole, InfillRequest, Proposal, Surroundings
-from lsp_server.documents import Documents
-from lsp_server.request import build_request
-from lsp_server.settings import ServerSettings
+from lsp_server.documents.snapshots import Documents
+from lsp_server.settings.schema import ServerSettings
+from lsp_server.suggestions.request import build_request
 
 PRODUCT = "engine"
 NGRAM_FILE_CHARS = 100_000  # of the open file on each side of the cursor

@@ -22,7 +22,7 @@ from infill_engine.diagnostics.benchmark.statistics import percentile, spread
 from infill_engine.errors import InputError
 from infill_engine.models.scripted import ByteVocabulary, Script, ScriptedModel
 from infill_engine.ranking.calibration import Calibration
-from lsp_server.benchmark.sources import SourceFile, standard_library
+from lsp_server.cli.bench.replay.sources import SourceFile, standard_library
 
 CURSOR = "│"
 

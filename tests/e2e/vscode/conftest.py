@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from launch import workbench
-from scripts_said import scripted
-from workbench import Workbench
+from driver.launch import workbench
+from driver.scripts_said import scripted
+from driver.workbench import Workbench
 
 SETUP_SECONDS = 600
 

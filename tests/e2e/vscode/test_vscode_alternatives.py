@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from scripts_said import scripted
-from workbench import Workbench
+from driver.scripts_said import scripted
+from driver.workbench import Workbench
 
 RULES = [
     {"before": "if ", "candidates": ["size > limit", "size == limit", "limit <= size"]},

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from stand_in import log_of, program
-from workbench import Workbench
+from driver.stand_in import log_of, program
+from driver.workbench import Workbench
 
 STEPS = 20
 BETWEEN = 0.03  # seconds between two steps, so that the editor sees each of them

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 import pytest
-from recording import Recording
-from workbench import Workbench
+from driver.recording import Recording
+from driver.workbench import Workbench
 
 COUNT = "[id='infill-ls.infill.infill.nextEdits']"
 DIFF = ".monaco-diff-editor"

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from scripts_said import scripted
-from workbench import CURSOR, Workbench
+from driver.scripts_said import scripted
+from driver.workbench import CURSOR, Workbench
 
 SEQUENCES = int(os.environ.get("INFILL_E2E_SEQUENCES", "6"))
 SEED = int(os.environ.get("INFILL_E2E_SEED", "0"))

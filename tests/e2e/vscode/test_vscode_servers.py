@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from stand_in import log_of, program, starts
-from workbench import Workbench
+from driver.stand_in import log_of, program, starts
+from driver.workbench import Workbench
 
 AUTOMATIC = 2  # the trigger kind of an inline completion that nobody has asked for
 OPENED = "textDocument/didOpen"

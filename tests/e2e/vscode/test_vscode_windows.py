@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from stand_in import log_of, program, starts
-from workbench import Workbench
+from driver.stand_in import log_of, program, starts
+from driver.workbench import Workbench
 
 
 @pytest.fixture(scope="module")

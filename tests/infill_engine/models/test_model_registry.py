@@ -7,7 +7,7 @@ import pytest
 
 from infill_engine.models.registry import resolved
 from lsp_server.server import create_server
-from lsp_server.settings import EngineChoice
+from lsp_server.settings.schema import EngineChoice
 
 PUBLISHED = "Qwen/Qwen2.5-Coder-0.5B"
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from command_line import infill_ls
 
-from lsp_server.cli.demo import bundled
-from lsp_server.cli.editor_lines import editor_lines
+from lsp_server.cli.demo.command import bundled
+from lsp_server.cli.demo.editor_lines import editor_lines
 
 SCRIPT = {
     "rules": [

@@ -9,9 +9,9 @@ from command_line import infill_ls
 
 from infill_engine.text.languages import language
 from infill_engine.text.languages.record import Grammar
-from lsp_server.cli import doctor
-from lsp_server.cli.doctor import Verdict
-from lsp_server.cli.worker_trial import Trial
+from lsp_server.cli.doctor import command as doctor
+from lsp_server.cli.doctor.command import Verdict
+from lsp_server.cli.doctor.worker_trial import Trial
 
 NAMES = ["python", "torch", "grammars", "device", "model", "worker", "completion"]
 BUDGET = ("--budget-ms", "5000")

@@ -18,7 +18,7 @@ from infill_engine.models.checkpoint.user_data import STATE_DIR, trunk_folder
 from infill_engine.models.trunk.files import convert, folder, gguf_file
 from infill_engine.models.trunk.files.folder import verify_shards
 from lsp_server.__main__ import main
-from lsp_server.cli import models_get
+from lsp_server.cli.models import get
 
 Said = pytest.CaptureFixture[str]
 NAMES = [f"model-0000{number}-of-00003.safetensors" for number in (1, 2, 3)]
@@ -30,12 +30,12 @@ from tiny_gguf import source_of, write_plan
 from infill_engine.models.trunk.files import convert
 from infill_engine.models.trunk.files import folder
 from infill_engine.models.trunk.files import gguf_file
-from lsp_server.cli import models_get
+from lsp_server.cli.models import get
 from lsp_server.__main__ import main
 home, published = Path(sys.argv[1]), Path(sys.argv[2])
 gguf_file.SOURCE = source_of(published)
 convert.released = lambda: write_plan(home / "made-from", gguf_file.SOURCE)
-models_get.TRUNK_FOLDER = home / "package"
+get.TRUNK_FOLDER = home / "package"
 sys.exit(main(["models", "get", "--download", *sys.argv[3:]]))
 """
 
@@ -48,7 +48,7 @@ def gguf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     plan = write_plan(tmp_path / "made-from", source)
     monkeypatch.setattr(gguf_file, "SOURCE", source)
     monkeypatch.setattr(convert, "released", lambda: plan)
-    monkeypatch.setattr(models_get, "TRUNK_FOLDER", tmp_path / "package")
+    monkeypatch.setattr(get, "TRUNK_FOLDER", tmp_path / "package")
     monkeypatch.setattr(folder, "TRUNK_FOLDER", tmp_path / "package")
     monkeypatch.setenv(STATE_DIR, str(tmp_path / "state"))
     return path

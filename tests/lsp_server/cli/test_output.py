@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lsp_server.settings import Precision
+from lsp_server.settings.schema import Precision
 
 REPOSITORY = Path(__file__).parents[3]
 

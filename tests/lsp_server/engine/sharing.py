@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable
 from infill_engine.serving.protocol import State
 from infill_engine.types import Answer, InfillRequest
 from lsp_server.engine.client import EngineClient
-from lsp_server.settings import EngineChoice
+from lsp_server.settings.schema import EngineChoice
 
 WAIT = 30  # seconds after which a test has failed
 TOY = """

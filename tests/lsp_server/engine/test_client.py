@@ -16,7 +16,7 @@ from infill_engine.settings import ModelSettings, WindowSettings
 from infill_engine.types import Answer, InfillRequest, Reason, Surroundings
 from lsp_server.engine import supervisor as worker_process
 from lsp_server.engine.client import EngineClient
-from lsp_server.settings import EngineChoice, Precision
+from lsp_server.settings.schema import EngineChoice, Precision
 
 WAIT = 30  # seconds after which a test has failed
 COUNTING = """

@@ -16,7 +16,7 @@ from infill_engine.serving.protocol import State
 from infill_engine.types import Reason
 from lsp_server.engine import shared, supervisor, watchdog
 from lsp_server.engine.client import EngineClient
-from lsp_server.settings import EngineChoice
+from lsp_server.settings.schema import EngineChoice
 from tests.conftest import end_engines
 
 

@@ -16,7 +16,7 @@ from lsp_server.engine import supervisor as worker_process
 from lsp_server.engine import watchdog
 from lsp_server.engine.client import EngineClient
 from lsp_server.engine.watchdog import Watchdog
-from lsp_server.settings import EngineChoice
+from lsp_server.settings.schema import EngineChoice
 
 WAIT = 30  # seconds after which a test has failed
 

@@ -11,9 +11,9 @@ from editor import CURSOR, editor
 from infill_engine.serving.protocol import Infill, State, Status, Warm
 from infill_engine.settings import WindowSettings
 from lsp_server.engine.supervisor import WorkerProcess
-from lsp_server.refusal import LARGEST_SIZE
 from lsp_server.server import create_server
-from lsp_server.settings import ServerSettings
+from lsp_server.settings.schema import ServerSettings
+from lsp_server.suggestions.refusal import LARGEST_SIZE
 
 URI, OTHER, SECRET = "file:///project/a.py", "file:///project/b.py", "file:///project/.env"
 READY = Status(State.READY, model="toy", device="cpu", window=WindowSettings(40, 30))

@@ -6,7 +6,7 @@ from unittest.mock import Mock
 import pytest
 from lsprotocol import types
 
-from lsp_server.documents import Documents
+from lsp_server.documents.snapshots import Documents
 from lsp_server.features.text_sync import did_open
 from lsp_server.session import Session
 

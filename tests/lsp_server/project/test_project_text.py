@@ -12,14 +12,14 @@ import pytest
 from infill_engine.context import surroundings
 from infill_engine.serving.protocol import State, Status
 from infill_engine.types import Surroundings
-from lsp_server.completions import at
-from lsp_server.documents import Snapshot
+from lsp_server.documents.snapshots import Snapshot
 from lsp_server.features.configuration import apply_options
 from lsp_server.project import text as project_text
 from lsp_server.project.text import ProjectText, project_of, read_around
 from lsp_server.server import create_server
 from lsp_server.session import Session
-from lsp_server.settings import DEFAULT_EXCLUDES, ServerSettings
+from lsp_server.settings.schema import DEFAULT_EXCLUDES, ServerSettings
+from lsp_server.suggestions.completions import at
 
 REPOSITORY = Path(__file__).parents[3]
 LINE = "connection = open_connection(host, port)\n"

@@ -1,107 +1,14 @@
 """Whatever arrives on stdin, the server lives on, answers every request, and keeps the user's text out of its log."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from raw_client import SECRET, URI, Wire, inline
 
-URI = "file:///project/bad.py"
-SECRET = "hunter2_in_the_text"
-WAIT = 30  # seconds after which a test has failed
 REPOSITORY = Path(__file__).parents[3]
-
-
-def _params(*params: Any) -> dict[str, Any]:
-    return {"params": params[0]} if params else {}
-
-
-class Wire:
-    """Raw messages to and from a server whose engine is switched off or on by `options`."""
-
-    def __init__(
-        self,
-        log: Path,
-        options: object,
-        capabilities: object = None,
-        *,
-        greets: bool = True,
-        introduces: bool = True,
-        client: int | None = None,
-    ) -> None:
-        self.log = log
-        self.client = client
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "lsp_server", "serve", "--stdio"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=log.open("wb"),
-            env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
-        )
-        if introduces:
-            self.initialize(options, capabilities)
-        if greets:
-            self.tell("initialized", {})
-
-    def initialize(self, options: object, capabilities: object = None) -> None:
-        params = {"processId": self.client, "rootUri": None, "capabilities": capabilities or {}}
-        self.send(1, "initialize", {**params, "initializationOptions": options})
-        assert "capabilities" in self.answer(1)["result"]
-
-    def write(self, body: bytes) -> None:
-        self.process.stdin.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
-        self.process.stdin.flush()
-
-    def tell(self, method: str, *params: Any) -> None:
-        """A notification; without parameters where none are given."""
-        self.write(json.dumps({"jsonrpc": "2.0", "method": method, **_params(*params)}).encode())
-
-    def send(self, request_id: Any, method: str, *params: Any) -> None:
-        self.write(json.dumps({"jsonrpc": "2.0", "id": request_id, "method": method, **_params(*params)}).encode())
-
-    def answer(self, request_id: Any) -> dict[str, Any]:
-        """The answer to that request. Nothing that comes before it may quote the user's text."""
-        patience = threading.Timer(WAIT, self.process.kill)  # whoever waits in vain reads the end of the stream
-        patience.start()
-        try:
-            while (message := self.read()).get("id") != request_id or "method" in message:
-                assert SECRET not in json.dumps(message)
-            return message
-        finally:
-            patience.cancel()
-
-    def read(self) -> dict[str, Any]:
-        length = 0
-        while (line := self.process.stdout.readline()).strip():
-            name, _, value = line.partition(b":")
-            if name.lower() == b"content-length":
-                length = int(value)
-        assert length, "the server has closed its stdout"
-        return json.loads(self.process.stdout.read(length))
-
-    def alive(self) -> None:
-        self.send("alive?", "textDocument/inlineCompletion", inline())
-        assert "result" in self.answer("alive?")
-
-    def until(self, state: str) -> None:
-        """Wait until the engine is so."""
-        for _ in range(200):
-            self.send("state?", "infill/getStatus")
-            if self.answer("state?")["result"]["state"] == state:
-                return
-            time.sleep(0.05)
-        raise AssertionError(f"never {state}")
-
-    def leave(self) -> int:
-        self.process.stdin.close()
-        return self.process.wait(10)
 
 
 @pytest.fixture(scope="module")
@@ -113,15 +20,6 @@ def wire(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wire]:
     yield made
     assert made.leave() == 1  # it left without a shutdown
     assert SECRET not in made.log.read_text()
-
-
-def inline(line: Any = 1, character: Any = 4, kind: Any = 1, uri: Any = URI, **more: Any) -> dict[str, Any]:
-    return {
-        "textDocument": {"uri": uri},
-        "position": {"line": line, "character": character},
-        "context": {"triggerKind": kind},
-        **more,
-    }
 
 
 def cursor(uri: str = URI, position: object = None, **document: Any) -> dict[str, Any]:
@@ -276,42 +174,6 @@ def test_changes_as_older_clients_write_them(tmp_path: Path, document: dict[str,
     assert wire.leave() == 1
 
 
-@pytest.mark.parametrize("ignoring", [signal.SIG_DFL, signal.SIG_IGN])
-def test_it_does_not_outlive_its_client(ignoring: signal.Handlers, tmp_path: Path) -> None:
-    """Although stdin stays open, as another process may hold it, and interrupts may be ignored, as shells have it."""
-    client = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(3600)"])
-    before = signal.signal(signal.SIGINT, ignoring)
-    try:
-        wire = Wire(tmp_path / "stderr", {"enable": False}, client=client.pid)
-    finally:
-        signal.signal(signal.SIGINT, before)
-    wire.alive()
-    client.kill()
-    assert wire.process.wait(30) == 1
-    assert "Traceback" not in (tmp_path / "stderr").read_text()
-
-
-def test_it_leaves_when_nobody_reads_what_it_says(tmp_path: Path) -> None:
-    wire = Wire(tmp_path / "stderr", {"enable": False})
-    wire.alive()
-    wire.process.stdout.close()
-    wire.send(2, "infill/getStatus")
-    assert wire.process.wait(30) == 1
-    assert "Traceback" not in (tmp_path / "stderr").read_text()
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="what nobody writes to is read for ever")
-def test_it_ends_although_the_disk_does_not_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("INFILL_STATE_DIR", str(tmp_path))
-    os.mkfifo(tmp_path / "statistics.json")
-    wire = Wire(tmp_path / "stderr", {"enable": False})
-    wire.alive()
-    wire.send(2, "shutdown", None)
-    assert wire.answer(2)["result"] is None
-    wire.tell("exit", None)
-    assert wire.process.wait(30) == 0
-
-
 BODIES = [
     b"{",
     b"[]",
@@ -332,56 +194,3 @@ BODIES = [
 def test_bodies_that_are_no_messages(wire: Wire, body: bytes) -> None:
     wire.write(body)
     wire.alive()
-
-
-def test_options_of_the_wrong_kind_and_a_proper_end(tmp_path: Path) -> None:
-    for options in (["a list"], {"enable": False, "model": 7}):
-        wire = Wire(tmp_path / "stderr", options)
-        wire.alive()
-        wire.send(7, "shutdown", None)
-        wire.send("again", "shutdown", None)
-        assert wire.answer("again")["error"]["code"] == -32600
-        assert wire.answer(7)["result"] is None
-        wire.send(8, "textDocument/inlineCompletion", inline())
-        assert wire.answer(8)["error"]["code"] == -32600
-        wire.tell("exit", None)
-        assert wire.process.wait(10) == 0
-
-
-def test_a_request_before_initialized(tmp_path: Path) -> None:
-    wire = Wire(tmp_path / "stderr", {"enable": False})
-    wire.alive()
-    assert wire.leave() == 1
-
-
-def test_parameters_may_be_left_out(tmp_path: Path) -> None:
-    """Hand-written clients do so where there is nothing to say."""
-    wire = Wire(tmp_path / "stderr", {"enable": False}, greets=False)
-    wire.tell("initialized")
-
-    wire.until("off")
-    wire.send(3, "no/such/method")
-    assert wire.answer(3)["error"]["code"] == -32601
-    wire.send(4, "textDocument/inlineCompletion")
-    assert wire.answer(4)["error"]["code"] == -32602
-    wire.alive()
-
-
-def test_requests_wait_for_an_introduction(tmp_path: Path) -> None:
-    wire = Wire(tmp_path / "stderr", {"enable": False}, greets=False, introduces=False)
-    wire.send(1, "textDocument/inlineCompletion", inline())
-    assert wire.answer(1)["error"]["code"] == -32002
-    wire.initialize({"enable": False})
-    wire.send(3, "initialize", {"processId": None, "rootUri": None, "capabilities": {}})
-    assert wire.answer(3)["error"]["code"] == -32600
-    wire.tell("initialized", {})
-    wire.alive()
-
-
-def test_interrupted_it_ends_at_once(tmp_path: Path) -> None:
-    """Although stdin is open, and something is always reading it."""
-    wire = Wire(tmp_path / "stderr", {"enable": False})
-    wire.alive()
-    wire.process.send_signal(signal.SIGINT)
-    assert wire.process.wait(10) == 130
-    assert "Traceback" not in (tmp_path / "stderr").read_text()

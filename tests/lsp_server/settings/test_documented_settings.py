@@ -4,8 +4,8 @@ import json
 import re
 from pathlib import Path
 
-from lsp_server.cli.editor_lines import editor_lines
-from lsp_server.settings import SETTINGS
+from lsp_server.cli.demo.editor_lines import editor_lines
+from lsp_server.settings.schema import SETTINGS
 
 REPOSITORY = Path(__file__).parents[3]
 HELP = (REPOSITORY / "editors/nvim/doc/infill.txt").read_text(encoding="utf-8")

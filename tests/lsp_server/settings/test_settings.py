@@ -2,11 +2,10 @@
 
 import pytest
 
-from lsp_server.documents import Change, Documents, edited_lines
+from lsp_server.documents.snapshots import Change, Documents, edited_lines
 from lsp_server.project.excludes import bad_patterns, is_excluded
-from lsp_server.request import BEFORE_CHARS, BEYOND_CHARS, build_request
 from lsp_server.server import create_server
-from lsp_server.settings import (
+from lsp_server.settings.schema import (
     DEFAULT_EXCLUDES,
     SETTINGS,
     EngineChoice,
@@ -15,6 +14,7 @@ from lsp_server.settings import (
     ServerSettings,
     read_settings,
 )
+from lsp_server.suggestions.request import BEFORE_CHARS, BEYOND_CHARS, build_request
 
 DEFAULTS = ServerSettings()
 

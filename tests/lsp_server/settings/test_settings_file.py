@@ -9,7 +9,7 @@ from editor import editor
 
 from infill_engine.errors import InputError
 from infill_engine.models.checkpoint.user_data import STATE_DIR, settings_file
-from lsp_server.settings_file import measured_reason, over, read_file, write_file
+from lsp_server.settings.file import measured_reason, over, read_file, write_file
 
 
 @pytest.fixture(autouse=True)

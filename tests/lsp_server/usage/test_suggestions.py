@@ -8,7 +8,7 @@ from capabilities import NEOVIM, VSCODE
 from editor import Editor, editor
 from lsprotocol import types
 
-from lsp_server.documents import Change, Documents, Snapshot
+from lsp_server.documents.snapshots import Change, Documents, Snapshot
 from lsp_server.usage.suggestions import SuggestionTracker, read_arguments
 
 URI = "file:///project/a.py"

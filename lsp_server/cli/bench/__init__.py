@@ -1,0 +1,1 @@
+"""`infill-ls bench`, and the typing that it replays."""

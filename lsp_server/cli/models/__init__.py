@@ -1,0 +1,1 @@
+"""`infill-ls models`."""

@@ -1,0 +1,1 @@
+"""Open documents as immutable snapshots, with their syntax trees."""

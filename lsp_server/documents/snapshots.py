@@ -1,0 +1,265 @@
+"""Open documents as immutable snapshots, and the edits between them.
+
+Lines end at \\n, \\r\\n and \\r and nowhere else, as LSP requires. A keystroke costs the changed lines plus one copy of
+the list of lines at C speed (about 0.1 ms for 20,000 lines).
+"""
+
+import itertools
+import re
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from infill_engine.text.lines import start_of
+from lsp_server.documents.syntax_tree import SyntaxTree
+from lsp_server.protocol.positions import Place, line_content, mend_surrogates
+
+REMEMBERED_VERSIONS = 64  # versions in which an undo or redo is recognised
+COMPARED_CHARS = 10_000  # larger replacements are not compared for common text
+
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)")
+_FINGERPRINT_MASK = (1 << 64) - 1
+_PAIRS = frozenset(("()", "[]", "{}", "<>", '""', "''", "``"))
+
+
+class EditKind(StrEnum):
+    """What the last change did to a document."""
+
+    NONE = "none"  # no change since the document was opened
+    INSERTION = "insertion"
+    DELETION = "deletion"
+    UNDO = "undo"  # or redo: the text is one that the document had before
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Replace the text from `start` to `end` by `text`. Without `start` and `end`, replace the whole text."""
+
+    text: str
+    start: Place | None = None
+    end: Place | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """One version of a document.
+
+    `lines` include their terminators. The last line never has one, so there is always at least one line. `size` is the
+    text's length in characters. `version` is the server's own and grows with every change of any document, because
+    client versions may jump or be absent; `client_version` is the client's. `cursor` is the cursor position that the
+    last change suggests.
+    """
+
+    uri: str
+    language: str
+    version: int
+    lines: tuple[str, ...]
+    size: int
+    syntax: SyntaxTree
+    last_edit: EditKind = EditKind.NONE
+    cursor: Place = (0, 0)
+    client_version: int = 0
+
+
+@dataclass(slots=True)
+class _Open:
+    snapshot: Snapshot
+    fingerprint: int
+    opened: int = 1  # open count; a client may open a document twice
+    earlier: deque[int] = field(default_factory=lambda: deque(maxlen=REMEMBERED_VERSIONS))
+
+
+class Documents:
+    """The client's open documents."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, _Open] = {}
+        self._versions = itertools.count(1)
+
+    def get(self, uri: str) -> Snapshot | None:
+        """Return the newest snapshot, or None if the document is not open."""
+        held = self._open.get(uri)
+        return None if held is None else held.snapshot
+
+    def snapshots(self) -> list[Snapshot]:
+        """Return the newest snapshot of every document, most recently changed first."""
+        return sorted((held.snapshot for held in self._open.values()), key=lambda s: s.version, reverse=True)
+
+    def open(self, uri: str, language: str, text: str, client_version: int = 0) -> Snapshot:
+        """Open a document, or reopen it with this text."""
+        lines = split_lines(mend_surrogates(text))
+        size = sum(map(len, lines))
+        syntax = SyntaxTree.of(language, lines)
+        snapshot = Snapshot(uri, language, next(self._versions), lines, size, syntax, client_version=client_version)
+        opened = self._open[uri].opened + 1 if uri in self._open else 1
+        self._open[uri] = _Open(snapshot, _fingerprint(lines), opened)
+        return snapshot
+
+    def close(self, uri: str) -> bool:
+        """Close a document once. Forget it after as many closes as opens, and return whether it was forgotten."""
+        held = self._open.get(uri)
+        if held is not None:
+            held.opened -= 1
+            if held.opened <= 0:
+                del self._open[uri]
+        return uri not in self._open
+
+    def change(self, uri: str, changes: Iterable[Change], client_version: int = 0) -> Snapshot | None:
+        """Apply the changes of one notification. Return None if the document is not open.
+
+        `changes` is consumed lazily. The next change is requested only once `get(uri)` includes the previous one,
+        because its positions refer to that text.
+        """
+        held = self._open.get(uri)
+        if held is None:
+            return None
+        before = held.fingerprint
+        net: list[_Net] = []
+        for change in changes:
+            applied = _apply(held.snapshot, change, next(self._versions))
+            held.fingerprint = (held.fingerprint + applied.fingerprint) & _FINGERPRINT_MASK
+            held.snapshot = applied.snapshot
+            net.append(applied.net)
+        row, column = held.snapshot.cursor
+        if net and net[-1].inserted in _PAIRS:  # auto-closed by the editor; the cursor is inside
+            column -= 1
+        held.snapshot = replace(
+            held.snapshot,
+            last_edit=_classify(held, before, net),
+            cursor=(row, column),
+            client_version=client_version,
+        )
+        held.earlier.append(before)
+        return held.snapshot
+
+
+def edited_lines(snapshot: Snapshot, change: Change) -> Snapshot:
+    """Return the document as it would be after a hypothetical change, with `cursor` right after the inserted text."""
+    after = _apply(snapshot, change, snapshot.version).snapshot
+    return replace(after, syntax=SyntaxTree.none())
+
+
+def text_between(lines: Sequence[str], start: Place, end: Place) -> str:
+    """Return the text from one place to another."""
+    (top, left), (bottom, right) = start, end
+    if top == bottom:
+        return lines[top][left:right]
+    return lines[top][left:] + "".join(lines[top + 1 : bottom]) + lines[bottom][:right]
+
+
+def one_key_types(text: str) -> bool:
+    """Return whether one key inserts this text: a character, a bracket pair, or a line break with its indentation."""
+    line_break = text[:1] in ("\n", "\r") and not text.strip()
+    return len(text) == 1 or text in _PAIRS or line_break
+
+
+def common_prefix(left: str, right: str) -> int:
+    """Return the length of the common prefix."""
+    pairs = enumerate(zip(left, right, strict=False))
+    return next((at for at, (one, other) in pairs if one != other), min(len(left), len(right)))
+
+
+def split_lines(text: str) -> tuple[str, ...]:
+    """Split `text` into lines with their terminators. The last item is what follows the last terminator, or ""."""
+    if "\r" in text:
+        ended = start_of(text, len(text))  # past this point the pattern would try every character in vain
+        return (*_LINE.findall(text, 0, ended), text[ended:])
+    *lines, last = text.split("\n")
+    return (*(line + "\n" for line in lines), last)
+
+
+@dataclass(frozen=True, slots=True)
+class _Net:
+    """The text a change removed and inserted, without their common prefix and suffix."""
+
+    removed: str
+    inserted: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Applied:
+    snapshot: Snapshot
+    fingerprint: int  # added to the fingerprint of the text before
+    net: _Net
+
+
+def _apply(old: Snapshot, change: Change, version: int) -> _Applied:
+    lines = old.lines
+    text = mend_surrogates(change.text)
+    if change.start is None or change.end is None:
+        return _replace_all(old, split_lines(text), version)
+    start, end = sorted((change.start, change.end))
+    removed = text_between(lines, start, end)
+
+    first = start[0]
+    segment = lines[first][: start[1]] + text + lines[end[0]][end[1] :]
+    if segment.startswith("\n") and first and lines[first - 1].endswith("\r"):
+        first -= 1  # \r and \n now form one line end
+        segment = lines[first] + segment
+    fresh = split_lines(segment)
+    beyond = end[0] + 1
+    if beyond < len(lines):  # the text after the last terminator is the next line
+        fresh = fresh[:-1]
+    replaced = lines[first:beyond]
+    after = (*lines[:first], *fresh, *lines[beyond:])
+    left = sum(map(len, lines[first : start[0]])) + start[1] + len(text)
+    cursor = _place_at(after, first, left)
+
+    syntax = old.syntax.edited(lines, start, end, text, fresh, len(after) - len(lines))
+    net = _net(removed, text)
+    size = old.size + len(text) - len(removed)
+    snapshot = Snapshot(old.uri, old.language, version, after, size, syntax, old.last_edit, cursor)
+    return _Applied(snapshot, _fingerprint(fresh) - _fingerprint(replaced), net)
+
+
+def _replace_all(old: Snapshot, lines: tuple[str, ...], version: int) -> _Applied:
+    """Replace the whole text, recorded as a change of the differing lines, so that the tree and the cursor survive."""
+    shortest = min(len(old.lines), len(lines)) - 1
+    top = next((row for row in range(shortest) if old.lines[row] != lines[row]), shortest)
+    bottom = 0
+    while bottom < shortest - top and old.lines[-1 - bottom] == lines[-1 - bottom]:
+        bottom += 1
+    end = (len(old.lines) - bottom, 0) if bottom else _place_at(old.lines, top, old.size)
+    removed, text = text_between(old.lines, (top, 0), end), "".join(lines[top : len(lines) - bottom])
+    if "\r" in removed or "\r" in text or len(removed) + len(text) > COMPARED_CHARS:
+        return _apply(old, Change(text, (top, 0), end), version)
+    net = _net(removed, text)
+    prefix = common_prefix(removed, text)
+    end = _place_at(old.lines, top, prefix + len(net.removed))
+    return _apply(old, Change(net.inserted, _place_at(old.lines, top, prefix), end), version)
+
+
+def _place_at(lines: Sequence[str], row: int, offset: int) -> Place:
+    """Return the place `offset` characters after the start of a row."""
+    while row < len(lines) - 1 and offset >= len(lines[row]):
+        offset -= len(lines[row])
+        row += 1
+    return row, min(offset, len(line_content(lines[row])))
+
+
+def _net(removed: str, inserted: str) -> _Net:
+    if len(removed) + len(inserted) > COMPARED_CHARS:
+        return _Net(removed, inserted)
+    prefix = common_prefix(removed, inserted)
+    removed, inserted = removed[prefix:], inserted[prefix:]
+    suffix = common_prefix(removed[::-1], inserted[::-1])
+    return _Net(removed[: len(removed) - suffix], inserted[: len(inserted) - suffix])
+
+
+def _classify(held: _Open, before: int, net: Sequence[_Net]) -> EditKind:
+    effective = [item for item in net if item.removed or item.inserted]
+    if held.fingerprint == before or not effective:
+        return held.snapshot.last_edit
+    if held.fingerprint in held.earlier and not all(map(_is_typed, effective)):
+        return EditKind.UNDO
+    return EditKind.INSERTION if effective[-1].inserted else EditKind.DELETION
+
+
+def _is_typed(net: _Net) -> bool:
+    return not net.removed and one_key_types(net.inserted)
+
+
+def _fingerprint(lines: Iterable[str]) -> int:
+    """Fingerprint of a set of lines, independent of order. A change adds the difference of the lines it swaps."""
+    return sum(map(hash, lines)) & _FINGERPRINT_MASK

@@ -1,0 +1,1 @@
+"""The user's settings: their schema, and the settings file."""

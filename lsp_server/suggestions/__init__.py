@@ -1,0 +1,1 @@
+"""What is offered to the user: completions, alternatives and next edits."""

@@ -1,0 +1,93 @@
+"""Alternatives as edits: the engine's candidates for a target, without those that make the document invalid."""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+
+from infill_engine.text.validity import faults_of, is_strict
+from infill_engine.types import Answer, Candidate
+from lsp_server.documents.snapshots import Snapshot, text_between
+from lsp_server.session import Session
+from lsp_server.suggestions.alternatives.targets import LARGEST_CHECKED, Span, Target
+
+LEAST_LEFT = 0.4  # of the budget, for another target to be tried
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """`new` instead of `old`, which is the text of `span`."""
+
+    span: Span
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """One alternative to a target: edits that belong together."""
+
+    target: Target
+    edits: tuple[Edit, ...]
+    gain: float | None
+
+    @property
+    def preview(self) -> str:
+        """The new text in one line; its first piece, if every hole gets the same one."""
+        texts = list(dict.fromkeys(edit.new for edit in self.edits))
+        return " ".join(" … ".join(texts).split())
+
+    def id_in(self, snapshot: Snapshot) -> str:
+        """An id that is the same for the same edits of the same text."""
+        named = [snapshot.uri, *(f"{edit.span}\0{edit.old}\0{edit.new}" for edit in self.edits)]
+        return blake2b("\0".join(named).encode(errors="replace"), digest_size=8).hexdigest()
+
+
+async def offers_for(session: Session, snapshot: Snapshot, target: Target, due: float) -> list[Offer]:
+    """The alternatives to a target, best first, by `due` (seconds of `deadline.now`)."""
+    request = session.rewrite_of(snapshot, target.spans, several_lines=target.several_lines, repeats=target.repeats)
+    answer = await session.engine.ask_aside(snapshot.uri, request, due)
+    valid = valid_offers(snapshot, target, answer)
+    # Parsing a document once for each alternative takes too long for the event loop.
+    offers = await asyncio.to_thread(list, valid) if _is_checked(snapshot, target) else list(valid)
+    return offers[: session.settings.candidates]
+
+
+def valid_offers(snapshot: Snapshot, target: Target, answer: Answer) -> Iterator[Offer]:
+    """Yield the offers that repair a broken target, and that leave a document valid whose language needs that."""
+    checked = _is_checked(snapshot, target)
+    faults = faults_of("".join(snapshot.lines), snapshot.language) if checked else 0
+    for candidate in answer.candidates:
+        offer = Offer(target, _edits(snapshot, target, candidate), candidate.gain)
+        if not offer.edits:
+            continue
+        if checked:
+            left = faults_of(applied(snapshot, offer.edits), snapshot.language)
+            if left > faults or (left == faults and target.broken):
+                continue
+        yield offer
+
+
+def _is_checked(snapshot: Snapshot, target: Target) -> bool:
+    """Whether the whole document is parsed with every alternative."""
+    return (is_strict(snapshot.language) or target.broken) and snapshot.size <= LARGEST_CHECKED
+
+
+def _edits(snapshot: Snapshot, target: Target, candidate: Candidate) -> tuple[Edit, ...]:
+    line_end = "\r\n" if snapshot.lines[0].endswith("\r\n") else "\n"
+    fills = candidate.fills or (candidate.text,)
+    edits = (
+        Edit(span, text_between(snapshot.lines, *span), fill.replace("\n", line_end))
+        for span, fill in zip(target.spans, fills, strict=True)
+    )
+    return tuple(edit for edit in edits if edit.new != edit.old)
+
+
+def applied(snapshot: Snapshot, edits: Sequence[Edit]) -> str:
+    """The document's text with the edits made."""
+    parts, at = [], (0, 0)
+    for edit in edits:
+        parts += [text_between(snapshot.lines, at, edit.span[0]), edit.new]
+        at = edit.span[1]
+    end = len(snapshot.lines) - 1, len(snapshot.lines[-1])
+    return "".join(parts) + text_between(snapshot.lines, at, end)

@@ -1,0 +1,120 @@
+"""Code shared by all completion methods: from a document to the engine's answer, always by the deadline."""
+
+import asyncio
+import logging
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from infill_engine.budget.deadline import now
+from infill_engine.types import Answer, InfillRequest, Reason, Source
+from lsp_server.documents.snapshots import Change, Snapshot, edited_lines
+from lsp_server.engine.pending import OnSketch
+from lsp_server.protocol.positions import Place
+from lsp_server.protocol.wire import arrived
+from lsp_server.session import Session
+
+REPLY_SECONDS = 0.002  # reserved for turning the answer into a reply
+OVERTAKEN = (Reason.SUPERSEDED, Reason.CANCELLED)  # answered with null, so that the client keeps what it shows
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A request to the engine and where its answers go: `lead` and the candidate replace `start` to `end`."""
+
+    request: InfillRequest
+    start: Place
+    end: Place
+    lead: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The answer, with candidates or with a reason. `question` and `snapshot` are set if the engine was asked."""
+
+    answer: Answer
+    elapsed_ms: float
+    snapshot: Snapshot | None = None
+    question: Question | None = None
+
+
+async def put(
+    session: Session,
+    uri: str,
+    row: int,
+    pose: Callable[[Snapshot], Question],
+    *,
+    invoked: bool,
+    unsure: bool,
+    on_sketch: OnSketch | None = None,
+) -> Reply:
+    """Ask the question that `pose` builds from the current document. Returns by the deadline and never raises.
+
+    `row`: the row asked about. `invoked`: the user asked explicitly, so a slow request is shown in the status.
+    `unsure`: also return low-confidence candidates.
+    """
+    began = arrived()
+    due = began + session.settings.budget_ms / 1000 - REPLY_SECONDS
+    # Read before the first await, because the document may change afterwards.
+    snapshot = session.documents.get(uri)
+    ticket = session.reporter.asked(waited_for=invoked)
+    question: Question | None = None
+    reason = session.refusal(snapshot, None if invoked else row)
+    try:
+        if reason is not None or snapshot is None:
+            answer = Answer(reason=reason or Reason.UNSUPPORTED)
+        else:
+            session.hold_speculation()
+            question = pose(snapshot)
+            answer = await session.engine.ask(uri, question.request, due, on_sketch)
+            if session.documents.get(uri) is not snapshot:
+                answer = Answer(reason=Reason.SUPERSEDED)
+            answer = _worth_showing(answer, unsure=unsure)
+    except asyncio.CancelledError:
+        answer = Answer(reason=Reason.CANCELLED)
+    except Exception as fault:
+        frames = "".join(traceback.format_tb(fault.__traceback__))
+        log.error("a request failed: %s\n%s", type(fault).__name__, frames)
+        answer = Answer(reason=Reason.WORKER_FAILED)
+    elapsed_ms = (now() - began) * 1000
+    session.reporter.answered(ticket, answer.reason, elapsed_ms)
+    session.counters.answered(answer.reason, elapsed_ms)
+    if snapshot is not None and question is not None and answer.candidates:
+        texts = [question.lead + candidate.text for candidate in answer.candidates]
+        session.suggestions.shown(snapshot, question.start, question.end, texts, unsure=unsure)
+    return Reply(answer, elapsed_ms, snapshot, question)
+
+
+def at(session: Session, snapshot: Snapshot, place: Place, least: int = 0) -> Question:
+    """Build the question for a place, with at least `least` candidates."""
+    return Question(session.request_at(snapshot, place, least), place, place)
+
+
+def instead_of(
+    session: Session, snapshot: Snapshot, start: Place, end: Place, selected: str = "", least: int = 0
+) -> Question:
+    """Build the question for the place after `selected`, once that has replaced the text from `start` to `end`."""
+    edited = edited_lines(snapshot, Change(selected, start, end))
+    return Question(session.request_at(edited, edited.cursor, least), start, end, selected)
+
+
+def _worth_showing(answer: Answer, *, unsure: bool) -> Answer:
+    """Return all candidates or none, so that an explicit repeat of the request starts with the same candidates."""
+    if not answer.candidates:
+        return answer if answer.reason is not None else replace(answer, reason=Reason.BLANK)
+    if unsure:
+        return answer
+    if max(candidate.confidence for candidate in answer.candidates) < answer.show_from:
+        return Answer(reason=Reason.LOW_CONFIDENCE)
+    best = answer.candidates[0]
+    # Keep showing the last character of a candidate that the user is typing.
+    if is_one_key(best.text) and best.source is not Source.TYPED_THROUGH:
+        return Answer(reason=Reason.ONE_KEY)
+    return answer
+
+
+def is_one_key(text: str) -> bool:
+    """Return whether the text is as quick to type as to accept."""
+    return len(text.strip()) < 2

@@ -1,0 +1,199 @@
+"""Groups a document's edits into bursts. Consecutive edits at one place count as one edit.
+
+    a burst continues     while edits touch its lines or adjacent ones
+    it ends               at an edit elsewhere after a long time, or when the cursor rests elsewhere
+    it is forgotten       after an undo, a paste or a bulk change
+
+The text before a burst is kept as the lines of a snapshot, which costs nothing. Offsets are computed on demand.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from infill_engine.edits.changes import compose, trimmed
+from infill_engine.edits.types import Change, EditedText, Silence
+from lsp_server.documents.snapshots import Change as DocumentChange
+from lsp_server.documents.snapshots import Snapshot
+from lsp_server.protocol.positions import Place
+
+PASTE_CHARS, PASTE_LINES = 200, 8  # inserted or removed at once, or within BULK_SECONDS
+BULK_SECONDS = 1.5
+FORGOTTEN_SECONDS = 300.0  # a later edit elsewhere is unrelated to the earlier ones
+REMEMBERED = 3  # bursts
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """One change of a document, in character offsets of the text before it. `row` is where it begins."""
+
+    start: int
+    end: int
+    new: str
+    row: int
+
+    @property
+    def rows(self) -> int:
+        """The number of line breaks it inserts."""
+        return self.new.count("\n")
+
+
+@dataclass(slots=True)
+class Burst:
+    """`changes` refer to the text before the burst. `first` and `last` are the touched rows in the current text."""
+
+    before: Snapshot
+    changes: tuple[Change, ...]
+    first: int
+    last: int
+    at: float  # time of the newest edit, in seconds
+    ended: bool = False
+    announced: bool = False  # consists of a proposal that the user accepted
+
+    def is_at(self, first: int, last: int) -> bool:
+        """Return whether an edit of these rows continues the burst."""
+        return not self.ended and not self.announced and self.first - 1 <= first and last <= self.last + 1
+
+
+@dataclass(slots=True)
+class Bursts:
+    """The newest bursts of one document, oldest first. `silence` is why the last edit must not be followed up."""
+
+    silence: Silence | None = Silence.NOTHING_EDITED
+    _held: list[Burst] = field(default_factory=list)
+    _recent: list[tuple[float, int, int]] = field(default_factory=list)  # time, characters and lines of each edit
+
+    @property
+    def newest(self) -> Burst | None:
+        """The burst that contains the last edit."""
+        return self._held[-1] if self._held else None
+
+    def edited(self, before: Snapshot, edit: Edited, after: Snapshot, at: float, *, announced: bool = False) -> bool:
+        """Record a change of the document. Return whether it continues the newest burst.
+
+        Characters that were already there must be trimmed off `edit`. `announced` edits come from a proposal; they are
+        grouped together regardless of place.
+        """
+        grown = len(after.lines) - len(before.lines)
+        gone = edit.rows - grown  # line breaks removed
+        if not announced and self._is_bulk(edit, gone, at):
+            self.forget(Silence.BULK)
+            return False
+        self.silence = None
+        newest = self.newest
+        if newest is not None and newest.announced and announced:
+            newest.changes = compose(newest.changes, edit.start, edit.end, edit.new)
+            return False
+        if newest is not None and not announced and newest.is_at(edit.row, edit.row + gone):
+            newest.changes = compose(newest.changes, edit.start, edit.end, edit.new)
+            newest.first = min(newest.first, edit.row)
+            newest.last = max(newest.last + grown, edit.row + edit.rows)
+            newest.at = at
+            return True
+        if newest is not None and at - newest.at > FORGOTTEN_SECONDS:
+            self._held.clear()
+        for burst in self._held:
+            if edit.row < burst.first:
+                burst.first, burst.last = burst.first + grown, burst.last + grown
+        change = (Change(edit.start, edit.end, edit.new),)
+        self._held.append(Burst(before, change, edit.row, edit.row + edit.rows, at, announced=announced))
+        del self._held[:-REMEMBERED]
+        return False
+
+    def undone(self) -> None:
+        """The text has returned to an earlier version."""
+        self.forget(Silence.UNDO)
+
+    def forget(self, silence: Silence) -> None:
+        """Discard all edits so far, for this reason."""
+        self._held.clear()
+        self.silence = silence
+
+    def rests(self, row: int) -> None:
+        """The cursor has come to rest. If it is outside the newest burst, that burst ends."""
+        newest = self.newest
+        if newest is not None and not newest.first - 1 <= row <= newest.last + 1:
+            newest.ended = True
+
+    def texts(self, snapshot: Snapshot, cursor: int | None) -> Iterable[EditedText]:
+        """Yield the newest burst as an edit of the text before it, then combined with the bursts before it."""
+        after = "".join(snapshot.lines)
+        changes: tuple[Change, ...] = ()
+        for burst in reversed(self._held):
+            changes = _one_after_other(burst.changes, changes)
+            before = "".join(burst.before.lines)
+            net = trimmed(before, changes)
+            if net:
+                yield EditedText(before, after, net, snapshot.language, cursor)
+
+    def _is_bulk(self, edit: Edited, gone: int, at: float) -> bool:
+        chars = max(len(edit.new), edit.end - edit.start)
+        lines = max(edit.rows, gone)
+        self._recent = [one for one in self._recent if at - one[0] < BULK_SECONDS]
+        self._recent.append((at, chars, lines))
+        return sum(one[1] for one in self._recent) > PASTE_CHARS or sum(one[2] for one in self._recent) > PASTE_LINES
+
+
+def _one_after_other(first: Sequence[Change], then: Sequence[Change]) -> tuple[Change, ...]:
+    """Compose two lists of changes. The second refers to the text after the first."""
+    changes = tuple(first)
+    for change in reversed(then):
+        changes = compose(changes, change.start, change.end, change.new)
+    return changes
+
+
+def edited_by(before: Snapshot, change: DocumentChange, after: Snapshot) -> Edited:
+    """Convert a change to an `Edited`: trim common text; reduce a full replacement to the differing lines."""
+    if change.start is None or change.end is None:
+        return _swapped_lines(before.lines, after.lines)
+    start, end = sorted((change.start, change.end))
+    first = offset(before.lines, start)
+    length = offset(before.lines[start[0] : end[0] + 1], (end[0] - start[0], end[1])) - start[1]
+    grown = after.size - before.size
+    new = _text(after.lines, start, length + grown)
+    old = _text(before.lines, start, length)
+    kept = trimmed(old, [Change(0, len(old), new)])
+    if not kept:
+        return Edited(first, first, "", start[0])
+    row = start[0] + old.count("\n", 0, kept[0].start)
+    return Edited(first + kept[0].start, first + kept[0].end, kept[0].new, row)
+
+
+def _swapped_lines(old: Sequence[str], new: Sequence[str]) -> Edited:
+    shortest = min(len(old), len(new))
+    top = next((row for row in range(shortest) if old[row] != new[row]), shortest)
+    most = shortest - top
+    bottom = next((row for row in range(most) if old[-1 - row] != new[-1 - row]), most)
+    start = sum(map(len, old[:top]))
+    removed, inserted = "".join(old[top : len(old) - bottom]), "".join(new[top : len(new) - bottom])
+    kept = trimmed(removed, [Change(0, len(removed), inserted)])
+    if not kept:
+        return Edited(start, start, "", top)
+    row = top + removed.count("\n", 0, kept[0].start)
+    return Edited(start + kept[0].start, start + kept[0].end, kept[0].new, row)
+
+
+def offset(lines: Sequence[str], place: Place) -> int:
+    """Return a place's offset from the start of the text, in characters."""
+    row, column = place
+    return sum(map(len, lines[:row])) + column
+
+
+def place_at(lines: Sequence[str], at: int) -> Place:
+    """Return the place of a character offset."""
+    for row, line in enumerate(lines):
+        if at < len(line) or row == len(lines) - 1:
+            return row, at
+        at -= len(line)
+    return 0, 0
+
+
+def _text(lines: Sequence[str], start: Place, length: int) -> str:
+    """Return `length` characters starting at a place."""
+    row, column = start
+    parts, missing = [lines[row][column : column + length]], length
+    missing -= len(parts[0])
+    while missing > 0 and row + 1 < len(lines):
+        row += 1
+        parts.append(lines[row][:missing])
+        missing -= len(parts[-1])
+    return "".join(parts)

@@ -1,0 +1,138 @@
+"""Tracks shown proposals while the text changes, until they are applied, dismissed or no longer fit."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from infill_engine.edits.changes import words_changed
+from infill_engine.edits.types import Edit, EditedText, Proposal, Span
+from lsp_server.suggestions.next_edits.bursts import Edited
+
+MOST_DISMISSED = 200  # dismissed proposals remembered per document
+MOST_REPLACED = 40  # pairs of words replaced by the user
+
+Key = tuple[str, frozenset[tuple[str, str]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A proposal and the id by which the client knows it. `of` is how many edits it had when first shown."""
+
+    id: str
+    proposal: Proposal
+    of: int
+
+
+@dataclass(slots=True)
+class Shown:
+    """The proposals for one document, best first, adjusted to its newest text."""
+
+    held: list[Held] = field(default_factory=list)
+    accepted: int = 0
+    dismissed: int = 0
+    _refused: dict[Key, None] = field(default_factory=dict)  # in order, oldest first
+    _replaced: dict[tuple[str, str], None] = field(default_factory=dict)
+    _count: int = 0
+
+    def show(self, proposals: Iterable[Proposal], prefix: str) -> list[Held]:
+        """Add new proposals. Proposals that are already held keep their ids."""
+        known = {held.proposal.edits: held for held in self.held}
+        fresh = []
+        for proposal in proposals:
+            held = known.get(proposal.edits)
+            if held is None:
+                self._count += 1
+                held = Held(f"{prefix}{self._count}", proposal, len(proposal.edits))
+            fresh.append(held)
+        self.held = fresh
+        return fresh
+
+    def allowed(self, proposals: Iterable[Proposal]) -> list[Proposal]:
+        """Return the proposals that the user has not dismissed and that do not restore something the user replaced."""
+        return [
+            proposal
+            for proposal in proposals
+            if key_of(proposal) not in self._refused and not self._puts_back(proposal)
+        ]
+
+    def edited(self, edit: Edited) -> bool:
+        """Update the proposals after a change: each is moved, loses an edit that was made, or is withdrawn.
+
+        Returns whether the change was one that a proposal contained.
+        """
+        kept, announced = [], False
+        for held in self.held:
+            proposal = carried(held.proposal, edit)
+            announced |= proposal is not None and len(proposal.edits) < len(held.proposal.edits)
+            if proposal is not None and not proposal.edits:
+                self.accepted += 1
+            elif proposal is not None:
+                kept.append(replace(held, proposal=proposal))
+        self.held = kept
+        return announced
+
+    def follows(self, edited: EditedText) -> None:
+        """Record what the user replaced, so that no proposal restores it."""
+        for start, end, new in words_changed(edited.before, edited.changes, edited.language):
+            old = edited.before[start:end]
+            if old.strip() and new.strip() and old != new:
+                self._replaced.pop((old, new), None)
+                self._replaced.pop((new, old), None)  # the user's newest edit wins
+                self._replaced[old, new] = None
+        for pair in list(self._replaced)[:-MOST_REPLACED]:
+            del self._replaced[pair]
+
+    def dismiss(self, ids: Sequence[str] | None) -> int:
+        """Withdraw these proposals, or all, and never show equal ones again. Return how many were withdrawn."""
+        refused = [held for held in self.held if ids is None or held.id in ids]
+        for held in refused:
+            self._refused[key_of(held.proposal)] = None
+        for key in list(self._refused)[:-MOST_DISMISSED]:
+            del self._refused[key]
+        self.held = [held for held in self.held if held not in refused]
+        self.dismissed += len(refused)
+        return len(refused)
+
+    def clear(self) -> None:
+        """Withdraw all proposals. They may be shown again."""
+        self.held = []
+
+    def _puts_back(self, proposal: Proposal) -> bool:
+        return all((edit.new, edit.span.text) in self._replaced for edit in proposal.edits)
+
+
+def key_of(proposal: Proposal) -> Key:
+    """Identify a proposal as the user sees it: what is replaced by what, regardless of place."""
+    return proposal.kind.value, frozenset((edit.span.text, edit.new) for edit in proposal.edits)
+
+
+def carried(proposal: Proposal, edit: Edited) -> Proposal | None:
+    """Return a proposal adjusted to one more edit, without any part that the edit made; None if it no longer fits."""
+    growth = len(edit.new) - (edit.end - edit.start)
+    kept: list[Edit] = []
+    for one in proposal.edits:
+        span = one.span
+        if span.end < edit.start:
+            kept.append(one)
+        elif span.start > edit.end:
+            kept.append(replace(one, span=Span(span.start + growth, span.end + growth, span.text)))
+        elif not _makes(edit, one):
+            return None
+    return replace(proposal, edits=tuple(kept), label=relabelled(proposal, len(kept)))
+
+
+def _makes(edit: Edited, announced: Edit) -> bool:
+    """Return whether a trimmed edit makes the announced one."""
+    span = announced.span
+    if edit.start < span.start or edit.end > span.end:
+        return False
+    made = span.text[: edit.start - span.start] + edit.new + span.text[edit.end - span.start :]
+    return made == announced.new
+
+
+def relabelled(proposal: Proposal, left: int) -> str:
+    """Return the label with the number of remaining edits."""
+    count = len(proposal.edits)
+    if left == count or not left:
+        return proposal.label
+    label = proposal.label.replace(f" {count} ", f" {left} ", 1)
+    return label.replace("uses", "use").replace("lines", "line").replace("calls", "call") if left == 1 else label

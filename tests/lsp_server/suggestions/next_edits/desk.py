@@ -1,0 +1,83 @@
+"""A document under a tracker of next edits, typed into as an editor would."""
+
+import asyncio
+from collections.abc import Iterator
+
+from lsp_server.documents.snapshots import Change, Documents, Snapshot
+from lsp_server.suggestions.next_edits.bursts import place_at
+from lsp_server.suggestions.next_edits.shown import Held
+from lsp_server.suggestions.next_edits.tracker import Found, NextEdits
+
+URI = "file:///project/a.py"
+
+
+PROGRAM = """def area(width, height):
+    return width * height
+
+
+class Box:
+    def __init__(self, size, colour):
+        self.size = size
+        self.colour = colour
+
+    def grow(self, by):
+        self.size = self.size + by
+        return area(self.size, by)
+
+
+box = Box(1, "light grey")
+other = Box(2, "light grey")
+"""
+
+
+class Desk:
+    """A document being edited. Seconds pass only when told to."""
+
+    def __init__(self, text: str = PROGRAM, language: str = "python") -> None:
+        self.documents, self.edits = Documents(), NextEdits(pause_seconds=0)
+        self.documents.open(URI, language, text)
+        self.seconds = 1000.0
+
+    @property
+    def snapshot(self) -> Snapshot:
+        found = self.documents.get(URI)
+        assert found is not None
+        return found
+
+    @property
+    def text(self) -> str:
+        return "".join(self.snapshot.lines)
+
+    def change(self, *changes: tuple[int, int, str]) -> None:
+        """The changes of one notification, each in the text that the one before leads to."""
+
+        def apply() -> Iterator[Change]:
+            for start, end, new in changes:
+                before = self.snapshot
+                change = Change(new, place_at(before.lines, start), place_at(before.lines, end))
+                yield change
+                self.edits.edited(before, change, self.snapshot, self.seconds)
+
+        self.seconds += 2
+        after = self.documents.change(URI, apply())
+        assert after is not None
+        self.edits.changed(after)
+
+    def replace(self, old: str, new: str, count: int = 1) -> None:
+        """Replace the first `old`, at most `count` characters at a time."""
+        start = self.text.index(old)
+        self.change((start, start + len(old), ""))
+        for at in range(0, len(new), count):
+            self.change((start + at, start + at, new[at : at + count]))
+
+    def ask(self, row: int = 0) -> Found:
+        snapshot = self.snapshot
+        return asyncio.run(self.edits.ask(snapshot, None, row, lambda: self.documents.get(URI) is snapshot))
+
+    def accept(self, held: Held) -> None:
+        edits = sorted(held.proposal.edits, reverse=True)
+        self.change(*((edit.span.start, edit.span.end, edit.new) for edit in edits))
+
+
+def labels(found: Found) -> list[str]:
+    return [held.proposal.label for held in found.held]

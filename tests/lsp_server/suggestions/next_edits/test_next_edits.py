@@ -1,0 +1,243 @@
+"""What the server does with edits: bursts, silence, proposals that are carried along, taken and dismissed."""
+
+import asyncio
+import re
+from itertools import pairwise
+
+import pytest
+from desk import PROGRAM, URI, Desk, labels
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from infill_engine.budget.deadline import now
+from infill_engine.edits.types import Consequences, Edit, Kind, Proposal, Silence, Span, applied
+from lsp_server.documents.snapshots import Change
+from lsp_server.suggestions.next_edits.bursts import offset, place_at
+
+
+def test_a_name_typed_letter_by_letter_is_one_edit() -> None:
+    desk = Desk()
+    assert desk.ask().silence is Silence.NOTHING_EDITED
+    desk.replace("width", "breadth")
+    found = desk.ask()
+    assert labels(found) == ["rename 1 more use"]
+    desk.accept(found.held[0])
+    assert desk.text == PROGRAM.replace("width", "breadth")
+    assert desk.ask().held == ()
+
+
+def test_a_name_that_is_typed_on_replaces_what_was_proposed() -> None:
+    desk = Desk()
+    desk.replace("width", "br")
+    assert [edit.new for edit in desk.ask().held[0].proposal.edits] == ["br"]
+    at = desk.text.index("br") + 2
+    desk.change((at, at, "eadth"))
+    assert [edit.new for edit in desk.ask().held[0].proposal.edits] == ["breadth"]
+
+
+def test_an_edit_elsewhere_moves_what_is_shown() -> None:
+    desk = Desk()
+    desk.replace("self, size", "self, length")
+    found = desk.ask()
+    desk.change((0, 0, "import os\n"))
+    again = desk.ask()
+    assert [held.id for held in again.held] == [held.id for held in found.held]
+    assert desk.text[again.held[0].proposal.edits[0].span.start :].startswith("size")
+
+
+def test_an_edit_at_a_shown_place_withdraws_it() -> None:
+    desk = Desk()
+    desk.replace("width", "breadth")
+    assert desk.ask().held
+    at = desk.text.index("width") + 3
+    desk.change((at, at, "x"))
+    assert desk.ask().held == ()
+
+
+def test_a_place_done_by_hand_leaves_the_others() -> None:
+    desk = Desk("def f(a):\n    x = a\n\n\n    y = a\n")
+    desk.replace("a", "b")
+    assert labels(desk.ask()) == ["rename 2 more uses"]
+    at = desk.text.index("a")
+    desk.change((at, at + 1, "b"))
+    assert labels(desk.ask()) == ["rename 1 more use"]
+
+
+def test_the_next_proposal_follows_when_one_was_taken() -> None:
+    desk = Desk()
+    at = desk.text.index("colour)")
+    desk.change((at + 6, at + 6, ", weight"))
+    found = desk.ask()
+    assert labels(found)[0] == "keep weight in a field"
+    desk.accept(found.held[0])
+    assert labels(desk.ask())[0] == "pass weight in 2 calls"
+
+
+def test_what_was_taken_may_have_consequences_of_its_own() -> None:
+    desk = Desk("class A:\n    def __init__(self, a):\n        self.a = a\n\n\nx = A(1)\n")
+    at = desk.text.index("= a\n") + 4
+    desk.change((at, at, "        self.b = b\n"))
+    found = desk.ask()
+    assert labels(found) == ["add b to the constructor"]
+    desk.accept(found.held[0])
+    assert labels(desk.ask()) == ["pass b in 1 call"]
+
+
+def test_what_was_dismissed_never_comes_back() -> None:
+    desk = Desk()
+    desk.replace("width", "breadth")
+    found = desk.ask()
+    assert desk.edits.dismiss(URI, [held.id for held in found.held]) == 1
+    assert desk.ask().silence is Silence.DISMISSED
+    desk.change((0, 0, "\n"))
+    assert desk.ask().held == ()
+    assert desk.edits.dismiss(URI, None) == 0
+    assert desk.edits.dismiss("file:///other", None) == 0
+
+
+def test_undo_is_followed_by_silence() -> None:
+    desk = Desk()
+    at = desk.text.index("width")
+    desk.change((at, at + 5, "breadth"))
+    assert desk.ask().held
+    desk.change((at, at + 7, "width"))
+    found = desk.ask()
+    assert (found.held, found.silence) == ((), Silence.UNDO)
+
+
+def test_one_undo_of_what_was_taken_is_followed_by_silence() -> None:
+    desk = Desk()
+    at = desk.text.index("width")
+    desk.change((at, at + 5, "breadth"))
+    edit = desk.ask().held[0].proposal.edits[0]
+    desk.change((edit.span.start, edit.span.end, edit.new))
+    desk.change((edit.span.start, edit.span.start + len(edit.new), edit.span.text))
+    assert desk.ask().silence is Silence.UNDO
+
+
+@pytest.mark.parametrize("pasted", ["x = 1\n" * 10, "y" * 300])
+def test_a_paste_is_followed_by_silence(pasted: str) -> None:
+    desk = Desk()
+    desk.replace("width", "breadth")
+    assert desk.ask().held
+    desk.change((0, 0, pasted))
+    assert desk.ask().silence is Silence.BULK
+
+
+def test_many_changes_in_a_moment_are_followed_by_silence() -> None:
+    desk = Desk()
+    at = desk.text.index("width")
+    desk.change((at, at + 5, "breadth"), *((0, 0, "# line\n") for _ in range(10)))
+    assert desk.ask().silence is Silence.BULK
+
+
+def test_what_the_user_has_replaced_is_not_put_back() -> None:
+    desk = Desk()
+    back = Proposal((Edit(Span(27, 32, "width"), "breadth"),), "put back", 0.9, Kind.TWIN)
+    desk.edits.find = lambda *_: Consequences((back,))
+    desk.replace("breadth" if "breadth" in desk.text else "height", "depth")
+    assert labels(desk.ask()) == ["put back"]
+    desk = Desk(PROGRAM.replace("height", "breadth"))
+    desk.edits.find = lambda edited, _: Consequences(
+        (Proposal((Edit(Span(0, 3, "def"), "cdef"),), "other", 0.9, Kind.TWIN),)
+        if "depth" not in edited.after
+        else (Proposal((Edit(Span(edited.after.index("depth"), 0, "depth"), "breadth"),), "back", 0.9, Kind.TWIN),)
+    )
+    desk.replace("breadth", "depth")
+    assert desk.ask().silence is Silence.DISMISSED
+
+
+def test_an_answer_for_a_text_that_has_moved_on_is_superseded() -> None:
+    desk = Desk()
+    desk.replace("width", "breadth")
+    old = desk.snapshot
+    desk.change((0, 0, "\n"))
+    found = asyncio.run(desk.edits.ask(old, None, 0, lambda: desk.documents.get(URI) is old))
+    assert found.silence is Silence.SUPERSEDED
+
+
+async def test_a_newer_question_overtakes_the_older() -> None:
+    desk = Desk()
+    desk.edits.pause_seconds = 5.0
+    desk.replace("width", "breadth")
+    newest = desk.edits._documents[URI].bursts.newest
+    assert newest is not None
+    newest.at = now()
+    older = asyncio.ensure_future(desk.edits.ask(desk.snapshot, None, 0, lambda: True))
+    await asyncio.sleep(0)
+    desk.edits.pause_seconds = 0
+    newer = await desk.edits.ask(desk.snapshot, None, 99, lambda: True)
+    assert newer.held
+    older.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await older
+
+
+def test_a_whole_new_text_is_the_lines_that_differ() -> None:
+    desk = Desk()
+    before = desk.snapshot
+    change = Change(PROGRAM.replace("width, height)", "breadth, height)", 1))
+    after = desk.documents.change(URI, iter([change]))
+    assert after is not None
+    desk.edits.edited(before, change, after, 1.0)
+    assert labels(desk.ask()) == ["rename 1 more use"]
+
+
+def test_a_long_document_is_followed_too() -> None:
+    desk = Desk(PROGRAM + "".join(f"value_{n} = {n}\n" for n in range(20_000)))
+    desk.replace("width", "breadth")
+    assert labels(desk.ask()) == ["rename 1 more use"]
+
+
+WORDS = st.sampled_from(["width", "size", "area", "x", "self", " ", "\n", "(", ", y", "= 1", "", "light", "é🎉"])
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("edit"), st.integers(0, 400), st.integers(0, 9), WORDS),
+        st.tuples(st.just("rename"), st.integers(0, 60), st.integers(0, 0), st.sampled_from(["alpha", "beta", "size"])),
+        st.tuples(st.just("accept"), st.integers(0, 3), st.integers(0, 0), st.just("")),
+        st.tuples(st.just("dismiss"), st.integers(0, 3), st.integers(0, 0), st.just("")),
+    ),
+    max_size=8,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(STEPS)
+def test_only_what_was_announced_is_touched(steps: list[tuple[str, int, int, str]]) -> None:
+    desk = Desk()
+    dismissed: set[str] = set()
+    for step, at, length, word in steps:
+        if step == "edit":
+            start = min(at, len(desk.text))
+            desk.change((start, min(start + length, len(desk.text)), word))
+            continue
+        if step == "rename":
+            names = list(re.finditer(r"[^\W\d]\w+", desk.text))
+            if names:
+                name = names[at % len(names)]
+                desk.change((name.start(), name.end(), word))
+            continue
+        found = desk.ask()
+        text = desk.text
+        for held in found.held:
+            assert held.id not in dismissed
+            assert all(text[e.span.start : e.span.end] == e.span.text for e in held.proposal.edits)
+            assert all(one.span.end <= two.span.start for one, two in pairwise(held.proposal.edits))
+        if not found.held:
+            continue
+        chosen = found.held[at % len(found.held)]
+        if step == "dismiss":
+            dismissed.add(chosen.id)
+            desk.edits.dismiss(URI, [chosen.id])
+            continue
+        expected = applied(text, chosen.proposal.edits)
+        desk.accept(chosen)
+        assert desk.text == expected
+        assert chosen.id not in [held.id for held in desk.ask().held]
+    desk.edits.end()
+
+
+def test_places_and_offsets() -> None:
+    lines = ("ab\n", "é\n", "")
+    for at in range(6):
+        assert offset(lines, place_at(lines, at)) == min(at, 5)
