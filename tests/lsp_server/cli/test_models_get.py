@@ -25,6 +25,7 @@ NAMES = [f"model-0000{number}-of-00003.safetensors" for number in (1, 2, 3)]
 # The library reads its environment once, so a download happens in a process of its own.
 DOWNLOAD = """
 import sys
+import time
 from pathlib import Path
 from tiny_gguf import source_of, write_plan
 from infill_engine.models.trunk.files import convert
@@ -32,6 +33,7 @@ from infill_engine.models.trunk.files import folder
 from infill_engine.models.trunk.files import gguf_file
 from lsp_server.cli.models import get
 from lsp_server.__main__ import main
+time.sleep = lambda seconds: None  # the library waits for 23 seconds in all before it gives up on a server
 home, published = Path(sys.argv[1]), Path(sys.argv[2])
 gguf_file.SOURCE = source_of(published)
 convert.released = lambda: write_plan(home / "made-from", gguf_file.SOURCE)
