@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
@@ -55,9 +56,13 @@ class LspClient:
     """One server process, initialized by `initialize` and stopped by `close`."""
 
     def __init__(
-        self, log: IO[str] | int = subprocess.DEVNULL, state: Path | None = None, runtime: Path | None = None
+        self,
+        log: IO[str] | int = subprocess.DEVNULL,
+        state: Path | None = None,
+        runtime: Path | None = None,
+        server: Sequence[str] = SERVER,
     ) -> None:
-        """Start a server. `state` is the folder of its statistics, if not the user's.
+        """Start a server by the command line `server`. `state` is the folder of its statistics, if not the user's.
 
         `runtime` is the folder of the engine that it shares. Without one, the server has an engine of its own, which
         nobody else uses and which ends with it.
@@ -69,7 +74,7 @@ class LspClient:
             own[STATE_DIR] = str(state)
         environment = {**os.environ, "PYTHONPATH": str(PACKAGES), **own}
         self.process = subprocess.Popen(
-            SERVER, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, env=environment
+            server, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, env=environment
         )
         self.states: list[str] = []
         self.profile = ""  # the profile of the loaded model
