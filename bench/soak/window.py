@@ -15,8 +15,8 @@ from bench.soak.texts import Document, Edit, between_characters, offset, positio
 from bench.soak.witness import TEXT, digest
 from infill_engine.errors import WorkerError
 from lsp_server.benchmark.client import LspClient, Pending
-from lsp_server.protocol.messages import ACCEPTED, CANDIDATES, CURSOR
 from lsp_server.next_edits.messages import DID_DISMISS, NEXT_EDIT
+from lsp_server.protocol.messages import ACCEPTED, CANDIDATES, CURSOR
 
 INLINE = "textDocument/inlineCompletion"
 WITNESS = (sys.executable, "-m", "bench.soak.witness")
@@ -37,6 +37,7 @@ class Asked:
     version: int
     place: dict[str, int]
     waited: bool  # the user waited for the answer, and the text did not change meanwhile
+    computed: bool = False  # not all of the candidates are copies
 
 
 class Window:
@@ -109,7 +110,7 @@ class Window:
         asked = Asked(method, pending, document.uri, document.text, document.version, place, waits)
         self._asked.append(asked)
         if waits:
-            pending.done.wait(LOST_SECONDS)
+            self._wait(pending)
             self.settle()
         return asked
 
@@ -138,8 +139,8 @@ class Window:
         left = []
         for asked in self._asked:
             if last:
-                asked.pending.done.wait(max(0.0, asked.pending.sent + LOST_SECONDS - perf_counter()))
-            overdue = perf_counter() - asked.pending.sent >= LOST_SECONDS
+                self._wait(asked.pending)
+            overdue = self.gone or perf_counter() - asked.pending.sent >= LOST_SECONDS
             if asked.pending.done.is_set() or last or overdue:
                 self.rows.append(self._checked(asked))
             else:
@@ -149,7 +150,7 @@ class Window:
     def check_text(self, document: Document) -> None:
         """Compare the server's text with the editor's."""
         pending = self.client.request(TEXT, {"uri": document.uri})
-        if not pending.done.wait(LOST_SECONDS):
+        if not self._wait(pending):
             self.faults.append("the server did not tell its text")
         elif pending.result != {"digest": digest(document.text)}:
             self.faults.append(f"another text than the editor's: version {document.version} of {document.uri}")
@@ -182,6 +183,18 @@ class Window:
         """Wait for the model. Raises WorkerError."""
         self.client.until_ready()
 
+    @property
+    def gone(self) -> bool:
+        """Whether the server has ended."""
+        return self.client.process.poll() is not None
+
+    def _wait(self, pending: Pending) -> bool:
+        """Wait for an answer. Return whether it came."""
+        while not pending.done.wait(0.2):
+            if self.gone or perf_counter() - pending.sent >= LOST_SECONDS:
+                return pending.done.is_set()
+        return True
+
     def _introduce(self, options: dict[str, Any], root: Path) -> None:
         capabilities = {"general": {"positionEncodings": [self.encoding]}, "textDocument": {"inlineCompletion": {}}}
         params = {
@@ -209,12 +222,13 @@ class Window:
             "items": None,
         }
         if lost:
-            row["fault"] = "lost"
+            row["fault"] = "server gone" if self.gone else "lost"
         elif pending.error is not None:
             if pending.error.get("code") != REQUEST_CANCELLED:
                 row["fault"] = f"error {pending.error.get('code')}"
         elif result is not None:
             row["items"], fault = self._judged(asked, result)
+            row["computed"] = asked.computed
             if fault:
                 row["fault"] = fault
         return row
@@ -233,6 +247,7 @@ class Window:
         if any(item["range"] != here for item in items):
             return len(items), "out of place"
         told = [item["command"]["arguments"][0] for item in items]
+        asked.computed = any(item.get("source", "model") != "retrieval" for item in items)
         stale = any((one["uri"], one["version"]) != (asked.uri, asked.version) for one in told)
         return len(items), "stale" if stale else ""
 

@@ -1,0 +1,24 @@
+"""A window in a process of its own, typed in until it is killed: `python -m bench.soak.faults.client MODEL RUNTIME STATE`.
+
+Prints the process id of its server when the engine is ready.
+"""
+
+import sys
+import threading
+from pathlib import Path
+
+from bench.soak.faults.scene import type_steadily
+from bench.soak.window import Window
+
+
+def main() -> None:
+    """Type until killed."""
+    model, runtime, state = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
+    window = Window(9, "utf-16", {"model": model}, runtime=runtime, state=state, root=state.parent)
+    window.until_ready()
+    print(window.client.process.pid, flush=True)
+    type_steadily(window, threading.Event())
+
+
+if __name__ == "__main__":
+    main()
