@@ -4,7 +4,7 @@ import asyncio
 import logging
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from importlib import metadata
@@ -28,6 +28,7 @@ from lsp_server.suggestions.next_edits import messages
 
 NAME = "infill-ls"
 LEFT_UNSAID = 1  # exit status if a client leaves without `shutdown` and `exit`
+LARGEST_MESSAGE = 512 * 1024 * 1024  # bytes; several times the largest document that is completed
 
 log = logging.getLogger(__name__)
 
@@ -114,6 +115,16 @@ def _add_commands(server: InfillServer, session: Session) -> None:
     server.command(messages.DISMISS)(dismissed)
 
 
+class MessageReader(StdinAsyncReader):
+    """Reads from stdin. Refuses a message that cannot be held, before it asks for the memory."""
+
+    def readexactly(self, n: int) -> Awaitable[bytes]:
+        """Return the next `n` bytes. Raises ValueError for more than `LARGEST_MESSAGE`."""
+        if n > LARGEST_MESSAGE:
+            raise ValueError(f"a message of {n} bytes")
+        return super().readexactly(n)
+
+
 class _Output(StdoutWriter):
     """Writes to stdout. Ignores a closed pipe, because no client is left."""
 
@@ -157,11 +168,13 @@ async def _serve(server: InfillServer, session: Session, stdin: BinaryIO) -> int
 async def _listen(server: InfillServer, stdin: BinaryIO) -> int:
     """Handle messages until the last one. Return the exit status."""
     # A separate executor, so that our own work cannot delay reading the next message.
-    reader = StdinAsyncReader(stdin, ThreadPoolExecutor(1, "stdin"))
+    reader = MessageReader(stdin, ThreadPoolExecutor(1, "stdin"))
     try:
         await run_async(Event(), reader, server.protocol, log, server.report_server_error)
     except SystemExit as leave:  # pygls handles `exit` this way
         return leave.code if isinstance(leave.code, int) else LEFT_UNSAID
+    except ValueError:  # of a length; those of messages are handled where they arise
+        log.error("a message has an impossible length, so the next one cannot be found; restart the server")
     return LEFT_UNSAID
 
 

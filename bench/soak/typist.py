@@ -170,7 +170,7 @@ class Typist:
         items = (asked.pending.result or {}).get("items" if asked.method == INLINE else "candidates") or ()
         right = [item for item in items if item["insertText"] and wanted.startswith(item["insertText"])]
         if right and self._rng.random() < 0.4:
-            return right[0]
+            return dict(right[0])
         if items and self._rng.random() < 0.02 and "\n" not in items[0]["insertText"]:
             return dict(items[0])
         return None

@@ -157,8 +157,8 @@ class Window:
 
     def proposal_edits(self, asked: Asked) -> list[Edit]:
         """Return the edits of the first proposal of a next edit, in the order in which to apply them."""
-        proposals = (asked.pending.result or {}).get("proposals") or ({"edits": []},)
-        return [self._edit(asked.text, one) for one in reversed(proposals[0]["edits"])]
+        proposals = (asked.pending.result or {}).get("proposals")
+        return [self._edit(asked.text, one) for one in reversed(proposals[0]["edits"])] if proposals else []
 
     def close(self) -> None:
         """Check all texts and leave as an editor does."""

@@ -43,11 +43,10 @@ def replace_socket(scene: Scene, rng: random.Random) -> Struck:
     put = rng.choice((_left_behind, _no_socket, _link, _deaf))
     deaf = put(path)
     _add_window(scene)
-    wrong = []
     if isinstance(deaf, subprocess.Popen):
         deaf.kill()
         deaf.wait()
-    return Struck(since, wrong=wrong, engines=None)
+    return Struck(since, engines=None)
 
 
 def fill_disk(scene: Scene, _rng: random.Random) -> Struck:
