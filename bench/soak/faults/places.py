@@ -13,7 +13,7 @@ import psutil
 
 from bench.soak.faults.preload import set_clock
 from bench.soak.faults.processes import Struck, kill_engines
-from bench.soak.faults.scene import Scene, linger
+from bench.soak.faults.scene import Scene, Steady, linger
 from bench.soak.window import wait_for
 
 DEAF = """
@@ -31,8 +31,7 @@ def remove_socket(scene: Scene, _rng: random.Random) -> Struck:
     since = perf_counter()
     for path in scene.runtime.glob("*.sock"):
         path.unlink()
-    _add_window(scene)
-    return Struck(since, engines=2)
+    return Struck(since, added=[_add_window(scene)])
 
 
 def replace_socket(scene: Scene, rng: random.Random) -> Struck:
@@ -42,11 +41,11 @@ def replace_socket(scene: Scene, rng: random.Random) -> Struck:
     path.unlink()
     put = rng.choice((_left_behind, _no_socket, _link, _deaf))
     deaf = put(path)
-    _add_window(scene)
+    added = _add_window(scene)
     if isinstance(deaf, subprocess.Popen):
         deaf.kill()
         deaf.wait()
-    return Struck(since, engines=None)
+    return Struck(since, added=[added])
 
 
 def fill_disk(scene: Scene, _rng: random.Random) -> Struck:
@@ -119,11 +118,12 @@ def truncate_model(scene: Scene, _rng: random.Random) -> Struck:
     return Struck(since)
 
 
-def _add_window(scene: Scene) -> None:
+def _add_window(scene: Scene) -> Steady:
     one = scene.more(len(scene.steady))
+    scene.steady.append(one)
     one.window.until_ready()
     one.start()
-    scene.steady.append(one)
+    return one
 
 
 def _left_behind(path: Path) -> None:

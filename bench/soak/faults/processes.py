@@ -5,7 +5,6 @@ import random
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -28,7 +27,7 @@ class Struck:
     since: float
     touched: set[int] = field(default_factory=set)
     wrong: list[str] = field(default_factory=list)
-    engines: int | None = 1  # that there must be at the end; None if it does not matter
+    added: list[Steady] = field(default_factory=list)  # windows that were opened, and are closed when all is counted
 
 
 def kill_engine(scene: Scene, _rng: random.Random) -> Struck:
@@ -45,19 +44,24 @@ def kill_engines(scene: Scene) -> float:
     return since
 
 
+def newest(scene: Scene) -> int:
+    """Return the process of the engine that was started last."""
+    return max(scene.engines, key=lambda pid: psutil.Process(pid).create_time())
+
+
 def stop_engine(scene: Scene, _rng: random.Random) -> Struck:
     """Stop the engine for good. The windows have to find out and start another."""
-    (pid,) = scene.engines
+    pid = newest(scene)
     since = perf_counter()
     psutil.Process(pid).suspend()
-    if not wait_for(lambda: not psutil.pid_exists(pid) or scene.engines != [pid], GOOD_SECONDS):
+    if not wait_for(lambda: not _runs(pid), GOOD_SECONDS):
         return Struck(since, wrong=["the stopped engine was not replaced"])
     return Struck(since)
 
 
 def pause_engine(scene: Scene, _rng: random.Random) -> Struck:
     """Stop the engine for a moment."""
-    (pid,) = scene.engines
+    pid = newest(scene)
     with _stopped(pid):
         linger(STOPPED_SECONDS)
     return Struck(perf_counter())
@@ -104,22 +108,6 @@ def pause_client(scene: Scene, _rng: random.Random) -> Struck:
     return Struck(since, wrong=wrong)
 
 
-def start_two(scene: Scene, _rng: random.Random) -> Struck:
-    """End all engines while two new windows open at the same moment."""
-    since = kill_engines(scene)
-    made: list[Steady] = []
-    threads = [threading.Thread(target=lambda n=n: made.append(scene.more(n))) for n in (3, 4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    for one in made:
-        one.window.until_ready()
-        one.start()
-    scene.steady += made
-    return Struck(since)
-
-
 def busy_machine(_scene: Scene, _rng: random.Random) -> Struck:
     """Let eight processes compute."""
     since = perf_counter()
@@ -133,7 +121,7 @@ def busy_machine(_scene: Scene, _rng: random.Random) -> Struck:
 
 def out_of_memory(scene: Scene, _rng: random.Random) -> Struck:
     """Let the engine get no more memory for a moment."""
-    (pid,) = scene.engines
+    pid = newest(scene)
     with contextlib.suppress(psutil.Error):
         engine = psutil.Process(pid)
         engine.rlimit(psutil.RLIMIT_AS, (engine.memory_info().vms + 1_000_000, psutil.RLIM_INFINITY))

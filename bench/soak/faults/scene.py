@@ -16,7 +16,7 @@ from infill_engine.errors import InfillError
 from lsp_server.protocol.messages import CANDIDATES
 
 ENCODINGS = ("utf-8", "utf-16", "utf-32")
-KEY_SECONDS = 0.03  # between an answer and the next key
+KEY_SECONDS = 0.1  # between an answer and the next key
 GOOD_SECONDS = 60.0  # without candidates after that, a window has not recovered
 TYPED = "    return combine(alpha, beta)"
 TEXT = "def combine(alpha, beta):\n    return alpha + beta\n\n\n" + "".join(
@@ -61,6 +61,10 @@ class Steady:
             self.window.faults.append(f"could not close the window: {type(fault).__name__}")
             self.window.kill()
 
+    def told(self) -> list[str]:
+        """Return what was wrong in this window."""
+        return [*self.window.faults, *([self.broken] if self.broken else [])]
+
     def _run(self, window: Window) -> None:
         try:
             type_steadily(window, self.stop)
@@ -100,6 +104,7 @@ class Scene:
     windows: int = 3
     server: tuple[str, ...] = WITNESS
     steady: list[Steady] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)  # of windows that are closed
 
     @property
     def runtime(self) -> Path:
@@ -113,14 +118,18 @@ class Scene:
         return engines_in(self.runtime)
 
     def open(self) -> None:
-        """Open the windows and wait until all are answered with candidates."""
-        for number in range(self.windows):
-            self.steady.append(self.more(number))
-        for one in self.steady:
+        """Open all windows at once, and wait until each is answered with candidates."""
+        made = [Steady(number, self._window) for number in range(self.windows)]
+        threads = [threading.Thread(target=one.open) for one in made]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.steady = made
+        for one in made:
             one.window.until_ready()
             one.start()
-        since = perf_counter()
-        self.recovered(self.steady, since)
+        self.recovered(made, perf_counter())
 
     def more(self, number: int) -> Steady:
         """Open another window."""
@@ -133,14 +142,17 @@ class Scene:
         wait_for(lambda: all(first_good(one.window, since) is not None for one in windows), GOOD_SECONDS)
         return [first_good(one.window, since) for one in windows]
 
+    def remove(self, one: Steady) -> None:
+        """Close one window. What was wrong is told by `close`."""
+        self.steady.remove(one)
+        one.close()
+        self.wrong += one.told()
+
     def close(self) -> list[str]:
         """Close all windows. Return what was wrong."""
-        for one in self.steady:
-            one.close()
-        return [
-            *(fault for one in self.steady for fault in one.window.faults),
-            *(one.broken for one in self.steady if one.broken),
-        ]
+        for one in list(self.steady):
+            self.remove(one)
+        return self.wrong
 
     def _window(self, number: int) -> Window:
         state = self.folder / f"state-{number}"
