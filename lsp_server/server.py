@@ -147,6 +147,7 @@ def serve_stdio(command: Command = worker_command) -> int:
     """
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(name)s: %(message)s")
     silence_libraries()
+    _write_no_core_file()
     if sys.stdin.isatty():
         sys.stderr.write("infill-ls: waiting for an editor on stdin and stdout; see infill-ls --help\n")
     stdin, stdout = _claim_stdio()
@@ -184,6 +185,14 @@ def _claim_stdio() -> tuple[BinaryIO, BinaryIO]:
     os.dup2(2, 1)
     sys.stdout = sys.stderr
     return sys.stdin.buffer, stdout
+
+
+def _write_no_core_file() -> None:
+    """Keep this process and those that it starts from writing core files, which would hold the user's text."""
+    if sys.platform != "win32":
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def version() -> str:

@@ -12,7 +12,7 @@ from typing import Any
 from bench.soak.corpus import File, pick
 from bench.soak.texts import Document, Edit, between_characters
 from bench.soak.window import INLINE, Asked, Window
-from lsp_server.next_edits.messages import NEXT_EDIT
+from lsp_server.suggestions.next_edits.messages import NEXT_EDIT
 from lsp_server.protocol.messages import CANDIDATES
 
 MOST_OPEN = 4

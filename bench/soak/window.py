@@ -14,8 +14,8 @@ from bench.soak.corpus import REPOSITORY, File
 from bench.soak.texts import Document, Edit, between_characters, offset, position
 from bench.soak.witness import TEXT, digest
 from infill_engine.errors import WorkerError
-from lsp_server.benchmark.client import LspClient, Pending
-from lsp_server.next_edits.messages import DID_DISMISS, NEXT_EDIT
+from lsp_server.cli.bench.replay.client import LspClient, Pending
+from lsp_server.suggestions.next_edits.messages import DID_DISMISS, NEXT_EDIT
 from lsp_server.protocol.messages import ACCEPTED, CANDIDATES, CURSOR
 
 INLINE = "textDocument/inlineCompletion"

@@ -46,6 +46,18 @@ def test_it_ends_although_the_disk_does_not_answer(tmp_path: Path, monkeypatch: 
     assert wire.process.wait(30) == 0
 
 
+@pytest.mark.parametrize("length", [b"99999999999", b"9" * 30, b"9" * 5000])
+def test_a_message_of_impossible_length_ends_the_session(length: bytes, tmp_path: Path) -> None:
+    wire = Wire(tmp_path / "stderr", {"enable": False})
+    wire.alive()
+    wire.process.stdin.write(b"Content-Length: " + length + b"\r\n\r\n{}")
+    wire.process.stdin.flush()
+    assert wire.process.wait(30) == 1
+    log = (tmp_path / "stderr").read_text()
+    assert "restart the server" in log
+    assert "Traceback" not in log
+
+
 def test_options_of_the_wrong_kind_and_a_proper_end(tmp_path: Path) -> None:
     for options in (["a list"], {"enable": False, "model": 7}):
         wire = Wire(tmp_path / "stderr", options)
