@@ -4,7 +4,7 @@
 
 Three real servers over stdio, one in each position encoding, and one engine in a runtime folder of its own. Somebody
 works in each window at the same time: types, deletes, undoes, pastes, opens and closes files, takes suggestions and
-next edits. Every answer is checked, and the servers' texts are compared with the editors' throughout and at the end.
+next edits. Every answer is checked, and the servers' texts are compared with the editors' throughout and at the end. Before the day, each window opens files of every language.
 Exits with 1 if anything was lost, wrong, late by the server's own doing, or grew.
 """
 
@@ -55,13 +55,17 @@ def spend_day(
     with tempfile.TemporaryDirectory(prefix="infill-") as name:
         folder = Path(name)
         windows = _open_windows(folder, model)
+        corpus = read_corpus(seed)
+        typists = [Typist(window, corpus, seed) for window in windows]
+        for typist in typists:
+            typist.warm_up()
         ticker, began, load = Ticker(), perf_counter(), os.getloadavg()
         servers = {f"server {window.number}": window.client.process.pid for window in windows}
         watching = Watching(servers, _runtime(folder))
         engines = engines_in(_runtime(folder))
         watching.start()
         try:
-            broken = _work(windows, keystrokes, seed)
+            broken = _work(typists, keystrokes)
             seconds = perf_counter() - began
         finally:
             watching.close()
@@ -69,6 +73,7 @@ def spend_day(
                 _end(window)
             ticker.close()
     rows = sorted((row for window in windows for row in window.rows), key=lambda row: float(row["sent"]))
+    rows = [row for row in rows if row["sent"] >= began or "fault" in row]
     for row in rows:
         until = row["sent"] + (row["ms"] or 0.0) / 1000
         row["stalled_ms"] = round(ticker.delay_ms(row["sent"], until), 2)
@@ -115,20 +120,19 @@ def _runtime(folder: Path) -> Path:
     return runtime
 
 
-def _work(windows: list[Window], keystrokes: int, seed: int) -> list[str]:
+def _work(typists: list[Typist], keystrokes: int) -> list[str]:
     """Work in all windows at once. Return the names of what broke off."""
-    corpus = read_corpus(seed)
-    stop = threading.Event()
     broken: list[str] = []
 
-    def work(window: Window) -> None:
+    def work(typist: Typist) -> None:
         try:
-            Typist(window, corpus, seed, stop).work(-(-keystrokes // len(windows)))
+            typist.work(-(-keystrokes // len(typists)))
         except Exception as fault:
-            broken.append(f"window {window.number} broke off: {type(fault).__name__}: {fault}")
-            stop.set()
+            broken.append(f"window {typist.window.number} broke off: {type(fault).__name__}: {fault}")
+            for each in typists:
+                each.stop.set()
 
-    threads = [threading.Thread(target=work, args=(window,)) for window in windows]
+    threads = [threading.Thread(target=work, args=(typist,)) for typist in typists]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -78,12 +78,12 @@ def draw(rows: Sequence[Row], memory: Sequence[Row], budget_ms: float, path: Pat
 
 
 def _memory(memory: Sequence[Row]) -> dict[str, dict[str, float]]:
-    """Return the medians after warming up (the second tenth of the day) and at the end (the last tenth)."""
+    """Return the medians after warming up (the first tenth of the day) and at the end (the last tenth)."""
     tenth = max(1, len(memory) // 10)
     figures = {}
     for name in _names(memory):
         values = [row[name] for row in memory]
-        warm, end = median(values[tenth : 2 * tenth] or values), median(values[-tenth:])
+        warm, end = median(values[:tenth]), median(values[-tenth:])
         grown = round(end / warm, 3) if warm else 0.0
         figures[name] = {"warm": warm, "end": end, "most": max(values), "grown": grown}
     return figures

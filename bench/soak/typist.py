@@ -17,6 +17,7 @@ from lsp_server.protocol.messages import CANDIDATES
 
 MOST_OPEN = 4
 LARGEST = 120_000  # characters; a longer document is closed
+WARMED = 6  # files of each language
 CHECK_EVERY = 250  # keystrokes, then the texts are compared
 HURRY = 0.12  # share of the keys that do not wait for the answer to the one before
 TYPO = 0.03
@@ -38,6 +39,15 @@ class Typist:
 
     def __post_init__(self) -> None:
         self._rng = random.Random(self.seed * 1000 + self.window.number)
+
+    def warm_up(self) -> None:
+        """Open files of every language and ask once in each: a grammar is loaded when it is first needed."""
+        for files in self.corpus.values():
+            for file in files[:WARMED]:
+                document = self.window.open(file, "\n")
+                document.cursor = self._place(document)
+                self.window.ask(document, invoked=True)
+                self.window.close_document(document)
 
     def work(self, keystrokes: int) -> None:
         """Press so many keys."""
