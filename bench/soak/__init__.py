@@ -9,4 +9,6 @@ witness    a server that also tells what text it holds
 ticker     how long the machine keeps a process waiting
 watching   memory of all processes over time
 report     summary and picture
+faults     faults at random moments
+fuzz       odd input, in process
 """

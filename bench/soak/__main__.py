@@ -4,7 +4,9 @@
 
 Three real servers over stdio, one in each position encoding, and one engine in a runtime folder of its own. Somebody
 works in each window at the same time: types, deletes, undoes, pastes, opens and closes files, takes suggestions and
-next edits. Every answer is checked, and the servers' texts are compared with the editors' throughout and at the end. Before the day, each window opens files of every language.
+next edits. Every answer is checked, and the servers' texts are compared with the editors' throughout and at the end.
+Before the day, each window opens files of every language, which loads the grammars.
+
 Exits with 1 if anything was lost, wrong, late by the server's own doing, or grew.
 """
 
@@ -106,9 +108,7 @@ def _open_windows(folder: Path, model: str) -> list[Window]:
     """Open one after the other, so that the first starts the engine."""
     windows = []
     for number, encoding in enumerate(ENCODINGS, 1):
-        window = Window(
-            number, encoding, {"model": model}, runtime=_runtime(folder), state=folder / f"state-{number}"
-        )
+        window = Window(number, encoding, {"model": model}, runtime=_runtime(folder), state=folder / f"state-{number}")
         windows.append(window)
         window.until_ready()
     return windows

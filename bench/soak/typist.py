@@ -12,8 +12,8 @@ from typing import Any
 from bench.soak.corpus import File, pick
 from bench.soak.texts import Document, Edit, between_characters
 from bench.soak.window import INLINE, Asked, Window
-from lsp_server.suggestions.next_edits.messages import NEXT_EDIT
 from lsp_server.protocol.messages import CANDIDATES
+from lsp_server.suggestions.next_edits.messages import NEXT_EDIT
 
 MOST_OPEN = 4
 LARGEST = 120_000  # characters; a longer document is closed
@@ -95,7 +95,7 @@ class Typist:
 
     def rename(self, document: Document) -> None:
         """Change one word, and take or refuse the edits that follow from it."""
-        words = [found for found in _WORD.finditer(document.text)]
+        words = list(_WORD.finditer(document.text))
         if not words:
             return
         found = self._rng.choice(words)

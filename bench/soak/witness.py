@@ -1,6 +1,6 @@
 """A server that also tells what text it holds. It is the product's in everything else.
 
-    soak/text   request   {uri} -> {digest} of the document's text; null if it is not open
+soak/text   request   {uri} -> {digest} of the document's text; null if it is not open
 """
 
 import os

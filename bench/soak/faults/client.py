@@ -1,6 +1,6 @@
-"""A window in a process of its own, typed in until it is killed: `python -m bench.soak.faults.client MODEL RUNTIME STATE`.
+"""A window in a process of its own, typed in until it is killed.
 
-Prints the process id of its server when the engine is ready.
+`python -m bench.soak.faults.client MODEL RUNTIME STATE` prints the process id of its server when the engine is ready.
 """
 
 import sys

@@ -111,11 +111,10 @@ def truncate_model(scene: Scene, _rng: random.Random) -> Struck:
     """Cut the weights' file in place while they are used. They are put back after a moment."""
     weights = Path(scene.options["model"]) / "model.safetensors"
     whole = weights.read_bytes()
-    since = perf_counter()
     os.truncate(weights, len(whole) // 2)
     linger(2.0)
     weights.write_bytes(whole)
-    return Struck(since)
+    return Struck(perf_counter())
 
 
 def _add_window(scene: Scene) -> Steady:

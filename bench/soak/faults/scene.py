@@ -20,7 +20,8 @@ KEY_SECONDS = 0.1  # between an answer and the next key
 GOOD_SECONDS = 60.0  # without candidates after that, a window has not recovered
 TYPED = "    return combine(alpha, beta)"
 TEXT = "def combine(alpha, beta):\n    return alpha + beta\n\n\n" + "".join(
-    f"def shape_{number}(alpha, beta):\n    total = combine(alpha, beta)\n    return total\n\n\n" for number in range(12)
+    f"def shape_{number}(alpha, beta):\n    total = combine(alpha, beta)\n    return total\n\n\n"
+    for number in range(12)
 )
 
 

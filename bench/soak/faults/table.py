@@ -10,7 +10,9 @@ from rich.table import Table
 
 def summarize(rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
     """Return the counts of each fault."""
-    return {name: _counts([row for row in rows if row["fault"] == name]) for name in dict.fromkeys(r["fault"] for r in rows)}
+    return {
+        name: _counts([row for row in rows if row["fault"] == name]) for name in dict.fromkeys(r["fault"] for r in rows)
+    }
 
 
 def print_table(summary: Mapping[str, Mapping[str, Any]]) -> None:
@@ -31,7 +33,8 @@ def _counts(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     good = [each for row in ran for each in row.get("good_after_s", ()) if each is not None]
     any_ = [each for row in ran for each in row.get("any_after_s", ()) if each is not None]
     summed = {
-        name: sum(row.get(name, 0) for row in ran) for name in ("requests", "lost", "empty", "late", "late_while_stalled")
+        name: sum(row.get(name, 0) for row in ran)
+        for name in ("requests", "lost", "empty", "late", "late_while_stalled")
     }
     return {
         "times": len(ran),

@@ -25,7 +25,7 @@ _LENGTH = re.compile(rb"Content-Length: (\d+)\r\n")
 QUICK_TURNS, TURNS = 20, 2_000  # of the event loop, in which every request has to be answered
 
 
-class Left(Exception):
+class LeftError(Exception):
     """The server was told to exit, or cannot find the next message."""
 
 
@@ -54,7 +54,9 @@ class Conversation:
     def __enter__(self) -> "Conversation":
         return self
 
-    def __exit__(self, _kind: type[BaseException] | None, _fault: BaseException | None, _at: TracebackType | None) -> None:
+    def __exit__(
+        self, _kind: type[BaseException] | None, _fault: BaseException | None, _at: TracebackType | None
+    ) -> None:
         self._loop.run_until_complete(self.session.end())
         self._loop.close()
         self._threads.shutdown()
@@ -70,11 +72,11 @@ class Conversation:
         return self.feed(framed(json.dumps({"jsonrpc": "2.0", **message}).encode()))
 
     def feed(self, stream: bytes) -> list[dict[str, Any]]:
-        """Send bytes, as a stream that ends. Raises Left if the server exits, and whatever else it raises."""
+        """Send bytes, as a stream that ends. Raises LeftError if the server exits, and whatever else it raises."""
         try:
             self._loop.run_until_complete(self._read(stream))
         except (SystemExit, ValueError):  # a ValueError is of a length; see `lsp_server.server`
-            raise Left from None
+            raise LeftError from None
         return self._out.take()
 
     def text(self, uri: str) -> str | None:

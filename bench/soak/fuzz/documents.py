@@ -1,4 +1,4 @@
-"""Edits as clients send them, in any encoding and with any line ends, beside a text that is kept in the simplest way."""
+"""Edits as clients send them, in any encoding and with any line ends, beside a text kept in the simplest way."""
 
 import random
 import re
@@ -27,7 +27,7 @@ class Naive:
         return _ENDED.split(self.text)
 
     def offset(self, line: int, units: int) -> int:
-        """Return the offset of a position. One beyond the text or its line is clamped; one in a character is before it."""
+        """Return the offset of a position, clamped to the text and the line; one in a character is before it."""
         starts = [0, *(found.end() for found in _ENDED.finditer(self.text))]
         if line >= len(starts):
             return len(self.text)

@@ -7,7 +7,7 @@ import json
 import random
 from typing import Any
 
-from bench.soak.fuzz.conversation import Conversation, Left, framed
+from bench.soak.fuzz.conversation import Conversation, LeftError, framed
 from bench.soak.fuzz.values import changed, damaged, value
 
 URI, SECRET = "file:///project/fuzz.py", "hunter2_in_the_text"
@@ -67,7 +67,7 @@ class WireFuzz:
                 self._message(self._server)
             else:
                 self._server.feed(self._stream())
-        except Left:
+        except LeftError:
             self.close()
             return
         assert SECRET not in self._server.log.getvalue(), "the log has the user's text"

@@ -6,12 +6,21 @@ from typing import Any
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from bench.soak.fuzz.conversation import Conversation
 from bench.soak.fuzz.documents import ENCODINGS, Naive
 
-TEXTS = st.lists(st.sampled_from([*"ab(:\" \t\x0b\x0c\x85\u2028é→\u0301😀𝒳", "\n", "\r\n", "\r"]), max_size=16).map("".join)
+TEXTS = st.lists(st.sampled_from([*'ab(:" \t\x0b\x0c\x85\u2028é→\u0301😀𝒳', "\n", "\r\n", "\r"]), max_size=16).map(
+    "".join
+)
 POSITIONS = st.fixed_dictionaries({"line": st.integers(0, 8), "character": st.integers(0, 14)})
 CHANGES = st.lists(st.tuples(POSITIONS, POSITIONS, TEXTS), min_size=1, max_size=3)
 
