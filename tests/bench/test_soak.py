@@ -7,7 +7,7 @@ from bench.soak.faults.__main__ import SETTINGS, in_setting
 from bench.soak.fuzz.__main__ import run
 
 # Each needs engines of its own; those that are slow to recover are left to the long form.
-QUICK = ("kill_engine", "pause_server", "kill_server", "kill_client", "remove_socket")
+QUICK = ("kill_engine", "pause_server", "kill_server", "kill_client")
 
 
 def test_a_short_day_in_three_windows() -> None:
