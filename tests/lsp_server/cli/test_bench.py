@@ -1,5 +1,6 @@
 """`infill-ls bench` as a person runs it: real processes with the scripted model, small parts of the quick suite."""
 
+import itertools
 import json
 import os
 import signal
@@ -81,12 +82,17 @@ def test_typing_passes_and_drift(tmp_path: Path, problems: str) -> None:
     records = lines(tmp_path / "out")
     counts = {name: sum(line["record"] == name for line in records) for name in ("keystroke", "pass", "generation")}
     assert counts["keystroke"] == 60 + 40 + 8 + 20
-    assert counts["generation"] == 60
+    assert counts["generation"] == 60 + 40
+    own, recycled = ([line["process"] for line in records if line.get("recycled") is each] for each in (False, True))
+    assert len(set(own)) == 1
+    assert [len(list(life)) for _, life in itertools.groupby(recycled)] == [20, 20]
+    assert not set(own) & set(recycled)
     assert counts["pass"] > 0
     first = [line["first_ms"] for line in records if line.get("loop") == "preview"]
     assert any(first)
     report = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert "How soon an answer with candidates arrives" in report
+    assert "In recycled processes, " in report
 
 
 def test_an_interrupted_run_says_how_it_goes_on(tmp_path: Path) -> None:
