@@ -99,7 +99,7 @@ def _begin(options: argparse.Namespace, models: tuple[str, ...]) -> "tuple[Resul
     for sentence in doubts():
         results.add("doubt", sentence=sentence)
     peers, unavailable = find_peers(options.llama_server, options.gguf)
-    for name, why in unavailable:
+    for name, why in unavailable if PLANS[options.suite].bouts else ():
         results.missing(name, why)
     load = partial(_load, options.device, ModelSettings(dtype=options.precision))
     return results, Run(PLANS[options.suite], models, problems, results, load, peers)

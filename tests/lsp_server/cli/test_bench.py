@@ -3,6 +3,7 @@
 import itertools
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -11,6 +12,8 @@ from pathlib import Path
 
 import pytest
 from command_line import REPOSITORY, infill_ls
+
+from lsp_server.benchmark.client import LspClient
 
 SCRIPT: dict[str, object] = {
     "rules": [
@@ -62,6 +65,30 @@ def _doctor(folder: Path) -> str:
     command = [sys.executable, "-m", "lsp_server", "doctor", "--json", "--budget-ms", "5000"]
     environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=True).stdout
+
+
+def test_a_server_uses_what_was_applied(tmp_path: Path, problems: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    state = tmp_path / "state"
+    monkeypatch.setenv("INFILL_STATE_DIR", str(state))
+    arguments = (*ANSWERS, "--problems", problems, "--out", "out")
+    assert bench(tmp_path, *arguments).returncode == 0
+    path = tmp_path / "out" / "results.jsonl"
+    path.write_text(re.sub(r'("budget_ms": 150.0.*?"ms": )[\d.]+', r"\g<1>999", path.read_text()))  # all of them late
+    applied = bench(tmp_path, *arguments, "--apply")
+    assert applied.returncode == 0, applied.stderr
+    assert json.loads(applied.stdout)["verdict"]["budget_ms"] == 300
+
+    client = LspClient(state=state)
+    try:
+        client.initialize({})
+        client.until_ready()
+        said = client.request("infill/getStatus", None).wait().result
+        assert (said["budgetMs"], said["candidates"]) == (300, 4)
+        assert said["model"].endswith("script.json")
+        client.close()
+    finally:
+        client.process.kill()
+        client.process.wait()
 
 
 def test_the_same_folder_again_measures_nothing_twice(tmp_path: Path, problems: str) -> None:
