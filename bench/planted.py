@@ -3,7 +3,7 @@
     python -m bench.planted --model small --out bench/results/planted.jsonl
 
 Each repetition measures the passes of the quick suite three times, with pauses between the blocks: twice as they are,
-and once slowed down by SLOWER. Then it measures the drift of the quick suite with and without a planted GROWTH, in one
+and once slowed down by SLOWER. Then it measures the drift over GENERATIONS with and without a planted GROWTH, in one
 process and, for the planted one, in recycled processes. A pass is slowed by computing on (a busy wait) for that share
 of its own time.
 """
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 SLOWER = 0.10  # share of a pass
 GROWTH = 0.001  # share of a pass, for each generation: 1 % per 10
+GENERATIONS, LIFE = 100, 20  # of a series, and of a recycled process
 FOUND = 0.01  # the probability below which a planted difference counts as found
 
 SERIES = ("no drift", "planted drift", "planted drift, recycled")
@@ -190,8 +191,7 @@ def _passes(run: Run, pause: float) -> Results:
 
 
 def _drift(run: Run, *, recycled: bool) -> Results:
-    if not recycled:
-        run.plan = replace(run.plan, recycled=0)
+    run.plan = replace(run.plan, generations=GENERATIONS, recycled=GENERATIONS if recycled else 0, life=LIFE)
     for unit in drift_units(run):
         run.measure(unit)
     return run.results
@@ -203,7 +203,7 @@ def _rounded(values: dict[str, float]) -> dict[str, float]:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m bench.planted", description=__doc__)
-    parser.add_argument("--model", default="small", help="whose passes (%(default)s)")
+    parser.add_argument("--model", default="small", help="the small model, or another folder of its kind (%(default)s)")
     parser.add_argument("--repetitions", type=int, default=10, metavar="N", help="of everything (%(default)s)")
     parser.add_argument("--pause", type=float, default=1.0, metavar="S", help="seconds before each block (%(default)s)")
     parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="the raw results, as JSON lines")

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from command_line import REPOSITORY, infill_ls
 
-from lsp_server.benchmark.client import LspClient
+from lsp_server.cli.bench.replay.client import LspClient
 
 SCRIPT: dict[str, object] = {
     "rules": [
