@@ -81,7 +81,12 @@ def add_commands(commands: "Subparsers[argparse.ArgumentParser]") -> None:
 
 def _add_bench(bench: argparse.ArgumentParser) -> None:
     add = bench.add_argument
-    add("--suite", choices=("quick", "full"), default="quick", help="3 minutes on two cores, or a few hours")
+    add(
+        "--suite",
+        choices=("quick", "full", "gate"),
+        default="quick",
+        help="3 minutes on two cores; a few hours; or only the quality that no clock limits, for `compare`",
+    )
     add("--out", metavar="DIR", help="where results and report go; a run that was interrupted there goes on")
     add("--apply", action="store_true", help="write what is recommended to the settings file")
     add(

@@ -108,14 +108,15 @@ def _keystrokes(results: Results) -> dict[tuple[str, int, int, int], float]:
 
 
 def _drift(before: Results, after: Results) -> Iterator[Difference]:
-    one, other = drift(before), drift(after)
-    if one is not None and other is not None:
-        a, b = one.slower, other.slower
-        half = ((a.high - a.low) ** 2 + (b.high - b.low) ** 2) ** 0.5 / 2
-        change = b.value - a.value
-        p = 1.0 if abs(change) <= half else SIGNIFICANT
-        estimate = Estimate(change, change - half, change + half, p)
-        yield Difference("drift of a pass", "per 100", estimate, min(one.generations, other.generations))
+    for recycled, what in ((False, "drift of a pass"), (True, "drift of a pass with recycled processes")):
+        one, other = (drift(run, recycled=recycled) for run in (before, after))
+        if one is not None and other is not None:
+            a, b = one.slower, other.slower
+            half = ((a.high - a.low) ** 2 + (b.high - b.low) ** 2) ** 0.5 / 2
+            change = b.value - a.value
+            p = 1.0 if abs(change) <= half else SIGNIFICANT
+            estimate = Estimate(change, change - half, change + half, p)
+            yield Difference(what, "per 100", estimate, min(one.generations, other.generations))
 
 
 def _ratio(logarithm: Estimate) -> Estimate:

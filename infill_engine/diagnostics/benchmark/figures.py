@@ -217,9 +217,9 @@ def duels(results: Results) -> list[Duel]:
     return found
 
 
-def drift(results: Results) -> Drift | None:
-    """The trend over the generations of one process; None if there are too few."""
-    lines = results.of("generation")
+def drift(results: Results, *, recycled: bool = False) -> Drift | None:
+    """The trend over the generations of one process, or of processes that were replaced; None if there are too few."""
+    lines = [line for line in results.of("generation") if bool(line.get("recycled")) == recycled]
     usual = {
         problem: median([line["pass_ms"] / max(1, line["passes"]) for line in lines if line["problem"] == problem])
         for problem in {line["problem"] for line in lines}

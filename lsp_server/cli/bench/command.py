@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from infill_engine.diagnostics.benchmark.verdict import Verdict
     from infill_engine.engine.engine import Engine
 
+NO_FIGHT = "none of these models can be decoded from left to right; name the default model with --model"
 Show = Callable[[str, float, float], None]  # what is measured, seconds done, seconds in all
 
 
@@ -97,14 +99,15 @@ def _begin(options: argparse.Namespace, models: tuple[str, ...]) -> "tuple[Resul
     for sentence in doubts():
         results.add("doubt", sentence=sentence)
     peers, unavailable = find_peers(options.llama_server, options.gguf)
-    for name, why in unavailable:
+    for name, why in unavailable if PLANS[options.suite].bouts else ():
         results.missing(name, why)
-    model_settings = ModelSettings(dtype=options.precision)
-
-    def load(model: str, settings: EngineSettings) -> "Engine":
-        return load_engine(model, options.device, EngineSettings(settings.sampler, model_settings, settings.budget_ms))
-
+    load = partial(_load, options.device, ModelSettings(dtype=options.precision))
     return results, Run(PLANS[options.suite], models, problems, results, load, peers)
+
+
+def _load(device: str, model_settings: ModelSettings, model: str, settings: EngineSettings) -> "Engine":
+    """Load a model; in this process, and in those that the drift suite spawns."""
+    return load_engine(model, device, EngineSettings(settings.sampler, model_settings, settings.budget_ms))
 
 
 def _folder(options: argparse.Namespace) -> Path:
@@ -117,6 +120,7 @@ def _units(made: "Run", options: argparse.Namespace) -> "list[Unit]":
     from infill_engine.diagnostics.benchmark.suites.fight import fight_units
     from infill_engine.diagnostics.benchmark.suites.passes import pass_units
     from infill_engine.diagnostics.benchmark.suites.quality import quality_units
+    from infill_engine.diagnostics.benchmark.suites.running import is_trunk
     from lsp_server.cli.bench.replay.latency import typing_units
 
     wanted = set(options.only or BENCH_PARTS)
@@ -129,6 +133,8 @@ def _units(made: "Run", options: argparse.Namespace) -> "list[Unit]":
         ("quality", lambda: quality_units(made, made.plan.then)),
     ]
     others = [unit for part, make in makers if part in wanted for unit in make()]
+    if "fight" in wanted and made.plan.bouts and not any(map(is_trunk, made.models)):
+        made.results.missing("fight", NO_FIGHT)
     return list(_spread(pass_units(made) if "passes" in wanted else [], others))
 
 
@@ -146,18 +152,22 @@ def _spread(passes: "list[Unit]", others: "list[Unit]") -> "Iterator[Unit]":
 
 def _measure(made: "Run", units: "Sequence[Unit]", console: Console) -> bool:
     """Measure all units that have not been measured yet. Return whether the user interrupted this."""
-    results, most = made.results, made.plan.most_seconds
+    results, plan = made.results, made.plan
+    units = [unit for unit in units if unit.key not in results.finished]
     began, total, done = time.monotonic(), sum(unit.seconds for unit in units), 0.0
+    guessed = 0.0  # seconds of the units that were measured
     with _progress(console) as show, made:
         try:
             for unit in units:
                 show(unit.key, done, total)
                 done += unit.seconds
-                if unit.key in results.finished:
+                spent = time.monotonic() - began
+                pace = max(1.0, spent / guessed) if guessed else 1.0
+                if plan.most_seconds and spent + pace * unit.seconds > plan.most_seconds:
+                    why = f"it did not fit into the {plan.most_seconds:.0f} seconds of the {plan.name} suite"
+                    results.missing(unit.key, why)
                     continue
-                if most and time.monotonic() - began > most:
-                    results.missing(unit.key, f"the {made.plan.name} suite had used its {most:.0f} seconds")
-                    continue
+                guessed += unit.seconds
                 try:
                     made.measure(unit)
                 except InfillError as error:

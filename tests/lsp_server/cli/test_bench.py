@@ -1,7 +1,9 @@
 """`infill-ls bench` as a person runs it: real processes with the scripted model, small parts of the quick suite."""
 
+import itertools
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -10,6 +12,8 @@ from pathlib import Path
 
 import pytest
 from command_line import REPOSITORY, infill_ls
+
+from lsp_server.cli.bench.replay.client import LspClient
 
 SCRIPT: dict[str, object] = {
     "rules": [
@@ -63,6 +67,30 @@ def _doctor(folder: Path) -> str:
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=True).stdout
 
 
+def test_a_server_uses_what_was_applied(tmp_path: Path, problems: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    state = tmp_path / "state"
+    monkeypatch.setenv("INFILL_STATE_DIR", str(state))
+    arguments = (*ANSWERS, "--problems", problems, "--out", "out")
+    assert bench(tmp_path, *arguments).returncode == 0
+    path = tmp_path / "out" / "results.jsonl"
+    path.write_text(re.sub(r'("budget_ms": 150.0.*?"ms": )[\d.]+', r"\g<1>999", path.read_text()))  # all of them late
+    applied = bench(tmp_path, *arguments, "--apply")
+    assert applied.returncode == 0, applied.stderr
+    assert json.loads(applied.stdout)["verdict"]["budget_ms"] == 300
+
+    client = LspClient(state=state)
+    try:
+        client.initialize({})
+        client.until_ready()
+        said = client.request("infill/getStatus", None).wait().result
+        assert (said["budgetMs"], said["candidates"]) == (300, 4)
+        assert said["model"].endswith("script.json")
+        client.close()
+    finally:
+        client.process.kill()
+        client.process.wait()
+
+
 def test_the_same_folder_again_measures_nothing_twice(tmp_path: Path, problems: str) -> None:
     arguments = (*ANSWERS, "--problems", problems, "--out", "out")
     assert bench(tmp_path, *arguments).returncode == 0
@@ -81,12 +109,17 @@ def test_typing_passes_and_drift(tmp_path: Path, problems: str) -> None:
     records = lines(tmp_path / "out")
     counts = {name: sum(line["record"] == name for line in records) for name in ("keystroke", "pass", "generation")}
     assert counts["keystroke"] == 60 + 40 + 8 + 20
-    assert counts["generation"] == 60
+    assert counts["generation"] == 60 + 40
+    own, recycled = ([line["process"] for line in records if line.get("recycled") is each] for each in (False, True))
+    assert len(set(own)) == 1
+    assert [len(list(life)) for _, life in itertools.groupby(recycled)] == [20, 20]
+    assert not set(own) & set(recycled)
     assert counts["pass"] > 0
     first = [line["first_ms"] for line in records if line.get("loop") == "preview"]
     assert any(first)
     report = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert "How soon an answer with candidates arrives" in report
+    assert "In recycled processes, " in report
 
 
 def test_an_interrupted_run_says_how_it_goes_on(tmp_path: Path) -> None:

@@ -3,15 +3,14 @@
 from collections.abc import Callable, Sequence
 
 from infill_engine.diagnostics.benchmark.figures import (
-    Drift,
     Quality,
     cpu_ms_a_character,
-    drift,
     duels,
     qualities,
     rates,
 )
 from infill_engine.diagnostics.benchmark.report.charts import Bars, Chart, Mark, Series
+from infill_engine.diagnostics.benchmark.report.drift import drift_section
 from infill_engine.diagnostics.benchmark.report.latency import typing_section
 from infill_engine.diagnostics.benchmark.report.section import (
     Section,
@@ -38,7 +37,7 @@ def sections(results: Results) -> list[Section]:
         _frontier(results),
         _passes(results),
         _kinds(results),
-        _drift(results),
+        drift_section(results),
         _resources(results),
     )
     return [section for section in made if section is not None]
@@ -197,36 +196,6 @@ def _kinds(results: Results) -> Section | None:
         "and an SQL query has to give the original's rows."
     )
     return Section("Quality", text, (), tuple(tables))
-
-
-def _drift(results: Results) -> Section | None:
-    found = drift(results)
-    if found is None:
-        return None
-    trend = found.slower.value / 100
-    middle = (found.generations - 1) / 2
-    dots = Series("a generation", tuple((float(n), value) for n, value in enumerate(found.series)), join=False)
-    line = tuple((place, 1 + trend * (place - middle)) for place in (0.0, float(found.generations - 1)))
-    chart = Chart(
-        "drift",
-        "Time of a pass over one process's life",
-        "generation",
-        "times its usual time",
-        (dots, Series("trend", line, hue=1)),
-        "Each generation's passes against the median of the same problem.",
-    )
-    return Section("Drift", drift_sentence(found), (chart,))
-
-
-def drift_sentence(found: Drift) -> str:
-    """Whether the process becomes slower, with the interval."""
-    slower, memory = found.slower, found.memory_mb
-    outcome = "Passes become slower" if found.is_found else "No drift was found"
-    return (
-        f"{outcome}: {slower.value:+.1%} per 100 generations ({slower.low:+.1%} to {slower.high:+.1%}), measured over "
-        f"{found.generations}. "
-        f"Memory changes by {memory.value:+.1f} MB per 100 ({memory.low:+.1f} to {memory.high:+.1f})."
-    )
 
 
 def _resources(results: Results) -> Section | None:

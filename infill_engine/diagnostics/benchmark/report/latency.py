@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from infill_engine.diagnostics.benchmark.figures import latencies
 from infill_engine.diagnostics.benchmark.report.charts import Chart, Mark, Series
+from infill_engine.diagnostics.benchmark.report.published import published_table
 from infill_engine.diagnostics.benchmark.report.section import Section, Table, loop_name
 from infill_engine.diagnostics.benchmark.results import Results
 from infill_engine.diagnostics.benchmark.statistics import median
@@ -45,7 +46,7 @@ def typing_section(results: Results) -> Section | None:
         for each in known
     ]
     headings = ("ms", "answers", "p50", "p90", "p99", "p50 from key", "in budget", "candidates")
-    tables = [Table(headings, tuple(rows)), *_by_stroke(results)]
+    tables = [Table(headings, tuple(rows)), *_by_stroke(results), published_table()]
     firsts = [line["first_ms"] for line in results.of("keystroke", loop="preview") if line["first_ms"]]
     text = ""
     if firsts:

@@ -11,6 +11,7 @@ from infill_engine.errors import ModelError
 FIGHT = "fight"
 AT_ONCE = 10  # problems in a unit
 SECONDS_AN_ANSWER = 0.2
+SECONDS_OF_A_PEER = 1.0  # for an answer; no deadline holds there
 
 
 def fight_units(run: Run) -> list[Unit]:
@@ -20,7 +21,8 @@ def fight_units(run: Run) -> list[Unit]:
         for bout in run.plan.bouts:
             setting = bout.setting
             key = f"fight {model} {setting.candidates} in {setting.budget_ms:.0f} ms"
-            seconds = SECONDS_AN_ANSWER * bout.rounds * len(bout.ways)
+            peers = len(run.peers) if bout.peers and model == run.main else 0
+            seconds = bout.rounds * (SECONDS_AN_ANSWER * len(bout.ways) + SECONDS_OF_A_PEER * peers)
             problems = list(run.problems[:: bout.stride])
             units += parted(key, problems, AT_ONCE, seconds, partial(_bout, run, model, bout))
     return units

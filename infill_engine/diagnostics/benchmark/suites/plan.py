@@ -46,7 +46,11 @@ class Typing:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One suite, in this order. `most_seconds` is when no further unit starts; 0 means never."""
+    """One suite, in this order.
+
+    `generations` are those in one process, `recycled` those in processes that are replaced after `life` of them. No
+    unit starts that would probably end after `most_seconds`; 0 means no limit.
+    """
 
     name: str
     typing: tuple[Typing, ...]
@@ -55,6 +59,8 @@ class Plan:
     then: tuple[Sweep, ...]
     pass_blocks: int
     generations: int
+    recycled: int
+    life: int
     most_seconds: float = 0.0
 
 
@@ -84,7 +90,9 @@ QUICK = Plan(
     ),
     pass_blocks=10,
     generations=60,
-    most_seconds=155,
+    recycled=40,
+    life=20,
+    most_seconds=170,
 )
 FULL = Plan(
     "full",
@@ -104,5 +112,10 @@ FULL = Plan(
     ),
     pass_blocks=24,
     generations=400,
+    recycled=400,
+    life=50,
 )
-PLANS = {plan.name: plan for plan in (QUICK, FULL)}
+GATE = Plan(
+    "gate", typing=(), first=(Sweep(GATED),), bouts=(), then=(), pass_blocks=0, generations=0, recycled=0, life=1
+)
+PLANS = {plan.name: plan for plan in (QUICK, FULL, GATE)}

@@ -71,7 +71,7 @@ class Generating:
             model = AutoModelForCausalLM.from_pretrained(folder, gguf_file=name, dtype=fastest_dtype("cpu"))
             self._model = model.eval()  # type: ignore[no-untyped-call]
             torch.set_grad_enabled(False)
-        except (ImportError, OSError, ValueError) as error:
+        except (ImportError, OSError, ValueError, KeyError, RuntimeError) as error:
             raise ModelError(f"transformers cannot load {self.gguf}: {error}") from error
 
     def _ends(self, *, one_line: bool) -> list[int]:

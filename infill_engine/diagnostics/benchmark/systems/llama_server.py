@@ -9,13 +9,14 @@ import os
 import shutil
 import socket
 import subprocess
+import tempfile
 import time
 import urllib.error
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import psutil
 
@@ -34,7 +35,8 @@ SLOTS, CONTEXT = 4, 8192  # texts at once, and tokens of all of them together
 REUSED = 32  # the least run of tokens that is kept after a change before it
 TEMPERATURE = 0.8  # of all texts but the first
 OURS = ("OMP_", "MKL_", "OPENBLAS_")  # variables that are set for torch
-START_SECONDS, ANSWER_SECONDS = 120.0, 60.0
+START_SECONDS, ANSWER_SECONDS, ENDING_SECONDS = 120.0, 60.0, 1.0
+LAST_BYTES, LONGEST_MESSAGE = 4096, 200  # of what the server writes
 
 
 def find_command(named: str | None) -> str | None:
@@ -50,6 +52,7 @@ class LlamaServer:
     gguf: Path
     way: str = WAY
     _process: "subprocess.Popen[bytes] | None" = None
+    _log: IO[bytes] | None = None
     _port: int = 0
     _pool: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(SLOTS))
 
@@ -93,6 +96,9 @@ class LlamaServer:
             except subprocess.TimeoutExpired:
                 self._process.kill()
                 self._process.wait()
+        if self._log is not None:
+            self._log.close()
+            self._log = None
 
     def _started(self) -> psutil.Process:
         if self._process is None:
@@ -110,14 +116,18 @@ class LlamaServer:
             }
             command = [self.command, *(str(word) for option in options.items() for word in option)]
             own = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
-            self._process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=own
-            )
+            self._log = tempfile.TemporaryFile("a+b")  # noqa: SIM115  (for as long as the server runs)
+            try:
+                self._process = subprocess.Popen(
+                    command, stdin=subprocess.DEVNULL, stdout=self._log, stderr=subprocess.STDOUT, env=own
+                )
+            except OSError as error:
+                raise ModelError(f"{self.command} cannot be run: {error.strerror or error}") from error
             self._wait_until_ready()
             for slot in range(SLOTS):  # the first answer of a slot takes longer
                 self._infill({"input_prefix": "a = ", "input_suffix": "\n", "n_predict": 4, "id_slot": slot})
         if self._process.poll() is not None:
-            raise ModelError(f"{self.command} has ended with status {self._process.returncode}; run it by hand")
+            raise ModelError(self._ended())
         return psutil.Process(self._process.pid)
 
     def _wait_until_ready(self) -> None:
@@ -129,7 +139,21 @@ class LlamaServer:
                     return
             except OSError:
                 time.sleep(0.1)
-        raise ModelError(f"{self.command} did not start with {self.gguf}; run it by hand to see why")
+        if self._process.poll() is not None:
+            raise ModelError(self._ended())
+        raise ModelError(f"{self.command} did not start with {self.gguf} within {START_SECONDS:.0f} s{self._said()}")
+
+    def _ended(self) -> str:
+        assert self._process is not None
+        return f"{self.command} has ended with status {self._process.returncode} on {self.gguf}{self._said()}"
+
+    def _said(self) -> str:
+        """The server's last message, to be put behind what happened."""
+        if self._log is None:
+            return ""
+        self._log.seek(max(0, self._log.seek(0, os.SEEK_END) - LAST_BYTES))
+        lines = [line for line in self._log.read().decode(errors="replace").splitlines() if line.strip()]
+        return f"; it said: {lines[-1].strip()[:LONGEST_MESSAGE]}" if lines else "; it said nothing"
 
     def _infill(self, body: dict[str, Any]) -> dict[str, Any]:
         asked = urllib.request.Request(
@@ -141,11 +165,25 @@ class LlamaServer:
             with urllib.request.urlopen(asked, timeout=ANSWER_SECONDS) as answer:
                 said = json.load(answer)
         except (OSError, ValueError) as error:
-            detail = error.read().decode(errors="replace")[:200] if isinstance(error, urllib.error.HTTPError) else error
+            if isinstance(error, urllib.error.HTTPError):
+                detail = error.read().decode(errors="replace")[:200]
+            elif self._process is not None and _has_ended(self._process):
+                raise ModelError(self._ended()) from error
+            else:
+                detail = str(error)
             raise ModelError(f"{self.command} does not answer: {detail}") from error
         if not isinstance(said, dict) or "content" not in said:
             raise ModelError(f"{self.command} answers something else than a completion; use llama.cpp's server")
         return said
+
+
+def _has_ended(process: "subprocess.Popen[bytes]") -> bool:
+    """Whether a server that no longer answers has ended, or does so in a moment."""
+    try:
+        process.wait(ENDING_SECONDS)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
 
 
 def _cut(prefix: str) -> tuple[str, str]:

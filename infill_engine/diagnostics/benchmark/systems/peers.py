@@ -16,7 +16,7 @@ def find_peers(llama: str | None, gguf: str | None) -> tuple[tuple[Peer, ...], l
     `llama` is the path of llama.cpp's server, `gguf` that of the model's file. Raises InputError if a path was given
     and is not there.
     """
-    file = Path(gguf).expanduser() if gguf else None
+    file = Path(gguf).expanduser().absolute() if gguf else None  # peers may run elsewhere
     if file is not None and not file.is_file():
         raise InputError(f"{file} does not exist; {NO_FILE}")
     command = llama_server.find_command(llama)

@@ -1,0 +1,214 @@
+"""Whether the benchmark finds what was planted, and nothing where nothing was: on real passes of a model.
+
+    python -m bench.planted --model small --out bench/results/planted.jsonl
+
+Each repetition measures the passes of the quick suite three times, with pauses between the blocks: twice as they are,
+and once slowed down by SLOWER. Then it measures the drift over GENERATIONS with and without a planted GROWTH, in one
+process and, for the planted one, in recycled processes. A pass is slowed by computing on (a busy wait) for that share
+of its own time.
+"""
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from bench.json_lines import write_lines
+from infill_engine.diagnostics.benchmark.comparison import compare
+from infill_engine.diagnostics.benchmark.figures import drift
+from infill_engine.diagnostics.benchmark.machine import describe_machine, describe_software, doubts
+from infill_engine.diagnostics.benchmark.problems.loading import load_problems
+from infill_engine.diagnostics.benchmark.results import Results
+from infill_engine.diagnostics.benchmark.suites.drift import drift_units
+from infill_engine.diagnostics.benchmark.suites.passes import pass_units
+from infill_engine.diagnostics.benchmark.suites.plan import QUICK
+from infill_engine.diagnostics.benchmark.suites.running import Run
+from infill_engine.errors import InfillError, InputError
+from infill_engine.models.small.model import SmallModel
+from infill_engine.serving.loading import load_engine, set_threads
+from infill_engine.settings import EngineSettings
+
+if TYPE_CHECKING:
+    from infill_engine.engine.engine import Engine
+
+SLOWER = 0.10  # share of a pass
+GROWTH = 0.001  # share of a pass, for each generation: 1 % per 10
+GENERATIONS, LIFE = 100, 20  # of a series, and of a recycled process
+FOUND = 0.01  # the probability below which a planted difference counts as found
+
+SERIES = ("no drift", "planted drift", "planted drift, recycled")
+
+T = TypeVar("T")
+Row = dict[str, Any]
+
+
+def main() -> int:
+    """Run the command line. Return its exit status."""
+    options = _parser().parse_args()
+    set_threads()
+    rows: list[Row] = []
+    header = {"what": "run", "model": options.model, "machine": describe_machine(), **describe_software()}
+    header |= {"doubts": doubts(), "slower": SLOWER, "growth": GROWTH, "pause_seconds": options.pause}
+    try:
+        for row in measure(options.model, options.repetitions, options.pause):
+            rows.append(row)
+            print(json.dumps({key: value for key, value in row.items() if key != "raw"}), flush=True)
+    except InfillError as fault:
+        print(fault, file=sys.stderr)
+        return 1
+    result = summary(rows)
+    print(json.dumps(result))
+    write_lines([header, *rows, result], options.out)
+    return 0
+
+
+def measure(model: str, repetitions: int, pause: float) -> Iterator[Row]:
+    """Yield one row for each comparison and each series."""
+    plain, slowed, growing = (partial(load_planted, *each) for each in ((0.0, 0.0), (SLOWER, 0.0), (0.0, GROWTH)))
+    as_it_is, slow = _run(model, plain), _run(model, slowed)
+    for number in range(repetitions):
+        first, second, slower = (_passes(run, pause) for run in (as_it_is, as_it_is, slow))
+        yield {"what": "one build", "repetition": number, **compared(first, second)}
+        yield {"what": "slowed passes", "repetition": number, **compared(first, slower)}
+        for what, load in (("no drift", plain), ("planted drift", growing)):
+            results = _drift(_run(model, load), recycled=load is growing)
+            yield {"what": what, "repetition": number, **drifting(results, recycled=False)}
+            if load is growing:
+                yield {"what": f"{what}, recycled", "repetition": number, **drifting(results, recycled=True)}
+
+
+def compared(before: Results, after: Results) -> Row:
+    """How two runs' passes differ, as `infill-ls bench compare` says it, with the raw times in ms."""
+    (found,) = compare(before, after)
+    raw = [[[line["unit"], line["rows"], line["ms"]] for line in run.of("pass")] for run in (before, after)]
+    return {"estimate": _rounded(asdict(found.estimate)), "raw": raw}
+
+
+def drifting(results: Results, *, recycled: bool) -> Row:
+    """The slope of a series per 100 generations, as the report has it, with the series."""
+    found = drift(results, recycled=recycled)
+    assert found is not None
+    return {
+        "estimate": _rounded(asdict(found.slower)),
+        "found": found.is_found,
+        "raw": [round(value, 4) for value in found.series],
+    }
+
+
+def summary(rows: list[Row]) -> Row:
+    """How often what was planted was found, and how often nothing was found where nothing was."""
+    same, slowed = ([row["estimate"] for row in rows if row["what"] == what] for what in ("one build", "slowed passes"))
+    series = {what: [row["found"] for row in rows if row["what"] == what] for what in SERIES}
+    return {
+        "what": "summary",
+        "repetitions": len(same),
+        "one build within its interval": sum(each["low"] <= 1 <= each["high"] for each in same),
+        "slowed passes found": sum(each["p"] < FOUND and each["value"] > 1 for each in slowed),
+        **{f"{what}: drift found": sum(found) for what, found in series.items()},
+    }
+
+
+def load_planted(slower: float, growth: float, model: str, settings: EngineSettings) -> "Engine":
+    """Load a model whose passes are slower by `slower`, and by `growth` more after each answer. Raises InputError."""
+    engine = load_engine(model, "cpu", settings)
+    if not isinstance(engine.model, SmallModel):
+        raise InputError(f"the passes of {model} cannot be slowed down here; give --model small")
+    planted, backend = Planted(slower, growth), engine.model.backend
+    engine.fresh = planted.counted(engine.fresh)  # type: ignore[method-assign]
+    for passes in ("canvas_logits", "tree_logprobs"):
+        setattr(backend, passes, planted.prolonged(getattr(backend, passes)))
+    setattr(backend, "writer", planted.prolonged_writer(backend.writer))  # noqa: B010  (a protocol has no such field)
+    return engine
+
+
+@dataclass(slots=True)
+class Planted:
+    """A slowdown that grows with each answer. Shares of a pass."""
+
+    slower: float
+    growth: float
+    clock: Callable[[], float] = time.perf_counter
+    answered: int = 0
+
+    def counted(self, answer: Callable[..., T]) -> Callable[..., T]:
+        """`answer`, which counts."""
+
+        def run(*arguments: Any, **named: Any) -> T:
+            self.answered += 1
+            return answer(*arguments, **named)
+
+        return run
+
+    def prolonged(self, work: Callable[..., T]) -> Callable[..., T]:
+        """`work`, which takes longer."""
+
+        def run(*arguments: Any, **named: Any) -> T:
+            began = self.clock()
+            result = work(*arguments, **named)
+            self._go_on(began)
+            return result
+
+        return run
+
+    def prolonged_writer(self, make: Callable[..., Any]) -> Callable[..., Any]:
+        """`make`, whose writer takes longer for each of its passes."""
+
+        def run(*arguments: Any, **named: Any) -> Any:
+            writer = make(*arguments, **named)
+            writer.first, writer.after = self.prolonged(writer.first), self.prolonged(writer.after)
+            return writer
+
+        return run
+
+    def _go_on(self, began: float) -> None:
+        """Computes for the planted share of the time since `began`."""
+        share = self.slower + self.growth * self.answered
+        until = self.clock() + share * (self.clock() - began)
+        while self.clock() < until:
+            pass
+
+
+def _run(model: str, load: Callable[[str, EngineSettings], "Engine"]) -> Run:
+    return Run(QUICK, (model,), load_problems(), _results(), load)
+
+
+def _results() -> Results:
+    return Results(Path(), {"machine": {"processor": ""}, "problems": ""})
+
+
+def _passes(run: Run, pause: float) -> Results:
+    run.engine(run.main)
+    run.results = _results()
+    for unit in pass_units(run):
+        time.sleep(pause)
+        run.measure(unit)
+    return run.results
+
+
+def _drift(run: Run, *, recycled: bool) -> Results:
+    run.plan = replace(run.plan, generations=GENERATIONS, recycled=GENERATIONS if recycled else 0, life=LIFE)
+    for unit in drift_units(run):
+        run.measure(unit)
+    return run.results
+
+
+def _rounded(values: dict[str, float]) -> dict[str, float]:
+    return {name: round(value, 5) for name, value in values.items()}
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m bench.planted", description=__doc__)
+    parser.add_argument("--model", default="small", help="the small model, or another folder of its kind (%(default)s)")
+    parser.add_argument("--repetitions", type=int, default=10, metavar="N", help="of everything (%(default)s)")
+    parser.add_argument("--pause", type=float, default=1.0, metavar="S", help="seconds before each block (%(default)s)")
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="the raw results, as JSON lines")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

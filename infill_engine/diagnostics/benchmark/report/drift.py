@@ -1,0 +1,48 @@
+"""The part of the report about drift: in one process, and in processes that were replaced."""
+
+from infill_engine.diagnostics.benchmark.figures import Drift, drift
+from infill_engine.diagnostics.benchmark.report.charts import Chart, Series
+from infill_engine.diagnostics.benchmark.report.section import Section
+from infill_engine.diagnostics.benchmark.results import Results
+
+LIVES = {False: "one process", True: "recycled processes"}
+
+
+def drift_section(results: Results) -> Section | None:
+    """Each generation's time beside its trend, and the slopes with their intervals."""
+    known = {recycled: found for recycled in LIVES if (found := drift(results, recycled=recycled)) is not None}
+    if not known:
+        return None
+    series: list[Series] = []
+    for recycled, found in known.items():
+        name, hue = LIVES[recycled], len(series)
+        dots = tuple((float(number), value) for number, value in enumerate(found.series))
+        series += [Series(f"{name}, a generation", dots, join=False, hue=hue), _trend(f"{name}, trend", found, hue + 1)]
+    chart = Chart(
+        "drift",
+        "Time of a pass over many generations",
+        "generation",
+        "times its usual time",
+        tuple(series),
+        "Each generation's passes against the median of the same problem in the same series.",
+    )
+    text = " ".join(_sentence(LIVES[recycled], found) for recycled, found in known.items())
+    if len(known) < len(LIVES):
+        text += " The other kind of process was not measured."
+    return Section("Drift", text, (chart,))
+
+
+def _trend(name: str, found: Drift, hue: int) -> Series:
+    trend, last = found.slower.value / 100, float(found.generations - 1)
+    return Series(name, tuple((place, 1 + trend * (place - last / 2)) for place in (0.0, last)), hue=hue)
+
+
+def _sentence(process: str, found: Drift) -> str:
+    """Whether passes become slower and memory grows, with intervals."""
+    slower, memory = found.slower, found.memory_mb
+    outcome = "passes become slower" if found.is_found else "no drift was found"
+    return (
+        f"In {process}, {outcome}: {slower.value:+.1%} per 100 generations ({slower.low:+.1%} to {slower.high:+.1%}, "
+        f"p = {slower.p:.3f}), measured over {found.generations}. "
+        f"Memory changes by {memory.value:+.1f} MB per 100 ({memory.low:+.1f} to {memory.high:+.1f})."
+    )
