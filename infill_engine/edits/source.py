@@ -1,5 +1,6 @@
 """A parsed text whose nodes are asked for by character offsets."""
 
+import threading
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from itertools import accumulate
@@ -96,13 +97,32 @@ class Source:
         return self.root if found is None else found
 
 
+class _Piece(threading.local):
+    """What the parsers of one thread read from.
+
+    A parser never releases what a callback returns (tree-sitter 0.25 and 0.26), so a callback that returned a new
+    object for each piece would leak the text of every parse. All of them return this one.
+    """
+
+    def __init__(self) -> None:
+        self.held = bytearray()
+
+
+_piece = _Piece()
+
+
 def _parsed(parser: Parser, source: bytes, old: Tree | None = None) -> Tree:
-    """The tree of a text that is handed over in pieces: between two of them other threads may run."""
+    """The tree of a text that is handed over in pieces: between two of them other threads may run.
 
-    def piece(at: int, _place: object) -> bytes:
-        return source[at : at + PIECE_BYTES]
+    The second parse reuses all of the first. Its tree knows its text; that of the first would ask the callback for it.
+    """
+    held = _piece.held
 
-    return parser.parse(piece) if old is None else parser.parse(piece, old)
+    def piece(at: int, _place: object) -> bytearray:
+        held[:] = source[at : at + PIECE_BYTES]  # the parser no longer needs the piece before
+        return held
+
+    return parser.parse(source, parser.parse(piece) if old is None else parser.parse(piece, old))
 
 
 def _point(source: bytes, at: int) -> tuple[int, int]:

@@ -16,10 +16,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from infill_engine.budget.deadline import Clock, Deadline, now
-from infill_engine.budget.work import Watch as WatchPasses
 from infill_engine.models.runtime.allocator import release_freed
 from infill_engine.serving.duty_cycle import DutyCycle
-from infill_engine.serving.interface import EngineLike, Load, describe
+from infill_engine.serving.interface import EngineLike, Load, describe, ready_status
 from infill_engine.serving.preview import previewing
 from infill_engine.serving.protocol import (
     Alive,
@@ -102,23 +101,34 @@ class Dispatch:
 
     def run(self) -> None:
         """Loads the engine, then works until closed. Called only by the compute thread."""
-        engine = self._load()
-        done = 0
+        engine, done = self._load(), 0
         while (work := self._next()) is not None:
             if engine is not None:
-                began = self.clock()
-                self._work(engine, work)
-                with self._changed:
-                    self._queues.shares.charge(client_of(work), self.clock() - began)
-                self._tell_ready(engine)
+                self._attempt(engine, work)
             done += 1
             if done % RELEASE_EVERY == 0 and not self._queues.waiting:
                 release_freed()
+
+    def _attempt(self, engine: EngineLike, work: Task) -> None:
+        """Work, and charge the time. Whatever fails, the request is answered and the thread goes on."""
+        began = self.clock()
+        try:
+            self._work(engine, work)
+            self._tell_ready(engine)
+        except Exception as fault:
+            sentence = describe(fault)
+            with self._changed:
+                withdrawn, work.withdrawn = work.withdrawn, True
+            if isinstance(work.message, Infill) and not withdrawn:
+                self.send(Failure(work.message.id, sentence))
+        with self._changed:
+            self._queues.shares.charge(client_of(work), self.clock() - began)
 
     def _load(self) -> EngineLike | None:
         self.send(Status(State.LOADING))
         try:
             engine = self.load(lambda detail, fraction: self.send(Status(State.LOADING, detail, fraction)))
+            ready_status(engine)  # fails for an engine that lacks something
         except Exception as fault:
             with self._changed:
                 self._state = State.FAILED
@@ -132,8 +142,7 @@ class Dispatch:
 
     def _tell_ready(self, engine: EngineLike) -> None:
         """Announces which model is ready, if that changed: when memory runs out, the engine switches models."""
-        needs_ms = engine.default_needs_ms
-        ready = Status(State.READY, engine.profile, 1.0, engine.name, engine.device, engine.window, needs_ms)
+        ready = ready_status(engine)
         if ready != self._told:
             self._told = ready
             self.send(ready)
@@ -170,7 +179,11 @@ class Dispatch:
             if deadline.remaining_ms() <= 0:
                 outcome = Answered(message.id, Answer(reason=Reason.DEADLINE))
             else:
-                outcome = Answered(message.id, engine.answer(message.request, deadline, self._watcher(work, message)))
+                watch = previewing(
+                    lambda: work.watched and not work.withdrawn,
+                    lambda step, rows: self.send(CanvasPreview(message.id, step, rows)),
+                )
+                outcome = Answered(message.id, engine.answer(message.request, deadline, watch))
         except Exception as fault:
             outcome = Failure(message.id, describe(fault))
         with self._changed:
@@ -185,18 +198,11 @@ class Dispatch:
             work.withdrawn = True
         self.send(outcome)
 
-    def _watcher(self, work: Task, message: Infill) -> WatchPasses:
-        return previewing(
-            lambda: work.watched and not work.withdrawn,
-            lambda step, rows: self.send(CanvasPreview(message.id, step, rows)),
-        )
-
     def _warm(self, engine: EngineLike, work: Task, message: Warm) -> None:
         try:
             engine.warm(message.request, Deadline(self.clock() + WARM_SECONDS, self.clock, lambda: work.withdrawn))
-        except Exception as fault:
-            describe(fault)
-        self.send(Alive())
+        finally:
+            self.send(Alive())
 
     def _go_on(self, message: Infill, answer: Answer) -> None:
         """Queues what there was no time for: the rest of the text, or else the rest of the search.
@@ -216,13 +222,12 @@ class Dispatch:
         seconds = min(DEEPEN_SECONDS, self._queues.duty_cycle.left_seconds())
         try:
             engine.deepen(message.request, Deadline(began + seconds, self.clock, lambda: work.withdrawn))
-        except Exception as fault:
-            describe(fault)
-        with self._changed:
-            self._queues.duty_cycle.spend(self.clock() - began)
+        finally:
+            with self._changed:
+                self._queues.duty_cycle.spend(self.clock() - began)
 
     def _warm_later(self, message: Infill | Warm) -> None:
-        """Queues the text that there was no time to read, unless newer text of that document is already queued."""
+        """Queues text that there was no time to read, unless newer text of its document is queued."""
         if not self._closed and message.document not in self._queues.warming:
             self._queues.warm(Warm(message.document, message.request))
 
@@ -233,9 +238,6 @@ class Dispatch:
             next(work.pieces)
         except StopIteration:
             self._counted(message.surroundings.name)
-            return
-        except Exception as fault:
-            describe(fault)
             return
         with self._changed:
             if not self._closed:
@@ -263,14 +265,12 @@ class Dispatch:
             self._withdraw(self._running, Reason.SUPERSEDED)
 
     def _cancel(self, request_id: int) -> None:
-        work = self._asked_as(request_id)
-        if work is not None:
+        if (work := self._asked_as(request_id)) is not None:
             self._queues.remove(work)
             self._withdraw(work, Reason.CANCELLED)
 
     def _watch(self, request_id: int) -> None:
-        work = self._asked_as(request_id)
-        if work is not None:
+        if (work := self._asked_as(request_id)) is not None:
             work.watched = True
 
     def _asked_as(self, request_id: int) -> Task | None:

@@ -8,6 +8,7 @@ from typing import Protocol
 from infill_engine.budget.deadline import Deadline
 from infill_engine.budget.work import Watch
 from infill_engine.errors import InfillError
+from infill_engine.serving.protocol import State, Status
 from infill_engine.settings import WindowSettings
 from infill_engine.types import Answer, InfillRequest, Surroundings
 
@@ -37,6 +38,12 @@ class EngineLike(Protocol):
 
 
 Load = Callable[[Callable[[str, float], None]], EngineLike]
+
+
+def ready_status(engine: EngineLike) -> Status:
+    """What the clients are told of a loaded engine."""
+    needs_ms = engine.default_needs_ms
+    return Status(State.READY, engine.profile, 1.0, engine.name, engine.device, engine.window, needs_ms)
 
 
 def describe(fault: Exception) -> str:

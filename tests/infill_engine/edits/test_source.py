@@ -1,3 +1,5 @@
+import tracemalloc
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -33,3 +35,23 @@ def test_words_are_whole() -> None:
     text = "a ab a.a $a a1 _a a"
     assert list(words(text, "a", "javascript")) == [0, 5, 7, 18]
     assert list(words(text, "a", "python")) == [0, 5, 7, 10, 18]
+
+
+def test_parsing_keeps_nothing_of_a_text_that_is_gone() -> None:
+    text = "total = total + 1\n" * 1000
+
+    def parse() -> None:
+        source = Source.parse(text, "python")
+        assert source is not None
+        assert source.changed(f"x{text}", (Change(0, 0, "x"),)).root.text == f"x{text}".encode()
+
+    parse()
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        for _ in range(20):
+            parse()
+        grown = tracemalloc.get_traced_memory()[0] - before
+    finally:
+        tracemalloc.stop()
+    assert grown < 2 * len(text)  # a copy of the text for each parse would be forty times that

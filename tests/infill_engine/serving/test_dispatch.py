@@ -192,3 +192,46 @@ def test_what_is_aside_can_be_cancelled(bench: Bench) -> None:
     assert bench.next_answer() == (2, Reason.CANCELLED)
     bench.engine.finish.release()
     assert bench.next_answer() == (1, "running!")
+
+
+def test_a_fault_outside_the_engine_does_not_end_the_thread(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delattr(HeldEngine, "profile")  # which is read after each piece of work
+    monkeypatch.setattr(bench.dispatch, "_infill", _raise_secret)
+    bench.infill(1, "a")
+    reason = bench.next_answer()
+    assert reason == (1, "The engine met an unexpected KeyError; the worker's log shows where.")
+    monkeypatch.undo()
+    for number in (2, 3):
+        bench.infill(number, "b")
+        bench.engine.finish.release()
+        assert bench.next_answer() == (number, "b!")
+    told = capsys.readouterr().err
+    assert "KeyError" in told
+    assert SECRET not in told
+
+
+def test_an_engine_that_loses_an_attribute_answers_on(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(HeldEngine, "profile")
+    for number in (1, 2):
+        bench.infill(number, "a")
+        bench.engine.finish.release()
+        assert bench.next_answer() == (number, "a!")
+
+
+def test_an_engine_that_lacks_an_attribute_fails_to_load(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(HeldEngine, "profile")
+    bench = Bench()
+    assert bench.sent.get(timeout=WAIT) == Status(State.LOADING)
+    failed = bench.sent.get(timeout=WAIT)
+    assert isinstance(failed, Status)
+    assert (failed.state, "AttributeError" in failed.detail) == (State.FAILED, True)
+    bench.infill(1, "a")
+    assert bench.next_answer() == (1, Reason.WORKER_FAILED)
+    bench.dispatch.close()
+    bench.thread.join(WAIT)
+
+
+def _raise_secret(*_arguments: object) -> None:
+    raise KeyError(SECRET)
