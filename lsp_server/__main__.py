@@ -34,9 +34,9 @@ def serve(_options: argparse.Namespace) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="infill-ls", description="A language server that fills code in.")
+    parser = argparse.ArgumentParser(prog="infill-ls", description="Language server that completes code at the cursor.")
     _add_stdio(parser)
-    parser.add_argument("--version", action=_ShowVersion, nargs=0, help="print the version and leave")
+    parser.add_argument("--version", action=_ShowVersion, nargs=0, help="print the version and exit")
     parser.set_defaults(run=serve)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
 

@@ -221,7 +221,7 @@ class Engine:
         return Budget(deadline, self.sampler.costs, self._finish_margin, partial(finish, self.device))
 
     def _way_down(self, error: Exception) -> Callable[[], None]:
-        """The change that makes another try worthwhile; raises the error if there is none.
+        """Return the fallback to apply before another try; re-raise the error if there is none.
 
         Call the result only after the error has been handled: until then, its frames hold on to what was computed.
         """
@@ -255,7 +255,7 @@ class Engine:
 
     def _leave_precision(self) -> None:
         self._take_default(
-            f"What {self.name} computes on {self.device} is too large for its precision: the default model is used "
+            f"The numbers of {self.name} on {self.device} are too large for its precision: the default model is used "
             "instead. Choose the precision bf16 or fp32"
         )
 

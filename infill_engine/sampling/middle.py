@@ -2,7 +2,7 @@
 
     hole 0 ──▶ known text ──▶ hole 1 ──▶ known text, a repeated name, known text ──▶ end
 
-One hole is the case in which nothing is known. Known text is a run of tokens that a search reads and scores without
+With a single hole, there is no known text. Known text is a run of tokens that a search reads and scores without
 branching. A hole that repeats another one is known as soon as that one is filled.
 """
 

@@ -12,7 +12,7 @@ Ints = NDArray[np.int64]
 
 
 class NoNumbersError(ArithmeticError):
-    """The network's activations overflow its precision: no logit of a position is a number."""
+    """The network's activations overflow its precision: all logits of a position are NaN."""
 
 
 @dataclass(frozen=True, slots=True)

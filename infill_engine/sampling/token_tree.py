@@ -65,7 +65,7 @@ class TokenTree:
         self.nodes.append(Node(-1, -1, -1, b"", self.start, self.rules, logprob=0.0, proposed=True))
 
     def plant(self, tokens: Sequence[int], parent: int = ROOT) -> list[int]:
-        """The nodes of a text that continues `parent`; missing nodes are added."""
+        """Insert a text that continues `parent`, and return its nodes."""
         path: list[int] = []
         if self.nodes[parent].known:  # something else must follow
             return path
@@ -136,7 +136,7 @@ class TokenTree:
         return [*unread, *self._by_turns([number for _, number in sorted(found)])]
 
     def _by_turns(self, numbers: Sequence[int]) -> list[int]:
-        """The nodes in the same order, but with those of each hole by turns, so that whole texts are found early."""
+        """Interleave the nodes of the holes (round robin), in the same order within each, to find whole texts early."""
         holes: dict[int, list[int]] = defaultdict(list)
         for number in numbers:
             holes[len(self.nodes[number].fills)].append(number)

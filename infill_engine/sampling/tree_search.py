@@ -110,7 +110,7 @@ class TreeSearch:
         return passes
 
     def _recall(self) -> None:
-        """Adds what earlier searches after the same prompt have found. It takes no pass."""
+        """Add cached predictions of earlier searches with the same prompt, without a forward pass."""
         known, tree = self.prompt.continuations, self.tree
         if (root := known.get(())) is None:
             return

@@ -27,7 +27,7 @@ class DutyCycle:
         return self.share * self.window_seconds
 
     def left_seconds(self) -> float:
-        """Seconds that may be spent now; 0 on battery, where the system tells."""
+        """Return the seconds that may be spent now; 0 on battery, if the system reports that."""
         time = self.clock()
         self._left = min(self._most, self._left + self.share * (time - self._since))
         self._since = time

@@ -1,4 +1,4 @@
-"""What the worker needs of an engine, and how it puts an engine's faults into words."""
+"""What the worker needs of an engine, and how it describes an engine's faults to the user."""
 
 import sys
 import traceback

@@ -66,7 +66,7 @@ def serve_socket(load: Load, path: Path, idle_seconds: float, budget_ms: float) 
 
 
 def _patience(hub: Hub, path: Path, made: os.stat_result, idle_seconds: float) -> float:
-    """Seconds for which an engine without clients goes on. Nobody can use one that failed or that nobody can find."""
+    """Return how many seconds an engine without clients keeps running: none if it failed or its socket is gone."""
     if hub.status.state is State.FAILED or not _is_same(path, made):
         return 0.0
     return idle_seconds if hub.was_joined else max(idle_seconds, FIRST_SECONDS)

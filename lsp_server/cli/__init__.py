@@ -45,7 +45,7 @@ def add_commands(commands: "Subparsers[argparse.ArgumentParser]") -> None:
     _add_engine(complete)
     complete.set_defaults(run=lambda options: _run("complete", options))
 
-    doctor = commands.add_parser("doctor", help="what works on this machine, and how to mend what does not")
+    doctor = commands.add_parser("doctor", help="what works on this machine, and how to fix what does not")
     doctor.add_argument(
         "file", metavar="FILE", nargs="?", type=Path, help="also: which language this file is treated as"
     )
@@ -60,9 +60,9 @@ def add_commands(commands: "Subparsers[argparse.ArgumentParser]") -> None:
     _add_engine(demo)
     demo.set_defaults(run=lambda options: _run("demo.command", options))
 
-    stats = commands.add_parser("stats", help="what was offered and taken, how fast, and why there was silence")
+    stats = commands.add_parser("stats", help="what was shown and accepted, how fast, and why nothing was shown")
     stats.add_argument("--json", action="store_true", help="print one JSON object")
-    stats.add_argument("--reset", action="store_true", help="forget all of it")
+    stats.add_argument("--reset", action="store_true", help="delete the statistics")
     stats.set_defaults(run=lambda options: _run("stats", options))
 
     bench = commands.add_parser("bench", help="measure this machine; choose model, budget and number of candidates")
@@ -70,7 +70,7 @@ def add_commands(commands: "Subparsers[argparse.ArgumentParser]") -> None:
     bench.set_defaults(run=lambda options: _run("bench.command", options))
 
     engine = commands.add_parser("engine", help="the engine that all windows share: status, restart, stop")
-    engine.add_argument("what", choices=("status", "restart", "stop"), help="what to do with it")
+    engine.add_argument("what", choices=("status", "restart", "stop"), help="the action to perform")
     engine.add_argument("--json", action="store_true", help="print one JSON object")
     engine.set_defaults(run=lambda options: _run("engine", options))
 
@@ -87,7 +87,7 @@ def _add_bench(bench: argparse.ArgumentParser) -> None:
         default="quick",
         help="3 minutes on two cores; a few hours; or only the quality that no clock limits, for `compare`",
     )
-    add("--out", metavar="DIR", help="where results and report go; a run that was interrupted there goes on")
+    add("--out", metavar="DIR", help="folder for results and report; an interrupted run there is resumed")
     add("--apply", action="store_true", help="write what is recommended to the settings file")
     add(
         "--model",
@@ -98,9 +98,9 @@ def _add_bench(bench: argparse.ArgumentParser) -> None:
     )
     add("--only", nargs="+", choices=BENCH_PARTS, metavar="PART", help=f"some of {', '.join(BENCH_PARTS)}")
     add("--problems", nargs="+", metavar="FILE", help="problems of your own instead of the bundled ones")
-    add("--seed", type=_whole(0, 999_999_999), default=0, help="of the typing that is replayed (%(default)s)")
+    add("--seed", type=_whole(0, 999_999_999), default=0, help="random seed of the replayed typing (%(default)s)")
     add("--llama-server", metavar="PATH", help="llama.cpp's server, if it is not on the PATH")
-    add("--gguf", metavar="FILE", help="the default model's published file, for programs of others")
+    add("--gguf", metavar="FILE", help="the default model's published file, to compare other programs")
     add("--json", action="store_true", help="print one JSON object")
     _add_device(bench)
     _add_precision(bench)
@@ -114,10 +114,10 @@ def _add_bench(bench: argparse.ArgumentParser) -> None:
 
 
 def _add_models(commands: "Subparsers[argparse.ArgumentParser]") -> None:
-    commands.add_parser("list", help="every family, published models of it, what they take")
-    info = commands.add_parser("info", help="what a model says of itself, and whether it fits this machine")
-    verify = commands.add_parser("verify", help="a family in miniature against its reference")
-    bench = commands.add_parser("bench", help="what a step and what reading a context cost here")
+    commands.add_parser("list", help="model families, their published models, and memory needs")
+    info = commands.add_parser("info", help="a model's configuration, and whether it fits this machine")
+    verify = commands.add_parser("verify", help="compare a miniature of a family with its reference implementation")
+    bench = commands.add_parser("bench", help="measure the cost of a denoising step and of encoding a context")
     get = commands.add_parser("get", help="build the default model's weights here, from a published file")
     get.add_argument("name", metavar="NAME", nargs="?", default="default", help="which model (%(default)s)")
     source = get.add_mutually_exclusive_group()
@@ -128,7 +128,7 @@ def _add_models(commands: "Subparsers[argparse.ArgumentParser]") -> None:
         _add_device(parser)
     _add_precision(bench)
     _add_reuse(bench)
-    verify.add_argument("name", metavar="FAMILY", nargs="?", default="", help="as `models list` has it")
+    verify.add_argument("name", metavar="FAMILY", nargs="?", default="", help="a family name from `models list`")
     verify.add_argument("--all", action="store_true", help="all families")
     _add_device(verify)
     for parser in commands.choices.values():
@@ -170,7 +170,7 @@ def _add_precision(parser: argparse.ArgumentParser) -> None:
         "--precision",
         choices=[each.value for each in Precision],
         default=DEFAULTS.engine.precision,
-        help="what the model computes in; int4 for published models alone",
+        help="number format of the computation; int4 only for published models",
     )
 
 
@@ -178,7 +178,7 @@ def _add_reuse(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--reuse-context",
         action="store_true",
-        help="keep what a model in which every token sees every other has read, approximately (Dream, LLaDA)",
+        help="for bidirectional models (Dream, LLaDA): reuse the encoded context; faster, but approximate",
     )
 
 

@@ -20,8 +20,8 @@ BLOCKS = " ▏▎▍▌▋▊▉█"
 SHARES = (0.5, 0.9, 0.99)
 
 _WHY = {
-    Reason.BLANK: "nothing worth saying was found",
-    Reason.LOW_CONFIDENCE: "no proposal was sure enough",
+    Reason.BLANK: "the model found nothing to suggest",
+    Reason.LOW_CONFIDENCE: "no proposal was confident enough",
     Reason.ONE_KEY: "the best proposal was a single character",
     Reason.DEADLINE: "the time ran out",
     Reason.CANCELLED: "the editor withdrew the request",

@@ -21,8 +21,8 @@ RIGHT_CHARS = 30
 LINE_CHARS = 400  # longer lines wrap even in a file
 
 _SILENCES = {
-    Reason.BLANK: "Nothing was found worth saying there.",
-    Reason.DEADLINE: "The {budget_ms} ms ran out before a whole candidate stood. Give more with --budget-ms.",
+    Reason.BLANK: "The model found nothing to suggest there.",
+    Reason.DEADLINE: "The {budget_ms} ms ran out before a candidate was complete. Raise --budget-ms.",
     Reason.EXCLUDED: "The file matches an exclude pattern: files that tend to hold secrets are never read.",
     Reason.UNSUPPORTED: "The file is not text, or larger than 20 MB.",
 }

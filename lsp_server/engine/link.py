@@ -76,7 +76,7 @@ class Link:
         kill(self.pid)
 
     async def close(self) -> None:
-        """Leave. A private worker ends; a shared engine goes on."""
+        """Close the connection. This ends a private worker, but not a shared engine."""
         if self.process is not None:
             if self.process.returncode is None:
                 self.process.kill()  # a worker has no state worth saving

@@ -38,7 +38,7 @@ class Listener(Protocol):
     """Receives worker events. Called on the event loop; must not raise."""
 
     def heard(self, message: Message) -> None:
-        """The worker sent a message."""
+        """Handle a message from the worker."""
 
     def ended(self) -> None:
         """The worker exited; its pending requests are lost."""

@@ -76,7 +76,7 @@ def _content(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(data)
     except ValueError as error:
-        raise InputError(f"{path} is not JSON ({error}); mend or remove it.") from error
+        raise InputError(f"{path} is not JSON ({error}); fix or remove it.") from error
     if not isinstance(content, dict):
-        raise InputError(f"{path} does not hold a JSON object; mend or remove it.")
+        raise InputError(f"{path} does not contain a JSON object; fix or remove it.")
     return content

@@ -79,4 +79,3 @@ def _took(clock: Clock, work: object) -> float:
     began = clock()
     work()
     return 1000 * (clock() - began)
-

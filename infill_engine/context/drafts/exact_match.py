@@ -1,4 +1,4 @@
-"""Drafts by copying: the text that follows, elsewhere in the project, the same text as left of the hole.
+"""Drafts by copying: finds the text left of the hole elsewhere in the project, and takes what follows it.
 
 The longest match does not decide alone: every earlier occurrence votes for its continuation with a weight that grows
 with the length of the match. Continuations followed by the same text as the hole count for more.

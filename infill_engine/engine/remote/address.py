@@ -68,10 +68,10 @@ def read_address(name: str) -> Address:
     except ValueError:
         raise _wrong(name, "its host or its port cannot be read") from None
     if url.scheme not in ("http", "https") or not url.hostname:
-        raise _wrong(name, "behind the colon there has to be https://HOST (or http://HOST for this machine)")
+        raise _wrong(name, "after the first colon, write https://HOST (or http://HOST for this machine)")
     if url.username is not None or url.password is not None or url.query:
         raise _wrong(
-            name, f"it holds a user or a query; put the key into the environment variable {KEY_VARIABLE} instead"
+            name, f"it contains a user name or query; put the key into the environment variable {KEY_VARIABLE} instead"
         )
     encrypted = url.scheme == "https"
     if not encrypted and not found["plain"] and not _is_this_machine(url.hostname):
@@ -89,7 +89,7 @@ def disclosure(address: Address) -> str:
     how = "" if address.encrypted or _is_this_machine(address.host) else ", unencrypted"
     return (
         f"infill-ls: the text around the cursor is sent to {address.place}{how} whenever you type, because the model "
-        "that was chosen is on that server. What the excludes name is not sent."
+        "that was chosen is on that server. Excluded files are not sent."
     )
 
 
@@ -102,7 +102,7 @@ def _model_of(name: str, api: Api, url: SplitResult) -> tuple[str, FimTokens | N
             raise _wrong(name, "a llama.cpp server knows its model's tokens itself; leave ?fim= out")
         return model, None
     if not model:
-        raise _wrong(name, "it names no model; put the name by which the server knows it behind a #")
+        raise _wrong(name, "it names no model; add # and the name that the server uses for the model")
     if wanted is None:
         return model, known_by_name(model)
     families: dict[str, FimTokens | None] = {known.name: known for known in KNOWN} | {SUFFIX_FIELD: None}

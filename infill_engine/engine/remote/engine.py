@@ -42,7 +42,7 @@ class RemoteEngine:
         return self._answering.answer(request, deadline, self._propose)
 
     def warm(self, request: InfillRequest, deadline: Deadline) -> None:
-        """Does nothing: no text leaves this machine before an answer is needed."""
+        """Do nothing: no text leaves this machine before an answer is needed."""
 
     def deepen(self, request: InfillRequest, deadline: Deadline) -> None:
         """Do nothing: nobody has asked for that answer."""

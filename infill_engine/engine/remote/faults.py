@@ -31,7 +31,7 @@ def described(fault: Exception, address: Address, key_variable: str) -> str:
             return f"{place} {_refusal(fault.status, address, key_variable)}"
         case NonsenseError() | http.client.HTTPException():
             return (
-                f"what {place} answered is not the answer of {KINDS[address.api]}. Check the address; its path is now "
+                f"the answer from {place} is not one of {KINDS[address.api]}. Check the address; its path is now "
                 f"{address.path or '/'}."
             )
         case ssl.SSLCertVerificationError():
@@ -69,8 +69,8 @@ def _refusal(status: int, address: Address, key_variable: str) -> str:
             )
         case 400 | 422 if address.fim is None and address.api is Api.OPENAI:
             return (
-                f"refuses the question ({status}): it takes no suffix, and the model's family is not told by its name. "
-                f"Write the family behind the name, such as #{address.model}?fim=qwen2.5-coder."
+                f"refuses the question ({status}): it takes no suffix, and the model's name does not tell its family. "
+                f"Add the family to the name, such as #{address.model}?fim=qwen2.5-coder."
             )
         case 429:
             return "has had too many requests (429). Raise its limit, or ask for fewer candidates."

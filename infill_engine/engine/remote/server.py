@@ -60,7 +60,7 @@ class Server:
         self._headers = {"Content-Type": "application/json", "Accept": "text/event-stream, application/json"}
         key = os.environ.get(self.key_variable, "").strip()
         if key and not _KEY.fullmatch(key):
-            raise InputError(f"the environment variable {self.key_variable} holds no key: not ASCII without blanks")
+            raise InputError(f"the environment variable {self.key_variable} holds no valid key: ASCII, no blanks")
         if not key and self.key_variable != KEY_VARIABLE:
             raise InputError(
                 f"the environment variable {self.key_variable}, which is to hold the key for {self.address.place}, is "

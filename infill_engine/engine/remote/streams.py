@@ -78,7 +78,7 @@ class Stream:
         threading.Thread(target=self._run, name="question", daemon=True).start()
 
     def end(self) -> None:
-        """Ends the question when nobody waits for it any more. Cuts off an incomplete answer."""
+        """End the question once nobody waits for it. Cut off an incomplete answer."""
         with self._lock:
             if self.over or self.whole:
                 return

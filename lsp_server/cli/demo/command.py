@@ -32,7 +32,7 @@ LINES_ABOVE, LINES_BELOW = 4, 3
 def run(options: argparse.Namespace) -> int:
     """Print the demo on stdout. Raises InfillError for a place or a model that does not exist."""
     if is_remote(options.model):
-        raise InputError("a server fills nothing in step by step; ask it with `infill-ls complete FILE:LINE:COL`")
+        raise InputError("a remote model has no denoising steps to show; use `infill-ls complete FILE:LINE:COL`")
     console = console_of(sys.stdout)
     if options.place is None:
         named, opened, expected = bundled()
@@ -82,7 +82,7 @@ def _print_hole(console: Console, named: NamedPlace, opened: Opened) -> None:
     """Print the lines around the hole with line numbers, and mark the hole."""
     row, column = opened.place
     lines = opened.snapshot.lines
-    console.print(Text(f"{named}: what belongs into the hole?", "bold"))
+    console.print(Text(f"{named}: what belongs in the hole?", "bold"))
     first = max(0, row - LINES_ABOVE)
     for number in range(first, min(len(lines), row + LINES_BELOW + 1)):
         content = line_content(lines[number])

@@ -80,7 +80,7 @@ def run(options: argparse.Namespace) -> int:
     if console is None:
         print(json.dumps({"checks": [asdict(check) for check in checks], "ok": ok}))
     else:
-        console.print("All is well." if ok else "Something needs mending; see above.")
+        console.print("All is well." if ok else "Some checks failed; see above.")
     return 0 if ok else 1
 
 
@@ -129,8 +129,8 @@ def check_server(choice: EngineChoice) -> Check:
         return Check("server", Verdict.WARN, told, f"It lists no model {address.model}; those it lists: {listed}.")
     if address.api is Api.OPENAI and address.fim is None and not choice.model.endswith(f"?fim={SUFFIX_FIELD}"):
         remedy = (
-            "The model's family is not told by its name, so the server is sent a suffix. If it takes none, or the "
-            f"candidates ignore what stands on the right, write the family behind the name: #{address.model}?fim=FAMILY"
+            "The model's name does not tell its family, so a suffix is sent. If the server rejects it, or the "
+            f"candidates ignore the text after the cursor, add the family to the name: #{address.model}?fim=FAMILY"
         )
         return Check("server", Verdict.WARN, told, remedy)
     return Check("server", Verdict.OK, told)
@@ -161,7 +161,7 @@ def check_python(version: tuple[int, int]) -> Check:
 def check_torch() -> Check:
     """Check that torch is installed and loads."""
     try:
-        import infill_engine.models.loading  # noqa: F401 - the room that needs torch; the server itself never imports it
+        import infill_engine.models.loading  # noqa: F401 - the part needing torch; the server itself never imports it
     except (ImportError, OSError) as error:
         return Check("torch", Verdict.FAIL, f"cannot be loaded: {error}", REINSTALL)
     return Check("torch", Verdict.OK, metadata.version("torch"))
@@ -262,7 +262,7 @@ def check_completion(trial: Trial, budget_ms: int) -> Check:
         "If this machine is slow or busy, raise the setting budgetMs. "
         "Try a file of yours: infill-ls complete FILE:LINE:COL"
     )
-    return Check("completion", Verdict.WARN, f"no candidates of the model ({reason}) in {timing}", remedy)
+    return Check("completion", Verdict.WARN, f"no candidates from the model ({reason}) in {timing}", remedy)
 
 
 def _or_failure(name: str, check: Callable[[], Check]) -> Check:

@@ -11,7 +11,7 @@ import pytest
 HERE = Path(__file__).parent
 CACHE = HERE.parents[2] / ".cache" / "e2e" / "report"
 sys.path.append(str(HERE.parent / "vscode"))
-from browser import Browser  # noqa: E402  (it is shared with the tests of VS Code)
+from driver.browser import Browser  # noqa: E402  (it is shared with the tests of VS Code)
 
 SETUP_SECONDS = 600
 

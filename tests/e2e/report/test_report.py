@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browser import Browser, Page
+from driver.browser import Browser, Page
 
 from infill_engine.diagnostics.benchmark.report.page import write_report
 from infill_engine.diagnostics.benchmark.results import read_results

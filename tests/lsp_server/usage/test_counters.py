@@ -238,7 +238,7 @@ def test_it_is_shown_and_forgotten(capsys: pytest.CaptureFixture[str]) -> None:
         "41 suggestions shown, 1,234 characters saved",
         "50% within",
         "50–75 ms",
-        "nothing worth saying was found",
+        "the model found nothing to suggest",
         "2026-11-21",
     ):
         assert expected in out
