@@ -6,7 +6,6 @@ Invariants: a client gets answers to its own requests only; every request of a c
 import itertools
 import os
 import threading
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -16,6 +15,7 @@ from msgspec import structs
 from infill_engine.budget.deadline import Clock, now
 from infill_engine.serving.dispatch import Dispatch
 from infill_engine.serving.interface import Load
+from infill_engine.serving.latency import Latencies
 from infill_engine.serving.protocol import (
     Answered,
     Cancel,
@@ -37,7 +37,6 @@ from infill_engine.serving.shares import owned
 from infill_engine.types import Answer, Reason
 
 MOST_ASKED = 64  # requests of one client that have no answer
-LATENCIES = 1024  # of the last answers, for the percentiles
 
 Send = Callable[[Message], None]
 
@@ -63,7 +62,7 @@ class Hub:
     _clients: dict[int, Send] = field(default_factory=dict)
     _asked: dict[int, _Asked] = field(default_factory=dict)  # by our number
     _numbers: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
-    _latencies: "deque[float]" = field(default_factory=lambda: deque(maxlen=LATENCIES))
+    _latencies: Latencies = field(default_factory=Latencies)
     _answers: int = 0
     _from_cache: int = 0
     # Never held while the dispatch is called: the dispatch calls `_send` while it holds its own lock.
@@ -121,10 +120,9 @@ class Hub:
         self._send(message)
 
     def measured(self) -> Measured:
-        """What `infill-ls engine status` shows."""
+        """Return what `infill-ls engine status` shows. One of the clients is the one that asks."""
         with self._lock:
-            ordered, status = sorted(self._latencies), self.status
-            latencies = tuple(round(_percentile(ordered, share), 2) for share in (0.5, 0.9, 0.99))
+            status = self.status
             return Measured(
                 pid=os.getpid(),
                 version=package_version(),
@@ -133,11 +131,13 @@ class Hub:
                 device=status.device,
                 seconds=self.clock() - self._began,
                 memory_bytes=psutil.Process().memory_info().rss,
-                clients=len(self._clients),
+                clients=max(0, len(self._clients) - 1),
                 waiting=len(self._asked),
                 answers=self._answers,
                 from_cache=self._from_cache,
-                latency_ms=(latencies[0], latencies[1], latencies[2]),
+                latency_ms=self._latencies.percentiles(),
+                latency_counts=tuple(self._latencies.counts),
+                latency_sum_ms=round(self._latencies.sum_ms, 2),
             )
 
     def _infill(self, client: int, message: Infill) -> None:
@@ -184,8 +184,4 @@ class Hub:
         if isinstance(message, Answered) and message.answer.reason not in (Reason.CANCELLED, Reason.SUPERSEDED):
             self._answers += 1
             self._from_cache += message.answer.cached
-            self._latencies.append(1000 * (self.clock() - asked.since))
-
-
-def _percentile(ordered: list[float], share: float) -> float:
-    return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else 0.0
+            self._latencies.add(1000 * (self.clock() - asked.since))

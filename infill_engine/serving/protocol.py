@@ -23,7 +23,7 @@ from infill_engine.errors import WorkerError
 from infill_engine.settings import USUAL_WINDOW, WindowSettings
 from infill_engine.types import Answer, InfillRequest, Source, Surroundings
 
-PROTOCOL = 1  # of a shared engine and its clients; part of the name of its socket
+PROTOCOL = 2  # of a shared engine and its clients; part of the name of its socket
 MAX_FRAME_BYTES = 8 * 1024 * 1024
 MOST_CANDIDATES, MOST_HOLES, MOST_DRAFTS = 64, 1024, 1024  # of one request
 _LENGTH = struct.Struct(">I")
@@ -107,9 +107,11 @@ class Measure(_Message, frozen=True, tag="measure"):
 
 
 class Measured(_Message, frozen=True, tag="measured"):
-    """What a shared engine knows about itself. `latency_ms` are the 50th, 90th and 99th percentile.
+    """What a shared engine knows about itself, for a client that asks.
 
-    `model` is empty and `state` tells why, unless the model is loaded. `waiting` counts requests without an answer.
+    `model` is empty and `state` tells why, unless the model is loaded. `clients` leaves out the one that asks.
+    `waiting` counts requests without an answer. `latency_ms` are the 50th, 90th and 99th percentile of the last
+    requests. `latency_counts` is a histogram of all with the bounds of `latency.BOUNDS_MS`, `latency_sum_ms` their sum.
     """
 
     pid: Number
@@ -124,6 +126,8 @@ class Measured(_Message, frozen=True, tag="measured"):
     answers: Number
     from_cache: Number
     latency_ms: tuple[float, float, float]
+    latency_counts: tuple[Number, ...]
+    latency_sum_ms: float
 
 
 class Status(_Message, frozen=True, tag="status"):

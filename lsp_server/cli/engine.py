@@ -1,19 +1,29 @@
-"""`infill-ls engine`: the shared engines of this user, their state, and how to end them."""
+"""`infill-ls engine`: the shared engines of this user, their state, and how to end them.
+
+status     what each engine knows of itself; --json for programs
+metrics    the same in Prometheus's text format
+restart    ends the engines; open windows start them again
+stop       does the same
+"""
 
 import argparse
 import json
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import psutil
 from msgspec import structs
 
+from infill_engine.serving.latency import BOUNDS_MS
 from infill_engine.serving.protocol import Measure, Measured, Shutdown, decode, encode
 from infill_engine.serving.runtime_files import is_safe, runtime_folder, supported
+from lsp_server.cli.engine_metrics import prometheus_text
 from lsp_server.engine import shared
 from lsp_server.engine.link import kill
 
 ANSWER_SECONDS = 5.0
 EXIT_SECONDS = 5.0
+BAR_CHARS = 40  # of the longest bar
 
 
 def run(options: argparse.Namespace) -> int:
@@ -21,6 +31,9 @@ def run(options: argparse.Namespace) -> int:
     paths = sorted(runtime_folder().glob("*.sock")) if supported else []
     if options.what == "status":
         return _status(paths, as_json=options.json)
+    if options.what == "metrics":
+        print(prometheus_text([seen for path in paths if (seen := measure(path))]), end="")
+        return 0
     ended = [pid for path in paths if (pid := stop(path)) is not None]
     if options.json:
         print(json.dumps({"ended": ended}))
@@ -90,11 +103,21 @@ def _lines(path: Path, seen: Measured | None) -> list[str]:
     middle, ninety, most = seen.latency_ms
     return [
         f"engine {seen.pid}: {seen.model or 'no model'} on {seen.device or 'no device'}, {seen.state}",
-        f"  windows  {seen.clients - 1}",  # without this command
+        f"  windows  {seen.clients}",
         f"  memory   {seen.memory_bytes / 1e6:.0f} MB",
         f"  running  {seen.seconds:.0f} s, version {seen.version}",
         f"  waiting  {seen.waiting}",
         f"  answers  {seen.answers}, {cached}",
         f"  latency  {middle:.0f} ms median, {ninety:.0f} ms p90, {most:.0f} ms p99",
+        *_bars(seen.latency_counts),
         f"  socket   {path}",
     ]
+
+
+def _bars(counts: Sequence[int]) -> Iterator[str]:
+    """Yield the histogram of the latency, from the first bucket that is not empty to the last."""
+    filled = [number for number, count in enumerate(counts) if count]
+    for number in range(filled[0], filled[-1] + 1) if filled else ():
+        bound = f"≤ {BOUNDS_MS[number]}" if number < len(BOUNDS_MS) else f"> {BOUNDS_MS[-1]}"
+        bar = "█" * round(BAR_CHARS * counts[number] / max(counts))
+        yield f"  {bound + ' ms':>16}  {bar} {counts[number]}"

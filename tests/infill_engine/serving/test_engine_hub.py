@@ -8,6 +8,7 @@ from held_engine import WAIT, HeldEngine
 
 from infill_engine.serving import hub as hub_module
 from infill_engine.serving.hub import Hub
+from infill_engine.serving.latency import BOUNDS_MS
 from infill_engine.serving.protocol import (
     Alive,
     Answered,
@@ -125,8 +126,10 @@ def test_what_is_measured(shared: Shared) -> None:
     shared.hub.receive(one.number, Measure())
     while not isinstance(measured := one.sent.get(timeout=WAIT), Measured):
         pass
-    assert (measured.clients, measured.answers, measured.waiting) == (1, 1, 0)
+    assert (measured.clients, measured.answers, measured.waiting) == (0, 1, 0)
     assert measured.latency_ms == (250.0, 250.0, 250.0)
+    assert measured.latency_counts[BOUNDS_MS.index(300)] == sum(measured.latency_counts) == 1
+    assert measured.latency_sum_ms == 250.0
 
 
 def test_shares_decay() -> None:

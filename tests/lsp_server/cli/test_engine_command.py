@@ -6,11 +6,13 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 from capabilities import VSCODE
 from editor import editor
+from prometheus_client.parser import text_string_to_metric_families
 
 from tests.conftest import end_engines
 
@@ -32,6 +34,7 @@ def test_without_an_engine() -> None:
     assert engine("status") == (0, "no engine runs\n")
     assert engine("status", "--json") == (0, "[]\n")
     assert engine("stop") == (0, "no engine runs\n")
+    assert list(parsed(engine("metrics")[1])) == []
 
 
 def test_a_folder_that_others_can_enter(own_folder: Path) -> None:
@@ -39,6 +42,11 @@ def test_a_folder_that_others_can_enter(own_folder: Path) -> None:
     status, said = engine("status")
     assert status == 2
     assert "chmod 700" in said
+
+
+def parsed(text: str) -> Iterator[Any]:
+    for family in text_string_to_metric_families(text):
+        yield from family.samples
 
 
 async def test_two_windows_and_their_engine(tmp_path: Path) -> None:
@@ -51,10 +59,16 @@ async def test_two_windows_and_their_engine(tmp_path: Path) -> None:
             assert await window.ask(window.open("x = │")) == ["alpha(1)"]
         status, said = engine("status", "--json")
         (seen,) = json.loads(said)
-        assert (status, seen["clients"], seen["state"]) == (0, 3, "ready")
+        assert (status, seen["clients"], seen["state"]) == (0, 2, "ready")
         assert seen["answers"] >= 2
         assert seen["memory_bytes"] > 0
-        assert "windows  2" in engine("status")[1]
+        said = engine("status")[1]
+        assert "windows  2" in said
+        assert "█" in said
+        samples = {sample.name: sample for sample in parsed(engine("metrics")[1])}
+        assert samples["infill_engine_windows"].value == 2
+        assert samples["infill_engine_latency_seconds_count"].value == samples["infill_engine_answers_total"].value
+        assert samples["infill_engine_answers_total"].labels["pid"] == str(seen["pid"])
         del one.statuses[:], other.statuses[:]
         status, said = engine("restart", "--json")
         assert json.loads(said) == {"ended": [seen["pid"]]}

@@ -1,0 +1,75 @@
+"""The state of the shared engines in Prometheus's text format, for example for the node exporter's textfile collector.
+
+Format: https://prometheus.io/docs/instrumenting/exposition_formats/
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+from infill_engine.errors import InputError
+from infill_engine.serving.latency import BOUNDS_MS
+from infill_engine.serving.protocol import Measured
+
+if TYPE_CHECKING:
+    from prometheus_client import Metric
+
+LABELS = ("pid", "model", "device")
+Described = tuple[str, Callable[[Measured], float]]
+
+
+def prometheus_text(engines: Sequence[Measured]) -> str:
+    """Return the metrics of all engines. Raises InputError if the library is not installed."""
+    try:
+        from prometheus_client import CollectorRegistry, generate_latest
+    except ImportError:
+        raise InputError("metrics need prometheus-client; install infill-ls[metrics]") from None
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(_Engines(engines))
+    return generate_latest(registry).decode()
+
+
+class _Engines:
+    """What the library's registry collects."""
+
+    def __init__(self, engines: Sequence[Measured]) -> None:
+        self._engines = engines
+
+    def collect(self) -> "Iterator[Metric]":
+        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+
+        gauges: dict[str, Described] = {
+            "windows": ("Windows that use the engine.", lambda each: each.clients),
+            "memory_bytes": ("Resident memory.", lambda each: each.memory_bytes),
+            "waiting": ("Requests without an answer.", lambda each: each.waiting),
+            "uptime_seconds": ("Time since the engine started.", lambda each: each.seconds),
+        }
+        for name, (described, value) in gauges.items():
+            gauge = GaugeMetricFamily(f"infill_engine_{name}", described, labels=LABELS)
+            for engine in self._engines:
+                gauge.add_metric(_labels(engine), value(engine))
+            yield gauge
+        counters: dict[str, Described] = {
+            "answers": ("Answered requests.", lambda each: each.answers),
+            "cached_answers": ("Requests answered from the cache.", lambda each: each.from_cache),
+        }
+        for name, (described, value) in counters.items():
+            counter = CounterMetricFamily(f"infill_engine_{name}", described, labels=LABELS)
+            for engine in self._engines:
+                counter.add_metric(_labels(engine), value(engine))
+            yield counter
+        latency = HistogramMetricFamily(
+            "infill_engine_latency_seconds", "Time from a request to its answer.", labels=LABELS
+        )
+        for engine in self._engines:
+            latency.add_metric(_labels(engine), list(_buckets(engine.latency_counts)), engine.latency_sum_ms / 1000)
+        yield latency
+
+
+def _labels(engine: Measured) -> list[str]:
+    return [str(engine.pid), engine.model, engine.device]
+
+
+def _buckets(counts: Iterable[int]) -> Iterator[tuple[str, float]]:
+    bounds = [str(bound / 1000) for bound in BOUNDS_MS]
+    yield from zip([*bounds, "+Inf"], map(float, accumulate(counts)), strict=True)
