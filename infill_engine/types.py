@@ -29,7 +29,7 @@ class Source(StrEnum):
 class Reason(StrEnum):
     """Why an answer has no candidates. Every empty answer has exactly one reason."""
 
-    BLANK = "blank"  # no proposal at all, not even a weak one
+    BLANK = "blank"  # no text was left after cleaning and ranking
     LOW_CONFIDENCE = "low_confidence"  # all proposals were below the show threshold
     ONE_KEY = "one_key"  # the best proposal is a single character: accepting it saves no keystroke
     DEADLINE = "deadline"  # time ran out before the first whole candidate

@@ -27,7 +27,7 @@ from lsp_server.session import Session
 from lsp_server.suggestions.next_edits import messages
 
 NAME = "infill-ls"
-LEFT_UNSAID = 1  # exit status if a client leaves without `shutdown` and `exit`
+EXIT_WITHOUT_SHUTDOWN = 1  # exit status if a client leaves without `shutdown` and `exit`
 LARGEST_MESSAGE = 512 * 1024 * 1024  # bytes; several times the largest document that is completed
 
 log = logging.getLogger(__name__)
@@ -161,7 +161,7 @@ async def _serve(server: InfillServer, session: Session, stdin: BinaryIO) -> int
     leaving = asyncio.ensure_future(session.client_left.wait())
     try:
         await asyncio.wait((listening, leaving), return_when=asyncio.FIRST_COMPLETED)
-        return listening.result() if listening.done() else LEFT_UNSAID
+        return listening.result() if listening.done() else EXIT_WITHOUT_SHUTDOWN
     finally:
         await session.end()
 
@@ -173,10 +173,10 @@ async def _listen(server: InfillServer, stdin: BinaryIO) -> int:
     try:
         await run_async(Event(), reader, server.protocol, log, server.report_server_error)
     except SystemExit as leave:  # pygls handles `exit` this way
-        return leave.code if isinstance(leave.code, int) else LEFT_UNSAID
+        return leave.code if isinstance(leave.code, int) else EXIT_WITHOUT_SHUTDOWN
     except ValueError:  # of a length; those of messages are handled where they arise
         log.error("a message has an impossible length, so the next one cannot be found; restart the server")
-    return LEFT_UNSAID
+    return EXIT_WITHOUT_SHUTDOWN
 
 
 def _claim_stdio() -> tuple[BinaryIO, BinaryIO]:

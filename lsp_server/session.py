@@ -73,12 +73,12 @@ class Session:
         self.counters = UsageCounters(self.warn_once)
         self.suggestions = SuggestionTracker(self.counters.count)
 
-    def refusal(self, snapshot: Snapshot | None, unasked_in: int | None = None) -> Reason | None:
+    def refusal(self, snapshot: Snapshot | None, automatic_row: int | None = None) -> Reason | None:
         """Return why a document must not be completed, or None. These checks cost no model call.
 
-        For an automatic request, `unasked_in` is its row.
+        For an automatic request, `automatic_row` is its row.
         """
-        return refusal(snapshot, self.settings, self.roots, unasked_in)
+        return refusal(snapshot, self.settings, self.roots, automatic_row)
 
     def speculate_soon(self, snapshot: Snapshot, arrived: float) -> None:
         """Start computing for the cursor position after the change to `snapshot`, unless another change follows."""

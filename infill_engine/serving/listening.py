@@ -31,7 +31,7 @@ from infill_engine.serving.runtime_files import package_version, peer_pid
 
 HELLO_SECONDS = 5.0  # for the first message of a client
 LOOK_SECONDS = 0.5  # between two looks at whether the engine is still needed
-FAREWELL_SECONDS = 0.5  # for answers and farewells on their way
+SENDING_SECONDS = 0.5  # for answers and goodbyes that are being sent
 UNREAD_BYTES = 16 * 1024 * 1024
 MOST_CLIENTS = 64
 FIRST_SECONDS = 10.0  # for the client that started the engine to join
@@ -60,7 +60,7 @@ def serve_socket(load: Load, path: Path, idle_seconds: float, budget_ms: float) 
         path.unlink(missing_ok=True)
     hub.dispatch.close()
     hub.say_all(Shutdown())
-    threading.Event().wait(FAREWELL_SECONDS if hub.clients else 0.0)
+    threading.Event().wait(SENDING_SECONDS if hub.clients else 0.0)
     sys.stderr.flush()
     os._exit(0)
 

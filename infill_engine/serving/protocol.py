@@ -4,7 +4,7 @@ A frame is its length as four big-endian bytes, then a msgpack map whose "type" 
 frame that is damaged, too large, out of bounds or of an unknown type.
 
     server → engine     hello, infill, watch, warm, surround, cancel, measure, shutdown
-    engine → server     welcome, status, sketch, answer, failure, alive, measured, shutdown
+    engine → server     welcome, status, preview, answer, failure, alive, measured, shutdown
 
 Every `Infill` gets exactly one `Answered` or `Failure`, and before it a `CanvasPreview` for each step since `Watch`.
 `expires_at` is in seconds of `infill_engine.budget.deadline.now`, a clock that all processes of a machine share.
@@ -161,7 +161,7 @@ class PreviewRow:
     source: Source
 
 
-class CanvasPreview(_Message, frozen=True, tag="sketch"):
+class CanvasPreview(_Message, frozen=True, tag="preview"):
     """The canvas of the `Infill` with this id after a step; step 0 is the initial canvas."""
 
     id: Number

@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
         days, warning = tally_file.read()
     except OSError as error:
         why = error.strerror or error
-        raise InputError(f"{tally_file.path()} cannot be used ({why}); see to its permissions") from error
+        raise InputError(f"{tally_file.path()} cannot be used ({why}); check its permissions") from error
     if warning:
         print(warning, file=sys.stderr)
     if options.json:

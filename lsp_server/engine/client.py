@@ -28,7 +28,7 @@ from infill_engine.serving.protocol import (
 )
 from infill_engine.types import Answer, InfillRequest, Reason, Surroundings
 from lsp_server.engine.link import Command, worker_command
-from lsp_server.engine.pending import OnSketch, PendingRequest
+from lsp_server.engine.pending import OnPreview, PendingRequest
 from lsp_server.engine.supervisor import WorkerProcess
 from lsp_server.settings.schema import EngineChoice
 
@@ -56,7 +56,7 @@ class EngineClient:
     status: Status = field(default_factory=lambda: Status(State.LOADING))
     choice: EngineChoice = field(default_factory=EngineChoice)  # the engine that the worker was started with
     worker: WorkerProcess = field(init=False)
-    _flights: dict[int, PendingRequest] = field(default_factory=dict)
+    _pending: dict[int, PendingRequest] = field(default_factory=dict)
     _newest: dict[str, PendingRequest] = field(default_factory=dict)  # by document, finished or not
     _ids: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
     _read_last: tuple[str, InfillRequest] | None = None  # document and context, if the last message was a read-ahead
@@ -80,18 +80,20 @@ class EngineClient:
         async with self._switching:
             await self.worker.stop()
 
-    async def ask(self, document: str, request: InfillRequest, due: float, on_sketch: OnSketch | None = None) -> Answer:
+    async def ask(
+        self, document: str, request: InfillRequest, due: float, on_preview: OnPreview | None = None
+    ) -> Answer:
         """Return the answer to a request by `due` (seconds of `deadline.now`).
 
         Joins an equal request that is pending or was just answered; supersedes any other request for the same document.
-        `on_sketch` receives the canvas after every remaining step.
+        `on_preview` receives the canvas after every remaining step.
         """
-        pending = self._flight(document, request, due)
+        pending = self._join_or_send(document, request, due)
         if pending is None:
             return Answer(reason=Reason.LOADING if self.status.state is State.LOADING else Reason.WORKER_FAILED)
         pending.waiting += 1
-        if on_sketch is not None:
-            self._watch(pending, on_sketch)
+        if on_preview is not None:
+            self._watch(pending, on_preview)
         try:
             return await asyncio.wait_for(asyncio.shield(pending.answer), max(0.0, due - now()))
         except TimeoutError:
@@ -99,8 +101,8 @@ class EngineClient:
             return Answer(reason=Reason.DEADLINE)
         finally:
             pending.waiting -= 1
-            if on_sketch is not None:
-                pending.watchers.remove(on_sketch)
+            if on_preview is not None:
+                pending.watchers.remove(on_preview)
             if not pending.waiting:
                 self._withdraw(pending, Reason.CANCELLED)
 
@@ -112,7 +114,7 @@ class EngineClient:
         pending = PendingRequest(next(self._ids), request, future)
         if not self.worker.send(Infill(pending.id, document, request, due - WAY_BACK_SECONDS, aside=True)):
             return Answer(reason=Reason.WORKER_FAILED)
-        self._flights[pending.id] = pending
+        self._pending[pending.id] = pending
         try:
             return await asyncio.wait_for(asyncio.shield(future), max(0.0, due - now()))
         except TimeoutError:
@@ -123,7 +125,7 @@ class EngineClient:
 
     def speculate(self, document: str, request: InfillRequest, due: float) -> None:
         """Start a request that is likely to be asked soon."""
-        self._flight(document, request, due)
+        self._join_or_send(document, request, due)
 
     def withdraw(self, document: str, *, unless: InfillRequest | None = None) -> None:
         """Cancel the pending request of this document, unless it equals `unless`."""
@@ -146,7 +148,7 @@ class EngineClient:
         if surroundings.text and self.status.state is State.READY and self.status.window.surroundings:
             self.worker.send(Surround(surroundings))
 
-    def _flight(self, document: str, request: InfillRequest, due: float) -> PendingRequest | None:
+    def _join_or_send(self, document: str, request: InfillRequest, due: float) -> PendingRequest | None:
         newest = self._newest.get(document)
         if newest is not None and newest.request == request and newest.worth_joining():
             return newest
@@ -159,17 +161,17 @@ class EngineClient:
         if not self.worker.send(Infill(pending.id, document, request, due - WAY_BACK_SECONDS)):
             return None
         self._read_last = None
-        self._flights[pending.id] = self._newest[document] = pending
+        self._pending[pending.id] = self._newest[document] = pending
         return pending
 
-    def _watch(self, pending: PendingRequest, on_sketch: OnSketch) -> None:
-        pending.watchers.append(on_sketch)
+    def _watch(self, pending: PendingRequest, on_preview: OnPreview) -> None:
+        pending.watchers.append(on_preview)
         if not pending.watched and not pending.answer.done():
             pending.watched = self.worker.send(Watch(pending.id))
 
     def _withdraw(self, pending: PendingRequest, reason: Reason) -> None:
         if not pending.answer.done():
-            self._flights.pop(pending.id, None)
+            self._pending.pop(pending.id, None)
             pending.answer.set_result(Answer(reason=reason))
             self.worker.send(Cancel(pending.id))
 
@@ -183,22 +185,22 @@ class EngineClient:
             case Answered():
                 if message.answer.user_message:
                     self._tell(message.answer.user_message)
-                self._land(message.id, message.answer)
+                self._resolve(message.id, message.answer)
             case CanvasPreview():
-                if (pending := self._flights.get(message.id)) is not None:
-                    for on_sketch in pending.watchers:
-                        _hand(message, on_sketch)
+                if (pending := self._pending.get(message.id)) is not None:
+                    for on_preview in pending.watchers:
+                        _notify(message, on_preview)
             case Failure():
                 log.warning("the engine failed on a request: %s", message.message)
                 self._tell(message.message)
-                self._land(message.id, Answer(reason=Reason.WORKER_FAILED))
+                self._resolve(message.id, Answer(reason=Reason.WORKER_FAILED))
             case _:
                 pass
 
     def ended(self) -> None:
         """The worker has exited; its pending requests are lost."""
-        for flight_id in list(self._flights):
-            self._land(flight_id, Answer(reason=Reason.WORKER_FAILED))
+        for request_id in list(self._pending):
+            self._resolve(request_id, Answer(reason=Reason.WORKER_FAILED))
         self._newest.clear()
         self._read_last = None
 
@@ -226,23 +228,23 @@ class EngineClient:
         said = f"shared; chosen for the budget of the first window, {budget_ms:.0f} ms"
         return structs.replace(status, detail="; ".join(filter(None, (status.detail, said))))
 
-    def _land(self, flight_id: int, answer: Answer) -> None:
-        pending = self._flights.pop(flight_id, None)
+    def _resolve(self, request_id: int, answer: Answer) -> None:
+        pending = self._pending.pop(request_id, None)
         if pending is not None and not pending.answer.done():
             pending.answer.set_result(answer)
 
     def _report(self, status: Status) -> None:
         self.status = status
-        _hand(status, self.on_status)
+        _notify(status, self.on_status)
 
     def _tell(self, sentence: str) -> None:
         if sentence not in self._told:
             self._told.add(sentence)
-            _hand(sentence, self.on_error)
+            _notify(sentence, self.on_error)
 
 
-def _hand(news: News, hear: Callable[[News], None]) -> None:
+def _notify(news: News, listener: Callable[[News], None]) -> None:
     try:
-        hear(news)
+        listener(news)
     except Exception as fault:  # its message may contain the user's text
         log.error("what the worker said could not be passed on: %s", type(fault).__name__)

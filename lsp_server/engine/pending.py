@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from infill_engine.serving.protocol import CanvasPreview
 from infill_engine.types import Answer, InfillRequest
 
-OnSketch = Callable[[CanvasPreview], None]
+OnPreview = Callable[[CanvasPreview], None]
 
 
 @dataclass(slots=True, eq=False)
@@ -18,8 +18,8 @@ class PendingRequest:
     request: InfillRequest
     answer: "asyncio.Future[Answer]"
     waiting: int = 0
-    watchers: list[OnSketch] = field(default_factory=list)
-    watched: bool = False  # whether the worker was told to send sketches
+    watchers: list[OnPreview] = field(default_factory=list)
+    watched: bool = False  # whether the worker was told to send previews
 
     def worth_joining(self) -> bool:
         """Return whether it is still pending, or has an answer that a retry would not improve."""

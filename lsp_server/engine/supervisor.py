@@ -27,9 +27,9 @@ RESTART_SECONDS = 0.5  # after the first death; doubled after each further one
 RESTART_SECONDS_MOST = 30.0
 HEALTHY_SECONDS = 60.0  # once a worker has been ready this long, earlier deaths are forgotten
 DEATHS = 6  # in a row; after that, only the user can restart the worker
+ENDED_DELIBERATELY = -1000  # instead of an exit code
 # The worker's reader thread sends these even if its compute thread hangs.
-FAREWELL = -1000  # instead of an exit code
-_SAYS_NOTHING_OF_LIFE = (Reason.CANCELLED, Reason.SUPERSEDED)
+_NO_SIGN_OF_PROGRESS = (Reason.CANCELLED, Reason.SUPERSEDED)
 
 log = logging.getLogger(__name__)
 
@@ -125,7 +125,7 @@ class WorkerProcess:
         while True:
             self._ready_since = None
             code = await self._run_once(choice)
-            if code == FAREWELL:
+            if code == ENDED_DELIBERATELY:
                 continue
             self.deaths = 1 if self._ready_seconds > HEALTHY_SECONDS else self.deaths + 1
             log.warning("the worker ended with code %s", code)
@@ -151,7 +151,7 @@ class WorkerProcess:
     async def _run_once(self, choice: EngineChoice) -> int | None:
         """Connect to the engine and read its frames until it exits.
 
-        Return its exit code; `FAREWELL` if it said that it exits; None if there is no engine.
+        Return its exit code; `ENDED_DELIBERATELY` if it said that it exits; None if there is no engine.
         """
         link = await self._open(choice)
         if not isinstance(link, Link):
@@ -167,7 +167,7 @@ class WorkerProcess:
                 farewell = farewell or isinstance(message, Shutdown)
                 if message is not None:
                     self._receive(message)
-            return FAREWELL if farewell else await link.exit_code()
+            return ENDED_DELIBERATELY if farewell else await link.exit_code()
         finally:
             self._link = None
             if self._looking is not None:
@@ -180,7 +180,7 @@ class WorkerProcess:
         if isinstance(message, Status):
             if message.state is State.READY and self._ready_since is None:
                 self._ready_since = now()
-        elif not (isinstance(message, Answered) and message.answer.reason in _SAYS_NOTHING_OF_LIFE):
+        elif not (isinstance(message, Answered) and message.answer.reason in _NO_SIGN_OF_PROGRESS):
             self._watchdog.alive()
         self.listener.heard(message)
 

@@ -20,7 +20,7 @@ from lsp_server.protocol.messages import CandidatesParams, accepted_command
 from lsp_server.protocol.positions import to_place, to_span
 from lsp_server.session import Session
 from lsp_server.settings.schema import MOST_CANDIDATES
-from lsp_server.suggestions.completions import Question, Reply, at, instead_of, put
+from lsp_server.suggestions.completions import Question, Reply, answer_request, at, instead_of
 
 
 async def candidates(session: Session, params: CandidatesParams) -> dict[str, object]:
@@ -31,14 +31,14 @@ async def candidates(session: Session, params: CandidatesParams) -> dict[str, ob
     wanted = session.settings.candidates if params.candidates is None else params.candidates
     wanted = min(max(1, wanted), MOST_CANDIDATES)
     token = params.partial_result_token
-    reply = await put(
+    reply = await answer_request(
         session,
         params.text_document.uri,
         params.position.line,
         partial(_question, session, params, wanted),
         invoked=True,
         unsure=True,
-        on_sketch=None if token is None else _shower(session, token),
+        on_preview=None if token is None else _shower(session, token),
     )
     return _result(session, reply, wanted)
 
@@ -83,8 +83,8 @@ def _result(session: Session, reply: Reply, wanted: int) -> dict[str, object]:
 
 
 def _shower(session: Session, token: int | str) -> Callable[[CanvasPreview], None]:
-    def show(sketch: CanvasPreview) -> None:
-        value = {"step": sketch.step, "rows": [_row(row) for row in sketch.rows]}
+    def show(preview: CanvasPreview) -> None:
+        value = {"step": preview.step, "rows": [_row(row) for row in preview.rows]}
         session.protocol.notify(types.PROGRESS, types.ProgressParams(token, value))
 
     return show

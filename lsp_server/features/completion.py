@@ -15,7 +15,7 @@ from lsp_server.protocol.messages import accepted_command
 from lsp_server.protocol.positions import to_place, to_span
 from lsp_server.session import Session
 from lsp_server.settings.schema import Fallback, read_settings
-from lsp_server.suggestions.completions import OVERTAKEN, Question, Reply, at, put
+from lsp_server.suggestions.completions import OVERTAKEN, Question, Reply, answer_request, at
 
 CUT_OFF = " …"
 
@@ -46,7 +46,7 @@ async def completion(session: Session, params: types.CompletionParams) -> types.
         return _list([])
     # Some clients send Invoked for every identifier, too. None of them requests after a deletion unless told to.
     invoked = context is None or context.trigger_kind is types.CompletionTriggerKind.Invoked
-    reply = await put(
+    reply = await answer_request(
         session,
         params.text_document.uri,
         params.position.line,

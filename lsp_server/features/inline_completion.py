@@ -7,7 +7,7 @@ from lsprotocol import types
 from lsp_server.documents.snapshots import Snapshot
 from lsp_server.protocol.positions import to_items, to_place, to_span
 from lsp_server.session import Session
-from lsp_server.suggestions.completions import OVERTAKEN, Question, at, instead_of, put
+from lsp_server.suggestions.completions import OVERTAKEN, Question, answer_request, at, instead_of
 
 
 async def inline_completion(
@@ -16,7 +16,9 @@ async def inline_completion(
     """Always answer by the deadline. Returns null for a request that was cancelled or superseded."""
     invoked = params.context.trigger_kind is types.InlineCompletionTriggerKind.Invoked
     uri, row = params.text_document.uri, params.position.line
-    reply = await put(session, uri, row, partial(_question, session, params), invoked=invoked, unsure=invoked)
+    reply = await answer_request(
+        session, uri, row, partial(_question, session, params), invoked=invoked, unsure=invoked
+    )
     if reply.answer.reason in OVERTAKEN:
         return None
     if reply.snapshot is None or reply.question is None or not reply.answer.candidates:

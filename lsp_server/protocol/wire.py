@@ -78,7 +78,7 @@ class WireProtocol(LanguageServerProtocol):
         if not isinstance(message, dict):
             log.warning("ignored a message that is no object")
             return
-        if "id" in message and "method" in message and (refusal := self._untimely(message["method"])):
+        if "id" in message and "method" in message and (refusal := self._lifecycle_error(message["method"])):
             self._refuse(message, refusal)
             return
         try:
@@ -91,7 +91,7 @@ class WireProtocol(LanguageServerProtocol):
             log.warning("could not handle a %r message: %s", message.get("method"), type(fault).__name__)
             self._refuse(message, JsonRpcInvalidParams("The parameters do not have the form the protocol asks for."))
 
-    def _untimely(self, method: object) -> JsonRpcException | None:
+    def _lifecycle_error(self, method: object) -> JsonRpcException | None:
         """Return an error if a request of this method comes before `initialize` or after `shutdown`."""
         if self._leaving:
             return JsonRpcInvalidRequest("The server is shutting down.")
@@ -107,7 +107,7 @@ class WireProtocol(LanguageServerProtocol):
     def _decode(self, message: dict[str, Any]) -> Any:
         message["jsonrpc"] = self.VERSION
         if message.get("method") == types.INITIALIZE:
-            _take_null_for_yes(message)
+            _null_means_supported(message)
         ours = _OURS.get(message.get("method", ""))
         if ours is not None:
             return self._converter.structure(mended(message), ours)
@@ -164,7 +164,7 @@ _MENDERS: dict[str, Callable[[dict[str, Any]], None]] = {
 }
 
 
-def _take_null_for_yes(message: dict[str, Any]) -> None:
+def _null_means_supported(message: dict[str, Any]) -> None:
     """Read a null inlineCompletion capability as supported: Emacs' lsp-mode announces its support that way."""
     value: Any = message
     for key in ("params", "capabilities", "textDocument"):

@@ -61,7 +61,7 @@ def write_file(settings: Mapping[str, object], measured: Mapping[str, object]) -
         os.replace(fresh, path)
     except OSError as error:
         fresh.unlink(missing_ok=True)
-        raise InputError(f"{path} cannot be written ({error.strerror}); see to its permissions") from error
+        raise InputError(f"{path} cannot be written ({error.strerror}); check its permissions") from error
     return path
 
 
@@ -72,7 +72,7 @@ def _content(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror}); see to its permissions.") from error
+        raise InputError(f"{path} cannot be read ({error.strerror}); check its permissions.") from error
     try:
         content = json.loads(data)
     except ValueError as error:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from infill_engine.budget.deadline import now
 from infill_engine.types import Answer, InfillRequest, Reason, Source
 from lsp_server.documents.snapshots import Change, Snapshot, edited_lines
-from lsp_server.engine.pending import OnSketch
+from lsp_server.engine.pending import OnPreview
 from lsp_server.protocol.positions import Place
 from lsp_server.protocol.wire import arrived
 from lsp_server.session import Session
@@ -40,17 +40,17 @@ class Reply:
     question: Question | None = None
 
 
-async def put(
+async def answer_request(
     session: Session,
     uri: str,
     row: int,
-    pose: Callable[[Snapshot], Question],
+    build_question: Callable[[Snapshot], Question],
     *,
     invoked: bool,
     unsure: bool,
-    on_sketch: OnSketch | None = None,
+    on_preview: OnPreview | None = None,
 ) -> Reply:
-    """Ask the question that `pose` builds from the current document. Returns by the deadline and never raises.
+    """Ask what `build_question` builds from the current document. Return by the deadline and never raise.
 
     `row`: the row asked about. `invoked`: the user asked explicitly, so a slow request is shown in the status.
     `unsure`: also return low-confidence candidates.
@@ -67,8 +67,8 @@ async def put(
             answer = Answer(reason=reason or Reason.UNSUPPORTED)
         else:
             session.hold_speculation()
-            question = pose(snapshot)
-            answer = await session.engine.ask(uri, question.request, due, on_sketch)
+            question = build_question(snapshot)
+            answer = await session.engine.ask(uri, question.request, due, on_preview)
             if session.documents.get(uri) is not snapshot:
                 answer = Answer(reason=Reason.SUPERSEDED)
             answer = _worth_showing(answer, unsure=unsure)

@@ -8,13 +8,13 @@ from lsp_server.project.excludes import is_excluded
 from lsp_server.settings.schema import ServerSettings
 
 LARGEST_SIZE = 20_000_000  # largest document that is completed, in characters (bytes for a file on disk)
-_WITHOUT_BEING_ASKED = {EditKind.DELETION: Reason.DELETION, EditKind.UNDO: Reason.UNDO}
+_REFUSED_IF_AUTOMATIC = {EditKind.DELETION: Reason.DELETION, EditKind.UNDO: Reason.UNDO}
 
 
 def refusal(
-    snapshot: Snapshot | None, settings: ServerSettings, roots: Sequence[str], unasked_in: int | None = None
+    snapshot: Snapshot | None, settings: ServerSettings, roots: Sequence[str], automatic_row: int | None = None
 ) -> Reason | None:
-    """Return the reason, or None. For an automatic request, `unasked_in` is its row."""
+    """Return the reason, or None. For an automatic request, `automatic_row` is its row."""
     if not settings.enable:
         return Reason.DISABLED
     if snapshot is None or snapshot.size > LARGEST_SIZE:
@@ -23,6 +23,6 @@ def refusal(
         return Reason.DISABLED
     if is_excluded(snapshot.uri, settings.excludes, roots):
         return Reason.EXCLUDED
-    if unasked_in == snapshot.cursor[0]:  # otherwise the last edit was elsewhere
-        return _WITHOUT_BEING_ASKED.get(snapshot.last_edit)
+    if automatic_row == snapshot.cursor[0]:  # otherwise the last edit was elsewhere
+        return _REFUSED_IF_AUTOMATIC.get(snapshot.last_edit)
     return None

@@ -49,7 +49,7 @@ class Editor:
         self.capabilities = types.ServerCapabilities()
         self.encoding = "utf-16"
         self.statuses: list[Any] = []
-        self.sketches: dict[int | str, list[Any]] = {}  # by the token that was sent along
+        self.previews: dict[int | str, list[Any]] = {}  # by the token that was sent along
         self.texts: dict[str, str] = {}
         self._versions: dict[str, int] = {}
         self._news = asyncio.Event()
@@ -65,7 +65,7 @@ class Editor:
         @client.feature(types.PROGRESS)
         def on_progress(params: types.ProgressParams) -> None:
             if "step" in params.value:
-                self.sketches.setdefault(params.token, []).append(params.value)
+                self.previews.setdefault(params.token, []).append(params.value)
             else:
                 report(params)
 

@@ -183,7 +183,7 @@ async def test_the_canvas_is_shown_while_it_is_denoised_to_whoever_asked() -> No
         await made.ready()
         uri = made.open("import a\nslowly = │\n")
         assert texts(await made.candidates(uri, partialResultToken="seen")) == ["né()"]
-        steps = made.sketches["seen"]
+        steps = made.previews["seen"]
         assert [value["step"] for value in steps] == list(range(len(steps)))
         assert len(steps) >= 3
         (first,), (last,) = steps[0]["rows"], steps[-1]["rows"]
@@ -195,10 +195,10 @@ async def test_the_canvas_is_shown_while_it_is_denoised_to_whoever_asked() -> No
         assert {"open", "committed"} == {slot["state"] for slot in steps[1]["rows"][0]["slots"]}
 
         assert texts(await made.candidates(uri, partialResultToken="cached")) == ["né()"]
-        assert "cached" not in made.sketches
+        assert "cached" not in made.previews
         uri = made.open("x = │\n", "file:///project/unwatched.py")
         assert texts(await made.candidates(uri)) == ["alpha(1)", "beta(2)"]
-        assert list(made.sketches) == ["seen"]
+        assert list(made.previews) == ["seen"]
 
 
 async def test_somebody_who_joins_sees_the_rest() -> None:
@@ -211,10 +211,10 @@ async def test_somebody_who_joins_sees_the_rest() -> None:
         await asyncio.sleep(0.3)
         result = await made.candidates(uri, partialResultToken=1)
         assert [item.insert_text for item in (await inline).items] == texts(result) == ["alpha(1)", "beta(2)"]
-        steps = [value["step"] for value in made.sketches[1]]
+        steps = [value["step"] for value in made.previews[1]]
         assert steps == list(range(steps[0], steps[0] + len(steps)))
         assert steps[0] > 1
-        last = made.sketches[1][-1]["rows"][0]["slots"]
+        last = made.previews[1][-1]["rows"][0]["slots"]
         assert {slot["state"] for slot in last} == {"committed"}
 
 
