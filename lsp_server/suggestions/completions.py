@@ -69,6 +69,8 @@ async def answer_request(
             session.hold_speculation()
             question = build_question(snapshot)
             answer = await session.engine.ask(uri, question.request, due, on_preview)
+            if answer.reason is Reason.LOADING:
+                answer = await _from_drafts(question.request, unsure=unsure)
             if session.documents.get(uri) is not snapshot:
                 answer = Answer(reason=Reason.SUPERSEDED)
             answer = _worth_showing(answer, unsure=unsure)
@@ -98,6 +100,21 @@ def instead_of(
     """Build the question for the place after `selected`, once that has replaced the text from `start` to `end`."""
     edited = edited_lines(snapshot, Change(selected, start, end))
     return Question(session.request_at(edited, edited.cursor, least), start, end, selected)
+
+
+async def _from_drafts(request: InfillRequest, *, unsure: bool) -> Answer:
+    """Return retrieved texts while the model is being loaded. If none is worth showing, loading is the reason."""
+    if request.replaced or request.gaps:  # their order needs the model
+        return Answer(reason=Reason.LOADING)
+    # The module is imported here, because a server rarely needs it, and in a thread, because that takes a while.
+    answer = await asyncio.to_thread(_drafts_alone, request)
+    return answer if _worth_showing(answer, unsure=unsure).candidates else Answer(reason=Reason.LOADING)
+
+
+def _drafts_alone(request: InfillRequest) -> Answer:
+    from infill_engine.engine.draft_answers import answer_from_drafts
+
+    return answer_from_drafts(request)
 
 
 def _worth_showing(answer: Answer, *, unsure: bool) -> Answer:

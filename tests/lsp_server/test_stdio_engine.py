@@ -78,6 +78,17 @@ async def test_typing_while_the_model_loads() -> None:
         assert (kinds[0], kinds[-1]) == ("begin", "end")
 
 
+async def test_copies_are_offered_while_the_model_loads() -> None:
+    read = "def load(path):\n    with open(path, encoding='utf-8') as file:\n        return json.load(file)\n\n\n"
+    async with editor(NEOVIM, {**SCRIPT, "load_ms": 60_000}, options={"budgetMs": 5000}) as early:
+        uri = early.open(read + read.removesuffix("file)\n\n\n").replace("load(p", "again(p") + "│\n")
+        assert await early.ask(uri) == ["file)"]
+        assert early.statuses[-1].state == "loading"
+        assert early.statuses[-1].reason != "loading"
+        assert await early.ask(early.open("x = │", "file:///project/nothing_like_it.py")) == []
+        assert early.statuses[-1].reason == "loading"
+
+
 @pytest.mark.parametrize(
     ("chosen", "told"), [({"model": "no/such/model"}, "/project/no/such/model"), (ABSENT, "is not available here")]
 )

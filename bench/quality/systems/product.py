@@ -23,7 +23,7 @@ from infill_engine.models.base import Vocabulary
 from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.ranking.cleanup import clean
 from infill_engine.ranking.features import evidence
-from infill_engine.sampling.proposals import Proposals
+from infill_engine.sampling.proposals import Proposals, unread
 from infill_engine.settings import USUAL_WINDOW, WindowSettings
 from infill_engine.text.lines import last_line
 from infill_engine.types import Answer, Hole, InfillRequest, Proposal, Surroundings
@@ -109,9 +109,11 @@ def copy(question: Question) -> Reply:
 
 
 def drafts(question: Question) -> Reply:
-    """Return copies and analogies in turn. Uses no model."""
+    """Return copies and analogies in turn, and what their confidence without a model is fitted to."""
     started = perf_counter()
-    return reply(question, [(draft.text, 0.0) for draft in question.request.drafts or ()], started)
+    found = question.request.drafts or ()
+    replied = reply(question, [(draft.text, 0.0) for draft in found], started)
+    return replace(replied, proposals=_weighed(unread(found) or [], replace(question.request, hole=question.hole)))
 
 
 @dataclass(slots=True)

@@ -1,0 +1,36 @@
+"""Answers from retrieved drafts alone, for the seconds in which no model is loaded. Does not import torch."""
+
+from functools import cache
+from pathlib import Path
+
+from infill_engine.budget.deadline import now, since
+from infill_engine.context.hole import hole_at
+from infill_engine.engine.answering import cleaned
+from infill_engine.ranking.calibration import Calibration
+from infill_engine.ranking.rank import rank
+from infill_engine.sampling.proposals import unread
+from infill_engine.types import Answer, InfillRequest, Reason
+
+CALIBRATION = Path(__file__).parents[1] / "weights" / "drafts.json"
+
+
+def answer_from_drafts(request: InfillRequest) -> Answer:
+    """Return the request's drafts, cleaned and ranked; without any, the reason is that the model is being loaded.
+
+    The confidences are fitted to drafts that no model has scored. The answer is not final: the model's is better.
+    """
+    began, calibration = now(), _calibration()
+    hole = request.hole or hole_at(request.prefix, request.suffix, request.language)
+    candidates = rank(cleaned(unread(request.drafts or ()) or [], request, hole), request, hole, calibration)
+    return Answer(
+        candidates,
+        None if candidates else Reason.LOADING,
+        elapsed_ms=since(began),
+        show_from=calibration.show_from if request.show_from is None else request.show_from,
+        final=False,
+    )
+
+
+@cache
+def _calibration() -> Calibration:
+    return Calibration.from_json(CALIBRATION.read_text())
