@@ -33,7 +33,7 @@ class NamedPlace:
         """Parse FILE:LINE:COL from the right, because a path may contain colons. Raises InputError."""
         found = _PLACE.fullmatch(text)
         if found is None:
-            raise InputError(f"{text!r} is no place; give FILE:LINE:COL, such as src/app.py:12:8")
+            raise InputError(f"{text!r} is not a place; give FILE:LINE:COL, such as src/app.py:12:8")
         return cls(Path(found["path"]), int(found["line"]), int(found["column"]))
 
     def __str__(self) -> str:

@@ -59,7 +59,7 @@ def console_of(stream: TextIO) -> Console:
     """Return a console whose output document text cannot break or recolour."""
     if stream is sys.stdout and hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="replace")
-    # A reader that is no terminal gets whole lines: programs search them for phrases.
+    # Output to a file or a program is not wrapped, so that phrases can be found in it.
     width = None if stream.isatty() else LINE_CHARS
     return Console(file=stream, width=width, highlight=False, markup=False, emoji=False)
 

@@ -76,7 +76,7 @@ class WireProtocol(LanguageServerProtocol):
         """Decode a message and dispatch it. Raises only what ends the server."""
         _arrived.set(now())
         if not isinstance(message, dict):
-            log.warning("ignored a message that is no object")
+            log.warning("ignored a message that is not an object")
             return
         if "id" in message and "method" in message and (refusal := self._lifecycle_error(message["method"])):
             self._refuse(message, refusal)

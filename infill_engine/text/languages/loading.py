@@ -40,7 +40,7 @@ _OF_SYNTAX = (
     "explicit_self",
     "overloads",
     "dynamic_scope",
-)  # the keys of the syntax that are no lists
+)  # the keys of `[syntax]` whose values are not lists
 
 
 def record_ids(folder: Path = FOLDER) -> tuple[str, ...]:
@@ -68,7 +68,7 @@ def _merged(name: str, folder: Path) -> dict[str, Any]:
     try:
         own = tomllib.loads((folder / source).read_text("utf-8"))
     except tomllib.TOMLDecodeError as fault:
-        raise RecordError(f"{source}: is no TOML ({fault}); correct the record or install infill-ls again") from fault
+        raise RecordError(f"{source}: is not valid TOML ({fault}); correct the record or install infill-ls again") from fault
     except OSError as fault:
         raise RecordError(f"{source}: cannot be read; install infill-ls again") from fault
     if name == GENERIC:
