@@ -92,16 +92,20 @@ def spend_day(
         "engine_changed": engines != watching.rows[-1]["engines"],
         "wrong": [*broken, *(fault for window in windows for fault in window.faults)],
         **summarize(rows, watching.rows, BUDGET_MS),
-        "machine": {
-            "cores": os.cpu_count(),
-            "load_before": [round(each, 2) for each in load],
-            "load_after": [round(each, 2) for each in os.getloadavg()],
-            "longest_stall_ms": round(ticker.longest_ms(), 1),
-            "stalled_share": round(ticker.share(seconds), 4),
-            "nice": os.nice(0),
-        },
+        "machine": _machine(ticker, load, seconds),
     }
     return rows, watching.rows, summary
+
+
+def _machine(ticker: Ticker, load_before: tuple[float, float, float], seconds: float) -> dict[str, Any]:
+    return {
+        "cores": os.cpu_count(),
+        "load_before": [round(each, 2) for each in load_before],
+        "load_after": [round(each, 2) for each in os.getloadavg()],
+        "longest_stall_ms": round(ticker.longest_ms(), 1),
+        "stalled_share": round(ticker.share(seconds), 4),
+        "nice": os.nice(0),
+    }
 
 
 def _open_windows(folder: Path, model: str) -> list[Window]:

@@ -63,7 +63,7 @@ def test_what_is_wrong_is_named(folder: Path, added: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("name = ", "klingon.toml: is not valid TOML"),
+        ("name = ", "klingon.toml: not valid TOML"),
         ('support = "text"', "klingon.toml: name is missing"),
         ('name = "K"', "klingon.toml: support is missing"),
         ('name = "K"\nsupport = "third"', "klingon.toml: support must be one of first, second, text, not 'third'"),
