@@ -68,7 +68,7 @@ def _merged(name: str, folder: Path) -> dict[str, Any]:
     try:
         own = tomllib.loads((folder / source).read_text("utf-8"))
     except tomllib.TOMLDecodeError as fault:
-        raise RecordError(f"{source}: not valid TOML ({fault}); correct the record or install infill-ls again") from fault
+        raise RecordError(f"{source}: not valid TOML ({fault}); correct it or install infill-ls again") from fault
     except OSError as fault:
         raise RecordError(f"{source}: cannot be read; install infill-ls again") from fault
     if name == GENERIC:
