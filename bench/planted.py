@@ -83,14 +83,14 @@ def measure(model: str, repetitions: int, pause: float) -> Iterator[Row]:
 
 
 def compared(before: Results, after: Results) -> Row:
-    """How two runs' passes differ, as `infill-ls bench compare` says it, with the raw times in ms."""
+    """Return how two runs' passes differ, as `infill-ls bench compare` says it, with the raw times in ms."""
     (found,) = compare(before, after)
     raw = [[[line["unit"], line["rows"], line["ms"]] for line in run.of("pass")] for run in (before, after)]
     return {"estimate": _rounded(asdict(found.estimate)), "raw": raw}
 
 
 def drifting(results: Results, *, recycled: bool) -> Row:
-    """The slope of a series per 100 generations, as the report has it, with the series."""
+    """Return the slope of a series per 100 generations, as the report has it, with the series."""
     found = drift(results, recycled=recycled)
     assert found is not None
     return {
@@ -101,7 +101,7 @@ def drifting(results: Results, *, recycled: bool) -> Row:
 
 
 def summary(rows: list[Row]) -> Row:
-    """How often what was planted was found, and how often nothing was found where nothing was."""
+    """Return how often what was planted was found, and how often nothing was found where nothing was."""
     same, slowed = ([row["estimate"] for row in rows if row["what"] == what] for what in ("one build", "slowed passes"))
     series = {what: [row["found"] for row in rows if row["what"] == what] for what in SERIES}
     return {
@@ -166,7 +166,7 @@ class Planted:
         return run
 
     def _go_on(self, began: float) -> None:
-        """Computes for the planted share of the time since `began`."""
+        """Compute for the planted share of the time since `began`."""
         share = self.slower + self.growth * self.answered
         until = self.clock() + share * (self.clock() - began)
         while self.clock() < until:

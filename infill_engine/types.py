@@ -100,12 +100,12 @@ class Surroundings:
 
     @classmethod
     def of(cls, text: str, files: tuple[tuple[str, int], ...] = ()) -> "Surroundings":
-        """A text with its name, which is a hash of the text and the files."""
+        """Return a text with its name, which is a hash of the text and the files."""
         named = "\0".join([text, *(f"{path}:{start}" for path, start in files)])
         return cls(text, blake2b(named.encode(errors="replace"), digest_size=8).hexdigest() if text else "", files)
 
     def each(self) -> Iterator[tuple[str, str]]:
-        """The path and the text of every file."""
+        """Yield the path and the text of every file."""
         starts = self.files or (("", 0),)
         ends = (*(start for _, start in starts[1:]), len(self.text))
         for (path, start), end in zip(starts, ends, strict=True):
@@ -144,7 +144,7 @@ class InfillRequest:
     replaced: tuple[str, ...] = ()
 
     def middle(self, fills: Sequence[str]) -> str:
-        """The text from the first hole to the last one, given the text of each hole."""
+        """Return the text from the first hole to the last one, given the text of each hole."""
         return fills[0] + "".join(gap.known + fill for gap, fill in zip(self.gaps, fills[1:], strict=True))
 
     @property
@@ -153,7 +153,7 @@ class InfillRequest:
         return 1 + sum(gap.repeats is None for gap in self.gaps)
 
     def around(self, partial_word: str) -> tuple[str, str]:
-        """All the request's text left of the cursor's word and right of the hole."""
+        """Return all the request's text left of the cursor's word and right of the hole."""
         left, right = self.beyond
         return left + self.prefix[: len(self.prefix) - len(partial_word)], self.suffix + right
 

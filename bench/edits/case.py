@@ -102,7 +102,7 @@ class Module:
         return self.offset(place.lineno, place.col_offset), self.offset(place.end_lineno, place.end_col_offset)
 
     def of_node(self, node: ast.AST) -> str:
-        """The text of a node."""
+        """Return the text of a node."""
         start, end = self.span(node)
         return self.text[start:end]
 

@@ -35,7 +35,7 @@ class Kept:
         path.write_text("".join(line + "\n" for line in lines or [json.dumps(settings)]))
 
     def get(self, system: str, task: Task) -> Outcome | None:
-        """The outcome of an earlier run; None if there is none."""
+        """Return the outcome of an earlier run; None if there is none."""
         return self._found.get((system, task.id))
 
     def add(self, outcomes: Sequence[Outcome]) -> None:

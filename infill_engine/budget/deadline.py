@@ -18,7 +18,7 @@ now: Clock = time.perf_counter
 
 
 def since(started: float) -> float:
-    """Milliseconds since `started`, a time of the clock."""
+    """Return milliseconds since `started`, a time of the clock."""
     return (now() - started) * 1000
 
 
@@ -40,19 +40,19 @@ class Deadline:
 
     @classmethod
     def after_ms(cls, budget_ms: float, *, clock: Clock = now) -> "Deadline":
-        """The deadline `budget_ms` milliseconds from now."""
+        """Return the deadline `budget_ms` milliseconds from now."""
         return cls(clock() + budget_ms / 1000, clock)
 
     def remaining_ms(self) -> float:
-        """Milliseconds left; negative when past."""
+        """Return milliseconds left; negative when past."""
         return (self.expires_at - self.clock()) * 1000
 
     def sooner(self, share: float) -> "Deadline":
-        """A deadline after that share of the remaining time."""
+        """Return a deadline after that share of the remaining time."""
         return replace(self, expires_at=self.clock() + share * (self.expires_at - self.clock()))
 
     def allows(self, cost_ms: float) -> bool:
-        """Whether work that takes `cost_ms` would still be wanted and done in time."""
+        """Return whether work that takes `cost_ms` would still be wanted and done in time."""
         return not self.cancelled() and self.remaining_ms() >= cost_ms
 
 
@@ -78,7 +78,7 @@ class CostModel:
         return self._slowdown * self._at_best(slots)
 
     def observe(self, slots: int, took_ms: float) -> None:
-        """Records how long a step took."""
+        """Record how long a step took."""
         expected = self._at_best(slots) if self._least else took_ms
         ratio = took_ms / max(expected, 0.01)
         most = MOST_SLOWDOWN * max(1.0, self._slowdown)
@@ -87,7 +87,7 @@ class CostModel:
         self._least[size] = min(took_ms, self._least.get(size, took_ms))
 
     def relent(self) -> None:
-        """Lowers the prediction a little. A step skipped as too slow is never measured, so it would stay skipped."""
+        """Lower the prediction a little. A step skipped as too slow is never measured, so it would stay skipped."""
         self._slowdown = max(LEAST_SLOWDOWN, RELENTING * self._slowdown)
 
     def _at_best(self, slots: int) -> float:
@@ -113,11 +113,11 @@ class FinishMargin:
     _worst_ms: float = 0.0
 
     def predict_ms(self) -> float:
-        """Milliseconds to keep free."""
+        """Return milliseconds to keep free."""
         return max(self.least_ms, SPARE * self._worst_ms)
 
     def observe(self, took_ms: float) -> None:
-        """Records how long cleaning and ranking took for one answer."""
+        """Record how long cleaning and ranking took for one answer."""
         self._worst_ms = max(min(took_ms, MOST_SLOWDOWN * self.least_ms), FORGETTING * self._worst_ms)
 
 

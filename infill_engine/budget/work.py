@@ -67,15 +67,15 @@ class Costs:
     phases: dict[Phase, CostModel] = field(default_factory=lambda: {phase: CostModel() for phase in Phase})
 
     def predict_ms(self, phase: Phase, size: int) -> float:
-        """The expected milliseconds of a piece of that size."""
+        """Return the expected milliseconds of a piece of that size."""
         return self.phases[phase].predict_ms(size)
 
     def observe(self, phase: Phase, size: int, took_ms: float) -> None:
-        """Records how long a piece took."""
+        """Record how long a piece took."""
         self.phases[phase].observe(size, took_ms)
 
     def relent(self, phase: Phase) -> None:
-        """Lowers the prediction a little: work that is always refused is never measured again."""
+        """Lower the prediction a little: work that is always refused is never measured again."""
         self.phases[phase].relent()
 
 
@@ -90,20 +90,20 @@ class Budget:
 
     @classmethod
     def unlimited(cls) -> "Budget":
-        """A budget without a limit."""
+        """Return a budget without a limit."""
         return cls(Deadline.after_ms(EVER_MS), Costs(), FinishMargin(0.0))
 
     def left_ms(self, due: Deadline | None = None) -> float:
-        """Milliseconds left for work until `due` or, if that is None, until the deadline."""
+        """Return milliseconds left for work until `due` or, if that is None, until the deadline."""
         return (due or self.deadline).remaining_ms() - self.finish_margin.predict_ms()
 
     def allows(self, work: Work) -> bool:
-        """Whether `work` is still wanted and would end in time."""
+        """Return whether `work` is still wanted and would end in time."""
         cost_ms = self.costs.predict_ms(work.phase, work.size) + work.then_ms
         return (work.due or self.deadline).allows(cost_ms + self.finish_margin.predict_ms())
 
     def run(self, job: Job[T], watch: Watch | None = None) -> T:
-        """Runs a job to its end, piece by piece, while there is time. The only loop that runs jobs under a deadline."""
+        """Run a job to its end, piece by piece, while there is time. The only loop that runs jobs under a deadline."""
         done: set[Phase] = set()
         try:
             event = next(job)
@@ -124,7 +124,7 @@ class Budget:
             return result
 
     def _timed(self, job: Job[T], work: Work) -> Work | PassState:
-        """Lets the job do one piece. The piece is timed until the job announces the next one."""
+        """Let the job do one piece. The piece is timed until the job announces the next one."""
         started = self.deadline.clock()
         try:
             event = next(job)
@@ -141,7 +141,7 @@ class Budget:
 
 
 def within(job: Job[T], due: Deadline, then_ms: float) -> Job[T]:
-    """The same job, with pieces that are due by `due` and leave `then_ms` for the work after it."""
+    """Return the same job, with pieces that are due by `due` and leave `then_ms` for the work after it."""
     try:
         event = next(job)
         while True:
@@ -159,7 +159,7 @@ def within(job: Job[T], due: Deadline, then_ms: float) -> Job[T]:
 
 
 def finished(job: Job[T]) -> T:
-    """The result of a job that runs without a time limit."""
+    """Return the result of a job that runs without a time limit."""
     try:
         while True:
             next(job)

@@ -15,7 +15,7 @@ _NEVER = re.compile(r"(?!)")
 
 
 def among_values(prefix: str, language: str, around: Sequence[Node]) -> bool:
-    """Whether a blank line is between brackets that contain values rather than statements.
+    """Return whether a blank line is between brackets that contain values rather than statements.
 
     `around` are the nodes around the cursor, smallest first.
     """
@@ -41,7 +41,7 @@ def among_values(prefix: str, language: str, around: Sequence[Node]) -> bool:
 
 
 def body_missing(prefix: str, suffix: str, language: str) -> bool:
-    """Whether the body of the code above the blank line should begin on it."""
+    """Return whether the body of the code above the blank line should begin on it."""
     known = language_named(language)
     header = _last_code_line(prefix, known)
     if not header:
@@ -60,7 +60,7 @@ def body_missing(prefix: str, suffix: str, language: str) -> bool:
 
 
 def _in_body_of_words(prefix: str, bracket: str, known: Language) -> bool:
-    """Whether a body delimited by words has begun within the bracket that is open at the end of `prefix`."""
+    """Return whether a body delimited by words has begun within the bracket that is open at the end of `prefix`."""
     bodies = 0
     for line in reversed(lines.split(prefix)[:-1]):
         opens, ends = opens_and_ends(without_comment(line, known), known)
@@ -74,7 +74,7 @@ def _in_body_of_words(prefix: str, bracket: str, known: Language) -> bool:
 
 
 def _opening_line(prefix: str, language: str) -> str:
-    """The text of the line up to the brace that is open at the end of `prefix`, found by scanning backwards."""
+    """Return the text of the line up to the brace that is open at the end of `prefix`, found by scanning backwards."""
     depth = 0
     for line in reversed(lines.split(prefix)):
         read = delimiters.scan(line, language)
@@ -86,7 +86,7 @@ def _opening_line(prefix: str, language: str) -> str:
 
 
 def _opens_body(line: str, known: Language) -> bool:
-    """Whether the brace at the end of `line` opens statements: it does unless it looks like a value's."""
+    """Return whether the brace at the end of `line` opens statements: it does unless it looks like a value's."""
     body_brace, header = _brace_patterns(known)
     if body_brace.search(line) or header.match(line):
         return True
@@ -125,7 +125,7 @@ def _last_code_line(prefix: str, known: Language) -> str:
 
 
 def _docstring_start(above: str) -> int | None:
-    """Where the line begins that opens the docstring at the end of `above`; None if there is no docstring."""
+    """Return where the line begins that opens the docstring at the end of `above`; None if there is no docstring."""
     quote = above[-3:]
     if quote not in ('"""', "'''"):
         return None

@@ -29,7 +29,7 @@ class Definition:
 
 
 def name_defined(line: str, code: Code) -> str | None:
-    """The name that a line defines, without what qualifies it; None if it begins no definition."""
+    """Return the name that a line defines, without what qualifies it; None if it begins no definition."""
     if len(line) > LONGEST_LINE:
         return None
     found = code.defined(line) or code.constant(line)
@@ -37,7 +37,7 @@ def name_defined(line: str, code: Code) -> str | None:
 
 
 def definitions_in(lines: Sequence[str], first: int, last: int, code: Code) -> Iterator[Definition]:
-    """The definitions that begin in rows `first` (inclusive) to `last` (exclusive)."""
+    """Yield the definitions that begin in rows `first` (inclusive) to `last` (exclusive)."""
     for row in range(first, min(last, len(lines))):
         name = name_defined(lines[row], code)
         if name is not None:
@@ -49,7 +49,7 @@ def definitions_in(lines: Sequence[str], first: int, last: int, code: Code) -> I
 
 
 def _text(lines: Sequence[str], row: int, code: Code) -> str:
-    """The definition's head with a short body, or with the first lines of its members."""
+    """Return the definition's head with a short body, or with the first lines of its members."""
     head = [lines[row]]
     if code.defined(lines[row]) is None:
         return head[0]
@@ -65,12 +65,12 @@ def _text(lines: Sequence[str], row: int, code: Code) -> str:
 
 
 def _is_open(head: Sequence[str]) -> bool:
-    """Whether a bracket of the lines is not closed."""
+    """Return whether a bracket of the lines is not closed."""
     return sum(_BRACKETS.get(character, 0) for line in head for character in line) > 0
 
 
 def _owner(lines: Sequence[str], row: int, code: Code) -> str:
-    """The first line of the class that a member belongs to; "" if there is none nearby."""
+    """Return the first line of the class that a member belongs to; "" if there is none nearby."""
     depth = len(indent_of(lines[row]))
     for line in reversed(lines[max(row - OWNER_LINES, 0) : row]):
         if line.strip(" \t{") and len(indent_of(line)) < depth:
@@ -79,7 +79,7 @@ def _owner(lines: Sequence[str], row: int, code: Code) -> str:
 
 
 def _block(lines: Sequence[str], row: int, depth: int, most: int) -> Iterator[str]:
-    """The lines from `row` on that are indented deeper than `depth`, without blank ones."""
+    """Yield the lines from `row` on that are indented deeper than `depth`, without blank ones."""
     for line in lines[row:]:
         if not line.strip():
             continue
@@ -90,7 +90,7 @@ def _block(lines: Sequence[str], row: int, depth: int, most: int) -> Iterator[st
 
 
 def _members(lines: Sequence[str], row: int, depth: int, code: Code) -> list[str]:
-    """The first lines of the members of a class: fields and methods."""
+    """Return the first lines of the members of a class: fields and methods."""
     found: list[str] = []
     inner: int | None = None
     for line in _block(lines, row, depth, OWNER_LINES):

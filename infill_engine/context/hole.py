@@ -18,7 +18,7 @@ BLOCK_LINES = 6  # reading a longer suggestion takes more time than typing it
 def hole_at(
     prefix: str, suffix: str, language: str = "python", tree: Tree | None = None, byte_offset: int | None = None
 ) -> Hole:
-    """The hole between `prefix`, which ends at the cursor, and `suffix`, which begins there.
+    """Return the hole between `prefix`, which ends at the cursor, and `suffix`, which begins there.
 
     `tree` may be that of the whole document, with the cursor's UTF-8 `byte_offset` in it; without it, the two windows
     are parsed. Never raises for broken code: what the tree does not show is read from the text.
@@ -48,7 +48,7 @@ def hole_at(
 
 
 def _closers(right: str, language: str, mark: str) -> str:
-    """The closing quote and brackets in `right`, the rest of the line, that close something left of the hole.
+    """Return the closing quote and brackets in `right`, the rest of the line, that close something left of the hole.
 
     `mark` is the quote or comment mark that the cursor is in, or "".
     """

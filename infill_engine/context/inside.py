@@ -9,7 +9,7 @@ CODE, STRING, COMMENT, UNSURE = "code", "string", "comment", "unsure"
 
 
 def inside(prefix: str, left: str, language: str, tree: Tree | None, at: int) -> str:
-    """The mark of the quote or comment that the cursor is in, or "".
+    """Return the mark of the quote or comment that the cursor is in, or "".
 
     `left` is the cursor's line up to the cursor, `at` its byte offset in the tree.
     """
@@ -31,7 +31,7 @@ def inside(prefix: str, left: str, language: str, tree: Tree | None, at: int) ->
 
 
 def nodes_around(tree: Tree, at: int) -> list[Node]:
-    """The nodes around the byte `at`, smallest first.
+    """Return the nodes around the byte `at`, smallest first.
 
     The tree is walked once from the root. A node's `parent` does that walk on every call, and text may be nested as
     deeply as it is long.
@@ -46,7 +46,7 @@ def nodes_around(tree: Tree, at: int) -> list[Node]:
 
 
 def _kind_by_tree(tree: Tree, at: int, left: str, language: str) -> str:
-    """Whether the cursor is in code, a string or a comment; unsure if the tree is broken around it."""
+    """Return whether the cursor is in code, a string or a comment; unsure if the tree is broken around it."""
     nodes = language_named(language).nodes
     before = tree.root_node.descendant_for_byte_range(at - 1, at - 1) if at else None
     if before is not None and before.type in nodes.comments and before.end_byte == at and not _closed(left, language):
@@ -65,6 +65,6 @@ def _kind_by_tree(tree: Tree, at: int, left: str, language: str) -> str:
 
 
 def _closed(left: str, language: str) -> bool:
-    """Whether `left` ends with a comment's closing mark."""
+    """Return whether `left` ends with a comment's closing mark."""
     closings = (delimiters.closing_of(mark, language) for mark in delimiters.comment_marks(language))
     return any(closing and left.endswith(closing) for closing in closings)

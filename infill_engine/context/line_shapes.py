@@ -26,7 +26,7 @@ class Outline:
     shape_starts: tuple[int, ...]  # of the line breaks before them in `shapes`
 
     def places(self, shape: str, *, backwards: bool) -> Iterator[int]:
-        """The numbers of the lines where a text of this shape begins, in order or from the last one backwards."""
+        """Yield the numbers of the lines where a text of this shape begins, in order or from the last one backwards."""
         key = "\n" + shape
         at, end = -1, len(self.shapes)
         while True:
@@ -44,7 +44,7 @@ class Outline:
 
 @lru_cache(KEPT)
 def outline(text: str, language: str = "") -> Outline:
-    """The outline of a text; takes about 0.1 ms for each thousand characters of new text."""
+    """Return the outline of a text; takes about 0.1 ms for each thousand characters of new text."""
     shapes = "\n" + shape_of(text, language).rstrip()
     starts = tuple(found.start() for found in _LINE.finditer(text))
     widths = (len(line) + 1 for line in shapes[1:].split("\n"))
@@ -68,23 +68,23 @@ def token_pattern(language: str) -> re.Pattern[str]:
 
 
 def keywords_of(language: str = "") -> frozenset[str]:
-    """The words that are part of a line's shape; without a language, those of all well-supported languages."""
+    """Return the words that are part of a line's shape; without a language, those of all well-supported languages."""
     return language_named(language).lexical.keywords
 
 
 def is_name(word: str, language: str = "") -> bool:
-    """Whether a word can be exchanged for another: it is neither a number nor a keyword."""
+    """Return whether a word can be exchanged for another: it is neither a number nor a keyword."""
     return not word[0].isdigit() and word not in keywords_of(language)
 
 
 def names_in(text: str, language: str = "") -> list[str]:
-    """The words of a text that can be exchanged for others."""
+    """Return the words of a text that can be exchanged for others."""
     return [word for word in word_pattern(language).findall(text) if is_name(word, language)]
 
 
 @lru_cache(64)
 def _classes(language: str) -> Callable[[re.Match[str]], str]:
-    """Returns the function that gives a word's part in the shape of its line."""
+    """Return the function that gives a word's part in the shape of its line."""
     keywords = keywords_of(language)
 
     def class_of(found: re.Match[str]) -> str:

@@ -12,7 +12,7 @@ _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_A-Za-z]+")
 
 
 def exchanged_names(names: Mapping[str, str], language: str = "") -> dict[str, str]:
-    """Maps names there to names here: those that differ, also in other cases, and the one part in which two differ."""
+    """Map names there to names here: those that differ, also in other cases, and the one part in which two differ."""
     exchanged: dict[str, str] = {}
     by_parts = language_named(language).lexical.parts_names
     for there, own in names.items():
@@ -35,7 +35,7 @@ def exchanged_names(names: Mapping[str, str], language: str = "") -> dict[str, s
 
 
 def renamed_word(word: str, exchanged: Mapping[str, str]) -> str:
-    """The word as it is called here; a part between underscores, hyphens or capitals may be renamed, too."""
+    """Return the word as it is called here; a part between underscores, hyphens or capitals may be renamed, too."""
     if word in exchanged:
         return exchanged[word]
     if "-" in word:

@@ -34,7 +34,7 @@ class Ngrams:
         self._sorted, self._seconds = pairs[order], (order + 1).astype(np.int32)
 
     def logprob(self, context: Sequence[int], tokens: Set[int], expected: float) -> float:
-        """The log-probability that one of `tokens` follows `context`, if a network predicts `expected`."""
+        """Return the log-probability that one of `tokens` follows `context`, if a network predicts `expected`."""
         probability = exp(expected)
         for following in self._following(context):
             found = following.tolist()  # usually few
@@ -52,7 +52,7 @@ class Ngrams:
             probabilities[ways] += counts / (len(following) + doubt)
 
     def longest(self, context: Sequence[int]) -> NDArray[np.int32]:
-        """The tokens that followed the longest known suffix of `context`; empty if there is none."""
+        """Return the tokens that followed the longest known suffix of `context`; empty if there is none."""
         return next(iter(list(self._following(context))[::-1]), np.empty(0, np.int32))
 
     def _following(self, context: Sequence[int]) -> Iterator[NDArray[np.int32]]:

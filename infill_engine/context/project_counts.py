@@ -22,11 +22,11 @@ class CountedSurroundings:
         self._counts: LRUCache[str, Ngrams] = LRUCache(KEPT)
 
     def get(self, name: str) -> Ngrams | None:
-        """The counts of the text with that name; None if there are none yet."""
+        """Return the counts of the text with that name; None if there are none yet."""
         return self._counts.get(name)
 
     def count(self, surroundings: Surroundings) -> Iterator[None]:
-        """Counts a text, unless it is known. Yields after every piece; the counts are available after the last one."""
+        """Count a text, unless it is known. Yields after every piece; the counts are available after the last one."""
         if surroundings.text and self.get(surroundings.name) is None:
             pieces = []
             for piece in in_pieces(surroundings.text.replace("\r\n", "\n"), PIECE_CHARS):

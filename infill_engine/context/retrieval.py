@@ -62,7 +62,7 @@ class Query:
 
     @classmethod
     def of(cls, prefix: str, suffix: str, language: str) -> "Query":
-        """The query of a hole. The cursor's own line is not used."""
+        """Return the query of a hole. The cursor's own line is not used."""
         code = language_named(language).code
         above, below = split(prefix)[:-1], split(suffix)[1:]
         near = [*enumerate(above[: -ABOVE - 1 : -1]), *enumerate(below[:BELOW])]
@@ -80,7 +80,7 @@ class SnippetIndex:
     places: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))  # of a name, in `chunks`
 
     def add(self, path: str, text: str, language: str = "") -> Iterator[None]:
-        """Adds a file in a language, by default the one that its path tells. Yields after every piece."""
+        """Add a file in a language, by default the one that its path tells. Yields after every piece."""
         lines = split(text)
         code = language_named(language or language_of(path) or "").code
         for first in range(0, len(lines), PIECE_LINES):
@@ -92,7 +92,7 @@ class SnippetIndex:
             yield
 
     def worth(self, name: str, query: Query) -> float:
-        """How informative a name is: more if it is near the hole, and if few chunks contain it."""
+        """Return how informative a name is: more if it is near the hole, and if few chunks contain it."""
         weight = query.names.get(name, 0.0)
         return weight * log((1 + len(self.chunks)) / (1 + len(self.places.get(name, ())))) if weight else 0.0
 
@@ -113,7 +113,7 @@ class Retriever:
         self._last: LRUCache[str, tuple[Snippet, ...]] = LRUCache(KEPT)
 
     def index(self, surroundings: Surroundings) -> Iterator[None]:
-        """Indexes a text, unless it is known. Yields after every piece; the index is available after the last one."""
+        """Index a text, unless it is known. Yields after every piece; the index is available after the last one."""
         if surroundings.text and surroundings.name not in self._indexes:
             index = SnippetIndex()
             for path, text in surroundings.each():
@@ -121,7 +121,7 @@ class Retriever:
             self._indexes[surroundings.name] = index
 
     def retrieve(self, request: InfillRequest, fit: Fit) -> tuple[Snippet, ...]:
-        """The snippets for a request's hole, best first, as many as fit.
+        """Return the snippets for a request's hole, best first, as many as fit.
 
         Keeps those of the last request for the same document while they are nearly as good. Takes some milliseconds, up
         to 15 if the file's own text has changed.
@@ -136,7 +136,7 @@ class Retriever:
         return found
 
     def retrieve_anew(self, request: InfillRequest, fit: Fit) -> tuple[Snippet, ...]:
-        """The snippets for a request's hole, regardless of the document's earlier snippets."""
+        """Return the snippets for a request's hole, regardless of the document's earlier snippets."""
         return fit(snippets_for(self._indexes_for(request), Query.of(request.prefix, request.suffix, request.language)))
 
     def _indexes_for(self, request: InfillRequest) -> list[SnippetIndex]:
@@ -145,7 +145,7 @@ class Retriever:
 
 
 def snippets_for(indexes: Sequence[SnippetIndex], query: Query) -> list[Snippet]:
-    """The snippets of some indexes without duplicates: chunks, most similar first, then definitions."""
+    """Return the snippets of some indexes without duplicates: chunks, most similar first, then definitions."""
     like = [each for index in indexes for each in chunks_for(index, query)]
     chunks = [snippet for _, snippet in sorted(like, key=lambda each: -each[0])]
     lists = [definitions_for(index, query) for index in indexes]
@@ -154,7 +154,7 @@ def snippets_for(indexes: Sequence[SnippetIndex], query: Query) -> list[Snippet]
 
 
 def definitions_for(index: SnippetIndex, query: Query) -> list[Snippet]:
-    """Definitions of names near the hole that are not visible from it, the most useful first."""
+    """Return definitions of names near the hole that are not visible from it, the most useful first."""
     found: dict[Snippet, float] = {}
     for wanted, of_members in ((query.used, False), (query.members, True)):
         for name in wanted:
@@ -166,7 +166,7 @@ def definitions_for(index: SnippetIndex, query: Query) -> list[Snippet]:
 
 
 def chunks_for(index: SnippetIndex, query: Query) -> list[tuple[float, Snippet]]:
-    """Chunks that share names with the lines around the hole, most similar first, without overlaps.
+    """Return chunks that share names with the lines around the hole, most similar first, without overlaps.
 
     Each comes with its share of the query, as the index weighs names.
     """
@@ -197,7 +197,7 @@ def chunks_for(index: SnippetIndex, query: Query) -> list[tuple[float, Snippet]]
 
 @lru_cache(KEPT)
 def _index_of(path: str, sides: tuple[str, str], language: str) -> SnippetIndex:
-    """The index of the document's text outside the windows around the hole."""
+    """Return the index of the document's text outside the windows around the hole."""
     index = SnippetIndex()
     for side in sides:
         for _ in index.add(path, with_plain_ends(side), language):
@@ -206,7 +206,7 @@ def _index_of(path: str, sides: tuple[str, str], language: str) -> SnippetIndex:
 
 
 def _still_there(snippet: Snippet, request: InfillRequest) -> bool:
-    """Whether a snippet of the document itself is still outside the windows; always true for other files."""
+    """Return whether a snippet of the document itself is still outside the windows; always true for other files."""
     first = snippet.text.partition("\n")[0]
     return snippet.path != request.path or any(first in side for side in request.beyond)
 

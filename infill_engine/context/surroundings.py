@@ -10,7 +10,7 @@ BETWEEN = "\n\n"  # separates two files
 
 
 def nearest_first(own: PurePosixPath, others: Iterable[PurePosixPath]) -> list[PurePosixPath]:
-    """Files in order of the number of folders up and down from `own` to them."""
+    """Return files in order of the number of folders up and down from `own` to them."""
     return sorted(others, key=lambda path: (_distance(own, path), path))
 
 
@@ -30,7 +30,7 @@ def joined(files: Iterable[tuple[str, str]]) -> Surroundings:
 
 
 def _distance(one: PurePosixPath, other: PurePosixPath) -> int:
-    """How many folders up and down one file is from the other."""
+    """Return how many folders up and down one file is from the other."""
     common = 0
     for left, right in zip(one.parent.parts, other.parent.parts, strict=False):
         if left != right:

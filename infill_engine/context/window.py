@@ -59,7 +59,7 @@ def _suffix(lines: Sequence[str], row: int, line: str, column: int, budget: int)
 
 
 def _reach(own: int, available: int, length: Callable[[int], int], origin: int, budget: int) -> tuple[int, int]:
-    """How many whole lines away from the cursor to take, and how many characters of the next line.
+    """Return how many whole lines away from the cursor to take, and how many characters of the next line.
 
     `own` characters of the cursor's line are already taken, `length(d)` is the length of the line `d` away, and that
     line has the number `origin - d` counted from the far end of the document.
@@ -79,7 +79,7 @@ def _reach(own: int, available: int, length: Callable[[int], int], origin: int, 
 
 
 def _cut(length: int, budget: int) -> int:
-    """How many characters of a line to take next to the cursor when `budget` are allowed.
+    """Return how many characters of a line to take next to the cursor when `budget` are allowed.
 
     The far edge of the taken part is at a multiple of a step, counted from the line's far end.
     """
@@ -94,7 +94,7 @@ def _cut(length: int, budget: int) -> int:
 
 
 def _content(line: str) -> int:
-    """The length of `line` without its line end."""
+    """Return the length of `line` without its line end."""
     if line.endswith("\r\n"):
         return len(line) - 2
     return len(line) - line.endswith(("\n", "\r"))

@@ -98,7 +98,7 @@ MINIATURES: dict[str, Miniature] = {
 
 
 def check_family(name: str, device: str = "cpu") -> Iterator[Check]:
-    """Yields each check when it ends; if the family cannot be loaded, that is the last one.
+    """Yield each check when it ends; if the family cannot be loaded, that is the last one.
 
     The family computes on `device`, its reference on the CPU. Raises InputError for an unknown family or an unavailable
     device.
@@ -175,13 +175,13 @@ def _answered_twice(folder: Path, device: str) -> str:
 
 
 def _predictions(family: CanvasModel, rows: list[list[int]]) -> Tensor:
-    """Logits of all slots."""
+    """Return logits of all slots."""
     canvas = lay_out(rows, family.info.mask_id)
     return family.denoise(finished(family.encode(*TEXT)), HoleKind.LINE, canvas, np.arange(canvas.slots)).float().cpu()
 
 
 def _same(found: Tensor, expected: Tensor) -> str:
-    """How far apart two tensors are. Raises ValueError if that is too far."""
+    """Return how far apart two tensors are. Raises ValueError if that is too far."""
     difference = float((found - expected).abs().max())
     if not torch.allclose(found, expected, atol=TOLERANCE, rtol=TOLERANCE):
         raise ValueError(f"logits differ by {difference:.1e}, more than {TOLERANCE:.0e}")

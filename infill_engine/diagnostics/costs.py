@@ -45,7 +45,7 @@ class Cost:
 
 
 def measure(model: Model) -> Iterator[Cost]:
-    """Yields each cost once measured: of the trunk's passes by rows, of other models' steps by rows and slots."""
+    """Yield each cost once measured: of the trunk's passes by rows, of other models' steps by rows and slots."""
     if isinstance(model, TrunkModel):
         yield from passes(model)
         return
@@ -60,7 +60,7 @@ def measure(model: Model) -> Iterator[Cost]:
 
 
 def passes(model: TrunkModel, runs: int = RUNS) -> Iterator[Cost]:
-    """The costs of reading a prompt cold, and of passes over PASS_ROWS tokens after it."""
+    """Yield the costs of reading a prompt cold, and of passes over PASS_ROWS tokens after it."""
     above, below = CONTEXTS[0]
     cold, tokens = [], 0
     for run in range(runs + 1):
@@ -86,7 +86,7 @@ def _read(model: TrunkModel, prefix: str, suffix: str) -> ReadPrompt:
 
 
 def memory_bytes(device: str) -> int:
-    """The peak memory of this process: of the device if it has its own memory, else of the machine."""
+    """Return the peak memory of this process: of the device if it has its own memory, else of the machine."""
     if device.startswith("cuda"):
         return torch.cuda.max_memory_allocated(device)
     if device.startswith("mps"):
@@ -118,7 +118,7 @@ def reading(family: CanvasModel, above: int, below: int, runs: int = RUNS) -> It
 
 
 def step(family: CanvasModel, sides: tuple[str, str], rows: int, slots: int, runs: int = RUNS) -> Cost:
-    """The cost of one step over open rows between two texts; with self-conditioning, not of the first step."""
+    """Return the cost of one step over open rows between two texts; with self-conditioning, not of the first step."""
     canvas = lay_out([slots] * rows, family.info.mask_id)
     wanted = np.arange(canvas.slots)
     took, tokens = [], 0
@@ -138,7 +138,7 @@ def lines(first: int, number: int) -> str:
 
 
 def timed(device: str, work: Callable[[], T]) -> tuple[float, T]:
-    """Milliseconds until the result of `work` was on the device, and the result."""
+    """Return milliseconds until the result of `work` was on the device, and the result."""
     finish(device)
     began = perf_counter()
     result = work()

@@ -21,7 +21,7 @@ CONFIG = DualEncoderConfig(dim=48, heads=4, hidden=96, encoder_layers=2, decoder
 
 
 def publish(folder: Path) -> DualEncoder:
-    """Writes a random network as a checkpoint of the family, and returns the network as loaded from its files."""
+    """Write a random network as a checkpoint of the family, and return the network as loaded from its files."""
     torch.manual_seed(0)
     save_network(DualEncoder(CONFIG), folder)
     shutil.copyfile(SMALL_FOLDER / "tokenizer.json", folder / "tokenizer.json")
@@ -29,12 +29,12 @@ def publish(folder: Path) -> DualEncoder:
 
 
 def reference(network: DualEncoder, row: list[int], text: tuple[str, str]) -> Tensor:
-    """Logits of every slot of `row`, computed as in training."""
+    """Return logits of every slot of `row`, computed as in training."""
     return trained_logits(network, BytesVocabulary(SMALL_FOLDER / "tokenizer.json"), row, text)
 
 
 def trained_logits(network: DualEncoder, vocabulary: BytesVocabulary, row: list[int], text: tuple[str, str]) -> Tensor:
-    """Logits [len(row), V] of the slots of `row` between the two texts, as one hole in a whole window."""
+    """Return logits [len(row), V] of the slots of `row` between the two texts, as one hole in a whole window."""
     before, after = (vocabulary.encode(side) for side in text)
     window = torch.tensor([[*before, *([5] * 3), *after]])  # the tokens in the hole do not matter
     length, start, end, total = len(row), len(before), len(before) + 3, window.shape[1]

@@ -65,14 +65,14 @@ def new_network(initial: float = 0.2, **text: Any) -> nn.Module:
 
 
 def scatter(network: Any) -> None:
-    """Varies values that are 1 initially: norms, and the scalars that encoder and decoder each have."""
+    """Vary values that are 1 initially: norms, and the scalars that encoder and decoder each have."""
     for name, value in [*network.named_parameters(), *network.named_buffers()]:
         if value.ndim == 1 and "inv_freq" not in name:
             value.mul_(torch.empty_like(value).uniform_(0.7, 1.3))
 
 
 def publish(network: Any, folder: Path) -> Path:
-    """Writes a network in the model's published file layout."""
+    """Write a network in the model's published file layout."""
     network.save_pretrained(folder)
     tokenizer().save(str(folder / "tokenizer.json"))
     settings = {"t_max": 0.8, "t_min": 0.4, "eos_token_id": [EOS, TURN_END]}
@@ -81,7 +81,7 @@ def publish(network: Any, folder: Path) -> Path:
 
 
 def prompt_of(text: tuple[str, str]) -> tuple[list[int], list[int]]:
-    """The tokens of the prompt for a hole between two texts, and those that are given on the canvas after it."""
+    """Return the tokens of the prompt for a hole between two texts, and those that are given on the canvas after it."""
     made = tokenizer()
     before, behind = (ids_of(made, side) for side in text)
     asked = [BOS, TURN, *ids_of(made, "user\n" + ASK), *behind, *ids_of(made, "\n```"), TURN_END, *ids_of(made, "\n")]
@@ -91,7 +91,7 @@ def prompt_of(text: tuple[str, str]) -> tuple[list[int], list[int]]:
 
 
 def reference(network: Any, row: list[int], text: tuple[str, str], told: Tensor | None = None) -> Tensor:
-    """Logits of every slot of `row`; `told` [len(row), V] are those of the step before, if there was one."""
+    """Return logits of every slot of `row`; `told` [len(row), V] are those of the step before, if there was one."""
     prompt, given = prompt_of(text)
     cache = DynamicCache(config=network.config.text_config)
     network.model.encoder(input_ids=torch.tensor([prompt]), past_key_values=cache)

@@ -53,7 +53,7 @@ class Published:
         return [name for name in (*self.names, *self.unmarked) if name not in OTHERS]
 
     def ids(self, tokenizer: Tokenizer, before: str, behind: str) -> list[int]:
-        """The prompt's tokens."""
+        """Return the prompt's tokens."""
         start = before.rfind("\n") + 1 if "L" in self.prompt else len(before)
         sides = {"P": before[:start], "S": behind, "L": before[start:]}
         found: list[int] = []
@@ -118,7 +118,7 @@ PUBLISHED = {
 
 
 def new_network(name: str) -> nn.Module:
-    """A random network of the library's class."""
+    """Return a random network of the library's class."""
     about = PUBLISHED[name]
     torch.manual_seed(0)
     network: nn.Module = about.network(about.config(**(SHAPE | {"initializer_range": 0.2} | about.more)))
@@ -126,14 +126,14 @@ def new_network(name: str) -> nn.Module:
 
 
 def publish(name: str, network: nn.Module, folder: Path) -> Path:
-    """Writes a network as a family's checkpoint, in the family's own file layout."""
+    """Write a network as a family's checkpoint, in the family's own file layout."""
     about = PUBLISHED[name]
     activation = {"hidden_act": ACTIVATIONS.get(about.model_type, "silu")}
     return write(folder, SHAPE | about.more | {"model_type": about.model_type} | activation, network, about.tokenizer)
 
 
 def reference(name: str, network: Any, row: list[int], text: tuple[str, str]) -> Tensor:
-    """Logits of every slot of `row`: the library's causal forward pass over the explicit prompt and the row."""
+    """Return logits of every slot of `row`: the library's causal forward pass over the explicit prompt and the row."""
     about, tokenizer = PUBLISHED[name], PUBLISHED[name].tokenizer
     prompt = about.ids(tokenizer, *text)
     ids = torch.tensor([[*prompt, *row]])

@@ -116,7 +116,7 @@ PUBLISHED = {
 
 
 def stock_network(stock: str, **more: Any) -> nn.Module:
-    """A random network of the library's class, with the shape `SHAPE`, overridden by `more`."""
+    """Return a random network of the library's class, with the shape `SHAPE`, overridden by `more`."""
     config_class, network_class = STOCK[stock]
     torch.manual_seed(0)
     size = {"head_dim": 16} if stock == "qwen3" else {}
@@ -125,7 +125,7 @@ def stock_network(stock: str, **more: Any) -> nn.Module:
 
 
 def publish(name: str, network: nn.Module, folder: Path) -> Path:
-    """Writes a network as a family's checkpoint, in the family's own file layout."""
+    """Write a network as a family's checkpoint, in the family's own file layout."""
     about = PUBLISHED[name]
     tensors = network.state_dict()
     if about.config is LLADA_CONFIG:

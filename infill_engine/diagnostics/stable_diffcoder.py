@@ -22,29 +22,29 @@ CONFIG = SHAPE | {
 
 
 def new_network() -> nn.Module:
-    """A random network of the library's class."""
+    """Return a random network of the library's class."""
     return stock_network("llama")
 
 
 def publish(network: nn.Module, folder: Path) -> Path:
-    """Writes a network in the model's published file layout."""
+    """Write a network in the model's published file layout."""
     return write(folder, CONFIG, network, TOKENIZER)
 
 
 def prompt_of(text: tuple[str, str]) -> list[int]:
-    """The prompt's tokens, suffix first."""
+    """Return the prompt's tokens, suffix first."""
     before, behind = (ids_of(TOKENIZER, side) for side in text)
     return [SUFFIX, *behind, PREFIX, *before, MIDDLE]
 
 
 def own_and_earlier_blocks(length: int) -> Tensor:
-    """A mask in which every token sees its block and those before it, [1, 1, T, T]."""
+    """Return a mask in which every token sees its block and those before it, [1, 1, T, T]."""
     block = torch.arange(length) // BLOCK
     return (block[:, None] >= block)[None, None]
 
 
 def reference(network: Any, row: list[int], text: tuple[str, str]) -> Tensor:
-    """Logits of every slot of `row`, MASK where it is open; masks pad its last block."""
+    """Return logits of every slot of `row`, MASK where it is open; masks pad its last block."""
     prompt = prompt_of(text)
     ids = [*prompt, *row, *[MASK] * (-(len(prompt) + len(row)) % BLOCK)]
     mask = own_and_earlier_blocks(len(ids))

@@ -52,7 +52,7 @@ def pieces(specials: Sequence[str], unmarked: Sequence[str] = ()) -> Tokenizer:
 def write(
     folder: Path, config: Mapping[str, Any], weights: nn.Module | Mapping[str, torch.Tensor], tokenizer: Tokenizer
 ) -> Path:
-    """Writes a folder as published: config.json, model.safetensors, tokenizer.json."""
+    """Write a folder as published: config.json, model.safetensors, tokenizer.json."""
     folder.mkdir(parents=True, exist_ok=True)
     tensors = dict(weights.state_dict() if isinstance(weights, nn.Module) else weights)
     if config.get("tie_word_embeddings"):
@@ -64,22 +64,22 @@ def write(
 
 
 def ids_of(tokenizer: Tokenizer, text: str) -> list[int]:
-    """The tokens of a text, none of them special."""
+    """Return the tokens of a text, none of them special."""
     return list(tokenizer.encode(text, add_special_tokens=False).ids)
 
 
 def special_ids(tokenizer: Tokenizer, names: Sequence[str]) -> list[int]:
-    """The ids of tokens by their names, all of which must exist."""
+    """Return the ids of tokens by their names, all of which must exist."""
     found = [token for name in names if (token := tokenizer.token_to_id(name)) is not None]
     assert len(found) == len(names)
     return found
 
 
 def everything(ids: torch.Tensor) -> torch.Tensor:
-    """A mask in which every token sees every other, [B, 1, T, T]."""
+    """Return a mask in which every token sees every other, [B, 1, T, T]."""
     return torch.ones(len(ids), 1, ids.shape[1], ids.shape[1], dtype=torch.bool)
 
 
 def backwards_only(ids: torch.Tensor) -> torch.Tensor:
-    """A mask in which every token sees itself and those before it, [B, 1, T, T]."""
+    """Return a mask in which every token sees itself and those before it, [B, 1, T, T]."""
     return everything(ids).tril()

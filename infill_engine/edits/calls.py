@@ -28,7 +28,7 @@ class Call:
 
 
 def calls_of(source: Source, syntax: Syntax, function: Node) -> list[Call]:
-    """The calls of a function of the text, in order; of a data class, what constructs it. Empty where unsure."""
+    """Return the calls of a function of the text, in order; of a data class, what constructs it. Empty where unsure."""
     if function.type in syntax.classes:
         return [replace(call, implicit=0) for call in _constructions(source, syntax, function)]
     name = name_of(function)
@@ -73,19 +73,19 @@ def calls_of(source: Source, syntax: Syntax, function: Node) -> list[Call]:
 
 
 def _is_called_otherwise(one: Occurrence, name: Node, syntax: Syntax) -> bool:
-    """Whether a function defined as `object:name` is called as `object.name`, or the other way round."""
+    """Return whether a function defined as `object:name` is called as `object.name`, or the other way round."""
     return name.type in syntax.members and one.node.parent is not None and one.node.parent.type != name.type
 
 
 def _names_a_function(one: Occurrence, syntax: Syntax) -> bool:
-    """Whether a definition is the name of a function with a body."""
+    """Return whether a definition is the name of a function with a body."""
     function = enclosing(one.node, syntax.functions)
     name = None if function is None else name_of(function)
     return name is not None and name.end_byte == one.node.end_byte
 
 
 def name_of(function: Node) -> Node | None:
-    """The node that names a function: its own, or that of the variable or field it is assigned to."""
+    """Return the node that names a function: its own, or that of the variable or field it is assigned to."""
     node: Node | None = function
     while node is not None:
         own = node.child_by_field_name("name")
@@ -120,7 +120,7 @@ def _constructions(source: Source, syntax: Syntax, holder: Node) -> list[Call]:
 
 
 def _called(one: Occurrence, syntax: Syntax) -> Node | None:
-    """The arguments, if an occurrence is what a call calls."""
+    """Return the arguments, if an occurrence is what a call calls."""
     callee = one.node
     if one.role is Role.MEMBER:
         if callee.parent is None:
@@ -139,7 +139,7 @@ def _called(one: Occurrence, syntax: Syntax) -> Node | None:
 
 
 def _is_called(call: Node, callee: Node, name: str) -> bool:
-    """Whether a node is in the field of a call that says what is called; "" for the first node of the call."""
+    """Return whether a node is in the field of a call that says what is called; "" for the first node of the call."""
     called = call.child_by_field_name(name) if name else next(iter(call.named_children), None)
     while called is not None and called != callee and called.type == "generic_type":
         called = next(iter(called.named_children), None)
@@ -147,13 +147,13 @@ def _is_called(call: Node, callee: Node, name: str) -> bool:
 
 
 def _class_around(syntax: Syntax, function: Node) -> Node | None:
-    """The class whose method a function is."""
+    """Return the class whose method a function is."""
     around = enclosing(function, syntax.classes | syntax.functions)
     return around if around is not None and around.type in syntax.classes else None
 
 
 def _has_receiver(syntax: Syntax, function: Node) -> bool:
-    """Whether the list of parameters begins with the object of a method."""
+    """Return whether the list of parameters begins with the object of a method."""
     holder = parameter_list_of(syntax, function)
     return holder is not None and any(child.type in syntax.receivers for child in holder.named_children)
 

@@ -26,7 +26,7 @@ def make(text: str, changes: Iterable[Change]) -> str:
 
 
 def compose(changes: Sequence[Change], start: int, end: int, new: str) -> tuple[Change, ...]:
-    """The changes followed by one more, whose `start` and `end` count in the text that the changes lead to.
+    """Return the changes followed by one more, whose `start` and `end` count in the text that the changes lead to.
 
     Changes that touch are joined, so that the result is sorted and has text between any two.
     """
@@ -54,13 +54,13 @@ def compose(changes: Sequence[Change], start: int, end: int, new: str) -> tuple[
 
 
 def trimmed(text: str, changes: Iterable[Change]) -> tuple[Change, ...]:
-    """The changes without what each puts back as it was; those that change nothing are gone."""
+    """Return the changes without what each puts back as it was; those that change nothing are gone."""
     cut = (_trim(text[change.start : change.end], change) for change in changes)
     return tuple(change for change in cut if change.new or change.end > change.start)
 
 
 def between(before: str, after: str) -> tuple[Change, ...]:
-    """The one change that leads from a text to another; none if they are equal."""
+    """Return the one change that leads from a text to another; none if they are equal."""
     return trimmed(before, [Change(0, len(before), after)])
 
 
@@ -74,7 +74,7 @@ def _trim(old: str, change: Change) -> Change:
 
 
 def words_changed(before: str, changes: Sequence[Change], language: str) -> Iterator[tuple[int, int, str]]:
-    """The changes widened to whole words of the text before; those in one word are joined."""
+    """Yield the changes widened to whole words of the text before; those in one word are joined."""
     waiting: tuple[int, int, list[Change]] | None = None
     for change in changes:
         start, end = word_at(before, change.start, change.end, language)
@@ -97,7 +97,7 @@ def _joined(before: str, start: int, end: int, changes: Sequence[Change]) -> tup
 
 
 def word_at(text: str, start: int, end: int, language: str) -> tuple[int, int]:
-    """The span widened to whole words at both ends."""
+    """Return the span widened to whole words at both ends."""
     chars = word_chars(language)
     while start and chars.match(text[start - 1]):
         start -= 1
@@ -115,14 +115,14 @@ class Shift:
         self._growth = list(accumulate((change.growth for change in changes), initial=0))
 
     def span(self, start: int, end: int) -> tuple[int, int] | None:
-        """Where a span of the text before is afterwards; None if it touches a change."""
+        """Return where a span of the text before is afterwards; None if it touches a change."""
         at = bisect_right(self._starts, end)
         if at and self._changes[at - 1].end >= start:
             return None
         return start + self._growth[at], end + self._growth[at]
 
     def offset(self, at: int) -> int:
-        """Where an offset of the text before is afterwards; inside of a change it is the change's end."""
+        """Return where an offset of the text before is afterwards; inside of a change it is the change's end."""
         index = bisect_right(self._starts, at)
         if index:
             change = self._changes[index - 1]

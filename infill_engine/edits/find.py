@@ -80,7 +80,7 @@ def find_consequences(
 
 
 def _quiet(before: str, after: str, changes: Sequence[Change]) -> Silence | None:
-    """Why the changes are nothing to follow, whatever they are in."""
+    """Return why the changes are nothing to follow, whatever they are in."""
     if not changes:
         return Silence.NO_CONSEQUENCE
     if len(changes) > MOST_CHANGES:
@@ -93,7 +93,7 @@ def _quiet(before: str, after: str, changes: Sequence[Change]) -> Silence | None
 
 
 def _is_formatting(before: str, after: str, changes: Sequence[Change]) -> bool:
-    """Whether the lines that are touched have the same words and signs as before."""
+    """Return whether the lines that are touched have the same words and signs as before."""
     first, last = changes[0].start, changes[-1].end
     growth = sum(change.growth for change in changes)
     start = before.rfind("\n", 0, first) + 1
@@ -130,13 +130,13 @@ def _outermost(text: str, start: int, most: int) -> int:
 
 
 def _reaches_out(proposal: Proposal, language: str, left: str, right: str) -> bool:
-    """Whether words that the proposal replaces also stand in the text that the excerpt leaves out."""
+    """Return whether words that the proposal replaces also stand in the text that the excerpt leaves out."""
     words = {edit.span.text for edit in proposal.edits if re.fullmatch(r"[\w$]+", edit.span.text)}
     return any(next(words_in(text, word, language), None) is not None for word in words for text in (left, right))
 
 
 def _clean(found: Sequence[Proposal], text: str, cursor: int | None) -> Iterator[Proposal]:
-    """Proposals whose edits are sorted, do something, do not overlap and keep off the cursor."""
+    """Yield proposals whose edits are sorted, do something, do not overlap and keep off the cursor."""
     for proposal in found:
         edits = tuple(sorted({edit for edit in proposal.edits if edit.new != edit.span.text}))
         apart = all(one.span.end <= other.span.start for one, other in pairwise(edits))
@@ -151,7 +151,7 @@ def _is_at(edit: Edit, cursor: int) -> bool:
 
 
 def _checked(before: Source, after: Source, found: Iterator[Proposal]) -> Iterator[Proposal]:
-    """Those that add no syntax error and do not lead back to the text before the edit."""
+    """Yield those that add no syntax error and do not lead back to the text before the edit."""
     faults = syntax.faults(after.tree)
     for proposal in found:
         text = applied(after.text, proposal.edits)
@@ -163,7 +163,7 @@ def _checked(before: Source, after: Source, found: Iterator[Proposal]) -> Iterat
 
 
 def _distinct(found: Iterator[Proposal]) -> list[Proposal]:
-    """The best of those that make the same edits, all of them best first."""
+    """Return the best of those that make the same edits, all of them best first."""
     best: dict[tuple[Edit, ...], Proposal] = {}
     for proposal in found:
         known = best.get(proposal.edits)
@@ -178,7 +178,7 @@ def _moved(proposal: Proposal, by: int) -> Proposal:
 
 
 def _in_comments(source: Source, changes: Sequence[Change]) -> bool:
-    """Whether every change is inside of a comment, or takes nothing but blanks away."""
+    """Return whether every change is inside of a comment, or takes nothing but blanks away."""
     text = source.text
     return all(
         not text[change.start : change.end].strip() or _is_comment(source, change.start, change.end)

@@ -102,7 +102,7 @@ class _Captures:
         return "local.opaque" in self.here
 
     def occurrence(self, scopes: dict[int, Scope]) -> Occurrence:
-        """The occurrence; the scopes around it are added to `scopes`."""
+        """Return the occurrence; the scopes around it are added to `scopes`."""
         own = self._scopes()
         scopes.update((scope.id, scope) for scope in own)
         role, kind, node, capture = self._role()
@@ -148,7 +148,7 @@ class _Captures:
         return self.source.text_of(nodes[0]) if nodes else ""
 
     def _scopes(self) -> list[Scope]:
-        """The scopes around the place, innermost first; of one node the function before the class."""
+        """Return the scopes around the place, innermost first; of one node the function before the class."""
         found: dict[int, Scope] = {}
         for scope in self.scopes:
             known = found.get(scope.id, scope)
@@ -163,7 +163,7 @@ class _Captures:
         return scopes
 
     def _visible(self, scopes: list[Scope]) -> tuple[Node, bool] | None:
-        """The node from whose end on a definition is seen, and whether it is a variable of its own."""
+        """Return the node from whose end on a definition is seen, and whether it is a variable of its own."""
         for name in ("local.from", "local.anew"):
             node = self.here.get(name)
             if node is not None and (not scopes or _within(node, scopes[0].node)):
@@ -171,7 +171,7 @@ class _Captures:
         return None
 
     def _role(self) -> tuple[Role, str, Node, str]:
-        """The role that the captures give the place, most particular first, and the capture that does."""
+        """Return the role that the captures give the place, most particular first, and the capture that does."""
         here = self.here
         exact = {name: found for name, found in here.items() if self._is_exact(found)}
         for capture, role in _PLAIN:
@@ -202,7 +202,7 @@ class _Captures:
         return not lead or lead in language(self.source.language).syntax.sigils
 
     def _is_formatted(self) -> bool:
-        """Whether the place is the name in `{name}` or `{name:…}`."""
+        """Return whether the place is the name in `{name}` or `{name:…}`."""
         text = self.source.text
         return (
             text[self.start - 1] == "{" and text[self.start - 2] != "{" and text[self.end : self.end + 1] in ("}", ":")
@@ -223,7 +223,7 @@ _PLAIN = (
 
 
 def _space(capture: str, kind: str) -> str:
-    """The space that a capture looks its name up in, or defines it in."""
+    """Return the space that a capture looks its name up in, or defines it in."""
     if kind in ("method", "routine"):
         return "call"
     if kind == "tag":

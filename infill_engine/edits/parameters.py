@@ -43,7 +43,7 @@ class Argument:
 
 
 def parameters_of(source: Source, syntax: Syntax, function: Node) -> tuple[Parameter, ...] | None:
-    """The parameters, in order; None where one of them has no name of its own or the list is broken."""
+    """Return the parameters, in order; None where one of them has no name of its own or the list is broken."""
     holder = parameter_list_of(syntax, function)
     if holder is None or holder.has_error:
         return None
@@ -73,7 +73,7 @@ def parameters_of(source: Source, syntax: Syntax, function: Node) -> tuple[Param
 
 
 def parameter_list_of(syntax: Syntax, function: Node) -> Node | None:
-    """The list of a function's parameters, which may be inside of its declarator."""
+    """Return the list of a function's parameters, which may be inside of its declarator."""
     node: Node | None = function
     while node is not None:
         holder = node.child_by_field_name("parameters")
@@ -84,7 +84,7 @@ def parameter_list_of(syntax: Syntax, function: Node) -> Node | None:
 
 
 def fields_of(source: Source, holder: Node) -> tuple[Parameter, ...] | None:
-    """The fields of a Python data class, which are its constructor's parameters; None where that is not certain.
+    """Return the fields of a Python data class, which are its constructor's parameters; None where that is not certain.
 
     A class with bases may have fields of theirs before its own.
     """
@@ -109,14 +109,14 @@ def fields_of(source: Source, holder: Node) -> tuple[Parameter, ...] | None:
 
 
 def decorators_of(node: Node) -> list[Node]:
-    """The decorators of a Python function or class."""
+    """Return the decorators of a Python function or class."""
     if node.parent is None or node.parent.type != "decorated_definition":
         return []
     return [child for child in node.parent.named_children if child.type == "decorator"]
 
 
 def arguments_of(source: Source, syntax: Syntax, holder: Node) -> tuple[Argument, ...] | None:
-    """The arguments of a call, in order; None where they are broken or no list."""
+    """Return the arguments of a call, in order; None where they are broken or no list."""
     if holder.has_error or source.text_of(holder)[:1] != "(":
         return None
     found = []
@@ -131,7 +131,7 @@ def arguments_of(source: Source, syntax: Syntax, holder: Node) -> tuple[Argument
 
 
 def _names_of(node: Node) -> list[Node]:
-    """The nodes that name what a parameter declares: several in `a, b int`."""
+    """Return the nodes that name what a parameter declares: several in `a, b int`."""
     for inner in ("name", "pattern", "left", "declarator"):
         found = node.children_by_field_name(inner)
         if found:

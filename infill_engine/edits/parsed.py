@@ -24,7 +24,7 @@ class ParsedEdit:
         return self.before.syntax
 
     def back(self, start: int, end: int) -> tuple[int, int] | None:
-        """Where a span of the text after is in the text before; None if it touches a change."""
+        """Return where a span of the text after is in the text before; None if it touches a change."""
         growth = 0
         for change in self.changes:
             first, last = change.start + growth, change.start + growth + len(change.new)

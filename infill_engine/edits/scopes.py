@@ -37,15 +37,15 @@ class Names:
         return None if sighting is None else cls(source, name, sighting)
 
     def at(self, start: int) -> Occurrence | None:
-        """The occurrence that begins at a place."""
+        """Return the occurrence that begins at a place."""
         return next((one for one in self.all if one.start == start), None)
 
     def owned(self, owner: Owner | None, *roles: Role) -> list[Occurrence]:
-        """All occurrences that belong to one owner."""
+        """Return all occurrences that belong to one owner."""
         return [one for one in self.all if owner and one.owner == owner and (not roles or one.role in roles)]
 
     def shared(self, owner: Owner) -> list[Occurrence]:
-        """The variables that name a member of the owner at the same time."""
+        """Return the variables that name a member of the owner at the same time."""
         return [one for one in self.all if one.also == owner]
 
     def _resolved(self, found: Iterable[Occurrence]) -> tuple[Occurrence, ...]:
@@ -68,7 +68,7 @@ class Names:
         return tuple(resolved)
 
     def _member_owner(self, one: Occurrence, lookup: "_Lookup") -> Owner | None:
-        """The class whose member is looked up; None for objects whose class is not known."""
+        """Return the class whose member is looked up; None for objects whose class is not known."""
         around = [self.scopes[scope] for scope in one.scopes if self.scopes[scope].is_class]
         if one.kind == "own":
             return lookup.member(around[0], "") if around else None
@@ -85,7 +85,7 @@ class Names:
         return lookup.member(known, one.space) if known is not None else None
 
     def _type_of(self, one: Occurrence) -> str:
-        """The declared type of the variable that holds a member, "" if it is not certain."""
+        """Return the declared type of the variable that holds a member, "" if it is not certain."""
         assert one.holder is not None
         start, end = self.source.span_of(one.holder)
         text = self.source.text[start:end].lstrip("$")
@@ -135,7 +135,7 @@ class _Lookup:
         ]
 
     def class_named(self, name: str, around: list[Scope]) -> Scope | None:
-        """The class with a name: one around the place, else the only one of that name."""
+        """Return the class with a name: one around the place, else the only one of that name."""
         if not name:
             return None
         if name in self.self_names:
@@ -147,7 +147,7 @@ class _Lookup:
         return self.scopes[alike.pop()] if len(alike) == 1 else None
 
     def member(self, scope: Scope | None, space: str) -> Owner | None:
-        """The class that has the member: this one, or a base of it that defines the name."""
+        """Return the class that has the member: this one, or a base of it that defines the name."""
         if space == "any":
             called = self.member(scope, "call")
             return called if called is not None and self.plain.get((called.scope, "call")) else self.member(scope, "")
@@ -161,7 +161,7 @@ class _Lookup:
         return None
 
     def seen_from(self, one: Occurrence) -> Owner | None:
-        """The nearest scope around a use that defines the name, in the spaces that it is looked up in."""
+        """Return the nearest scope around a use that defines the name, in the spaces that it is looked up in."""
         for space in SPACES.get(one.space, (one.space,)):
             owner = self._seen_in(one, space)
             if owner is not None:
@@ -204,7 +204,7 @@ class _Lookup:
         return replace(one, owner=Owner(number, 0, one.space))
 
     def _assigned(self, one: Occurrence) -> Occurrence:
-        """A definition where the name is not seen yet, otherwise a use."""
+        """Return a definition where the name is not seen yet, otherwise a use."""
         known = self.seen_from(one)
         if known is not None:
             return replace(one, owner=known)
@@ -227,7 +227,7 @@ class _Lookup:
         return self.canonical.get(chain[0], chain[0])
 
     def _base(self, own: int, space: str) -> Scope | None:
-        """The base of a class, if it is in sight and has the name."""
+        """Return the base of a class, if it is in sight and has the name."""
         for scope in self.scopes.values():
             if not scope.is_class or self.canonical[scope.id] != own:
                 continue
@@ -243,7 +243,7 @@ class _Lookup:
 
 
 def _same_classes(scopes: dict[int, Scope]) -> dict[int, int]:
-    """The id that stands for each class: parts of one class, such as `impl` blocks, have the same."""
+    """Return the id that stands for each class: parts of one class, such as `impl` blocks, have the same."""
     first: dict[tuple[str, int], int] = {}
     same = {}
     for scope in sorted(scopes.values(), key=lambda scope: scope.node.start_byte):
@@ -256,7 +256,7 @@ def _same_classes(scopes: dict[int, Scope]) -> dict[int, int]:
 
 
 def _around(scope: Scope, scopes: dict[int, Scope]) -> int:
-    """The id of the scope around a class."""
+    """Return the id of the scope around a class."""
     node = scope.node.parent
     while node is not None:
         if -node.id in scopes:

@@ -39,7 +39,7 @@ class Source:
         return None if parser is None else cls(text, language, _parsed(parser, syntax.to_bytes(text)))
 
     def changed(self, text: str, changes: Sequence[Change]) -> "Source":
-        """The text that changes of this one lead to; only what they touch is parsed anew."""
+        """Return the text that changes of this one lead to; only what they touch is parsed anew."""
         tree = self.tree.copy()
         old = self._bytes or syntax.to_bytes(self.text)
         for change in reversed(changes):  # the offsets of those before stay what they are
@@ -65,34 +65,34 @@ class Source:
         return self.tree.root_node
 
     def to_byte(self, at: int) -> int:
-        """The tree's offset of a character."""
+        """Return the tree's offset of a character."""
         if self._ascii:
             return at
         mark = at // MARK_CHARS
         return self._marks[mark] + len(syntax.to_bytes(self.text[mark * MARK_CHARS : at]))
 
     def to_char(self, byte: int) -> int:
-        """The character at an offset of the tree."""
+        """Return the character at an offset of the tree."""
         if self._ascii:
             return byte
         mark = bisect_right(self._marks, byte) - 1
         return mark * MARK_CHARS + len(self._bytes[self._marks[mark] : byte].decode("utf-8", "replace"))
 
     def span_of(self, node: Node) -> tuple[int, int]:
-        """Where a node begins and ends, in characters."""
+        """Return where a node begins and ends, in characters."""
         return self.to_char(node.start_byte), self.to_char(node.end_byte)
 
     def text_of(self, node: Node) -> str:
-        """The text of a node."""
+        """Return the text of a node."""
         start, end = self.span_of(node)
         return self.text[start:end]
 
     def words(self, word: str) -> Iterator[int]:
-        """Where `word` begins in the text, as a whole word."""
+        """Yield where `word` begins in the text, as a whole word."""
         return words(self.text, word, self.language)
 
     def node_at(self, start: int, end: int) -> Node:
-        """The smallest node that has all characters from `start` to `end`."""
+        """Return the smallest node that has all characters from `start` to `end`."""
         found = self.root.descendant_for_byte_range(self.to_byte(start), self.to_byte(end))
         return self.root if found is None else found
 
@@ -112,7 +112,7 @@ _piece = _Piece()
 
 
 def _parsed(parser: Parser, source: bytes, old: Tree | None = None) -> Tree:
-    """The tree of a text that is handed over in pieces: between two of them other threads may run.
+    """Return the tree of a text that is handed over in pieces: between two of them other threads may run.
 
     The second parse reuses all of the first. Its tree knows its text; that of the first would ask the callback for it.
     """
@@ -130,7 +130,7 @@ def _point(source: bytes, at: int) -> tuple[int, int]:
 
 
 def words(text: str, word: str, language: str) -> Iterator[int]:
-    """Where `word` begins in a text of a language, as a whole word."""
+    """Yield where `word` begins in a text of a language, as a whole word."""
     chars = word_chars(language)
     at = text.find(word)
     while at >= 0:
@@ -141,7 +141,7 @@ def words(text: str, word: str, language: str) -> Iterator[int]:
 
 
 def ancestors(node: Node) -> Iterator[Node]:
-    """The nodes around a node, innermost first."""
+    """Yield the nodes around a node, innermost first."""
     above = node.parent
     while above is not None:
         yield above
@@ -149,5 +149,5 @@ def ancestors(node: Node) -> Iterator[Node]:
 
 
 def enclosing(node: Node, types: Collection[str]) -> Node | None:
-    """The innermost node around a node that is of one of these types."""
+    """Return the innermost node around a node that is of one of these types."""
     return next((above for above in ancestors(node) if above.type in types), None)

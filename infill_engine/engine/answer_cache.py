@@ -20,7 +20,7 @@ class AnswerCache:
         self._recent: deque[tuple[InfillRequest, Answer]] = deque(maxlen=RECENT)
 
     def get(self, request: InfillRequest, show_from: float) -> Answer | None:
-        """The answer to an equal request, or the remainder of an answer whose candidate is being typed.
+        """Return the answer to an equal request, or the remainder of an answer whose candidate is being typed.
 
         If the best remainder has less confidence than `show_from`, it was never shown. Then the result is None: a new
         computation that sees the typed text is worth more.
@@ -35,7 +35,7 @@ class AnswerCache:
         return continued
 
     def put(self, request: InfillRequest, answer: Answer) -> None:
-        """Remembers an answer. One that is not final may be typed through, but an equal request is computed again."""
+        """Remember an answer. One that is not final may be typed through, but an equal request is computed again."""
         kept = _key(request)
         if not (request.replaced or request.gaps):
             self._recent.append((kept, answer))
@@ -59,7 +59,7 @@ class AnswerCache:
 
 
 def _key(request: InfillRequest) -> InfillRequest:
-    """An equal request that uses little memory."""
+    """Return an equal request that uses little memory."""
     return replace(request, beyond=("", ""))
 
 

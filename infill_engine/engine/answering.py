@@ -43,7 +43,7 @@ class Answering:
         self._finish_margin = finish_margin
 
     def answer(self, request: InfillRequest, deadline: Deadline, propose: Propose) -> Answer:
-        """The cached answer to the request, or a new one, with candidates or the reason there are none."""
+        """Return the cached answer to the request, or a new one, with candidates or the reason there are none."""
         started = now()
         if request.candidates < 1:
             raise InputError("ask for at least one candidate")
@@ -58,13 +58,13 @@ class Answering:
         return replace(answer, elapsed_ms=since(started), show_from=show_from)
 
     def deepen(self, request: InfillRequest, deadline: Deadline, propose: Propose) -> None:
-        """Searches on where the last search at this place stopped. The answer replaces the one that is kept."""
+        """Search on where the last search at this place stopped. The answer replaces the one that is kept."""
         answer = self.fresh(request, deadline, propose)
         if answer.candidates:
             self.answers.put(request, answer)
 
     def fresh(self, request: InfillRequest, deadline: Deadline, propose: Propose) -> Answer:
-        """A new answer, which is not cached."""
+        """Return a new answer, which is not cached."""
         hole = request.hole or hole_at(request.prefix, request.suffix, request.language)
         if deadline.cancelled():
             return Answer(reason=Reason.CANCELLED, final=False)
@@ -102,6 +102,6 @@ def _drafts(request: InfillRequest, hole: Hole) -> tuple[Draft, ...]:
 
 
 def cleaned(proposals: list[Proposal], request: InfillRequest, hole: Hole) -> list[Proposal]:
-    """The proposals in the form in which they would be inserted, without those that are empty after cleaning."""
+    """Return the proposals in the form in which they would be inserted, without those that are empty after cleaning."""
     texts = ((proposal, clean(proposal.text, request, hole)) for proposal in proposals)
     return [replace(proposal, text=text) for proposal, text in texts if text is not None]

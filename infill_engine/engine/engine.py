@@ -64,7 +64,7 @@ class Engine:
         progress: Progress | None = None,
         settings: EngineSettings | None = None,
     ) -> "Engine":
-        """Loads a model by name or folder and warms it up, so that the first keystroke is not delayed.
+        """Load a model by name or folder and warms it up, so that the first keystroke is not delayed.
 
         `progress` reports loading, and the download of a published model. Raises ModelNotFoundError, ModelDamagedError,
         ModelTooLargeError, ModelError, or InputError for an unknown device or precision.
@@ -113,7 +113,7 @@ class Engine:
         return engine
 
     def is_fast_enough(self) -> bool:
-        """Whether enough passes of the trunk fit the budget on this machine."""
+        """Return whether enough passes of the trunk fit the budget on this machine."""
         return self.least_budget_ms() <= self.settings.budget_ms
 
     def least_budget_ms(self) -> int:
@@ -154,7 +154,7 @@ class Engine:
         return self.model.info.window
 
     def infill(self, request: InfillRequest, deadline: Deadline) -> tuple[Candidate, ...]:
-        """Candidates for the request's hole, best first; empty if none were found in time."""
+        """Return candidates for the request's hole, best first; empty if none were found in time."""
         return self.answer(request, deadline).candidates
 
     def answer(self, request: InfillRequest, deadline: Deadline, watch: Watch | None = None) -> Answer:
@@ -176,7 +176,7 @@ class Engine:
         return self._answering.fresh(request, deadline, partial(self._propose, watch))
 
     def warm(self, request: InfillRequest, deadline: Deadline) -> None:
-        """Encodes the request's two sides, so that a later request nearby finds them cached; as far as time allows.
+        """Encode the request's two sides, so that a later request nearby finds them cached; as far as time allows.
 
         Also reads the model's prompt, if it has one, and counts the text that candidates are scored by.
         """
@@ -190,13 +190,13 @@ class Engine:
         step_down()
 
     def surround(self, surroundings: Surroundings) -> Iterator[None]:
-        """Counts the text around a document, for requests that name it; yields about every 2 ms."""
+        """Count the text around a document, for requests that name it; yields about every 2 ms."""
         return self.sampler.surround(surroundings)
 
     def _propose(
         self, watch: Watch | None, request: InfillRequest, hole: Hole, drafts: tuple[Draft, ...], deadline: Deadline
     ) -> Proposals:
-        """The proposals, and any message for the user, which is reported once."""
+        """Return the proposals, and any message for the user, which is reported once."""
         found = self._propose_degrading(watch, request, hole, drafts, deadline)
         user_message, self._trouble = self._trouble, ""
         return replace(found, user_message=found.user_message or user_message)
@@ -204,7 +204,7 @@ class Engine:
     def _propose_degrading(
         self, watch: Watch | None, request: InfillRequest, hole: Hole, drafts: tuple[Draft, ...], deadline: Deadline
     ) -> Proposals:
-        """The proposals; if memory or precision fails, tries again with a less demanding setup."""
+        """Return the proposals; if memory or precision fails, tries again with a less demanding setup."""
         tried = None
         while tried != (self.sampler, self._degraded) and not deadline.cancelled():
             tried = self.sampler, self._degraded
@@ -217,7 +217,7 @@ class Engine:
         return Proposals(unread(drafts))
 
     def _budget(self, deadline: Deadline) -> Budget:
-        """The time of one request. Waits for a GPU, which accepts work before it has done it."""
+        """Return the time of one request. Waits for a GPU, which accepts work before it has done it."""
         return Budget(deadline, self.sampler.costs, self._finish_margin, partial(finish, self.device))
 
     def _way_down(self, error: Exception) -> Callable[[], None]:
@@ -269,7 +269,7 @@ class Engine:
         self._answering = Answering(_calibration_of(SMALL), self._finish_margin, self._fills_several)
 
     def _warm_up(self) -> None:
-        """Runs a few requests of a usual size: libraries initialise, and the cost of a step becomes known."""
+        """Run a few requests of a usual size: libraries initialise, and the cost of a step becomes known."""
         if isinstance(self.sampler, TreeSampler):
             self.sampler.measure()
             request = InfillRequest("total = sum(", ")\n")

@@ -104,21 +104,21 @@ class Vocabulary(Protocol):
     def encode(self, text: str) -> list[int]: ...
 
     def decode(self, ids: Sequence[int]) -> str | None:
-        """The text of `ids`, or None if they contain a special token or end inside a character."""
+        """Return the text of `ids`, or None if they contain a special token or end inside a character."""
         ...
 
     def split_partial_word(self, prefix: str) -> tuple[str, str]:
-        """Cuts `prefix` before the cursor's word: the text to encode, and how the first token must begin."""
+        """Cut `prefix` before the cursor's word: the text to encode, and how the first token must begin."""
         ...
 
     def completions_of(self, start: bytes) -> tuple[Ints, Ints]:
-        """Tokens whose bytes begin with `start`, and tokens that are a proper prefix of it."""
+        """Return tokens whose bytes begin with `start`, and tokens that are a proper prefix of it."""
         ...
 
     def bytes_of(self, token: int) -> bytes: ...
 
     def breaks_line(self, *, at_once: bool = False) -> Ints:
-        """Tokens that contain a line break; with `at_once` only those with nothing but whitespace before it."""
+        """Return tokens that contain a line break; with `at_once` only those with nothing but whitespace before it."""
         ...
 
     def never(self) -> Ints:
@@ -143,7 +143,7 @@ class CanvasModel(Model, Protocol):
     """A loaded model that denoises a canvas, or fills it in order."""
 
     def encode(self, prefix: str, suffix: str) -> Job[Context]:
-        """Encodes both sides, reusing keys and values of earlier calls where their tokens agree.
+        """Encode both sides, reusing keys and values of earlier calls where their tokens agree.
 
         Reads about a hundred tokens at a time. What was encoded before OutOfTime need not be encoded again.
         """
@@ -163,7 +163,7 @@ class WritesDrafts(Protocol):
     """An optional interface: the family writes drafts of its own, with a language model of its own."""
 
     def prompt(self, context: Context) -> Job[Any]:
-        """The state that `write_drafts` continues from."""
+        """Return the state that `write_drafts` continues from."""
         ...
 
     def write_drafts(self, prompt: Any, partial_word: str, right: str, limit: int) -> Job[list[ModelDraft]]:
@@ -176,7 +176,7 @@ class WritesDrafts(Protocol):
         ...
 
     def count(self, around: tuple[str, str]) -> Job[Ngrams]:
-        """Counts of the text left of the cursor's word and right of the hole, which is more than was encoded.
+        """Return counts of the text left of the cursor's word and right of the hole, which is more than was encoded.
 
         The counts of lines are cached.
         """
@@ -191,7 +191,7 @@ class WritesDrafts(Protocol):
         near: Ngrams,
         project: Ngrams | None,
     ) -> Job[list[float]]:
-        """The log-probability of each text and its end, given `partial_word` before it, which no text includes.
+        """Return the log-probability of each text and its end, given `partial_word` before it, which no text includes.
 
         `right` is as for `write_drafts`. How text continues after the same tokens counts too: `near` the hole, and
         elsewhere in the `project`.
@@ -213,7 +213,7 @@ class ConditionsItself(Protocol):
     """An optional interface, for families that receive their previous prediction in a step (self-conditioning)."""
 
     def condition(self, context: Context, canvas: Canvas, wanted: Ints, logits: Tensor) -> None:
-        """Takes the logits [len(wanted), V] of the last step as they were used for decisions, with all masks applied.
+        """Take the logits [len(wanted), V] of the last step as they were used for decisions, with all masks applied.
 
         `canvas` is still in the state before that step. Positions not in `wanted` are given, so their token is known.
         """
@@ -221,10 +221,10 @@ class ConditionsItself(Protocol):
 
 
 def corruptor_of(info: ModelInfo, rows: int, seed: int) -> Corruptor:
-    """Fills the open slots of a canvas of `rows` rows as this family expects."""
+    """Fill the open slots of a canvas of `rows` rows as this family expects."""
     return Corruptor(info.mask_id if info.corruption is Corruption.MASK else None, info.vocabulary, rows, seed)
 
 
 def step_size(family: CanvasModel, context: Context, lengths: Sequence[int], number: int) -> int:
-    """How many positions a step computes: the family's own count, or else the number of slots."""
+    """Return how many positions a step computes: the family's own count, or else the number of slots."""
     return family.step_size(context, lengths, number) if isinstance(family, CountsWork) else sum(lengths)

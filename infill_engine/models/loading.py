@@ -37,7 +37,7 @@ Load = Callable[[Path, str, torch.dtype, ModelSettings], CanvasModel]
 
 
 def load_small(folder: Path, device: str, dtype: torch.dtype, settings: ModelSettings) -> CanvasModel:
-    """Loads the embedded default's family. Raises ModelDamagedError.
+    """Load the embedded default's family. Raises ModelDamagedError.
 
     On a CPU its matrices are multiplied in int8 if requested, or if that is fastest and no precision was requested.
     """
@@ -84,7 +84,7 @@ def quietly(_doing: str, _share: float) -> None:
 def load_model(
     name: str, device: str = AUTO, settings: ModelSettings | None = None, report: hub.Report = quietly
 ) -> Model:
-    """Loads the trunk, or any other model with `load_canvas_model`. Raises the same errors."""
+    """Load the trunk, or any other model with `load_canvas_model`. Raises the same errors."""
     folder = None if hub.is_hub_name(name) else folder_of(name)
     if folder is None or read_config(folder)["model_type"] != TRUNK:
         return load_canvas_model(name, device, settings, report)
@@ -97,7 +97,7 @@ def load_model(
 def load_canvas_model(
     name: str, device: str = AUTO, settings: ModelSettings | None = None, report: hub.Report = quietly
 ) -> CanvasModel:
-    """Loads `small`, `scripted`, `scripted:FILE.json`, a folder with config.json and model.safetensors, or a
+    """Load `small`, `scripted`, `scripted:FILE.json`, a folder with config.json and model.safetensors, or a
     published model by its name `OWNER/NAME`, which is downloaded if it is not on this machine yet.
 
     Raises ModelNotFoundError, ModelDamagedError, ModelError if it does not fit into memory or cannot be downloaded, or
@@ -116,7 +116,7 @@ def load_canvas_model(
 
 
 def require_known(config: Mapping[str, Any], folder: Path) -> None:
-    """Raises ModelDamagedError for a model type without an adapter here."""
+    """Raise ModelDamagedError for a model type without an adapter here."""
     if config["model_type"] in blockwise.MODEL_TYPES:
         raise blockwise.refusal(folder)
     if config["model_type"] not in FAMILIES:
@@ -128,7 +128,7 @@ def require_known(config: Mapping[str, Any], folder: Path) -> None:
 
 
 def dtype_of(settings: ModelSettings, device: str) -> torch.dtype:
-    """The precision of the computation. Raises InputError for an unknown one."""
+    """Return the precision of the computation. Raises InputError for an unknown one."""
     if settings.dtype == AUTO or settings.stored:
         return fastest_dtype(device)
     if settings.dtype not in DTYPES:

@@ -21,7 +21,7 @@ ADDRESS = "://"  # in the name of a model on a server; parsed by `infill_engine.
 
 
 def resolved(name: str, folder: Path) -> str:
-    """The name in a form that a process in any folder can use, such as a worker: a path is made absolute.
+    """Return the name in a form that a process in any folder can use, such as a worker: a path is made absolute.
 
     A folder of that name takes precedence over a published model.
     """
@@ -35,7 +35,7 @@ def resolved(name: str, folder: Path) -> str:
 
 
 def folder_of(name: str) -> Path | None:
-    """The folder that a model's name stands for; None for a model without files. Downloads nothing.
+    """Return the folder that a model's name stands for; None for a model without files. Downloads nothing.
 
     Raises ModelNotFoundError or ModelDamagedError if the trunk is missing or incomplete.
     """
@@ -54,7 +54,7 @@ def folder_of(name: str) -> Path | None:
 
 
 def trained_folder(folder: Path) -> Path:
-    """Where a model's adapter and calibration are: for the trunk, in the package, wherever its shards are."""
+    """Return where a model's adapter and calibration are: for the trunk, in the package, wherever its shards are."""
     return TRUNK_FOLDER if folder == trunk_folder() else folder
 
 

@@ -82,7 +82,7 @@ class ScriptedModel:
 
     @classmethod
     def load(cls, path: str) -> "ScriptedModel":
-        """Reads a script; without a path, the built-in one. Raises InputError for a file that is not a script."""
+        """Read a script; without a path, the built-in one. Raises InputError for a file that is not a script."""
         if not path:
             return cls(BUILT_IN)
         try:
@@ -117,7 +117,7 @@ class ScriptedModel:
         return logits
 
     def _with_lengths(self, texts: Sequence[str]) -> dict[int, bytes]:
-        """Each text under its own canvas length, so that a row's length identifies its text."""
+        """Return each text under its own canvas length, so that a row's length identifies its text."""
         found: dict[int, bytes] = {}
         for text in texts:
             data = text.encode()

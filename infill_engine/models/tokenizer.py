@@ -71,16 +71,16 @@ class TokenizerVocabulary:
         return self._width
 
     def ended_by(self, name: str) -> None:
-        """Makes the special token `name` the one that ends a hole. Call this before any table is built."""
+        """Make the special token `name` the one that ends a hole. Call this before any table is built."""
         (self.end,) = self.need(name)
 
     def id_of(self, name: str) -> int | None:
-        """The id of a special token."""
+        """Return the id of a special token."""
         token: int | None = self._tokenizer.token_to_id(name)
         return token
 
     def need(self, *names: str) -> list[int]:
-        """The ids of special tokens. Raises ModelDamagedError that names all missing ones."""
+        """Return the ids of special tokens. Raises ModelDamagedError that names all missing ones."""
         found = {name: token for name in names if (token := self.id_of(name)) is not None}
         missing = [name for name in names if name not in found]
         if missing:
@@ -210,7 +210,7 @@ class TokenizerVocabulary:
 
 
 def mask_name(folder: Path) -> str:
-    """The name of the mask token of the tokenizer in `folder`; "" if it has none."""
+    """Return the name of the mask token of the tokenizer in `folder`; "" if it has none."""
     for file in ("tokenizer_config.json", "special_tokens_map.json"):
         path = folder / file
         try:
@@ -245,7 +245,7 @@ def _other_tokenizer(path: Path) -> str:
 
 
 def _make_exact(tokenizer: Tokenizer, pieces: bool, steering: list[AddedToken]) -> None:
-    """Makes a text's tokens spell exactly its bytes, and keeps text from becoming special tokens."""
+    """Make a text's tokens spell exactly its bytes, and keep text from becoming special tokens."""
     tokenizer.no_truncation()  # a file may contain both settings from training
     tokenizer.no_padding()
     tokenizer.normalizer = normalizers.Replace(" ", SPACE) if pieces else None
@@ -256,12 +256,12 @@ def _make_exact(tokenizer: Tokenizer, pieces: bool, steering: list[AddedToken]) 
 
 
 def _state(part: Any) -> bytes:
-    """The definition of a part of a tokenizer, as JSON."""
+    """Return the definition of a part of a tokenizer, as JSON."""
     return b"" if part is None else bytes(part.__getstate__())
 
 
 def _byte_letters() -> dict[int, int]:
-    """The printable letters that byte-level BPE uses for each byte (GPT-2's table), for `str.translate`."""
+    """Return the printable letters that byte-level BPE uses for each byte (GPT-2's table), for `str.translate`."""
     plain = [*range(ord("!"), ord("~") + 1), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     others = [byte for byte in range(256) if byte not in plain]
     return {byte: byte for byte in plain} | {256 + number: byte for number, byte in enumerate(others)}

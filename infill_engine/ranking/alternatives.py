@@ -66,13 +66,13 @@ def _is_text(text: str, request: InfillRequest, hole: Hole) -> bool:
 
 
 def _opens_body(text: str, request: InfillRequest) -> bool:
-    """Whether a body must follow the text. Some grammars see no error where it does not."""
+    """Return whether a body must follow the text. Some grammars see no error where it does not."""
     opens = language_named(request.language).layout.opens
     return not first_line(request.suffix).strip() and opens.search(last_line(text).rstrip()) is not None
 
 
 def _keeps_names(proposal: Proposal, request: InfillRequest) -> bool:
-    """Whether a name that is in several holes is replaced by a name."""
+    """Return whether a name that is in several holes is replaced by a name."""
     keywords = language_named(request.language).lexical.keywords
     return all(
         fill not in keywords and _NAME.fullmatch(fill) is not None
@@ -82,5 +82,5 @@ def _keeps_names(proposal: Proposal, request: InfillRequest) -> bool:
 
 
 def _bare(text: str) -> str:
-    """A text without what a formatter would change: white space, and the comma after a last element."""
+    """Return a text without what a formatter would change: white space, and the comma after a last element."""
     return re.sub(r",([)\]}])", r"\1", _SPACES.sub("", text))

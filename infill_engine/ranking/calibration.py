@@ -53,7 +53,7 @@ class Calibration:
     pairs: Mapping[str, float] = field(default_factory=dict)
 
     def confidence(self, features: Features) -> float:
-        """The probability, between 0 and 1, that a proposal with these features is what the user wants.
+        """Return the probability, between 0 and 1, that a proposal with these features is what the user wants.
 
         It is 0 if a feature is not a number.
         """
@@ -65,13 +65,13 @@ class Calibration:
         return 0.0 if math.isnan(score) else 1 / (1 + math.exp(-max(-30.0, min(30.0, score))))
 
     def to_json(self) -> str:
-        """The contents of calibration.json."""
+        """Return the contents of calibration.json."""
         stored = {name: dict(value) if isinstance(value, Mapping) else value for name, value in _parts(self).items()}
         return json.dumps(stored, indent=2, sort_keys=True) + "\n"
 
     @classmethod
     def from_json(cls, text: str) -> "Calibration":
-        """Parses the output of `to_json`. Raises ModelDamagedError for anything else."""
+        """Parse the output of `to_json`. Raises ModelDamagedError for anything else."""
         try:
             stored = json.loads(text)
         except ValueError as error:

@@ -32,7 +32,7 @@ class ContextFeatures:
 
     @classmethod
     def of(cls, prefix: str, suffix: str, language: str = "") -> "ContextFeatures":
-        """The features of both windows around a hole."""
+        """Return the features of both windows around a hole."""
         *above, left = split(prefix)
         right, *below = split(suffix)
         word = word_pattern(language)
@@ -45,7 +45,7 @@ class ContextFeatures:
         return _IN_A_WORD.search(self.left) is not None
 
     def unknown(self, text: str) -> float:
-        """The share of the names in `text` that do not occur around the hole."""
+        """Return the share of the names in `text` that do not occur around the hole."""
         names = names_in(text, self.language)
         return sum(name not in self.words for name in names) / max(1, len(names))
 
@@ -58,7 +58,7 @@ class ContextFeatures:
         return 0.0
 
     def redefines(self, text: str) -> bool:
-        """Whether the line with `text` defines a function or class that is already defined in the same body."""
+        """Return whether the line with `text` defines a function or class that is already defined in the same body."""
         line = self._line_with(text)
         defined_in = language_named(self.language).code.defined
         defined = defined_in(line)
@@ -72,7 +72,7 @@ class ContextFeatures:
         return False
 
     def _line_with(self, text: str) -> str:
-        """The hole's line with `text`; if `text` has several lines, the line ends with the first of them."""
+        """Return the hole's line with `text`; if `text` has several lines, the line ends with the first of them."""
         first = first_line(text)
         return self.left + first + (self.right if first == text else "")
 

@@ -52,7 +52,7 @@ class Features:
 
 
 def evidence(proposals: Sequence[Proposal], request: InfillRequest, hole: Hole) -> list[tuple[Proposal, Features]]:
-    """Each distinct text of the cleaned `proposals`, represented by its best proposal, with its features."""
+    """Return each distinct text of the cleaned `proposals`, represented by its best proposal, with its features."""
     groups = _same_texts(proposals)
     faults = new_faults([group[0].text for group in groups], request)
     context_features = ContextFeatures.of(request.prefix, request.suffix, request.language)
@@ -68,7 +68,7 @@ def _logprob(group: Sequence[Proposal]) -> float | None:
 
 
 def _shares(logprobs: Sequence[float | None]) -> list[float | None]:
-    """Shares of the total probability, from log-probabilities; None stays None."""
+    """Return shares of the total probability, from log-probabilities; None stays None."""
     most = max((one for one in logprobs if one is not None), default=0.0)
     parts = [None if one is None else math.exp(one - most) for one in logprobs]
     whole = sum(part for part in parts if part is not None)
@@ -83,7 +83,7 @@ def _features(
     hole: Hole,
     context_features: ContextFeatures,
 ) -> Features:
-    """The features of proposals with the same text, most probable first.
+    """Return the features of proposals with the same text, most probable first.
 
     `logprob` is that of the text, and `share` its share of the total probability.
     """

@@ -14,7 +14,7 @@ UNSURE = 0.01  # confidence; a less sure text is not offered if it leaves a faul
 def rank(
     proposals: Sequence[Proposal], request: InfillRequest, hole: Hole, calibration: Calibration = BUILT_IN
 ) -> tuple[Candidate, ...]:
-    """The distinct texts of the cleaned `proposals`, most trustworthy first; at most `request.candidates`.
+    """Return the distinct texts of the cleaned `proposals`, most trustworthy first; at most `request.candidates`.
 
     Only texts with the least `brokenness` are kept. Faults count for less in broken surroundings, because there the
     parser's error recovery adds faults of its own. A text below UNSURE that leaves a fault is left out even there.

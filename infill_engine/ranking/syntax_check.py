@@ -49,7 +49,7 @@ def leaves_faults(text: str, request: InfillRequest) -> bool:
 
 @lru_cache(maxsize=4)
 def _surroundings(request: InfillRequest) -> tuple[str, str, int]:
-    """The windows, or a part of them that parses, with the number of faults they have by themselves.
+    """Return the windows, or a part of them that parses, with the number of faults they have by themselves.
 
     A window may begin inside a docstring or an argument list, which makes its parse meaningless. Starting at a
     definition fixes about half of these cases.

@@ -59,11 +59,11 @@ class CanvasSampler:
         self._surroundings = CountedSurroundings(model.vocabulary.encode)
 
     def surround(self, surroundings: Surroundings) -> Iterator[None]:
-        """Counts the text around a document, for requests that name it; yields about every 2 ms."""
+        """Count the text around a document, for requests that name it; yields about every 2 ms."""
         return self._surroundings.count(surroundings)
 
     def propose(self, request: InfillRequest, hole: Hole, drafts: tuple[Draft, ...], budget: Budget) -> Job[Proposals]:
-        """All texts found for a hole in time."""
+        """Return all texts found for a hole in time."""
         began = now()
         try:
             context, partial_word = yield from self._encode(request)
@@ -79,7 +79,7 @@ class CanvasSampler:
         return Proposals(proposals, encode_ms, since(began), final=looked and counted)
 
     def read_ahead(self, request: InfillRequest) -> Job[None]:
-        """Encodes a request's two sides, so that a later request nearby finds them cached.
+        """Encode a request's two sides, so that a later request nearby finds them cached.
 
         Also reads the model's prompt, if it has one, and counts the text that candidates are scored by.
         """
@@ -89,11 +89,11 @@ class CanvasSampler:
             yield from self.model.count(request.around(partial_word))
 
     def _near(self, request: InfillRequest) -> Any:
-        """The counts of the text that a request names; None if there are none yet."""
+        """Return the counts of the text that a request names; None if there are none yet."""
         return self._surroundings.get(request.surroundings)
 
     def _encode(self, request: InfillRequest) -> Job[tuple[Context, str]]:
-        """The encoded context, with the prefix cut before the cursor's word, and the beginning of that word."""
+        """Return the encoded context, with the prefix cut before the cursor's word, and the beginning of that word."""
         prefix, partial_word = self.model.vocabulary.split_partial_word(request.prefix)
         context = yield from self.model.encode(prefix, request.suffix)
         return context, partial_word
@@ -119,14 +119,14 @@ class CanvasSampler:
         return proposals or (None if step is None else [])
 
     def _last_step(self, read: _Read, rows: list[Row], settings: SamplerSettings, then_ms: float) -> Job[Step | None]:
-        """The canvas as far as it can be denoised in time; None if there is no time for a single step."""
+        """Return the canvas as far as it can be denoised in time; None if there is no time for a single step."""
         canvas = canvas_of(rows, self.model.info.mask_id)
         constraints = constraints_for(self.model, read.hole, canvas, read.partial_word)
         task = Task(read.context, read.hole.kind, canvas, rows, constraints)
         return (yield from denoise(self.model, task, settings, TimeFrame(read.budget, read.due, then_ms)))
 
     def _rows(self, read: _Read, lengths: list[ProposedLength], written: list[ModelDraft], time_ms: float) -> list[Row]:
-        """The rows of the canvas, as many as memory and time allow."""
+        """Return the rows of the canvas, as many as memory and time allow."""
         request, steps = read.request, LOOKS if written else WORTHWHILE_STEPS
         most = self.limit.slots
         rows = plan_rows(self.model, lengths, read.drafts, written, read.partial_word, request.candidates, most)
@@ -135,7 +135,7 @@ class CanvasSampler:
     def _as_found(
         self, read: _Read, written: list[ModelDraft], rows: list[Row], step: Step | None
     ) -> Iterator[Proposal]:
-        """All drafts as retrieved or generated, including those without memory or time for a canvas row."""
+        """Yield all drafts as retrieved or generated, including those without memory or time for a canvas row."""
         seen = [] if step is None else originals_of(self.model, step, rows, read.partial_word)
         yield from seen
         copies = {proposal.text for proposal in seen if proposal.source is Source.RETRIEVAL}
@@ -167,11 +167,11 @@ class CanvasSampler:
         return prompt, (yield from within(writing, read.due, afterwards_ms))
 
     def _scoring_ms(self) -> float:
-        """The expected milliseconds of `_scored`."""
+        """Return the expected milliseconds of `_scored`."""
         return self.costs.predict_ms(Phase.READ, SCORED_TOKENS)
 
     def _scored(self, proposals: list[Proposal], prompt: Any, read: _Read) -> Job[list[Proposal]]:
-        """The proposals, each with the likelihood of its text if there is time to compute it."""
+        """Return the proposals, each with the likelihood of its text if there is time to compute it."""
         assert isinstance(self.model, WritesDrafts)
         texts = list(dict.fromkeys(proposal.text for proposal in proposals if not proposal.partial))
         request = read.request

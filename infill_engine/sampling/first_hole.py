@@ -19,7 +19,7 @@ def first_hole(request: InfillRequest) -> InfillRequest | None:
 
 
 def all_holes(propose: Propose, request: InfillRequest) -> Propose:
-    """Proposals for the first hole, extended to all holes of `request`."""
+    """Return proposals for the first hole, extended to all holes of `request`."""
 
     def extended(asked: InfillRequest, hole: Hole, drafts: tuple[Draft, ...], deadline: Deadline) -> Proposals:
         found = propose(asked, hole, drafts, deadline)

@@ -85,7 +85,7 @@ class Middle:
     rules: list[EndRules] = field(default_factory=list)  # of each hole; of a repeating one, those of its end
 
     def after(self, fills: Sequence[bytes], broken: bytes = b"") -> Known | None:
-        """What follows once these holes are filled; None if a text is empty or ends inside a character.
+        """Return what follows once these holes are filled; None if a text is empty or ends inside a character.
 
         The last text ended with the beginning of a token; `broken` is the rest of it, which the known text must begin
         with, and which is no part of the result.
@@ -119,7 +119,7 @@ class Middle:
 
 
 def rules_of(vocabulary: Tokens, hole: Hole, request: InfillRequest, partial_word: str) -> EndRules:
-    """The rules of a request's first hole, which lead to those of the others."""
+    """Return the rules of a request's first hole, which lead to those of the others."""
     middle = Middle(vocabulary, request.gaps, partial_word) if request.gaps else None
     holes = [hole, *(gap.hole or hole for gap in request.gaps)]
     rights = [*(gap.known or request.suffix for gap in request.gaps), request.suffix]
@@ -134,7 +134,7 @@ def rules_of(vocabulary: Tokens, hole: Hole, request: InfillRequest, partial_wor
 
 
 def rules_for(vocabulary: Tokens, hole: Hole, right: str, middle: Middle | None = None) -> EndRules:
-    """The rules of one hole. `right` is the rest of the line after it, blank at the line's end."""
+    """Return the rules of one hole. `right` is the rest of the line after it, blank at the line's end."""
     breaks, at_once = vocabulary.breaks_line(), vocabulary.breaks_line(at_once=True)
     one_line, inside = hole.max_lines == 1, bool(right.strip())
     end = np.array([vocabulary.end])
@@ -149,5 +149,5 @@ def rules_for(vocabulary: Tokens, hole: Hole, right: str, middle: Middle | None 
 
 
 def stands_in_brackets(right: str) -> bool:
-    """Whether a text left of `right` is between brackets rather than at a line's end or in a string."""
+    """Return whether a text left of `right` is between brackets rather than at a line's end or in a string."""
     return bool(right.strip()) and right[0] not in QUOTES

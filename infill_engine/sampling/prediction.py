@@ -30,12 +30,12 @@ class Prediction:
     held_logprob: Floats
 
     def part(self, chosen: Ints) -> "Prediction":
-        """The prediction of only the positions `chosen` (indices into W)."""
+        """Return the prediction of only the positions `chosen` (indices into W)."""
         return Prediction(*(getattr(self, field.name)[chosen] for field in fields(self)))
 
 
 def read(logits: Tensor, held: Ints, noise: Tensor | None = None) -> Prediction:
-    """Reads logits [W, V] float32, already masked, of positions that hold tokens `held` [W].
+    """Read logits [W, V] float32, already masked, of positions that hold tokens `held` [W].
 
     `noise` [W, V], if given, is added before the best token is chosen (Gumbel noise samples from the softmax). The
     reported log-probabilities are always the model's. Raises NoNumbersError.

@@ -24,7 +24,7 @@ class Proposals:
 
 
 def unscored(draft: Draft) -> Proposal:
-    """A retrieved draft that no model has scored."""
+    """Return a retrieved draft that no model has scored."""
     return Proposal(draft.text, UNREAD_LOGPROB, 2 * UNREAD_LOGPROB, tokens=4, draft=draft, source=Source.RETRIEVAL)
 
 

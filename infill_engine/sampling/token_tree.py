@@ -76,7 +76,7 @@ class TokenTree:
         return path
 
     def need(self, encode: Callable[[str], list[int]], texts: Sequence[str]) -> None:
-        """Adds the text that the holes have now: every node of it is read. Holes that repeat others are left out.
+        """Add the text that the holes have now: every node of it is read. Holes that repeat others are left out.
 
         `encode` must give the canonical tokens of a text.
         """
@@ -102,7 +102,7 @@ class TokenTree:
             number = run[-1]
 
     def path(self, number: int) -> list[int]:
-        """The nodes from the first token to this one."""
+        """Return the nodes from the first token to this one."""
         found = []
         while number != ROOT:
             found.append(number)
@@ -110,11 +110,11 @@ class TokenTree:
         return found[::-1]
 
     def tokens(self, number: int) -> list[int]:
-        """The tokens of a node's text."""
+        """Return the tokens of a node's text."""
         return [self.nodes[one].token for one in self.path(number)]
 
     def worthwhile(self, wanted: int) -> list[int]:
-        """Nodes that the model has not seen, likeliest first, each after its parent; parents are seen or listed.
+        """Return nodes that the model has not seen, likeliest first, each after its parent; parents are seen or listed.
 
         Leaves out nodes that are far less likely than the last of `wanted` finished texts. Needed nodes come first.
         """
@@ -156,14 +156,14 @@ class TokenTree:
         return node.logprob - self.known_logprobs.get(len(above.fills if node.known else node.fills), 0.0)
 
     def probability(self, number: int) -> float:
-        """The probability that a node's text is the beginning of the right one, as far as it is known."""
+        """Return the probability that a node's text is the beginning of the right one, as far as it is known."""
         total = 0.0
         while (node := self.nodes[number]).logprob is None:
             number, total = node.parent, total + node.planted
         return exp(total + node.logprob)
 
     def add_known(self, number: int, known: Known, tokens: Sequence[int]) -> list[int]:
-        """The nodes of known text after a node; the last one is the beginning of the next hole, or the end."""
+        """Return the nodes of known text after a node; the last one is the beginning of the next hole, or the end."""
         run = []
         for place, token in enumerate(tokens, 1):
             proposed = self.nodes[number].proposed
@@ -179,11 +179,11 @@ class TokenTree:
         return run
 
     def texts(self) -> list[Finished]:
-        """The finished texts, likeliest first."""
+        """Return the finished texts, likeliest first."""
         return sorted(self.finished.values(), key=lambda one: (-one.logprob, one.text))
 
     def unfinished(self, least: float) -> Finished | None:
-        """The longest text without an end whose tokens all have at least the log-probability `least`."""
+        """Return the longest text without an end whose tokens all have at least the log-probability `least`."""
         sure = [n for n, node in enumerate(self.nodes) if node.text and min(self.logprobs_of(n)) >= least]
         if not sure:
             return None
@@ -191,14 +191,14 @@ class TokenTree:
         return Finished(self.nodes[best].text, tuple(self.tokens(best)), self.logprobs_of(best), 0.0, proposed=True)
 
     def likeliest(self, most: int) -> list[list[Node]]:
-        """The nodes of at most `most` texts, as far as they have grown, likeliest first."""
+        """Return the nodes of at most `most` texts, as far as they have grown, likeliest first."""
         inner = {node.parent for node in self.nodes}
         leaves = [number for number in range(1, len(self.nodes)) if number not in inner]
         leaves.sort(key=lambda number: -(self.probability(number) ** (1 / (1 + self.nodes[number].depth))))
         return [[self.nodes[one] for one in self.path(leaf)] for leaf in leaves[:most]]
 
     def child(self, parent: int, token: int, planted: float = PLANTED_LOGPROB, *, known: bool = False) -> int:
-        """The number of the node for a token after `parent`, which is added if it is missing."""
+        """Return the number of the node for a token after `parent`, which is added if it is missing."""
         found = self._numbers.get((parent, token, known))
         if found is None:
             above, data = self.nodes[parent], self.vocabulary.bytes_of(token)
@@ -218,15 +218,15 @@ class TokenTree:
         return found
 
     def children(self, number: int) -> Iterator[Node]:
-        """The nodes right after a node."""
+        """Yield the nodes right after a node."""
         return (node for node in self.nodes[number + 1 :] if node.parent == number)
 
     def logprob_of(self, number: int) -> float:
-        """The log-probability of a node's text, LEAST_LOGPROB while it is unknown."""
+        """Return the log-probability of a node's text, LEAST_LOGPROB while it is unknown."""
         known = self.nodes[number].logprob
         return LEAST_LOGPROB if known is None else known
 
     def logprobs_of(self, number: int) -> tuple[float, ...]:
-        """The log-probability of each token of a node's text, given those before it."""
+        """Return the log-probability of each token of a node's text, given those before it."""
         sums = [0.0, *(self.logprob_of(one) for one in self.path(number))]
         return tuple(after - before for before, after in pairwise(sums))

@@ -145,7 +145,7 @@ def _add(tree: TokenTree, finished: Finished) -> None:
 
 
 def _opens(node: Node) -> bool:
-    """Whether the text of a node's hole leaves a bracket open that it must close."""
+    """Return whether the text of a node's hole leaves a bracket open that it must close."""
     return node.rules.in_brackets and bool(_scanned(node.text[node.opened :]).opened)
 
 
@@ -154,13 +154,13 @@ def _closes_too_much(text: bytes, node: Node) -> bool:
 
 
 def _parted(token: bytes) -> tuple[bytes, bytes]:
-    """The part of a token before its line break, without blanks, and the rest from the line break on."""
+    """Return the part of a token before its line break, without blanks, and the rest from the line break on."""
     text, _, after = token.partition(b"\n")
     return text.rstrip(b" \t\r"), b"\n" + after
 
 
 def _log_sum(logprobs: Floats) -> float:
-    """The logarithm of the sum of probabilities."""
+    """Return the logarithm of the sum of probabilities."""
     most = float(logprobs.max(initial=-np.inf))
     return most + log(float(np.exp(logprobs - most).sum())) if most > -np.inf else LEAST_LOGPROB
 

@@ -38,7 +38,7 @@ class TreeSampler:
         self._retriever = Retriever()
 
     def surround(self, surroundings: Surroundings) -> Iterator[None]:
-        """Indexes and counts the text around a document, for requests that name it.
+        """Index and counts the text around a document, for requests that name it.
 
         Yields about every 2 ms.
         """
@@ -46,7 +46,7 @@ class TreeSampler:
         yield from self._surroundings.count(surroundings)
 
     def read_ahead(self, request: InfillRequest) -> Job[None]:
-        """Reads a request's prompt, so that a later request nearby finds it cached, and counts the text around it.
+        """Read a request's prompt, so that a later request nearby finds it cached, and count the text around it.
 
         Snippets are retrieved only here; a hurried request uses those that have been read.
         """
@@ -61,7 +61,7 @@ class TreeSampler:
         yield from self._count(request, partial_word)
 
     def propose(self, request: InfillRequest, hole: Hole, drafts: tuple[Draft, ...], budget: Budget) -> Job[Proposals]:
-        """All texts found for a hole in time. A snapshot shows the tree after every pass."""
+        """Return all texts found for a hole in time. A snapshot shows the tree after every pass."""
         began = now()
         before, partial_word = self.model.vocabulary.split_partial_word(request.prefix)
         try:
@@ -82,11 +82,11 @@ class TreeSampler:
         return Proposals(proposals, encode_ms, since(began), unread=prompt.stale, final=counted and not prompt.stale)
 
     def pass_ms(self, rows: int) -> float:
-        """The expected milliseconds of a pass over `rows` tokens."""
+        """Return the expected milliseconds of a pass over `rows` tokens."""
         return self.costs.predict_ms(Phase.PASS, rows)
 
     def measure(self) -> None:
-        """Measures passes of usual sizes, without one-time setup."""
+        """Measure passes of usual sizes, without one-time setup."""
         for size in MEASURED:
             self.costs.observe(Phase.PASS, size, min(timed_pass(self.model, size) for _ in range(ATTEMPTS)))
 
@@ -105,7 +105,7 @@ class TreeSampler:
 
 
 def timed_pass(model: TrunkModel, rows: int) -> float:
-    """Milliseconds of one pass over `rows` tokens after a short prompt, which has been read."""
+    """Return milliseconds of one pass over `rows` tokens after a short prompt, which has been read."""
     text = "".join(f"value_{line} = compute({line})\n" for line in range(12))
     prompt = finished(model.read(text, text))
     model.after(prompt)

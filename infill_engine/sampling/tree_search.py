@@ -86,7 +86,7 @@ class TreeSearch:
         return self.request.candidates * (PER_ALTERNATIVE if self.request.replaced else 1)
 
     def plant(self, drafts: Sequence[Draft]) -> None:
-        """Adds the retrieved texts to the tree. They are for a single hole."""
+        """Add the retrieved texts to the tree. They are for a single hole."""
         encode = self.model.vocabulary.encode
         for draft in drafts:
             self.tree.plant(encode(self.partial_word + draft.text))
@@ -129,14 +129,14 @@ class TreeSearch:
             found = [one for _, one in paths if one is not None]
 
     def _affordable(self, rows: list[int]) -> list[int]:
-        """The first nodes, as many as there is time for in one pass."""
+        """Return the first nodes, as many as there is time for in one pass."""
         waiting = len(self.prompt.waiting)
         while rows and not self.budget.allows(Work(Phase.PASS, len(rows) + waiting)):
             rows = rows[: len(rows) // 2]
         return rows
 
     def proposals(self, drafts: Sequence[Draft], passes: int) -> list[Proposal]:
-        """The texts found, each with the model's scores."""
+        """Return the texts found, each with the model's scores."""
         by_text = {draft.text: draft for draft in reversed(drafts)}
         found: list[Proposal] = []
         for one in self.tree.texts():
@@ -161,7 +161,7 @@ class TreeSearch:
         return found
 
     def _as_far_as_read(self, draft: Draft, passes: int) -> Proposal:
-        """A retrieved text that the model has not read to its end: unread tokens count as usual ones."""
+        """Return a retrieved text that the model has not read to its end: unread tokens count as usual ones."""
         tokens = self.model.vocabulary.encode(self.partial_word + draft.text)
         sums = [0.0, *(self.tree.nodes[number].logprob for number in self.tree.plant(tokens))]
         known = [after - before for before, after in pairwise(one for one in sums if one is not None)]
@@ -172,7 +172,7 @@ class TreeSearch:
         return replace(self._propose(expected, draft.text, passes), draft=draft, source=Source.RETRIEVAL)
 
     def _rows(self, wanted: int) -> list[int]:
-        """The nodes of the next pass: the number that gives the most progress for its cost."""
+        """Return the nodes of the next pass: the number that gives the most progress for its cost."""
         tree = self.tree
         nodes = tree.worthwhile(wanted)[: self.prompt.free_slots]
         needed = [number for number in nodes[:MOST_NEEDED] if number in tree.needed]
@@ -185,7 +185,7 @@ class TreeSearch:
         return self._most_for_the_time(nodes, 0, 0.0)
 
     def _most_for_the_time(self, nodes: list[int], others: int, gain: float) -> list[int]:
-        """The first of `nodes`, the number that gives the most progress for its cost.
+        """Return the first of `nodes`, the number that gives the most progress for its cost.
 
         `others` are further rows of the pass, which are worth `gain`. Progress is the share of correct beginnings that
         become a token longer.
@@ -196,7 +196,7 @@ class TreeSearch:
         return nodes[: counts[int(np.argmax(worth))]]
 
     def _look_ahead(self, numbers: Sequence[int]) -> None:
-        """Adds after some nodes the tokens that followed the same context elsewhere in the file, if one dominates."""
+        """Add after some nodes the tokens that followed the same context elsewhere in the file, if one dominates."""
         if self.near is None:
             return
         for number in numbers[:4]:
@@ -251,19 +251,19 @@ class TreeSearch:
         )
 
     def _fills_of(self, one: Finished) -> tuple[str, ...]:
-        """The text of each hole of a whole text."""
+        """Return the text of each hole of a whole text."""
         first, *others = (fill.decode(errors="replace") for fill in one.fills)
         return (first[len(self.partial_word) :], *others)
 
     def _keep(self, numbers: Sequence[int], found: Expected) -> None:
-        """Keeps the predictions of a pass for later searches."""
+        """Keep the predictions of a pass for later searches."""
         known = self.prompt.continuations
         behind = zip(numbers, found.behind, found.likeliest[int(found.behind_prompt) :], found.slots, strict=True)
         for number, logprobs, likeliest, slot in behind:
             known.keep(tuple(self.tree.tokens(number)), Prediction(logprobs, likeliest, slot))
 
     def _text_of(self, one: Finished) -> str | None:
-        """The text to insert at the cursor; None if it ends inside a character or does not fit the word."""
+        """Return the text to insert at the cursor; None if it ends inside a character or does not fit the word."""
         try:
             text = one.text.decode()
         except UnicodeDecodeError:

@@ -24,7 +24,7 @@ GRACE_SECONDS = 0.5  # for the compute thread to notice that the pipe is closed
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Parses the command line and serves until stdin closes. Never returns: see `serve`."""
+    """Parse the command line and serves until stdin closes. Never returns: see `serve`."""
     parser = argparse.ArgumentParser(prog="python -m infill_engine.serving", description=__doc__)
     parser.add_argument("--model", default="default")
     parser.add_argument("--device", default="auto")
@@ -56,7 +56,7 @@ def _serve(load: Load, options: argparse.Namespace) -> None:
 
 
 def serve(load: Load) -> None:
-    """Answers frames with the engine that `load` returns, then exits the process.
+    """Answer frames with the engine that `load` returns, then exit the process.
 
     Exits with `os._exit`: a load or a denoising step may hold the compute thread for seconds, and tearing down a
     library under a running thread crashes.

@@ -64,7 +64,7 @@ class Dispatch:
         self._queues = Queues(DutyCycle(self.clock), Shares(self.clock))
 
     def receive(self, message: Message) -> None:
-        """Queues a message from the server. Called only by the reader thread."""
+        """Queue a message from the server. Called only by the reader thread."""
         with self._changed:
             match message:
                 case Infill():
@@ -87,11 +87,11 @@ class Dispatch:
             self._changed.notify()
 
     def close(self) -> None:
-        """Answers pending requests and lets `run` return. A closed pipe means the same as a shutdown."""
+        """Answer pending requests and lets `run` return. A closed pipe means the same as a shutdown."""
         self.receive(Shutdown())
 
     def forget(self, client: str) -> None:
-        """Drops what a client that has left wanted to have computed ahead of time, and its text."""
+        """Drop what a client that has left wanted to have computed ahead of time, and its text."""
         with self._changed:
             self._queues.forget(client)
             if self._read_last is not None and owner(self._read_last.document) == client:
@@ -100,7 +100,7 @@ class Dispatch:
                 self._withdraw(self._running, Reason.CANCELLED)
 
     def run(self) -> None:
-        """Loads the engine, then works until closed. Called only by the compute thread."""
+        """Load the engine, then work until closed. Called only by the compute thread."""
         engine, done = self._load(), 0
         while (work := self._next()) is not None:
             if engine is not None:
@@ -141,7 +141,7 @@ class Dispatch:
         return engine
 
     def _tell_ready(self, engine: EngineLike) -> None:
-        """Announces which model is ready, if that changed: when memory runs out, the engine switches models."""
+        """Announce which model is ready, if that changed: when memory runs out, the engine switches models."""
         ready = ready_status(engine)
         if ready != self._told:
             self._told = ready
@@ -205,7 +205,7 @@ class Dispatch:
             self.send(Alive())
 
     def _go_on(self, message: Infill, answer: Answer) -> None:
-        """Queues what there was no time for: the rest of the text, or else the rest of the search.
+        """Queue what there was no time for: the rest of the text, or else the rest of the search.
 
         Neither is wanted any more if newer text of the document waits to be read.
         """
@@ -217,7 +217,7 @@ class Dispatch:
             self._queues.deepening = Deepen(message.document, message.request)
 
     def _deepen(self, engine: EngineLike, work: Task, message: Deepen) -> None:
-        """Goes on with a search until it ends, the duty cycle is used up, or other work arrives."""
+        """Go on with a search until it ends, the duty cycle is used up, or other work arrives."""
         began = self.clock()
         seconds = min(DEEPEN_SECONDS, self._queues.duty_cycle.left_seconds())
         try:
@@ -227,12 +227,12 @@ class Dispatch:
                 self._queues.duty_cycle.spend(self.clock() - began)
 
     def _warm_later(self, message: Infill | Warm) -> None:
-        """Queues text that there was no time to read, unless newer text of its document is queued."""
+        """Queue text that there was no time to read, unless newer text of its document is queued."""
         if not self._closed and message.document not in self._queues.warming:
             self._queues.warm(Warm(message.document, message.request))
 
     def _count(self, engine: EngineLike, work: Task, message: Surround) -> None:
-        """Counts one piece of a text. The rest waits until there is no other work."""
+        """Count one piece of a text. The rest waits until there is no other work."""
         try:
             work.pieces = work.pieces or engine.surround(message.surroundings)
             next(work.pieces)
@@ -280,7 +280,7 @@ class Dispatch:
         return None
 
     def _asked(self) -> list[Task]:
-        """The work that waits or runs."""
+        """Return the work that waits or runs."""
         return [*self._queues.infills(), *([self._running] if self._running else [])]
 
     def _close(self) -> None:

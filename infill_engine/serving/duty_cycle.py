@@ -40,7 +40,7 @@ class DutyCycle:
 
 
 def on_battery() -> bool:
-    """Whether the machine runs on battery; False where the system does not tell."""
+    """Return whether the machine runs on battery; False where the system does not tell."""
     try:
         battery = psutil.sensors_battery()
     except (AttributeError, OSError, RuntimeError):  # no such call, or no such files, on this system

@@ -41,7 +41,7 @@ Load = Callable[[Callable[[str, float], None]], EngineLike]
 
 
 def ready_status(engine: EngineLike) -> Status:
-    """What the clients are told of a loaded engine."""
+    """Return what the clients are told of a loaded engine."""
     needs_ms = engine.default_needs_ms
     return Status(State.READY, engine.profile, 1.0, engine.name, engine.device, engine.window, needs_ms)
 

@@ -18,7 +18,7 @@ def load_engine(
     settings: EngineSettings | None = None,
     progress: Callable[[str, float], None] | None = None,
 ) -> "Engine":
-    """The engine with that name or folder, on this machine. Raises the errors of `Engine.load`."""
+    """Return the engine with that name or folder, on this machine. Raises the errors of `Engine.load`."""
     set_threads()
     from infill_engine.engine.engine import Engine
 
@@ -26,14 +26,14 @@ def load_engine(
 
 
 def load_remote(model: str, key_variable: str) -> "RemoteEngine":
-    """The remote engine with that name. Raises InputError."""
+    """Return the remote engine with that name. Raises InputError."""
     from infill_engine.engine.remote.engine import RemoteEngine
 
     return RemoteEngine.load(model, key_variable)
 
 
 def set_threads() -> None:
-    """Makes numeric libraries use the physical cores this process may run on; INFILL_THREADS overrides.
+    """Make numeric libraries use the physical cores this process may run on; INFILL_THREADS overrides.
 
     Sets environment variables, so it must run before any of them is imported. Hyper-threads slow small matrices down.
     """

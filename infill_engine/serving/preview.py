@@ -27,7 +27,7 @@ _Slot = tuple[int | None, str, float]  # token if any, state, natural logarithm 
 
 
 def previewing(wanted: Callable[[], bool], show: Callable[[int, Rows], None]) -> Watch:
-    """A callback for `Engine.answer` that passes the canvas after every step to `show`, while it is `wanted`."""
+    """Return a callback for `Engine.answer` that passes the canvas after every step to `show`, while it is `wanted`."""
     retrieved: frozenset[int] = frozenset()
 
     def watch(passed: PassState) -> None:
@@ -119,7 +119,7 @@ def _laid_out(step: "Step", span: range) -> list[_Slot]:
 
 
 def _retrieved(step: "Step") -> frozenset[int]:
-    """The rows that still contain part of a draft after the first step."""
+    """Return the rows that still contain part of a draft after the first step."""
     from infill_engine.models.canvas.canvas import State
 
     canvas = step.canvas

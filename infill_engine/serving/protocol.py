@@ -209,7 +209,7 @@ _decoder: "msgspec.msgpack.Decoder[Message]" = msgspec.msgpack.Decoder(Message)
 
 
 def encode(message: Message) -> bytes:
-    """The frame of a message, length included. Raises `WorkerError` for one over `MAX_FRAME_BYTES`."""
+    """Return the frame of a message, length included. Raises `WorkerError` for one over `MAX_FRAME_BYTES`."""
     try:
         payload = _encoder.encode(message)
     except UnicodeEncodeError:  # half of a surrogate pair is invalid text, but no reason to leave a request unanswered
@@ -220,7 +220,7 @@ def encode(message: Message) -> bytes:
 
 
 def decode(payload: bytes | None) -> Message | None:
-    """The message of a frame's payload; None if it is damaged, out of bounds or of an unknown type."""
+    """Return the message of a frame's payload; None if it is damaged, out of bounds or of an unknown type."""
     try:
         message = _decoder.decode(payload or b"")
     except (ValueError, RecursionError):  # of msgspec's errors, too
@@ -261,7 +261,7 @@ def _skip(stream: BinaryIO, length: int) -> bool:
 
 
 def _in_bounds(message: Message) -> bool:
-    """Whether what a message asks for is limited. Its length alone does not limit a number."""
+    """Return whether what a message asks for is limited. Its length alone does not limit a number."""
     if isinstance(message, Infill) and not math.isfinite(message.expires_at):
         return False
     if not isinstance(message, Infill | Warm):
@@ -276,7 +276,7 @@ def _in_bounds(message: Message) -> bool:
 
 
 def _without_surrogates(value: Any) -> Any:
-    """The value with U+FFFD for each half of a surrogate pair. Lengths do not change."""
+    """Return the value with U+FFFD for each half of a surrogate pair. Lengths do not change."""
     if isinstance(value, str):
         return "".join("\ufffd" if "\ud800" <= character <= "\udfff" else character for character in value)
     if isinstance(value, dict):

@@ -91,7 +91,7 @@ class Queues:
         self.aside = {str(request_id): task, **self.aside}
 
     def infills(self) -> list[Task]:
-        """The infills that wait."""
+        """Return the infills that wait."""
         return [*self.waiting.values(), *self.aside.values()]
 
     def remove(self, task: Task) -> None:
@@ -120,7 +120,7 @@ class Queues:
 
 
 def client_of(task: Task) -> str:
-    """The client that a piece of work is for; counted texts belong to none."""
+    """Return the client that a piece of work is for; counted texts belong to none."""
     return "" if isinstance(task.message, Surround) else owner(task.message.document)
 
 
@@ -139,10 +139,10 @@ def gives_way(running: Infill | Warm | Deepen | Surround, newer: Infill) -> bool
 
 
 def ends_for_text(running: Infill | Warm | Deepen | Surround, document: str) -> bool:
-    """Whether running work ends for newer text of a document: what reads its older text, and any search."""
+    """Return whether running work ends for newer text of a document: what reads its older text, and any search."""
     return isinstance(running, Deepen) or (isinstance(running, Warm) and running.document == document)
 
 
 def was_stopped(outcome: Message) -> bool:
-    """Whether an infill ended because it was cancelled."""
+    """Return whether an infill ended because it was cancelled."""
     return isinstance(outcome, Answered) and outcome.answer.reason is Reason.CANCELLED

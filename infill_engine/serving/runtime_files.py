@@ -32,7 +32,7 @@ class RuntimeFolderError(InfillError):
 
 
 def package_version() -> str:
-    """The installed package's version, "0" if it is not installed."""
+    """Return the installed package's version, "0" if it is not installed."""
     try:
         return metadata.version("infill-ls")
     except metadata.PackageNotFoundError:
@@ -40,7 +40,7 @@ def package_version() -> str:
 
 
 def runtime_folder() -> Path:
-    """The folder for sockets, made if it is missing. Raises RuntimeFolderError for one that others can enter."""
+    """Return the folder for sockets, made if it is missing. Raises RuntimeFolderError for one that others can enter."""
     set_by_user, of_session = os.environ.get(RUNTIME_DIR), os.environ.get("XDG_RUNTIME_DIR")
     if set_by_user:
         folder = Path(set_by_user).absolute()
@@ -70,7 +70,7 @@ def socket_path(folder: Path, engine: Sequence[str]) -> Path:
 
 
 def is_safe(path: Path) -> bool:
-    """Whether a path is a socket of this user that no other user can open."""
+    """Return whether a path is a socket of this user that no other user can open."""
     try:
         found = path.lstat()
     except OSError:

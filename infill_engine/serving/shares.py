@@ -9,12 +9,12 @@ SEPARATOR = "\0"  # between a client and its document; see `owned`
 
 
 def owned(client: int, document: str) -> str:
-    """The name of a client's document, distinct from those of all other clients."""
+    """Return the name of a client's document, distinct from those of all other clients."""
     return f"{client}{SEPARATOR}{document}"
 
 
 def owner(document: str) -> str:
-    """The client whose document this is."""
+    """Return the client whose document this is."""
     return document.partition(SEPARATOR)[0]
 
 
@@ -26,7 +26,7 @@ class Shares:
     _used: dict[str, tuple[float, float]] = field(default_factory=dict)  # seconds, at a time
 
     def used(self, client: str) -> float:
-        """Seconds that still count."""
+        """Return seconds that still count."""
         seconds, since = self._used.get(client, (0.0, 0.0))
         return float(seconds * 0.5 ** ((self.clock() - since) / HALF_LIFE_SECONDS)) if seconds else 0.0
 

@@ -19,7 +19,7 @@ def open_bodies(text: str, language: str) -> int:
 
 
 def opens_and_ends(code: str, known: Language) -> tuple[bool, bool]:
-    """Whether a line of code opens a body at its end, and whether it ends one at its start; `else` does both."""
+    """Return whether a line of code opens a body at its end, and whether it ends one at its start; `else` does both."""
     code = code.strip()
     ends = known.layout.ends
     return known.layout.opens.search(code) is not None, ends is not None and ends.match(code) is not None

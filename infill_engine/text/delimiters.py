@@ -30,7 +30,7 @@ class Scan:
 
 @lru_cache(maxsize=64)
 def scan(text: str, language: str) -> Scan:
-    """Scans `text`, which must begin in code and not in a string or a comment."""
+    """Scan `text`, which must begin in code and not in a string or a comment."""
     marks, forms = _marks(language)
     opened: list[str] = []
     closed: list[str] = []
@@ -71,7 +71,7 @@ def scan(text: str, language: str) -> Scan:
 
 
 def unclosed(opened: str, closed: str) -> str:
-    """The brackets of `opened` (outermost first) that `closed` leaves open, innermost first.
+    """Return the brackets of `opened` (outermost first) that `closed` leaves open, innermost first.
 
     Either side may have been cut off by its window, so this looks for the best fit: all the remaining brackets are
     closed if possible, otherwise as many of them as are visible.
@@ -96,29 +96,29 @@ def string_end(text: str, quote: str, language: str = "") -> int:
 
 
 def closing_of(mark: str, language: str) -> str:
-    """The text that closes what `mark` opens; "" for a line comment or a heredoc."""
+    """Return the text that closes what `mark` opens; "" for a line comment or a heredoc."""
     form, closing = _opened_by(mark, language)
     return "" if form.heredoc else closing
 
 
 def is_quote(mark: str, language: str) -> bool:
-    """Whether `mark`, as returned by `scan`, opens a string."""
+    """Return whether `mark`, as returned by `scan`, opens a string."""
     return bool(mark) and not _opened_by(mark, language)[0].comment
 
 
 def quotes(language: str) -> Iterator[str]:
-    """The quotes that are the same at both ends of a string, longest first."""
+    """Yield the quotes that are the same at both ends of a string, longest first."""
     marks = (form.close for form in language_named(language).lexical.forms if not form.comment)
     return iter(sorted({mark for mark in marks if _is_plain(mark)}, key=lambda mark: (-len(mark), mark)))
 
 
 def is_comment(text: str, language: str) -> bool:
-    """Whether `text` starts with a comment."""
+    """Return whether `text` starts with a comment."""
     return text.lstrip().startswith(comment_marks(language))
 
 
 def comment_marks(language: str) -> tuple[str, ...]:
-    """The marks that begin a comment line."""
+    """Return the marks that begin a comment line."""
     return language_named(language).lexical.comment_marks
 
 
@@ -127,7 +127,7 @@ def _is_plain(mark: str) -> bool:
 
 
 def _close(opened: list[str], mark: str) -> bool:
-    """Closes the innermost bracket that `mark` fits, and the unclosed ones inside it."""
+    """Close the innermost bracket that `mark` fits, and the unclosed ones inside it."""
     for depth in range(len(opened) - 1, -1, -1):
         if PAIRS[opened[depth]] == mark:
             del opened[depth:]

@@ -29,13 +29,13 @@ def region(prefix: str, suffix: str, language: str) -> Region | None:
 
 
 def language_at(prefix: str, suffix: str, language: str) -> str:
-    """The language at the cursor between two texts of a document in `language`."""
+    """Return the language at the cursor between two texts of a document in `language`."""
     found = region(prefix, suffix, language)
     return language if found is None else found.language
 
 
 def within_embedded(request: InfillRequest) -> InfillRequest:
-    """The request reduced to the embedded code around its hole; the request itself if there is none."""
+    """Return the request reduced to the embedded code around its hole; the request itself if there is none."""
     found = region(request.prefix, request.suffix, request.language)
     if found is None:
         return request

@@ -11,7 +11,7 @@ UNITS = (2, 4, 8)  # spaces in a level; three are too often an alignment
 
 
 def unit_of(prefix: str, usual: int) -> int:
-    """How many spaces an indentation level has in the last lines of `prefix`; `usual` if they do not show it."""
+    """Return how many spaces an indentation level has in the last lines of `prefix`; `usual` if they do not show it."""
     rows = [line for line in lines.split(prefix)[-LOOKED_AT:] if line.strip()]
     widths = [len(lines.indent_of(row)) for row in rows if "\t" not in lines.indent_of(row)]
     steps = Counter(after - before for before, after in pairwise(widths) if after > before)
@@ -20,12 +20,12 @@ def unit_of(prefix: str, usual: int) -> int:
 
 
 def with_tabs(rows: Sequence[str], unit: int) -> list[str]:
-    """The rows with a tab in place of each `unit` leading spaces."""
+    """Return the rows with a tab in place of each `unit` leading spaces."""
     return [_replaced(row, " " * unit, "\t") for row in rows]
 
 
 def with_blanks(rows: Sequence[str], unit: int) -> list[str]:
-    """The rows with `unit` spaces in place of each leading tab."""
+    """Return the rows with `unit` spaces in place of each leading tab."""
     return [_replaced(row, "\t", " " * unit) for row in rows]
 
 

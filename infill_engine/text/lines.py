@@ -9,28 +9,28 @@ _BREAKS = re.compile(r"(?<!\n)(?=\n)")
 
 
 def split(text: str) -> list[str]:
-    """The lines of `text` without their ends; at least one."""
+    """Return the lines of `text` without their ends; at least one."""
     return LINE_END.split(text)
 
 
 def first_line(text: str) -> str:
-    """The text before the first line end."""
+    """Return the text before the first line end."""
     end = LINE_END.search(text)
     return text if end is None else text[: end.start()]
 
 
 def last_line(text: str) -> str:
-    """The text after the last line end."""
+    """Return the text after the last line end."""
     return text[start_of(text, len(text)) :]
 
 
 def start_of(text: str, at: int) -> int:
-    """The start of the line that `text[:at]` ends in."""
+    """Return the start of the line that `text[:at]` ends in."""
     return max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1
 
 
 def indent_of(line: str) -> str:
-    """The leading whitespace of `line`."""
+    """Return the leading whitespace of `line`."""
     blank = _INDENT.match(line)
     return "" if blank is None else blank.group()
 
@@ -41,7 +41,7 @@ def with_plain_ends(text: str) -> str:
 
 
 def with_breaks_first(text: str) -> list[str]:
-    """The lines of a text with LF line ends, each with the line breaks before it, as tokenisers join them."""
+    """Return the lines of a text with LF line ends, each with the line breaks before it, as tokenisers join them."""
     return _BREAKS.split(text)
 
 

@@ -70,7 +70,7 @@ def prose_around(tree: Tree, language: str, start: int, end: int) -> str:
 
 
 def is_broken(tree: Tree, start: int, end: int) -> bool:
-    """Whether the smallest node around these bytes has a syntax error."""
+    """Return whether the smallest node around these bytes has a syntax error."""
     node = tree.root_node.descendant_for_byte_range(start, end)
     return node is not None and node.has_error
 
@@ -90,7 +90,7 @@ def faulty_rows(tree: Tree, first: int, last: int) -> list[int]:
 
 
 def _around(tree: Tree, start: int, end: int) -> Iterator[Node]:
-    """The nodes around some bytes, smallest first."""
+    """Yield the nodes around some bytes, smallest first."""
     smallest = tree.root_node.descendant_for_byte_range(start, end)
     around = [tree.root_node]
     while smallest is not None and around[-1] != smallest:

@@ -13,30 +13,30 @@ MOST_VISITED = 2000  # nodes; a tree more broken than this needs no exact count
 
 
 def grammar(language: str) -> Language | None:
-    """The grammar of a language, or None if there is no usable one."""
+    """Return the grammar of a language, or None if there is no usable one."""
     return grammar_of(language_named(language).entry)
 
 
 def parser_for(language: str) -> Parser | None:
-    """A new parser for the caller's thread, or None if the language has no usable grammar."""
+    """Return a new parser for the caller's thread, or None if the language has no usable grammar."""
     known = grammar(language)
     return None if known is None else Parser(known)
 
 
 def may_parse(text: str, language: str) -> bool:
-    """Whether the language's grammar accepts `text`: one grammar's parser crashes on very deep nesting."""
+    """Return whether the language's grammar accepts `text`: one grammar's parser crashes on very deep nesting."""
     known = language_named(language).entry.grammar
     return known is None or known.refuses is None or known.refuses.search(text) is None
 
 
 def parse(text: str, language: str) -> Tree | None:
-    """The tree of `text`; its offsets are UTF-8 bytes. None if the language has no grammar usable for it."""
+    """Return the tree of `text`; its offsets are UTF-8 bytes. None if the language has no grammar usable for it."""
     parser = parser_for(language)
     return None if parser is None or not may_parse(text, language) else parser.parse(to_bytes(text))
 
 
 def to_bytes(text: str) -> bytes:
-    """The UTF-8 bytes that tree offsets refer to; a lone surrogate, which UTF-8 cannot encode, becomes `?`."""
+    """Return the UTF-8 bytes that tree offsets refer to; a lone surrogate, which UTF-8 cannot encode, becomes `?`."""
     return text.encode("utf-8", "replace")
 
 

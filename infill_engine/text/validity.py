@@ -12,7 +12,7 @@ _PARSERS: dict[str, Callable[[str], object]] = {"json": json.loads, "toml": toml
 
 
 def is_strict(language: str) -> bool:
-    """Whether the language is one in which only valid texts are of use."""
+    """Return whether the language is one in which only valid texts are of use."""
     known = language_named(language).id
     return known in _PARSERS or known in _BY_GRAMMAR
 

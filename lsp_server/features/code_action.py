@@ -87,7 +87,7 @@ async def resolve(session: Session, action: types.CodeAction) -> types.CodeActio
 
 
 def kind_of(target: Target) -> str:
-    """The code action kind of a target's alternatives."""
+    """Return the code action kind of a target's alternatives."""
     return FIX if target.fixes else REWRITE
 
 
@@ -150,7 +150,7 @@ def _action(session: Session, snapshot: Snapshot, offer: Offer, params: types.Co
 
 
 def _later(session: Session, snapshot: Snapshot, target: Target, params: types.CodeActionParams) -> types.CodeAction:
-    """An action whose alternative is computed when it is chosen."""
+    """Return an action whose alternative is computed when it is chosen."""
     title = f"{'Fix' if target.fixes else 'Rewrite'} {target.label} with infill"
     action = _titled(title, target, params)
     spans = [to_span(snapshot.lines, *span, "utf-32") for span in target.spans]
@@ -216,5 +216,5 @@ def _is_in(snapshot: Snapshot, span: Span) -> bool:
 
 
 def _still_there(snapshot: Snapshot, edits: Sequence[Edit]) -> bool:
-    """Whether the document has the announced text in every range."""
+    """Return whether the document has the announced text in every range."""
     return all(_is_in(snapshot, edit.span) and text_between(snapshot.lines, *edit.span) == edit.old for edit in edits)

@@ -48,7 +48,7 @@ def initialized(session: Session, _params: types.InitializedParams) -> None:
 
 
 def did_change_workspace_folders(session: Session, params: types.DidChangeWorkspaceFoldersParams) -> None:
-    """Excludes are matched inside the workspace folders."""
+    """Exclude are matched inside the workspace folders."""
     removed = {path_of(folder.uri) for folder in params.event.removed}
     session.roots = (*(root for root in session.roots if root not in removed), *_paths(params.event.added))
 

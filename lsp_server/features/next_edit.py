@@ -61,7 +61,7 @@ def did_dismiss(session: Session, params: SettledParams) -> None:
 
 
 def did_accept(_session: Session, _params: SettledParams) -> None:
-    """Does nothing: applied proposals are recognised from the edits themselves."""
+    """Do nothing: applied proposals are recognised from the edits themselves."""
 
 
 def ignore(_session: Session, _params: object) -> None:

@@ -52,19 +52,19 @@ class GivenLengths:
         return (yield from self._family.prompt(context))
 
     def write_drafts(self, prompt: Any, partial_word: str, right: str, limit: int) -> Job[list[ModelDraft]]:
-        """The family's own drafts, if it has any. They choose their own length."""
+        """Return the family's own drafts, if it has any. They choose their own length."""
         if not isinstance(self._family, WritesDrafts):
             return []
         return (yield from self._family.write_drafts(prompt, partial_word, right, limit))
 
     def count(self, around: tuple[str, str]) -> Job[Ngrams]:
-        """The family's counts, if it uses any."""
+        """Return the family's counts, if it uses any."""
         if not isinstance(self._family, WritesDrafts):
             raise OutOfTime
         return (yield from self._family.count(around))
 
     def score(self, *arguments: Any) -> Job[list[float]]:
-        """The family's scores of the texts, if it has any."""
+        """Return the family's scores of the texts, if it has any."""
         if not isinstance(self._family, WritesDrafts):
             raise OutOfTime
         return (yield from self._family.score(*arguments))

@@ -32,7 +32,7 @@ class SimulatedTime:
         return self.seconds
 
     def pass_ms(self, rows: int) -> float:
-        """The milliseconds of a pass over `rows` rows."""
+        """Return the milliseconds of a pass over `rows` rows."""
         sizes = sorted(self.costs)
         return float(np.interp(rows, sizes, [self.costs[size] for size in sizes])) * max(1.0, rows / sizes[-1])
 

@@ -140,7 +140,7 @@ def _link(path: Path) -> None:
 
 
 def _deaf(path: Path) -> "subprocess.Popen[bytes]":
-    """A process that takes connections and says nothing."""
+    """Return a process that takes connections and says nothing."""
     process = subprocess.Popen([sys.executable, "-c", DEAF, str(path)])
     wait_for(path.exists, 10.0)
     return process

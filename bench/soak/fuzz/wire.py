@@ -103,7 +103,7 @@ class WireFuzz:
         return damaged(body, self._rng) if self._rng.random() < 0.2 else body
 
     def _stream(self) -> bytes:
-        """Messages whose headers lie, and bytes that are no messages."""
+        """Return messages whose headers lie, and bytes that are not messages."""
         parts = []
         for _ in range(self._rng.randint(1, 3)):
             body = self._body()

@@ -29,7 +29,7 @@ class Around:
 
 
 def around_hole(prefix: str, suffix: str) -> Around:
-    """The context of the hole between two texts; `left` keeps its trailing space, which borders the hole."""
+    """Return the context of the hole between two texts; `left` keeps its trailing space, which borders the hole."""
     right = lines.first_line(suffix)
     above = _lines_above(prefix)
     return Around(lines.last_line(prefix).lstrip(), right.strip(), above, next_line(suffix, len(right)))
@@ -42,7 +42,7 @@ def _lines_above(prefix: str) -> tuple[str, ...]:
 
 
 def next_line(text: str, start: int) -> str:
-    """The first line after `start` that is not blank, stripped."""
+    """Return the first line after `start` that is not blank, stripped."""
     for line in lines.split(text[start : start + LOOKED_BELOW])[1:]:
         if line.strip():
             return line.strip()
@@ -68,12 +68,12 @@ def continuation(source: str, at: int, around: Around, hole: Hole) -> tuple[str,
 
 
 def most_looked_at(hole: Hole) -> int:
-    """How many characters from `at` on `continuation` reads, except for long lines."""
+    """Return how many characters from `at` on `continuation` reads, except for long lines."""
     return LINE_CHARS * hole.max_lines + LOOKED_BELOW
 
 
 def _stop(rest: str, right: str) -> tuple[int, bool]:
-    """Where in `rest` the text right of the hole begins to match, or -1; and whether all of it matches."""
+    """Return where in `rest` the text right of the hole begins to match, or -1; and whether all of it matches."""
     if rest.endswith(right):
         return len(rest) - len(right), True
     first = TOKEN.match(right)

@@ -67,7 +67,7 @@ def _sections(sources: Sequence[str]) -> list[_Section]:
 
 
 def _keys(around: Around, sections: list[_Section]) -> Iterator[tuple[str, bool]]:
-    """The keys to search for, most specific first; True for a key that is the whole line above the hole's."""
+    """Yield the keys to search for, most specific first; True for a key that is the whole line above the hole's."""
     left, above = around.left, around.above
     if above and len(above[0]) >= LEAST_CHARS:
         yield above[0], True
@@ -82,7 +82,7 @@ def _keys(around: Around, sections: list[_Section]) -> Iterator[tuple[str, bool]
 
 
 def _longest(starts: list[int], left: str, sections: list[_Section]) -> int:
-    """The index in `starts` of the longest text that occurs in the sources; len(starts) if none does.
+    """Return the index in `starts` of the longest text that occurs in the sources; len(starts) if none does.
 
     A text that occurs is found quickly; one that does not requires a full search. So this tries longer and longer texts
     in growing steps, and then bisects between the last that occurs and the first that does not.
@@ -104,7 +104,7 @@ def _occurs(key: str, section: _Section) -> bool:
 
 
 def _occurrences(key: str, whole_line: bool, left: str, sections: list[_Section]) -> Iterator[tuple[int, int]]:
-    """The places in the sources that correspond to the cursor: section number and offset, nearest first."""
+    """Yield the places in the sources that correspond to the cursor: section number and offset, nearest first."""
     left_to_find = MOST_OCCURRENCES
     for index, section in enumerate(sections):
         start, end, text = section.start, section.end - section.ends_at_cursor, section.text
@@ -128,7 +128,7 @@ def _occurrences(key: str, whole_line: bool, left: str, sections: list[_Section]
 
 
 def _below(text: str, at: int, length: int) -> int:
-    """Where the next line's text begins if `text[at : at + length]` is a whole line, else -1."""
+    """Return where the next line's text begins if `text[at : at + length]` is a whole line, else -1."""
     if text[lines.start_of(text, at) : at].strip():
         return -1
     end = lines.LINE_END.search(text, at + length)
@@ -159,7 +159,7 @@ def _matched(source: str, at: int, around: Around) -> int:
 
 
 def _common_end(one: str, other: str) -> int:
-    """The length of the longest common suffix."""
+    """Return the length of the longest common suffix."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2

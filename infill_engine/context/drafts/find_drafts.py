@@ -27,7 +27,7 @@ def find_drafts(prefix: str, suffix: str, sources: Sequence[str], hole: Hole, la
 
 
 def _merged(drafts: Iterable[Draft]) -> tuple[Draft, ...]:
-    """The drafts, with equal texts merged."""
+    """Return the drafts, with equal texts merged."""
     merged: dict[str, Draft] = {}
     for draft in drafts:
         text = draft.text.strip()

@@ -91,7 +91,7 @@ def outline_of_other(source: str, language: str = "") -> Outline:
 
 
 def _likes(here: list[str], outlines: Sequence[Outline], language: str) -> Iterator[_Like]:
-    """The places whose lines have the shape of the lines `here`, the last of which ends at the hole."""
+    """Yield the places whose lines have the shape of the lines `here`, the last of which ends at the hole."""
     if not any(names_in(line, language) for line in here):
         return  # no name that could be exchanged
     pattern = token_pattern(language)

@@ -17,7 +17,7 @@ class Votes:
         return len(self._texts)
 
     def vote(self, text: str, matched: int, weight: float) -> None:
-        """Adds a vote, from a place that matches `matched` characters. Votes for blank texts are ignored."""
+        """Add a vote, from a place that matches `matched` characters. Votes for blank texts are ignored."""
         key = _SPACES.sub(" ", text.strip())
         if key:
             self._texts.setdefault(key, text)

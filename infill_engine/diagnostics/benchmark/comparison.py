@@ -43,7 +43,7 @@ def compare(before: Results, after: Results) -> list[Difference]:
 
 
 def doubts(before: Results, after: Results) -> list[str]:
-    """Why a comparison may be misleading."""
+    """Return why a comparison may be misleading."""
     one, other = before.header, after.header
     found = []
     if one["machine"]["processor"] != other["machine"]["processor"]:
@@ -96,7 +96,7 @@ def _typing(before: Results, after: Results) -> Iterator[Difference]:
 
 
 def _keystrokes(results: Results) -> dict[tuple[str, int, int, int], float]:
-    """Times of computed answers by model, lines, candidates wanted and number of the keystroke."""
+    """Return times of computed answers by model, lines, candidates wanted and number of the keystroke."""
     found: dict[tuple[str, int, int, int], float] = {}
     counts: dict[tuple[str, int, int], int] = {}
     for line in results.of("keystroke", loop="closed"):

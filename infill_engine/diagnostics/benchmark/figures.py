@@ -50,7 +50,7 @@ class Latency:
     candidates: float  # mean number of candidates
 
     def at(self, share: float) -> float:
-        """A percentile of the times."""
+        """Return a percentile of the times."""
         return percentile(self.times, share)
 
 
@@ -147,7 +147,7 @@ def qualities(results: Results, suite: str = QUALITY) -> list[Quality]:
 
 
 def rates(results: Results, suite: str = FIGHT) -> list[Rates]:
-    """The three rates of every way whose passes are known, over all its answers with a limit of time."""
+    """Return the three rates of every way whose passes are known, over all its answers with a limit of time."""
     groups: dict[tuple[str, str, int], list[Record]] = defaultdict(list)
     for line in results.of("answer", suite=suite):
         if line["rows"] and line["budget_ms"] is not None:
@@ -193,7 +193,7 @@ class Duel:
 
 
 def duels(results: Results) -> list[Duel]:
-    """The product against every other way, by setting, paired by problem."""
+    """Return the product against every other way, by setting, paired by problem."""
     groups: dict[tuple[str, int, float | None], dict[str, list[Record]]] = defaultdict(lambda: defaultdict(list))
     for line in results.of("answer", suite=FIGHT):
         groups[line["model"], line["candidates"], line["budget_ms"]][line["way"]].append(line)
@@ -234,7 +234,7 @@ def drift(results: Results, *, recycled: bool = False) -> Drift | None:
 
 
 def pass_blocks(results: Results) -> list[float]:
-    """The logarithm of the time of a pass for each block, as the mean over sizes of the median of each size."""
+    """Return the logarithm of the time of a pass for each block, as the mean over sizes of the median of each size."""
     blocks: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
     for line in results.of("pass"):
         blocks[line["unit"]][line["rows"]].append(line["ms"])
@@ -263,17 +263,17 @@ def any_is_right(line: Record) -> float:
 
 
 def right_however_late(line: Record) -> bool:
-    """Whether the first text is right."""
+    """Return whether the first text is right."""
     return bool(line["right"] and line["right"][0])
 
 
 def in_time(line: Record) -> bool:
-    """Whether an answer came within its budget, or had none."""
+    """Return whether an answer came within its budget, or had none."""
     return line["budget_ms"] is None or line["ms"] <= line["budget_ms"] + GRACE_MS
 
 
 def by_problem(lines: Iterable[Record], value: Value) -> dict[str, float]:
-    """The mean of a value for each problem."""
+    """Return the mean of a value for each problem."""
     found: dict[str, list[float]] = defaultdict(list)
     for line in lines:
         found[line["problem"]].append(value(line))
@@ -281,7 +281,7 @@ def by_problem(lines: Iterable[Record], value: Value) -> dict[str, float]:
 
 
 def paired(first: Sequence[Record], second: Sequence[Record], value: Value) -> Estimate:
-    """The difference of a value, the second minus the first, over the problems that both have."""
+    """Return the difference of a value, the second minus the first, over the problems that both have."""
     one, other = by_problem(first, value), by_problem(second, value)
     both = [problem for problem in one if problem in other]
     return paired_difference([one[problem] for problem in both], [other[problem] for problem in both])

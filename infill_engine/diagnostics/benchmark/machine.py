@@ -35,7 +35,7 @@ def describe_machine() -> dict[str, Any]:
 
 
 def describe_software() -> dict[str, Any]:
-    """The version of infill-ls, its commit if this is a checkout, and the versions of what it computes with."""
+    """Return the version of infill-ls, its commit if this is a checkout, and the versions of what it computes with."""
     return {
         "version": _version("infill-ls"),
         "commit": _commit(),
@@ -45,18 +45,18 @@ def describe_software() -> dict[str, Any]:
 
 
 def doubts() -> list[str]:
-    """Sentences about the present state of this machine that make its times doubtful; takes a second."""
+    """Return sentences about the present state of this machine that make its times doubtful; takes a second."""
     return list(_doubts())
 
 
 def throttled() -> int:
-    """How often the processor has been slowed down because of its temperature; 0 if the system does not say."""
+    """Return how often the processor has been slowed down because of its temperature; 0 if the system does not say."""
     counts = (_number(path) for path in _CPU.glob("cpu[0-9]*/thermal_throttle/core_throttle_count"))
     return sum(count for count in counts if count is not None)
 
 
 def read_energy_joules() -> float | None:
-    """The energy that the processors have used since some moment, by RAPL; None if it cannot be read.
+    """Return the energy that the processors have used since some moment, by RAPL; None if it cannot be read.
 
     The counters start again from 0 every few hours under load.
     """
@@ -96,7 +96,7 @@ def _processor() -> str:
 
 
 def _instructions(lines: list[str]) -> str:
-    """Which of the instructions that matter for int8 and bf16 a Linux processor has."""
+    """Return which of the instructions that matter for int8 and bf16 a Linux processor has."""
     flags = next((line.split() for line in lines if line.startswith("flags")), [])
     names = {"amx_int8": "AMX", "avx512_vnni": "AVX-512 VNNI", "avx_vnni": "AVX VNNI", "avx2": "AVX2"}
     return next((f", {name}" for flag, name in names.items() if flag in flags), "")
@@ -118,7 +118,7 @@ def _version(name: str) -> str:
 
 
 def _commit() -> str:
-    """The commit of the checkout that runs; "" if infill-ls was installed from a wheel."""
+    """Return the commit of the checkout that runs; "" if infill-ls was installed from a wheel."""
     root = Path(__file__).parents[3]
     if not (root / ".git").exists():
         return ""

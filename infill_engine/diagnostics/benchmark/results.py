@@ -41,29 +41,29 @@ class Results:
     _moved: bool = False
 
     def begin(self, unit: str) -> None:
-        """Starts a unit of measurements. What an earlier, interrupted attempt at it measured no longer counts."""
+        """Start a unit of measurements. What an earlier, interrupted attempt at it measured no longer counts."""
         self._unit = unit
         self.records = [record for record in self.records if record.get("unit") != unit]
         self._write({"record": "begin", "unit": unit})
 
     def add(self, record: str, **values: Any) -> None:
-        """Adds something that was measured."""
+        """Add something that was measured."""
         line = {"record": record, "unit": self._unit, **values}
         self.records.append(line)
         self._write(line)
 
     def missing(self, what: str, why: str) -> None:
-        """Adds something that was not measured, with the reason."""
+        """Add something that was not measured, with the reason."""
         self.add("missing", what=what, why=why)
 
     def finish(self) -> None:
-        """Ends the unit."""
+        """End the unit."""
         self.finished.add(self._unit)
         self._write({"record": "done", "unit": self._unit})
         self._unit = ""
 
     def of(self, record: str, **values: Any) -> list[Record]:
-        """All records of a kind with these values."""
+        """Return all records of a kind with these values."""
         return [
             line
             for line in self.records
@@ -71,7 +71,7 @@ class Results:
         ]
 
     def close(self) -> None:
-        """Closes the file."""
+        """Close the file."""
         if self._file is not None:
             self._file.close()
             self._file = None
@@ -92,7 +92,7 @@ class Results:
                 ) from again
 
     def _move(self, error: OSError) -> None:
-        """Writes everything measured so far into a temporary folder, because this one is full or gone."""
+        """Write everything measured so far into a temporary folder, because this one is full or gone."""
         if self._moved:
             raise error
         path = Path(tempfile.mkdtemp(prefix="infill-bench-")) / NAME
@@ -106,7 +106,7 @@ class Results:
 
 
 def create_or_resume(folder: Path, header: Record) -> Results:
-    """The results in `folder`: new ones, or those of an interrupted run of the same kind, which goes on.
+    """Return the results in `folder`: new ones, or those of an interrupted run of the same kind, which goes on.
 
     Raises InputError if the folder cannot be written or holds results of something else.
     """
@@ -126,7 +126,7 @@ def create_or_resume(folder: Path, header: Record) -> Results:
 
 
 def read_results(path: Path) -> Results:
-    """The results in a file or its folder. Raises InputError for anything else, or another format."""
+    """Return the results in a file or its folder. Raises InputError for anything else, or another format."""
     path = path / NAME if path.is_dir() else path
     try:
         data = path.read_bytes()

@@ -62,7 +62,7 @@ def spread(values: Sequence[float]) -> dict[str, float]:
 
 
 def mean_of(values: Sequence[float]) -> Estimate:
-    """The mean of independent values, such as a share of problems."""
+    """Return the mean of independent values, such as a share of problems."""
     if not values:
         return NOTHING
     numbers = np.asarray(values, dtype=np.float64)
@@ -71,7 +71,7 @@ def mean_of(values: Sequence[float]) -> Estimate:
 
 
 def paired_difference(first: Sequence[float], second: Sequence[float]) -> Estimate:
-    """The mean of `second` minus `first`, which are pairs. Raises ValueError if their lengths differ."""
+    """Return the mean of `second` minus `first`, which are pairs. Raises ValueError if their lengths differ."""
     differences = np.asarray([b - a for a, b in zip(first, second, strict=True)], dtype=np.float64)
     if not len(differences):
         return NOTHING
@@ -83,7 +83,7 @@ def paired_difference(first: Sequence[float], second: Sequence[float]) -> Estima
 
 
 def difference(first: Sequence[float], second: Sequence[float]) -> Estimate:
-    """The mean of `second` minus that of `first`, which are two independent samples."""
+    """Return the mean of `second` minus that of `first`, which are two independent samples."""
     if not first or not second:
         return NOTHING
     one, other = (np.asarray(values, dtype=np.float64) for values in (first, second))
@@ -129,7 +129,7 @@ def _bounds(drawn: Floats) -> tuple[float, float]:
 
 
 def _chance(by_chance: Floats, value: float) -> float:
-    """The share of permutations at least as extreme; the observed order counts as one of them."""
+    """Return the share of permutations at least as extreme; the observed order counts as one of them."""
     extreme = int((np.abs(by_chance) >= abs(value) - 1e-12).sum())
     return (extreme + 1) / (len(by_chance) + 1)
 

@@ -50,7 +50,7 @@ class Verdict:
 
 
 def judge(results: Results) -> Verdict | None:
-    """The verdict on a run; None if no model was measured with the usual setting."""
+    """Return the verdict on a run; None if no model was measured with the usual setting."""
     models = {model: found for model in results.header["models"] if (found := _answers(results, model))}
     usual = {model: found[USUAL_MS, USUAL_CANDIDATES] for model, found in models.items() if _has_usual(found)}
     if not usual:
@@ -103,7 +103,7 @@ def _own_choice(results: Results, usual: dict[str, list[Record]]) -> str:
 
 
 def _choice(own: str, models: dict[str, Answers]) -> tuple[Choice, Estimate | None]:
-    """The engine's own choice, or the one furthest ahead of it among those significantly ahead, with its gain.
+    """Return the engine's own choice, or the one furthest ahead of it among those significantly ahead, with its gain.
 
     If the own choice is late, the others that are in time are weighed by their scores alone.
     """

@@ -39,7 +39,7 @@ class _Setting:
 
 
 def propose_fields(edit: ParsedEdit) -> list[Proposal]:
-    """A line that keeps a new parameter of a constructor, and a parameter for a line that is new there."""
+    """Return a line that keeps a new parameter of a constructor, and a parameter for a line that is new there."""
     return [*_kept_parameters(edit), *_passed_fields(edit)]
 
 
@@ -88,7 +88,7 @@ def _passed_fields(edit: ParsedEdit) -> Iterator[Proposal]:
 
 
 def _settings(source: Source, function: Node) -> list[_Setting]:
-    """The statements of a constructor that keep a name as it is."""
+    """Return the statements of a constructor that keep a name as it is."""
     body = function.child_by_field_name("body")
     found = []
     for node in body.named_children if body is not None else ():
@@ -109,7 +109,7 @@ def _is_constructor(source: Source, syntax: Syntax, function: Node) -> bool:
 
 
 def _line_for(model: _Setting, name: str, annotation: str) -> str:
-    """The sibling's line with the new name in it."""
+    """Return the sibling's line with the new name in it."""
     match = _SETTING.match(model.text)
     if match is None:
         return ""
@@ -124,7 +124,7 @@ def _annotation(parameter: str) -> str:
 
 
 def _beside(source: Source, model: _Setting, line: str, shift: Shift, *, below: bool) -> Edit | None:
-    """An insertion of `line` below or above a statement that stands alone in its line."""
+    """Return an insertion of `line` below or above a statement that stands alone in its line."""
     text = source.text
     line_start = text.rfind("\n", 0, model.start) + 1
     indent = text[line_start : model.start]
@@ -141,7 +141,7 @@ def _beside(source: Source, model: _Setting, line: str, shift: Shift, *, below: 
 
 
 def _is_used(before: Source, after: Source, function: Node, shift: Shift, name: str) -> bool:
-    """Whether the body of the constructor has the name already, in the text after the changes."""
+    """Return whether the body of the constructor has the name already, in the text after the changes."""
     now = _function_after(before, after, function, shift)
     body = None if now is None else now.child_by_field_name("body")
     names = Names.of(after, name)
@@ -158,7 +158,7 @@ def _function_after(before: Source, after: Source, function: Node, shift: Shift)
 
 
 def _is_known(source: Source, name: str) -> bool:
-    """Whether the name is one of the text's already, of a variable or of something else."""
+    """Return whether the name is one of the text's already, of a variable or of something else."""
     return re.search(rf"(?<![\w.$]){re.escape(name)}(?![\w$])", source.text) is not None
 
 

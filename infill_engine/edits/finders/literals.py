@@ -53,7 +53,7 @@ def propose_literals(edit: ParsedEdit) -> list[Proposal]:
 
 
 def _literal(source: Source, syntax: Syntax, change: Change) -> Node | None:
-    """The literal that holds the whole change: a number, or the content of a string."""
+    """Return the literal that holds the whole change: a number, or the content of a string."""
     node = source.node_at(*word_at(source.text, change.start, change.end, source.language))
     if node.parent is not None and node.parent.type in source.nodes.strings:
         node = node.parent  # at the quotes
@@ -75,7 +75,7 @@ def _is_documentation(string: Node) -> bool:
 
 
 def _is_particular(old: str, syntax: Syntax, node: Node) -> bool:
-    """Whether equal literals are likely to mean the same thing."""
+    """Return whether equal literals are likely to mean the same thing."""
     if node.type in syntax.numbers:
         digits = re.sub(r"\D", "", old)
         return len(digits.strip("0") or "") >= 2 and len(digits) >= LEAST_DIGITS

@@ -34,7 +34,7 @@ class Renaming:
 
 
 def renamings(before: Source, changes: Sequence[Change]) -> list[Renaming]:
-    """The names that the changes turn into others, each in one piece."""
+    """Return the names that the changes turn into others, each in one piece."""
     found: dict[tuple[str, str], list[int]] = {}
     for start, end, new in words_changed(before.text, changes, before.language):
         old = before.text[start:end]
@@ -44,7 +44,7 @@ def renamings(before: Source, changes: Sequence[Change]) -> list[Renaming]:
 
 
 def propose_renames(edit: ParsedEdit) -> list[Proposal]:
-    """A proposal for each name that was renamed where it is defined, or at two of its uses."""
+    """Return a proposal for each name that was renamed where it is defined, or at two of its uses."""
     found: list[Proposal] = []
     for renaming in renamings(edit.before, edit.changes):
         names = Names.of(edit.before, renaming.old)
@@ -82,7 +82,7 @@ def _proposals(source: Source, syntax: Syntax, names: Names, renaming: Renaming,
 
 
 def _is_exact(syntax: Syntax, names: Names, owner: Owner, group: Sequence[Occurrence]) -> bool:
-    """Whether it is certain that all of the group means the same thing, and that nothing else does."""
+    """Return whether it is certain that all of the group means the same thing, and that nothing else does."""
     if any(one.unsure for one in group):
         return False
     if is_overloaded(group, syntax):
@@ -103,7 +103,7 @@ def _defines(one: Occurrence, syntax: Syntax) -> bool:
 
 
 def _is_assigned(node: Node, syntax: Syntax) -> bool:
-    """Whether a member is what an assignment sets."""
+    """Return whether a member is what an assignment sets."""
     own = node.parent
     if own is not None and own.type in syntax.assignments and own.child_by_field_name("left") == node:
         return True
@@ -115,7 +115,7 @@ def _is_assigned(node: Node, syntax: Syntax) -> bool:
 
 
 def _is_taken(source: Source, names: Names, owner: Owner, new: str) -> bool:
-    """Whether the new name means something already where the old one was seen."""
+    """Return whether the new name means something already where the old one was seen."""
     others = Names.of(source, new)
     if others is None:
         return True
@@ -145,7 +145,7 @@ def _confidence(source: Source, group: Sequence[Occurrence], edited: Sequence[Oc
 
 
 def _keywords(source: Source, syntax: Syntax, names: Names, edited: Sequence[Occurrence]) -> list[Occurrence]:
-    """The arguments that calls pass by the name of a parameter."""
+    """Return the arguments that calls pass by the name of a parameter."""
     spelled = [one for one in names.all if one.role is Role.KEYWORD]
     parameters = [one for one in edited if one.kind == "parameter"]
     if not spelled or not parameters:

@@ -52,7 +52,7 @@ class Signature:
 
 
 def changed_signatures(edit: ParsedEdit) -> Iterator[Signature]:
-    """The functions whose list of parameters the changes touch."""
+    """Yield the functions whose list of parameters the changes touch."""
     before, after, syntax = edit.before, edit.after, edit.syntax
     seen = set()
     for change in edit.changes:
@@ -71,7 +71,7 @@ def changed_signatures(edit: ParsedEdit) -> Iterator[Signature]:
 
 
 def _changed_fields(edit: ParsedEdit) -> Iterator[Signature]:
-    """The data classes whose fields the changes touch: a field is a parameter of the constructor."""
+    """Yield the data classes whose fields the changes touch: a field is a parameter of the constructor."""
     growth, seen = 0, set()
     for change in edit.changes:
         at = change.start + growth + len(change.new) - len(change.new.lstrip())
@@ -89,7 +89,7 @@ def _changed_fields(edit: ParsedEdit) -> Iterator[Signature]:
 
 
 def propose_calls(edit: ParsedEdit) -> list[Proposal]:
-    """A proposal for the calls of each function whose parameters have changed."""
+    """Return a proposal for the calls of each function whose parameters have changed."""
     before, syntax, shift = edit.before, edit.syntax, edit.shift
     found: list[Proposal] = []
     for signature in changed_signatures(edit):
@@ -114,7 +114,7 @@ def _update(
     confidence: float,
     label: str,
 ) -> Iterator[Proposal]:
-    """The calls rewritten: those that are certain, and then those on other objects too."""
+    """Yield the calls rewritten: those that are certain, and then those on other objects too."""
     calls = calls_of(source, syntax, signature.function)
     if len(calls) > MOST_CALLS:
         return
@@ -176,7 +176,7 @@ def _reordered(signature: Signature, site: CallSite) -> list[Replacement] | None
 
 
 def _additions(source: Source, syntax: Syntax, signature: Signature, shift: Shift) -> Iterator[Proposal]:
-    """An argument for each parameter that is new and cannot be left out."""
+    """Yield an argument for each parameter that is new and cannot be left out."""
     if len(signature.added) != 1 or signature.added[0].passing is Passing.REST:
         return
     parameter = signature.added[0]
@@ -210,7 +210,7 @@ class _Values:
         self._names = Names.of(source, name)
 
     def at(self, call: Call) -> str | None:
-        """A name in scope at the call, or a member of its object; None if there is neither."""
+        """Return a name in scope at the call, or a member of its object; None if there is neither."""
         if self._names is None:
             return None
         scopes = []
@@ -233,7 +233,7 @@ class _Values:
 def _inserted(
     source: Source, syntax: Syntax, signature: Signature, site: CallSite, parameter: Parameter, value: str
 ) -> list[Replacement] | None:
-    """The call with one more argument, by position where the others are, else by name."""
+    """Return the call with one more argument, by position where the others are, else by name."""
     arguments = site.arguments
     if any(argument.name == parameter.name for argument in arguments):
         return []  # passed already
@@ -250,7 +250,7 @@ def _inserted(
 
 
 def _shifts_positions(signature: Signature) -> bool:
-    """Whether arguments by position would go to other parameters than before."""
+    """Return whether arguments by position would go to other parameters than before."""
     names = [p.name for p in signature.after]
     return names[: len(signature.before)] != [p.name for p in signature.before]
 
@@ -260,7 +260,7 @@ def _order(parameters: Sequence[Parameter]) -> list[str]:
 
 
 def _same_function(edit: ParsedEdit, function: Node) -> Node | None:
-    """The function in the text after the changes."""
+    """Return the function in the text after the changes."""
     after, holder = edit.after, parameter_list_of(edit.syntax, function)
     if holder is None:
         return None

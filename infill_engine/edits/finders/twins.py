@@ -90,7 +90,7 @@ def propose_twins(edit: ParsedEdit) -> list[Proposal]:
 
 
 def _declares(source: Source, line: _Line) -> bool:
-    """Whether a function, a class or an import begins in a line."""
+    """Return whether a function, a class or an import begins in a line."""
     start = source.to_byte(line.start)
     first = source.node_at(line.start, line.start + 1)
     around = (node for node in (first, *ancestors(first)) if node.start_byte >= start)
@@ -98,14 +98,14 @@ def _declares(source: Source, line: _Line) -> bool:
 
 
 def _is_defined(before: Source, renaming: Renaming) -> bool:
-    """Whether a name was changed where it is defined, so that it is for renames to say what follows."""
+    """Return whether a name was changed where it is defined, so that it is for renames to say what follows."""
     names = Names.of(before, renaming.old)
     places = [] if names is None else [names.at(start) for start in renaming.starts]
     return any(one is not None and one.role is Role.DEFINITION for one in places)
 
 
 def _changed_line(before: Source, after: Source, changes: Sequence[Change]) -> tuple[_Line, str] | None:
-    """The one line that all changes are in, as it was and as it is."""
+    """Return the one line that all changes are in, as it was and as it is."""
     if not changes:
         return None
     text = before.text
@@ -127,7 +127,7 @@ def _changed_line(before: Source, after: Source, changes: Sequence[Change]) -> t
 
 
 def _around(text: str, line: _Line) -> Iterator[_Line]:
-    """The other lines near a line that have its shape."""
+    """Yield the other lines near a line that have its shape."""
     shape = shape_of(line.text)
     if len(_TOKEN.findall(line.text.replace(" ", ""))) < LEAST_TOKENS or not any(map(is_name, WORD.findall(line.text))):
         return
@@ -150,7 +150,7 @@ def _around(text: str, line: _Line) -> Iterator[_Line]:
 
 
 def _as_twin(line: _Line, new: str, other: _Line) -> _Twin | None:
-    """What becomes of another line if it changes as `line` did; None if that makes no sense."""
+    """Return what becomes of another line if it changes as `line` did; None if that makes no sense."""
     tokens, new_tokens = _TOKEN.findall(line.text), _TOKEN.findall(new)
     found = list(_TOKEN.finditer(other.text))
     theirs = [token.group() for token in found]
@@ -178,7 +178,7 @@ def _as_twin(line: _Line, new: str, other: _Line) -> _Twin | None:
 
 
 def _mapping(old: Sequence[str], other: Sequence[str]) -> dict[str, str] | None:
-    """What each name of the line is called in the other; None if it is called two things, or numbers differ."""
+    """Return what each name of the line is called in the other; None if it is called two things, or numbers differ."""
     if len(old) != len(other):
         return None
     names: dict[str, str] = {}
@@ -204,7 +204,7 @@ def _carries_over(old: Sequence[str], other: Sequence[str], new: Sequence[str]) 
 
 
 def _in_text(source: Source, syntax: Syntax, change: Change) -> bool:
-    """Whether a change is inside of a string or a comment."""
+    """Return whether a change is inside of a string or a comment."""
     node = source.node_at(change.start, change.end)
     inside = node.type in syntax.string_parts and not node.named_child_count
     return inside or node.type in (*source.nodes.strings, *source.nodes.comments, "string_end")
@@ -220,7 +220,7 @@ def _within(source: Source, node: Node, at: int) -> bool:
 
 
 def _says_something(token: str) -> bool:
-    """Whether a token is more than a number or a blank: those change in one line without changing in another."""
+    """Return whether a token is more than a number or a blank: those change in one line without changing in another."""
     return not token.isspace() and not token[0].isdigit()
 
 

@@ -53,12 +53,12 @@ class Address:
 
 
 def is_remote(model: str) -> bool:
-    """Whether a model's name is that of a remote engine, valid or not."""
+    """Return whether a model's name is that of a remote engine, valid or not."""
     return _NAME.fullmatch(model) is not None
 
 
 def read_address(name: str) -> Address:
-    """The address that a name means. Raises InputError if it is incomplete or would send text unencrypted."""
+    """Return the address that a name means. Raises InputError if it is incomplete or would send text unencrypted."""
     found = _NAME.fullmatch(name)
     if found is None or not _SHOWABLE.fullmatch(found["url"]):
         raise _wrong(name, "it is not of the form openai:URL#MODEL or llama:URL")
@@ -85,7 +85,7 @@ def read_address(name: str) -> Address:
 
 
 def disclosure(address: Address) -> str:
-    """The notice to the user about what is sent."""
+    """Return the notice to the user about what is sent."""
     how = "" if address.encrypted or _is_this_machine(address.host) else ", unencrypted"
     return (
         f"infill-ls: the text around the cursor is sent to {address.place}{how} whenever you type, because the model "

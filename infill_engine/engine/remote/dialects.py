@@ -43,14 +43,14 @@ class Dialect(Protocol):
     def body(self, question: Question) -> dict[str, object]: ...
 
     def piece(self, said: Mapping[str, Any]) -> Piece:
-        """Parses one event of the answer. Raises ValueError, TypeError or LookupError if it is not valid."""
+        """Parse one event of the answer. Raises ValueError, TypeError or LookupError if it is not valid."""
         ...
 
     def ask_less(self) -> bool: ...
 
 
 def dialect_of(address: Address) -> Dialect:
-    """The dialect of a server."""
+    """Return the dialect of a server."""
     return Llama(address) if address.api is Api.LLAMA else OpenAI(address)
 
 
@@ -132,7 +132,7 @@ class Llama:
 
 
 def prompt_of(fim: FimTokens, question: Question) -> str:
-    """The two sides between the family's tokens. Servers themselves add the tokens that every text begins with.
+    """Return the two sides between the family's tokens. Servers themselves add the tokens that every text begins with.
 
     A server cannot distinguish a token from its name in the user's code, so the sides are cut at any such name.
     """

@@ -34,11 +34,11 @@ class RemoteEngine:
 
     @classmethod
     def load(cls, name: str, key_variable: str = KEY_VARIABLE) -> "RemoteEngine":
-        """The engine with that name. Sends nothing yet: a server that is down may come up. Raises InputError."""
+        """Return the engine with that name. Sends nothing yet: a server that is down may come up. Raises InputError."""
         return cls(name, Server(read_address(name), key_variable))
 
     def answer(self, request: InfillRequest, deadline: Deadline, watch: object = None) -> Answer:  # noqa: ARG002
-        """Candidates with their timings, or the reason there are none. There are no steps to watch."""
+        """Return candidates with their timings, or the reason there are none. There are no steps to watch."""
         return self._answering.answer(request, deadline, self._propose)
 
     def warm(self, request: InfillRequest, deadline: Deadline) -> None:
@@ -48,7 +48,7 @@ class RemoteEngine:
         """Do nothing: nobody has asked for that answer."""
 
     def surround(self, surroundings: Surroundings) -> Iterator[None]:  # noqa: ARG002
-        """Does nothing, for the same reason."""
+        """Do nothing, for the same reason."""
         return iter(())
 
     def _propose(self, request: InfillRequest, hole: Hole, drafts: tuple[Draft, ...], deadline: Deadline) -> Proposals:

@@ -24,7 +24,7 @@ class RefusedError(Exception):
 
 
 def described(fault: Exception, address: Address, key_variable: str) -> str:
-    """A sentence that describes a fault."""
+    """Return a sentence that describes a fault."""
     place = address.place
     match fault:
         case RefusedError():
@@ -50,7 +50,7 @@ def described(fault: Exception, address: Address, key_variable: str) -> str:
 
 
 def _refusal(status: int, address: Address, key_variable: str) -> str:
-    """The rest of a sentence that begins with the server's name."""
+    """Return the rest of a sentence that begins with the server's name."""
     match status:
         case 401 | 403:
             return (

@@ -70,7 +70,7 @@ class Server:
             self._headers["Authorization"] = f"Bearer {key}"
 
     def ask(self, questions: Sequence[Question], deadline: Deadline, finish_margin_ms: float) -> Reply:
-        """Asks all questions at once. Returns when all are answered, or `finish_margin_ms` before the deadline."""
+        """Ask all questions at once. Returns when all are answered, or `finish_margin_ms` before the deadline."""
         if self.clock() < self._rests_until:
             return Reply(user_message=self._user_message)
         streams = self._run(questions, deadline, finish_margin_ms)
@@ -96,7 +96,7 @@ class Server:
         )
 
     def models(self) -> list[str]:
-        """The names of the models that the server lists. Raises InputError that says what is wrong."""
+        """Return the names of the models that the server lists. Raises InputError that says what is wrong."""
         connection = self._connections.new(LISTING_SECONDS)
         try:
             connection.request("GET", f"{self.address.path}/models", headers=self._headers)
@@ -137,12 +137,12 @@ class Server:
 
 
 def _refused_details(streams: Sequence[Stream]) -> bool:
-    """Whether the server may have refused a detail of the question rather than the question."""
+    """Return whether the server may have refused a detail of the question rather than the question."""
     return any(isinstance(stream.fault, RefusedError) and stream.fault.status in (400, 422) for stream in streams)
 
 
 def _wanted_rest(fault: Exception) -> float:
-    """Seconds of pause that a server requests, or that a fault is sure to last."""
+    """Return seconds of pause that a server requests, or that a fault is sure to last."""
     if not isinstance(fault, RefusedError):
         return 0.0
     if fault.retry_after.isdecimal():

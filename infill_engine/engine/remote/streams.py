@@ -36,12 +36,12 @@ class Connections:
         self._lock = threading.Lock()
 
     def take(self) -> http.client.HTTPConnection | None:
-        """A kept connection, if there is one. The server may have closed it meanwhile."""
+        """Return a kept connection, if there is one. The server may have closed it meanwhile."""
         with self._lock:
             return self._idle.pop() if self._idle else None
 
     def new(self, seconds: float) -> http.client.HTTPConnection:
-        """A new, unopened connection that times out after `seconds` without data."""
+        """Return a new, unopened connection that times out after `seconds` without data."""
         host, port = self._address.host, self._address.port
         if self._tls is not None:
             return http.client.HTTPSConnection(host, port, timeout=seconds, context=self._tls)
@@ -112,7 +112,7 @@ class Stream:
                 connection.close()
 
     def _send(self, data: bytes) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
-        """Sends the question over a kept connection, or over a new one if there is none or the kept one is stale."""
+        """Send the question over a kept connection, or over a new one if there is none or the kept one is stale."""
         kept = self.connections.take()
         if kept is not None:
             try:
@@ -174,6 +174,6 @@ class Stream:
 
 
 def _status(error: object) -> int:
-    """The HTTP status that corresponds to an error in the middle of a stream."""
+    """Return the HTTP status that corresponds to an error in the middle of a stream."""
     code = error.get("code") if isinstance(error, dict) else None
     return code if isinstance(code, int) else http.client.INTERNAL_SERVER_ERROR

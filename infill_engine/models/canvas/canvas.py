@@ -52,13 +52,13 @@ class Canvas:
         return self.lengths[self.row] - 1 - self.index
 
     def span(self, row: int) -> slice:
-        """The flat positions of `row`."""
+        """Return the flat positions of `row`."""
         start = int(self.lengths[:row].sum())
         return slice(start, start + int(self.lengths[row]))
 
 
 def lay_out(rows: Sequence[Sequence[int] | int], mask_id: int) -> Canvas:
-    """A canvas with one row per item: an int makes that many open slots, a list of token ids makes a draft."""
+    """Return a canvas with one row per item: an int makes that many open slots, a list of token ids makes a draft."""
     lengths = np.array([row if isinstance(row, int) else len(row) for row in rows], dtype=np.int64)
     ids = np.full(int(lengths.sum()), mask_id, dtype=np.int64)
     canvas = Canvas(

@@ -17,7 +17,7 @@ class Corruptor:
         self._random = [np.random.default_rng([seed, row]) for row in range(rows)] if token is None else []
 
     def fill(self, canvas: Canvas) -> None:
-        """Fills every open slot of `canvas` for the next step."""
+        """Fill every open slot of `canvas` for the next step."""
         is_open = canvas.state == State.OPEN
         if self._token is not None:
             canvas.ids[is_open] = self._token

@@ -54,7 +54,7 @@ class Checkpoint:
         return sum(math.prod(stored.shape) for stored in self.tensors.values())
 
     def bytes_in(self, dtype: torch.dtype, stored: str = "") -> int:
-        """Bytes of all weights in memory, in `dtype` or with their matrices packed as `stored` says."""
+        """Return bytes of all weights in memory, in `dtype` or with their matrices packed as `stored` says."""
         return bytes_of({name: tensor.shape for name, tensor in self.tensors.items()}, dtype.itemsize, stored)
 
 
@@ -75,7 +75,7 @@ def read_config(folder: Path) -> dict[str, Any]:
 
 
 def open_checkpoint(folder: Path) -> Checkpoint:
-    """Reads the metadata in `folder`, but no weights. Raises ModelNotFoundError or ModelDamagedError."""
+    """Read the metadata in `folder`, but no weights. Raises ModelNotFoundError or ModelDamagedError."""
     config = read_config(folder)
     tensors: dict[str, Stored] = {}
     for path in weight_files(folder):
@@ -89,7 +89,7 @@ def open_checkpoint(folder: Path) -> Checkpoint:
 
 
 def require_no_code(config: Mapping[str, Any], folder: Path) -> None:
-    """Raises ModelDamagedError for a checkpoint with its own code, when no adapter here replaces that code."""
+    """Raise ModelDamagedError for a checkpoint with its own code, when no adapter here replaces that code."""
     if config.get("auto_map"):
         code = ", ".join(sorted({str(value).partition(".")[0] + ".py" for value in _flat(config["auto_map"])}))
         raise ModelDamagedError(
@@ -99,7 +99,7 @@ def require_no_code(config: Mapping[str, Any], folder: Path) -> None:
 
 
 def require_positive(config: Mapping[str, Any], folder: Path, names: Iterable[str]) -> None:
-    """Raises ModelDamagedError unless every field of config.json in `names` is a positive whole number."""
+    """Raise ModelDamagedError unless every field of config.json in `names` is a positive whole number."""
     for name in names:
         value = config.get(name)
         if not isinstance(value, int) or isinstance(value, bool) or value <= 0:
@@ -107,7 +107,7 @@ def require_positive(config: Mapping[str, Any], folder: Path, names: Iterable[st
 
 
 def require_layers(checkpoint: Checkpoint, config: Mapping[str, Any]) -> None:
-    """Raises ModelDamagedError if config.json has more layers than there are tensors: building them takes memory."""
+    """Raise ModelDamagedError if config.json has more layers than there are tensors: building them takes memory."""
     layers, tensors = config["num_hidden_layers"], len(checkpoint.tensors)
     if layers > tensors:
         raise ModelDamagedError(
@@ -117,7 +117,7 @@ def require_layers(checkpoint: Checkpoint, config: Mapping[str, Any]) -> None:
 
 
 def require_values(config: Mapping[str, Any], folder: Path, known: Mapping[str, Sequence[Any]]) -> None:
-    """Raises ModelDamagedError for a field whose value would make the network compute what no adapter here does.
+    """Raise ModelDamagedError for a field whose value would make the network compute what no adapter here does.
 
     `known` has the supported values; an absent field has its family's default.
     """
@@ -130,7 +130,7 @@ def require_values(config: Mapping[str, Any], folder: Path, known: Mapping[str, 
 
 
 def weight_files(folder: Path) -> list[Path]:
-    """The safetensors files of `folder`. Raises ModelDamagedError unless all of them are there."""
+    """Return the safetensors files of `folder`. Raises ModelDamagedError unless all of them are there."""
     if (folder / WEIGHTS).is_file():
         return [folder / WEIGHTS]
     if (folder / INDEX).is_file():
@@ -156,7 +156,7 @@ def _index(folder: Path) -> Any:
 
 
 def _flat(value: Any) -> list[Any]:
-    """The leaves of nested objects and lists."""
+    """Return the leaves of nested objects and lists."""
     if isinstance(value, dict):
         value = list(value.values())
     return [leaf for item in value for leaf in _flat(item)] if isinstance(value, list) else [value]

@@ -26,18 +26,18 @@ def name_of(folder: Path) -> str:
 
 
 def tokenizer_files(folder: Path) -> tuple[str, ...]:
-    """The files of the model's tokenizer; if there is none, the files that are missing."""
+    """Return the files of the model's tokenizer; if there is none, the files that are missing."""
     in_parts = not (folder / TOKENIZER).is_file() and all((folder / part).is_file() for part in TOKENIZER_PARTS)
     return (*TOKENIZER_PARTS, TOKENIZER_CONFIG) if in_parts else (TOKENIZER,)
 
 
 def write_checksum(folder: Path) -> None:
-    """Writes checksums.json: the SHA-256 of the weights beside it."""
+    """Write checksums.json: the SHA-256 of the weights beside it."""
     (folder / CHECKSUMS).write_text(json.dumps({WEIGHTS: sha256_of(folder / WEIGHTS)}) + "\n", encoding="ascii")
 
 
 def verify(folder: Path, remedy: str = REMEDY) -> None:
-    """Raises ModelDamagedError, naming the file, unless all weights match checksums.json.
+    """Raise ModelDamagedError, naming the file, unless all weights match checksums.json.
 
     Without that file, weights are accepted unchecked. Takes about 1 ms per megabyte; nothing else detects a flipped
     bit.
@@ -59,7 +59,7 @@ def read_checksums(folder: Path, remedy: str = REMEDY) -> dict[str, str]:
 
 
 def sha256_of(path: Path, remedy: str = REMEDY) -> str:
-    """Raises ModelDamagedError if the file cannot be read."""
+    """Raise ModelDamagedError if the file cannot be read."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()

@@ -38,12 +38,12 @@ _TELL_BYTES = 8_000_000  # transferred between two reports
 
 
 def is_hub_name(name: str) -> bool:
-    """Whether a name has the form of a published model's: OWNER/NAME, or OWNER/NAME@REVISION."""
+    """Return whether a name has the form of a published model's: OWNER/NAME, or OWNER/NAME@REVISION."""
     return _NAME.fullmatch(name) is not None
 
 
 def cached(name: str) -> Path | None:
-    """The folder of a model that is complete on this machine, found without a request; otherwise None."""
+    """Return the folder of a model that is complete on this machine, found without a request; otherwise None."""
     try:
         _quieten_library()
         from huggingface_hub import snapshot_download
@@ -59,7 +59,7 @@ def cached(name: str) -> Path | None:
 
 
 def fetch(name: str, report: Report) -> Path:
-    """The folder of a published model, downloaded if it is not on this machine; `report` follows the transfer.
+    """Return the folder of a published model, downloaded if it is not on this machine; `report` follows the transfer.
 
     Raises ModelError, whose text says what to do.
     """
@@ -132,7 +132,7 @@ def peek(name: str) -> tuple[dict[str, Any], dict[str, tuple[int, ...]]]:
 
 
 def _quieten_library() -> None:
-    """Disables the library's telemetry and its output to the terminal: this module reports what matters."""
+    """Disable the library's telemetry and its output to the terminal: this module reports what matters."""
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")  # read when the library is imported
     from huggingface_hub.utils import logging
 
@@ -168,7 +168,7 @@ def _without_safetensors(name: str) -> ModelError:
 
 
 def _in_words(name: str, error: Exception, instead: str = "") -> ModelError:
-    """Why a model could not be downloaded, and what to do: try again, or what `instead` says."""
+    """Return why a model could not be downloaded, and what to do: try again, or what `instead` says."""
     from huggingface_hub import constants, errors
 
     repository, revision = _parts(name)
@@ -226,12 +226,12 @@ def _is_whole(folder: Path) -> bool:
 
 
 def _has_tokenizer(folder: Path) -> bool:
-    """Whether the tokenizer's files were downloaded; loading reports a tokenizer in another format."""
+    """Return whether the tokenizer's files were downloaded; loading reports a tokenizer in another format."""
     return all((folder / name).is_file() for name in tokenizer_files(folder))
 
 
 def _reporting(name: str, report: Report, bars: tuple[str, ...] = SNAPSHOT_BARS) -> type[Any]:
-    """A progress bar for the library that draws nothing and reports the transferred bytes to `report`.
+    """Return a progress bar for the library that draws nothing and reports the transferred bytes to `report`.
 
     `bars` are the library's names for the bars that count bytes.
     """

@@ -44,7 +44,7 @@ class Described:
 
 
 def describe(name: str, device: str = "auto") -> Described:
-    """Raises ModelError for a model that cannot be inspected, and InputError for one without files."""
+    """Raise ModelError for a model that cannot be inspected, and InputError for one without files."""
     chosen = choose_device(device)
     folder = folder_of(name)
     if folder is None:
@@ -85,7 +85,7 @@ def describe(name: str, device: str = "auto") -> Described:
 
 
 def _check_loading(checkpoint: Checkpoint) -> tuple[str, tuple[str, ...]]:
-    """The name of the model's family and the checks that its files passed. Raises ModelError."""
+    """Return the name of the model's family and the checks that its files passed. Raises ModelError."""
     if checkpoint.config["model_type"] != TRUNK:
         return _checked(_loaded(checkpoint), checkpoint)
     weights, vocabulary = TrunkWeights(checkpoint.folder), TrunkVocabulary(checkpoint.folder / TOKENIZER)
@@ -114,14 +114,14 @@ def _checked(family: CanvasModel, checkpoint: Checkpoint) -> tuple[str, tuple[st
 
 
 def _parameters(checkpoint: Checkpoint) -> int:
-    """The number of weights of the network. The trunk's are packed, so its tensors have fewer elements."""
+    """Return the number of weights of the network. The trunk's are packed, so its tensors have fewer elements."""
     if checkpoint.config.get("model_type") == TRUNK:
         return TrunkConfig.from_json(checkpoint.config).parameters
     return checkpoint.parameters
 
 
 def _memory(checkpoint: Checkpoint) -> dict[str, int]:
-    """Bytes by precision, including activations and other overhead."""
+    """Return bytes by precision, including activations and other overhead."""
     if checkpoint.config.get("model_type") == TRUNK:
         weights = {"bf16": 2, "int8": 1}
         return {name: int(size * _parameters(checkpoint) * OVERHEAD) for name, size in weights.items()}

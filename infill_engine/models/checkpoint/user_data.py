@@ -8,7 +8,7 @@ SETTINGS = "settings.json"
 
 
 def state_folder() -> Path:
-    """The folder; it may not exist yet."""
+    """Return the folder; it may not exist yet."""
     folder = os.environ.get(STATE_DIR)
     if folder:
         return Path(folder).expanduser().absolute()
@@ -18,12 +18,12 @@ def state_folder() -> Path:
 
 
 def trunk_folder() -> Path:
-    """Where `infill-ls models get` builds the trunk."""
+    """Return where `infill-ls models get` builds the trunk."""
     return state_folder() / "models" / "trunk"
 
 
 def settings_file() -> Path:
-    """The user's settings for all editors, as `infill-ls bench --apply` writes them; it may not exist."""
+    """Return the user's settings for all editors, as `infill-ls bench --apply` writes them; it may not exist."""
     if os.environ.get(STATE_DIR):
         return state_folder() / SETTINGS
     from platformdirs import user_config_dir

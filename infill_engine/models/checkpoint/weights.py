@@ -29,7 +29,7 @@ def load_weights(
     tied: Mapping[str, str] | None = None,
     stored: str = "",
 ) -> nn.Module:
-    """Gives `network` the checkpoint's weights and makes it ready for inference.
+    """Give `network` the checkpoint's weights and makes it ready for inference.
 
     `name_of` turns a parameter's name into the tensor's; `tied` maps parameters to the one whose weights they share;
     tensors that end in one of COMPUTED may be left over. All names and shapes are compared before any weight is read.
@@ -87,7 +87,7 @@ def uninitialised() -> AbstractContextManager[object]:
 
 
 def _packable(network: nn.Module, wanted: Mapping[str, tuple[str, tuple[int, ...]]]) -> dict[str, str]:
-    """The parameters that can be packed, by their tensors: matrices that no other parameter shares."""
+    """Return the parameters that can be packed, by their tensors: matrices that no other parameter shares."""
     uses = Counter(source for source, _ in wanted.values())
     return {
         source: name
@@ -101,7 +101,7 @@ def _require_fit(
     wanted: Mapping[str, tuple[str, tuple[int, ...]]],
     spare: set[str],
 ) -> None:
-    """Raises ModelDamagedError unless the tensors are those the network needs; those in `spare` are optional."""
+    """Raise ModelDamagedError unless the tensors are those the network needs; those in `spare` are optional."""
     missing = sorted(source for source, _ in wanted.values() if source not in checkpoint.tensors)
     if missing:
         raise ModelDamagedError(f"{checkpoint.folder} lacks {_some(missing)}; {REMEDY}")

@@ -29,7 +29,7 @@ class Remembered:
         return self._layers
 
     def update(self, keys: Tensor, values: Tensor, layer: int, *_: Any, **__: Any) -> LayerMemory:
-        """All keys and values of `layer`, the new ones last."""
+        """Return all keys and values of `layer`, the new ones last."""
         if layer < len(self._layers):
             old = self._layers[layer]
             self._layers[layer] = torch.cat([old[0], keys], 2), torch.cat([old[1], values], 2)
@@ -38,15 +38,15 @@ class Remembered:
         return self._layers[layer]
 
     def add(self, kept: Tensor) -> None:
-        """Adds the keys and values [2L, B, H, T, hd] of further tokens; they are joined when `layers` is read."""
+        """Add the keys and values [2L, B, H, T, hd] of further tokens; they are joined when `layers` is read."""
         self._added = kept
 
     def stacked(self) -> Tensor:
-        """All keys and values, [2L, B, H, S, hd]."""
+        """Return all keys and values, [2L, B, H, S, hd]."""
         return stacked(self.layers)
 
     def sight(self, visible: Tensor) -> tuple[Tensor, Tensor]:
-        """Splits `visible` [B, T, S + T] into the part for the kept tokens and that for the new tokens."""
+        """Split `visible` [B, T, S + T] into the part for the kept tokens and that for the new tokens."""
         new = visible.shape[1]
         return visible[:, :, :-new], visible[:, :, -new:]
 
@@ -63,7 +63,7 @@ class Placed:
         self._kept = kept
 
     def update(self, keys: Tensor, values: Tensor, layer: int, *_: Any, **__: Any) -> LayerMemory:
-        """All keys and values of `layer`, with the new ones in their columns."""
+        """Return all keys and values of `layer`, with the new ones in their columns."""
         assert self.columns is not None
         place = self.columns[:, None, :, None].expand(-1, keys.shape[1], -1, keys.shape[3])
         old_keys, old_values = self.layers[layer]
@@ -72,28 +72,28 @@ class Placed:
         return old_keys, old_values
 
     def add(self, kept: Tensor) -> None:
-        """Writes the keys and values [2L, B, H, T, hd] of tokens into their columns."""
+        """Write the keys and values [2L, B, H, T, hd] of tokens into their columns."""
         assert self.columns is not None
         self._kept.scatter_(3, self.columns[None, :, None, :, None].expand_as(kept), kept)
 
     def stacked(self) -> Tensor:
-        """All keys and values, [2L, B, H, S, hd]."""
+        """Return all keys and values, [2L, B, H, S, hd]."""
         return self._kept
 
     def sight(self, visible: Tensor) -> tuple[Tensor, Tensor]:
-        """Splits `visible` [B, T, S] into the part for columns that stay unchanged and that for the new tokens."""
+        """Split `visible` [B, T, S] into the part for columns that stay unchanged and that for the new tokens."""
         assert self.columns is not None
         written = self.columns[:, None].expand(-1, visible.shape[1], -1)
         return visible.scatter(2, written, value=False), visible.gather(2, written)
 
 
 def stacked(layers: Sequence[LayerMemory]) -> Tensor:
-    """Keys and values [B, H, S, hd] of L layers as one tensor, [2L, B, H, S, hd]."""
+    """Return keys and values [B, H, S, hd] of L layers as one tensor, [2L, B, H, S, hd]."""
     return torch.stack([each for layer in layers for each in layer])
 
 
 def layers_of(kept: Tensor) -> list[LayerMemory]:
-    """Keys and values [2L, B, H, S, hd], layer after layer."""
+    """Return keys and values [2L, B, H, S, hd], layer after layer."""
     return list(zip(kept[0::2].unbind(), kept[1::2].unbind(), strict=True))
 
 

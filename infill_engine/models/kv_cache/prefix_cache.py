@@ -20,7 +20,7 @@ class StreamCache(Generic[State]):
         self._entries: list[tuple[Ints, State]] = []
 
     def nearest(self, ids: Ints) -> tuple[State | None, int]:
-        """The stream that shares the most leading tokens with `ids`, and how many it shares."""
+        """Return the stream that shares the most leading tokens with `ids`, and how many it shares."""
         best: State | None = None
         shared = 0
         for cached, state in reversed(self._entries):
@@ -30,7 +30,7 @@ class StreamCache(Generic[State]):
         return best, shared
 
     def put(self, ids: Ints, state: State) -> None:
-        """Remembers a stream. Replaces one that it only extends or shortens."""
+        """Remember a stream. Replaces one that it only extends or shortens."""
         others = [
             (cached, kept)
             for cached, kept in self._entries
@@ -46,7 +46,7 @@ def cut_in_blocks(ids: Sequence[int], most: int) -> Ints:
 
 
 def shared_length(one: Ints, other: Ints) -> int:
-    """How many leading tokens agree."""
+    """Return how many leading tokens agree."""
     length = min(len(one), len(other))
     differing = np.flatnonzero(one[:length] != other[:length])
     return int(differing[0]) if len(differing) else length

@@ -35,7 +35,7 @@ class Kernel(Protocol):
         """x [T, K] in float32 -> [T, N]"""
 
     def product_of_rows(self, x: NDArray[np.float32]) -> NDArray[np.float32]:
-        """The same for arrays, which is faster for a few rows."""
+        """Return the same for arrays, which is faster for a few rows."""
 
 
 class OneDnn:
@@ -49,7 +49,7 @@ class OneDnn:
     LEVELS: ClassVar = 127
 
     def __init__(self, weight: Tensor, scale: Tensor) -> None:
-        """Raises RuntimeError or AttributeError if torch has no oneDNN."""
+        """Raise RuntimeError or AttributeError if torch has no oneDNN."""
         self._packed = torch.ops.onednn.qlinear_prepack(weight.contiguous(), None)
         self._scale, self._zeros = scale, torch.zeros(len(weight), dtype=torch.int)
         self._multiply = torch.ops.onednn.qlinear_pointwise.default
@@ -67,7 +67,7 @@ class OneDnn:
         return product
 
     def _rounded_product(self, levels: Tensor) -> Tensor:
-        """Rounds `levels` [T, K], which it overwrites, and multiplies. Zero is LEVELS + 1."""
+        """Round `levels` [T, K], which it overwrites, and multiply. Zero is LEVELS + 1."""
         zero, rows = self.LEVELS + 1, len(levels)
         rounded = torch.empty(_usual_rows(rows), levels.shape[1], dtype=torch.uint8)
         rounded[:rows] = levels.add_(zero + 0.5)  # the conversion rounds down
@@ -84,7 +84,7 @@ class Fbgemm:
     LEVELS: ClassVar = 63
 
     def __init__(self, weight: Tensor, scale: Tensor) -> None:
-        """Raises RuntimeError or AttributeError if torch has no FBGEMM."""
+        """Raise RuntimeError or AttributeError if torch has no FBGEMM."""
         zeros = torch.zeros(len(weight), dtype=torch.long)
         with _PACKING:
             engine = torch.backends.quantized.engine  # the only way to select the library that packs
@@ -112,7 +112,7 @@ class Fbgemm:
         return product
 
     def _rounded_product(self, levels: Tensor) -> Tensor:
-        """Rounds `levels` [T, K] and multiplies. The rounded numbers are unsigned, so zero is LEVELS + 1."""
+        """Round `levels` [T, K] and multiplies. The rounded numbers are unsigned, so zero is LEVELS + 1."""
         product: Tensor = self._multiply(levels, 1.0, self.LEVELS + 1, self._packed)
         return product
 
@@ -121,7 +121,7 @@ KERNELS: tuple[type[Kernel], ...] = OneDnn, Fbgemm
 
 
 def is_exact(kernel: type[Kernel]) -> bool:
-    """Whether a kernel is available and its sums do not overflow: some processors add neighbours in 16 bits."""
+    """Return whether a kernel is available and its sums do not overflow: some processors add neighbours in 16 bits."""
     try:
         multiply = kernel(torch.full(PROBED, LARGEST, dtype=torch.int8), torch.ones(PROBED[0]))
         product = multiply.product(torch.ones(ROWS, PROBED[1]))
@@ -132,7 +132,7 @@ def is_exact(kernel: type[Kernel]) -> bool:
 
 
 def _usual_rows(rows: int) -> int:
-    """The next number of rows that is used: 1 to 4, then multiples of 4, 8 from 16 on, and 16 from 64 on."""
+    """Return the next number of rows that is used: 1 to 4, then multiples of 4, 8 from 16 on, and 16 from 64 on."""
     step = next((step for most, step in ((4, 1), (16, 4), (64, 8)) if rows <= most), 16)
     return -(-rows // step) * step
 

@@ -28,7 +28,7 @@ def quantise(matrix: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def dequantise(quantised: Tensor, scale: Tensor) -> Tensor:
-    """The inverse of `quantise`, in float32."""
+    """Return the inverse of `quantise`, in float32."""
     return quantised.float() * scale[:, None]
 
 
@@ -60,7 +60,7 @@ class Int8Linear(nn.Module):
         return self._matrix.product(tokens).to(x.dtype).view(*x.shape[:-1], -1)
 
     def product_of_rows(self, x: NDArray[np.float32]) -> NDArray[np.float32]:
-        """The same for arrays: x [T, K] -> [T, N]."""
+        """Return the same for arrays: x [T, K] -> [T, N]."""
         return self._matrix.product_of_rows(x)
 
     @staticmethod
@@ -83,7 +83,7 @@ class Int8Embedding(Int8Linear):
 
 
 def use_int8(network: nn.Module, dtype: torch.dtype, kernel: type[Kernel]) -> None:
-    """Replaces the linear and embedding modules of a network without biases by int8 ones that compute in `dtype`."""
+    """Replace the linear and embedding modules of a network without biases by int8 ones that compute in `dtype`."""
     for module in list(network.modules()):
         for name, child in list(module.named_children()):
             if isinstance(child, nn.Linear | nn.Embedding):

@@ -89,7 +89,7 @@ class PackedLinear(nn.Module):
 
 
 def pack(weights: Tensor, stored: str) -> Packed:
-    """Packs weights [..., N, K], given in the precision of the computation, as `stored` says."""
+    """Pack weights [..., N, K], given in the precision of the computation, as `stored` says."""
     if weights.ndim > 2:  # one matrix at a time: packing needs several times the size of the weights
         parts = [pack(matrix, stored) for matrix in weights]
         codes, scale = (torch.stack([getattr(part, name) for part in parts]) for name in ("codes", "scale"))
@@ -107,7 +107,7 @@ def pack(weights: Tensor, stored: str) -> Packed:
 
 
 def is_packed(name: str, shape: tuple[int, ...]) -> bool:
-    """Whether a checkpoint's tensor is packed, judged by its name and shape."""
+    """Return whether a checkpoint's tensor is packed, judged by its name and shape."""
     parts = name.lower().split(".")
     return (
         len(shape) in (2, 3)
@@ -118,12 +118,12 @@ def is_packed(name: str, shape: tuple[int, ...]) -> bool:
 
 
 def bytes_of(tensors: Mapping[str, tuple[int, ...]], width: int, stored: str = "") -> int:
-    """Bytes of a checkpoint's tensors in memory: `width` for each number, or packed as `stored` says."""
+    """Return bytes of a checkpoint's tensors in memory: `width` for each number, or packed as `stored` says."""
     return sum(_bytes(name, shape, width, stored) for name, shape in tensors.items())
 
 
 def replace_parameter(network: nn.Module, name: str, packed: Packed) -> None:
-    """Replaces the parameter `name` of a network, a linear layer or a stack, with packed weights."""
+    """Replace the parameter `name` of a network, a linear layer or a stack, with packed weights."""
     owner_name, _, own = name.rpartition(".")
     owner = network.get_submodule(owner_name)
     if isinstance(owner, nn.Linear):
@@ -136,7 +136,7 @@ def replace_parameter(network: nn.Module, name: str, packed: Packed) -> None:
 
 
 def takes_packed(network: nn.Module, name: str) -> bool:
-    """Whether the network multiplies with the parameter `name` in a way that supports packed weights."""
+    """Return whether the network multiplies with the parameter `name` in a way that supports packed weights."""
     owner_name, _, own = name.rpartition(".")
     owner = network.get_submodule(owner_name)
     return own == "weight" if isinstance(owner, nn.Linear) else owner._parameters[own].ndim == 3  # type: ignore[union-attr]
@@ -159,13 +159,13 @@ def _columns(packed: Packed) -> int:
 
 
 def _has_kernel(packed: Packed) -> bool:
-    """Whether torch's int4 kernel for CPUs supports a matrix: it requires whole blocks of rows."""
+    """Return whether torch's int4 kernel for CPUs supports a matrix: it requires whole blocks of rows."""
     on_cpu = packed.codes.device.type == "cpu" and packed.dtype in KERNEL_ROWS
     return packed.least is not None and on_cpu and packed.codes.shape[0] % 16 == 0
 
 
 def _for_kernel(packed: Packed) -> tuple[Tensor, Tensor, None]:
-    """Codes and scales in the kernel's layout, whose offsets refer to the middle of a group."""
+    """Return codes and scales in the kernel's layout, whose offsets refer to the middle of a group."""
     assert packed.least is not None
     codes = torch.ops.aten._convert_weight_to_int4pack_for_cpu(_halves(packed.codes).int(), 1)
     scales = torch.cat((packed.scale, packed.least + 8 * packed.scale), -1)
@@ -173,5 +173,5 @@ def _for_kernel(packed: Packed) -> tuple[Tensor, Tensor, None]:
 
 
 def _halves(codes: Tensor) -> Tensor:
-    """The two four-bit numbers in each of the bytes [..., K / 2], as [..., K]."""
+    """Return the two four-bit numbers in each of the bytes [..., K / 2], as [..., K]."""
     return torch.stack((codes & 15, codes >> 4), -1).flatten(-2)

@@ -11,7 +11,7 @@ _ELSEWHERE = (AttributeError, OSError, TypeError)
 
 
 def release_freed() -> None:
-    """Returns freed memory to the system, which takes a few milliseconds.
+    """Return freed memory to the system, which takes a few milliseconds.
 
     Otherwise a heap whose tensors keep changing size retains most of it.
     """
@@ -20,7 +20,7 @@ def release_freed() -> None:
 
 
 def keep_freed() -> None:
-    """Keeps freed memory for reuse from now on, for a process whose large tensors have the same sizes in each step.
+    """Keep freed memory for reuse from now on, for a process whose large tensors have the same sizes in each step.
 
     Otherwise every large tensor gets new pages from the system, which must be zeroed: almost half of a training step.
     """

@@ -42,30 +42,30 @@ class CompilesSteps(Protocol):
     """An optional interface, for families whose steps can be compiled."""
 
     def compile_steps(self, compiler: Compiler, report: Report, tell: Tell) -> bool:
-        """Prepares the usual shapes of steps; returns whether any is ready. `tell` receives faults, now or later."""
+        """Prepare the usual shapes of steps; returns whether any is ready. `tell` receives faults, now or later."""
         ...
 
 
 def compiler_for(device: str) -> Compiler | None:
-    """The compiler for `device`; None if compiled code would not be faster there."""
+    """Return the compiler for `device`; None if compiled code would not be faster there."""
     if not device.startswith("cuda"):
         return None
     return partial(torch.compile, mode="reduce-overhead", fullgraph=True, dynamic=False)
 
 
 def compile_steps(family: object, device: str, report: Report, tell: Tell) -> bool:
-    """Prepares the steps of a loaded family if this device supports it; returns whether that was done."""
+    """Prepare the steps of a loaded family if this device supports it; returns whether that was done."""
     compiler = compiler_for(device)
     return compiler is not None and isinstance(family, CompilesSteps) and family.compile_steps(compiler, report, tell)
 
 
 def shapes_of(**axes: Sequence[int]) -> list[Sizes]:
-    """All combinations of sizes, by the names of the axes."""
+    """Return all combinations of sizes, by the names of the axes."""
     return [dict(zip(axes, sizes, strict=True)) for sizes in product(*axes.values())]
 
 
 def positions(sizes: Sizes) -> int:
-    """How many positions a step of these sizes computes."""
+    """Return how many positions a step of these sizes computes."""
     return prod(sizes.get(name, 1) for name in COMPUTED)
 
 
@@ -100,7 +100,7 @@ class CompiledStep:
         report: Report,
         tell: Tell,
     ) -> None:
-        """Compiles for `shapes`, with inputs of those sizes from `example`. Raises nothing."""
+        """Compile for `shapes`, with inputs of those sizes from `example`. Raises nothing."""
         self._tell = tell
         if not shapes:
             return
@@ -117,7 +117,7 @@ class CompiledStep:
             self._give_up(error)
 
     def __call__(self, *inputs: Tensor) -> tuple[Tensor, ...] | None:
-        """The function's results, or None if no prepared shape fits `inputs` without much padding.
+        """Return the function's results, or None if no prepared shape fits `inputs` without much padding.
 
         Raises only errors that mean that memory has run out.
         """

@@ -12,12 +12,12 @@ MLX = "mlx"
 
 
 def torch_device(device: str) -> str:
-    """The torch device for tensors of a family on this device."""
+    """Return the torch device for tensors of a family on this device."""
     return "cpu" if device == MLX else device
 
 
 def finish(device: str) -> None:
-    """Waits until a device has done its work; a CPU, and MLX as used here, are always done."""
+    """Wait until a device has done its work; a CPU, and MLX as used here, are always done."""
     if device in ("cpu", MLX):
         return
     import torch  # callers that only need a device's name run without it
@@ -33,7 +33,7 @@ def on_apple_silicon() -> bool:
 
 
 def wanted_threads() -> int | None:
-    """The number of threads in the environment variable INFILL_THREADS, or None if it is not set."""
+    """Return the number of threads in the environment variable INFILL_THREADS, or None if it is not set."""
     wanted = os.environ.get("INFILL_THREADS", "")
     return int(wanted) if wanted.isdecimal() and int(wanted) > 0 else None
 

@@ -23,14 +23,14 @@ _SAID = ("can't allocate memory", "not enough memory", "out of memory", "alloc_f
 
 
 def is_out_of_memory(error: Exception) -> bool:
-    """Whether an error means that tensors could not be allocated."""
+    """Return whether an error means that tensors could not be allocated."""
     if isinstance(error, torch.OutOfMemoryError | MemoryError):
         return True
     return isinstance(error, RuntimeError) and any(words in str(error).lower() for words in _SAID)
 
 
 def give_back(device: str) -> None:
-    """Returns allocated but unused memory to the device."""
+    """Return allocated but unused memory to the device."""
     gc.collect()
     if device.startswith("cuda"):
         torch.cuda.empty_cache()
@@ -41,7 +41,7 @@ def give_back(device: str) -> None:
 def require_memory(
     checkpoint: Checkpoint, device: str, dtype: torch.dtype, stored: str = "", free: int | None = None
 ) -> None:
-    """Raises ModelError if the weights do not fit into `free` bytes; None queries the device's free memory.
+    """Raise ModelError if the weights do not fit into `free` bytes; None queries the device's free memory.
 
     The weights are in `dtype`, or packed as `stored` says.
     """
@@ -55,7 +55,7 @@ def require_memory(
 
 
 def remedy_for(checkpoint: Checkpoint, available: int, needed: int) -> str:
-    """What to do if a model needs too many bytes: use the largest precision that fits, or another remedy."""
+    """Return what to do if a model needs too many bytes: use the largest precision that fits, or another remedy."""
     for name, dtype, stored in PRECISIONS:
         smaller = int(checkpoint.bytes_in(dtype, stored) * OVERHEAD)
         if smaller <= available and smaller < needed:
@@ -64,7 +64,7 @@ def remedy_for(checkpoint: Checkpoint, available: int, needed: int) -> str:
 
 
 def free_memory(device: str) -> int:
-    """Bytes that can still be allocated on `device`; unlimited on `meta`, which allocates nothing."""
+    """Return bytes that can still be allocated on `device`; unlimited on `meta`, which allocates nothing."""
     if device == "meta":
         return sys.maxsize
     if device.startswith("cuda"):

@@ -12,7 +12,7 @@ HOPELESS = 4.0  # times the best time so far, above which an alternative is drop
 
 
 def quickest(ways: Mapping[Way, Callable[[], object]]) -> Way:
-    """The alternative with the shortest best time. They take turns, so other load on the machine affects all."""
+    """Return the alternative with the shortest best time. They take turns, so other load on the machine affects all."""
     best = dict.fromkeys(ways, math.inf)
     for done in range(ROUNDS):
         limit = HOPELESS * min(best.values()) if done >= PREPARING else math.inf

@@ -51,7 +51,7 @@ class Backbone:
     def compile_steps(
         self, compiler: Compiler, alone: Sequence[Sizes], behind: Sequence[Sizes], report: Report, tell: Tell
     ) -> bool:
-        """Prepares passes without a memory in the shapes `alone`, and passes with one in the shapes `behind`.
+        """Prepare passes without a memory in the shapes `alone`, and passes with one in the shapes `behind`.
 
         The axes are "rows", "tokens" and, for a memory, "columns". See `CompilesSteps`.
         """
@@ -81,19 +81,19 @@ class Backbone:
     def _compute_behind(
         self, ids: Tensor, places: Tensor, own: Tensor, seen: Tensor, kept: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """The states, and the keys and values [2L, B, H, T, hd] of the tokens."""
+        """Return the states, and the keys and values [2L, B, H, T, hd] of the tokens."""
         memory = Remembered(layers_of(kept))
         visible = sighted(torch.cat([seen, own], 2))[:, None]
         states = self._computed(ids, places, visible, memory)
         return states, stacked(memory.layers)[:, :, :, kept.shape[3] :]
 
     def logits(self, states: Tensor) -> Tensor:
-        """Logits [..., V] in float32 of states [..., D]."""
+        """Return logits [..., V] in float32 of states [..., D]."""
         logits: Tensor = self._network.lm_head(states)
         return logits.float()
 
     def moved(self, keys: Tensor, by: int) -> Tensor:
-        """Keys [B, H, T, hd] as if their tokens were `by` positions further on, by RoPE, whose rotations add up.
+        """Return keys [B, H, T, hd] as if their tokens were `by` positions further on, by RoPE, whose rotations add up.
 
         This also holds for rotations that depend on the text's length, as long as the text is no longer than those the
         network was trained on.
@@ -123,7 +123,7 @@ def sighted(visible: Tensor) -> Tensor:
 
 
 def joined_ends(logits: Tensor, end: int, others: Sequence[int]) -> Tensor:
-    """Logits [W, V] in which `end` has the total probability of all tokens that end a text."""
+    """Return logits [W, V] in which `end` has the total probability of all tokens that end a text."""
     if others:
         logits[:, end] = torch.logsumexp(logits[:, [end, *others]], -1)
     return logits

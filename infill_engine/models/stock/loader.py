@@ -22,7 +22,7 @@ BOOKKEEPING = ("auto_map", "architectures", "model_type", "dtype", "torch_dtype"
 
 
 def same(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a config.json that already match those of the library's class."""
+    """Return the fields of a config.json that already match those of the library's class."""
     return dict(config)
 
 
@@ -43,7 +43,7 @@ class Stock:
 
 
 def load_backbone(checkpoint: Checkpoint, stock: Stock, device: str, dtype: torch.dtype, stored: str = "") -> Backbone:
-    """Checks config.json, then memory, then names and shapes, and only then reads the weights.
+    """Check config.json, then memory, then names and shapes, and only then read the weights.
 
     Raises ModelDamagedError, or ModelError if the network does not fit the device or a package is missing.
     """

@@ -28,7 +28,7 @@ class Adapter:
 
     @classmethod
     def load(cls, folder: Path) -> "Adapter":
-        """The adapter in a folder, or none if there is no file. Raises ModelDamagedError."""
+        """Return the adapter in a folder, or none if there is no file. Raises ModelDamagedError."""
         path = folder / ADAPTER
         if not path.is_file():
             return cls()
@@ -48,7 +48,7 @@ class Adapter:
         return self._pairs.get(name)
 
     def save(self, folder: Path) -> None:
-        """Writes the adapter beside the trunk."""
+        """Write the adapter beside the trunk."""
         stored: dict[str, Tensor] = {}
         for name, pair in self._pairs.items():
             for side, matrix in zip(("up", "down"), pair, strict=True):
@@ -57,7 +57,7 @@ class Adapter:
         save_file(stored, folder / ADAPTER)
 
     def merged(self, name: str, matrix: Tensor) -> Tensor:
-        """The matrix [out, in] with its low-rank term, if it has one. `matrix` may be changed in place."""
+        """Return the matrix [out, in] with its low-rank term, if it has one. `matrix` may be changed in place."""
         pair = self._pairs.get(name)
         if pair is None:
             return matrix

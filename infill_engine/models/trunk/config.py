@@ -39,7 +39,7 @@ class TrunkConfig:
 
     @classmethod
     def from_json(cls, config: Mapping[str, Any]) -> "TrunkConfig":
-        """Reads this class's fields from config.json. Raises ModelDamagedError if one is missing."""
+        """Read this class's fields from config.json. Raises ModelDamagedError if one is missing."""
         try:
             return cls(**{name: config[name] for name in cls.__dataclass_fields__})
         except KeyError as error:

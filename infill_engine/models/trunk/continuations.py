@@ -39,26 +39,26 @@ class Continuations:
         return SLOTS - self.used
 
     def get(self, path: Path) -> Prediction | None:
-        """The prediction after a text, if it is known; the empty text is the prompt itself."""
+        """Return the prediction after a text, if it is known; the empty text is the prompt itself."""
         return self._after.get(path)
 
     def keep(self, path: Path, prediction: Prediction) -> None:
-        """Keeps the prediction after a text."""
+        """Keep the prediction after a text."""
         self._after[path] = prediction
 
     def known_part(self, path: Path) -> list[int]:
-        """The slots of the first tokens of a text, as many as are known."""
+        """Return the slots of the first tokens of a text, as many as are known."""
         slots: list[int] = []
         while len(slots) < len(path) and (found := self._after.get(path[: len(slots) + 1])) is not None:
             slots.append(found.slot)
         return slots
 
     def advance(self, by: Sequence[int]) -> None:
-        """Moves the end of the prompt over these tokens. Only texts that begin with them stay."""
+        """Move the end of the prompt over these tokens. Only texts that begin with them stay."""
         start, count = tuple(by), len(by)
         self._after = {path[count:]: found for path, found in self._after.items() if path[:count] == start}
 
     def clear(self) -> None:
-        """Forgets everything."""
+        """Forget everything."""
         self._after.clear()
         self.used = TEXTS

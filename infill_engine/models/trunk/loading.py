@@ -31,7 +31,7 @@ Report = Callable[[str, float], None]  # the current task, and the share of it t
 def load_trunk(
     folder: Path, trained: Path, device: str, dtype: torch.dtype, report: Report, *, int8: bool = True
 ) -> TrunkModel:
-    """The trunk in `folder` with the adapter in `trained`. Raises ModelDamagedError.
+    """Return the trunk in `folder` with the adapter in `trained`. Raises ModelDamagedError.
 
     On a CPU it computes in int8 unless `int8` is false, elsewhere in `dtype`.
     """
@@ -57,7 +57,7 @@ def build_network(
     dtype: torch.dtype = torch.float32,
     report: Report | None = None,
 ) -> Network:
-    """The network of a trunk, with an adapter merged into its matrices and `make` providing the products."""
+    """Return the network of a trunk, with an adapter merged into its matrices and `make` providing the products."""
     smoothing = Smoothing.load(weights.folder)
 
     def norm(name: str) -> Tensor:
@@ -101,7 +101,7 @@ def _layer(
     norm: Callable[[str], Tensor],
     number: int,
 ) -> Layer:
-    """A layer with smoothed inputs of its products."""
+    """Return a layer with smoothed inputs of its products."""
 
     def matrix(name: str, *parts: str) -> Tensor:
         joined = torch.cat([weights.read_matrix(number, part) for part in parts])

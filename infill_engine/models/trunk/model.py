@@ -91,7 +91,7 @@ class TrunkModel:
     def read(
         self, prefix: str, suffix: str, *, head: tuple[int, ...] = (), part: int = PART, hurried: bool = False
     ) -> Job[ReadPrompt]:
-        """Reads the new part of a hole's prompt. `prefix` ends before the word at the cursor.
+        """Read the new part of a hole's prompt. `prefix` ends before the word at the cursor.
 
         Reads `part` rows at a time; the last part waits for the next pass. What was read when time runs out is kept. If
         `hurried`, a cached prompt with another head is used if that leaves less to read.
@@ -102,7 +102,7 @@ class TrunkModel:
         return ReadPrompt(prompt, cache, waiting, cache.stale)
 
     def after(self, reading: ReadPrompt) -> Prediction:
-        """The prediction after the prompt. One pass over what waits, if anything does."""
+        """Return the prediction after the prompt. One pass over what waits, if anything does."""
         if reading.waiting:
             self.logprobs(reading, (), (), ())
         found = reading.continuations.get(())
@@ -110,7 +110,7 @@ class TrunkModel:
         return found
 
     def forget_continuations(self) -> None:
-        """Forgets what was predicted after prompts; the prompts themselves stay."""
+        """Forget what was predicted after prompts; the prompts themselves stay."""
         for cache in self._caches:
             cache.continuations.clear()
 
@@ -121,7 +121,7 @@ class TrunkModel:
         depths: Sequence[int],
         parents: Sequence[Sequence[int]],
     ) -> Expected:
-        """The predictions after the prompt, if not known yet, and after each of `tokens` [T].
+        """Return the predictions after the prompt, if not known yet, and after each of `tokens` [T].
 
         `depths` are their positions after the prompt. `parents` are the slots of the tokens before each of them;
         negative numbers are tokens of this pass (~0 is the first).
@@ -161,7 +161,7 @@ class TrunkModel:
         return shared - head > len(prompt.prefix) // 4 or 2 * shared >= len(cache.held.tokens)
 
     def _used_last(self, cache: PromptCache) -> None:
-        """Keeps the predictions after one prompt only: those after a full buffer of texts take 70 MB."""
+        """Keep the predictions after one prompt only: those after a full buffer of texts take 70 MB."""
         others = [other for other in self._caches if other is not cache]
         for other in others:
             other.continuations.clear()

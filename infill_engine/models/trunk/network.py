@@ -47,7 +47,7 @@ class Network:
 
 
 def rotations(config: TrunkConfig, positions: Tensor) -> tuple[Tensor, Tensor]:
-    """Cosines and sines [T, head_dim] for rows at `positions` [T] (RoPE, arXiv 2104.09864)."""
+    """Return cosines and sines [T, head_dim] for rows at `positions` [T] (RoPE, arXiv 2104.09864)."""
     half = torch.arange(0, config.head_dim, 2, dtype=torch.float32, device=positions.device) / config.head_dim
     angles = positions.float()[:, None] * (1.0 / config.rope_theta**half)
     angles = torch.cat([angles, angles], -1)
@@ -55,13 +55,13 @@ def rotations(config: TrunkConfig, positions: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """Rotates x [..., T, head_dim] by the angles of its rows."""
+    """Rotate x [..., T, head_dim] by the angles of its rows."""
     half = x.shape[-1] // 2
     return x * cos + torch.cat([-x[..., half:], x[..., :half]], -1) * sin
 
 
 def forward(network: Network, x: Tensor, positions: Tensor, attend: Attend) -> Tensor:
-    """States [T, D], not yet normed, of embedded rows x [T, D] at `positions` [T].
+    """Return states [T, D], not yet normed, of embedded rows x [T, D] at `positions` [T].
 
     `attend` decides what a row sees; it is called for each layer.
     """
@@ -88,7 +88,7 @@ def attention(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Te
 
 
 def normed(network: Network, states: Tensor) -> Tensor:
-    """States [T, D] with the final norm applied, the head's input."""
+    """Return states [T, D] with the final norm applied, the head's input."""
     found: Tensor = F.rms_norm(states, (network.config.dim,), network.norm, network.config.norm_epsilon)
     return found
 

@@ -65,7 +65,7 @@ class TrunkVocabulary(TokenizerVocabulary):
         self.end = self.fim.end
 
     def split_partial_word(self, prefix: str) -> tuple[str, str]:
-        """Cuts `prefix` before the last piece of its line that more text could merge into a different token.
+        """Cut `prefix` before the last piece of its line that more text could merge into a different token.
 
         A word includes the character before it (`.width`, `(self`, ` return`), so the cut is before that character; of
         several spaces, only the last one joins the next word. Single digits stay: they are separate tokens.
@@ -84,7 +84,7 @@ class TrunkVocabulary(TokenizerVocabulary):
 
 
 def build_head(vocabulary: TrunkVocabulary, path: str, snippets: Sequence[Snippet] = ()) -> tuple[int, ...]:
-    """The head of a prompt: some snippets that fit, best first, and the document's path.
+    """Return the head of a prompt: some snippets that fit, best first, and the document's path.
 
     The best snippet comes last, next to the text that it helps with.
     """
@@ -105,7 +105,7 @@ def fitting(vocabulary: TrunkVocabulary, snippets: Sequence[Snippet]) -> tuple[S
 
 
 def build_prompt(vocabulary: TrunkVocabulary, prefix: str, suffix: str, head: tuple[int, ...] = ()) -> Prompt:
-    """The prompt of a hole between `prefix`, which ends before the word at the cursor, and `suffix`."""
+    """Return the prompt of a hole between `prefix`, which ends before the word at the cursor, and `suffix`."""
     prefix, suffix = prefix.replace("\r\n", "\n"), suffix.replace("\r\n", "\n")
     line = last_line(prefix)
     fim = vocabulary.fim

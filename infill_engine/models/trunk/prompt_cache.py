@@ -32,7 +32,7 @@ class PromptCache:
         self.continuations = Continuations()  # of the prompt in `held`
 
     def shared(self, prompt: Prompt) -> int:
-        """How many tokens of `prompt` need not be read again."""
+        """Return how many tokens of `prompt` need not be read again."""
         if self.head != prompt.head:
             return 0
         prefix = len(self.held.head) + _agreeing(self.held.prefix, prompt.prefix)
@@ -44,12 +44,12 @@ class PromptCache:
         return prefix + suffix + _agreeing(self.held.middle, prompt.middle)
 
     def waits_for(self, prompt: Prompt) -> int:
-        """How many tokens of `prompt` a hurried request would have to read."""
+        """Return how many tokens of `prompt` a hurried request would have to read."""
         stale = self._usable_when_stale(prompt) and self._suffix_saw != prompt.prefix
         return len(prompt.tokens) - self.shared(prompt) - (len(prompt.suffix) if stale else 0)
 
     def read(self, prompt: Prompt, part: int, *, hurried: bool = False) -> Job[Rows]:
-        """Reads `prompt` in parts of `part` rows, except for the last part, which is returned for the next pass.
+        """Read `prompt` in parts of `part` rows, except for the last part, which is returned for the next pass.
 
         Call `hold` once that part has been run. What was read when time runs out is kept. If `hurried`, a suffix that
         has not seen the newest lines is used as it is. Nothing waits if what follows the prompt is known already.
@@ -69,7 +69,7 @@ class PromptCache:
         return self._backend.run(self._buffer, rows, first)
 
     def _advance_to(self, prompt: Prompt) -> None:
-        """Makes the beginning of a text part of the prompt, if that is what `prompt` adds and it has been read."""
+        """Make the beginning of a text part of the prompt, if that is what `prompt` adds and it has been read."""
         held = self.held
         same = (self.head, held.prefix, held.suffix) == (prompt.head, prompt.prefix, prompt.suffix)
         if not same or prompt.middle[: len(held.middle)] != held.middle:
@@ -81,7 +81,7 @@ class PromptCache:
             self.continuations.advance(self.held.middle[len(held.middle) :])
 
     def _forget_from(self, prompt: Prompt, *, keep_stale: bool) -> None:
-        """Drops what is not part of `prompt`, and what has seen other tokens before it."""
+        """Drop what is not part of `prompt`, and what has seen other tokens before it."""
         if self.head != prompt.head:
             self.head, self.held = prompt.head, NOTHING
         held = self.held
@@ -105,12 +105,12 @@ class PromptCache:
         return self.continuations.free_slots >= LEAST_FREE
 
     def _usable_when_stale(self, prompt: Prompt) -> bool:
-        """Whether the suffix that was read is this prompt's, and has seen most of the text above."""
+        """Return whether the suffix that was read is this prompt's, and has seen most of the text above."""
         seen = _agreeing(self.held.prefix, prompt.prefix) > len(prompt.prefix) // 2
         return seen and self.head == prompt.head and self.held.suffix[: len(prompt.suffix)] == prompt.suffix
 
     def _missing(self, prompt: Prompt) -> list[int]:
-        """The slots of the tokens that have to be read, in order."""
+        """Return the slots of the tokens that have to be read, in order."""
         return [
             *range(first_of_head(prompt) + len(self.held.head), SUFFIX),
             *range(PREFIX + len(self.held.prefix), PREFIX + len(prompt.prefix)),
@@ -119,7 +119,7 @@ class PromptCache:
         ]
 
     def hold(self, prompt: Prompt, slots: Sequence[int]) -> None:
-        """Records that the tokens of `prompt` in these slots have been read."""
+        """Record that the tokens of `prompt` in these slots have been read."""
         for slot in slots:
             if slot >= MIDDLE:
                 self.held = replace(self.held, middle=prompt.middle[: slot - MIDDLE + 1])

@@ -52,7 +52,7 @@ NO_ROWS = Rows((), (), (), np.zeros((0, SLOTS), np.bool_))
 
 
 def prompt_rows(prompt: Prompt, slots: Sequence[int]) -> Rows:
-    """The rows of a prompt for some of its slots."""
+    """Return the rows of a prompt for some of its slots."""
     first = first_of_head(prompt)
     before_suffix = len(prompt.head) + len(prompt.prefix)
     ids, positions = [], []
@@ -84,7 +84,7 @@ def prompt_rows(prompt: Prompt, slots: Sequence[int]) -> Rows:
 
 
 def first_of_head(prompt: Prompt) -> int:
-    """The slot of the head's first token: the head ends where the suffix begins."""
+    """Return the slot of the head's first token: the head ends where the suffix begins."""
     return SUFFIX - len(prompt.head)
 
 
@@ -103,7 +103,7 @@ def text_rows(
 
 
 def joined(one: Rows, other: Rows) -> Rows:
-    """All rows of `one` and `other`, for one pass."""
+    """Return all rows of `one` and `other`, for one pass."""
     return Rows(
         [*one.ids, *other.ids],
         [*one.positions, *other.positions],

@@ -31,7 +31,7 @@ class Smoothing:
 
     @classmethod
     def load(cls, folder: Path) -> "Smoothing":
-        """Reads the file beside the trunk. Raises ModelDamagedError if it cannot be read."""
+        """Read the file beside the trunk. Raises ModelDamagedError if it cannot be read."""
         path = folder / IMPORTANCE
         try:
             return cls(load_file(path)) if path.is_file() else cls()

@@ -24,7 +24,7 @@ def balance(text: str, request: InfillRequest, hole: Hole) -> str | None:
 
 
 def _inside(request: InfillRequest, hole: Hole) -> str:
-    """The quote or comment mark around the hole, from the hole's closers or else from the text."""
+    """Return the quote or comment mark around the hole, from the hole's closers or else from the text."""
     language = request.language
     marks = (*delimiters.quotes(language), *delimiters.comment_marks(language))
     closings = {mark: delimiters.closing_of(mark, language) for mark in marks}

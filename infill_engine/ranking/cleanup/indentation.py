@@ -32,14 +32,14 @@ def indentation(text: str, request: InfillRequest, hole: Hole) -> str | None:
 
 
 def _goes_on(first: str, known: Language) -> bool:
-    """Whether the line below `first` may be indented deeper."""
+    """Return whether the line below `first` may be indented deeper."""
     layout = known.layout
     by_end = layout.continues.search(first) or layout.opens.search(first.rstrip())
     return bool(by_end or delimiters.scan(first, known.id).opened)
 
 
 def _in_units_of_file(rest: list[str], indent: str, goes_on: bool, prefix: str, known: Language) -> list[str]:
-    """The rows indented with tabs if the hole is, or with spaces if it is."""
+    """Return the rows indented with tabs if the hole is, or with spaces if it is."""
     usual = len(known.layout.indent) if known.layout.indent.isspace() and "\t" not in known.layout.indent else 4
     if "\t" in indent:
         level = indent.count("\t") + goes_on
@@ -50,7 +50,7 @@ def _in_units_of_file(rest: list[str], indent: str, goes_on: bool, prefix: str, 
 
 
 def _is_relative(rest: list[str], indent: str, goes_on: bool, known: Language) -> bool:
-    """Whether the rows were written as if the cursor were at column 0.
+    """Return whether the rows were written as if the cursor were at column 0.
 
     That is so if a body opened by `first` begins or ends at column 0.
     """
@@ -78,7 +78,7 @@ def _moved(row: str, rest: list[str], first: str, indent: str, goes_on: bool, kn
 
 
 def _leads_on(row: str, known: Language) -> bool:
-    """Whether the row continues the one above it, or may have any indentation."""
+    """Return whether the row continues the one above it, or may have any indentation."""
     if known.layout.bodies in _FREE:
         return True
     mark = _LEADING_MARK.match(row.lstrip())
@@ -86,5 +86,5 @@ def _leads_on(row: str, known: Language) -> bool:
 
 
 def _base(rest: list[str]) -> str:
-    """The indentation of the first nonblank line below the cursor's."""
+    """Return the indentation of the first nonblank line below the cursor's."""
     return next((lines.indent_of(row) for row in rest if row.strip()), "")

@@ -20,7 +20,7 @@ def suffix_overlap(text: str, request: InfillRequest, hole: Hole) -> str | None:
 
 
 def _may_go(text: str, right: str, size: int, language: str) -> bool:
-    """Whether the last `size` characters of `text` are whole tokens that do not close anything `text` opens."""
+    """Return whether the last `size` characters of `text` are whole tokens that do not close anything `text` opens."""
     kept, gone = text[: len(text) - size], text[len(text) - size :]
     if _parts_word(kept, gone) or _parts_word(gone, right[size:]):
         return False
@@ -49,7 +49,7 @@ def _without_lines_below(text: str, suffix: str, language: str) -> str:
 
 
 def _closes_itself(kept: str, text: str, language: str) -> bool:
-    """Whether the removed part closes nothing that `kept` opens: no bracket, and no `end` or the like."""
+    """Return whether the removed part closes nothing that `kept` opens: no bracket, and no `end` or the like."""
     if open_bodies(kept, language) > open_bodies(text, language):
         return False
     return len(delimiters.scan(kept, language).opened) <= len(delimiters.scan(text, language).opened)

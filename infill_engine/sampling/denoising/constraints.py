@@ -37,15 +37,15 @@ class Constraints:
     may_grow: bool = True  # whether there are steps left to fill new slots
 
     def is_last(self, ids: Ints) -> NDArray[np.bool_]:
-        """Which of `ids` end their row, if rows are decided in order."""
+        """Return which of `ids` end their row, if rows are decided in order."""
         return np.isin(ids, [self.eos_id, *self.last])
 
     def waits(self, canvas: Canvas, position: int) -> bool:
-        """Whether the slot must wait for the one before it, whose token decides how this one must begin."""
+        """Return whether the slot must wait for the one before it, whose token decides how this one must begin."""
         return canvas.index[position] > 0 and position - 1 in self.starts
 
     def apply(self, model: CanvasModel, logits: Tensor, canvas: Canvas, wanted: list[int]) -> Tensor:
-        """Masks logits [W, V] of the flat positions `wanted`."""
+        """Mask logits [W, V] of the flat positions `wanted`."""
         given, logits = logits, logits + self.base
         if len(self.line_ends):
             logits[:, self.eos_id] = torch.logsumexp(given[:, [self.eos_id, *self.line_ends.tolist()]], -1)
@@ -65,7 +65,7 @@ class Constraints:
         return logits
 
     def advance(self, model: CanvasModel, canvas: Canvas) -> None:
-        """Passes the rest of a partial word to the next slot once the slot before it is decided."""
+        """Pass the rest of a partial word to the next slot once the slot before it is decided."""
         for position, start in list(self.starts.items()):
             if canvas.state[position] == State.OPEN:
                 continue
@@ -79,7 +79,7 @@ class Constraints:
 
 
 def constraints_for(model: CanvasModel, hole: Hole, canvas: Canvas, partial_word: str) -> Constraints:
-    """The constraints of a hole whose first token must begin with `partial_word`."""
+    """Return the constraints of a hole whose first token must begin with `partial_word`."""
     info = model.info
     base = torch.zeros(info.vocabulary)
     base[model.vocabulary.never()] = FORBIDDEN

@@ -29,7 +29,7 @@ def plan_rows(
     candidates: int,
     max_slots: int,
 ) -> list[Row]:
-    """Rows in order of value: the best length first, then the drafts, then the other lengths and branches.
+    """Return rows in order of value: the best length first, then the drafts, then the other lengths and branches.
 
     `written` are the model's own drafts; each replaces a row that would start from masks.
     """
@@ -63,7 +63,7 @@ def affordable(
     budget_ms: float,
     steps: int = WORTHWHILE_STEPS,
 ) -> list[Row]:
-    """The leading rows whose canvas leaves time for `steps` steps; at least one row."""
+    """Return the leading rows whose canvas leaves time for `steps` steps; at least one row."""
 
     def cost_ms(rows: Sequence[Row]) -> float:
         lengths = [row.slots for row in rows]
@@ -77,12 +77,12 @@ def affordable(
 
 
 def canvas_of(rows: Sequence[Row], mask_id: int) -> Canvas:
-    """The initial canvas of `rows`."""
+    """Return the initial canvas of `rows`."""
     return lay_out([row.slots if row.tokens is None else row.tokens for row in rows], mask_id)
 
 
 def _draft_row(model: CanvasModel, draft: Draft, partial_word: str, max_slots: int) -> Row | None:
-    """The draft as a row, with an end-of-hole token if the model copies it; None if it is too long."""
+    """Return the draft as a row, with an end-of-hole token if the model copies it; None if it is too long."""
     end = [model.info.eos_id] if model.info.copies_end else []
     ids = [*model.vocabulary.encode(partial_word + draft.text), *end]
     if not ids or len(ids) > max_slots + 1:

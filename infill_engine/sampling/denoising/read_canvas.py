@@ -82,7 +82,7 @@ def originals_of(model: CanvasModel, step: Step, rows: Sequence[Row], partial_wo
 
 
 def unread_own(model: CanvasModel, written: Sequence[ModelDraft], partial_word: str) -> Iterator[Proposal]:
-    """The model's own drafts as generated, whether or not they were denoised on a canvas."""
+    """Yield the model's own drafts as generated, whether or not they were denoised on a canvas."""
     for one in written:
         text = _own_text(model, one, partial_word)
         if text is not None:

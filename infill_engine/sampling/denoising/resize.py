@@ -28,7 +28,7 @@ def copies_of_slots(canvas: Canvas, info: ModelInfo) -> Ints | None:
 
 
 def resize(canvas: Canvas, copies: Ints, info: ModelInfo) -> None:
-    """Repeats every slot as often as `copies` says; slots that held an expand or delete token become open."""
+    """Repeat every slot as often as `copies` says; slots that held an expand or delete token become open."""
     undone = (canvas.state == State.COMMITTED) & ((canvas.ids == info.delete_id) | (canvas.ids == info.expand_id))
     canvas.ids[undone], canvas.state[undone] = info.mask_id, State.OPEN
     canvas.logprob[undone] = 0.0

@@ -31,6 +31,6 @@ def to_commit(prediction: Prediction, rows: Ints, steps_left: int, settings: Sam
 
 
 def to_doubt(prediction: Prediction, settings: SamplerSettings) -> Ints:
-    """Indices of filled positions whose token has become improbable while another one is probable."""
+    """Return indices of filled positions whose token has become improbable while another one is probable."""
     improbable = prediction.held_logprob < np.log(settings.doubt)
     return np.flatnonzero(improbable & (prediction.best_logprob >= np.log(settings.overrule)))

@@ -38,11 +38,11 @@ class Form:
     def plain(
         cls, mark: str, close: str, escapes: Escapes = Escapes.NONE, *, multiline: bool = False, comment: bool = False
     ) -> "Form":
-        """A form that one text opens."""
+        """Return a form that one text opens."""
         return cls(re.compile(re.escape(mark)), close, escapes, multiline, comment=comment, literal=mark)
 
     def closing(self, opened: re.Match[str]) -> str:
-        """The text (or the pattern) that closes what `opened` has begun."""
+        """Return the text (or the pattern) that closes what `opened` has begun."""
         groups = opened.groups()
 
         def fill(reference: re.Match[str]) -> str:
@@ -60,7 +60,7 @@ class Form:
         return -1 if found is None else found.end()
 
     def _end_pattern(self, closing: str) -> str:
-        """A string of one line that its line does not end is broken there, and the code goes on below it."""
+        """Return a string of one line that its line does not end is broken there, and the code goes on below it."""
         if self.heredoc:
             return closing
         if not closing:  # a line comment

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 def grammar_of(entry: Entry) -> "tree_sitter.Language | None":
-    """The language's grammar; None where it has none or it cannot be used."""
+    """Return the language's grammar; None where it has none or it cannot be used."""
     return _loaded(entry)[0]
 
 
 def grammar_trouble(entry: Entry) -> str:
-    """Why the language's grammar cannot be used, as one line; "" if it can, or if there is none."""
+    """Return why the language's grammar cannot be used, as one line; "" if it can, or if there is none."""
     return _loaded(entry)[1]
 
 

@@ -44,13 +44,13 @@ _OF_SYNTAX = (
 
 
 def record_ids(folder: Path = FOLDER) -> tuple[str, ...]:
-    """The ids of all records, `generic` aside."""
+    """Return the ids of all records, `generic` aside."""
     names = (entry.name for entry in folder.iterdir() if entry.name.endswith(".toml"))
     return tuple(sorted({name.removesuffix(".toml") for name in names} - {GENERIC}))
 
 
 def load(name: str, folder: Path = FOLDER) -> Language:
-    """The language of the record `<name>.toml`, all of it checked; 2 to 6 ms. Raises RecordError."""
+    """Return the language of the record `<name>.toml`, all of it checked; 2 to 6 ms. Raises RecordError."""
     table = Table(f"{name}.toml", "", _merged(name, folder))
     language = _language(name, table)
     table.done()
@@ -58,7 +58,7 @@ def load(name: str, folder: Path = FOLDER) -> Language:
 
 
 def load_entry(name: str, folder: Path = FOLDER) -> Entry:
-    """What must be known of a language before a file in it is open; 0.6 ms. Raises RecordError."""
+    """Return what must be known of a language before a file in it is open; 0.6 ms. Raises RecordError."""
     return _entry(name, Table(f"{name}.toml", "", _merged(name, folder)))
 
 
@@ -157,7 +157,7 @@ def _source_of(pattern: re.Pattern[str] | None) -> str:
 
 
 def _line_comments(table: Table, before: str) -> list[tuple[str, Form]]:
-    """Marks, or tables with a mark and a pattern of what opens the comment."""
+    """Return marks, or tables with a mark and a pattern of what opens the comment."""
     found = []
     for number, each in enumerate(table.take("line_comments", list)):
         key = f"line_comments[{number}]"
@@ -172,7 +172,7 @@ def _line_comments(table: Table, before: str) -> list[tuple[str, Form]]:
 
 
 def _block_comments(table: Table) -> list[tuple[str, Form]]:
-    """Pairs of marks, or tables with a mark, a pattern of what opens the comment, and what closes it."""
+    """Return pairs of marks, or tables with a mark, a pattern of what opens the comment, and what closes it."""
     found = []
     for number, pair in enumerate(table.take("block_comments", list)):
         key = f"block_comments[{number}]"
@@ -187,7 +187,7 @@ def _block_comments(table: Table) -> list[tuple[str, Form]]:
 
 
 def _strings(table: Table) -> list[Form]:
-    """A quote for a string of one line with backslashes, or a table for another."""
+    """Return a quote for a string of one line with backslashes, or a table for another."""
     found = []
     for number, each in enumerate(table.take("strings", list)):
         key = f"strings[{number}]"

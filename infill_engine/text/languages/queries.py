@@ -21,7 +21,7 @@ CAPTURES = frozenset({ARGUMENT, STATEMENT, BLOCK, PROSE})
 
 
 def captures(language: Language, root: "Node", rows: tuple[int, int] | None = None) -> "dict[str, list[Node]]":
-    """The nodes below `root`, in no order, by what the language's query calls them; nothing without a query.
+    """Return the nodes below `root`, in no order, by what the language's query calls them; nothing without a query.
 
     `rows` are the first row and the one behind the last of which nodes are wanted. Raises RecordError for a query that
     does not fit its grammar.
@@ -39,7 +39,7 @@ def captures(language: Language, root: "Node", rows: tuple[int, int] | None = No
 
 @cache
 def holes_query(language: Language) -> "Query | None":
-    """The compiled query; None for a language without a grammar or a query. Raises RecordError."""
+    """Return the compiled query; None for a language without a grammar or a query. Raises RecordError."""
     query = load_query(language.entry, "holes")
     for number in range(0 if query is None else query.capture_count):
         if query is not None and query.capture_name(number) not in CAPTURES:

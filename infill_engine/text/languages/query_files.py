@@ -23,7 +23,7 @@ _INHERITS = re.compile(r"; inherits: (\w+)")
 
 @cache
 def load_query(entry: Entry, name: str) -> "Query | None":
-    """The compiled query `name` of a language; None where it has no such file or no grammar.
+    """Return the compiled query `name` of a language; None where it has no such file or no grammar.
 
     Raises RecordError naming the file if the query does not fit the installed grammar.
     """

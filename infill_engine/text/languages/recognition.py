@@ -60,12 +60,12 @@ def recognise(identifier: str, path: str, text: str) -> Recognised:
 
 
 def _is_unnamed(identifier: str) -> bool:
-    """Whether the editor knows no language for the document."""
+    """Return whether the editor knows no language for the document."""
     return not identifier or language(identifier).entry.id == "plaintext"
 
 
 def _by_content(identifier: str, path: str, beginning: str) -> str | None:
-    """The language whose content the beginning shows, if the suffix is ambiguous and the editor went by it."""
+    """Return the language whose content the beginning shows, if the suffix is ambiguous and the editor went by it."""
     suffix = PurePath(path).suffix.lower()
     if not _is_unnamed(identifier) and language(identifier).entry.id != language_of(path):
         return None  # the user has chosen another language

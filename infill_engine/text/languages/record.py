@@ -184,19 +184,19 @@ class Code:
     starts: re.Pattern[str] | None
 
     def defined(self, line: str) -> str | None:
-        """The name that `line` defines; None if it defines none."""
+        """Return the name that `line` defines; None if it defines none."""
         for pattern in self.definitions:
             if (found := pattern.match(line)) is not None:
                 return found[1]
         return None
 
     def constant(self, line: str) -> str | None:
-        """The constant that `line` defines; None if it defines none."""
+        """Return the constant that `line` defines; None if it defines none."""
         found = None if self.constants is None else self.constants.match(line)
         return None if found is None else found[1]
 
     def is_member(self, line: str) -> bool:
-        """Whether `line` defines a member of what is declared elsewhere."""
+        """Return whether `line` defines a member of what is declared elsewhere."""
         return self.members is not None and self.members.match(line) is not None
 
 

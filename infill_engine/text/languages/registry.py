@@ -13,7 +13,7 @@ _VERSION = re.compile(r"[\d.]+$")
 
 @cache
 def all_entries() -> tuple[Entry, ...]:
-    """Every language that has a record, by its id. Raises RecordError for a record that is wrong."""
+    """Return every language that has a record, by its id. Raises RecordError for a record that is wrong."""
     return tuple(load_entry(name) for name in record_ids())
 
 
@@ -32,7 +32,7 @@ def language_of(path: str, first_line: str = "") -> str | None:
 
 @cache
 def related(identifier: str) -> frozenset[str]:
-    """The LSP identifiers whose files are searched together with this one's, itself among them."""
+    """Return the LSP identifiers whose files are searched together with this one's, itself among them."""
     known = language(identifier).entry
     if known.id == GENERIC:
         return frozenset((identifier,))

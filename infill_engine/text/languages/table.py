@@ -21,11 +21,11 @@ class Table:
         self._source, self._name, self._left = source, name, dict(values)
 
     def within(self, key: str, values: dict[str, Any]) -> "Table":
-        """A table that stands at `key` of this one."""
+        """Return a table that stands at `key` of this one."""
         return Table(self._source, self._path(key), values)
 
     def take(self, key: str, kind: type[_T]) -> _T:
-        """The value of a key that must be there. Raises RecordError, as all of these do."""
+        """Return the value of a key that must be there. Raises RecordError, as all of these do."""
         if key not in self._left:
             self.fail(key, "is missing")
         value = self._left.pop(key)
@@ -34,11 +34,11 @@ class Table:
         return value
 
     def take_or(self, key: str, default: _T) -> _T:
-        """The value of a key that may be left out."""
+        """Return the value of a key that may be left out."""
         return self.take(key, type(default)) if key in self._left else default
 
     def words(self, key: str) -> tuple[str, ...]:
-        """A list of texts that are not empty."""
+        """Return a list of texts that are not empty."""
         found = self.take(key, list)
         for number, word in enumerate(found):
             if not isinstance(word, str) or not word:
@@ -46,7 +46,7 @@ class Table:
         return tuple(found)
 
     def mapping(self, key: str) -> dict[str, str]:
-        """A table of texts."""
+        """Return a table of texts."""
         found = self.take(key, dict)
         for name, value in found.items():
             if not isinstance(value, str):
@@ -54,16 +54,16 @@ class Table:
         return found
 
     def pattern(self, key: str, flags: int = 0) -> re.Pattern[str] | None:
-        """A regular expression; None for an empty one."""
+        """Return a regular expression; None for an empty one."""
         text = self.take(key, str)
         return self.compiled(key, text, flags) if text else None
 
     def needed(self, key: str) -> re.Pattern[str]:
-        """A regular expression that may not be empty."""
+        """Return a regular expression that may not be empty."""
         return self.pattern(key) or self.fail(key, "must not be empty")
 
     def compiled(self, key: str, text: object, flags: int = 0) -> re.Pattern[str]:
-        """The regular expression `text`, which stands at `key`."""
+        """Return the regular expression `text`, which stands at `key`."""
         if not isinstance(text, str):
             self.fail(key, f"must be text, not {type(text).__name__}")
         try:
@@ -72,7 +72,7 @@ class Table:
             self.fail(key, f"is no regular expression: {fault}")
 
     def one_of(self, key: str, kinds: type[_E]) -> _E:
-        """A member of an enumeration."""
+        """Return a member of an enumeration."""
         text = self.take(key, str)
         try:
             return kinds(text)
@@ -80,18 +80,18 @@ class Table:
             self.fail(key, f"must be one of {', '.join(kinds)}, not {text!r}")
 
     def table(self, key: str) -> "Table":
-        """The table at a key."""
+        """Return the table at a key."""
         return self.within(key, self.take(key, dict))
 
     def tables(self, key: str) -> list["Table"]:
-        """The list of tables at a key, which may be left out."""
+        """Return the list of tables at a key, which may be left out."""
         found = self._left.pop(key, [])
         if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
             self.fail(key, "must be a list of tables")
         return [self.within(f"{key}[{number}]", each) for number, each in enumerate(found)]
 
     def has(self, key: str) -> bool:
-        """Whether the key is there and has not been taken."""
+        """Return whether the key is there and has not been taken."""
         return key in self._left
 
     def done(self) -> None:

@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _models(options: argparse.Namespace) -> tuple[tuple[str, ...], list[tuple[str, str]]]:
-    """The models to measure, and those of the usual ones that are not here with the reason.
+    """Return the models to measure, and those of the usual ones that are not here with the reason.
 
     Raises InfillError for a model that was named and is not here.
     """
@@ -115,7 +115,7 @@ def _folder(options: argparse.Namespace) -> Path:
 
 
 def _units(made: "Run", options: argparse.Namespace) -> "list[Unit]":
-    """All units in order. The passes are spread evenly over the others."""
+    """Return all units in order. The passes are spread evenly over the others."""
     from infill_engine.diagnostics.benchmark.suites.drift import drift_units
     from infill_engine.diagnostics.benchmark.suites.fight import fight_units
     from infill_engine.diagnostics.benchmark.suites.passes import pass_units
@@ -139,7 +139,7 @@ def _units(made: "Run", options: argparse.Namespace) -> "list[Unit]":
 
 
 def _spread(passes: "list[Unit]", others: "list[Unit]") -> "Iterator[Unit]":
-    """The others, with the passes between them at equal distances in time."""
+    """Yield the others, with the passes between them at equal distances in time."""
     total, done, given = sum(unit.seconds for unit in others), 0.0, 0
     for unit in others:
         due = round(len(passes) * done / total)

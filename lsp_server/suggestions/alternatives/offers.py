@@ -38,13 +38,13 @@ class Offer:
         return " ".join(" … ".join(texts).split())
 
     def id_in(self, snapshot: Snapshot) -> str:
-        """An id that is the same for the same edits of the same text."""
+        """Return an id that is the same for the same edits of the same text."""
         named = [snapshot.uri, *(f"{edit.span}\0{edit.old}\0{edit.new}" for edit in self.edits)]
         return blake2b("\0".join(named).encode(errors="replace"), digest_size=8).hexdigest()
 
 
 async def offers_for(session: Session, snapshot: Snapshot, target: Target, due: float) -> list[Offer]:
-    """The alternatives to a target, best first, by `due` (seconds of `deadline.now`)."""
+    """Return the alternatives to a target, best first, by `due` (seconds of `deadline.now`)."""
     request = session.rewrite_of(snapshot, target.spans, several_lines=target.several_lines, repeats=target.repeats)
     answer = await session.engine.ask_aside(snapshot.uri, request, due)
     valid = valid_offers(snapshot, target, answer)
@@ -69,7 +69,7 @@ def valid_offers(snapshot: Snapshot, target: Target, answer: Answer) -> Iterator
 
 
 def _is_checked(snapshot: Snapshot, target: Target) -> bool:
-    """Whether the whole document is parsed with every alternative."""
+    """Return whether the whole document is parsed with every alternative."""
     return (is_strict(snapshot.language) or target.broken) and snapshot.size <= LARGEST_CHECKED
 
 
@@ -84,7 +84,7 @@ def _edits(snapshot: Snapshot, target: Target, candidate: Candidate) -> tuple[Ed
 
 
 def applied(snapshot: Snapshot, edits: Sequence[Edit]) -> str:
-    """The document's text with the edits made."""
+    """Return the document's text with the edits made."""
     parts, at = [], (0, 0)
     for edit in edits:
         parts += [text_between(snapshot.lines, at, edit.span[0]), edit.new]

@@ -50,7 +50,7 @@ class Targets:
 
 
 def targets_at(snapshot: Snapshot, selected: Span, diagnostics: Sequence[Span] = ()) -> Targets:
-    """What may be rewritten in a document where a range is selected and other servers' diagnostics lie."""
+    """Return what may be rewritten in a document where a range is selected and other servers' diagnostics lie."""
     start, end = _trimmed(snapshot.lines, *sorted(selected))
     if end[0] - start[0] >= MOST_SELECTED_LINES:
         return Targets(refusal=f"Select fewer than {MOST_SELECTED_LINES} lines.")
@@ -98,13 +98,13 @@ class _Reading:
         return Target(part.label, (span,), several_lines=part.lines)
 
     def faulty_lines(self, start: Place, end: Place) -> tuple[Target, ...]:
-        """The lines from `start` to `end` in which the syntax breaks."""
+        """Return the lines from `start` to `end` in which the syntax breaks."""
         rows = faulty_rows(self.tree, start[0] - self.first, end[0] - self.first)
         spans = [self._line(self.first + row) for row in rows[:MOST_FAULTS]]
         return tuple(Target("line", (span,), fixes=True, broken=True) for span in spans if self.fits((span,)))
 
     def diagnosed(self, diagnostics: Sequence[Span]) -> tuple[Target, ...]:
-        """The nodes that diagnostics are about, each by itself; those of one name together."""
+        """Return the nodes that diagnostics are about, each by itself; those of one name together."""
         lines = self.snapshot.lines
         inside = [(number, span) for number, span in enumerate(diagnostics) if self._has(span)]
         groups: dict[object, list[tuple[int, Span]]] = {}
@@ -126,14 +126,14 @@ class _Reading:
         return tuple(target for target in found if self.fits(target.spans))
 
     def _together(self, targets: Iterable[Target]) -> list[Target]:
-        """All targets as one, if they are apart."""
+        """Return all targets as one, if they are apart."""
         ordered = sorted(targets, key=lambda target: target.spans)
         spans = tuple(target.spans[0] for target in ordered)
         numbers = tuple(number for target in ordered for number in target.diagnostics)
         return [Target("code", spans, fixes=True, diagnostics=numbers)] if _are_apart(spans) else []
 
     def fits(self, spans: Sequence[Span]) -> bool:
-        """Whether the model can read all spans, and the text between them, as a whole."""
+        """Return whether the model can read all spans, and the text between them, as a whole."""
         lines = self.snapshot.lines
         between = sum(len(text_between(lines, one[1], other[0])) for one, other in pairwise(spans))
         size = sum(len(text_between(lines, *span)) for span in spans)
@@ -153,7 +153,7 @@ class _Reading:
 
 
 def _trimmed(lines: Sequence[str], start: Place, end: Place) -> Span:
-    """A selection without the blanks and line breaks at its ends; a blank one is left as it is."""
+    """Return a selection without the blanks and line breaks at its ends; a blank one is left as it is."""
     left, right = start, end
     while left < right and not lines[left[0]][left[1] :].strip():
         left = (left[0] + 1, 0)

@@ -50,7 +50,7 @@ assert all(name == "lo" for _, name in socket.if_nameindex())
 
 @cache
 def has_no_network() -> bool:
-    """Whether programs run without a network on this system."""
+    """Return whether programs run without a network on this system."""
     return sys.platform == "linux" and passes(_INTERFACES)
 
 

@@ -38,21 +38,21 @@ class Judge:
         self._known: dict[tuple[str, str], bool] = {}
 
     def is_right(self, problem: Problem, text: str) -> bool:
-        """Whether a text for the hole is right. Runs the completed program if that decides."""
+        """Return whether a text for the hole is right. Runs the completed program if that decides."""
         key = (problem.id, text)
         if key not in self._known:
             self._known[key] = is_right(problem, text)
         return self._known[key]
 
     def decide(self, answers: Iterable[tuple[Problem, str]]) -> None:
-        """Decides about many texts at once, on all cores. Not while something is timed."""
+        """Decide about many texts at once, on all cores. Not while something is timed."""
         new = list({(problem.id, text): (problem, text) for problem, text in answers}.values())
         with ThreadPoolExecutor(physical_cores()) as pool:
             list(pool.map(lambda answer: self.is_right(*answer), new))
 
 
 def is_right(problem: Problem, text: str) -> bool:
-    """Whether a text for the hole is right."""
+    """Return whether a text for the hole is right."""
     if any(is_exact(text, right) for right in (problem.truth, *problem.also)):
         return True
     program = program_of(problem, text)
@@ -64,7 +64,7 @@ def is_right(problem: Problem, text: str) -> bool:
 
 
 def program_of(problem: Problem, text: str) -> str | None:
-    """The program that exits with REACHED_THE_END if the text is right; None if nothing can be run."""
+    """Return the program that exits with REACHED_THE_END if the text is right; None if nothing can be run."""
     completed, tests = problem.completed(text), problem.tests
     if problem.schema:
         completed = _SQL.format(schema=problem.schema, query=completed, original=problem.completed(problem.truth))

@@ -45,11 +45,11 @@ class Problem:
     schema: str = ""
 
     def request(self, candidates: int) -> InfillRequest:
-        """The engine's request. The whole document fits its windows."""
+        """Return the engine's request. The whole document fits its windows."""
         return InfillRequest(self.prefix, self.suffix, self.language, candidates=candidates)
 
     def completed(self, text: str) -> str:
-        """The document with `text` in the hole."""
+        """Return the document with `text` in the hole."""
         return self.prefix + text + self.suffix
 
 
@@ -69,7 +69,7 @@ def load_problems(paths: Sequence[Path] | None = None) -> tuple[Problem, ...]:
 
 
 def digest(problems: Sequence[Problem]) -> str:
-    """A name for a set of problems: equal sets have equal names."""
+    """Return a name for a set of problems: equal sets have equal names."""
     return blake2b(repr(problems).encode(), digest_size=6).hexdigest()
 
 

@@ -69,13 +69,13 @@ class Scale:
     length: float
 
     def at(self, value: float) -> float:
-        """The pixel of a value."""
+        """Return the pixel of a value."""
         low, high = self.ticks[0], self.ticks[-1]
         return self.start + self.length * (value - low) / (high - low)
 
 
 def scale(values: Sequence[float], start: float, length: float, *, zero: bool = True, wanted: int = 5) -> Scale:
-    """A scale over `values` from pixel `start` on."""
+    """Return a scale over `values` from pixel `start` on."""
     low, high = min(values, default=0.0), max(values, default=1.0)
     low = min(low, 0.0) if zero else low
     if high <= low:
@@ -86,7 +86,7 @@ def scale(values: Sequence[float], start: float, length: float, *, zero: bool = 
 
 
 def tick_label(value: float, *, percent: bool = False) -> str:
-    """A tick as a reader expects it."""
+    """Return a tick as a reader expects it."""
     return f"{100 * value:g} %" if percent else f"{value:,g}"
 
 

@@ -29,7 +29,7 @@ from infill_engine.diagnostics.benchmark.suites.plan import USUAL_MS
 
 
 def sections(results: Results) -> list[Section]:
-    """All parts for which something was measured."""
+    """Return all parts for which something was measured."""
     made = (
         typing_section(results),
         _fight(results),

@@ -14,7 +14,7 @@ HUES = 6
 
 
 def draw(chart: Chart | Bars, width: int) -> str:
-    """A chart as an SVG element of that width in pixels."""
+    """Return a chart as an SVG element of that width in pixels."""
     body, height = _draw_bars(chart, width) if isinstance(chart, Bars) else _draw_points(chart, width)
     return (
         f'<svg viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" '

@@ -9,7 +9,7 @@ LIVES = {False: "one process", True: "recycled processes"}
 
 
 def drift_section(results: Results) -> Section | None:
-    """Each generation's time beside its trend, and the slopes with their intervals."""
+    """Return each generation's time beside its trend, and the slopes with their intervals."""
     known = {recycled: found for recycled in LIVES if (found := drift(results, recycled=recycled)) is not None}
     if not known:
         return None
@@ -38,7 +38,7 @@ def _trend(name: str, found: Drift, hue: int) -> Series:
 
 
 def _sentence(process: str, found: Drift) -> str:
-    """Whether passes become slower and memory grows, with intervals."""
+    """Return whether passes become slower and memory grows, with intervals."""
     slower, memory = found.slower, found.memory_mb
     outcome = "passes become slower" if found.is_found else "no drift was found"
     return (

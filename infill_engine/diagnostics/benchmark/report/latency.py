@@ -13,7 +13,7 @@ MOST_POINTS = 160  # of a line
 
 
 def typing_section(results: Results) -> Section | None:
-    """How soon answers arrive, by loop, document size and place; cold start; the first canvas."""
+    """Return how soon answers arrive, by loop, document size and place; cold start; the first canvas."""
     known = latencies(results)
     if not known:
         return None

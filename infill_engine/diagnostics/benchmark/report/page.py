@@ -19,7 +19,7 @@ NO_PNGS = "PNGs of the charts: matplotlib is not installed. Install it with `pip
 
 
 def write_report(results: Results, verdict: Verdict | None) -> Path:
-    """Writes the page, and the charts as PNGs, beside the results. Returns the page's path. Raises OSError."""
+    """Write the page, and the charts as PNGs, beside the results. Returns the page's path. Raises OSError."""
     parts = sections(results)
     folder = results.path.parent
     if can_draw():
@@ -32,7 +32,7 @@ def write_report(results: Results, verdict: Verdict | None) -> Path:
 
 
 def page(results: Results, parts: list[Section], verdict: Verdict | None) -> str:
-    """The page's text."""
+    """Return the page's text."""
     header = results.header
     machine = header["machine"]
     title = f"infill-ls {header['version']} on {machine['processor']}"
@@ -111,7 +111,7 @@ def _table(table: Table) -> str:
 
 
 def not_measured(results: Results) -> list[str]:
-    """What was not measured and why, a sentence for each reason."""
+    """Return what was not measured and why, a sentence for each reason."""
     reasons: dict[str, list[str]] = {}
     for line in results.of("missing"):
         if line["what"] not in results.finished:
@@ -158,6 +158,6 @@ def _list(title: str, style: str, sentences: list[str]) -> str:
 
 
 def _plain(text: str) -> str:
-    """The text, with names in backticks set as code."""
+    """Return the text, with names in backticks set as code."""
     pieces = escape(text).split("`")
     return "".join(piece if number % 2 == 0 else f"<code>{piece}</code>" for number, piece in enumerate(pieces))

@@ -10,12 +10,12 @@ DPI = 120
 
 
 def can_draw() -> bool:
-    """Whether matplotlib is installed."""
+    """Return whether matplotlib is installed."""
     return find_spec("matplotlib") is not None
 
 
 def save(chart: Chart | Bars, path: Path) -> None:
-    """Writes a chart. Raises OSError."""
+    """Write a chart. Raises OSError."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7.2, 3.8), layout="constrained")

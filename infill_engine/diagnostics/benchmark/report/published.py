@@ -9,5 +9,5 @@ PUBLISHED = (
 
 
 def published_table() -> Table:
-    """What was published, with its source. Machines, models, problems and definitions differ from these."""
+    """Return what was published, with its source. Machines, models, problems and definitions differ from these."""
     return Table(("published by others, not measured here", "latency", "source"), PUBLISHED)

@@ -26,41 +26,41 @@ class Section:
 
 
 def counted(candidates: int) -> str:
-    """A number of candidates in words."""
+    """Return a number of candidates in words."""
     return f"{candidates} candidate{'s' * (candidates > 1)}"
 
 
 def loop_name(each: Latency) -> str:
-    """How requests were sent, in words."""
+    """Return how requests were sent, in words."""
     loops = {"closed": "one at a time", "open": "at typing speed", "preview": "with previews"}
     return f"{loops[each.loop]}, {each.lines:,} lines, {counted(each.wanted)}"
 
 
 def way_name(each: Rates) -> str:
-    """A way of decoding in words."""
+    """Return a way of decoding in words."""
     return f"{each.model} {each.way}, {counted(each.candidates)}"
 
 
 def limit_of(each: Quality) -> str:
-    """The limit of a setting in words."""
+    """Return the limit of a setting in words."""
     return (
         f"{each.passes} pass{'es' * ((each.passes or 0) > 1)}" if each.budget_ms is None else f"{each.budget_ms:.0f} ms"
     )
 
 
 def share(estimate: Estimate) -> str:
-    """A share with its interval."""
+    """Return a share with its interval."""
     return f"{estimate.value:.0%} ({estimate.low:.0%}–{estimate.high:.0%})"
 
 
 def points(estimate: Estimate) -> str:
-    """A difference of shares in percentage points, with its interval."""
+    """Return a difference of shares in percentage points, with its interval."""
     value, low, high = (100 * each for each in (estimate.value, estimate.low, estimate.high))
     return f"{value:+.0f} ({low:+.0f} to {high:+.0f})"
 
 
 def who_wins(estimate: Estimate, one: str, other: str) -> str:
-    """Which of two is better, if that is significant."""
+    """Return which of two is better, if that is significant."""
     if not estimate.is_significant:
         return f"no difference shown (p = {estimate.p:.2f})"
     return f"{one if estimate.value > 0 else other} ahead (p = {estimate.p:.3f})"

@@ -15,7 +15,7 @@ SECONDS_OF_A_PEER = 1.0  # for an answer; no deadline holds there
 
 
 def fight_units(run: Run) -> list[Unit]:
-    """The units of all bouts, for every model that can be decoded in more than one way: the trunk, here."""
+    """Return the units of all bouts, for every model that can be decoded in more than one way: the trunk, here."""
     units: list[Unit] = []
     for model in filter(is_trunk, run.models):
         for bout in run.plan.bouts:

@@ -15,7 +15,7 @@ SECONDS_A_PROBLEM = 0.3
 
 
 def quality_units(run: Run, sweeps: Sequence[Sweep]) -> list[Unit]:
-    """The units of some sweeps."""
+    """Return the units of some sweeps."""
     units: list[Unit] = []
     for sweep in sweeps:
         for model in run.models[1:] if sweep.others else run.models[:1]:

@@ -53,7 +53,7 @@ class Run:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Ends the peers."""
+        """End the peers."""
         for peer in self.peers:
             peer.close()
 
@@ -63,7 +63,7 @@ class Run:
         return self.models[0]
 
     def engine(self, model: str) -> Engine:
-        """A loaded model. What loading it cost is part of the results."""
+        """Return a loaded model. What loading it cost is part of the results."""
         if model not in self._engines:
             before, began = _resident_mb(), now()
             engine = self._engines[model] = self.load(model, EngineSettings())
@@ -82,14 +82,14 @@ class Run:
         return self._engines[model]
 
     def system(self, model: str, way: str) -> System:
-        """A way of decoding with a model. Only the trunk can be decoded from left to right."""
+        """Return a way of decoding with a model. Only the trunk can be decoded from left to right."""
         engine = self.engine(model)
         if way == LEFT_TO_RIGHT:
             return LeftToRight(engine)
         return Served(engine, drafts=way != MODEL_ALONE)
 
     def ask(self, suite: str, model: str, system: System, problem: Problem, setting: Setting, turn: int = 0) -> None:
-        """Has a system answer, judges its texts and adds the answer to the results."""
+        """Have a system answer, judges its texts and adds the answer to the results."""
         answered = system.answer(problem, setting)
         self.judge.decide((problem, text) for text in answered.texts)
         right = [self.judge.is_right(problem, text) for text in answered.texts]
@@ -121,7 +121,7 @@ class Run:
         )
 
     def give_up(self, way: str, why: str) -> None:
-        """Goes on without a peer that does not work."""
+        """Go on without a peer that does not work."""
         for peer in self.peers:
             if peer.way == way:
                 peer.close()
@@ -129,7 +129,7 @@ class Run:
         self.peers = tuple(peer for peer in self.peers if peer.way != way)
 
     def measure(self, unit: Unit) -> None:
-        """Measures a unit, and the energy and memory that went with it."""
+        """Measure a unit, and the energy and memory that went with it."""
         joules, began = read_energy_joules(), now()
         self.results.begin(unit.key)
         unit.run()
@@ -144,7 +144,7 @@ class Run:
 
 
 def is_trunk(model: str) -> bool:
-    """Whether a model is of the trunk's family, without loading it."""
+    """Return whether a model is of the trunk's family, without loading it."""
     folder = folder_of(model)
     return folder is not None and folder.is_dir() and read_config(folder)["model_type"] == TRUNK
 
@@ -152,7 +152,7 @@ def is_trunk(model: str) -> bool:
 def parted(
     key: str, problems: list[Problem], size: int, seconds_each: float, work: Callable[[list[Problem]], None]
 ) -> list[Unit]:
-    """Units of at most `size` problems each."""
+    """Return units of at most `size` problems each."""
     parts = [problems[start : start + size] for start in range(0, len(problems), size)]
     return [
         Unit(f"{key} {number}/{len(parts)}", seconds_each * len(part), partial(work, part))

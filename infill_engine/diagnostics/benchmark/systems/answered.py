@@ -58,7 +58,7 @@ class System(Protocol):
     def way(self) -> str: ...
 
     def answer(self, problem: Problem, setting: Setting) -> Answered:
-        """Answers a problem whose text up to the cursor's line has been read beforehand."""
+        """Answer a problem whose text up to the cursor's line has been read beforehand."""
         ...
 
 
@@ -66,5 +66,5 @@ class Peer(System, Protocol):
     """A program of others. It starts when it is first asked."""
 
     def close(self) -> None:
-        """Ends it."""
+        """End it."""
         ...

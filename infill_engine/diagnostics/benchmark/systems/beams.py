@@ -53,12 +53,12 @@ def write_left_to_right(
 
 
 def _next(tree: TokenTree, beam: set[int], beams: int) -> list[int]:
-    """The likeliest continuations of a beam, except those that cannot beat a finished text."""
+    """Return the likeliest continuations of a beam, except those that cannot beat a finished text."""
     return [number for number in tree.worthwhile(beams) if tree.nodes[number].parent in beam][:beams]
 
 
 def read_before_the_line(model: TrunkModel, request: InfillRequest) -> None:
-    """Reads the text up to the cursor's line, as while typing."""
+    """Read the text up to the cursor's line, as while typing."""
     line = request.prefix.rfind("\n") + 1
     warm = finished(model.read(request.prefix[:line], request.suffix))
     model.after(warm)
@@ -66,7 +66,7 @@ def read_before_the_line(model: TrunkModel, request: InfillRequest) -> None:
 
 
 def distinct(texts: Sequence[tuple[str, float]], request: InfillRequest, hole: Hole) -> list[str]:
-    """The different texts after the product's cleaning, as many as are wanted."""
+    """Return the different texts after the product's cleaning, as many as are wanted."""
     cleaned = (clean(text, request, hole) for text, _ in texts)
     return list(dict.fromkeys(text for text in cleaned if text is not None))[: request.candidates]
 
@@ -83,7 +83,7 @@ class LeftToRight:
         self._costs = recorded(self.engine)
 
     def answer(self, problem: Problem, setting: Setting) -> Answered:
-        """The finished texts of the beam. The prompt up to the cursor's line is read before the clock starts."""
+        """Return the finished texts of the beam. The prompt up to the cursor's line is read before the clock starts."""
         model = self.engine.model
         assert isinstance(model, TrunkModel)
         request = problem.request(setting.candidates)

@@ -54,7 +54,7 @@ class Generating:
         return Answered(tuple(found), ms, cpu_ms, tokens)
 
     def close(self) -> None:
-        """Frees its memory."""
+        """Free its memory."""
         self._model = None
 
     def _load(self) -> None:

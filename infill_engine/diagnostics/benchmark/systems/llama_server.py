@@ -40,7 +40,7 @@ LAST_BYTES, LONGEST_MESSAGE = 4096, 200  # of what the server writes
 
 
 def find_command(named: str | None) -> str | None:
-    """The path of the server: as named, from the environment, or on the PATH."""
+    """Return the path of the server: as named, from the environment, or on the PATH."""
     return shutil.which(named or os.environ.get(VARIABLE) or COMMAND)
 
 
@@ -87,7 +87,7 @@ class LlamaServer:
         return Answered(tuple(texts), ms, cpu_ms, tokens, extra=extra)
 
     def close(self) -> None:
-        """Ends the server."""
+        """End the server."""
         self._pool.shutdown(wait=False, cancel_futures=True)
         if self._process is not None:
             self._process.terminate()
@@ -148,7 +148,7 @@ class LlamaServer:
         return f"{self.command} has ended with status {self._process.returncode} on {self.gguf}{self._said()}"
 
     def _said(self) -> str:
-        """The server's last message, to be put behind what happened."""
+        """Return the server's last message, to be put behind what happened."""
         if self._log is None:
             return ""
         self._log.seek(max(0, self._log.seek(0, os.SEEK_END) - LAST_BYTES))
@@ -178,7 +178,7 @@ class LlamaServer:
 
 
 def _has_ended(process: "subprocess.Popen[bytes]") -> bool:
-    """Whether a server that no longer answers has ended, or does so in a moment."""
+    """Return whether a server that no longer answers has ended, or does so in a moment."""
     try:
         process.wait(ENDING_SECONDS)
     except subprocess.TimeoutExpired:
@@ -187,7 +187,7 @@ def _has_ended(process: "subprocess.Popen[bytes]") -> bool:
 
 
 def _cut(prefix: str) -> tuple[str, str]:
-    """The lines above the cursor's, and its line so far."""
+    """Return the lines above the cursor's, and its line so far."""
     line = prefix.rfind("\n") + 1
     return prefix[:line], prefix[line:]
 

@@ -11,7 +11,7 @@ NO_FILE = "give the default model's published file with --gguf"
 
 
 def find_peers(llama: str | None, gguf: str | None) -> tuple[tuple[Peer, ...], list[tuple[str, str]]]:
-    """The peers that are available here, and the name of each other one with the reason why it is not.
+    """Return the peers that are available here, and the name of each other one with the reason why it is not.
 
     `llama` is the path of llama.cpp's server, `gguf` that of the model's file. Raises InputError if a path was given
     and is not there.

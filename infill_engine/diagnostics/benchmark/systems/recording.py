@@ -14,17 +14,17 @@ class RecordedCosts(Costs):
     most_passes: int | None = None
 
     def restart(self, most_passes: int | None) -> None:
-        """Forgets the pieces, before another answer."""
+        """Forget the pieces, before another answer."""
         self.pieces, self.most_passes = [], most_passes
 
     def predict_ms(self, phase: Phase, size: int) -> float:
-        """The expected milliseconds of a piece of that size; those of no budget if it is one pass too many."""
+        """Return the expected milliseconds of a piece of that size; those of no budget if it is one pass too many."""
         if phase is Phase.PASS and self.most_passes is not None and self._passes() >= self.most_passes:
             return EVER_MS
         return Costs.predict_ms(self, phase, size)
 
     def observe(self, phase: Phase, size: int, took_ms: float) -> None:
-        """Records how long a piece took."""
+        """Record how long a piece took."""
         self.pieces.append(Piece(phase, size, took_ms))
         Costs.observe(self, phase, size, took_ms)
 

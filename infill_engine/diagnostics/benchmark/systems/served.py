@@ -14,7 +14,7 @@ WARM_MS = 10_000
 
 
 def recorded(engine: Engine) -> RecordedCosts:
-    """The engine's costs, which are replaced by costs that keep every piece of work."""
+    """Return the engine's costs, which are replaced by costs that keep every piece of work."""
     if not isinstance(engine.sampler.costs, RecordedCosts):
         engine.sampler.costs = RecordedCosts(engine.sampler.costs.phases)
     return engine.sampler.costs

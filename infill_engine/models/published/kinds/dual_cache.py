@@ -108,7 +108,7 @@ class DualCache:
         return read, positions
 
     def rows(self, kept: Kept, canvas: Canvas) -> Tensor:
-        """States [M, D] for the slots of `canvas`."""
+        """Return states [M, D] for the slots of `canvas`."""
         lengths = tuple(sorted(set(canvas.lengths.tolist())))
         left, right = kept.prefix[-EDGE:], kept.suffix[:EDGE]
         if self._columns is None or self._columns[0] is not kept or self._columns[1] != lengths:
@@ -119,7 +119,7 @@ class DualCache:
         return self._pass(self._columns[2], len(kept.prefix), left, canvas, right)[1]
 
     def positions(self, kept: Kept, lengths: Sequence[int]) -> int:
-        """How many positions are computed for rows of these lengths."""
+        """Return how many positions are computed for rows of these lengths."""
         edges = min(EDGE, len(kept.prefix)) + min(EDGE, len(kept.suffix))
         return rounded_up(sum(lengths) + len(lengths) * edges, SLOT_BLOCK)
 
@@ -142,7 +142,7 @@ class DualCache:
         return Kept(prefix, suffix, _joined([left, before]), _joined([behind, right]), near.place, near.whole)
 
     def _arranged(self, left: list[LayerMemory], right: list[LayerMemory], by: dict[int, int]) -> Columns:
-        """The prefix, and the suffix for rows of each length, shifted by the number of positions in `by`."""
+        """Return the prefix, and the suffix for rows of each length, shifted by the number of positions in `by`."""
         before, behind = left[0][0].shape[2], right[0][0].shape[2]
         used = before + behind * len(by)
         spare = rounded_up(used, COLUMN_BLOCK) - used
@@ -156,7 +156,7 @@ class DualCache:
         return [(self._backbone.moved(keys, by), values) for keys, values in layers]
 
     def _pass(self, columns: Columns, hole: int, left: Ints, canvas: Canvas, right: Ints) -> tuple[Remembered, Tensor]:
-        """Computes each row of `canvas`, at position `hole`, between the tokens `left` and `right`.
+        """Compute each row of `canvas`, at position `hole`, between the tokens `left` and `right`.
 
         Returns the keys and values of all columns, the rows' after the kept ones, and the states for the slots.
         """

@@ -44,7 +44,7 @@ class Backend(Protocol[Array]):
         ...
 
     def length_logits(self, sides: Sides[Array], kind: int) -> Tensor:
-        """Logits [buckets] over LENGTH_BUCKETS."""
+        """Return logits [buckets] over LENGTH_BUCKETS."""
         ...
 
     def canvas_logits(self, sides: Sides[Array], kind: int, canvas: Canvas, wanted: Ints) -> Tensor:

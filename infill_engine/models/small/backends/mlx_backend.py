@@ -124,7 +124,7 @@ class MlxWriter:
 
 
 def _edges(sides: Sides[mx.array]) -> mx.array:
-    """The states [1, 1, 2D] next to the hole."""
+    """Return the states [1, 1, 2D] next to the hole."""
     return mx.concatenate([sides.prefix.edge, sides.suffix.edge], -1)
 
 

@@ -164,7 +164,7 @@ class TorchBackend:
 
 
 def _edges(sides: Sides[Tensor]) -> Tensor:
-    """The states [1, 1, 2D] next to the hole."""
+    """Return the states [1, 1, 2D] next to the hole."""
     return torch.cat([sides.prefix.edge, sides.suffix.edge], -1)
 
 

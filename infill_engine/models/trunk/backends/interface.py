@@ -46,9 +46,9 @@ class Backend(Protocol):
         ...
 
     def copy(self, buffer: Any, slots: Sequence[int], to: int) -> None:
-        """Copies the keys and values of some slots to the slots from `to` on. The positions stay the same."""
+        """Copy the keys and values of some slots to the slots from `to` on. The positions stay the same."""
         ...
 
     def rotate(self, buffer: Any, slots: slice, by: int) -> None:
-        """Shifts the keys in some slots by `by` positions: rotations add up."""
+        """Shift the keys in some slots by `by` positions: rotations add up."""
         ...

@@ -23,10 +23,10 @@ class MakeProduct(Protocol):
     """Makes products with given matrices."""
 
     def of(self, matrix: Tensor, bias: Tensor | None = None) -> Product:
-        """A product with a matrix [out, in] in float32 and a bias [out]."""
+        """Return a product with a matrix [out, in] in float32 and a bias [out]."""
 
     def of_rows(self, codes: Tensor, scales: Tensor) -> Product:
-        """A product with a matrix of int8 codes [out, in] with a scale for each row [out]."""
+        """Return a product with a matrix of int8 codes [out, in] with a scale for each row [out]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class FloatProducts:
 
 
 def fastest_kernel(config: TrunkConfig, kernels: Sequence[type[Kernel]] = KERNELS) -> type[Kernel] | None:
-    """The fastest int8 kernel on this CPU; None if none works. Sets torch's threads to the fastest number.
+    """Return the fastest int8 kernel on this CPU; None if none works. Sets torch's threads to the fastest number.
 
     One layer's matrices are multiplied with ROWS rows: by each kernel with all threads, then by the fastest one with a
     single thread too. INFILL_THREADS overrides the number of threads.
@@ -99,7 +99,7 @@ def fastest_kernel(config: TrunkConfig, kernels: Sequence[type[Kernel]] = KERNEL
 
 
 def _layer(config: TrunkConfig, kernel: type[Kernel]) -> list[Product]:
-    """Products with the shapes of one layer and arbitrary weights; the MLP's down projection comes last."""
+    """Return products with the shapes of one layer and arbitrary weights; the MLP's down projection comes last."""
     make = Int8Products(kernel)
     shapes = (
         (config.query_size + 2 * config.kv_size, config.dim),

@@ -95,12 +95,12 @@ class Plan:
 
 
 def released() -> Plan:
-    """The plan for the default model's shards."""
+    """Return the plan for the default model's shards."""
     return Plan(TRUNK_FOLDER / TOKENIZER, TRUNK_FOLDER / IMPORTANCE, read_checksums(TRUNK_FOLDER))
 
 
 def convert(path: Path, folder: Path, plan: Plan, report: Report) -> list[str]:
-    """Makes the shards in `folder` from the GGUF file at `path`. Returns the names of those that did not exist yet.
+    """Make the shards in `folder` from the GGUF file at `path`. Returns the names of those that did not exist yet.
 
     Raises ModelError, whose text says what to do, for another file, and OSError if writing fails.
     """
@@ -165,7 +165,7 @@ def _parts(file: GgufFile, kept: list[int], plan: Plan) -> list[Part]:
 
 
 def _embedding(file: GgufFile, kept: list[int], stored: Format) -> Arrays:
-    """The rows of the kept tokens, rounded one block at a time: all of them in float32 take 290 MB."""
+    """Return the rows of the kept tokens, rounded one block at a time: all of them in float32 take 290 MB."""
     blocks = []
     for start in range(0, len(kept), ROWS):
         rows = file.head_rows(kept[start : start + ROWS])
@@ -189,7 +189,7 @@ def _tensors(prefix: str, packed: Packed) -> Arrays:
 
 
 def _recipe(plan: Plan, kept: list[int]) -> str:
-    """A hash of everything that determines the contents of the shards."""
+    """Return a hash of everything that determines the contents of the shards."""
     used = {
         "version": VERSION,
         "stored": {**plan.stored, "embedding": plan.embedding},
@@ -203,7 +203,7 @@ def _recipe(plan: Plan, kept: list[int]) -> str:
 
 
 def _is_there(path: Path, checksum: str, recipe: str) -> bool:
-    """Whether a shard was written by this recipe and is unchanged."""
+    """Return whether a shard was written by this recipe and is unchanged."""
     try:
         about = read_header(path).get("__metadata__")
         return isinstance(about, dict) and about.get(RECIPE) == recipe and sha256_of(path) == checksum
@@ -223,7 +223,7 @@ def _require_released(name: str, checksum: str, plan: Plan) -> None:
 def _write_rest(
     file: GgufFile, folder: Path, plan: Plan, tokens: int, sums: Mapping[str, str], where: Mapping[str, str]
 ) -> None:
-    """Writes config.json, the index, the tokenizer, and the checksums of only these shards."""
+    """Write config.json, the index, the tokenizer, and the checksums of only these shards."""
     names = set(where.values())
     total = sum((folder / name).stat().st_size for name in names)
     _write_json(folder / INDEX, {"metadata": {"total_size": total}, "weight_map": dict(sorted(where.items()))})

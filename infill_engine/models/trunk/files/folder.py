@@ -35,7 +35,7 @@ class Found:
 
 
 def find_trunk(users: Path) -> Found:
-    """The package's own shards if all are there, else those in the user's folder `users`.
+    """Return the package's own shards if all are there, else those in the user's folder `users`.
 
     Checks only sizes, which takes no time; `verify_shards` reads everything. A package without an index does not claim
     to have all shards.
@@ -54,12 +54,12 @@ def find_trunk(users: Path) -> Found:
 
 
 def shard_names(folder: Path) -> list[str]:
-    """The names of all shards, from the index. Raises ModelDamagedError if it cannot be read."""
+    """Return the names of all shards, from the index. Raises ModelDamagedError if it cannot be read."""
     return sorted({Path(name).name for name in weight_map(folder).values()})
 
 
 def weight_map(folder: Path) -> dict[str, str]:
-    """The shard of each tensor, from the index. Raises ModelDamagedError if it cannot be read."""
+    """Return the shard of each tensor, from the index. Raises ModelDamagedError if it cannot be read."""
     try:
         found = json.loads((folder / INDEX).read_text(encoding="utf-8"))["weight_map"]
         return {str(name): str(shard) for name, shard in found.items()}
@@ -70,7 +70,7 @@ def weight_map(folder: Path) -> dict[str, str]:
 
 
 def require_shards(folder: Path) -> None:
-    """Raises ModelDamagedError if a file is missing, or a shard does not have the length in its header."""
+    """Raise ModelDamagedError if a file is missing, or a shard does not have the length in its header."""
     for name in (CONFIG, TOKENIZER, CHECKSUMS):
         if not (folder / name).is_file():
             raise ModelDamagedError(f"{folder / name} is missing; {REMEDY}")
@@ -79,13 +79,13 @@ def require_shards(folder: Path) -> None:
 
 
 def verify_shards(folder: Path) -> None:
-    """Raises ModelDamagedError, naming the file, unless every shard matches checksums.json. Takes 0.2 to 1 s."""
+    """Raise ModelDamagedError, naming the file, unless every shard matches checksums.json. Takes 0.2 to 1 s."""
     require_shards(folder)
     verify(folder, REMEDY)
 
 
 def read_header(path: Path) -> Mapping[str, object]:
-    """The header of a safetensors file: dtype, shape and offsets of each tensor. Raises ModelDamagedError."""
+    """Return the header of a safetensors file: dtype, shape and offsets of each tensor. Raises ModelDamagedError."""
     try:
         with path.open("rb") as file:
             length = int.from_bytes(file.read(_LENGTH_BYTES), "little")

@@ -40,7 +40,7 @@ class Format:
     group: int = 0
 
     def bytes_of(self, rows: int, columns: int) -> int:
-        """The size of a matrix [rows, columns]."""
+        """Return the size of a matrix [rows, columns]."""
         return rows * (columns * self.bits // 8 + 2 * (columns // self.group if self.group else 1))
 
 
@@ -57,7 +57,7 @@ class Packed:
 
 
 def pack(weights: Floats, importance: Floats, stored: Format) -> Packed:
-    """Packs weights [N, K] in a format. `importance` [K] weighs the errors of each input channel."""
+    """Pack weights [N, K] in a format. `importance` [K] weighs the errors of each input channel."""
     if stored == EIGHT_BITS:
         return Packed(*pack_rows(weights))
     bits, group = stored.bits, stored.group
@@ -71,7 +71,7 @@ def pack(weights: Floats, importance: Floats, stored: Format) -> Packed:
 
 
 def pack_rows(weights: Floats) -> tuple[NDArray[np.int8], NDArray[np.float16]]:
-    """Packs weights [N, K] as int8 codes [N, K] with a scale [N] for each row: a weight is `code * scale`."""
+    """Pack weights [N, K] as int8 codes [N, K] with a scale [N] for each row: a weight is `code * scale`."""
     scales = (np.abs(weights).max(1) / np.float32(ROW_CODES)).astype(np.float16)
     codes = np.rint(weights / _divisor(scales.astype(np.float32))[:, None])
     return np.clip(codes, -ROW_CODES, ROW_CODES).astype(np.int8), scales
@@ -101,7 +101,7 @@ def unpack(codes: Tensor, scales: Tensor, high: Tensor | None = None) -> Tensor:
 
 
 def _round(weights: Floats, importance: Floats, bits: int, group: int) -> tuple[Bytes, NDArray[np.float16]]:
-    """Codes [N, K] and scales [N, K / group] of a few rows."""
+    """Return codes [N, K] and scales [N, K / group] of a few rows."""
     count = len(weights)
     x = _by_place(weights, group)  # [group, N * K / group]
     weight = _by_place(np.broadcast_to(importance, weights.shape), group)
@@ -132,7 +132,7 @@ def _by_place(weights: Floats, group: int) -> Floats:
 
 
 def _sum(values: Floats) -> Floats:
-    """The sum over the first axis, added in order."""
+    """Return the sum over the first axis, added in order."""
     total: Floats = values[0].copy()
     for row in values[1:]:
         total += row
@@ -145,7 +145,7 @@ def _divisor(scales: Floats) -> Floats:
 
 
 def _nearest(levels: tuple[int, ...]) -> Bytes:
-    """The code of the nearest level for each of -128, -127, … 127; in a tie, the lower one."""
+    """Return the code of the nearest level for each of -128, -127, … 127; in a tie, the lower one."""
     codes = [min(range(len(levels)), key=lambda code: abs(levels[code] - place)) for place in range(-WHOLE, WHOLE)]
     return np.array(codes, np.uint8)
 

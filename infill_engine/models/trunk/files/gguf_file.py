@@ -70,7 +70,7 @@ SOURCE = Source(
 
 
 def require_source(path: Path, source: Source, report: Report) -> None:
-    """Raises ModelNotFoundError if there is no such file, ModelDamagedError if it is not `source`."""
+    """Raise ModelNotFoundError if there is no such file, ModelDamagedError if it is not `source`."""
     if not path.is_file():
         raise ModelNotFoundError(f"there is no file {path}; give the path of {source.file}")
     size = path.stat().st_size
@@ -112,38 +112,38 @@ class GgufFile:
             )
 
     def sizes(self) -> dict[str, int | float]:
-        """The fields of the trunk's config.json, except for the vocabulary."""
+        """Return the fields of the trunk's config.json, except for the vocabulary."""
         sizes = {name: self._field(field) for name, field in SIZES.items()}
         sizes["norm_epsilon"] = float(f"{sizes['norm_epsilon']:.3g}")  # written in single precision
         return sizes | {"head_dim": sizes["dim"] // sizes["heads"]}
 
     def tokens(self) -> list[str]:
-        """Every token as written in the file, in order."""
+        """Return every token as written in the file, in order."""
         return list(self._field(TOKENS))
 
     def shape_of(self, layer: int, name: str) -> tuple[int, int]:
-        """The shape of a matrix, (out, in)."""
+        """Return the shape of a matrix, (out, in)."""
         columns, rows = self._tensor(f"blk.{layer}.{MATRICES[name]}.weight").shape
         return int(rows), int(columns)
 
     def matrix(self, layer: int, name: str) -> Floats:
-        """A matrix [out, in] of a layer: one of MATRICES."""
+        """Return a matrix [out, in] of a layer: one of MATRICES."""
         return self._read(f"blk.{layer}.{MATRICES[name]}.weight")
 
     def bias(self, layer: int, name: str) -> Floats:
-        """The bias [out] of a matrix: one of BIASES."""
+        """Return the bias [out] of a matrix: one of BIASES."""
         return self._read(f"blk.{layer}.{MATRICES[name]}.bias")
 
     def norm(self, layer: int, name: str) -> Floats:
-        """A norm [dim] of a layer: one of NORMS."""
+        """Return a norm [dim] of a layer: one of NORMS."""
         return self._read(f"blk.{layer}.{NORMS[name]}.weight")
 
     def last_norm(self) -> Floats:
-        """The norm [dim] before the head."""
+        """Return the norm [dim] before the head."""
         return self._read("output_norm.weight")
 
     def head_rows(self, tokens: Sequence[int]) -> Floats:
-        """The head's rows [T, dim] for `tokens`."""
+        """Return the head's rows [T, dim] for `tokens`."""
         return self._read(HEAD, np.asarray(tokens))
 
     def _read(self, name: str, rows: NDArray[np.integer] | None = None) -> Floats:
@@ -177,7 +177,7 @@ def _is_gguf(path: Path) -> bool:
 
 
 def _named(path: Path) -> str:
-    """The name that a GGUF file has for itself, to be added to a sentence; empty if it has none."""
+    """Return the name that a GGUF file has for itself, to be added to a sentence; empty if it has none."""
     with suppress(Exception):  # the file may be of any kind, and the reader fails in many ways
         field = GGUFReader(path).get_field("general.name")
         if field is not None:

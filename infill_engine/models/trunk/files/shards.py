@@ -21,7 +21,7 @@ PART = ".part"  # the suffix of a file that is being written
 
 
 def write_shard(path: Path, arrays: Arrays, recipe: str) -> str:
-    """Writes tensors to a safetensors file, atomically. Returns its SHA-256."""
+    """Write tensors to a safetensors file, atomically. Returns its SHA-256."""
     names = sorted(arrays, key=lambda name: (-arrays[name].dtype.itemsize, name))
     header: dict[str, Any] = {"__metadata__": {"format": "pt", RECIPE: recipe}}
     end = 0
@@ -44,19 +44,19 @@ def write_shard(path: Path, arrays: Arrays, recipe: str) -> str:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Writes a text file, atomically, with the same line ends on every machine."""
+    """Write a text file, atomically, with the same line ends on every machine."""
     unfinished = path.with_name(path.name + PART)
     unfinished.write_bytes(text.encode("utf-8"))
     unfinished.replace(path)
 
 
 def shard_name(number: int, count: int) -> str:
-    """The file name of a shard, counted from 0."""
+    """Return the file name of a shard, counted from 0."""
     return f"model-{number + 1:05}-of-{count:05}.safetensors"
 
 
 def split(sizes: Sequence[int], count: int) -> list[list[int]]:
-    """The numbers of parts with these sizes in bytes, in order, in `count` shards of about equal size."""
+    """Return the numbers of parts with these sizes in bytes, in order, in `count` shards of about equal size."""
     shards: list[list[int]] = [[] for _ in range(count)]
     start, total = 0, sum(sizes)
     for number, size in enumerate(sizes):

@@ -24,7 +24,7 @@ class TrunkWeights:
     """The tensors of a trunk's folder. Every method raises ModelDamagedError, which names the file and the remedy."""
 
     def __init__(self, folder: Path) -> None:
-        """Reads all shards once, to compare them with their checksums."""
+        """Read all shards once, to compare them with their checksums."""
         verify_shards(folder)
         self.folder = folder
         self.config = TrunkConfig.from_json(read_config(folder))
@@ -36,7 +36,7 @@ class TrunkWeights:
             raise ModelDamagedError(f"the shards in {folder} cannot be read ({error}); {REMEDY}") from error
 
     def read_matrix(self, layer: int, name: str) -> Tensor:
-        """A matrix [out, in] of a layer in float32: one of MATRICES."""
+        """Return a matrix [out, in] of a layer in float32: one of MATRICES."""
         matrix = unpack(*self.read_packed(layer, name))
         expected = self._shapes()[name]
         if matrix.shape != expected:
@@ -50,7 +50,7 @@ class TrunkWeights:
         return self._packed(f"layers.{layer}.{name}")
 
     def read_vector(self, name: str) -> Tensor:
-        """A bias or norm in float32, such as `layers.0.q.bias`, `layers.0.mlp_norm` or `norm`."""
+        """Return a bias or norm in float32, such as `layers.0.q.bias`, `layers.0.mlp_norm` or `norm`."""
         return self._read(name).float()
 
     def embedding(self) -> tuple[Tensor, Tensor]:
