@@ -24,20 +24,14 @@ from infill_engine.serving import listening
 from infill_engine.serving.__main__ import add_socket
 from infill_engine.settings import WindowSettings
 from infill_engine.types import Answer, Candidate
+from tests.toy_engine import ToyEngine
 
-class Recorder:
-    name, device, profile, default_needs_ms = "recorder", "cpu", "", 0
+class Recorder(ToyEngine):
     window = WindowSettings(surroundings=True)
     def answer(self, request, deadline, watch):
         if "fail_here" in request.prefix:
             raise ValueError(request.prefix)
         return Answer((Candidate("recorded()", 0.5),))
-    def warm(self, request, deadline):
-        pass
-    def deepen(self, request, deadline):
-        pass
-    def surround(self, surroundings):
-        return iter(())
 
 def recording(payload, decode=listening.decode):
     with open(os.environ["INFILL_RECORD"], "ab") as file:

@@ -36,21 +36,13 @@ REPOSITORY = Path(__file__).parents[3]
 LARGE = """
 import sys
 from pathlib import Path
-from infill_engine.settings import USUAL_WINDOW
 from infill_engine.types import Answer, Candidate
 from infill_engine.serving.listening import serve_socket
+from tests.toy_engine import ToyEngine
 
-class Large:
-    name, device, window, profile = "large", "cpu", USUAL_WINDOW, ""
-    default_needs_ms = 0
+class Large(ToyEngine):
     def answer(self, request, deadline, watch):
         return Answer((Candidate("x" * 1_000_000 if request.prefix == "large" else request.prefix, 0.5),))
-    def warm(self, request, deadline):
-        pass
-    def deepen(self, request, deadline):
-        pass
-    def surround(self, surroundings):
-        return iter(())
 
 serve_socket(lambda progress: Large(), Path(sys.argv[1]), 60.0, 150.0)
 """

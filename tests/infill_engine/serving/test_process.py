@@ -16,10 +16,10 @@ import os, sys, threading
 from infill_engine.settings import WindowSettings
 from infill_engine.types import Answer, Candidate
 from infill_engine.serving.__main__ import serve
+from tests.toy_engine import ToyEngine
 
-class Noisy:
-    name, device, window, profile = "noisy", "cpu", WindowSettings(70, 30), ""
-    default_needs_ms = 0
+class Noisy(ToyEngine):
+    window = WindowSettings(70, 30)
     def answer(self, request, deadline, watch):
         print("a stray print")
         os.write(1, b"and one from C")

@@ -14,14 +14,12 @@ from lsp_server.settings.schema import EngineChoice
 WAIT = 30  # seconds after which a test has failed
 TOY = """
 import argparse, os, time
-from infill_engine.settings import USUAL_WINDOW
 from infill_engine.types import Answer, Candidate, Reason
 from infill_engine.serving.__main__ import add_socket
 from infill_engine.serving.listening import serve_socket
+from tests.toy_engine import ToyEngine
 
-class Toy:
-    name, device, window, profile = "toy", "cpu", USUAL_WINDOW, ""
-    default_needs_ms = 0
+class Toy(ToyEngine):
     def answer(self, request, deadline, watch):
         if request.prefix == "hang":
             time.sleep(1000)
@@ -30,12 +28,6 @@ class Toy:
                 return Answer(reason=Reason.CANCELLED)
             time.sleep(0.001)
         return Answer((Candidate(request.prefix, 0.5),))
-    def warm(self, request, deadline):
-        pass
-    def deepen(self, request, deadline):
-        pass
-    def surround(self, surroundings):
-        return iter(())
 
 parser = argparse.ArgumentParser()
 add_socket(parser)

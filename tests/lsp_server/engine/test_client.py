@@ -24,10 +24,10 @@ import time
 from infill_engine.settings import WindowSettings
 from infill_engine.types import Answer, Candidate
 from infill_engine.serving.__main__ import serve
+from tests.toy_engine import ToyEngine
 
-class Counting:
-    name, device, window, profile = "counting", "cpu", WindowSettings(surroundings=True), ""
-    default_needs_ms = 0
+class Counting(ToyEngine):
+    window = WindowSettings(surroundings=True)
     calls = 0
     texts = []
     def surround(self, surroundings):
@@ -42,8 +42,6 @@ class Counting:
         if request.prefix == "surroundings":
             return Answer((Candidate(" ".join(self.texts) or "none", 0.5),))
         return Answer((Candidate(f"{request.prefix} {self.calls}", 0.5),), final=request.prefix != "cut")
-    def warm(self, request, deadline):
-        pass
 
 serve(lambda progress: Counting())
 """

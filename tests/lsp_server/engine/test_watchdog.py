@@ -62,21 +62,17 @@ def test_a_lid_that_was_closed(slept_at: int) -> None:
 
 STUCK = """
 import time
-from infill_engine.settings import USUAL_WINDOW
 from infill_engine.types import Answer, Candidate
 from infill_engine.serving.__main__ import serve
+from tests.toy_engine import ToyEngine
 
-class Stuck:
-    name, device, window, profile = "stuck", "cpu", USUAL_WINDOW, ""
-    default_needs_ms = 0
+class Stuck(ToyEngine):
     def answer(self, request, deadline, watch):
         if request.prefix == "hang":
             time.sleep(1000)
         if request.prefix == "slow":
             time.sleep(0.1)
         return Answer((Candidate(request.prefix, 0.5),))
-    def warm(self, request, deadline):
-        pass
 
 serve(lambda progress: Stuck())
 """

@@ -1,0 +1,27 @@
+"""The engine of workers in tests: it answers with the text left of the cursor. Tests override what they need."""
+
+from collections.abc import Iterator
+
+from infill_engine.budget.deadline import Deadline
+from infill_engine.settings import USUAL_WINDOW, WindowSettings
+from infill_engine.types import Answer, Candidate, InfillRequest, Surroundings
+
+
+class ToyEngine:
+    """All that a worker needs of an engine (`infill_engine.serving.interface.EngineLike`)."""
+
+    name, device, profile = "toy", "cpu", ""
+    window: WindowSettings = USUAL_WINDOW
+    default_needs_ms = 0
+
+    def answer(self, request: InfillRequest, deadline: Deadline, watch: object = None) -> Answer:
+        return Answer((Candidate(request.prefix, 0.5),))
+
+    def warm(self, request: InfillRequest, deadline: Deadline) -> None:
+        pass
+
+    def deepen(self, request: InfillRequest, deadline: Deadline) -> None:
+        pass
+
+    def surround(self, surroundings: Surroundings) -> Iterator[None]:
+        return iter(())
