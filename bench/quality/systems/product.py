@@ -188,7 +188,7 @@ class EngineSystem:
         self.engine.forget()
         if not self.cold:
             line = request.prefix.rfind("\n") + 1
-            self.engine.warm(replace(request, prefix=request.prefix[:line]), Deadline.after_ms(10_000))
+            self.engine.warm(replace(request, prefix=request.prefix[:line]), Deadline.after_ms(10_000, clock=self.clock))
         self._type(request)
         started = self.clock()
         answer = self.engine.answer(request, Deadline.after_ms(self.budget_ms, clock=self.clock))
