@@ -32,6 +32,7 @@ from lsp_server.settings.schema import ServerSettings
 from lsp_server.suggestions.request import build_request
 
 PRODUCT = "engine"
+WARM_MS = 10_000  # to read beforehand
 NGRAM_FILE_CHARS = 100_000  # of the open file on each side of the cursor
 
 
@@ -188,7 +189,8 @@ class EngineSystem:
         self.engine.forget()
         if not self.cold:
             line = request.prefix.rfind("\n") + 1
-            self.engine.warm(replace(request, prefix=request.prefix[:line]), Deadline.after_ms(10_000, clock=self.clock))
+            limit = Deadline.after_ms(WARM_MS, clock=self.clock)
+            self.engine.warm(replace(request, prefix=request.prefix[:line]), limit)
         self._type(request)
         started = self.clock()
         answer = self.engine.answer(request, Deadline.after_ms(self.budget_ms, clock=self.clock))
