@@ -70,7 +70,7 @@ async def answer_request(
             question = build_question(snapshot)
             answer = await session.engine.ask(uri, question.request, due, on_preview)
             if answer.reason is Reason.LOADING:
-                answer = await _from_drafts(question.request, unsure=unsure)
+                answer = await _from_drafts(question.request, due, unsure=unsure)
             if session.documents.get(uri) is not snapshot:
                 answer = Answer(reason=Reason.SUPERSEDED)
             answer = _worth_showing(answer, unsure=unsure)
@@ -102,12 +102,16 @@ def instead_of(
     return Question(session.request_at(edited, edited.cursor, least), start, end, selected)
 
 
-async def _from_drafts(request: InfillRequest, *, unsure: bool) -> Answer:
-    """Return retrieved texts while the model is being loaded. If none is worth showing, loading is the reason."""
+async def _from_drafts(request: InfillRequest, due: float, *, unsure: bool) -> Answer:
+    """Return retrieved texts by `due` while the model is being loaded, or loading as the reason why there are none."""
     if request.replaced or request.gaps:  # their order needs the model
         return Answer(reason=Reason.LOADING)
     # The module is imported here, because a server rarely needs it, and in a thread, because that takes a while.
-    answer = await asyncio.to_thread(_drafts_alone, request)
+    try:
+        async with asyncio.timeout(max(0.0, due - now())):
+            answer = await asyncio.to_thread(_drafts_alone, request)
+    except TimeoutError:
+        return Answer(reason=Reason.LOADING)
     return answer if _worth_showing(answer, unsure=unsure).candidates else Answer(reason=Reason.LOADING)
 
 
