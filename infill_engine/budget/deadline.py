@@ -75,11 +75,11 @@ class CostModel:
 
     def predict_ms(self, slots: int) -> float:
         """Expected milliseconds of a step over a canvas of `slots` slots."""
-        return self._slowdown * self._at_best(slots)
+        return self._slowdown * self.best_ms(slots)
 
     def observe(self, slots: int, took_ms: float) -> None:
         """Record how long a step took."""
-        expected = self._at_best(slots) if self._least else took_ms
+        expected = self.best_ms(slots) if self._least else took_ms
         ratio = took_ms / max(expected, 0.01)
         most = MOST_SLOWDOWN * max(1.0, self._slowdown)
         self._slowdown += SMOOTHING * (min(max(ratio, LEAST_SLOWDOWN), most) - self._slowdown)
@@ -90,10 +90,11 @@ class CostModel:
         """Lower the prediction a little. A step skipped as too slow is never measured, so it would stay skipped."""
         self._slowdown = max(LEAST_SLOWDOWN, RELENTING * self._slowdown)
 
-    def _at_best(self, slots: int) -> float:
-        """The lowest bound from any measured size: a smaller canvas takes no longer; half the cost scales with size.
+    def best_ms(self, slots: int) -> float:
+        """Return milliseconds of a step on an idle machine.
 
-        So a size that was measured only once, with its setup cost, is not overestimated.
+        This is the lowest bound from any measured size: a smaller canvas takes no longer, and half the cost scales with
+        size. So a size that was measured only once, with its setup cost, is not overestimated.
         """
         if not self._least:
             return UNKNOWN_MS

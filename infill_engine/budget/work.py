@@ -10,7 +10,7 @@ A piece is usually one forward pass. A pass cannot be interrupted, so it must no
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from infill_engine.budget.deadline import CostModel, Deadline, FinishMargin
 
@@ -60,15 +60,34 @@ def _at_once() -> None:
     pass
 
 
+class Cost(Protocol):
+    """Predicts what a piece of work costs from what earlier ones took, as `CostModel` does."""
+
+    @property
+    def measured(self) -> bool: ...
+
+    def predict_ms(self, slots: int, /) -> float: ...
+
+    def best_ms(self, slots: int, /) -> float: ...
+
+    def observe(self, slots: int, took_ms: float, /) -> None: ...
+
+    def relent(self) -> None: ...
+
+
 @dataclass(slots=True)
 class Costs:
     """The measured cost of each phase."""
 
-    phases: dict[Phase, CostModel] = field(default_factory=lambda: {phase: CostModel() for phase in Phase})
+    phases: dict[Phase, Cost] = field(default_factory=lambda: {phase: CostModel() for phase in Phase})
 
     def predict_ms(self, phase: Phase, size: int) -> float:
         """Return the expected milliseconds of a piece of that size."""
         return self.phases[phase].predict_ms(size)
+
+    def best_ms(self, phase: Phase, size: int) -> float:
+        """Return the milliseconds of a piece of that size on an idle machine."""
+        return self.phases[phase].best_ms(size)
 
     def observe(self, phase: Phase, size: int, took_ms: float) -> None:
         """Record how long a piece took."""

@@ -117,9 +117,9 @@ class Engine:
         return self.least_budget_ms() <= self.settings.budget_ms
 
     def least_budget_ms(self) -> int:
-        """Return the smallest budget that holds enough passes of the trunk, in whole milliseconds."""
+        """Return the smallest budget for enough passes of the trunk on an idle machine, in whole milliseconds."""
         assert isinstance(self.sampler, TreeSampler)
-        return ceil(LEAST_PASSES * self.sampler.pass_ms(MEASURED_ROWS))
+        return ceil(LEAST_PASSES * self.sampler.best_pass_ms(MEASURED_ROWS))
 
     def _sampler_of(self, model: Model) -> CanvasSampler | TreeSampler:
         if isinstance(model, TrunkModel):

@@ -3,7 +3,7 @@
 read the prompt ──▶ plant the retrieved texts ──▶ pass over the likeliest nodes ──▶ … ──▶ texts with their likelihoods
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from infill_engine.budget.deadline import CostModel, now, since
@@ -20,6 +20,7 @@ from infill_engine.sampling.tree_search import TreeSearch
 from infill_engine.types import Draft, Hole, InfillRequest, Surroundings
 
 MEASURED = (8, 16, 32, 64)  # rows of the passes that are measured when a model is loaded
+MEASURED_WITH_FEWER = (8, 16)  # than all threads
 ATTEMPTS = 3  # of each; the fastest counts, because the first includes setup and others may be interrupted
 PARTS, PART_MS = (8, 16, 32, 64), 45.0  # rows of a prompt that are read at once, and the time limit for one such part
 USUAL_ROWS = 8  # of a pass that must still fit after counting
@@ -30,7 +31,7 @@ class TreeSampler:
 
     def __init__(self, model: TrunkModel) -> None:
         self.model = model
-        passes = CostModel()  # rows of a prompt cost the same as rows of texts
+        passes = model.threads or CostModel()  # rows of a prompt cost the same as rows of texts
         self.costs = Costs({Phase.READ: passes, Phase.PASS: passes, Phase.COUNT: CostModel()})
         self.part_ms = PART_MS
         self._lines = CachedLines(model.vocabulary)
@@ -50,6 +51,8 @@ class TreeSampler:
 
         Snippets are retrieved only here; a hurried request uses those that have been read.
         """
+        if self.model.threads is not None:
+            self.model.threads.retry()
         vocabulary = self.model.vocabulary
         before, partial_word = vocabulary.split_partial_word(request.prefix)
         snippets = self._retriever.retrieve(request, partial(fitting, vocabulary))
@@ -85,9 +88,23 @@ class TreeSampler:
         """Return the expected milliseconds of a pass over `rows` tokens."""
         return self.costs.predict_ms(Phase.PASS, rows)
 
+    def best_pass_ms(self, rows: int) -> float:
+        """Return the milliseconds of a pass over `rows` tokens on an idle machine."""
+        return self.costs.best_ms(Phase.PASS, rows)
+
     def measure(self) -> None:
-        """Measure passes of usual sizes, without one-time setup."""
-        for size in MEASURED:
+        """Measure passes of usual sizes, without one-time setup, with each number of threads."""
+        threads = self.model.threads
+        if threads is None:
+            self._measure(MEASURED)
+            return
+        for count in threads.counts:
+            threads.use(count)
+            self._measure(MEASURED if count == threads.counts[0] else MEASURED_WITH_FEWER)
+        threads.use_fastest(max(MEASURED_WITH_FEWER))
+
+    def _measure(self, sizes: Sequence[int]) -> None:
+        for size in sizes:
             self.costs.observe(Phase.PASS, size, min(timed_pass(self.model, size) for _ in range(ATTEMPTS)))
 
     def _part(self) -> int:

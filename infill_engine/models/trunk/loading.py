@@ -7,8 +7,9 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from infill_engine.models.runtime.devices import MLX, physical_cores
+from infill_engine.models.runtime.devices import MLX, physical_cores, wanted_threads
 from infill_engine.models.runtime.profile import profile_of
+from infill_engine.models.runtime.threads import AdaptiveThreads
 from infill_engine.models.trunk.adapter import Adapter
 from infill_engine.models.trunk.backends.products import (
     FloatProducts,
@@ -46,7 +47,10 @@ def load_trunk(
     precision = kernel.NAME if kernel else str(dtype).removeprefix("torch.")
     dtype = torch.float32 if kernel else dtype
     network = build_network(weights, Adapter.load(trained), make, device, dtype, report)
-    return TrunkModel(TorchBackend(network, device, dtype, profile_of(precision)), vocabulary)
+    threads = None
+    if device == "cpu":
+        threads = AdaptiveThreads.up_to(torch.get_num_threads(), fixed=wanted_threads() is not None)
+    return TrunkModel(TorchBackend(network, device, dtype, profile_of(precision), threads), vocabulary)
 
 
 def build_network(

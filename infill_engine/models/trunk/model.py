@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from infill_engine.budget.work import Job
 from infill_engine.models.base import Corruption, ModelInfo, Order
+from infill_engine.models.runtime.threads import AdaptiveThreads
 from infill_engine.models.trunk.backends.interface import Backend, Floats, Ints
 from infill_engine.models.trunk.continuations import Continuations, Prediction
 from infill_engine.models.trunk.prompt import Prompt, TrunkVocabulary, build_prompt
@@ -72,6 +73,11 @@ class TrunkModel:
     def device(self) -> str:
         """The device that it computes on."""
         return self.backend.device
+
+    @property
+    def threads(self) -> AdaptiveThreads | None:
+        """The threads of its passes, if it computes on a CPU."""
+        return self.backend.threads
 
     @property
     def info(self) -> ModelInfo:

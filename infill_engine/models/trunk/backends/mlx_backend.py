@@ -41,6 +41,7 @@ class MlxBackend:
     """Implements `backend.Backend` on MLX's default device."""
 
     device = MLX
+    threads = None
 
     def __init__(self, weights: TrunkWeights, adapter: Adapter, dtype: torch.dtype) -> None:
         self.config: TrunkConfig = weights.config

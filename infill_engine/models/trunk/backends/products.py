@@ -11,7 +11,6 @@ from torch import Tensor
 
 from infill_engine.models.quantization.int8_kernels import KERNELS, Kernel, is_exact
 from infill_engine.models.quantization.int8_linear import quantise
-from infill_engine.models.runtime.devices import wanted_threads
 from infill_engine.models.runtime.timing import quickest
 from infill_engine.models.trunk.config import TrunkConfig
 
@@ -74,28 +73,22 @@ class FloatProducts:
 
 
 def fastest_kernel(config: TrunkConfig, kernels: Sequence[type[Kernel]] = KERNELS) -> type[Kernel] | None:
-    """Return the fastest int8 kernel on this CPU; None if none works. Sets torch's threads to the fastest number.
+    """Return the fastest int8 kernel on this CPU; None if none works.
 
-    One layer's matrices are multiplied with ROWS rows: by each kernel with all threads, then by the fastest one with a
-    single thread too. INFILL_THREADS overrides the number of threads.
+    One layer's matrices are multiplied with ROWS rows by each kernel.
     """
     usable = [kernel for kernel in kernels if is_exact(kernel)]
     if not usable:
         return None
-    most = torch.get_num_threads()
-    counts = {most} if wanted_threads() else {1, most}
     layers = {kernel: _layer(config, kernel) for kernel in usable}
     inputs = [torch.ones(ROWS, config.dim), torch.ones(ROWS, config.hidden)]
 
     @torch.inference_mode()
-    def run(threads: int, kernel: type[Kernel]) -> None:
-        torch.set_num_threads(threads)
+    def run(kernel: type[Kernel]) -> None:
         for product in layers[kernel]:
             product(inputs[0] if product is not layers[kernel][-1] else inputs[1])
 
-    kernel = quickest({kernel: partial(run, most, kernel) for kernel in usable})
-    torch.set_num_threads(quickest({threads: partial(run, threads, kernel) for threads in counts}))
-    return kernel
+    return quickest({kernel: partial(run, kernel) for kernel in usable})
 
 
 def _layer(config: TrunkConfig, kernel: type[Kernel]) -> list[Product]:
