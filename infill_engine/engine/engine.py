@@ -186,8 +186,8 @@ class Engine:
         except OutOfTime:
             return
         except Exception as error:
-            step_down = self._way_down(error)
-        step_down()
+            fall_back = self._fallback_for(error)
+        fall_back()
 
     def surround(self, surroundings: Surroundings) -> Iterator[None]:
         """Count the text around a document, for requests that name it; yields about every 2 ms."""
@@ -212,15 +212,15 @@ class Engine:
             try:
                 return budget.run(self.sampler.propose(request, hole, drafts, budget), watch)
             except Exception as error:
-                step_down = self._way_down(error)
-            step_down()
+                fall_back = self._fallback_for(error)
+            fall_back()
         return Proposals(unread(drafts))
 
     def _budget(self, deadline: Deadline) -> Budget:
         """Return the time of one request. Waits for a GPU, which accepts work before it has done it."""
         return Budget(deadline, self.sampler.costs, self._finish_margin, partial(finish, self.device))
 
-    def _way_down(self, error: Exception) -> Callable[[], None]:
+    def _fallback_for(self, error: Exception) -> Callable[[], None]:
         """Return the fallback to apply before another try; re-raise the error if there is none.
 
         Call the result only after the error has been handled: until then, its frames hold on to what was computed.

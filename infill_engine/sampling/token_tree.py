@@ -22,7 +22,7 @@ from infill_engine.sampling.tree_nodes import Finished, Node
 ROOT = 0
 CHILDREN = 6  # continuations kept for each node
 FIRST_LOGPROB = log(0.25)  # of the first token of a retrieved text, until the model has scored it
-PLANTED_LOGPROB = log(0.7)  # of each further token
+ASSUMED_LOGPROB = log(0.7)  # of each further token
 FAR_BEHIND = 7.0  # nats below the best finished text: not worth a row
 LEAST_LOGPROB = -14.0  # of a text that is worth finishing
 MOST_DEPTH = 48  # tokens of a text
@@ -64,13 +64,13 @@ class TokenTree:
     def __post_init__(self) -> None:
         self.nodes.append(Node(-1, -1, -1, b"", self.start, self.rules, logprob=0.0, proposed=True))
 
-    def plant(self, tokens: Sequence[int], parent: int = ROOT) -> list[int]:
+    def insert(self, tokens: Sequence[int], parent: int = ROOT) -> list[int]:
         """Insert a text that continues `parent`, and return its nodes."""
         path: list[int] = []
         if self.nodes[parent].known:  # something else must follow
             return path
         for token in tokens[: self.most_depth - 1 - self.nodes[parent].depth]:
-            usual = FIRST_LOGPROB if parent == ROOT else PLANTED_LOGPROB
+            usual = FIRST_LOGPROB if parent == ROOT else ASSUMED_LOGPROB
             parent = self.child(parent, token, usual)
             path.append(parent)
         return path
@@ -84,7 +84,7 @@ class TokenTree:
         for text in texts:
             start, rules = self.nodes[number].start.decode(), self.nodes[number].rules
             tokens = encode(start + text)
-            path = self.plant(tokens, number)
+            path = self.insert(tokens, number)
             self.needed.update(dict.fromkeys(path))
             if len(path) < len(tokens):
                 return
@@ -152,14 +152,14 @@ class TokenTree:
         if above.known and node.parent in expected and (node.known or node.logprob is None):
             return expected[node.parent]
         if node.logprob is None:
-            return expected[node.parent] + node.planted if node.parent in expected else None
+            return expected[node.parent] + node.assumed_logprob if node.parent in expected else None
         return node.logprob - self.known_logprobs.get(len(above.fills if node.known else node.fills), 0.0)
 
     def probability(self, number: int) -> float:
         """Return the probability that a node's text is the beginning of the right one, as far as it is known."""
         total = 0.0
         while (node := self.nodes[number]).logprob is None:
-            number, total = node.parent, total + node.planted
+            number, total = node.parent, total + node.assumed_logprob
         return exp(total + node.logprob)
 
     def add_known(self, number: int, known: Known, tokens: Sequence[int]) -> list[int]:
@@ -197,7 +197,7 @@ class TokenTree:
         leaves.sort(key=lambda number: -(self.probability(number) ** (1 / (1 + self.nodes[number].depth))))
         return [[self.nodes[one] for one in self.path(leaf)] for leaf in leaves[:most]]
 
-    def child(self, parent: int, token: int, planted: float = PLANTED_LOGPROB, *, known: bool = False) -> int:
+    def child(self, parent: int, token: int, assumed_logprob: float = ASSUMED_LOGPROB, *, known: bool = False) -> int:
         """Return the number of the node for a token after `parent`, which is added if it is missing."""
         found = self._numbers.get((parent, token, known))
         if found is None:
@@ -212,7 +212,7 @@ class TokenTree:
                 above.rules,
                 above.fills,
                 above.opened,
-                planted=planted,
+                assumed_logprob=assumed_logprob,
             )
             self.nodes.append(node)
         return found

@@ -20,7 +20,7 @@ class Node:
     known: bool = False  # a token of known text, after which only known text or the end may follow
     endings: tuple[int, ...] = ()  # tokens of `rules.last` that end the replaced text here
     logprob: float | None = None  # of the text up to this token
-    planted: float = 0.0  # the assumed log-probability of the token, until the model has scored it
+    assumed_logprob: float = 0.0  # of the token after its parent, until the model has scored it
     proposed: bool = False  # by the model, as one of its likeliest
     slot: int = -1  # of its keys and values, once the model has seen it
     seen: bool = False

@@ -1,6 +1,6 @@
 """How the trunk answers a request: one search over a tree of tokens, with as many passes as the time allows.
 
-read the prompt ──▶ plant the retrieved texts ──▶ pass over the likeliest nodes ──▶ … ──▶ texts with their likelihoods
+read the prompt ──▶ insert the retrieved texts ──▶ pass over the likeliest nodes ──▶ … ──▶ texts with their likelihoods
 """
 
 from collections.abc import Iterator, Sequence
@@ -76,7 +76,7 @@ class TreeSampler:
         began = now()
         near = yield from self._count_in_time(request, partial_word, budget)
         search = TreeSearch(self.model, prompt, request, hole, partial_word, near, budget)
-        search.plant(drafts)
+        search.insert(drafts)
         passes = yield from search.run()
         if not search.tree.nodes[ROOT].seen:
             return Proposals(unread(drafts), encode_ms, unread=True)

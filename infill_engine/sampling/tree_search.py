@@ -20,13 +20,13 @@ from infill_engine.models.trunk.model import Expected, ReadPrompt, TrunkModel
 from infill_engine.sampling.middle import rules_of
 from infill_engine.sampling.prediction import NoNumbersError
 from infill_engine.sampling.proposals import unscored
-from infill_engine.sampling.token_tree import MOST_DEPTH, PLANTED_LOGPROB, TokenTree
+from infill_engine.sampling.token_tree import ASSUMED_LOGPROB, MOST_DEPTH, TokenTree
 from infill_engine.sampling.tree_growth import learn_pass
 from infill_engine.sampling.tree_nodes import Finished, Node, TextPiece, TreeStep
 from infill_engine.text.lines import with_plain_ends
 from infill_engine.types import Draft, Hole, InfillRequest, Proposal, Source
 
-PLANTED_TOKENS = 32  # of retrieved texts, in the first pass
+RETRIEVED_TOKENS = 32  # of retrieved texts, in the first pass
 ROWS = (2, 4, 8, 12, 16, 24)  # candidate numbers of tokens in a pass
 LOOKED_UP = 3  # consecutive tokens that counts of the file may add after a node
 LEAST_SHARE = 0.5  # of what followed the same tokens, for a token to be added
@@ -85,11 +85,11 @@ class TreeSearch:
         """How many finished texts are enough. Many alternatives are left out later, because they break the syntax."""
         return self.request.candidates * (PER_ALTERNATIVE if self.request.replaced else 1)
 
-    def plant(self, drafts: Sequence[Draft]) -> None:
+    def insert(self, drafts: Sequence[Draft]) -> None:
         """Add the retrieved texts to the tree. They are for a single hole."""
         encode = self.model.vocabulary.encode
         for draft in drafts:
-            self.tree.plant(encode(self.partial_word + draft.text))
+            self.tree.insert(encode(self.partial_word + draft.text))
 
     def run(self) -> Job[int]:
         """Pass over the likeliest nodes while there is time and progress is possible. Return the number of passes."""
@@ -163,12 +163,12 @@ class TreeSearch:
     def _as_far_as_read(self, draft: Draft, passes: int) -> Proposal:
         """Return a retrieved text that the model has not read to its end: unread tokens count as usual ones."""
         tokens = self.model.vocabulary.encode(self.partial_word + draft.text)
-        sums = [0.0, *(self.tree.nodes[number].logprob for number in self.tree.plant(tokens))]
+        sums = [0.0, *(self.tree.nodes[number].logprob for number in self.tree.insert(tokens))]
         known = [after - before for before, after in pairwise(one for one in sums if one is not None)]
         if not known:
             return unscored(draft)
-        logprobs = (*known, *[PLANTED_LOGPROB] * (len(tokens) - len(known)))
-        expected = Finished(b"", tuple(tokens), logprobs, PLANTED_LOGPROB, proposed=False)
+        logprobs = (*known, *[ASSUMED_LOGPROB] * (len(tokens) - len(known)))
+        expected = Finished(b"", tuple(tokens), logprobs, ASSUMED_LOGPROB, proposed=False)
         return replace(self._propose(expected, draft.text, passes), draft=draft, source=Source.RETRIEVAL)
 
     def _rows(self, wanted: int) -> list[int]:
@@ -179,7 +179,7 @@ class TreeSearch:
         if needed:
             return needed
         if not tree.nodes[0].seen:
-            return self._most_for_the_time(nodes[:PLANTED_TOKENS], len(self.prompt.waiting), 1.0)
+            return self._most_for_the_time(nodes[:RETRIEVED_TOKENS], len(self.prompt.waiting), 1.0)
         self._look_ahead(nodes[: max(ROWS)])
         nodes = tree.worthwhile(wanted)[: min(self.prompt.free_slots, max(ROWS))]
         return self._most_for_the_time(nodes, 0, 0.0)
@@ -207,7 +207,7 @@ class TreeSearch:
                 token = self._usual_next([*self._before, *self.tree.tokens(number)][-LONGEST:])
                 if token is None or token in self._no_text:
                     break
-                (number,) = self.tree.plant([token], number) or (number,)
+                (number,) = self.tree.insert([token], number) or (number,)
 
     @cached_property
     def _no_text(self) -> frozenset[int]:

@@ -48,9 +48,9 @@ def texts(tree):
     return {one.text.decode(): round(float(np.exp(one.logprob)), 3) for one in tree.texts()}
 
 
-def test_a_planted_text_is_scored_token_by_token():
+def test_an_inserted_text_is_scored_token_by_token():
     tree = tree_of()
-    first, second = tree.plant([IDS["self"], IDS[".width"]])
+    first, second = tree.insert([IDS["self"], IDS[".width"]])
     learn(tree, 0, after({"self": 0.5}))
     learn(tree, first, after({".width": 0.8, "<end>": 0.1}))
     learn(tree, second, after({"<end>": 0.6, "\n": 0.2}))
@@ -59,14 +59,14 @@ def test_a_planted_text_is_scored_token_by_token():
 
 def test_texts_with_one_beginning_share_its_nodes():
     tree = tree_of()
-    one, other = tree.plant([IDS["self"], IDS[".width"]]), tree.plant([IDS["self"], IDS[".height"]])
+    one, other = tree.insert([IDS["self"], IDS[".width"]]), tree.insert([IDS["self"], IDS[".height"]])
     assert one[0] == other[0]
     assert len(tree.nodes) == 4
 
 
-def test_where_a_planted_text_is_wrong_the_search_goes_on_from_there():
+def test_where_an_inserted_text_is_wrong_the_search_goes_on_from_there():
     tree = tree_of()
-    first, second = tree.plant([IDS["self"], IDS[".width"]])
+    first, second = tree.insert([IDS["self"], IDS[".width"]])
     learn(tree, 0, after({"self": 0.9}))
     learn(tree, first, after({".height": 0.85, ".width": 0.05}))
     learn(tree, second, after({"<end>": 0.9}))
@@ -76,8 +76,8 @@ def test_where_a_planted_text_is_wrong_the_search_goes_on_from_there():
 
 def test_the_likeliest_nodes_come_first_and_behind_their_parents():
     tree = tree_of()
-    planted = tree.plant([IDS["self"], IDS[".width"], IDS[" = "]])
-    assert tree.worthwhile(4) == planted
+    inserted = tree.insert([IDS["self"], IDS[".width"], IDS[" = "]])
+    assert tree.worthwhile(4) == inserted
     learn(tree, 0, after({"1": 0.6, "self": 0.3}))
     order = [tree.nodes[number].text for number in tree.worthwhile(4)]
     assert order[0] == b"1"
@@ -140,7 +140,7 @@ def test_a_token_with_a_line_break_behind_text_ends_a_text_of_one_line():
 
 def test_what_the_model_would_write_by_itself_is_told_apart():
     tree = tree_of()
-    (unlikely,) = tree.plant([IDS[", 2"]])
+    (unlikely,) = tree.insert([IDS[", 2"]])
     shares = {"self": 0.3, ".width": 0.2, "1": 0.2, "(": 0.1, ".height": 0.1, " = ": 0.05}
     learn(tree, 0, after(shares))
     learn(tree, unlikely, after({"<end>": 0.9}))
