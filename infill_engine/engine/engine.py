@@ -33,8 +33,8 @@ Progress = Callable[[str, float], None]  # the current task, and the share of it
 WARM_UP_ROUNDS = 4
 # Tried in this order as memory runs out; after the last, the small model takes over.
 MEMORY_LIMITS = (MemoryLimit(64, 512), MemoryLimit(2, 16), MemoryLimit(1, 8))
-# How many passes of the trunk, over MEASURED_ROWS rows each, the budget must be worth. On calibration packages the trunk
-# is a little better than the small model with a budget of 2.3 passes, and clearly better with 3.1.
+# How many passes of the trunk, over MEASURED_ROWS rows each, the budget must be worth. On calibration packages the
+# trunk is a little better than the small model with a budget of 2.3 passes, and clearly better with 3.1.
 LEAST_PASSES, MEASURED_ROWS = 2.5, 16
 CALIBRATION = "calibration.json"
 
