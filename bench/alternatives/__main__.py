@@ -7,7 +7,6 @@ last line is JSON.
 """
 
 import argparse
-import ast
 import json
 import random
 from collections import defaultdict
@@ -15,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.alternatives.faults import Fault, faults_in
+from bench.alternatives.faults import Fault, faults_in, parses
 from bench.edits.case import Module, same_program
 from bench.json_lines import write_lines
 from bench.sources import read_packages
@@ -99,7 +98,7 @@ def run_case(case: Fault, engine: Engine, budget_ms: float) -> dict[str, Any]:
         "target": found.found[0].label if found.found else found.refusal,
         "offered": len(texts),
         "rank": next(right, 0),
-        "intact": sum(map(_parses, texts)),
+        "intact": sum(map(parses, texts)),
         "ms": round(ms, 1),
     }
 
@@ -118,14 +117,6 @@ def summarise(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
             "intact": round(sum(row["intact"] for row in of_kind) / max(1, offered), 3),
         }
     return {"kinds": kinds, "ms": spread([row["ms"] for row in rows])}
-
-
-def _parses(text: str) -> bool:
-    try:
-        ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError):
-        return False
-    return True
 
 
 if __name__ == "__main__":

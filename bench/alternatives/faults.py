@@ -37,7 +37,7 @@ def faults_in(module: Module, chance: random.Random) -> Iterator[Fault]:
             end = text.find("\n", start)
             line = text[start : end if end >= 0 else len(text)]
             broken = make(line)
-            if broken is not None and not _parses(text[:start] + broken + text[start + len(line) :]):
+            if broken is not None and not parses(text[:start] + broken + text[start + len(line) :]):
                 changed = text[:start] + broken + text[start + len(line) :]
                 yield Fault(module.file, make.__doc__ or "", changed, start, original=text)
                 break
@@ -106,7 +106,8 @@ def _replaced(text: str, places: Sequence[tuple[int, int]], new: str) -> str:
     return text
 
 
-def _parses(text: str) -> bool:
+def parses(text: str) -> bool:
+    """Return whether a text is valid Python."""
     try:
         ast.parse(text)
     except (SyntaxError, ValueError, RecursionError):

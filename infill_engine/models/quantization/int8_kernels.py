@@ -8,6 +8,7 @@ measure it.
 """
 
 import warnings
+from abc import ABC, abstractmethod
 from threading import Lock
 from typing import ClassVar, Protocol
 
@@ -38,7 +39,29 @@ class Kernel(Protocol):
         """Return the same for arrays, which is faster for a few rows."""
 
 
-class OneDnn:
+class _ScaledRows(ABC):
+    """The part of a kernel that gives each row a scale of its own."""
+
+    LEVELS: ClassVar[int]
+
+    def product(self, x: Tensor) -> Tensor:
+        """See `Kernel`."""
+        scale = _scale(x, self.LEVELS)
+        return self._rounded_product(x / scale).mul_(scale)
+
+    def product_of_rows(self, x: NDArray[np.float32]) -> NDArray[np.float32]:
+        """See `Kernel`. In numpy, which has less overhead for each operation."""
+        scale = _scale_of_rows(x, self.LEVELS)
+        product: NDArray[np.float32] = self._rounded_product(torch.from_numpy(x / scale)).numpy()
+        product *= scale
+        return product
+
+    @abstractmethod
+    def _rounded_product(self, levels: Tensor) -> Tensor:
+        """Round `levels` [T, K], which may be overwritten, and multiply."""
+
+
+class OneDnn(_ScaledRows):
     """Fast on processors that multiply int8 and add in 32 bits (VNNI, AMX and similar).
 
     Rows are stored unsigned: without AMX, the library has a slow reference product for signed ones. It compiles and
@@ -54,20 +77,8 @@ class OneDnn:
         self._scale, self._zeros = scale, torch.zeros(len(weight), dtype=torch.int)
         self._multiply = torch.ops.onednn.qlinear_pointwise.default
 
-    def product(self, x: Tensor) -> Tensor:
-        """See `Kernel`."""
-        scale = _scale(x, self.LEVELS)
-        return self._rounded_product(x / scale).mul_(scale)
-
-    def product_of_rows(self, x: NDArray[np.float32]) -> NDArray[np.float32]:
-        """See `Kernel`. In numpy, which has less overhead for each operation."""
-        scale = _scale_of_rows(x, self.LEVELS)
-        product: NDArray[np.float32] = self._rounded_product(torch.from_numpy(x / scale)).numpy()
-        product *= scale
-        return product
-
     def _rounded_product(self, levels: Tensor) -> Tensor:
-        """Round `levels` [T, K], which it overwrites, and multiply. Zero is LEVELS + 1."""
+        # The rounded numbers are unsigned: zero is LEVELS + 1.
         zero, rows = self.LEVELS + 1, len(levels)
         rounded = torch.empty(_usual_rows(rows), levels.shape[1], dtype=torch.uint8)
         rounded[:rows] = levels.add_(zero + 0.5)  # the conversion rounds down
@@ -77,7 +88,7 @@ class OneDnn:
         return product[:rows]
 
 
-class Fbgemm:
+class Fbgemm(_ScaledRows):
     """Also fast with only AVX2 or AVX-512, which add two products in 16 bits: rows of 7 bits avoid overflow."""
 
     NAME: ClassVar = "int8 by FBGEMM"
@@ -99,20 +110,7 @@ class Fbgemm:
                 torch.backends.quantized.engine = engine
         self._multiply = torch.ops.quantized.linear_with_input_q_dq_qweight_dq_output_fp32.default
 
-    def product(self, x: Tensor) -> Tensor:
-        """See `Kernel`."""
-        scale = _scale(x, self.LEVELS)
-        return self._rounded_product(x / scale).mul_(scale)
-
-    def product_of_rows(self, x: NDArray[np.float32]) -> NDArray[np.float32]:
-        """See `Kernel`."""
-        scale = _scale_of_rows(x, self.LEVELS)
-        product: NDArray[np.float32] = self._rounded_product(torch.from_numpy(x / scale)).numpy()
-        product *= scale
-        return product
-
     def _rounded_product(self, levels: Tensor) -> Tensor:
-        """Round `levels` [T, K] and multiplies. The rounded numbers are unsigned, so zero is LEVELS + 1."""
         product: Tensor = self._multiply(levels, 1.0, self.LEVELS + 1, self._packed)
         return product
 
