@@ -19,7 +19,7 @@ from infill_engine.sampling.token_tree import ROOT
 from infill_engine.sampling.tree_search import TreeSearch
 from infill_engine.types import Draft, Hole, InfillRequest, Surroundings
 
-MEASURED = (8, 16, 32, 64)  # rows of the passes that are measured when a model is loaded
+MEASURED = (1, 4, 8, 16, 32, 64)  # rows of the passes that are measured when a model is loaded
 MEASURED_WITH_FEWER = (8, 16)  # than all threads
 ATTEMPTS = 3  # of each; the fastest counts, because the first includes setup and others may be interrupted
 PARTS, PART_MS = (8, 16, 32, 64), 45.0  # rows of a prompt that are read at once, and the time limit for one such part

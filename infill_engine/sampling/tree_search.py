@@ -20,7 +20,7 @@ from infill_engine.models.trunk.model import Expected, ReadPrompt, TrunkModel
 from infill_engine.sampling.middle import rules_of
 from infill_engine.sampling.prediction import NoNumbersError
 from infill_engine.sampling.proposals import unscored
-from infill_engine.sampling.token_tree import ASSUMED_LOGPROB, MOST_DEPTH, TokenTree
+from infill_engine.sampling.token_tree import ASSUMED_LOGPROB, MOST_DEPTH, ROOT, TokenTree
 from infill_engine.sampling.tree_growth import learn_pass
 from infill_engine.sampling.tree_nodes import Finished, Node, TextPiece, TreeStep
 from infill_engine.text.lines import with_plain_ends
@@ -178,7 +178,9 @@ class TreeSearch:
         needed = [number for number in nodes[:MOST_NEEDED] if number in tree.needed]
         if needed:
             return needed
-        if not tree.nodes[0].seen:
+        if not tree.nodes[ROOT].seen:
+            self._look_ahead([ROOT])
+            nodes = tree.worthwhile(wanted)
             return self._most_for_the_time(nodes[:RETRIEVED_TOKENS], len(self.prompt.waiting), 1.0)
         self._look_ahead(nodes[: max(ROWS)])
         nodes = tree.worthwhile(wanted)[: min(self.prompt.free_slots, max(ROWS))]
