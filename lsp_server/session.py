@@ -63,6 +63,7 @@ class Session:
     next_edits: NextEdits = field(default_factory=NextEdits)
     project: ProjectText = field(default_factory=ProjectText)
     _rested: tuple[int, Place] = (0, (0, 0))  # version of the snapshot in which the cursor last rested, and the place
+    _built: tuple[object, InfillRequest | None] = (None, None)  # the last request, after what it was built from
     _timer: asyncio.TimerHandle | None = None
     _warned: set[str] = field(default_factory=set)
     _tasks: "set[asyncio.Task[None]]" = field(default_factory=set)
@@ -127,7 +128,8 @@ class Session:
 
         The number is never below the setting. A request for fewer candidates then shares the answer of one for the
         usual number and gets the same first ones. If the user is typing an unsure candidate that they asked to see, the
-        threshold is 0, so that it stays visible.
+        threshold is 0, so that it stays visible. The request that follows a speculation is the same and is not built
+        again.
         """
         from lsp_server.suggestions.request import build_request
 
@@ -136,7 +138,12 @@ class Session:
             settings = replace(settings, show_threshold=0.0)
         near = self.project_near(snapshot)
         path = path_in_project(snapshot.uri, self.roots)
-        return build_request(snapshot, place, settings, self.neighbours(), near, self.window, path)
+        parts = (snapshot, place, settings, self.neighbours(), near, self.window, path)
+        known, request = self._built
+        if request is None or known != parts:
+            request = build_request(*parts)
+            self._built = parts, request
+        return request
 
     def rewrite_of(
         self, snapshot: Snapshot, spans: Sequence[tuple[Place, Place]], *, several_lines: bool, repeats: bool

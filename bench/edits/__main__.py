@@ -111,7 +111,7 @@ def run_case(case: Case) -> dict[str, Any]:
         "proposals": [
             {"kind": p.kind.value, "confidence": round(p.confidence, 3), "edits": len(p.edits)} for p in found.proposals
         ],
-        "silence": None if found.silence is None else found.silence.value,
+        "silence": None if found.reason is None else found.reason.value,
         "rank": rank,
         "replaced": case.expected is not None
         and replaced is not None

@@ -18,7 +18,7 @@ from infill_engine.edits.finders.twins import propose_twins
 from infill_engine.edits.parsed import ParsedEdit
 from infill_engine.edits.source import Source
 from infill_engine.edits.source import words as words_in
-from infill_engine.edits.types import Change, Consequences, Edit, EditedText, Proposal, Silence, Span, applied
+from infill_engine.edits.types import Change, Consequences, Edit, EditedText, NoEditReason, Proposal, Span, applied
 from infill_engine.text import syntax
 from infill_engine.text.languages.query_files import load_query
 from infill_engine.text.languages.registry import language
@@ -41,29 +41,29 @@ def find_consequences(
 ) -> Consequences:
     """What the edit makes necessary, at most `MOST_PROPOSALS` proposals. `stop` is asked between pieces of work."""
     if load_query(language(edited.language).entry, "locals") is None:
-        return Consequences(silence=Silence.UNSUPPORTED)
+        return Consequences(reason=NoEditReason.UNSUPPORTED)
     changes = trimmed(edited.before, edited.changes)
-    silence = _quiet(edited.before, edited.after, changes)
-    if silence is not None:
-        return Consequences(silence=silence)
+    reason = _quiet(edited.before, edited.after, changes)
+    if reason is not None:
+        return Consequences(reason=reason)
     excerpt = _excerpt(edited.before, changes)
     if excerpt is None:
-        return Consequences(silence=Silence.TOO_LARGE)
+        return Consequences(reason=NoEditReason.TOO_LARGE)
     start, end = excerpt
     local = tuple(replace(change, start=change.start - start, end=change.end - start) for change in changes)
     before = Source.parse(edited.before[start:end], edited.language)
     if before is None:
-        return Consequences(silence=Silence.UNSUPPORTED)
+        return Consequences(reason=NoEditReason.UNSUPPORTED)
     growth = sum(change.growth for change in changes)
     after = before.changed(edited.after[start : end + growth], local)
     if _in_comments(before, local) and _in_comments_after(after, local):
-        return Consequences(silence=Silence.NO_CONSEQUENCE)
+        return Consequences(reason=NoEditReason.NO_CONSEQUENCE)
     parsed = ParsedEdit(before, after, local, Shift(local))
     cursor = None if edited.cursor is None else edited.cursor - start
     found: list[Proposal] = []
     for finder in FINDERS:
         if stop():
-            return Consequences(silence=Silence.CANCELLED)
+            return Consequences(reason=NoEditReason.CANCELLED)
         found += finder(parsed)
     whole = (start, end) == (0, len(edited.before))
     kept = _distinct(_checked(before, after, _clean(found, after.text, cursor)))
@@ -71,25 +71,25 @@ def find_consequences(
         outside = edited.after[:start], edited.after[end + growth :]
         staying = [proposal for proposal in kept if not _reaches_out(proposal, edited.language, *outside)]
         if kept and not staying:
-            return Consequences(silence=Silence.TOO_LARGE)
+            return Consequences(reason=NoEditReason.TOO_LARGE)
         kept = [_moved(proposal, start) for proposal in staying]
     shown = [proposal for proposal in kept if proposal.confidence >= show_from][:MOST_PROPOSALS]
     if shown:
         return Consequences(tuple(shown))
-    return Consequences(silence=Silence.LOW_CONFIDENCE if kept else Silence.NO_CONSEQUENCE)
+    return Consequences(reason=NoEditReason.LOW_CONFIDENCE if kept else NoEditReason.NO_CONSEQUENCE)
 
 
-def _quiet(before: str, after: str, changes: Sequence[Change]) -> Silence | None:
+def _quiet(before: str, after: str, changes: Sequence[Change]) -> NoEditReason | None:
     """Return why the changes are nothing to follow, whatever they are in."""
     if not changes:
-        return Silence.NO_CONSEQUENCE
+        return NoEditReason.NO_CONSEQUENCE
     if len(changes) > MOST_CHANGES:
-        return Silence.BULK
+        return NoEditReason.BULK
     inserted = "".join(change.new for change in changes)
     removed = "".join(before[change.start : change.end] for change in changes)
     if max(len(inserted), len(removed)) > MOST_CHARS or max(inserted.count("\n"), removed.count("\n")) > MOST_LINES:
-        return Silence.BULK
-    return Silence.NO_CONSEQUENCE if _is_formatting(before, after, changes) else None
+        return NoEditReason.BULK
+    return NoEditReason.NO_CONSEQUENCE if _is_formatting(before, after, changes) else None
 
 
 def _is_formatting(before: str, after: str, changes: Sequence[Change]) -> bool:

@@ -17,8 +17,8 @@ class Kind(StrEnum):
     TWIN = "twin"  # a line of the same shape
 
 
-class Silence(StrEnum):
-    """Why there is no proposal. Every silence has exactly one reason."""
+class NoEditReason(StrEnum):
+    """Why there is no proposal. Every answer without proposals has exactly one."""
 
     NOTHING_EDITED = "nothing_edited"  # no edit since the document was opened, or since the last proposal was settled
     NO_CONSEQUENCE = "no_consequence"  # everything still fits
@@ -99,7 +99,7 @@ class Consequences:
     """Proposals, best first, or the reason there are none."""
 
     proposals: tuple[Proposal, ...] = ()
-    silence: Silence | None = None
+    reason: NoEditReason | None = None
 
 
 def applied(text: str, edits: tuple[Edit, ...]) -> str | None:

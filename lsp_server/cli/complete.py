@@ -7,7 +7,7 @@ import sys
 from infill_engine.types import Answer, Candidate, Reason
 from lsp_server.cli.asking import Asked, ask, load_engine_for
 from lsp_server.cli.place import NamedPlace, open_at
-from lsp_server.cli.terminal import print_answer, print_silence, say
+from lsp_server.cli.terminal import print_answer, print_reason, say
 
 
 def run(options: argparse.Namespace) -> int:
@@ -25,7 +25,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(as_json(asked)))
     elif isinstance(opened, Reason):
-        print_silence(asked, named, sys.stdout)
+        print_reason(asked, named, sys.stdout)
     else:
         print_answer(asked, named, opened, sys.stdout)
     return 0

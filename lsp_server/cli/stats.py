@@ -81,7 +81,7 @@ def show(days: Days, console: Console) -> None:
         return
     _show_outcomes(console, days, counts)
     _show_latency(console, counts)
-    _show_silences(console, counts)
+    _show_reasons(console, counts)
     _show_days(console, days)
     console.print(f"\nCounted on this machine and sent nowhere: {tally_file.path()}", soft_wrap=True)
 
@@ -117,13 +117,13 @@ def _show_latency(console: Console, counts: Counts) -> None:
     _bars(console, rows)
 
 
-def _show_silences(console: Console, counts: Counts) -> None:
-    silences = [(reason, counts[SILENCE + reason.value]) for reason in Reason if counts[SILENCE + reason.value]]
-    if not silences:
+def _show_reasons(console: Console, counts: Counts) -> None:
+    reasons = [(reason, counts[SILENCE + reason.value]) for reason in Reason if counts[SILENCE + reason.value]]
+    if not reasons:
         return
     console.print(Text("\nSilences", "bold"))
-    silences.sort(key=lambda item: -item[1])
-    _bars(console, [(_WHY[reason], number, "magenta", "") for reason, number in silences])
+    reasons.sort(key=lambda item: -item[1])
+    _bars(console, [(_WHY[reason], number, "magenta", "") for reason, number in reasons])
 
 
 def _show_days(console: Console, days: Days) -> None:

@@ -32,7 +32,7 @@ def print_answer(asked: Asked, named: NamedPlace, opened: Opened, stream: TextIO
     """Print the candidates as a table in a terminal and as plain lines elsewhere, or the reason why there are none."""
     answer = asked.answer
     if not answer.candidates:
-        print_silence(asked, named, stream)
+        print_reason(asked, named, stream)
         return
     console = console_of(stream)
     row, column = opened.place
@@ -45,7 +45,7 @@ def print_answer(asked: Asked, named: NamedPlace, opened: Opened, stream: TextIO
     _print_plainly(console, f"{named}: {_timing(asked)}")
 
 
-def print_silence(asked: Asked, named: NamedPlace, stream: TextIO) -> None:
+def print_reason(asked: Asked, named: NamedPlace, stream: TextIO) -> None:
     """Print in one sentence why an answer has no candidates."""
     reason = asked.answer.reason or Reason.BLANK
     sentence = _SILENCES.get(reason, f"No candidates: {reason.value}.").format(budget_ms=asked.budget_ms)

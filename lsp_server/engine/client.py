@@ -28,7 +28,6 @@ from infill_engine.serving.protocol import (
 )
 from infill_engine.types import Answer, InfillRequest, Reason, Surroundings
 from lsp_server.engine.link import Command, worker_command
-from lsp_server.engine.pending import OnPreview, PendingRequest
 from lsp_server.engine.supervisor import WorkerProcess
 from lsp_server.settings.schema import EngineChoice
 
@@ -36,8 +35,31 @@ WAY_BACK_SECONDS = 0.004  # subtracted from the worker's deadline for the frame 
 DIED = "The infill engine stopped unexpectedly and is being restarted."
 HUNG = "The infill engine no longer answered and is being restarted."
 
+OnPreview = Callable[[CanvasPreview], None]
 News = TypeVar("News")
 log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True, eq=False)
+class PendingRequest:
+    """One infill, kept from sending until shortly after its answer.
+
+    A request that nobody has waited for is speculative and is allowed to finish.
+    """
+
+    id: int
+    request: InfillRequest
+    answer: "asyncio.Future[Answer]"
+    waiting: int = 0
+    watchers: list[OnPreview] = field(default_factory=list)
+    watched: bool = False  # whether the worker was told to send previews
+
+    def worth_joining(self) -> bool:
+        """Return whether it is still pending, or has an answer that a retry would not improve."""
+        if not self.answer.done():
+            return True
+        answer = self.answer.result()
+        return bool(answer.candidates) and answer.final
 
 
 @dataclass(eq=False)
@@ -90,15 +112,12 @@ class EngineClient:
         """
         pending = self._join_or_send(document, request, due)
         if pending is None:
-            return Answer(reason=Reason.LOADING if self.status.state is State.LOADING else Reason.WORKER_FAILED)
+            return self._no_answer()
         pending.waiting += 1
         if on_preview is not None:
             self._watch(pending, on_preview)
         try:
-            return await asyncio.wait_for(asyncio.shield(pending.answer), max(0.0, due - now()))
-        except TimeoutError:
-            self.worker.missed()
-            return Answer(reason=Reason.DEADLINE)
+            return await self._answer_by(due, pending)
         finally:
             pending.waiting -= 1
             if on_preview is not None:
@@ -108,18 +127,11 @@ class EngineClient:
 
     async def ask_aside(self, document: str, request: InfillRequest, due: float) -> Answer:
         """Return the answer to a request that gives way to those of `ask`, by `due`."""
-        if self.status.state is not State.READY:
-            return Answer(reason=Reason.LOADING if self.status.state is State.LOADING else Reason.WORKER_FAILED)
-        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        pending = PendingRequest(next(self._ids), request, future)
-        if not self.worker.send(Infill(pending.id, document, request, due - WAY_BACK_SECONDS, aside=True)):
-            return Answer(reason=Reason.WORKER_FAILED)
-        self._pending[pending.id] = pending
+        pending = self._send(document, request, due, aside=True)
+        if pending is None:
+            return self._no_answer()
         try:
-            return await asyncio.wait_for(asyncio.shield(future), max(0.0, due - now()))
-        except TimeoutError:
-            self.worker.missed()
-            return Answer(reason=Reason.DEADLINE)
+            return await self._answer_by(due, pending)
         finally:
             self._withdraw(pending, Reason.CANCELLED)
 
@@ -154,15 +166,33 @@ class EngineClient:
             return newest
         if newest is not None:
             self._withdraw(newest, Reason.SUPERSEDED)
+        pending = self._send(document, request, due)
+        if pending is not None:
+            self._read_last = None
+            self._newest[document] = pending
+        return pending
+
+    def _send(self, document: str, request: InfillRequest, due: float, *, aside: bool = False) -> PendingRequest | None:
+        """Send a request to the worker. Return None if it is not ready or has too much unread input."""
         if self.status.state is not State.READY:
             return None
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         pending = PendingRequest(next(self._ids), request, future)
-        if not self.worker.send(Infill(pending.id, document, request, due - WAY_BACK_SECONDS)):
+        if not self.worker.send(Infill(pending.id, document, request, due - WAY_BACK_SECONDS, aside=aside)):
             return None
-        self._read_last = None
-        self._pending[pending.id] = self._newest[document] = pending
+        self._pending[pending.id] = pending
         return pending
+
+    async def _answer_by(self, due: float, pending: PendingRequest) -> Answer:
+        try:
+            return await asyncio.wait_for(asyncio.shield(pending.answer), max(0.0, due - now()))
+        except TimeoutError:
+            self.worker.missed()
+            return Answer(reason=Reason.DEADLINE)
+
+    def _no_answer(self) -> Answer:
+        """Return why a request could not be sent."""
+        return Answer(reason=Reason.LOADING if self.status.state is State.LOADING else Reason.WORKER_FAILED)
 
     def _watch(self, pending: PendingRequest, on_preview: OnPreview) -> None:
         pending.watchers.append(on_preview)

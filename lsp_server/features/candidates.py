@@ -9,7 +9,6 @@ as `$/progress` while it is denoised: {step, rows: [{slots: [{text, state, confi
 """
 
 from collections.abc import Callable
-from functools import partial
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidParams
@@ -20,7 +19,7 @@ from lsp_server.protocol.messages import CandidatesParams, accepted_command
 from lsp_server.protocol.positions import to_place, to_span
 from lsp_server.session import Session
 from lsp_server.settings.schema import MOST_CANDIDATES
-from lsp_server.suggestions.completions import Question, Reply, answer_request, at, instead_of
+from lsp_server.suggestions.completions import Insertion, Reply, answer_request
 
 
 async def candidates(session: Session, params: CandidatesParams) -> dict[str, object]:
@@ -31,33 +30,27 @@ async def candidates(session: Session, params: CandidatesParams) -> dict[str, ob
     wanted = session.settings.candidates if params.candidates is None else params.candidates
     wanted = min(max(1, wanted), MOST_CANDIDATES)
     token = params.partial_result_token
-    reply = await answer_request(
-        session,
-        params.text_document.uri,
-        params.position.line,
-        partial(_question, session, params, wanted),
-        invoked=True,
-        unsure=True,
-        on_preview=None if token is None else _shower(session, token),
-    )
-    return _result(session, reply, wanted)
+    snapshot = session.documents.get(params.text_document.uri)
+    insertion = None if snapshot is None else _insertion(snapshot, params, session.encoding)
+    on_preview = None if token is None else _shower(session, token)
+    reply = await answer_request(session, insertion, invoked=True, unsure=True, least=wanted, on_preview=on_preview)
+    return _result(session, insertion, reply, wanted)
 
 
-def _question(session: Session, params: CandidatesParams, wanted: int, snapshot: Snapshot) -> Question:
+def _insertion(snapshot: Snapshot, params: CandidatesParams, encoding: str) -> Insertion:
     lines, span = snapshot.lines, params.range
-    if span is not None:
-        start, end = sorted(to_place(lines, place, session.encoding) for place in (span.start, span.end))
-        if start != end:
-            return instead_of(session, snapshot, start, end, least=wanted)
-        return at(session, snapshot, start, wanted)
-    return at(session, snapshot, to_place(lines, params.position, session.encoding), wanted)
+    if span is None:
+        place = to_place(lines, params.position, encoding)
+        return Insertion(snapshot, place, place)
+    start, end = sorted(to_place(lines, place, encoding) for place in (span.start, span.end))
+    return Insertion(snapshot, start, end)
 
 
-def _result(session: Session, reply: Reply, wanted: int) -> dict[str, object]:
-    answer, question, snapshot = reply.answer, reply.question, reply.snapshot
+def _result(session: Session, insertion: Insertion | None, reply: Reply, wanted: int) -> dict[str, object]:
+    answer, snapshot = reply.answer, None if insertion is None else insertion.snapshot
     items: list[dict[str, object]] = []
-    if snapshot is not None and question is not None:
-        span = to_span(snapshot.lines, question.start, question.end, session.encoding)
+    if snapshot is not None and insertion is not None:
+        span = to_span(snapshot.lines, insertion.start, insertion.end, session.encoding)
         items = [
             {
                 "insertText": candidate.text,

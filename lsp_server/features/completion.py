@@ -1,5 +1,6 @@
 """textDocument/completion, for editors without inline completion: the same candidates as list entries."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -15,7 +16,7 @@ from lsp_server.protocol.messages import accepted_command
 from lsp_server.protocol.positions import to_place, to_span
 from lsp_server.session import Session
 from lsp_server.settings.schema import Fallback, read_settings
-from lsp_server.suggestions.completions import OVERTAKEN, Question, Reply, answer_request, at
+from lsp_server.suggestions.completions import OVERTAKEN, Insertion, answer_request
 
 CUT_OFF = " …"
 
@@ -41,49 +42,38 @@ async def completion(session: Session, params: types.CompletionParams) -> types.
     """Always answer by the deadline. Returns null for a request that was cancelled or superseded."""
     if session.settings.completion_fallback is Fallback.NEVER:
         return _list([])
-    context = params.context
-    if _is_foreign_trigger(session, params):
+    snapshot, context = session.documents.get(params.text_document.uri), params.context
+    if snapshot is not None and _is_foreign_trigger(snapshot, context):
         return _list([])
     # Some clients send Invoked for every identifier, too. None of them requests after a deletion unless told to.
     invoked = context is None or context.trigger_kind is types.CompletionTriggerKind.Invoked
-    reply = await answer_request(
-        session,
-        params.text_document.uri,
-        params.position.line,
-        partial(_question, session, params),
-        invoked=invoked,
-        unsure=False,
-    )
+    insertion = None
+    if snapshot is not None:
+        place = to_place(snapshot.lines, params.position, session.encoding)
+        insertion = Insertion(snapshot, place, place)
+    reply = await answer_request(session, insertion, invoked=invoked, unsure=False)
     if reply.answer.reason in OVERTAKEN:
         return None
-    return _list(_items(session, reply))
+    return _list([] if insertion is None else _items(insertion, reply.answer.candidates, session.encoding))
 
 
-def _is_foreign_trigger(session: Session, params: types.CompletionParams) -> bool:
+def _is_foreign_trigger(snapshot: Snapshot, context: types.CompletionContext | None) -> bool:
     """Return whether the typed character is a trigger in other languages only. Clients have one list for all."""
-    snapshot, context = session.documents.get(params.text_document.uri), params.context
-    if snapshot is None or context is None or context.trigger_character is None:
+    if context is None or context.trigger_character is None:
         return False
     by_character = context.trigger_kind is types.CompletionTriggerKind.TriggerCharacter
     return by_character and context.trigger_character not in language(snapshot.language).entry.triggers
 
 
-def _question(session: Session, params: types.CompletionParams, snapshot: Snapshot) -> Question:
-    return at(session, snapshot, to_place(snapshot.lines, params.position, session.encoding))
-
-
-def _items(session: Session, reply: Reply) -> list[types.CompletionItem]:
-    snapshot, question = reply.snapshot, reply.question
-    if snapshot is None or question is None:
-        return []
-    row, column = question.start
+def _items(insertion: Insertion, candidates: Sequence[Candidate], encoding: str) -> list[types.CompletionItem]:
+    snapshot, (row, column) = insertion.snapshot, insertion.start
     # Editors match an entry against the word before the cursor. A candidate does not repeat the start of that word.
     words = word_pattern(snapshot.language).finditer(snapshot.lines[row][:column])
     word = next((found[0] for found in words if found.end() == column), "")
-    span = to_span(snapshot.lines, (row, column - len(word)), question.end, session.encoding)
+    span = to_span(snapshot.lines, (row, column - len(word)), insertion.end, encoding)
     return [
         _item(candidate, word, span, accepted_command(snapshot.uri, snapshot.client_version, index), index)
-        for index, candidate in enumerate(reply.answer.candidates)
+        for index, candidate in enumerate(candidates)
     ]
 
 

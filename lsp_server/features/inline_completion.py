@@ -1,40 +1,52 @@
 """textDocument/inlineCompletion. An empty list clears what the editor shows; null (superseded) keeps it."""
 
-from functools import partial
-
 from lsprotocol import types
 
 from lsp_server.documents.snapshots import Snapshot
-from lsp_server.protocol.positions import to_items, to_place, to_span
+from lsp_server.protocol.messages import accepted_command
+from lsp_server.protocol.positions import to_place, to_span
 from lsp_server.session import Session
-from lsp_server.suggestions.completions import OVERTAKEN, Question, answer_request, at, instead_of
+from lsp_server.suggestions.completions import OVERTAKEN, Insertion, answer_request
 
 
 async def inline_completion(
     session: Session, params: types.InlineCompletionParams
 ) -> types.InlineCompletionList | None:
-    """Always answer by the deadline. Returns null for a request that was cancelled or superseded."""
+    """Always answer by the deadline. Returns null for a request that was cancelled or superseded.
+
+    The items are plain strings because editors disagree about snippets. They always have a range because editors
+    without one paste blindly. Each item carries the command that reports its acceptance for this version of the
+    document.
+    """
     invoked = params.context.trigger_kind is types.InlineCompletionTriggerKind.Invoked
-    uri, row = params.text_document.uri, params.position.line
-    reply = await answer_request(
-        session, uri, row, partial(_question, session, params), invoked=invoked, unsure=invoked
-    )
+    snapshot = session.documents.get(params.text_document.uri)
+    insertion = None if snapshot is None else _insertion(snapshot, params, session.encoding)
+    reply = await answer_request(session, insertion, invoked=invoked, unsure=invoked)
     if reply.answer.reason in OVERTAKEN:
         return None
-    if reply.snapshot is None or reply.question is None or not reply.answer.candidates:
+    if snapshot is None or insertion is None:
         return types.InlineCompletionList(items=[])
-    question, snapshot = reply.question, reply.snapshot
-    span = to_span(snapshot.lines, question.start, question.end, session.encoding)
-    return to_items(reply.answer.candidates, span, question.lead, uri, snapshot.client_version)
+    span = to_span(snapshot.lines, insertion.start, insertion.end, session.encoding)
+    return types.InlineCompletionList(
+        items=[
+            types.InlineCompletionItem(
+                insert_text=insertion.lead + candidate.text,
+                range=span,
+                command=accepted_command(snapshot.uri, snapshot.client_version, index),
+            )
+            for index, candidate in enumerate(reply.answer.candidates)
+        ]
+    )
 
 
-def _question(session: Session, params: types.InlineCompletionParams, snapshot: Snapshot) -> Question:
+def _insertion(snapshot: Snapshot, params: types.InlineCompletionParams, encoding: str) -> Insertion:
+    """Return where to insert: instead of what the user has selected in a list and after it, or else at the cursor."""
     lines = snapshot.lines
-    place = to_place(lines, params.position, session.encoding)
+    place = to_place(lines, params.position, encoding)
     selected = params.context.selected_completion_info
     if selected is not None:
-        start = to_place(lines, selected.range.start, session.encoding)
-        end = to_place(lines, selected.range.end, session.encoding)
+        start = to_place(lines, selected.range.start, encoding)
+        end = to_place(lines, selected.range.end, encoding)
         if start[0] == end[0] == place[0] and start <= place:
-            return instead_of(session, snapshot, start, end, selected.text)
-    return at(session, snapshot, place)
+            return Insertion(snapshot, start, end, selected.text)
+    return Insertion(snapshot, place, place)

@@ -10,7 +10,7 @@ import traceback
 import attrs
 
 from infill_engine.budget.deadline import now
-from infill_engine.edits.types import Silence
+from infill_engine.edits.types import NoEditReason
 from lsp_server.documents.snapshots import Snapshot
 from lsp_server.protocol.positions import to_place, to_span
 from lsp_server.protocol.wire import arrived
@@ -30,7 +30,7 @@ async def next_edit(session: Session, params: NextEditParams) -> dict[str, objec
     snapshot = found.snapshot
     return {
         "proposals": [_proposal(session, snapshot, held) for held in found.held] if snapshot is not None else [],
-        "reason": None if found.silence is None else found.silence.value,
+        "reason": None if found.reason is None else found.reason.value,
         "version": None if snapshot is None else snapshot.client_version,
         "elapsedMs": round((now() - began) * 1000, 1),
     }
@@ -80,23 +80,23 @@ async def _found(session: Session, params: NextEditParams) -> Found:
     uri = params.text_document.uri
     snapshot = session.documents.get(uri)
     if not session.settings.next_edits:
-        return Found(snapshot, silence=Silence.DISABLED)
+        return Found(snapshot, reason=NoEditReason.DISABLED)
     reason = session.refusal(snapshot)
     if snapshot is None or reason is not None:
-        return Found(snapshot, silence=Silence(reason.value) if reason is not None else Silence.UNSUPPORTED)
+        return Found(snapshot, reason=NoEditReason(reason.value) if reason is not None else NoEditReason.UNSUPPORTED)
     if params.version not in (None, snapshot.client_version):
-        return Found(snapshot, silence=Silence.STALE)
+        return Found(snapshot, reason=NoEditReason.STALE)
     place = to_place(snapshot.lines, params.position, session.encoding)
     try:
         return await session.next_edits.ask(
             snapshot, offset(snapshot.lines, place), place[0], lambda: session.documents.get(uri) is snapshot
         )
     except asyncio.CancelledError:
-        return Found(snapshot, silence=Silence.CANCELLED)
+        return Found(snapshot, reason=NoEditReason.CANCELLED)
     except Exception as fault:
         frames = "".join(traceback.format_tb(fault.__traceback__))
         log.error("a request for next edits failed: %s\n%s", type(fault).__name__, frames)
-        return Found(snapshot, silence=Silence.FAILED)
+        return Found(snapshot, reason=NoEditReason.FAILED)
 
 
 def _proposal(session: Session, snapshot: Snapshot, held: Held) -> dict[str, object]:

@@ -10,9 +10,6 @@ from collections.abc import Sequence
 
 from lsprotocol import types
 
-from infill_engine.types import Candidate
-from lsp_server.protocol.messages import accepted_command
-
 Place = tuple[int, int]  # row, column in characters
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -75,22 +72,3 @@ def to_position(lines: Sequence[str], place: Place, encoding: str) -> types.Posi
 def to_span(lines: Sequence[str], start: Place, end: Place, encoding: str) -> types.Range:
     """Convert two places in `lines` to the client's range."""
     return types.Range(to_position(lines, start, encoding), to_position(lines, end, encoding))
-
-
-def to_items(
-    candidates: Sequence[Candidate], span: types.Range, lead: str, uri: str, version: int
-) -> types.InlineCompletionList:
-    """Convert candidates to plain-text items that replace `span` with `lead` and the candidate's text.
-
-    The items are plain strings because editors disagree about snippets. They always have a range because editors
-    without one paste blindly. Each item carries the command that reports its acceptance for this version of the
-    document.
-    """
-    return types.InlineCompletionList(
-        items=[
-            types.InlineCompletionItem(
-                insert_text=lead + item.text, range=span, command=accepted_command(uri, version, index)
-            )
-            for index, item in enumerate(candidates)
-        ]
-    )

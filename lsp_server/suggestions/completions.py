@@ -3,13 +3,12 @@
 import asyncio
 import logging
 import traceback
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from infill_engine.budget.deadline import now
 from infill_engine.types import Answer, InfillRequest, Reason, Source
 from lsp_server.documents.snapshots import Change, Snapshot, edited_lines
-from lsp_server.engine.pending import OnPreview
+from lsp_server.engine.client import OnPreview
 from lsp_server.protocol.positions import Place
 from lsp_server.protocol.wire import arrived
 from lsp_server.session import Session
@@ -21,10 +20,10 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """A request to the engine and where its answers go: `lead` and the candidate replace `start` to `end`."""
+class Insertion:
+    """Where candidates go: `lead` and the candidate replace the text from `start` to `end`, in one row."""
 
-    request: InfillRequest
+    snapshot: Snapshot
     start: Place
     end: Place
     lead: str = ""
@@ -32,48 +31,31 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The answer, with candidates or with a reason. `question` and `snapshot` are set if the engine was asked."""
+    """The answer, with candidates or with a reason."""
 
     answer: Answer
     elapsed_ms: float
-    snapshot: Snapshot | None = None
-    question: Question | None = None
 
 
 async def answer_request(
     session: Session,
-    uri: str,
-    row: int,
-    build_question: Callable[[Snapshot], Question],
+    insertion: Insertion | None,
     *,
     invoked: bool,
     unsure: bool,
+    least: int = 0,
     on_preview: OnPreview | None = None,
 ) -> Reply:
-    """Ask what `build_question` builds from the current document. Return by the deadline and never raise.
+    """Ask for at least `least` candidates. Return by the deadline and never raise.
 
-    `row`: the row asked about. `invoked`: the user asked explicitly, so a slow request is shown in the status.
-    `unsure`: also return low-confidence candidates.
+    `insertion`: in the current document; None if it is not open. `invoked`: the user asked explicitly, so a slow
+    request is shown in the status. `unsure`: also return low-confidence candidates.
     """
     began = arrived()
     due = began + session.settings.budget_ms / 1000 - REPLY_SECONDS
-    # Read before the first await, because the document may change afterwards.
-    snapshot = session.documents.get(uri)
     ticket = session.reporter.asked(waited_for=invoked)
-    question: Question | None = None
-    reason = session.refusal(snapshot, None if invoked else row)
     try:
-        if reason is not None or snapshot is None:
-            answer = Answer(reason=reason or Reason.UNSUPPORTED)
-        else:
-            session.hold_speculation()
-            question = build_question(snapshot)
-            answer = await session.engine.ask(uri, question.request, due, on_preview)
-            if answer.reason is Reason.LOADING:
-                answer = await _from_drafts(question.request, due, unsure=unsure)
-            if session.documents.get(uri) is not snapshot:
-                answer = Answer(reason=Reason.SUPERSEDED)
-            answer = _worth_showing(answer, unsure=unsure)
+        answer = await _answer(session, insertion, due, least, on_preview, invoked=invoked, unsure=unsure)
     except asyncio.CancelledError:
         answer = Answer(reason=Reason.CANCELLED)
     except Exception as fault:
@@ -83,23 +65,40 @@ async def answer_request(
     elapsed_ms = (now() - began) * 1000
     session.reporter.answered(ticket, answer.reason, elapsed_ms)
     session.counters.answered(answer.reason, elapsed_ms)
-    if snapshot is not None and question is not None and answer.candidates:
-        texts = [question.lead + candidate.text for candidate in answer.candidates]
-        session.suggestions.shown(snapshot, question.start, question.end, texts, unsure=unsure)
-    return Reply(answer, elapsed_ms, snapshot, question)
+    if insertion is not None and answer.candidates:
+        texts = [insertion.lead + candidate.text for candidate in answer.candidates]
+        session.suggestions.shown(insertion.snapshot, insertion.start, insertion.end, texts, unsure=unsure)
+    return Reply(answer, elapsed_ms)
 
 
-def at(session: Session, snapshot: Snapshot, place: Place, least: int = 0) -> Question:
-    """Build the question for a place, with at least `least` candidates."""
-    return Question(session.request_at(snapshot, place, least), place, place)
-
-
-def instead_of(
-    session: Session, snapshot: Snapshot, start: Place, end: Place, selected: str = "", least: int = 0
-) -> Question:
-    """Build the question for the place after `selected`, once that has replaced the text from `start` to `end`."""
-    edited = edited_lines(snapshot, Change(selected, start, end))
-    return Question(session.request_at(edited, edited.cursor, least), start, end, selected)
+async def _answer(
+    session: Session,
+    insertion: Insertion | None,
+    due: float,
+    least: int,
+    on_preview: OnPreview | None,
+    *,
+    invoked: bool,
+    unsure: bool,
+) -> Answer:
+    """Return the engine's answer if it is worth showing, or else the reason why not."""
+    snapshot = None if insertion is None else insertion.snapshot
+    automatic_row = None if insertion is None or invoked else insertion.start[0]
+    reason = session.refusal(snapshot, automatic_row)
+    if insertion is None or reason is not None:
+        return Answer(reason=reason or Reason.UNSUPPORTED)
+    session.hold_speculation()
+    uri, edited, place = insertion.snapshot.uri, insertion.snapshot, insertion.start
+    if insertion.lead or insertion.start != insertion.end:
+        edited = edited_lines(edited, Change(insertion.lead, insertion.start, insertion.end))
+        place = edited.cursor
+    request = session.request_at(edited, place, least)
+    answer = await session.engine.ask(uri, request, due, on_preview)
+    if answer.reason is Reason.LOADING:
+        answer = await _from_drafts(request, due, unsure=unsure)
+    if session.documents.get(uri) is not snapshot:
+        return Answer(reason=Reason.SUPERSEDED)
+    return _worth_showing(answer, unsure=unsure)
 
 
 async def _from_drafts(request: InfillRequest, due: float, *, unsure: bool) -> Answer:

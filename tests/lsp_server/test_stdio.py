@@ -1,42 +1,13 @@
 """The real server process over real pipes, driven as two editors drive it. The engine is real, its model scripted."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
 
 import psutil
 import pytest
-import pytest_asyncio
-from capabilities import NEOVIM, VSCODE
-from editor import INVOKED, SCRIPT, Editor, editor
+from editor import INVOKED, Editor
 from lsprotocol import types
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def running_neovim() -> AsyncIterator[Editor]:
-    async with editor(NEOVIM, SCRIPT, options={"budgetMs": 5000}) as made:
-        await made.ready()
-        yield made
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def running_vscode() -> AsyncIterator[Editor]:
-    async with editor(VSCODE, SCRIPT, options={"budgetMs": 5000}) as made:
-        await made.ready()
-        yield made
-
-
-@pytest.fixture
-def neovim(running_neovim: Editor) -> Iterator[Editor]:
-    yield running_neovim
-    running_neovim.close_all()
-
-
-@pytest.fixture
-def vscode(running_vscode: Editor) -> Iterator[Editor]:
-    yield running_vscode
-    running_vscode.close_all()
 
 
 async def test_neovim_speaks_bytes_and_gets_several_candidates_unasked(neovim: Editor) -> None:

@@ -153,11 +153,14 @@ async def test_settings_stay_while_a_client_is_slow_to_tell_them() -> None:
 async def test_an_engine_does_not_outlive_the_only_server_that_used_it() -> None:
     client = make_test_lsp_client()
     await client.start_io(*SERVER, env={**os.environ, "PYTHONPATH": str(REPOSITORY)})
-    await client.initialize_session(types.InitializeParams(capabilities=types.ClientCapabilities()))
-    server = psutil.Process(client._server.pid)
+    options = {"model": "scripted"}
+    params = types.InitializeParams(capabilities=types.ClientCapabilities(), initialization_options=options)
+    await client.initialize_session(params)
     async with asyncio.timeout(WAIT):
-        while not (workers := server.children()):
+        while (await client.protocol.send_request_async("infill/getStatus", {})).state != "ready":
             await asyncio.sleep(0.02)
+    server = psutil.Process(client._server.pid)
+    workers = server.children()
     server.kill()
     gone, alive = await asyncio.to_thread(psutil.wait_procs, workers, WAIT)
     assert (len(gone), alive) == (1, [])

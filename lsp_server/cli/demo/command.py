@@ -17,7 +17,7 @@ from lsp_server.cli.demo.canvas_player import CanvasPlayer
 from lsp_server.cli.demo.editor_lines import editor_lines
 from lsp_server.cli.escapes import visible
 from lsp_server.cli.place import NamedPlace, Opened, open_at, open_text
-from lsp_server.cli.terminal import console_of, print_answer, print_silence, say
+from lsp_server.cli.terminal import console_of, print_answer, print_reason, say
 from lsp_server.protocol.positions import line_content
 from lsp_server.settings.schema import ServerSettings
 from lsp_server.suggestions.request import build_context
@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
         named, expected = NamedPlace.parse(options.place), None
         found = open_at(named)
         if isinstance(found, Reason):
-            print_silence(Asked(Answer(reason=found), options.budget_ms, 0.0, options.model), named, sys.stdout)
+            print_reason(Asked(Answer(reason=found), options.budget_ms, 0.0, options.model), named, sys.stdout)
             return 0
         opened = found
     _print_hole(console, named, opened)

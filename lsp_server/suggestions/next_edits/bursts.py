@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from infill_engine.edits.changes import compose, trimmed
-from infill_engine.edits.types import Change, EditedText, Silence
+from infill_engine.edits.types import Change, EditedText, NoEditReason
 from lsp_server.documents.snapshots import Change as DocumentChange
 from lsp_server.documents.snapshots import Snapshot
 from lsp_server.protocol.positions import Place
@@ -56,9 +56,9 @@ class Burst:
 
 @dataclass(slots=True)
 class Bursts:
-    """The newest bursts of one document, oldest first. `silence` is why the last edit must not be followed up."""
+    """The newest bursts of one document, oldest first. `reason` is why the last edit must not be followed up."""
 
-    silence: Silence | None = Silence.NOTHING_EDITED
+    reason: NoEditReason | None = NoEditReason.NOTHING_EDITED
     _held: list[Burst] = field(default_factory=list)
     _recent: list[tuple[float, int, int]] = field(default_factory=list)  # time, characters and lines of each edit
 
@@ -76,9 +76,9 @@ class Bursts:
         grown = len(after.lines) - len(before.lines)
         gone = edit.rows - grown  # line breaks removed
         if not announced and self._is_bulk(edit, gone, at):
-            self.forget(Silence.BULK)
+            self.forget(NoEditReason.BULK)
             return False
-        self.silence = None
+        self.reason = None
         newest = self.newest
         if newest is not None and newest.announced and announced:
             newest.changes = compose(newest.changes, edit.start, edit.end, edit.new)
@@ -101,12 +101,12 @@ class Bursts:
 
     def undone(self) -> None:
         """The text has returned to an earlier version."""
-        self.forget(Silence.UNDO)
+        self.forget(NoEditReason.UNDO)
 
-    def forget(self, silence: Silence) -> None:
+    def forget(self, reason: NoEditReason) -> None:
         """Discard all edits so far, for this reason."""
         self._held.clear()
-        self.silence = silence
+        self.reason = reason
 
     def rests(self, row: int) -> None:
         """The cursor has come to rest. If it is outside the newest burst, that burst ends."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from threading import Event
 
 from infill_engine.budget.deadline import now
-from infill_engine.edits.types import Consequences, EditedText, Silence
+from infill_engine.edits.types import Consequences, EditedText, NoEditReason
 from lsp_server.documents.snapshots import Change, EditKind, Snapshot
 from lsp_server.suggestions.next_edits.bursts import Bursts, edited_by
 from lsp_server.suggestions.next_edits.shown import Held, Shown
@@ -30,7 +30,7 @@ class Found:
 
     snapshot: Snapshot | None
     held: tuple[Held, ...] = ()
-    silence: Silence | None = None
+    reason: NoEditReason | None = None
 
 
 @dataclass(slots=True)
@@ -58,7 +58,7 @@ class NextEdits:
             return
         announced = held.shown.edited(edit)
         goes_on = held.bursts.edited(before, edit, after, at, announced=announced)
-        if goes_on or held.bursts.silence is Silence.BULK:
+        if goes_on or held.bursts.reason is NoEditReason.BULK:
             held.shown.clear()  # the proposals were based on less than this edit
         held.fresh |= not announced
         self._overtake(held)
@@ -94,7 +94,7 @@ class NextEdits:
         return held.shown.dismiss(ids)
 
     async def ask(self, snapshot: Snapshot, cursor: int | None, row: int, is_newest: Callable[[], bool]) -> Found:
-        """Return what the newest burst makes necessary. An older question that is overtaken gets `Silence.SUPERSEDED`.
+        """Return what the newest burst makes necessary. An older, overtaken question gets `SUPERSEDED`.
 
         `cursor` is the user's position as a character offset, and `row` its row. `is_newest` says whether the snapshot
         is still the document's newest.
@@ -102,23 +102,23 @@ class NextEdits:
         held = self._of(snapshot.uri)
         self._overtake(held)
         stop = held.stop
-        if held.bursts.silence is not None:
-            return Found(snapshot, silence=held.bursts.silence)
+        if held.bursts.reason is not None:
+            return Found(snapshot, reason=held.bursts.reason)
         await self._pause(held, row)
         if stop.is_set() or not is_newest():
-            return Found(snapshot, silence=Silence.SUPERSEDED)
+            return Found(snapshot, reason=NoEditReason.SUPERSEDED)
         earlier = tuple(one.proposal for one in held.shown.held)
         if earlier and not held.fresh:
             return self._answer(held, snapshot, Consequences(earlier))
-        found = Consequences(silence=Silence.NO_CONSEQUENCE)
+        found = Consequences(reason=NoEditReason.NO_CONSEQUENCE)
         for edited in held.bursts.texts(snapshot, cursor):
             held.shown.follows(edited)
             found = await self._search(edited, stop)
             if stop.is_set() or not is_newest():
-                return Found(snapshot, silence=Silence.SUPERSEDED)
+                return Found(snapshot, reason=NoEditReason.SUPERSEDED)
             allowed = tuple(held.shown.allowed(found.proposals))
             if found.proposals and not allowed:
-                found = Consequences(silence=Silence.DISMISSED)
+                found = Consequences(reason=NoEditReason.DISMISSED)
             elif allowed:
                 found = replace(found, proposals=allowed)
                 break
@@ -153,7 +153,7 @@ class NextEdits:
     def _answer(held: _Document, snapshot: Snapshot, found: Consequences) -> Found:
         if not found.proposals:
             held.shown.clear()
-            return Found(snapshot, silence=found.silence or Silence.NO_CONSEQUENCE)
+            return Found(snapshot, reason=found.reason or NoEditReason.NO_CONSEQUENCE)
         return Found(snapshot, tuple(held.shown.show(found.proposals, f"{snapshot.version}-")))
 
     def _of(self, uri: str) -> _Document:

@@ -7,7 +7,7 @@ import pytest
 from marked_edits import edited, results
 
 from infill_engine.edits.find import find_consequences
-from infill_engine.edits.types import Kind, Silence
+from infill_engine.edits.types import Kind, NoEditReason
 
 FOLLOWS = {
     "a parameter, also where calls spell it": (
@@ -223,4 +223,4 @@ SILENT = {
 def test_an_edit_without_consequence_is_followed_by_silence(case: str) -> None:
     found = find_consequences(edited(SILENT[case]))
     assert found.proposals == ()
-    assert found.silence in (Silence.NO_CONSEQUENCE, Silence.LOW_CONFIDENCE)
+    assert found.reason in (NoEditReason.NO_CONSEQUENCE, NoEditReason.LOW_CONFIDENCE)

@@ -5,7 +5,7 @@ from marked_edits import edited, results
 
 from infill_engine.edits.changes import Shift
 from infill_engine.edits.find import find_consequences
-from infill_engine.edits.types import EditedText, Silence, applied
+from infill_engine.edits.types import EditedText, NoEditReason, applied
 
 
 def test_one_call_that_cannot_be_followed_leaves_the_others_alone() -> None:
@@ -25,20 +25,20 @@ def test_nothing_is_proposed_where_the_user_types() -> None:
 
 
 @pytest.mark.parametrize(
-    ("marked", "silence"),
+    ("marked", "reason"),
     [
-        ("[[ -> " + "x = 1\n" * 200 + "]]", Silence.BULK),
-        ("".join(f"[[a{n} -> b]] = 1\n" for n in range(20)), Silence.BULK),
-        ("x = 1\n[[ -> \n]]", Silence.NO_CONSEQUENCE),
-        ("x = 1\n", Silence.NO_CONSEQUENCE),
+        ("[[ -> " + "x = 1\n" * 200 + "]]", NoEditReason.BULK),
+        ("".join(f"[[a{n} -> b]] = 1\n" for n in range(20)), NoEditReason.BULK),
+        ("x = 1\n[[ -> \n]]", NoEditReason.NO_CONSEQUENCE),
+        ("x = 1\n", NoEditReason.NO_CONSEQUENCE),
     ],
 )
-def test_large_and_empty_changes(marked: str, silence: Silence) -> None:
-    assert find_consequences(edited(marked)).silence is silence
+def test_large_and_empty_changes(marked: str, reason: NoEditReason) -> None:
+    assert find_consequences(edited(marked)).reason is reason
 
 
 def test_a_language_without_a_query() -> None:
-    assert find_consequences(edited("[[a -> b]] = 1", "plaintext")).silence is Silence.UNSUPPORTED
+    assert find_consequences(edited("[[a -> b]] = 1", "plaintext")).reason is NoEditReason.UNSUPPORTED
 
 
 LONG = "def other_{0}(value):\n    return value + {0}\n\n\n"
@@ -55,7 +55,7 @@ def test_a_long_document_is_looked_at_around_the_edit() -> None:
 def test_what_may_reach_beyond_the_excerpt_is_not_proposed() -> None:
     filler = "".join(LONG.format(n) for n in range(3000))
     edit = edited("f(1)\n" + filler + "def [[f -> g]](size):\n    return size\nf(2)\n" + filler)
-    assert find_consequences(edit).silence is Silence.TOO_LARGE
+    assert find_consequences(edit).reason is NoEditReason.TOO_LARGE
 
 
 def test_broken_text_elsewhere_does_not_keep_a_name_from_following() -> None:

@@ -9,7 +9,7 @@ import pytest
 from infill_engine.edits.find import find_consequences
 from infill_engine.edits.scopes import Names
 from infill_engine.edits.source import Source
-from infill_engine.edits.types import Silence, applied
+from infill_engine.edits.types import NoEditReason, applied
 from infill_engine.text import syntax
 from tests.infill_engine.edits.test_find import edited
 
@@ -62,7 +62,7 @@ def test_what_is_not_certain_is_followed_by_silence(language: str, case: dict[st
     assert is_right(edit.before, language)
     found = find_consequences(edit)
     assert found.proposals == ()
-    assert found.silence in (Silence.NO_CONSEQUENCE, Silence.LOW_CONFIDENCE)
+    assert found.reason in (NoEditReason.NO_CONSEQUENCE, NoEditReason.LOW_CONFIDENCE)
 
 
 def is_right(text: str, language: str) -> bool:

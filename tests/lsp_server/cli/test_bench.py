@@ -1,18 +1,23 @@
-"""`infill-ls bench` as a person runs it: real processes with the scripted model, small parts of the quick suite."""
+"""`infill-ls bench` with the scripted model: small parts of the quick suite."""
 
 import itertools
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from unittest import mock
 
 import pytest
-from command_line import REPOSITORY, infill_ls
+from command_line import REPOSITORY, infill_ls, run_here
 
+from lsp_server.__main__ import main
 from lsp_server.cli.bench.replay.client import LspClient
 
 SCRIPT: dict[str, object] = {
@@ -22,40 +27,61 @@ SCRIPT: dict[str, object] = {
     ]
 }
 ANSWERS = ("bench", "--only", "quality", "--json")
+PROBLEMS = "own.toml"
 
 
-def bench(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    return infill_ls(*arguments, folder=folder, script=SCRIPT)
+@dataclass(frozen=True)
+class Measured:
+    """A finished run in the subfolder `out`, with what it printed. Its settings file is in `state`."""
+
+    folder: Path
+    printed: str
+
+    def copied(self, name: str) -> Path:
+        """Return a copy of the run's results, in another subfolder."""
+        shutil.copytree(self.folder / "out", self.folder / name)
+        return self.folder / name / "results.jsonl"
+
+    def again(self, name: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
+        """Run the same command again, with results in a subfolder."""
+        arguments = (*ANSWERS, "--problems", PROBLEMS, "--out", name, *arguments)
+        return run_here(*arguments, folder=self.folder, script=SCRIPT)
 
 
-@pytest.fixture
-def problems(tmp_path: Path) -> str:
-    """A small set, so that a run takes seconds."""
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Measured]:
+    folder = tmp_path_factory.mktemp("measured")
+    write_problems(folder)
+    with mock.patch.dict(os.environ, INFILL_STATE_DIR=str(folder / "state")):
+        arguments = (*ANSWERS, "--problems", PROBLEMS, "--out", "out", "--apply")
+        done = infill_ls(*arguments, folder=folder, script=SCRIPT)
+        assert done.returncode == 0, done.stderr
+        yield Measured(folder, done.stdout)
+
+
+def write_problems(folder: Path) -> None:
+    """Write a small set, so that a run takes seconds."""
     text = "def f(width, height):\\n    return g(⟦width, height⟧)\\n"
     entry = f'[[problem]]\nid = "{{0}}"\nkind = "middle"\ntext = "{text}"\n'
-    path = tmp_path / "own.toml"
-    path.write_text("".join(entry.format(f"p{number}") for number in range(8)), encoding="utf-8")
-    return str(path)
+    problems = "".join(entry.format(f"p{number}") for number in range(8))
+    (folder / PROBLEMS).write_text(problems, encoding="utf-8")
 
 
-def lines(folder: Path) -> list[dict[str, object]]:
-    return [json.loads(line) for line in (folder / "results.jsonl").read_text().splitlines() if line]
+def lines(results: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in results.read_text().splitlines() if line]
 
 
-def test_a_run_its_report_and_its_settings(tmp_path: Path, problems: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("INFILL_STATE_DIR", str(tmp_path / "state"))
-    done = bench(tmp_path, *ANSWERS, "--problems", problems, "--out", "out", "--apply")
-    assert done.returncode == 0, done.stderr
-    said = json.loads(done.stdout)
+def test_a_run_its_report_and_its_settings(measured: Measured) -> None:
+    said = json.loads(measured.printed)
     assert list(said) == ["verdict", "report", "results", "applied", "not_measured", "doubts"]
     assert said["verdict"]["budget_ms"] == 150
-    assert "<svg" in (tmp_path / said["report"]).read_text(encoding="utf-8")
+    assert "<svg" in (measured.folder / said["report"]).read_text(encoding="utf-8")
     settings = json.loads(Path(said["applied"]).read_text())
     assert (settings["budgetMs"], settings["candidates"]) == (150, 4)
     assert settings["model"].endswith("script.json")
     assert settings["measured"]["reason"] == " ".join(said["verdict"]["sentences"])
     assert settings["measured"]["numbers"]["problems"] == 3
-    checks = {check["name"]: check for check in json.loads(_doctor(tmp_path))["checks"]}
+    checks = {check["name"]: check for check in json.loads(_doctor(measured.folder))["checks"]}
     assert checks["settings"]["status"] == "ok"
     assert settings["measured"]["reason"] in checks["settings"]["detail"]
     assert checks["completion"]["detail"].endswith("of 5000 ms")
@@ -67,14 +93,12 @@ def _doctor(folder: Path) -> str:
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=True).stdout
 
 
-def test_a_server_uses_what_was_applied(tmp_path: Path, problems: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    state = tmp_path / "state"
+def test_a_server_uses_what_was_applied(measured: Measured, monkeypatch: pytest.MonkeyPatch) -> None:
+    state = measured.folder / "other"
     monkeypatch.setenv("INFILL_STATE_DIR", str(state))
-    arguments = (*ANSWERS, "--problems", problems, "--out", "out")
-    assert bench(tmp_path, *arguments).returncode == 0
-    path = tmp_path / "out" / "results.jsonl"
+    path = measured.copied("late")
     path.write_text(re.sub(r'("budget_ms": 150.0.*?"ms": )[\d.]+', r"\g<1>999", path.read_text()))  # all of them late
-    applied = bench(tmp_path, *arguments, "--apply")
+    applied = measured.again("late", "--apply")
     assert applied.returncode == 0, applied.stderr
     assert json.loads(applied.stdout)["verdict"]["budget_ms"] == 300
 
@@ -91,22 +115,24 @@ def test_a_server_uses_what_was_applied(tmp_path: Path, problems: str, monkeypat
         client.process.wait()
 
 
-def test_the_same_folder_again_measures_nothing_twice(tmp_path: Path, problems: str) -> None:
-    arguments = (*ANSWERS, "--problems", problems, "--out", "out")
-    assert bench(tmp_path, *arguments).returncode == 0
-    before = [line for line in lines(tmp_path / "out") if line["record"] == "answer"]
-    again = bench(tmp_path, *arguments)
+def test_the_same_folder_again_measures_nothing_twice(measured: Measured) -> None:
+    results = measured.copied("same")
+    before = [line for line in lines(results) if line["record"] == "answer"]
+    assert before
+    again = measured.again("same")
     assert again.returncode == 0, again.stderr
-    assert [line for line in lines(tmp_path / "out") if line["record"] == "answer"] == before
-    other = bench(tmp_path, *arguments, "--seed", "3")
+    assert [line for line in lines(results) if line["record"] == "answer"] == before
+    other = measured.again("same", "--seed", "3")
     assert other.returncode == 2
     assert "seed" in other.stderr
 
 
-def test_typing_passes_and_drift(tmp_path: Path, problems: str) -> None:
-    done = bench(tmp_path, "bench", "--only", "typing", "passes", "drift", "--problems", problems, "--out", "out")
+def test_typing_passes_and_drift(tmp_path: Path) -> None:
+    write_problems(tmp_path)
+    parts = ("--only", "typing", "passes", "drift")
+    done = infill_ls("bench", *parts, "--problems", PROBLEMS, "--out", "out", folder=tmp_path, script=SCRIPT)
     assert done.returncode == 0, done.stderr
-    records = lines(tmp_path / "out")
+    records = lines(tmp_path / "out" / "results.jsonl")
     counts = {name: sum(line["record"] == name for line in records) for name in ("keystroke", "pass", "generation")}
     assert counts["keystroke"] == 60 + 40 + 8 + 20
     assert counts["generation"] == 60 + 40
@@ -143,30 +169,28 @@ def test_an_interrupted_run_says_how_it_goes_on(tmp_path: Path) -> None:
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
     assert "To go on: infill-ls bench --suite quick --out out" in out
-    assert any(line["record"] == "answer" for line in lines(tmp_path / "out"))
+    assert any(line["record"] == "answer" for line in lines(results))
     assert (tmp_path / "out" / "report.html").exists()
 
 
-def test_two_runs_are_compared(tmp_path: Path, problems: str) -> None:
-    for name in ("a", "b"):
-        assert bench(tmp_path, *ANSWERS, "--problems", problems, "--out", name).returncode == 0
-    command = [sys.executable, "-m", "lsp_server", "bench", "compare"]
+def test_two_runs_are_compared(
+    measured: Measured, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(measured.folder)
+    measured.copied("a")
+    worse = measured.copied("b")
 
-    def compare(*arguments: str) -> "subprocess.CompletedProcess[str]":
-        environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
-        return subprocess.run([*command, *arguments], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    def compare(*arguments: str, status: int) -> tuple[str, str]:
+        assert main(["bench", "compare", *arguments]) == status
+        said = capsys.readouterr()
+        return said.out, said.err
 
-    same = compare("a", "b", "--fail-on-loss")
-    assert same.returncode == 0, same.stderr
-    assert "right first" in same.stdout
-    assert json.loads(compare("a", "b", "--json").stdout)["loss"] is False
-    worse = tmp_path / "b" / "results.jsonl"
+    assert "right first" in compare("a", "b", "--fail-on-loss", status=0)[0]
+    assert json.loads(compare("a", "b", "--json", status=0)[0])["loss"] is False
     worse.write_text(worse.read_text().replace('"right": [false, true]', '"right": [false, false]'))
-    lost = compare("a", "b", "--fail-on-loss", "--json")
-    assert json.loads(lost.stdout)["differences"][1]["estimate"]["value"] == -1
-    nothing = compare("a", str(tmp_path / "own.toml"))
-    assert nothing.returncode == 2
-    assert "holds no results" in nothing.stderr
+    lost = compare("a", "b", "--json", status=0)[0]
+    assert json.loads(lost)["differences"][1]["estimate"]["value"] == -1
+    assert "holds no results" in compare("a", PROBLEMS, status=2)[1]
 
 
 @pytest.mark.parametrize(
@@ -179,15 +203,16 @@ def test_two_runs_are_compared(tmp_path: Path, problems: str) -> None:
     ],
 )
 def test_bad_input_is_named(tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
-    done = bench(tmp_path, "bench", *arguments)
+    done = run_here("bench", *arguments, folder=tmp_path, script=SCRIPT)
     assert done.returncode == 2
     assert said in done.stderr
 
 
 @pytest.mark.parametrize("model", ["nowhere/at/all/x", "llama:http://127.0.0.1:1"])
-def test_a_model_that_is_not_here(tmp_path: Path, model: str) -> None:
-    command = [sys.executable, "-m", "lsp_server", "bench", "--model", model, "--out", "out", "--only", "quality"]
-    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode != 0
-    assert model.rsplit("/", 1)[-1] in done.stderr + done.stdout
+def test_a_model_that_is_not_here(
+    tmp_path: Path, model: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["bench", "--model", model, "--out", "out", "--only", "quality"]) != 0
+    said = capsys.readouterr()
+    assert model.rsplit("/", 1)[-1] in said.err + said.out

@@ -1,10 +1,10 @@
-"""`infill-ls complete`, run as a person runs it."""
+"""`infill-ls complete`: once as a person runs it, then in this process."""
 
 import json
 from pathlib import Path
 
 import pytest
-from command_line import infill_ls
+from command_line import infill_ls, run_here
 
 TEXT = "import os\nx = \nprint(x)\n"
 FIELDS = ["candidates", "reason", "elapsed_ms", "budget_ms", "model", "device", "encode_ms", "denoise_ms"]
@@ -36,7 +36,7 @@ def test_json_is_one_object_of_fixed_form(folder: Path) -> None:
 
 @pytest.mark.parametrize(("place", "reason"), [(".env:1:5", "excluded"), ("program.py:1:1", "unsupported")])
 def test_silence_has_its_reason_and_needs_no_model(folder: Path, place: str, reason: str) -> None:
-    done = infill_ls("complete", place, "--json", folder=folder, script={"no": "script"})
+    done = run_here("complete", place, "--json", folder=folder, script={"no": "script"})
     assert (done.returncode, done.stderr) == (0, "")
     answer = json.loads(done.stdout)
     assert list(answer) == FIELDS
@@ -44,20 +44,20 @@ def test_silence_has_its_reason_and_needs_no_model(folder: Path, place: str, rea
 
 
 def test_fewer_candidates(folder: Path) -> None:
-    done = infill_ls("complete", "app.py:2:5", "--candidates", "2", "--budget-ms", "5000", "--json", folder=folder)
+    done = run_here("complete", "app.py:2:5", "--candidates", "2", "--budget-ms", "5000", "--json", folder=folder)
     assert [item["text"] for item in json.loads(done.stdout)["candidates"]] == ["alpha(1)", "beta(2)"]
 
 
 def test_deadline_is_kept_by_not_starting_a_step(folder: Path) -> None:
     script = {"rules": [{"before": "", "candidates": ["x"]}], "step_ms": 200}
-    done = infill_ls("complete", "app.py:2:5", "--budget-ms", "100", "--json", folder=folder, script=script)
+    done = run_here("complete", "app.py:2:5", "--budget-ms", "100", "--json", folder=folder, script=script)
     answer = json.loads(done.stdout)
     assert (answer["candidates"], answer["reason"]) == ([], "deadline")
     assert answer["denoise_ms"] < 200
 
 
 def test_lines_for_people(folder: Path) -> None:
-    done = infill_ls("complete", "app.py:2:5", "--budget-ms", "5000", folder=folder)
+    done = run_here("complete", "app.py:2:5", "--budget-ms", "5000", folder=folder)
     assert done.returncode == 0
     lines = done.stdout.splitlines()
     assert len(lines) == 4
@@ -70,7 +70,7 @@ def test_lines_for_people(folder: Path) -> None:
 
 def test_several_lines_stand_under_each_other(folder: Path) -> None:
     (folder / "block.py").write_text("def f():\n    \n", encoding="utf-8")
-    done = infill_ls("complete", "block.py:2:5", "--budget-ms", "5000", folder=folder)
+    done = run_here("complete", "block.py:2:5", "--budget-ms", "5000", folder=folder)
     first, second, *_ = done.stdout.splitlines()
     marked = len("«")
     assert first.index("for item") - marked == second.index("print(item)") - len("    ")
@@ -78,7 +78,7 @@ def test_several_lines_stand_under_each_other(folder: Path) -> None:
 
 def test_the_line_of_a_terminal_cannot_be_taken_over(folder: Path) -> None:
     (folder / "escape.py").write_text("# \x1b[2J\u202e\tx = \n", encoding="utf-8")
-    done = infill_ls("complete", "escape.py:1:13", "--budget-ms", "5000", folder=folder)
+    done = run_here("complete", "escape.py:1:13", "--budget-ms", "5000", folder=folder)
     assert "# \\x1b[2J\\u202e    x = «alpha(1)»" in done.stdout
 
 
@@ -90,7 +90,7 @@ def test_the_line_of_a_terminal_cannot_be_taken_over(folder: Path) -> None:
     ],
 )
 def test_silence_for_people_is_a_sentence(folder: Path, place: str, told: str) -> None:
-    done = infill_ls("complete", place, folder=folder)
+    done = run_here("complete", place, folder=folder)
     assert done.returncode == 0
     assert done.stdout.startswith(f"{place}: ")
     assert told in done.stdout
@@ -111,13 +111,13 @@ def test_silence_for_people_is_a_sentence(folder: Path, place: str, told: str) -
     ],
 )
 def test_what_cannot_be_asked(folder: Path, arguments: tuple[str, ...], told: str) -> None:
-    done = infill_ls("complete", *arguments, "--json", folder=folder)
+    done = run_here("complete", *arguments, "--json", folder=folder)
     assert (done.returncode, done.stdout) == (2, "")
     assert told in done.stderr
     assert "Traceback" not in done.stderr
 
 
 def test_a_model_that_is_none(folder: Path) -> None:
-    done = infill_ls("complete", "app.py:2:5", "--json", folder=folder, script={"no": "script"})
+    done = run_here("complete", "app.py:2:5", "--json", folder=folder, script={"no": "script"})
     assert (done.returncode, done.stdout) == (2, "")
     assert "script.json is not a script" in done.stderr

@@ -3,7 +3,7 @@
 import ast
 from pathlib import Path
 
-from command_line import infill_ls
+from command_line import infill_ls, run_here
 
 from lsp_server.cli.demo.command import bundled
 from lsp_server.cli.demo.editor_lines import editor_lines
@@ -33,7 +33,7 @@ def test_the_bundled_hole(tmp_path: Path) -> None:
 
 def test_a_place_of_ones_own(tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text("first = 1\nsecond = \n", encoding="utf-8")
-    done = infill_ls("demo", "own.py:2:10", "--budget-ms", "5000", folder=tmp_path)
+    done = run_here("demo", "own.py:2:10", "--budget-ms", "5000", folder=tmp_path)
     assert done.returncode == 0
     assert "second = ▒▒▒" in done.stdout
     assert "The author wrote" not in done.stdout
@@ -41,9 +41,9 @@ def test_a_place_of_ones_own(tmp_path: Path) -> None:
 
 def test_places_that_are_none(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("KEY=\n", encoding="utf-8")
-    done = infill_ls("demo", ".env:1:5", folder=tmp_path)
+    done = run_here("demo", ".env:1:5", folder=tmp_path)
     assert (done.returncode, "exclude pattern" in done.stdout) == (0, True)
-    done = infill_ls("demo", "missing.py:1:5", folder=tmp_path)
+    done = run_here("demo", "missing.py:1:5", folder=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert "does not exist" in done.stderr
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from command_line import infill_ls
+from command_line import infill_ls, run_here
 
 from infill_engine.text.languages import language
 from infill_engine.text.languages.record import Grammar
@@ -35,7 +35,7 @@ def test_all_is_well(tmp_path: Path) -> None:
 
 
 def test_lines_for_people(tmp_path: Path) -> None:
-    done = infill_ls("doctor", *BUDGET, folder=tmp_path)
+    done = run_here("doctor", *BUDGET, folder=tmp_path)
     assert done.returncode == 0
     *checks, last = done.stdout.splitlines()
     assert [line.split()[:2] for line in checks] == [["ok", name] for name in NAMES]
@@ -43,7 +43,7 @@ def test_lines_for_people(tmp_path: Path) -> None:
 
 
 def test_a_device_that_is_not_there(tmp_path: Path) -> None:
-    done = infill_ls("doctor", "--json", *BUDGET, "--device", "abacus", folder=tmp_path)
+    done = run_here("doctor", "--json", *BUDGET, "--device", "abacus", folder=tmp_path)
     assert done.returncode == 1
     assert json.loads(done.stdout)["ok"] is False
     assert verdicts(done.stdout)["device"] == "fail"
@@ -51,7 +51,7 @@ def test_a_device_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_a_worker_that_cannot_load_its_model(tmp_path: Path) -> None:
-    done = infill_ls("doctor", "--json", *BUDGET, folder=tmp_path, script={"no": "script"})
+    done = run_here("doctor", "--json", *BUDGET, folder=tmp_path, script={"no": "script"})
     assert done.returncode == 1
     checks = {check["name"]: check for check in json.loads(done.stdout)["checks"]}
     assert checks["worker"]["status"] == "fail"
@@ -65,11 +65,11 @@ def test_a_worker_that_cannot_load_its_model(tmp_path: Path) -> None:
     [
         ({"rules": [{"before": "area(width, ", "candidates": []}]}, "(blank)"),
         # What stands elsewhere in the text is found even when the model has no time.
-        ({"rules": [{"before": "", "candidates": ["height"]}], "step_ms": 2000}, "(copied ones only)"),
+        ({"rules": [{"before": "", "candidates": ["height"]}], "step_ms": 500}, "(copied ones only)"),
     ],
 )
 def test_a_model_that_says_nothing_is_a_warning(tmp_path: Path, script: dict[str, object], detail: str) -> None:
-    done = infill_ls("doctor", "--json", "--budget-ms", "1000", folder=tmp_path, script=script)
+    done = run_here("doctor", "--json", "--budget-ms", "400", folder=tmp_path, script=script)
     assert done.returncode == 0
     *_, completion = json.loads(done.stdout)["checks"]
     assert (completion["name"], completion["status"]) == ("completion", "warn")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from infill_engine.diagnostics import masked
+from infill_engine.diagnostics import checks, costs, masked
 from infill_engine.diagnostics.checks import MINIATURES
 from infill_engine.models.loading import FAMILIES
 from infill_engine.models.published.catalogue import CATALOGUE
@@ -90,14 +90,20 @@ def test_a_config_does_not_steer_the_terminal(dream: Path, capsys: Said) -> None
     assert not {"\u001b", "\u0007", "\u009b"} & {*said.out, *said.err}
 
 
-def test_verify(capsys: Said, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = as_json(capsys, "verify", "mellum", "--device", "cpu")
+def test_verify(capsys: Said) -> None:
+    found = as_json(capsys, "verify", "dream", "--device", "cpu")
     assert found["ok"] is True
     assert found["checks"][0]["detail"].endswith(", to cpu")
-    assert {check["family"] for check in found["checks"]} == {"mellum"}
-    monkeypatch.setattr("infill_engine.diagnostics.checks.TOLERANCE", 0.0)
-    assert main(["models", "verify", "mellum"]) == 1
-    assert "fail  mellum" in capsys.readouterr().out
+    assert {check["family"] for check in found["checks"]} == {"dream"}
+
+
+def test_verify_for_people(capsys: Said, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = [checks.Check("dream", "loads", True, "to cpu"), checks.Check("dream", "reference", False, "logits differ")]
+    monkeypatch.setattr(checks, "check_family", lambda _name, _device: iter(found))
+    assert main(["models", "verify", "dream"]) == 1
+    said = capsys.readouterr().out
+    assert "ok    dream" in said
+    assert "fail  dream             reference    logits differ" in said
 
 
 def test_verify_wants_a_family(capsys: Said) -> None:
@@ -108,7 +114,8 @@ def test_verify_wants_a_family(capsys: Said) -> None:
     assert "device `nowhere` is not available here" in capsys.readouterr().err
 
 
-def test_bench(dream: Path, capsys: Said) -> None:
+def test_bench(dream: Path, capsys: Said, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(costs, "CONTEXTS", ((3, 1), (6, 2)))  # lines to read; the usual ones take seconds
     found = as_json(capsys, "bench", str(dream), "--device", "cpu", "--precision", "int8")
     assert found["family"] == "dream"
     assert found["memory_bytes"] > 0
@@ -117,10 +124,14 @@ def test_bench(dream: Path, capsys: Said) -> None:
     assert all(cost["ms"] > 0 for cost in found["costs"] if cost["what"] == "step")
 
 
-def test_bench_for_people(dream: Path, capsys: Said) -> None:
+def test_bench_for_people(dream: Path, capsys: Said, monkeypatch: pytest.MonkeyPatch) -> None:
+    measured = [costs.Cost("read cold", 12.34, tokens=480), costs.Cost("step", 5.67, rows=1, slots=8)]
+    monkeypatch.setattr(costs, "measure", lambda _model: iter(measured))
     assert main(["models", "bench", str(dream), "--device", "cpu"]) == 0
     said = capsys.readouterr().out
+    assert "read cold, 480 tokens: 12.3 ms" in said
     assert "ms a step" in said
+    assert "5.7" in said
     assert "GB in use, steps not compiled" in said
     assert "{" not in said
 

@@ -1,12 +1,10 @@
 """`infill/candidates` and `infill/getStatus` on the real wire: inline's answers, ranges, the canvas as it grows."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import psutil
 import pytest
-import pytest_asyncio
 from capabilities import NEOVIM, VSCODE
 from editor import Editor, editor
 from lsprotocol import types
@@ -23,19 +21,6 @@ SCRIPT = {
 }
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def running() -> AsyncIterator[Editor]:
-    async with editor(VSCODE, SCRIPT, options={"budgetMs": 5000}) as made:
-        await made.ready()
-        yield made
-
-
-@pytest.fixture
-def vscode(running: Editor) -> Iterator[Editor]:
-    yield running
-    running.close_all()
 
 
 def texts(result: Any) -> list[str]:

@@ -1,10 +1,8 @@
 """Ordinary completion for editors that know no inline completion: who gets it, and what an entry is."""
 
-from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
-import pytest_asyncio
 from capabilities import BARE, NEOVIM, VSCODE
 from editor import Editor, editor
 from lsprotocol import types
@@ -24,19 +22,6 @@ WEAK = types.CompletionTriggerKind.TriggerCharacter
 AGAIN = types.CompletionTriggerKind.TriggerForIncompleteCompletions
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def running() -> AsyncIterator[Editor]:
-    async with editor(BARE, SCRIPT, options={"budgetMs": 5000}) as made:
-        await made.ready()
-        yield made
-
-
-@pytest.fixture
-def bare(running: Editor) -> Iterator[Editor]:
-    yield running
-    running.close_all()
 
 
 OFFERED = [

@@ -78,3 +78,16 @@ MEANWHILE = {
 @pytest.mark.parametrize("meanwhile", MEANWHILE.values(), ids=MEANWHILE)
 async def test_an_answer_for_an_older_text_is_never_shown(meanwhile: object) -> None:
     assert await texts(session_that_answers(GOOD, meanwhile)) is None
+
+
+async def test_a_request_is_built_again_only_if_something_has_changed() -> None:
+    _, session = create_server()
+    snapshot = session.documents.open(URI, "python", "x = \n")
+    speculated = session.request_at(snapshot, (0, 4))
+    assert session.request_at(snapshot, (0, 4)) is speculated
+    assert session.request_at(snapshot, (0, 3)).prefix == "x ="
+    assert session.request_at(snapshot, (0, 4), least=9).candidates == 9
+    changed = session.documents.change(URI, [Change("y", (0, 0), (0, 1))], 2)
+    assert session.request_at(changed, (0, 4)).prefix == "y = "
+    session.documents.open("file:///w/b.py", "python", "y = helper(1)\n")
+    assert [draft.text for draft in session.request_at(changed, (0, 4)).drafts] == ["helper(1)"]

@@ -19,7 +19,6 @@ from lsp_server.project.text import ProjectText, project_of, read_around
 from lsp_server.server import create_server
 from lsp_server.session import Session
 from lsp_server.settings.schema import DEFAULT_EXCLUDES, ServerSettings
-from lsp_server.suggestions.completions import at
 
 REPOSITORY = Path(__file__).parents[3]
 LINE = "connection = open_connection(host, port)\n"
@@ -113,7 +112,7 @@ async def settled(session: Session) -> None:
 async def drafts(session: Session, snapshot: Snapshot) -> list[str]:
     session.project_near(snapshot)
     await settled(session)
-    return [draft.text for draft in at(session, snapshot, (0, len(snapshot.lines[0]))).request.drafts or ()]
+    return [draft.text for draft in session.request_at(snapshot, (0, len(snapshot.lines[0]))).drafts or ()]
 
 
 @pytest.mark.parametrize(
@@ -176,11 +175,11 @@ async def test_the_engine_gets_what_was_read_and_requests_name_it(project: Path)
     got: list[Surroundings] = []
     session.engine.surround = got.append  # type: ignore[method-assign]
     snapshot = opened(session, project)
-    assert at(session, snapshot, (0, 0)).request.surroundings == ""
+    assert session.request_at(snapshot, (0, 0)).surroundings == ""
     await settled(session)
     (near,) = got
     assert LINE in near.text
-    assert at(session, snapshot, (0, 0)).request.surroundings == near.name
+    assert session.request_at(snapshot, (0, 0)).surroundings == near.name
 
 
 async def test_a_new_worker_gets_it_again(project: Path) -> None:

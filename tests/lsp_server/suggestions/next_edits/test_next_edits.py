@@ -10,14 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from infill_engine.budget.deadline import now
-from infill_engine.edits.types import Consequences, Edit, Kind, Proposal, Silence, Span, applied
+from infill_engine.edits.types import Consequences, Edit, Kind, NoEditReason, Proposal, Span, applied
 from lsp_server.documents.snapshots import Change
 from lsp_server.suggestions.next_edits.bursts import offset, place_at
 
 
 def test_a_name_typed_letter_by_letter_is_one_edit() -> None:
     desk = Desk()
-    assert desk.ask().silence is Silence.NOTHING_EDITED
+    assert desk.ask().reason is NoEditReason.NOTHING_EDITED
     desk.replace("width", "breadth")
     found = desk.ask()
     assert labels(found) == ["rename 1 more use"]
@@ -88,7 +88,7 @@ def test_what_was_dismissed_never_comes_back() -> None:
     desk.replace("width", "breadth")
     found = desk.ask()
     assert desk.edits.dismiss(URI, [held.id for held in found.held]) == 1
-    assert desk.ask().silence is Silence.DISMISSED
+    assert desk.ask().reason is NoEditReason.DISMISSED
     desk.change((0, 0, "\n"))
     assert desk.ask().held == ()
     assert desk.edits.dismiss(URI, None) == 0
@@ -102,7 +102,7 @@ def test_undo_is_followed_by_silence() -> None:
     assert desk.ask().held
     desk.change((at, at + 7, "width"))
     found = desk.ask()
-    assert (found.held, found.silence) == ((), Silence.UNDO)
+    assert (found.held, found.reason) == ((), NoEditReason.UNDO)
 
 
 def test_one_undo_of_what_was_taken_is_followed_by_silence() -> None:
@@ -112,7 +112,7 @@ def test_one_undo_of_what_was_taken_is_followed_by_silence() -> None:
     edit = desk.ask().held[0].proposal.edits[0]
     desk.change((edit.span.start, edit.span.end, edit.new))
     desk.change((edit.span.start, edit.span.start + len(edit.new), edit.span.text))
-    assert desk.ask().silence is Silence.UNDO
+    assert desk.ask().reason is NoEditReason.UNDO
 
 
 @pytest.mark.parametrize("pasted", ["x = 1\n" * 10, "y" * 300])
@@ -121,14 +121,14 @@ def test_a_paste_is_followed_by_silence(pasted: str) -> None:
     desk.replace("width", "breadth")
     assert desk.ask().held
     desk.change((0, 0, pasted))
-    assert desk.ask().silence is Silence.BULK
+    assert desk.ask().reason is NoEditReason.BULK
 
 
 def test_many_changes_in_a_moment_are_followed_by_silence() -> None:
     desk = Desk()
     at = desk.text.index("width")
     desk.change((at, at + 5, "breadth"), *((0, 0, "# line\n") for _ in range(10)))
-    assert desk.ask().silence is Silence.BULK
+    assert desk.ask().reason is NoEditReason.BULK
 
 
 def test_what_the_user_has_replaced_is_not_put_back() -> None:
@@ -144,7 +144,7 @@ def test_what_the_user_has_replaced_is_not_put_back() -> None:
         else (Proposal((Edit(Span(edited.after.index("depth"), 0, "depth"), "breadth"),), "back", 0.9, Kind.TWIN),)
     )
     desk.replace("breadth", "depth")
-    assert desk.ask().silence is Silence.DISMISSED
+    assert desk.ask().reason is NoEditReason.DISMISSED
 
 
 def test_an_answer_for_a_text_that_has_moved_on_is_superseded() -> None:
@@ -153,7 +153,7 @@ def test_an_answer_for_a_text_that_has_moved_on_is_superseded() -> None:
     old = desk.snapshot
     desk.change((0, 0, "\n"))
     found = asyncio.run(desk.edits.ask(old, None, 0, lambda: desk.documents.get(URI) is old))
-    assert found.silence is Silence.SUPERSEDED
+    assert found.reason is NoEditReason.SUPERSEDED
 
 
 async def test_a_newer_question_overtakes_the_older() -> None:
