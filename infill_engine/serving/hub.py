@@ -14,8 +14,9 @@ from msgspec import structs
 
 from infill_engine.budget.deadline import Clock, now
 from infill_engine.serving.dispatch import Dispatch
+from infill_engine.serving.health.health import Health
+from infill_engine.serving.health.latency import Latencies
 from infill_engine.serving.interface import Load
-from infill_engine.serving.latency import Latencies
 from infill_engine.serving.protocol import (
     Answered,
     Cancel,
@@ -25,6 +26,7 @@ from infill_engine.serving.protocol import (
     Measure,
     Measured,
     Message,
+    Moved,
     Shutdown,
     State,
     Status,
@@ -54,11 +56,14 @@ class Hub:
 
     load: Load
     clock: Clock = now
+    health: Health = field(default_factory=Health)
     stopping: threading.Event = field(default_factory=threading.Event)
+    loaded: threading.Event = field(default_factory=threading.Event)  # or loading has failed
     dispatch: Dispatch = field(init=False)
     left_at: float = 0.0  # when the last client left; meaningless while there are some
     was_joined: bool = False  # by any client, ever
     status: Status = field(default_factory=lambda: Status(State.LOADING))
+    moved: bool = False  # another process has the socket
     _clients: dict[int, Send] = field(default_factory=dict)
     _asked: dict[int, _Asked] = field(default_factory=dict)  # by our number
     _numbers: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
@@ -69,7 +74,7 @@ class Hub:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
-        self.dispatch = Dispatch(self.load, self._send, self.clock)
+        self.dispatch = Dispatch(self.load, self._send, self.clock, self.health)
         self._began = self.left_at = self.clock()
 
     @property
@@ -84,6 +89,8 @@ class Hub:
             self._clients[client] = send
             self.was_joined = True
             send(self.status)
+            if self.moved:
+                send(Moved())
             return client
 
     def leave(self, client: int) -> None:
@@ -115,6 +122,13 @@ class Hub:
             case _:
                 pass
 
+    def move(self) -> None:
+        """Tell all clients, and those that still come, that another process has the socket."""
+        with self._lock:
+            self.moved = True
+            for send in self._clients.values():
+                send(Moved())
+
     def say_all(self, message: Message) -> None:
         """Send a message to every client."""
         self._send(message)
@@ -122,7 +136,7 @@ class Hub:
     def measured(self) -> Measured:
         """Return what `infill-ls engine status` shows. One of the clients is the one that asks."""
         with self._lock:
-            status = self.status
+            status, first, last = self.status, self.health.first, self.health.last
             return Measured(
                 pid=os.getpid(),
                 version=package_version(),
@@ -138,6 +152,9 @@ class Hub:
                 latency_ms=self._latencies.percentiles(),
                 latency_counts=tuple(self._latencies.counts),
                 latency_sum_ms=round(self._latencies.sum_ms, 2),
+                probe_ms=(round(last.cpu_ms, 2), round(last.wall_ms, 2)) if last is not None else (0.0, 0.0),
+                drift=round(self.health.drift, 2),
+                memory_at_first=first.memory_bytes if first is not None else 0,
             )
 
     def _infill(self, client: int, message: Infill) -> None:
@@ -176,6 +193,8 @@ class Hub:
             else:
                 if isinstance(message, Status):
                     self.status = message
+                    if message.state is not State.LOADING:
+                        self.loaded.set()
                 receivers = list(self._clients.values())
             for send in receivers:
                 send(message)

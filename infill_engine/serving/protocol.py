@@ -4,7 +4,7 @@ A frame is its length as four big-endian bytes, then a msgpack map whose "type" 
 frame that is damaged, too large, out of bounds or of an unknown type.
 
     server → engine     hello, infill, watch, warm, surround, cancel, measure, shutdown
-    engine → server     welcome, status, preview, answer, failure, alive, measured, shutdown
+    engine → server     welcome, status, preview, answer, failure, alive, measured, moved, shutdown
 
 Every `Infill` gets exactly one `Answered` or `Failure`, and before it a `CanvasPreview` for each step since `Watch`.
 `expires_at` is in seconds of `infill_engine.budget.deadline.now`, a clock that all processes of a machine share.
@@ -23,7 +23,7 @@ from infill_engine.errors import WorkerError
 from infill_engine.settings import USUAL_WINDOW, WindowSettings
 from infill_engine.types import Answer, InfillRequest, Source, Surroundings
 
-PROTOCOL = 2  # of a shared engine and its clients; part of the name of its socket
+PROTOCOL = 3  # of a shared engine and its clients; part of the name of its socket
 MAX_FRAME_BYTES = 8 * 1024 * 1024
 MOST_CANDIDATES, MOST_HOLES, MOST_DRAFTS = 64, 1024, 1024  # of one request
 _LENGTH = struct.Struct(">I")
@@ -88,6 +88,10 @@ class Shutdown(_Message, frozen=True, tag="shutdown"):
     """To the engine: answer pending requests, then exit. From a shared engine: it exits, and another may be started."""
 
 
+class Moved(_Message, frozen=True, tag="moved"):
+    """From a shared engine: another process has its socket. It answers what it is asked until the client leaves."""
+
+
 class Hello(_Message, frozen=True, tag="hello"):
     """The first message of a client of a shared engine."""
 
@@ -112,6 +116,8 @@ class Measured(_Message, frozen=True, tag="measured"):
     `model` is empty and `state` tells why, unless the model is loaded. `clients` leaves out the one that asks.
     `waiting` counts requests without an answer. `latency_ms` are the 50th, 90th and 99th percentile of the last
     requests. `latency_counts` is a histogram of all with the bounds of `latency.BOUNDS_MS`, `latency_sum_ms` their sum.
+    `probe_ms` is what the last probe cost in the processor's time and by the clock, `drift` its ratio to the first one;
+    zeros if there was none. `memory_at_first` is the memory at the first probe.
     """
 
     pid: Number
@@ -128,6 +134,9 @@ class Measured(_Message, frozen=True, tag="measured"):
     latency_ms: tuple[float, float, float]
     latency_counts: tuple[Number, ...]
     latency_sum_ms: float
+    probe_ms: tuple[float, float] = (0.0, 0.0)
+    drift: float = 0.0
+    memory_at_first: Number = 0
 
 
 class Status(_Message, frozen=True, tag="status"):
@@ -198,6 +207,7 @@ Message = (
     | Welcome
     | Measure
     | Measured
+    | Moved
     | Status
     | CanvasPreview
     | Answered

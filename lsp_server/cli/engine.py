@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 from msgspec import structs
 
-from infill_engine.serving.latency import BOUNDS_MS
+from infill_engine.serving.health.latency import BOUNDS_MS
 from infill_engine.serving.protocol import Measure, Measured, Shutdown, decode, encode
 from infill_engine.serving.runtime_files import is_safe, runtime_folder, supported
 from lsp_server.cli.engine_metrics import prometheus_text

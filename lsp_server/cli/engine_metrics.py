@@ -8,7 +8,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from infill_engine.errors import InputError
-from infill_engine.serving.latency import BOUNDS_MS
+from infill_engine.serving.health.latency import BOUNDS_MS
 from infill_engine.serving.protocol import Measured
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ Invariant: every `ask` returns by its deadline, whatever the worker does.
 import asyncio
 import itertools
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -199,9 +199,17 @@ class EngineClient:
 
     def ended(self) -> None:
         """The worker has exited; its pending requests are lost."""
-        for request_id in list(self._pending):
-            self._resolve(request_id, Answer(reason=Reason.WORKER_FAILED))
+        self.lost(self._pending)
         self._newest.clear()
+        self._read_last = None
+
+    def lost(self, request_ids: Collection[int]) -> None:
+        """These requests will get no answer."""
+        for request_id in list(request_ids):
+            self._resolve(request_id, Answer(reason=Reason.WORKER_FAILED))
+
+    def moved(self) -> None:
+        """Another process of the engine is asked from now on, which has read nothing."""
         self._read_last = None
 
     def restarting(self, *, hung: bool) -> None:

@@ -7,8 +7,8 @@ import pytest
 from held_engine import WAIT, HeldEngine
 
 from infill_engine.serving import hub as hub_module
+from infill_engine.serving.health.latency import BOUNDS_MS
 from infill_engine.serving.hub import Hub
-from infill_engine.serving.latency import BOUNDS_MS
 from infill_engine.serving.protocol import (
     Alive,
     Answered,
