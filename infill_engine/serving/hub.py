@@ -21,6 +21,7 @@ from infill_engine.serving.protocol import (
     Answered,
     Cancel,
     CanvasPreview,
+    Claim,
     Failure,
     Infill,
     Measure,
@@ -70,6 +71,8 @@ class Hub:
     _latencies: Latencies = field(default_factory=Latencies)
     _answers: int = 0
     _from_cache: int = 0
+    _requests: int = 0  # that somebody has asked
+    _ahead: int = 0  # of these, sent before
     # Never held while the dispatch is called: the dispatch calls `_send` while it holds its own lock.
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -111,6 +114,10 @@ class Hub:
             case Cancel() | Watch():
                 for number in self._numbered(client, message.id):
                     self.dispatch.receive(structs.replace(message, id=number))
+            case Claim():
+                with self._lock:
+                    self._requests += 1
+                    self._ahead += 1
             case Warm():
                 self.dispatch.receive(structs.replace(message, document=owned(client, message.document)))
             case Surround():
@@ -155,11 +162,14 @@ class Hub:
                 probe_ms=(round(last.cpu_ms, 2), round(last.wall_ms, 2)) if last is not None else (0.0, 0.0),
                 drift=round(self.health.drift, 2),
                 memory_at_first=first.memory_bytes if first is not None else 0,
+                asked=self._requests,
+                ahead=self._ahead,
             )
 
     def _infill(self, client: int, message: Infill) -> None:
         with self._lock:
             number = next(self._numbers)
+            self._requests += not (message.ahead or message.aside)
             full = sum(asked.client == client for asked in self._asked.values()) >= MOST_ASKED
             if not full:
                 self._asked[number] = _Asked(client, message.id, self.clock())

@@ -3,7 +3,7 @@
 A frame is its length as four big-endian bytes, then a msgpack map whose "type" names the message. The reader skips a
 frame that is damaged, too large, out of bounds or of an unknown type.
 
-    server → engine     hello, infill, watch, warm, surround, cancel, measure, shutdown
+    server → engine     hello, infill, claim, watch, warm, surround, cancel, measure, shutdown
     engine → server     welcome, status, preview, answer, failure, alive, measured, moved, shutdown
 
 Every `Infill` gets exactly one `Answered` or `Failure`, and before it a `CanvasPreview` for each step since `Watch`.
@@ -49,7 +49,7 @@ class Infill(_Message, frozen=True, tag="infill"):
     """Fill this hole. A newer one for the same document replaces it.
 
     One that is `aside` gives way to all that are not: it waits while they run, and starts again after it was
-    interrupted. It replaces none, and none replaces it.
+    interrupted. It replaces none, and none replaces it. One that is `ahead` has not been asked for yet: see `Claim`.
     """
 
     id: Number
@@ -57,6 +57,13 @@ class Infill(_Message, frozen=True, tag="infill"):
     request: InfillRequest
     expires_at: float
     aside: bool = False
+    ahead: bool = False
+
+
+class Claim(_Message, frozen=True, tag="claim"):
+    """Somebody has asked for the `Infill` with this id, which was sent ahead. It may have been answered."""
+
+    id: Number
 
 
 class Watch(_Message, frozen=True, tag="watch"):
@@ -117,7 +124,8 @@ class Measured(_Message, frozen=True, tag="measured"):
     `waiting` counts requests without an answer. `latency_ms` are the 50th, 90th and 99th percentile of the last
     requests. `latency_counts` is a histogram of all with the bounds of `latency.BOUNDS_MS`, `latency_sum_ms` their sum.
     `probe_ms` is what the last probe cost in the processor's time and by the clock, `drift` its ratio to the first one;
-    zeros if there was none. `memory_at_first` is the memory at the first probe.
+    zeros if there was none. `memory_at_first` is the memory at the first probe. Of the requests that somebody has
+    `asked`, `ahead` had been sent before.
     """
 
     pid: Number
@@ -137,6 +145,8 @@ class Measured(_Message, frozen=True, tag="measured"):
     probe_ms: tuple[float, float] = (0.0, 0.0)
     drift: float = 0.0
     memory_at_first: Number = 0
+    asked: Number = 0
+    ahead: Number = 0
 
 
 class Status(_Message, frozen=True, tag="status"):
@@ -196,24 +206,9 @@ class Alive(_Message, frozen=True, tag="alive"):
     """Work without an answer has ended. Tells the watchdog that the worker was busy and does not hang."""
 
 
-Message = (
-    Infill
-    | Watch
-    | Warm
-    | Surround
-    | Cancel
-    | Shutdown
-    | Hello
-    | Welcome
-    | Measure
-    | Measured
-    | Moved
-    | Status
-    | CanvasPreview
-    | Answered
-    | Failure
-    | Alive
-)
+ToEngine = Hello | Infill | Claim | Watch | Warm | Surround | Cancel | Measure | Shutdown
+FromEngine = Welcome | Status | CanvasPreview | Answered | Failure | Alive | Measured | Moved
+Message = ToEngine | FromEngine  # a shared engine says `Shutdown`, too
 _encoder = msgspec.msgpack.Encoder()
 _decoder: "msgspec.msgpack.Decoder[Message]" = msgspec.msgpack.Decoder(Message)
 

@@ -17,6 +17,7 @@ from infill_engine.serving.protocol import (
     Answered,
     Cancel,
     CanvasPreview,
+    Claim,
     Failure,
     Infill,
     Message,
@@ -91,6 +92,9 @@ class EngineClient:
         pending = self._join_or_send(document, request, due)
         if pending is None:
             return Answer(reason=Reason.LOADING if self.status.state is State.LOADING else Reason.WORKER_FAILED)
+        if pending.ahead:
+            pending.ahead = False
+            self.worker.send(Claim(pending.id))
         pending.waiting += 1
         if on_preview is not None:
             self._watch(pending, on_preview)
@@ -125,7 +129,7 @@ class EngineClient:
 
     def speculate(self, document: str, request: InfillRequest, due: float) -> None:
         """Start a request that is likely to be asked soon."""
-        self._join_or_send(document, request, due)
+        self._join_or_send(document, request, due, ahead=True)
 
     def withdraw(self, document: str, *, unless: InfillRequest | None = None) -> None:
         """Cancel the pending request of this document, unless it equals `unless`."""
@@ -148,7 +152,9 @@ class EngineClient:
         if surroundings.text and self.status.state is State.READY and self.status.window.surroundings:
             self.worker.send(Surround(surroundings))
 
-    def _join_or_send(self, document: str, request: InfillRequest, due: float) -> PendingRequest | None:
+    def _join_or_send(
+        self, document: str, request: InfillRequest, due: float, *, ahead: bool = False
+    ) -> PendingRequest | None:
         newest = self._newest.get(document)
         if newest is not None and newest.request == request and newest.worth_joining():
             return newest
@@ -157,8 +163,8 @@ class EngineClient:
         if self.status.state is not State.READY:
             return None
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        pending = PendingRequest(next(self._ids), request, future)
-        if not self.worker.send(Infill(pending.id, document, request, due - WAY_BACK_SECONDS)):
+        pending = PendingRequest(next(self._ids), request, future, ahead=ahead)
+        if not self.worker.send(Infill(pending.id, document, request, due - WAY_BACK_SECONDS, ahead=ahead)):
             return None
         self._read_last = None
         self._pending[pending.id] = self._newest[document] = pending

@@ -19,6 +19,7 @@ class PendingRequest:
     answer: "asyncio.Future[Answer]"
     waiting: int = 0
     watchers: list[OnPreview] = field(default_factory=list)
+    ahead: bool = False  # it was sent before anybody asked, and nobody has asked yet
     watched: bool = False  # whether the worker was told to send previews
 
     def worth_joining(self) -> bool:
