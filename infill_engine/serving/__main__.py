@@ -47,6 +47,7 @@ def add_socket(parser: argparse.ArgumentParser) -> None:
     """The options of an engine that several clients share."""
     parser.add_argument("--socket", type=Path, help="listen here instead of serving stdin and stdout")
     parser.add_argument("--idle-seconds", type=float, default=IDLE_SECONDS, help="without clients, then it exits")
+    parser.add_argument("--log", type=Path, metavar="FOLDER", help="log what happens there, without document text")
     parser.add_argument(SUCCEEDS, type=Predecessor.parse, help="the engine whose socket this one takes over")
 
 
@@ -55,7 +56,8 @@ def _serve(load: Load, options: argparse.Namespace) -> None:
         serve(load)
     from infill_engine.serving.listening import serve_socket
 
-    serve_socket(load, options.socket, options.idle_seconds, options.budget_ms, succeeds=options.succeeds)
+    sharing = (options.socket, options.idle_seconds, options.budget_ms)
+    serve_socket(load, *sharing, succeeds=options.succeeds, log_folder=options.log)
 
 
 def serve(load: Load) -> None:

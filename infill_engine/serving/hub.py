@@ -14,6 +14,7 @@ from msgspec import structs
 
 from infill_engine.budget.deadline import Clock, now
 from infill_engine.serving.dispatch import Dispatch
+from infill_engine.serving.health.event_log import Log, silent
 from infill_engine.serving.health.health import Health
 from infill_engine.serving.health.latency import Latencies
 from infill_engine.serving.interface import Load
@@ -60,6 +61,7 @@ class Hub:
     health: Health = field(default_factory=Health)
     stopping: threading.Event = field(default_factory=threading.Event)
     loaded: threading.Event = field(default_factory=threading.Event)  # or loading has failed
+    log: Log = silent
     dispatch: Dispatch = field(init=False)
     left_at: float = 0.0  # when the last client left; meaningless while there are some
     was_joined: bool = False  # by any client, ever
@@ -91,6 +93,7 @@ class Hub:
             client = next(self._numbers)
             self._clients[client] = send
             self.was_joined = True
+            self.log("window joined", window=client, windows=len(self._clients))
             send(self.status)
             if self.moved:
                 send(Moved())
@@ -101,6 +104,7 @@ class Hub:
         with self._lock:
             self._clients.pop(client, None)
             self.left_at = self.clock()
+            self.log("window left", window=client, windows=len(self._clients))
             lost = [number for number, asked in self._asked.items() if asked.client == client]
         for number in lost:
             self.dispatch.receive(Cancel(number))
@@ -133,6 +137,7 @@ class Hub:
         """Tell all clients, and those that still come, that another process has the socket."""
         with self._lock:
             self.moved = True
+            self.log("moved", windows=len(self._clients))
             for send in self._clients.values():
                 send(Moved())
 
@@ -202,6 +207,8 @@ class Hub:
                 receivers = [self._clients[asked.client]] if asked.client in self._clients else []
             else:
                 if isinstance(message, Status):
+                    if message.state is not State.LOADING or message.state is not self.status.state:
+                        self.log(message.state, model=message.model, device=message.device, detail=message.detail)
                     self.status = message
                     if message.state is not State.LOADING:
                         self.loaded.set()
@@ -210,7 +217,22 @@ class Hub:
                 send(message)
 
     def _count(self, message: Answered | Failure, asked: _Asked) -> None:
-        if isinstance(message, Answered) and message.answer.reason not in (Reason.CANCELLED, Reason.SUPERSEDED):
+        ms = round(1000 * (self.clock() - asked.since), 2)
+        if isinstance(message, Failure):
+            self.log("failure", window=asked.client, ms=ms, sentence=message.message)
+            return
+        answer = message.answer
+        self.log(
+            "answer",
+            window=asked.client,
+            ms=ms,
+            candidates=len(answer.candidates),
+            reason=answer.reason,
+            cached=answer.cached,
+            encode_ms=round(answer.encode_ms, 2),
+            denoise_ms=round(answer.denoise_ms, 2),
+        )
+        if answer.reason not in (Reason.CANCELLED, Reason.SUPERSEDED):
             self._answers += 1
-            self._from_cache += message.answer.cached
-            self._latencies.add(1000 * (self.clock() - asked.since))
+            self._from_cache += answer.cached
+            self._latencies.add(ms)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from infill_engine.models.runtime.allocator import release_freed
+from infill_engine.serving.health.event_log import EventLog, Log, silent
 from infill_engine.serving.health.health import Health, HealthSettings
 from infill_engine.serving.health.succession import MOST_CLIENTS, Predecessor, Replacement, listen, socket_id, take_over
 from infill_engine.serving.hub import Hub
@@ -49,6 +50,7 @@ def serve_socket(
     *,
     succeeds: Predecessor | None = None,
     health: HealthSettings | None = None,
+    log_folder: Path | None = None,
 ) -> None:
     """Serve the engine that `load` returns, then exit the process.
 
@@ -56,14 +58,16 @@ def serve_socket(
     `os._exit`, for the reasons that `__main__.serve` gives.
     """
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core file would contain the user's text
+    log = _open_log(log_folder, path)
+    log("started", version=package_version(), budget_ms=budget_ms, succeeds=succeeds is not None)
     os.umask(0o177)
     listener = listen(path) if succeeds is None else None
-    hub = Hub(load, health=Health(health or HealthSettings()))
+    hub = Hub(load, health=Health(health or HealthSettings(), log=log), log=log)
     threading.Thread(target=hub.dispatch.run, name="compute", daemon=True).start()
     if succeeds is not None:
         listener = _in_place_of(succeeds, path, hub)
     if listener is None:
-        _exit(1)
+        _exit(1, log)
     made = socket_id(path)
     threading.Thread(target=_accept, args=(listener, hub, budget_ms), name="accept", daemon=True).start()
     replacement = Replacement(hub.health, path)
@@ -82,10 +86,24 @@ def serve_socket(
     hub.dispatch.close()
     hub.say_all(Shutdown())
     threading.Event().wait(SENDING_SECONDS if hub.clients else 0.0)
-    _exit(0)
+    _exit(0, log)
 
 
-def _exit(status: int) -> NoReturn:
+def _open_log(folder: Path | None, path: Path) -> Log:
+    """Return the log of the engine with this socket. One that cannot be written keeps no engine from serving."""
+    if folder is None:
+        return silent
+    try:
+        return EventLog(folder / f"engine-{path.stem}.jsonl")
+    except OSError as fault:
+        sys.stderr.write(f"infill engine: the log in {folder} cannot be written: {fault.strerror}\n")
+        return silent
+
+
+def _exit(status: int, log: Log) -> NoReturn:
+    log("exit", status=status)
+    if isinstance(log, EventLog):
+        log.close()
     sys.stderr.flush()
     os._exit(status)
 

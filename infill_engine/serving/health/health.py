@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from infill_engine.budget.deadline import Clock, now
+from infill_engine.serving.health.event_log import Log, silent
 from infill_engine.serving.health.probe import Probe, measure
 
 
@@ -37,6 +38,7 @@ class Health:
 
     settings: HealthSettings = field(default_factory=HealthSettings)
     clock: Clock = now
+    log: Log = silent
     first: Probe | None = None
     last: Probe | None = None
     off: bool = False  # the model has no passes to measure, or they fail
@@ -79,6 +81,8 @@ class Health:
             most = max(settings.larger * first.memory_bytes, first.memory_bytes + settings.least_growth_bytes)
             self._slow = self._slow + 1 if probe.cpu_ms > settings.slower * first.cpu_ms else 0
             self._large = self._large + 1 if probe.memory_bytes > most else 0
+        times = {"cpu_ms": round(probe.cpu_ms, 2), "wall_ms": round(probe.wall_ms, 2), "drift": round(self.drift, 2)}
+        self.log("probe", **times, memory_bytes=probe.memory_bytes)
 
     def start_over(self, engine: "Probed") -> None:
         """Forget the probes: this engine serves now."""

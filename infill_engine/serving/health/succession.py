@@ -133,6 +133,7 @@ class Replacement:
         if done:
             self._successor = None
         if done is False:
+            self.health.log("successor failed")
             sys.stderr.write("infill engine: its successor has failed; it goes on\n")
             self.end()
             self.health.failed()
@@ -146,6 +147,7 @@ class Replacement:
 
     def _start(self, reason: str) -> None:
         sys.stderr.write(f"infill engine: starts a successor: {reason}\n")
+        self.health.log("successor started", reason=reason)
         engine = self.health.serves
         try:
             self._successor = Successor.start(self.path, engine.successor_options if engine is not None else ())

@@ -50,7 +50,12 @@ def test_a_successor_loads_what_its_predecessor_serves(tmp_path: Path, monkeypat
     assert (engine.name, engine.default_needs_ms, engine.holds_unused, loaded) == ("default", 183, False, ["small"])
     assert engine.successor_options == ("--default-needs-ms", "183")
     engine = Engine.load("default", device="cpu", settings=EngineSettings(default_needs_ms=0))
-    assert (engine.name, engine.default_needs_ms, engine.holds_unused, loaded) == ("default", 0, False, ["small", "trunk"])
+    assert (engine.name, engine.default_needs_ms, engine.holds_unused, loaded) == (
+        "default",
+        0,
+        False,
+        ["small", "trunk"],
+    )
     assert engine.successor_options == ("--default-needs-ms", "0")
 
 
