@@ -1,6 +1,6 @@
 """The engine of workers in tests: it answers with the text left of the cursor. Tests override what they need."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from infill_engine.budget.deadline import Deadline
 from infill_engine.settings import USUAL_WINDOW, WindowSettings
@@ -13,6 +13,8 @@ class ToyEngine:
     name, device, profile = "toy", "cpu", ""
     window: WindowSettings = USUAL_WINDOW
     default_needs_ms = 0
+    successor_options: tuple[str, ...] = ()
+    holds_unused = False
 
     def answer(self, request: InfillRequest, deadline: Deadline, watch: object = None) -> Answer:
         return Answer((Candidate(request.prefix, 0.5),))
@@ -25,3 +27,6 @@ class ToyEngine:
 
     def surround(self, surroundings: Surroundings) -> Iterator[None]:
         return iter(())
+
+    def small_pass(self) -> Callable[[], None] | None:
+        return None

@@ -12,10 +12,12 @@ from typing import cast
 from infill_engine.budget.deadline import Deadline, FinishMargin
 from infill_engine.budget.work import Budget, Costs, OutOfTime, Watch
 from infill_engine.engine.answering import Answering
+from infill_engine.engine.calibrations import calibration_of
+from infill_engine.engine.probing import Prober
 from infill_engine.errors import ModelError, ModelNotFoundError
 from infill_engine.models.base import CanvasModel, Model
 from infill_engine.models.loading import load_canvas_model, load_model
-from infill_engine.models.registry import DEFAULT, SMALL, TRUNK, folder_of, trained_folder
+from infill_engine.models.registry import DEFAULT, SMALL, TRUNK
 from infill_engine.models.runtime.cuda_graphs import compile_steps
 from infill_engine.models.runtime.devices import finish
 from infill_engine.models.runtime.memory import give_back, is_out_of_memory
@@ -36,7 +38,7 @@ MEMORY_LIMITS = (MemoryLimit(64, 512), MemoryLimit(2, 16), MemoryLimit(1, 8))
 # How many passes of the trunk, over MEASURED_ROWS rows each, the budget must be worth. On calibration packages the
 # trunk is a little better than the small model with a budget of 2.3 passes, and clearly better with 3.1.
 LEAST_PASSES, MEASURED_ROWS = 2.5, 16
-CALIBRATION = "calibration.json"
+NEEDS_MS = "--default-needs-ms"  # the option that sets `EngineSettings.default_needs_ms`
 
 
 class Engine:
@@ -51,6 +53,9 @@ class Engine:
         self._trouble = ""  # a message for the next answer
         self._why_small = ""  # why the small model replaces the default, if it does
         self.default_needs_ms = 0  # the budget that would bring the default model back, if it is too slow; else 0
+        self.successor_options: tuple[str, ...] = ()
+        self.holds_unused = False
+        self._prober = Prober()
         self._finish_margin = FinishMargin(self.settings.sampler.finish_margin_ms)
         self.sampler = self._sampler_of(model)
         self._answering = Answering(calibration, self._finish_margin, self._fills_several)
@@ -82,7 +87,7 @@ class Engine:
     @classmethod
     def _load_named(cls, name: str, device: str, settings: EngineSettings, report: Progress) -> "Engine":
         model = load_model(name, device, settings.model, report)
-        engine = cls(model, name, _calibration_of(name), settings)
+        engine = cls(model, name, calibration_of(name), settings)
         compile_steps(model, model.device, lambda what, share: report(what, 0.2 + 0.4 * share), engine._tell)
         report("warming up", 0.9)
         engine._warm_up()
@@ -91,18 +96,21 @@ class Engine:
     @classmethod
     def _load_default(cls, device: str, settings: EngineSettings, report: Progress) -> "Engine":
         """The trunk, or the small model if the trunk is missing, damaged, too large or too slow for this machine."""
-        user_message, why_small, needs_ms = "", "", 0
+        user_message, why_small, needs_ms = "", "", settings.default_needs_ms or 0
         try:
-            engine = cls._load_named(TRUNK, device, settings, report)
-            if engine.is_fast_enough():
-                engine.name = DEFAULT
-                return engine
-            needs_ms = engine.least_budget_ms()
+            if not needs_ms:
+                engine = cls._load_named(TRUNK, device, settings, report)
+                if settings.default_needs_ms == 0 or engine.is_fast_enough():
+                    engine.name, engine.successor_options = DEFAULT, (NEEDS_MS, "0")
+                    return engine
+                needs_ms = engine.least_budget_ms()
+                del engine
             why_small = f"the default model is too slow for {settings.budget_ms:.0f} ms on this machine"
-            del engine
         except ModelNotFoundError:
             why_small = "run `infill-ls models get` for the default model"
         except ModelError as error:
+            if settings.default_needs_ms == 0:  # another process still has it
+                raise
             user_message, why_small = (
                 f"{error} Until then the small model serves.",
                 "the default model cannot be loaded",
@@ -110,6 +118,8 @@ class Engine:
         engine = cls._load_named(SMALL, device, settings, report)
         engine.name, engine._trouble, engine._why_small = DEFAULT, user_message, why_small
         engine.default_needs_ms = needs_ms
+        if needs_ms:
+            engine.successor_options, engine.holds_unused = (NEEDS_MS, str(needs_ms)), settings.default_needs_ms is None
         return engine
 
     def is_fast_enough(self) -> bool:
@@ -193,6 +203,10 @@ class Engine:
         """Count the text around a document, for requests that name it; yields about every 2 ms."""
         return self.sampler.surround(surroundings)
 
+    def small_pass(self) -> Callable[[], None]:
+        """Return a function that runs a small fixed pass and changes nothing that is kept for requests."""
+        return self._prober.pass_of(self.model)
+
     def _propose(
         self, watch: Watch | None, request: InfillRequest, hole: Hole, drafts: tuple[Draft, ...], deadline: Deadline
     ) -> Proposals:
@@ -266,7 +280,7 @@ class Engine:
         give_back(device)
         self._why_small = why if self.name == DEFAULT else ""
         self.name = DEFAULT
-        self._answering = Answering(_calibration_of(SMALL), self._finish_margin, self._fills_several)
+        self._answering = Answering(calibration_of(SMALL), self._finish_margin, self._fills_several)
 
     def _warm_up(self) -> None:
         """Run a few requests of a usual size: libraries initialise, and the cost of a step becomes known."""
@@ -283,10 +297,3 @@ class Engine:
             before = "".join(f"value_{line} = compute({line}, {number})\n" for line in range(30))
             request = InfillRequest(f"{before}result = ", f"\n{before[:400]}")
             self._answering.fresh(request, Deadline.after_ms(5_000), partial(self._propose_degrading, None))
-
-
-def _calibration_of(name: str) -> Calibration:
-    """The calibration fitted for this model, from its calibration.json; the built-in one if there is no such file."""
-    folder = folder_of(name)
-    path = trained_folder(folder) / CALIBRATION if folder else None
-    return Calibration.from_json(path.read_text()) if path and path.is_file() else Calibration()

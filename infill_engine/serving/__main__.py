@@ -14,6 +14,7 @@ from typing import BinaryIO
 
 from infill_engine.engine.remote.address import KEY_VARIABLE, is_remote
 from infill_engine.serving.dispatch import Dispatch
+from infill_engine.serving.health.succession import SUCCEEDS, Predecessor
 from infill_engine.serving.interface import Load
 from infill_engine.serving.loading import load_engine, load_remote
 from infill_engine.serving.protocol import Message, decode, encode, read_frame
@@ -31,13 +32,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--precision", default="auto")
     parser.add_argument("--reuse-context", action="store_true")
     parser.add_argument("--budget-ms", type=float, default=EngineSettings().budget_ms)
+    parser.add_argument("--default-needs-ms", type=int, help="what an earlier process found out; see EngineSettings")
     parser.add_argument("--api-key-variable", default=KEY_VARIABLE)
     add_socket(parser)
     options = parser.parse_args(arguments)
     if is_remote(options.model):
         _serve(lambda _progress: load_remote(options.model, options.api_key_variable), options)
     model = ModelSettings(dtype=options.precision, reuse_context=options.reuse_context)
-    settings = EngineSettings(model=model, budget_ms=options.budget_ms)
+    settings = EngineSettings(model=model, budget_ms=options.budget_ms, default_needs_ms=options.default_needs_ms)
     _serve(lambda progress: load_engine(options.model, options.device, settings, progress), options)
 
 
@@ -45,6 +47,8 @@ def add_socket(parser: argparse.ArgumentParser) -> None:
     """The options of an engine that several clients share."""
     parser.add_argument("--socket", type=Path, help="listen here instead of serving stdin and stdout")
     parser.add_argument("--idle-seconds", type=float, default=IDLE_SECONDS, help="without clients, then it exits")
+    parser.add_argument("--log", type=Path, metavar="FOLDER", help="log what happens there, without document text")
+    parser.add_argument(SUCCEEDS, type=Predecessor.parse, help="the engine whose socket this one takes over")
 
 
 def _serve(load: Load, options: argparse.Namespace) -> None:
@@ -52,7 +56,8 @@ def _serve(load: Load, options: argparse.Namespace) -> None:
         serve(load)
     from infill_engine.serving.listening import serve_socket
 
-    serve_socket(load, options.socket, options.idle_seconds, options.budget_ms)
+    sharing = (options.socket, options.idle_seconds, options.budget_ms)
+    serve_socket(load, *sharing, succeeds=options.succeeds, log_folder=options.log)
 
 
 def serve(load: Load) -> None:

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from infill_engine.budget.deadline import Clock, Deadline, now
 from infill_engine.models.runtime.allocator import release_freed
 from infill_engine.serving.duty_cycle import DutyCycle
+from infill_engine.serving.health.health import Health, probe
 from infill_engine.serving.interface import EngineLike, Load, describe, ready_status
 from infill_engine.serving.preview import previewing
 from infill_engine.serving.protocol import (
@@ -35,13 +36,12 @@ from infill_engine.serving.protocol import (
     Warm,
     Watch,
 )
-from infill_engine.serving.queues import Deepen, Queues, Task, client_of, ends_for_text, gives_way, was_stopped
+from infill_engine.serving.queues import Check, Deepen, Queues, Task, client_of, ends_for_text, gives_way, was_stopped
 from infill_engine.serving.shares import Shares, owner
 from infill_engine.types import Answer, Reason
 
 WARM_SECONDS = 20.0  # time limit for encoding a context ahead of time
 DEEPEN_SECONDS = 1.0  # time limit for going on with one search
-IDLE_SECONDS = 0.5  # between two looks at the duty cycle
 RELEASE_EVERY = 64  # pieces of work; then, if no request waits, freed memory goes back to the system
 
 
@@ -52,6 +52,7 @@ class Dispatch:
     load: Load
     send: Callable[[Message], None]
     clock: Clock = now
+    health: Health | None = None
     _state: State = State.LOADING
     _told: Status | None = None  # the last status that was sent about the engine
     _queues: Queues = field(init=False)
@@ -61,7 +62,7 @@ class Dispatch:
     _changed: threading.Condition = field(default_factory=threading.Condition)
 
     def __post_init__(self) -> None:
-        self._queues = Queues(DutyCycle(self.clock), Shares(self.clock))
+        self._queues = Queues(DutyCycle(self.clock), Shares(self.clock), self.health)
 
     def receive(self, message: Message) -> None:
         """Queue a message from the server. Called only by the reader thread."""
@@ -144,6 +145,8 @@ class Dispatch:
         """Announce which model is ready, if that changed: when memory runs out, the engine switches models."""
         ready = ready_status(engine)
         if ready != self._told:
+            if self.health is not None:
+                self.health.start_over(engine)
             self._told = ready
             self.send(ready)
 
@@ -154,8 +157,7 @@ class Dispatch:
                 self._running = self._queues.next()
                 if self._running is not None:
                     return self._running
-                # A search that may not go on yet waits for the duty cycle, everything else for a message.
-                self._changed.wait(None if self._queues.deepening is None else IDLE_SECONDS)
+                self._changed.wait(self._queues.patience())
             return None
 
     def _work(self, engine: EngineLike, work: Task) -> None:
@@ -171,6 +173,9 @@ class Dispatch:
                 self._deepen(engine, work, message)
             case Surround():
                 self._count(engine, work, message)
+            case Check():
+                with self._queues.duty_cycle.spending():
+                    probe(engine, self._queues.health, lambda: work.withdrawn)
 
     def _infill(self, engine: EngineLike, work: Task, message: Infill) -> None:
         deadline = Deadline(message.expires_at, self.clock, lambda: work.withdrawn or work.interrupted)
@@ -218,13 +223,9 @@ class Dispatch:
 
     def _deepen(self, engine: EngineLike, work: Task, message: Deepen) -> None:
         """Go on with a search until it ends, the duty cycle is used up, or other work arrives."""
-        began = self.clock()
         seconds = min(DEEPEN_SECONDS, self._queues.duty_cycle.left_seconds())
-        try:
-            engine.deepen(message.request, Deadline(began + seconds, self.clock, lambda: work.withdrawn))
-        finally:
-            with self._changed:
-                self._queues.duty_cycle.spend(self.clock() - began)
+        with self._queues.duty_cycle.spending():
+            engine.deepen(message.request, Deadline(self.clock() + seconds, self.clock, lambda: work.withdrawn))
 
     def _warm_later(self, message: Infill | Warm) -> None:
         """Queue text that there was no time to read, unless newer text of its document is queued."""
@@ -265,23 +266,18 @@ class Dispatch:
             self._withdraw(self._running, Reason.SUPERSEDED)
 
     def _cancel(self, request_id: int) -> None:
-        if (work := self._asked_as(request_id)) is not None:
+        for work in self._asked(request_id):
             self._queues.remove(work)
             self._withdraw(work, Reason.CANCELLED)
 
     def _watch(self, request_id: int) -> None:
-        if (work := self._asked_as(request_id)) is not None:
+        for work in self._asked(request_id):
             work.watched = True
 
-    def _asked_as(self, request_id: int) -> Task | None:
-        for work in self._asked():
-            if isinstance(work.message, Infill) and work.message.id == request_id:
-                return work
-        return None
-
-    def _asked(self) -> list[Task]:
-        """Return the work that waits or runs."""
-        return [*self._queues.infills(), *([self._running] if self._running else [])]
+    def _asked(self, request_id: int | None = None) -> list[Task]:
+        """Return the work that waits or runs; with a number, only the request with that number."""
+        works = [*self._queues.infills(), *([self._running] if self._running else [])]
+        return works if request_id is None else [work for work in works if work.asks(request_id)]
 
     def _close(self) -> None:
         self._closed = True

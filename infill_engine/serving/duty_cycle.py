@@ -1,5 +1,7 @@
 """How much of the time may be spent on work that nobody has asked for."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import psutil
@@ -37,6 +39,15 @@ class DutyCycle:
         """Record computing that has ended now. It may exceed what was left; then the next one waits longer."""
         self.left_seconds()
         self._left -= seconds
+
+    @contextmanager
+    def spending(self) -> Iterator[None]:
+        """Record the computing inside."""
+        began = self.clock()
+        try:
+            yield
+        finally:
+            self.spend(self.clock() - began)
 
 
 def on_battery() -> bool:

@@ -14,17 +14,21 @@ from msgspec import structs
 
 from infill_engine.budget.deadline import Clock, now
 from infill_engine.serving.dispatch import Dispatch
+from infill_engine.serving.health.event_log import Log, silent
+from infill_engine.serving.health.health import Health
+from infill_engine.serving.health.latency import Latencies
 from infill_engine.serving.interface import Load
-from infill_engine.serving.latency import Latencies
 from infill_engine.serving.protocol import (
     Answered,
     Cancel,
     CanvasPreview,
+    Claim,
     Failure,
     Infill,
     Measure,
     Measured,
     Message,
+    Moved,
     Shutdown,
     State,
     Status,
@@ -54,22 +58,28 @@ class Hub:
 
     load: Load
     clock: Clock = now
+    health: Health = field(default_factory=Health)
     stopping: threading.Event = field(default_factory=threading.Event)
+    loaded: threading.Event = field(default_factory=threading.Event)  # or loading has failed
+    log: Log = silent
     dispatch: Dispatch = field(init=False)
     left_at: float = 0.0  # when the last client left; meaningless while there are some
     was_joined: bool = False  # by any client, ever
     status: Status = field(default_factory=lambda: Status(State.LOADING))
+    moved: bool = False  # another process has the socket
     _clients: dict[int, Send] = field(default_factory=dict)
     _asked: dict[int, _Asked] = field(default_factory=dict)  # by our number
     _numbers: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
     _latencies: Latencies = field(default_factory=Latencies)
     _answers: int = 0
     _from_cache: int = 0
+    _requests: int = 0  # that somebody has asked
+    _ahead: int = 0  # of these, sent before
     # Never held while the dispatch is called: the dispatch calls `_send` while it holds its own lock.
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
-        self.dispatch = Dispatch(self.load, self._send, self.clock)
+        self.dispatch = Dispatch(self.load, self._send, self.clock, self.health)
         self._began = self.left_at = self.clock()
 
     @property
@@ -83,7 +93,10 @@ class Hub:
             client = next(self._numbers)
             self._clients[client] = send
             self.was_joined = True
+            self.log("window joined", window=client, windows=len(self._clients))
             send(self.status)
+            if self.moved:
+                send(Moved())
             return client
 
     def leave(self, client: int) -> None:
@@ -91,6 +104,7 @@ class Hub:
         with self._lock:
             self._clients.pop(client, None)
             self.left_at = self.clock()
+            self.log("window left", window=client, windows=len(self._clients))
             lost = [number for number, asked in self._asked.items() if asked.client == client]
         for number in lost:
             self.dispatch.receive(Cancel(number))
@@ -104,6 +118,10 @@ class Hub:
             case Cancel() | Watch():
                 for number in self._numbered(client, message.id):
                     self.dispatch.receive(structs.replace(message, id=number))
+            case Claim():
+                with self._lock:
+                    self._requests += 1
+                    self._ahead += 1
             case Warm():
                 self.dispatch.receive(structs.replace(message, document=owned(client, message.document)))
             case Surround():
@@ -115,6 +133,14 @@ class Hub:
             case _:
                 pass
 
+    def move(self) -> None:
+        """Tell all clients, and those that still come, that another process has the socket."""
+        with self._lock:
+            self.moved = True
+            self.log("moved", windows=len(self._clients))
+            for send in self._clients.values():
+                send(Moved())
+
     def say_all(self, message: Message) -> None:
         """Send a message to every client."""
         self._send(message)
@@ -122,7 +148,7 @@ class Hub:
     def measured(self) -> Measured:
         """Return what `infill-ls engine status` shows. One of the clients is the one that asks."""
         with self._lock:
-            status = self.status
+            status, first, last = self.status, self.health.first, self.health.last
             return Measured(
                 pid=os.getpid(),
                 version=package_version(),
@@ -138,11 +164,17 @@ class Hub:
                 latency_ms=self._latencies.percentiles(),
                 latency_counts=tuple(self._latencies.counts),
                 latency_sum_ms=round(self._latencies.sum_ms, 2),
+                probe_ms=(round(last.cpu_ms, 2), round(last.wall_ms, 2)) if last is not None else (0.0, 0.0),
+                drift=round(self.health.drift, 2),
+                memory_at_first=first.memory_bytes if first is not None else 0,
+                asked=self._requests,
+                ahead=self._ahead,
             )
 
     def _infill(self, client: int, message: Infill) -> None:
         with self._lock:
             number = next(self._numbers)
+            self._requests += not (message.ahead or message.aside)
             full = sum(asked.client == client for asked in self._asked.values()) >= MOST_ASKED
             if not full:
                 self._asked[number] = _Asked(client, message.id, self.clock())
@@ -175,13 +207,32 @@ class Hub:
                 receivers = [self._clients[asked.client]] if asked.client in self._clients else []
             else:
                 if isinstance(message, Status):
+                    if message.state is not State.LOADING or message.state is not self.status.state:
+                        self.log(message.state, model=message.model, device=message.device, detail=message.detail)
                     self.status = message
+                    if message.state is not State.LOADING:
+                        self.loaded.set()
                 receivers = list(self._clients.values())
             for send in receivers:
                 send(message)
 
     def _count(self, message: Answered | Failure, asked: _Asked) -> None:
-        if isinstance(message, Answered) and message.answer.reason not in (Reason.CANCELLED, Reason.SUPERSEDED):
+        ms = round(1000 * (self.clock() - asked.since), 2)
+        if isinstance(message, Failure):
+            self.log("failure", window=asked.client, ms=ms, sentence=message.message)
+            return
+        answer = message.answer
+        self.log(
+            "answer",
+            window=asked.client,
+            ms=ms,
+            candidates=len(answer.candidates),
+            reason=answer.reason,
+            cached=answer.cached,
+            encode_ms=round(answer.encode_ms, 2),
+            denoise_ms=round(answer.denoise_ms, 2),
+        )
+        if answer.reason not in (Reason.CANCELLED, Reason.SUPERSEDED):
             self._answers += 1
-            self._from_cache += message.answer.cached
-            self._latencies.add(1000 * (self.clock() - asked.since))
+            self._from_cache += answer.cached
+            self._latencies.add(ms)

@@ -18,6 +18,8 @@ class EngineLike(Protocol):
 
     name: str
     default_needs_ms: int  # the budget that would bring the default model back, if it is too slow; else 0
+    successor_options: tuple[str, ...]  # for a process that is to serve the same model; see `health.succession`
+    holds_unused: bool  # memory of a model that was loaded and is not used
 
     @property
     def device(self) -> str: ...
@@ -35,6 +37,10 @@ class EngineLike(Protocol):
     def warm(self, request: InfillRequest, deadline: Deadline) -> None: ...
 
     def surround(self, surroundings: Surroundings) -> Iterator[None]: ...
+
+    def small_pass(self) -> Callable[[], None] | None:
+        """Return a function that runs a small fixed pass and changes nothing; None if nothing is computed here."""
+        ...
 
 
 Load = Callable[[Callable[[str, float], None]], EngineLike]

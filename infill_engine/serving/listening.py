@@ -12,8 +12,12 @@ import socket
 import sys
 import threading
 from pathlib import Path
+from typing import NoReturn
 
 from infill_engine.models.runtime.allocator import release_freed
+from infill_engine.serving.health.event_log import EventLog, Log, silent
+from infill_engine.serving.health.health import Health, HealthSettings
+from infill_engine.serving.health.succession import MOST_CLIENTS, Predecessor, Replacement, listen, socket_id, take_over
 from infill_engine.serving.hub import Hub
 from infill_engine.serving.interface import Load
 from infill_engine.serving.protocol import (
@@ -33,51 +37,104 @@ HELLO_SECONDS = 5.0  # for the first message of a client
 LOOK_SECONDS = 0.5  # between two looks at whether the engine is still needed
 SENDING_SECONDS = 0.5  # for answers and goodbyes that are being sent
 UNREAD_BYTES = 16 * 1024 * 1024
-MOST_CLIENTS = 64
+MOVED_SECONDS = 0.05  # between two looks at whether all clients have moved to another process
+MOVING_SECONDS = 90.0  # for them to do so; a request may take a minute
 FIRST_SECONDS = 10.0  # for the client that started the engine to join
 
 
-def serve_socket(load: Load, path: Path, idle_seconds: float, budget_ms: float) -> None:
+def serve_socket(
+    load: Load,
+    path: Path,
+    idle_seconds: float,
+    budget_ms: float,
+    *,
+    succeeds: Predecessor | None = None,
+    health: HealthSettings | None = None,
+    log_folder: Path | None = None,
+) -> None:
     """Serve the engine that `load` returns, then exit the process.
 
-    The caller has made sure that nothing else listens at `path`. Exits with `os._exit`, for the reasons that
-    `__main__.serve` gives.
+    The caller has made sure that nothing else listens at `path`, unless this process `succeeds` another one. Exits with
+    `os._exit`, for the reasons that `__main__.serve` gives.
     """
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core file would contain the user's text
+    log = _open_log(log_folder, path)
+    log("started", version=package_version(), budget_ms=budget_ms, succeeds=succeeds is not None)
     os.umask(0o177)
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    listener.bind(str(path))
-    listener.listen(MOST_CLIENTS)
-    made = path.stat()
-    hub = Hub(load)
+    listener = listen(path) if succeeds is None else None
+    hub = Hub(load, health=Health(health or HealthSettings(), log=log), log=log)
     threading.Thread(target=hub.dispatch.run, name="compute", daemon=True).start()
+    if succeeds is not None:
+        listener = _in_place_of(succeeds, path, hub)
+    if listener is None:
+        _exit(1, log)
+    made = socket_id(path)
     threading.Thread(target=_accept, args=(listener, hub, budget_ms), name="accept", daemon=True).start()
+    replacement = Replacement(hub.health, path)
     while not hub.stopping.wait(LOOK_SECONDS):
+        if replacement.is_done():
+            hub.move()
+            break
         if hub.clients or hub.clock() - hub.left_at < _patience(hub, path, made, idle_seconds):
             continue
         break
-    if _is_same(path, made):
+    if hub.moved:
+        _answer_the_rest(hub)
+    elif socket_id(path) == made:
         path.unlink(missing_ok=True)
+    replacement.end()
     hub.dispatch.close()
     hub.say_all(Shutdown())
     threading.Event().wait(SENDING_SECONDS if hub.clients else 0.0)
+    _exit(0, log)
+
+
+def _open_log(folder: Path | None, path: Path) -> Log:
+    """Return the log of the engine with this socket. One that cannot be written keeps no engine from serving."""
+    if folder is None:
+        return silent
+    try:
+        return EventLog(folder / f"engine-{path.stem}.jsonl")
+    except OSError as fault:
+        sys.stderr.write(f"infill engine: the log in {folder} cannot be written: {fault.strerror}\n")
+        return silent
+
+
+def _exit(status: int, log: Log) -> NoReturn:
+    log("exit", status=status)
+    if isinstance(log, EventLog):
+        log.close()
     sys.stderr.flush()
-    os._exit(0)
+    os._exit(status)
 
 
-def _patience(hub: Hub, path: Path, made: os.stat_result, idle_seconds: float) -> float:
+def _in_place_of(predecessor: Predecessor, path: Path, hub: Hub) -> socket.socket | None:
+    """Load the model, and then take over the socket; None if either is impossible."""
+    hub.loaded.wait()
+    if hub.status.state is State.FAILED:
+        return None
+    try:
+        listener = take_over(path, predecessor)
+    except (OSError, TimeoutError) as fault:
+        sys.stderr.write(f"infill engine: the socket cannot be taken over: {type(fault).__name__}\n")
+        return None
+    if listener is not None:
+        predecessor.succeeded()
+    return listener
+
+
+def _answer_the_rest(hub: Hub) -> None:
+    """Wait until all clients have moved. Each has its answers by then, so none is left behind by this limit."""
+    give_up = hub.clock() + MOVING_SECONDS
+    while hub.clients and hub.clock() < give_up and not hub.stopping.wait(MOVED_SECONDS):
+        pass
+
+
+def _patience(hub: Hub, path: Path, made: str, idle_seconds: float) -> float:
     """Return how many seconds an engine without clients keeps running: none if it failed or its socket is gone."""
-    if hub.status.state is State.FAILED or not _is_same(path, made):
+    if hub.status.state is State.FAILED or socket_id(path) != made:
         return 0.0
     return idle_seconds if hub.was_joined else max(idle_seconds, FIRST_SECONDS)
-
-
-def _is_same(path: Path, made: os.stat_result) -> bool:
-    try:
-        found = path.lstat()
-    except OSError:
-        return False
-    return (found.st_dev, found.st_ino) == (made.st_dev, made.st_ino)
 
 
 def _accept(listener: socket.socket, hub: Hub, budget_ms: float) -> None:

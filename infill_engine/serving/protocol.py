@@ -3,8 +3,8 @@
 A frame is its length as four big-endian bytes, then a msgpack map whose "type" names the message. The reader skips a
 frame that is damaged, too large, out of bounds or of an unknown type.
 
-    server → engine     hello, infill, watch, warm, surround, cancel, measure, shutdown
-    engine → server     welcome, status, preview, answer, failure, alive, measured, shutdown
+    server → engine     hello, infill, claim, watch, warm, surround, cancel, measure, shutdown
+    engine → server     welcome, status, preview, answer, failure, alive, measured, moved, shutdown
 
 Every `Infill` gets exactly one `Answered` or `Failure`, and before it a `CanvasPreview` for each step since `Watch`.
 `expires_at` is in seconds of `infill_engine.budget.deadline.now`, a clock that all processes of a machine share.
@@ -23,7 +23,7 @@ from infill_engine.errors import WorkerError
 from infill_engine.settings import USUAL_WINDOW, WindowSettings
 from infill_engine.types import Answer, InfillRequest, Source, Surroundings
 
-PROTOCOL = 2  # of a shared engine and its clients; part of the name of its socket
+PROTOCOL = 3  # of a shared engine and its clients; part of the name of its socket
 MAX_FRAME_BYTES = 8 * 1024 * 1024
 MOST_CANDIDATES, MOST_HOLES, MOST_DRAFTS = 64, 1024, 1024  # of one request
 _LENGTH = struct.Struct(">I")
@@ -49,7 +49,7 @@ class Infill(_Message, frozen=True, tag="infill"):
     """Fill this hole. A newer one for the same document replaces it.
 
     One that is `aside` gives way to all that are not: it waits while they run, and starts again after it was
-    interrupted. It replaces none, and none replaces it.
+    interrupted. It replaces none, and none replaces it. One that is `ahead` has not been asked for yet: see `Claim`.
     """
 
     id: Number
@@ -57,6 +57,13 @@ class Infill(_Message, frozen=True, tag="infill"):
     request: InfillRequest
     expires_at: float
     aside: bool = False
+    ahead: bool = False
+
+
+class Claim(_Message, frozen=True, tag="claim"):
+    """Somebody has asked for the `Infill` with this id, which was sent ahead. It may have been answered."""
+
+    id: Number
 
 
 class Watch(_Message, frozen=True, tag="watch"):
@@ -88,6 +95,10 @@ class Shutdown(_Message, frozen=True, tag="shutdown"):
     """To the engine: answer pending requests, then exit. From a shared engine: it exits, and another may be started."""
 
 
+class Moved(_Message, frozen=True, tag="moved"):
+    """From a shared engine: another process has its socket. It answers what it is asked until the client leaves."""
+
+
 class Hello(_Message, frozen=True, tag="hello"):
     """The first message of a client of a shared engine."""
 
@@ -112,6 +123,9 @@ class Measured(_Message, frozen=True, tag="measured"):
     `model` is empty and `state` tells why, unless the model is loaded. `clients` leaves out the one that asks.
     `waiting` counts requests without an answer. `latency_ms` are the 50th, 90th and 99th percentile of the last
     requests. `latency_counts` is a histogram of all with the bounds of `latency.BOUNDS_MS`, `latency_sum_ms` their sum.
+    `probe_ms` is what the last probe cost in the processor's time and by the clock, `drift` its ratio to the first one;
+    zeros if there was none. `memory_at_first` is the memory at the first probe. Of the requests that somebody has
+    `asked`, `ahead` had been sent before.
     """
 
     pid: Number
@@ -128,6 +142,11 @@ class Measured(_Message, frozen=True, tag="measured"):
     latency_ms: tuple[float, float, float]
     latency_counts: tuple[Number, ...]
     latency_sum_ms: float
+    probe_ms: tuple[float, float] = (0.0, 0.0)
+    drift: float = 0.0
+    memory_at_first: Number = 0
+    asked: Number = 0
+    ahead: Number = 0
 
 
 class Status(_Message, frozen=True, tag="status"):
@@ -187,23 +206,9 @@ class Alive(_Message, frozen=True, tag="alive"):
     """Work without an answer has ended. Tells the watchdog that the worker was busy and does not hang."""
 
 
-Message = (
-    Infill
-    | Watch
-    | Warm
-    | Surround
-    | Cancel
-    | Shutdown
-    | Hello
-    | Welcome
-    | Measure
-    | Measured
-    | Status
-    | CanvasPreview
-    | Answered
-    | Failure
-    | Alive
-)
+ToEngine = Hello | Infill | Claim | Watch | Warm | Surround | Cancel | Measure | Shutdown
+FromEngine = Welcome | Status | CanvasPreview | Answered | Failure | Alive | Measured | Moved
+Message = ToEngine | FromEngine  # a shared engine says `Shutdown`, too
 _encoder = msgspec.msgpack.Encoder()
 _decoder: "msgspec.msgpack.Decoder[Message]" = msgspec.msgpack.Decoder(Message)
 

@@ -5,16 +5,19 @@ aside        infills that give way to those
 warming      contexts to be read ahead of time
 deepening    the search that goes on after an answer, as far as the duty cycle allows
 counting     texts to be counted, a piece at a time
+probing      a probe of the process's health, after a quiet moment
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from infill_engine.serving.duty_cycle import DutyCycle
+from infill_engine.serving.health.health import Health
 from infill_engine.serving.protocol import Answered, Infill, Message, Surround, Warm
 from infill_engine.serving.shares import Shares, owner
 from infill_engine.types import InfillRequest, Reason
 
+IDLE_SECONDS = 0.5  # between two looks at the duty cycle
 COUNTED_TEXTS = 6  # texts that may wait; an engine keeps no more
 MOST_ASIDE = 8  # that may wait
 WARM_DOCUMENTS = 4  # contexts that may wait to be encoded; more would evict each other from the engine's cache
@@ -28,6 +31,14 @@ class Deepen:
     request: InfillRequest
 
 
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Probe the process: see `health`."""
+
+
+Work = Infill | Warm | Deepen | Surround | Check
+
+
 @dataclass(slots=True)
 class Task:
     """A piece of work; whether it was answered or withdrawn, and whether it is watched.
@@ -36,11 +47,15 @@ class Task:
     begun.
     """
 
-    message: Infill | Warm | Deepen | Surround
+    message: Work
     withdrawn: bool = False
     watched: bool = False
     interrupted: bool = False
     pieces: Iterator[None] | None = None
+
+    def asks(self, request_id: int) -> bool:
+        """Return whether this is the infill with that number."""
+        return isinstance(self.message, Infill) and self.message.id == request_id
 
 
 @dataclass(slots=True)
@@ -49,6 +64,7 @@ class Queues:
 
     duty_cycle: DutyCycle
     shares: Shares = field(default_factory=Shares)
+    health: Health | None = None  # nothing is probed without it
     waiting: dict[str, Task] = field(default_factory=dict)  # by document, in the order of arrival
     aside: dict[str, Task] = field(default_factory=dict)  # by the number of the request
     warming: dict[str, Task] = field(default_factory=dict)  # by document
@@ -57,6 +73,27 @@ class Queues:
 
     def next(self) -> Task | None:
         """Remove and return the most urgent work that may run now; None if there is none."""
+        found = self._next()
+        if self.health is None:
+            return found
+        if found is not None:
+            self.health.worked()
+            return found
+        wait = self.health.seconds_to_probe()
+        due = wait is not None and wait <= 0 and self.duty_cycle.left_seconds() > 0
+        return Task(Check()) if due else None
+
+    def patience(self) -> float | None:
+        """Return how long to wait for a message when nothing may run now; None without limit.
+
+        A search and a probe may have to wait for the duty cycle.
+        """
+        if self.deepening is not None:
+            return IDLE_SECONDS
+        wait = self.health.seconds_to_probe() if self.health is not None else None
+        return IDLE_SECONDS if wait is not None and wait <= 0 else wait
+
+    def _next(self) -> Task | None:
         for queue in (self.waiting, self.aside, self.warming):
             if queue:
                 return queue.pop(min(queue, key=lambda name: self.shares.used(client_of(queue[name]))))
@@ -121,7 +158,7 @@ class Queues:
 
 def client_of(task: Task) -> str:
     """Return the client that a piece of work is for; counted texts belong to none."""
-    return "" if isinstance(task.message, Surround) else owner(task.message.document)
+    return "" if isinstance(task.message, Surround | Check) else owner(task.message.document)
 
 
 def _put(queue: dict[str, Task], name: str, task: Task, most: int) -> None:
@@ -131,14 +168,14 @@ def _put(queue: dict[str, Task], name: str, task: Task, most: int) -> None:
         del queue[next(iter(queue))]
 
 
-def gives_way(running: Infill | Warm | Deepen | Surround, newer: Infill) -> bool:
+def gives_way(running: Work, newer: Infill) -> bool:
     """Whether running work ends for a newer infill. Other documents' infills do not; a piece of counting is short."""
     if isinstance(running, Infill):
         return running.document == newer.document and not newer.aside
-    return isinstance(running, Warm | Deepen)
+    return isinstance(running, Warm | Deepen | Check)
 
 
-def ends_for_text(running: Infill | Warm | Deepen | Surround, document: str) -> bool:
+def ends_for_text(running: Work, document: str) -> bool:
     """Return whether running work ends for newer text of a document: what reads its older text, and any search."""
     return isinstance(running, Deepen) or (isinstance(running, Warm) and running.document == document)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 from msgspec import structs
 
-from infill_engine.serving.latency import BOUNDS_MS
+from infill_engine.serving.health.latency import BOUNDS_MS
 from infill_engine.serving.protocol import Measure, Measured, Shutdown, decode, encode
 from infill_engine.serving.runtime_files import is_safe, runtime_folder, supported
 from lsp_server.cli.engine_metrics import prometheus_text
@@ -100,18 +100,34 @@ def _lines(path: Path, seen: Measured | None) -> list[str]:
     if seen is None:
         return [f"{path}: nothing answers; `infill-ls engine stop` or the next window removes it"]
     cached = f"{100 * seen.from_cache / seen.answers:.0f} % from the cache" if seen.answers else "none yet"
+    ahead = f", {100 * seen.ahead / seen.asked:.0f} % computed before" if seen.asked else ""
     middle, ninety, most = seen.latency_ms
     return [
         f"engine {seen.pid}: {seen.model or 'no model'} on {seen.device or 'no device'}, {seen.state}",
         f"  windows  {seen.clients}",
-        f"  memory   {seen.memory_bytes / 1e6:.0f} MB",
+        f"  memory   {seen.memory_bytes / 1e6:.0f} MB{_grown(seen)}",
         f"  running  {seen.seconds:.0f} s, version {seen.version}",
         f"  waiting  {seen.waiting}",
+        f"  asked    {seen.asked}{ahead}",
         f"  answers  {seen.answers}, {cached}",
         f"  latency  {middle:.0f} ms median, {ninety:.0f} ms p90, {most:.0f} ms p99",
         *_bars(seen.latency_counts),
+        f"  probe    {_probe(seen)}",
         f"  socket   {path}",
     ]
+
+
+def _grown(seen: Measured) -> str:
+    return f", {seen.memory_at_first / 1e6:.0f} MB when it was new" if seen.memory_at_first else ""
+
+
+def _probe(seen: Measured) -> str:
+    if not seen.drift:
+        return "none yet"
+    cpu_ms, wall_ms = seen.probe_ms
+    return (
+        f"{cpu_ms:.1f} ms of the processor, {wall_ms:.1f} ms by the clock; {seen.drift:.2f} times as much as at first"
+    )
 
 
 def _bars(counts: Sequence[int]) -> Iterator[str]:

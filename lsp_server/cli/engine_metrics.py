@@ -8,7 +8,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from infill_engine.errors import InputError
-from infill_engine.serving.latency import BOUNDS_MS
+from infill_engine.serving.health.latency import BOUNDS_MS
 from infill_engine.serving.protocol import Measured
 
 if TYPE_CHECKING:
@@ -42,6 +42,10 @@ class _Engines:
             "windows": ("Windows that use the engine.", lambda each: each.clients),
             "memory_bytes": ("Resident memory.", lambda each: each.memory_bytes),
             "waiting": ("Requests without an answer.", lambda each: each.waiting),
+            "initial_memory_bytes": ("Resident memory at the first probe.", lambda each: each.memory_at_first),
+            "probe_cpu_seconds": ("CPU time of a small fixed pass.", lambda each: each.probe_ms[0] / 1000),
+            "probe_seconds": ("Elapsed time of a small fixed pass.", lambda each: each.probe_ms[1] / 1000),
+            "probe_drift_ratio": ("CPU time of the last probe to the first.", lambda each: each.drift),
             "uptime_seconds": ("Time since the engine started.", lambda each: each.seconds),
         }
         for name, (described, value) in gauges.items():
@@ -51,6 +55,8 @@ class _Engines:
             yield gauge
         counters: dict[str, Described] = {
             "answers": ("Answered requests.", lambda each: each.answers),
+            "requests": ("Requests that somebody waited for.", lambda each: each.asked),
+            "requests_ahead": ("Of these, computed before they were asked.", lambda each: each.ahead),
             "cached_answers": ("Requests answered from the cache.", lambda each: each.from_cache),
         }
         for name, (described, value) in counters.items():

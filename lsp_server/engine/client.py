@@ -6,7 +6,7 @@ Invariant: every `ask` returns by its deadline, whatever the worker does.
 import asyncio
 import itertools
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -17,6 +17,7 @@ from infill_engine.serving.protocol import (
     Answered,
     Cancel,
     CanvasPreview,
+    Claim,
     Failure,
     Infill,
     Message,
@@ -52,6 +53,7 @@ class PendingRequest:
     answer: "asyncio.Future[Answer]"
     waiting: int = 0
     watchers: list[OnPreview] = field(default_factory=list)
+    ahead: bool = False  # it was sent before anybody asked, and nobody has asked yet
     watched: bool = False  # whether the worker was told to send previews
 
     def worth_joining(self) -> bool:
@@ -113,6 +115,9 @@ class EngineClient:
         pending = self._join_or_send(document, request, due)
         if pending is None:
             return self._no_answer()
+        if pending.ahead:
+            pending.ahead = False
+            self.worker.send(Claim(pending.id))
         pending.waiting += 1
         if on_preview is not None:
             self._watch(pending, on_preview)
@@ -137,7 +142,7 @@ class EngineClient:
 
     def speculate(self, document: str, request: InfillRequest, due: float) -> None:
         """Start a request that is likely to be asked soon."""
-        self._join_or_send(document, request, due)
+        self._join_or_send(document, request, due, ahead=True)
 
     def withdraw(self, document: str, *, unless: InfillRequest | None = None) -> None:
         """Cancel the pending request of this document, unless it equals `unless`."""
@@ -160,25 +165,30 @@ class EngineClient:
         if surroundings.text and self.status.state is State.READY and self.status.window.surroundings:
             self.worker.send(Surround(surroundings))
 
-    def _join_or_send(self, document: str, request: InfillRequest, due: float) -> PendingRequest | None:
+    def _join_or_send(
+        self, document: str, request: InfillRequest, due: float, *, ahead: bool = False
+    ) -> PendingRequest | None:
         newest = self._newest.get(document)
         if newest is not None and newest.request == request and newest.worth_joining():
             return newest
         if newest is not None:
             self._withdraw(newest, Reason.SUPERSEDED)
-        pending = self._send(document, request, due)
+        pending = self._send(document, request, due, ahead=ahead)
         if pending is not None:
             self._read_last = None
             self._newest[document] = pending
         return pending
 
-    def _send(self, document: str, request: InfillRequest, due: float, *, aside: bool = False) -> PendingRequest | None:
+    def _send(
+        self, document: str, request: InfillRequest, due: float, *, ahead: bool = False, aside: bool = False
+    ) -> PendingRequest | None:
         """Send a request to the worker. Return None if it is not ready or has too much unread input."""
         if self.status.state is not State.READY:
             return None
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        pending = PendingRequest(next(self._ids), request, future)
-        if not self.worker.send(Infill(pending.id, document, request, due - WAY_BACK_SECONDS, aside=aside)):
+        pending = PendingRequest(next(self._ids), request, future, ahead=ahead)
+        message = Infill(pending.id, document, request, due - WAY_BACK_SECONDS, aside=aside, ahead=ahead)
+        if not self.worker.send(message):
             return None
         self._pending[pending.id] = pending
         return pending
@@ -229,9 +239,17 @@ class EngineClient:
 
     def ended(self) -> None:
         """The worker has exited; its pending requests are lost."""
-        for request_id in list(self._pending):
-            self._resolve(request_id, Answer(reason=Reason.WORKER_FAILED))
+        self.lost(self._pending)
         self._newest.clear()
+        self._read_last = None
+
+    def lost(self, request_ids: Collection[int]) -> None:
+        """These requests will get no answer."""
+        for request_id in list(request_ids):
+            self._resolve(request_id, Answer(reason=Reason.WORKER_FAILED))
+
+    def moved(self) -> None:
+        """Another process of the engine is asked from now on, which has read nothing."""
         self._read_last = None
 
     def restarting(self, *, hung: bool) -> None:

@@ -5,15 +5,15 @@ import contextlib
 import logging
 import os
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
 
 import infill_engine
 from infill_engine.errors import WorkerError
-from infill_engine.serving.protocol import Message, encode, read_frame_async
+from infill_engine.serving.protocol import Answered, Failure, Infill, Message, decode, encode, read_frame_async
 from lsp_server.settings.schema import EngineChoice
 
 EXIT_SECONDS = 1.0
@@ -46,6 +46,7 @@ class Link:
     pid: int
     process: asyncio.subprocess.Process | None = None
     budget_ms: float | None = None
+    asked: set[int] = field(default_factory=set)  # infills without an answer
 
     def send(self, message: Message) -> bool:
         """Send a message. Return False if the connection is closed or too much is unread."""
@@ -56,11 +57,17 @@ class Link:
         except (OSError, WorkerError) as fault:
             log.warning("could not send to the worker: %s", type(fault).__name__)
             return False
+        if isinstance(message, Infill):
+            self.asked.add(message.id)
         return True
 
-    async def next_frame(self) -> bytes | None:
-        """Return the next frame's payload; None at the end."""
-        return await read_frame_async(self.reader)
+    async def messages(self) -> AsyncIterator[Message]:
+        """Yield what the engine says until the connection ends."""
+        while (payload := await read_frame_async(self.reader)) is not None:
+            if (message := decode(payload)) is not None:
+                if isinstance(message, Answered | Failure):
+                    self.asked.discard(message.id)
+                yield message
 
     async def exit_code(self) -> int:
         """Return the worker's exit code, -1 if it is not known. Call it when there are no more frames."""

@@ -23,7 +23,7 @@ START_SECONDS = 20.0  # until a new engine listens; it loads its model afterward
 RETRY_SECONDS = 0.01
 ATTEMPTS = 3  # an engine may exit while a client joins
 LARGEST_LOG_BYTES = 1_000_000
-IDLE_SECONDS = "INFILL_ENGINE_IDLE_SECONDS"
+IDLE_SECONDS, LOG_FOLDER = "INFILL_ENGINE_IDLE_SECONDS", "INFILL_ENGINE_LOG"
 # What an engine needs of the environment of the window that starts it.
 PASSED_ON = frozenset("PATH HOME USER LOGNAME LANG TZ TMPDIR TEMP TMP PYTHONPATH VIRTUAL_ENV LD_LIBRARY_PATH".split())
 PASSED_PREFIXES = ("INFILL_", "LC_", "OMP_", "MKL_", "OPENBLAS_", "ONEDNN_", "CUDA_", "NVIDIA_", "HF_", "XDG_", "SSL_")
@@ -109,7 +109,7 @@ def _start(path: Path, command: Sequence[str], key_variable: str) -> socket.sock
         if path.is_dir() and not path.is_symlink():
             raise WorkerError(f"{path} is a folder. Remove it.")
         path.unlink(missing_ok=True)  # left by an engine that was killed, or put there by somebody else
-        process = _launch([*command, "--socket", str(path), *_idle()], key_variable)
+        process = _launch([*command, "--socket", str(path), *_idle(), *_log()], key_variable)
         give_up = time.monotonic() + START_SECONDS
         while time.monotonic() < give_up and process.poll() is None:
             if is_safe(path) and (connection := connect(path)) is not None:
@@ -142,6 +142,11 @@ def _launch(command: Sequence[str], key_variable: str) -> "subprocess.Popen[byte
 def _idle() -> tuple[str, ...]:
     seconds = os.environ.get(IDLE_SECONDS, "")
     return ("--idle-seconds", seconds) if seconds.replace(".", "", 1).isdecimal() else ()
+
+
+def _log() -> tuple[str, ...]:
+    folder = os.environ.get(LOG_FOLDER, "")
+    return ("--log", str(Path(folder).absolute())) if folder else ()
 
 
 def log_path() -> Path:

@@ -8,13 +8,23 @@ A worker over pipes is this server's own. A shared engine is found by its socket
 
 import asyncio
 import logging
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from infill_engine.budget.deadline import now
 from infill_engine.errors import WorkerError
 from infill_engine.serving import runtime_files
-from infill_engine.serving.protocol import Answered, Message, Shutdown, State, Status, decode
+from infill_engine.serving.protocol import (
+    Answered,
+    Cancel,
+    Message,
+    Moved,
+    Shutdown,
+    State,
+    Status,
+    Watch,
+)
 from infill_engine.serving.runtime_files import RuntimeFolderError
 from infill_engine.types import Reason
 from lsp_server.engine import watchdog
@@ -43,6 +53,12 @@ class Listener(Protocol):
     def ended(self) -> None:
         """The worker exited; its pending requests are lost."""
 
+    def lost(self, request_ids: Collection[int]) -> None:
+        """These requests will get no answer."""
+
+    def moved(self) -> None:
+        """Another process of the engine is asked from now on. It knows nothing yet."""
+
     def restarting(self, *, hung: bool) -> None:
         """The worker died, or was killed because it hung. Another will be started."""
 
@@ -63,6 +79,7 @@ class WorkerProcess:
     deaths: int = 0  # of workers, in a row
     _supervision: "asyncio.Task[None] | None" = None
     _link: Link | None = None
+    _leaving: "dict[Link, asyncio.Task[int]]" = field(default_factory=dict)  # they still have to answer
     _ready_since: float | None = None  # seconds of `deadline.now`; None if the worker has not been ready yet
     _watchdog: Watchdog = field(default_factory=Watchdog)
     _looking: asyncio.TimerHandle | None = None
@@ -111,7 +128,10 @@ class WorkerProcess:
 
     def send(self, message: Message) -> bool:
         """Send a message. Return False if no worker runs or it has too much unread input."""
-        return self._link is not None and self._link.send(message)
+        link = self._link
+        if isinstance(message, Cancel | Watch):
+            link = next((old for old in self._leaving if message.id in old.asked), link)
+        return link is not None and link.send(message)
 
     def missed(self) -> None:
         """A deadline passed without an answer: check whether the worker still works."""
@@ -149,7 +169,7 @@ class WorkerProcess:
             return -1 if shared else None
 
     async def _run_once(self, choice: EngineChoice) -> int | None:
-        """Connect to the engine and read its frames until it exits.
+        """Connect to the engine and read its frames until it exits. Follow it to another process.
 
         Return its exit code; `ENDED_DELIBERATELY` if it said that it exits; None if there is no engine.
         """
@@ -160,21 +180,73 @@ class WorkerProcess:
         self._hung = False
         # An engine that took too long before gets more time: it may be slow rather than hung.
         self._watchdog = Watchdog(watchdog.PATIENCE_SECONDS * 2**self.deaths)
-        farewell = False
+        reading: asyncio.Task[int] | None = None
         try:
-            while (payload := await link.next_frame()) is not None:
-                message = decode(payload)
-                farewell = farewell or isinstance(message, Shutdown)
-                if message is not None:
-                    self._receive(message)
-            return ENDED_DELIBERATELY if farewell else await link.exit_code()
+            while True:
+                moved: asyncio.Future[tuple[Link, Status]] = asyncio.get_running_loop().create_future()
+                reading = asyncio.create_task(self._read(self._link, choice, moved))
+                await asyncio.wait((reading, moved), return_when=asyncio.FIRST_COMPLETED)
+                if not moved.done():
+                    return reading.result()
+                self._move(reading, *moved.result())
         finally:
-            self._link = None
+            link, self._link = self._link, None
             if self._looking is not None:
                 self._looking.cancel()
                 self._looking = None
+            for task in (reading, *self._leaving.values()):
+                if task is not None:
+                    task.cancel()
             self.listener.ended()
             await link.close()
+
+    async def _read(self, link: Link, choice: EngineChoice, moved: "asyncio.Future[tuple[Link, Status]]") -> int:
+        """Read an engine's frames until it exits, or until it has been left and has answered. Return the exit code."""
+        farewell, search = False, None
+        try:
+            async for message in link.messages():
+                if isinstance(message, Moved):
+                    search = asyncio.create_task(self._find_successor(choice, moved))
+                elif self._link is link:
+                    farewell = farewell or isinstance(message, Shutdown)
+                    self._receive(message)
+                elif not isinstance(message, Status):
+                    self.listener.heard(message)
+                if self._link is not link and not link.asked:
+                    break
+            return ENDED_DELIBERATELY if farewell else await link.exit_code()
+        finally:
+            if search is not None:
+                search.cancel()
+            if self._link is not link:
+                self._leaving.pop(link, None)
+                self.listener.lost(link.asked)
+                await link.close()
+
+    async def _find_successor(self, choice: EngineChoice, moved: "asyncio.Future[tuple[Link, Status]]") -> None:
+        """Connect to the process that has the engine's socket now. Wait until its model is ready."""
+        link = await self._open(choice)
+        if not isinstance(link, Link):  # the old process says when it exits
+            return
+        try:
+            async for message in link.messages():
+                if isinstance(message, Status) and message.state is State.READY:
+                    moved.set_result((link, message))
+                    return
+        finally:
+            if not moved.done() or moved.cancelled():
+                await link.close()
+
+    def _move(self, reading: "asyncio.Task[int]", link: Link, status: Status) -> None:
+        """Send everything to the successor from now on. The old process answers what it was asked."""
+        old, self._link = self._link, link
+        assert old is not None
+        self._leaving[old] = reading
+        if not old.asked:
+            reading.cancel()
+        self._watchdog = Watchdog(watchdog.PATIENCE_SECONDS * 2**self.deaths)
+        self.listener.moved()
+        self._receive(status)
 
     def _receive(self, message: Message) -> None:
         if isinstance(message, Status):

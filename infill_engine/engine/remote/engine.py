@@ -26,6 +26,8 @@ class RemoteEngine:
         self.window = USUAL_WINDOW  # docs/models.md says how much is sent
         self.profile = ""  # nothing is computed here
         self.default_needs_ms = 0
+        self.successor_options: tuple[str, ...] = ()
+        self.holds_unused = False
         settings = SamplerSettings()
         self._server = server
         self._temperature = settings.temperature
@@ -50,6 +52,9 @@ class RemoteEngine:
     def surround(self, surroundings: Surroundings) -> Iterator[None]:  # noqa: ARG002
         """Do nothing, for the same reason."""
         return iter(())
+
+    def small_pass(self) -> None:
+        """Return nothing: no pass runs on this machine."""
 
     def _propose(self, request: InfillRequest, hole: Hole, drafts: tuple[Draft, ...], deadline: Deadline) -> Proposals:
         began = deadline.clock()

@@ -1,6 +1,6 @@
 """The trunk as the search uses it: a cached prompt, and passes over tokens that continue it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from infill_engine.budget.work import Job
@@ -9,7 +9,7 @@ from infill_engine.models.runtime.threads import AdaptiveThreads
 from infill_engine.models.trunk.backends.interface import Backend, Floats, Ints
 from infill_engine.models.trunk.continuations import Continuations, Prediction
 from infill_engine.models.trunk.prompt import Prompt, TrunkVocabulary, build_prompt
-from infill_engine.models.trunk.prompt_cache import PromptCache
+from infill_engine.models.trunk.prompt_cache import NOTHING, PromptCache
 from infill_engine.models.trunk.slots import NO_ROWS, SLOTS, TEXTS, Rows, joined, text_rows
 from infill_engine.settings import WindowSettings
 
@@ -119,6 +119,17 @@ class TrunkModel:
         """Forget what was predicted after prompts; the prompts themselves stay."""
         for cache in self._caches:
             cache.continuations.clear()
+
+    def apart(self, rows: int) -> Callable[[], None]:
+        """Return a function that runs one pass over `rows` tokens in a buffer of its own. No prompt is forgotten."""
+        cache = PromptCache(self.backend)
+        slots = range(TEXTS, TEXTS + rows)
+        tokens = text_rows(NOTHING, [0] * rows, [0] * rows, slots, [[]] * rows)
+
+        def one_pass() -> None:
+            cache.run(tokens, 0)
+
+        return one_pass
 
     def logprobs(
         self,

@@ -11,6 +11,7 @@ from tiny_trunk import tiny_model
 
 from infill_engine.engine import engine as module
 from infill_engine.engine.engine import Engine
+from infill_engine.errors import ModelTooLargeError
 from infill_engine.ranking.calibration import Calibration
 from infill_engine.sampling.tree_sampler import TreeSampler
 from infill_engine.settings import EngineSettings
@@ -37,3 +38,35 @@ def test_the_engine_says_which_budget_brings_it_back(tmp_path: Path, monkeypatch
     engine = Engine.load("default", device="cpu")
     assert (engine.name, engine.default_needs_ms) == ("default", 153)
     assert "the default model is too slow for 150 ms on this machine" in engine.profile
+    assert engine.holds_unused
+    assert engine.successor_options == ("--default-needs-ms", "183")
+
+
+def test_a_successor_loads_what_its_predecessor_serves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tiny, small = tiny_model(tmp_path), module.load_model("small", "cpu", EngineSettings().model, lambda *_: None)
+    loaded: list[str] = []
+    monkeypatch.setattr(module, "load_model", lambda name, *_: loaded.append(name) or {"trunk": tiny}.get(name, small))
+    engine = Engine.load("default", device="cpu", settings=EngineSettings(default_needs_ms=183))
+    assert (engine.name, engine.default_needs_ms, engine.holds_unused, loaded) == ("default", 183, False, ["small"])
+    assert engine.successor_options == ("--default-needs-ms", "183")
+    engine = Engine.load("default", device="cpu", settings=EngineSettings(default_needs_ms=0))
+    assert (engine.name, engine.default_needs_ms, engine.holds_unused, loaded) == (
+        "default",
+        0,
+        False,
+        ["small", "trunk"],
+    )
+    assert engine.successor_options == ("--default-needs-ms", "0")
+
+
+def test_a_successor_that_has_no_memory_for_the_same_model_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    small = module.load_model("small", "cpu", EngineSettings().model, lambda *_: None)
+
+    def load(name: str, *_: object) -> object:
+        if name == "trunk":
+            raise ModelTooLargeError("too large")
+        return small
+
+    monkeypatch.setattr(module, "load_model", load)
+    with pytest.raises(ModelTooLargeError):
+        Engine.load("default", device="cpu", settings=EngineSettings(default_needs_ms=0))

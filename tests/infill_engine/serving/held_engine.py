@@ -30,6 +30,8 @@ class HeldEngine:
 
     name, device, window, profile = "held", "cpu", WindowSettings(70, 30), "slowly"
     default_needs_ms = 450
+    successor_options: tuple[str, ...] = ()
+    holds_unused = False
 
     def __init__(self) -> None:
         self.calls: queue.Queue[tuple[str, str]] = queue.Queue()
@@ -55,6 +57,9 @@ class HeldEngine:
     def deepen(self, request: InfillRequest, deadline: Deadline) -> None:
         if self.deepens:
             self._hold("deepen", request, deadline)
+
+    def small_pass(self) -> None:
+        return None
 
     def surround(self, surroundings: Surroundings) -> Iterator[None]:
         """As many pieces as the text has characters; a fault at an exclamation mark."""

@@ -7,8 +7,9 @@ import pytest
 from held_engine import WAIT, HeldEngine
 
 from infill_engine.serving import hub as hub_module
+from infill_engine.serving.health.latency import BOUNDS_MS
+from infill_engine.serving.health.probe import Probe
 from infill_engine.serving.hub import Hub
-from infill_engine.serving.latency import BOUNDS_MS
 from infill_engine.serving.protocol import (
     Alive,
     Answered,
@@ -130,6 +131,11 @@ def test_what_is_measured(shared: Shared) -> None:
     assert measured.latency_ms == (250.0, 250.0, 250.0)
     assert measured.latency_counts[BOUNDS_MS.index(300)] == sum(measured.latency_counts) == 1
     assert measured.latency_sum_ms == 250.0
+    assert (measured.drift, measured.memory_at_first) == (0.0, 0)
+    shared.hub.health.observe(Probe(10.0, 20.0, 7))
+    shared.hub.health.observe(Probe(15.0, 80.0, 9))
+    measured = shared.hub.measured()
+    assert (measured.probe_ms, measured.drift, measured.memory_at_first) == ((15.0, 80.0), 1.5, 7)
 
 
 def test_shares_decay() -> None:

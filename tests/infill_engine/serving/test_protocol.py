@@ -17,9 +17,11 @@ from infill_engine.serving.protocol import (
     Answered,
     Cancel,
     CanvasPreview,
+    Claim,
     Failure,
     Infill,
     Message,
+    Moved,
     PreviewRow,
     Shutdown,
     State,
@@ -50,7 +52,9 @@ HOLE = Hole(HoleKind.BLOCK, 6, "    ", ")]")
 FULL = InfillRequest("x = '😀\u2028", "')\r\n", "python", HOLE, (Draft("foo()\n", 12), Draft("", 0)), 3, "a name")
 MESSAGES: list[Message] = [
     Infill(7, "file:///a.py", FULL, 12345.678901),
-    Infill(0, "", InfillRequest("", ""), 0.0),
+    Infill(0, "", InfillRequest("", ""), 0.0, ahead=True),
+    Claim(0),
+    Moved(),
     Infill(
         3, "d", replace(FULL, gaps=(Gap(" = ", HOLE), Gap(" ", None, 0)), replaced=("a", "b", "a")), 1.0, aside=True
     ),

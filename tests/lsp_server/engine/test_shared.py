@@ -4,6 +4,7 @@ import asyncio
 import os
 import socket
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +14,8 @@ from sharing import ask, ready, text, toy_command, until, window
 
 from infill_engine.serving import runtime_files
 from infill_engine.serving.protocol import State
-from infill_engine.types import Reason
+from infill_engine.types import InfillRequest, Reason
+from lsp_server.cli.engine import measure
 from lsp_server.engine import shared, supervisor, watchdog
 from lsp_server.engine.client import EngineClient
 from lsp_server.settings.schema import EngineChoice
@@ -162,6 +164,17 @@ async def test_an_engine_without_windows_exits() -> None:
         engine = psutil.Process(one.worker.pid)
     gone, alive = await asyncio.to_thread(psutil.wait_procs, [engine], 30)
     assert (len(gone), alive) == (1, [])
+
+
+async def test_the_engine_counts_what_was_sent_before_it_was_asked(own_folder: Path) -> None:
+    async with window() as (one, _):
+        later = time.monotonic() + 30
+        for prefix in ("never asked", "a"):
+            one.speculate("d", InfillRequest(prefix, ""), later)
+        assert await text(one, "a") == await text(one, "a") == "a"
+        assert await text(one, "b") == "b"
+        found = await asyncio.to_thread(measure, socket_of_engine(own_folder))
+        assert (found.asked, found.ahead) == (2, 1)
 
 
 async def test_a_restart_is_for_all_windows() -> None:

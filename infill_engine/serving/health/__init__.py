@@ -1,0 +1,8 @@
+"""What a shared engine measures of itself, and what it does about it.
+
+latency      how long requests took
+probe        what a small fixed pass costs in the processor's time
+health       whether the process should be replaced
+succession   another process loads the model and takes over the socket
+event_log    a log without document text, for users who ask for it
+"""
