@@ -1,9 +1,9 @@
 """The part of the report about drift: in one process, and in processes that were replaced."""
 
-from infill_engine.diagnostics.benchmark.figures import Drift, drift
 from infill_engine.diagnostics.benchmark.report.charts import Chart, Series
 from infill_engine.diagnostics.benchmark.report.section import Section
 from infill_engine.diagnostics.benchmark.results import Results
+from infill_engine.diagnostics.benchmark.speed import Drift, drift
 
 LIVES = {False: "one process", True: "recycled processes"}
 
@@ -18,17 +18,19 @@ def drift_section(results: Results) -> Section | None:
         name, hue = LIVES[recycled], len(series)
         dots = tuple((float(number), value) for number, value in enumerate(found.series))
         series += [Series(f"{name}, a generation", dots, join=False, hue=hue), _trend(f"{name}, trend", found, hue + 1)]
+    by_processor = all(found.by_processor for found in known.values())
     chart = Chart(
         "drift",
-        "Time of a pass over many generations",
+        "Processor time of a pass over many generations" if by_processor else "Time of a pass over many generations",
         "generation",
         "times its usual time",
         tuple(series),
-        "Each generation's passes against the median of the same problem in the same series.",
+        "Each generation's passes against the median of the same problem in the same series."
+        + by_processor * " Processor time is taken relative to a fixed calculation that is timed beside it.",
     )
     text = " ".join(_sentence(LIVES[recycled], found) for recycled, found in known.items())
     if len(known) < len(LIVES):
-        text += " The other kind of process was not measured."
+        text += " Too little was measured in the other kind of process."
     return Section("Drift", text, (chart,))
 
 
