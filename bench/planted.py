@@ -2,8 +2,8 @@
 
     python -m bench.planted --model small --out bench/results/planted.jsonl
 
-Each repetition measures the passes of the quick suite three times, in as many processes: twice as they are, and once
-slowed down by SLOWER. Then it measures the drift of the quick suite with and without a planted GROWTH in one process,
+Each repetition measures the passes of the quick suite twice, in as many processes: once slowed down by SLOWER, and once
+as they are. Then it measures the drift of the quick suite with and without a planted GROWTH in one process,
 and with it in processes that are replaced. A pass is slowed by computing on (a busy wait) for that share of its own
 processor time.
 """
@@ -12,7 +12,7 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 SLOWER = 0.10  # share of a pass
 GROWTH = 0.001  # share of a pass, for each generation: 1 % per 10
+PARTS = ("passes", "drift")
 FOUND = 0.01  # the probability below which a planted difference counts as found
 
 RAW = {
@@ -58,7 +59,7 @@ def main() -> int:
     header = {"what": "run", "model": options.model, "machine": describe_machine(), **describe_software()}
     header |= {"doubts": doubts(), "slower": SLOWER, "growth": GROWTH, "pause_seconds": options.pause}
     try:
-        for row in measure(options.model, options.repetitions, options.pause):
+        for row in measure(options.model, options.repetitions, options.pause, options.only):
             rows.append(row)
             write_lines([header, *rows, summary(rows)], options.out)  # a run that is cut off leaves its results
             print(json.dumps({key: value for key, value in row.items() if key != "raw"}), flush=True)
@@ -69,15 +70,17 @@ def main() -> int:
     return 0
 
 
-def measure(model: str, repetitions: int, pause: float) -> Iterator[Row]:
-    """Yield one row for each comparison and each series."""
+def measure(model: str, repetitions: int, pause: float, parts: Sequence[str] = PARTS) -> Iterator[Row]:
+    """Yield one row for each comparison and each series. Each run of one build is compared with the one before it."""
     plain, slowed, growing = (partial(load_planted, *each) for each in ((0.0, 0.0), (SLOWER, 0.0), (0.0, GROWTH)))
-    as_it_is, slow = _run(model, plain), _run(model, slowed)
+    before = _passes(_run(model, plain), pause) if "passes" in parts else None
     for number in range(repetitions):
-        first, second, slower = (_passes(run, pause) for run in (as_it_is, as_it_is, slow))
-        yield {"what": "one build", "repetition": number, **compared(first, second)}
-        yield {"what": "slowed passes", "repetition": number, **compared(first, slower)}
-        for what, load in (("no drift", plain), ("planted drift", growing)):
+        if before is not None:
+            slower, again = _passes(_run(model, slowed), pause), _passes(_run(model, plain), pause)
+            yield {"what": "slowed passes", "repetition": number, **compared(before, slower)}
+            yield {"what": "one build", "repetition": number, **compared(before, again)}
+            before = again
+        for what, load in (("no drift", plain), ("planted drift", growing)) if "drift" in parts else ():
             results = _drift(_run(model, load), recycled=load is growing)
             yield {"what": what, "repetition": number, **drifting(results, recycled=False)}
             if load is growing:
@@ -208,6 +211,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--pause", type=float, default=1.0, metavar="S", help="seconds before each process (%(default)s)"
     )
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS, metavar="PART", help="passes, drift (both)")
     parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="the raw results, as JSON lines")
     return parser
 

@@ -28,7 +28,7 @@ class Clock:
 def passes(planted: Planted, clock: Clock, seed: int) -> Results:
     results, rng = Results(Path(), HEADER), np.random.default_rng(seed)
     work = planted.prolonged(lambda: _go_on(clock, 0.02 * float(np.exp(rng.normal(0, NOISE)))))
-    for process in range(5):
+    for process in range(6):
         results.begin(f"process {process}")
         for _ in range(10):
             ms = _took(clock, work)

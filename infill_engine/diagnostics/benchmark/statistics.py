@@ -5,6 +5,7 @@ pairs of problems or keystrokes, whole pairs are resampled and signs are flipped
 batches are taken to be normally distributed: resampling so few gives intervals that are too narrow.
 """
 
+import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 RESAMPLES = 4000
+KEPT = 0.6  # share of the processes that count: load can only add time
 BATCHES = 20  # of a series whose slope is estimated
 ANGLES = 20_000  # steps of the integral of Student's distribution
 SIGNIFICANT = 0.05
@@ -85,14 +87,22 @@ def paired_difference(first: Sequence[float], second: Sequence[float]) -> Estima
 
 
 def difference(first: Sequence[float], second: Sequence[float]) -> Estimate:
-    """Return the mean of `second` minus that of `first`: two independent samples, perhaps small ones (Welch 1947)."""
-    if len(first) < 2 or len(second) < 2:
-        return NOTHING
-    one, other = (np.asarray(values, dtype=np.float64) for values in (first, second))
-    errors = [float(values.var(ddof=1)) / len(values) for values in (one, other)]
-    shares = sum(error**2 / (len(values) - 1) for error, values in zip(errors, (one, other), strict=True))
-    freedom = sum(errors) ** 2 / shares if shares else 1.0
-    return _by_student(float(other.mean() - one.mean()), sum(errors) ** 0.5, freedom)
+    """Return the mean of `second` minus that of `first`: levels of processes, of which disturbed ones are too high.
+
+    So each mean is that of the lowest KEPT of its levels; for the error, the others count as the highest kept (Yuen
+    1974, trimmed on one side). Returns NOTHING if a mean would be that of one level.
+    """
+    means, errors, freedoms = [], [], []
+    for levels in (first, second):
+        ordered, kept = np.sort(np.asarray(levels, dtype=np.float64)), math.ceil(KEPT * len(levels))
+        if kept < 2:
+            return NOTHING
+        spread = float(np.minimum(ordered, ordered[kept - 1]).var(ddof=1))
+        means.append(float(ordered[:kept].mean()))
+        errors.append((len(levels) - 1) * spread / (kept * (kept - 1)))
+        freedoms.append(kept - 1)
+    shares = sum(error**2 / freedom for error, freedom in zip(errors, freedoms, strict=True))
+    return _by_student(means[1] - means[0], sum(errors) ** 0.5, sum(errors) ** 2 / shares if shares else 1.0)
 
 
 def slope(values: Sequence[float], groups: Sequence[Hashable] = ()) -> Estimate:

@@ -92,8 +92,8 @@ QUICK = Plan(
     ),
     generations=240,
     drift_seconds=30,
-    processes=5,
-    pass_seconds=3,
+    processes=6,
+    pass_seconds=2,
     life=10,
     most_seconds=170,
 )

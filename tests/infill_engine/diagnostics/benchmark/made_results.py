@@ -55,7 +55,7 @@ def add_answers(
         )
 
 
-def add_passes(results: Results, seed: int, factor: float = 1.0, processes: int = 5) -> None:
+def add_passes(results: Results, seed: int, factor: float = 1.0, processes: int = 6) -> None:
     """Passes in processes with levels of their own, on a machine whose load doubles its times now and then."""
     rng = np.random.default_rng(seed)
     for process in range(processes):
