@@ -1,21 +1,26 @@
 """What differs between two runs: the second minus the first, with intervals.
 
 Quality is paired by problem and typing by keystroke. Passes are compared by processes, which are spread over each run.
-A loss of quality is significant if one of its two measures shows it with half of the usual probability (Bonferroni).
+A loss of quality is significant if one of its three measures shows it with a third of the usual probability
+(Bonferroni). Similarity to the original text finds the smallest losses, because wrong texts change it, too.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import exp, log
 
-from infill_engine.diagnostics.benchmark.figures import any_is_right, first_is_right, paired
+from infill_engine.diagnostics.benchmark.figures import any_is_right, first_is_right, first_is_similar, paired
 from infill_engine.diagnostics.benchmark.results import Record, Results
 from infill_engine.diagnostics.benchmark.speed import drift, has_processor_time, pass_levels
 from infill_engine.diagnostics.benchmark.statistics import SIGNIFICANT, Estimate, difference, paired_difference
 from infill_engine.diagnostics.benchmark.suites.quality import QUALITY
 
 PROCESSOR_TIME, CLOCK_TIME = "processor time of a pass", "time of a pass"
-MEASURES = {"right first": first_is_right, "right among all": any_is_right}
+MEASURES = {
+    "right first": first_is_right,
+    "right among all": any_is_right,
+    "similarity of the first text": first_is_similar,
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -220,6 +220,11 @@ def any_is_right(line: Record) -> float:
     return float(in_time(line) and any(line["right"]))
 
 
+def first_is_similar(line: Record) -> float:
+    """Return how similar the first text is to the original one, from 0 to 1; 0 if it came too late."""
+    return in_time(line) * float(line["similarity"])
+
+
 def right_however_late(line: Record) -> bool:
     """Return whether the first text is right."""
     return bool(line["right"] and line["right"][0])

@@ -95,6 +95,7 @@ def _answer(number: int, is_right: bool) -> dict[str, Any]:
         "turn": 0,
         "texts": ["text"],
         "right": [is_right],
+        "similarity": 1.0 if is_right else 0.4,
         "cpu_ms": 150.0,
         "tokens": [3],
         "rows": [8, 8],

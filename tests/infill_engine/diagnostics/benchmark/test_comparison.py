@@ -61,12 +61,19 @@ def test_a_loss_of_quality_is_found() -> None:
     before = [number % 2 == 0 for number in range(60)]
     worse = [right and number % 4 for number, right in enumerate(before)]
     found = compare(answers(before), answers(list(map(bool, worse))))
-    assert [each.is_loss for each in found] == [True, True]
+    assert [each.is_loss for each in found] == [True, True, True]
     assert {each.pairs for each in found} == {60}
     assert not any(each.is_loss for each in compare(answers(before), answers(before)))
     assert not any(each.is_loss for each in compare(answers(list(map(bool, worse))), answers(before)))  # a gain
     almost = [*before[:-2], not before[-2], before[-1]]
     assert not any(each.is_loss for each in compare(answers(before), answers(almost)))
+
+
+def test_texts_that_become_less_similar_are_a_loss_though_no_right_one_is_lost() -> None:
+    before, after = (answers([number % 9 == 0 for number in range(60)]) for _ in range(2))
+    for line in after.of("answer")[1::9]:
+        line["similarity"] = 0.1
+    assert [each.is_loss for each in compare(before, after)] == [False, False, True]
 
 
 def test_a_drift_of_one_percent_in_ten_generations_is_found() -> None:
