@@ -5,7 +5,6 @@ pairs of problems or keystrokes, whole pairs are resampled and signs are flipped
 batches are taken to be normally distributed: resampling so few gives intervals that are too narrow.
 """
 
-import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
@@ -13,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 RESAMPLES = 4000
-KEPT = 0.6  # share of the processes that count: load can only add time
+TRIMMED = 0.2  # share of the processes on either side
 BATCHES = 20  # of a series whose slope is estimated
 ANGLES = 20_000  # steps of the integral of Student's distribution
 SIGNIFICANT = 0.05
@@ -87,22 +86,22 @@ def paired_difference(first: Sequence[float], second: Sequence[float]) -> Estima
 
 
 def difference(first: Sequence[float], second: Sequence[float]) -> Estimate:
-    """Return the mean of `second` minus that of `first`: levels of processes, of which disturbed ones are too high.
+    """Return the mean of `second` minus that of `first`: levels of processes, a few of which are far from the others.
 
-    So each mean is that of the lowest KEPT of its levels; for the error, the others count as the highest kept (Yuen
-    1974, trimmed on one side). Returns NOTHING if a mean would be that of one level.
+    So the lowest and the highest TRIMMED of each do not count; for the error, they count as their neighbours (Yuen
+    1974, with one variance for both). Returns NOTHING if there are fewer than two of either.
     """
-    means, errors, freedoms = [], [], []
+    if min(len(first), len(second)) < 2:
+        return NOTHING
+    means, error, freedom = [], 0.0, 0
     for levels in (first, second):
-        ordered, kept = np.sort(np.asarray(levels, dtype=np.float64)), math.ceil(KEPT * len(levels))
-        if kept < 2:
-            return NOTHING
-        spread = float(np.minimum(ordered, ordered[kept - 1]).var(ddof=1))
-        means.append(float(ordered[:kept].mean()))
-        errors.append((len(levels) - 1) * spread / (kept * (kept - 1)))
-        freedoms.append(kept - 1)
-    shares = sum(error**2 / freedom for error, freedom in zip(errors, freedoms, strict=True))
-    return _by_student(means[1] - means[0], sum(errors) ** 0.5, sum(errors) ** 2 / shares if shares else 1.0)
+        ordered, out = np.sort(np.asarray(levels, dtype=np.float64)), int(TRIMMED * len(levels))
+        kept = ordered[out : len(levels) - out]
+        spread = float(np.clip(ordered, kept[0], kept[-1]).var(ddof=1))
+        means.append(float(kept.mean()))
+        error += (len(levels) - 1) * spread / (len(kept) * (len(kept) - 1))
+        freedom += len(kept) - 1
+    return _by_student(means[1] - means[0], error**0.5, freedom)
 
 
 def slope(values: Sequence[float], groups: Sequence[Hashable] = ()) -> Estimate:

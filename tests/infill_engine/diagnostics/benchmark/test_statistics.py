@@ -38,7 +38,7 @@ def test_pairs_find_what_samples_hide() -> None:
         paired_difference(first, second[:-1])
 
 
-@pytest.mark.parametrize(("disturbed", "least"), [(0, 396), (1, 380), (2, 280)])
+@pytest.mark.parametrize(("disturbed", "least"), [(0, 396), (1, 380)])
 def test_a_slowdown_of_ten_percent_is_found_and_none_is_invented(disturbed: int, least: int) -> None:
     rng = np.random.default_rng(2)
     found = invented = inside = 0
