@@ -2,31 +2,31 @@
 
     python -m bench.planted --model small --out bench/results/planted.jsonl
 
-Each repetition measures the passes of the quick suite three times, with pauses between the blocks: twice as they are,
-and once slowed down by SLOWER. Then it measures the drift over GENERATIONS with and without a planted GROWTH, in one
-process and, for the planted one, in recycled processes. A pass is slowed by computing on (a busy wait) for that share
-of its own time.
+Each repetition measures the passes of the quick suite twice, in as many processes: once slowed down by SLOWER, and once
+as they are. Then it measures the drift of the quick suite with and without a planted GROWTH in one process,
+and with it in processes that are replaced. A pass is slowed by computing on (a busy wait) for that share of its own
+processor time.
 """
 
 import argparse
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from bench.json_lines import write_lines
-from infill_engine.diagnostics.benchmark.comparison import compare
-from infill_engine.diagnostics.benchmark.figures import drift
+from infill_engine.diagnostics.benchmark.comparison import CLOCK_TIME, PROCESSOR_TIME, compare
 from infill_engine.diagnostics.benchmark.machine import describe_machine, describe_software, doubts
 from infill_engine.diagnostics.benchmark.problems.loading import load_problems
 from infill_engine.diagnostics.benchmark.results import Results
+from infill_engine.diagnostics.benchmark.speed import drift
 from infill_engine.diagnostics.benchmark.suites.drift import drift_units
-from infill_engine.diagnostics.benchmark.suites.passes import pass_units
 from infill_engine.diagnostics.benchmark.suites.plan import QUICK
+from infill_engine.diagnostics.benchmark.suites.processes import process_units
 from infill_engine.diagnostics.benchmark.suites.running import Run
 from infill_engine.errors import InfillError, InputError
 from infill_engine.models.small.model import SmallModel
@@ -38,9 +38,13 @@ if TYPE_CHECKING:
 
 SLOWER = 0.10  # share of a pass
 GROWTH = 0.001  # share of a pass, for each generation: 1 % per 10
-GENERATIONS, LIFE = 100, 20  # of a series, and of a recycled process
+PARTS = ("passes", "drift")
 FOUND = 0.01  # the probability below which a planted difference counts as found
 
+RAW = {
+    "pass": ("unit", "rows", "ms", "cpu_ms", "reference_ms"),
+    "generation": ("recycled", "process", "problem", "ms", "passes", "cpu_ms", "reference_ms"),
+}
 SERIES = ("no drift", "planted drift", "planted drift, recycled")
 
 T = TypeVar("T")
@@ -55,27 +59,28 @@ def main() -> int:
     header = {"what": "run", "model": options.model, "machine": describe_machine(), **describe_software()}
     header |= {"doubts": doubts(), "slower": SLOWER, "growth": GROWTH, "pause_seconds": options.pause}
     try:
-        for row in measure(options.model, options.repetitions, options.pause):
+        for row in measure(options.model, options.repetitions, options.pause, options.only):
             rows.append(row)
+            write_lines([header, *rows, summary(rows)], options.out)  # a run that is cut off leaves its results
             print(json.dumps({key: value for key, value in row.items() if key != "raw"}), flush=True)
     except InfillError as fault:
         print(fault, file=sys.stderr)
         return 1
-    result = summary(rows)
-    print(json.dumps(result))
-    write_lines([header, *rows, result], options.out)
+    print(json.dumps(summary(rows)))
     return 0
 
 
-def measure(model: str, repetitions: int, pause: float) -> Iterator[Row]:
-    """Yield one row for each comparison and each series."""
+def measure(model: str, repetitions: int, pause: float, parts: Sequence[str] = PARTS) -> Iterator[Row]:
+    """Yield one row for each comparison and each series. Each run of one build is compared with the one before it."""
     plain, slowed, growing = (partial(load_planted, *each) for each in ((0.0, 0.0), (SLOWER, 0.0), (0.0, GROWTH)))
-    as_it_is, slow = _run(model, plain), _run(model, slowed)
+    before = _passes(_run(model, plain), pause) if "passes" in parts else None
     for number in range(repetitions):
-        first, second, slower = (_passes(run, pause) for run in (as_it_is, as_it_is, slow))
-        yield {"what": "one build", "repetition": number, **compared(first, second)}
-        yield {"what": "slowed passes", "repetition": number, **compared(first, slower)}
-        for what, load in (("no drift", plain), ("planted drift", growing)):
+        if before is not None:
+            slower, again = _passes(_run(model, slowed), pause), _passes(_run(model, plain), pause)
+            yield {"what": "slowed passes", "repetition": number, **compared(before, slower)}
+            yield {"what": "one build", "repetition": number, **compared(before, again)}
+            before = again
+        for what, load in (("no drift", plain), ("planted drift", growing)) if "drift" in parts else ():
             results = _drift(_run(model, load), recycled=load is growing)
             yield {"what": what, "repetition": number, **drifting(results, recycled=False)}
             if load is growing:
@@ -83,34 +88,30 @@ def measure(model: str, repetitions: int, pause: float) -> Iterator[Row]:
 
 
 def compared(before: Results, after: Results) -> Row:
-    """Return how two runs' passes differ, as `infill-ls bench compare` says it, with the raw times in ms."""
-    (found,) = compare(before, after)
-    raw = [[[line["unit"], line["rows"], line["ms"]] for line in run.of("pass")] for run in (before, after)]
-    return {"estimate": _rounded(asdict(found.estimate)), "raw": raw}
+    """Return how two runs' passes differ, as `infill-ls bench compare` says it, with the raw times."""
+    estimates = {each.what: _rounded(asdict(each.estimate)) for each in compare(before, after)}
+    return {"estimates": estimates, "raw": [_raw(run, "pass") for run in (before, after)]}
 
 
 def drifting(results: Results, *, recycled: bool) -> Row:
     """Return the slope of a series per 100 generations, as the report has it, with the series."""
     found = drift(results, recycled=recycled)
     assert found is not None
-    return {
-        "estimate": _rounded(asdict(found.slower)),
-        "found": found.is_found,
-        "raw": [round(value, 4) for value in found.series],
-    }
+    return {"estimate": _rounded(asdict(found.slower)), "found": found.is_found, "raw": _raw(results, "generation")}
 
 
 def summary(rows: list[Row]) -> Row:
     """Return how often what was planted was found, and how often nothing was found where nothing was."""
-    same, slowed = ([row["estimate"] for row in rows if row["what"] == what] for what in ("one build", "slowed passes"))
+    same, slowed = (
+        [row["estimates"] for row in rows if row["what"] == what] for what in ("one build", "slowed passes")
+    )
     series = {what: [row["found"] for row in rows if row["what"] == what] for what in SERIES}
-    return {
-        "what": "summary",
-        "repetitions": len(same),
-        "one build within its interval": sum(each["low"] <= 1 <= each["high"] for each in same),
-        "slowed passes found": sum(each["p"] < FOUND and each["value"] > 1 for each in slowed),
-        **{f"{what}: drift found": sum(found) for what, found in series.items()},
-    }
+    result: Row = {"what": "summary", "repetitions": len(same)}
+    for measure in (PROCESSOR_TIME, CLOCK_TIME):
+        inside = [each[measure]["low"] <= 1 <= each[measure]["high"] for each in same if measure in each]
+        found = [each[measure]["p"] < FOUND and each[measure]["value"] > 1 for each in slowed if measure in each]
+        result |= {f"one build within its interval, {measure}": sum(inside), f"slowed, {measure}: found": sum(found)}
+    return result | {f"{what}: drift found": sum(found) for what, found in series.items()}
 
 
 def load_planted(slower: float, growth: float, model: str, settings: EngineSettings) -> "Engine":
@@ -132,7 +133,7 @@ class Planted:
 
     slower: float
     growth: float
-    clock: Callable[[], float] = time.perf_counter
+    clock: Callable[[], float] = time.thread_time
     answered: int = 0
 
     def counted(self, answer: Callable[..., T]) -> Callable[..., T]:
@@ -182,19 +183,21 @@ def _results() -> Results:
 
 
 def _passes(run: Run, pause: float) -> Results:
-    run.engine(run.main)
     run.results = _results()
-    for unit in pass_units(run):
+    for unit in process_units(run, answers=False):
         time.sleep(pause)
         run.measure(unit)
     return run.results
 
 
 def _drift(run: Run, *, recycled: bool) -> Results:
-    run.plan = replace(run.plan, generations=GENERATIONS, recycled=GENERATIONS if recycled else 0, life=LIFE)
-    for unit in drift_units(run):
+    for unit in (*drift_units(run), *(process_units(run, passes=False) if recycled else ())):
         run.measure(unit)
     return run.results
+
+
+def _raw(results: Results, record: str) -> list[list[Any]]:
+    return [[line.get(name) for name in RAW[record]] for line in results.of(record)]
 
 
 def _rounded(values: dict[str, float]) -> dict[str, float]:
@@ -205,7 +208,10 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m bench.planted", description=__doc__)
     parser.add_argument("--model", default="small", help="the small model, or another folder of its kind (%(default)s)")
     parser.add_argument("--repetitions", type=int, default=10, metavar="N", help="of everything (%(default)s)")
-    parser.add_argument("--pause", type=float, default=1.0, metavar="S", help="seconds before each block (%(default)s)")
+    parser.add_argument(
+        "--pause", type=float, default=1.0, metavar="S", help="seconds before each process (%(default)s)"
+    )
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS, metavar="PART", help="passes, drift (both)")
     parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="the raw results, as JSON lines")
     return parser
 

@@ -119,17 +119,24 @@ def reading(family: CanvasModel, above: int, below: int, runs: int = RUNS) -> It
 
 def step(family: CanvasModel, sides: tuple[str, str], rows: int, slots: int, runs: int = RUNS) -> Cost:
     """Return the cost of one step over open rows between two texts; with self-conditioning, not of the first step."""
-    canvas = lay_out([slots] * rows, family.info.mask_id)
-    wanted = np.arange(canvas.slots)
     took, tokens = [], 0
     for _ in range(runs + 1):
-        context = finished(family.encode(*sides))
-        denoise = partial(family.denoise, context, HoleKind.LINE, canvas, wanted)
-        if isinstance(family, ConditionsItself):
-            family.condition(context, canvas, wanted, denoise())
+        denoise, tokens = prepared_step(family, sides, rows, slots)
         took.append(timed(family.device, denoise)[0])
-        tokens = context.tokens
     return Cost("step", statistics.median(took[1:]), rows=rows, slots=slots, tokens=tokens)
+
+
+def prepared_step(
+    family: CanvasModel, sides: tuple[str, str], rows: int, slots: int
+) -> tuple[Callable[[], object], int]:
+    """Return a step over open rows after its context has been read, and the number of the context's tokens."""
+    canvas = lay_out([slots] * rows, family.info.mask_id)
+    wanted = np.arange(canvas.slots)
+    context = finished(family.encode(*sides))
+    denoise = partial(family.denoise, context, HoleKind.LINE, canvas, wanted)
+    if isinstance(family, ConditionsItself):
+        family.condition(context, canvas, wanted, denoise())
+    return denoise, context.tokens
 
 
 def lines(first: int, number: int) -> str:

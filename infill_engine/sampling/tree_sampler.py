@@ -3,7 +3,7 @@
 read the prompt ──▶ insert the retrieved texts ──▶ pass over the likeliest nodes ──▶ … ──▶ texts with their likelihoods
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from infill_engine.budget.deadline import CostModel, now, since
@@ -123,9 +123,15 @@ class TreeSampler:
 
 def timed_pass(model: TrunkModel, rows: int) -> float:
     """Return milliseconds of one pass over `rows` tokens after a short prompt, which has been read."""
+    work = prepared_pass(model, rows)
+    began = now()
+    work()
+    return since(began)
+
+
+def prepared_pass(model: TrunkModel, rows: int) -> Callable[[], object]:
+    """Return a pass over `rows` tokens after a short prompt, which has been read."""
     text = "".join(f"value_{line} = compute({line})\n" for line in range(12))
     prompt = finished(model.read(text, text))
     model.after(prompt)
-    began = now()
-    model.logprobs(prompt, [0] * rows, [0] * rows, [[]] * rows)
-    return since(began)
+    return partial(model.logprobs, prompt, [0] * rows, [0] * rows, [[]] * rows)

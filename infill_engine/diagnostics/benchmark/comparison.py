@@ -1,32 +1,33 @@
 """What differs between two runs: the second minus the first, with intervals.
 
-Quality is paired by problem and typing by keystroke; passes are compared by blocks, which are spread over each run. A
-loss of quality is significant if it holds for one of its two measures with half of the usual probability (Bonferroni).
+Quality is paired by problem and typing by keystroke. Passes are compared by processes, which are spread over each run.
+A loss of quality is significant if one of its three measures shows it with a third of the usual probability
+(Bonferroni). Similarity to the original text finds the smallest losses, because wrong texts change it, too.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import exp, log
 
-from infill_engine.diagnostics.benchmark.figures import (
-    any_is_right,
-    drift,
-    first_is_right,
-    paired,
-    pass_blocks,
-)
+from infill_engine.diagnostics.benchmark.figures import any_is_right, first_is_right, first_is_similar, paired
 from infill_engine.diagnostics.benchmark.results import Record, Results
+from infill_engine.diagnostics.benchmark.speed import drift, has_processor_time, pass_levels
 from infill_engine.diagnostics.benchmark.statistics import SIGNIFICANT, Estimate, difference, paired_difference
 from infill_engine.diagnostics.benchmark.suites.quality import QUALITY
 
-MEASURES = {"right first": first_is_right, "right among all": any_is_right}
+PROCESSOR_TIME, CLOCK_TIME = "processor time of a pass", "time of a pass"
+MEASURES = {
+    "right first": first_is_right,
+    "right among all": any_is_right,
+    "similarity of the first text": first_is_similar,
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
     """One thing that was measured in both runs. `unit` is `points`, `times` (a ratio) or `per 100`.
 
-    `pairs` counts problems or keystrokes, or the blocks of the smaller run. `is_loss` marks a significant loss of
+    `pairs` counts problems or keystrokes, or the processes of the smaller run. `is_loss` marks a significant loss of
     quality.
     """
 
@@ -48,6 +49,10 @@ def doubts(before: Results, after: Results) -> list[str]:
     found = []
     if one["machine"]["processor"] != other["machine"]["processor"]:
         found.append("The runs were made on different processors: times cannot be compared.")
+    if one.get("packages", {}).get("torch") != other.get("packages", {}).get("torch"):
+        found.append(
+            "The runs used different versions of torch, which also computes what processor times are relative to."
+        )
     if one["problems"] != other["problems"]:
         found.append("The runs have different problems: only those with the same name are compared.")
     for name, results in (("The first", before), ("The second", after)):
@@ -79,9 +84,11 @@ def _setting(line: Record) -> tuple[str, int, float | None, int | None]:
 
 
 def _passes(before: Results, after: Results) -> Iterator[Difference]:
-    one, other = pass_blocks(before), pass_blocks(after)
-    if one and other:
-        yield Difference("time of a pass", "times", _ratio(difference(one, other)), min(len(one), len(other)))
+    by_processor = all(has_processor_time(run.of("pass")) for run in (before, after))
+    for what, own in ((PROCESSOR_TIME, True), (CLOCK_TIME, False)) if by_processor else ((CLOCK_TIME, False),):
+        one, other = (pass_levels(run, by_processor=own) for run in (before, after))
+        if min(len(one), len(other)) > 1:
+            yield Difference(what, "times", _ratio(difference(one, other)), min(len(one), len(other)))
 
 
 def _typing(before: Results, after: Results) -> Iterator[Difference]:

@@ -13,7 +13,6 @@ Rates are in tokens a second, always three together:
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from math import log
 
 from infill_engine.diagnostics.benchmark.results import Record, Results
 from infill_engine.diagnostics.benchmark.statistics import (
@@ -23,7 +22,6 @@ from infill_engine.diagnostics.benchmark.statistics import (
     median,
     paired_difference,
     percentile,
-    slope,
 )
 from infill_engine.diagnostics.benchmark.suites.fight import FIGHT
 from infill_engine.diagnostics.benchmark.suites.quality import QUALITY
@@ -31,7 +29,6 @@ from infill_engine.diagnostics.benchmark.systems.served import SERVED
 
 Value = Callable[[Record], float]
 GRACE_MS = 20.0  # on the way back to the editor
-PER = 100  # generations, for slopes
 ANSWERED = ("model", "typed-through")  # ways in which the server serves candidates; the others are refusals
 
 
@@ -90,21 +87,6 @@ class Rates:
     passes: float  # of an answer
     accepted_a_pass: float  # tokens of the first text, if it is right
     trimmed: float  # share of the rows that are in none of the texts
-
-
-@dataclass(frozen=True, slots=True)
-class Drift:
-    """Changes per 100 generations: of the time of a pass (as a share) and of memory in MB."""
-
-    generations: int
-    slower: Estimate
-    memory_mb: Estimate
-    series: tuple[float, ...]  # time of the passes relative to the same problem's median
-
-    @property
-    def is_found(self) -> bool:
-        """Whether passes become slower, by more than chance and by more than nobody would notice."""
-        return self.slower.p < 0.01 and self.slower.value > 0.01
 
 
 def latencies(results: Results) -> list[Latency]:
@@ -217,30 +199,6 @@ def duels(results: Results) -> list[Duel]:
     return found
 
 
-def drift(results: Results, *, recycled: bool = False) -> Drift | None:
-    """The trend over the generations of one process, or of processes that were replaced; None if there are too few."""
-    lines = [line for line in results.of("generation") if bool(line.get("recycled")) == recycled]
-    usual = {
-        problem: median([line["pass_ms"] / max(1, line["passes"]) for line in lines if line["problem"] == problem])
-        for problem in {line["problem"] for line in lines}
-    }
-    series = [
-        line["pass_ms"] / max(1, line["passes"]) / usual[line["problem"]] for line in lines if usual[line["problem"]]
-    ]
-    if len(series) < 20:
-        return None
-    slower, memory = slope([log(value) for value in series if value]), slope([line["resident_mb"] for line in lines])
-    return Drift(len(series), _per(slower), _per(memory), tuple(series))
-
-
-def pass_blocks(results: Results) -> list[float]:
-    """Return the logarithm of the time of a pass for each block, as the mean over sizes of the median of each size."""
-    blocks: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for line in results.of("pass"):
-        blocks[line["unit"]][line["rows"]].append(line["ms"])
-    return [mean([log(max(median(times), 1e-3)) for times in sizes.values()]) for sizes in blocks.values()]
-
-
 def cpu_ms_a_character(results: Results) -> dict[tuple[str, str], float]:
     """Processor time for a character of a right first text, by model and way, in answers with a limit of time."""
     spent: dict[tuple[str, str], float] = defaultdict(float)
@@ -260,6 +218,11 @@ def first_is_right(line: Record) -> float:
 def any_is_right(line: Record) -> float:
     """1 if any text is right and came in time."""
     return float(in_time(line) and any(line["right"]))
+
+
+def first_is_similar(line: Record) -> float:
+    """Return how similar the first text is to the original one, from 0 to 1; 0 if it came too late."""
+    return in_time(line) * float(line["similarity"])
 
 
 def right_however_late(line: Record) -> bool:
@@ -289,7 +252,3 @@ def paired(first: Sequence[Record], second: Sequence[Record], value: Value) -> E
 
 def _ms(line: Record) -> float:
     return float(line["ms"])
-
-
-def _per(estimate: Estimate) -> Estimate:
-    return Estimate(PER * estimate.value, PER * estimate.low, PER * estimate.high, estimate.p)

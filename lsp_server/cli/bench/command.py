@@ -115,10 +115,10 @@ def _folder(options: argparse.Namespace) -> Path:
 
 
 def _units(made: "Run", options: argparse.Namespace) -> "list[Unit]":
-    """Return all units in order. The passes are spread evenly over the others."""
+    """Return all units in order. Replaced processes are spread evenly over the others."""
     from infill_engine.diagnostics.benchmark.suites.drift import drift_units
     from infill_engine.diagnostics.benchmark.suites.fight import fight_units
-    from infill_engine.diagnostics.benchmark.suites.passes import pass_units
+    from infill_engine.diagnostics.benchmark.suites.processes import process_units
     from infill_engine.diagnostics.benchmark.suites.quality import quality_units
     from infill_engine.diagnostics.benchmark.suites.running import is_trunk
     from lsp_server.cli.bench.replay.latency import typing_units
@@ -135,19 +135,19 @@ def _units(made: "Run", options: argparse.Namespace) -> "list[Unit]":
     others = [unit for part, make in makers if part in wanted for unit in make()]
     if "fight" in wanted and made.plan.bouts and not any(map(is_trunk, made.models)):
         made.results.missing("fight", NO_FIGHT)
-    return list(_spread(pass_units(made) if "passes" in wanted else [], others))
+    return list(_spread(process_units(made, passes="passes" in wanted, answers="drift" in wanted), others))
 
 
-def _spread(passes: "list[Unit]", others: "list[Unit]") -> "Iterator[Unit]":
-    """Yield the others, with the passes between them at equal distances in time."""
+def _spread(processes: "list[Unit]", others: "list[Unit]") -> "Iterator[Unit]":
+    """Yield the others, with the processes between them at equal distances in time."""
     total, done, given = sum(unit.seconds for unit in others), 0.0, 0
     for unit in others:
-        due = round(len(passes) * done / total)
-        yield from passes[given:due]
+        due = round(len(processes) * done / total)
+        yield from processes[given:due]
         given = max(given, due)
         yield unit
         done += unit.seconds
-    yield from passes[given:]
+    yield from processes[given:]
 
 
 def _measure(made: "Run", units: "Sequence[Unit]", console: Console) -> bool:

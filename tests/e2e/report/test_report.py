@@ -55,6 +55,12 @@ def test_all_of_it_is_visible(page: Page) -> None:
     assert page.call("evaluate", f"{smallest}.filter(height => height > 0))") >= 10
 
 
+def test_a_table_of_words_fits(page: Page) -> None:
+    hidden = """[...document.querySelectorAll('.scroll')].filter(each => each.querySelector('.words'))
+        .map(each => each.scrollWidth - each.clientWidth)"""
+    assert page.call("evaluate", hidden) == [0]
+
+
 def test_words_stay_inside_their_charts(page: Page) -> None:
     outside = """[...document.querySelectorAll('figure > svg')].flatMap(svg => {
         const frame = svg.getBoundingClientRect();

@@ -135,12 +135,14 @@ def test_typing_passes_and_drift(tmp_path: Path) -> None:
     records = lines(tmp_path / "out" / "results.jsonl")
     counts = {name: sum(line["record"] == name for line in records) for name in ("keystroke", "pass", "generation")}
     assert counts["keystroke"] == 60 + 40 + 8 + 20
-    assert counts["generation"] == 60 + 40
+    assert 60 + 60 <= counts["generation"] <= 240 + 60
     own, recycled = ([line["process"] for line in records if line.get("recycled") is each] for each in (False, True))
     assert len(set(own)) == 1
-    assert [len(list(life)) for _, life in itertools.groupby(recycled)] == [20, 20]
+    assert [len(list(life)) for _, life in itertools.groupby(recycled)] == [10] * 6
     assert not set(own) & set(recycled)
-    assert counts["pass"] > 0
+    assert counts["pass"] >= 6 * 12
+    timed = [line for line in records if line["record"] in ("pass", "generation")]
+    assert all(line["cpu_ms"] > 0 < line["reference_ms"] for line in timed)
     first = [line["first_ms"] for line in records if line.get("loop") == "preview"]
     assert any(first)
     report = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")

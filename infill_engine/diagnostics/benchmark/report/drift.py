@@ -1,9 +1,9 @@
 """The part of the report about drift: in one process, and in processes that were replaced."""
 
-from infill_engine.diagnostics.benchmark.figures import Drift, drift
 from infill_engine.diagnostics.benchmark.report.charts import Chart, Series
-from infill_engine.diagnostics.benchmark.report.section import Section
+from infill_engine.diagnostics.benchmark.report.section import Section, chance
 from infill_engine.diagnostics.benchmark.results import Results
+from infill_engine.diagnostics.benchmark.speed import Drift, drift
 
 LIVES = {False: "one process", True: "recycled processes"}
 
@@ -13,22 +13,26 @@ def drift_section(results: Results) -> Section | None:
     known = {recycled: found for recycled in LIVES if (found := drift(results, recycled=recycled)) is not None}
     if not known:
         return None
-    series: list[Series] = []
-    for recycled, found in known.items():
-        name, hue = LIVES[recycled], len(series)
-        dots = tuple((float(number), value) for number, value in enumerate(found.series))
-        series += [Series(f"{name}, a generation", dots, join=False, hue=hue), _trend(f"{name}, trend", found, hue + 1)]
+    dots, trends = [], []  # the trends lie above all dots
+    for hue, (recycled, found) in enumerate(known.items()):
+        name = LIVES[recycled]
+        points = tuple((float(number), value) for number, value in enumerate(found.series))
+        dots.append(Series(f"{name}, a generation", points, join=False, hue=2 * hue))
+        trends.append(_trend(f"{name}, trend", found, 2 * hue + 1))
+    by_processor = all(found.by_processor for found in known.values())
     chart = Chart(
         "drift",
-        "Time of a pass over many generations",
+        "Processor time of a pass over many generations" if by_processor else "Time of a pass over many generations",
         "generation",
         "times its usual time",
-        tuple(series),
-        "Each generation's passes against the median of the same problem in the same series.",
+        (*dots, *trends),
+        "Each generation's passes against the median of the same problem in the same series."
+        + by_processor * " Processor time is taken relative to a fixed calculation that is timed beside it.",
+        y_from_zero=False,
     )
     text = " ".join(_sentence(LIVES[recycled], found) for recycled, found in known.items())
     if len(known) < len(LIVES):
-        text += " The other kind of process was not measured."
+        text += " Too little was measured in the other kind of process."
     return Section("Drift", text, (chart,))
 
 
@@ -43,6 +47,11 @@ def _sentence(process: str, found: Drift) -> str:
     outcome = "passes become slower" if found.is_found else "no drift was found"
     return (
         f"In {process}, {outcome}: {slower.value:+.1%} per 100 generations ({slower.low:+.1%} to {slower.high:+.1%}, "
-        f"p = {slower.p:.3f}), measured over {found.generations}. "
-        f"Memory changes by {memory.value:+.1f} MB per 100 ({memory.low:+.1f} to {memory.high:+.1f})."
+        f"{chance(slower.p)}), measured over {found.generations}. "
+        f"Memory changes by {_signed(memory.value)} MB per 100 ({_signed(memory.low)} to {_signed(memory.high)})."
     )
+
+
+def _signed(value: float) -> str:
+    """Return a number with one decimal and its sign; zero has none."""
+    return f"{value:+.1f}" if abs(value) >= 0.05 else "0"

@@ -7,7 +7,7 @@ from typing import Any
 
 from infill_engine.diagnostics.benchmark.report.charts import Bars, Chart
 from infill_engine.diagnostics.benchmark.report.contents import sections
-from infill_engine.diagnostics.benchmark.report.drawing import HUES, NARROW, WIDE, draw
+from infill_engine.diagnostics.benchmark.report.drawing import DOT, HUES, NARROW, WIDE, draw
 from infill_engine.diagnostics.benchmark.report.png import can_draw, save
 from infill_engine.diagnostics.benchmark.report.section import Section, Table
 from infill_engine.diagnostics.benchmark.results import Results
@@ -90,24 +90,29 @@ def _figure(chart: Chart | Bars) -> str:
 
 def _legend(chart: Chart | Bars) -> str:
     if isinstance(chart, Bars):
-        entries = [(name, number, False) for number, name in enumerate(chart.names)]
+        entries = [_legend_entry(name, number) for number, name in enumerate(chart.names)]
     else:
-        entries = [(series.name, series.hue, series.dashed) for series in chart.series]
+        entries = [
+            _legend_entry(series.name, series.hue, dashed=series.dashed, join=series.join) for series in chart.series
+        ]
     if len(entries) < 2:
         return ""
-    return f'<ul class="legend">{"".join(_legend_entry(*entry) for entry in entries)}</ul>'
+    return f'<ul class="legend">{"".join(entries)}</ul>'
 
 
-def _legend_entry(name: str, hue: int, dashed: bool) -> str:
-    style = f"line hue{hue % HUES}{' dashed' if dashed else ''}"
-    swatch = f'<svg width="22" height="8" aria-hidden="true"><line class="{style}" x1="0" x2="22" y1="4" y2="4"/></svg>'
-    return f"<li>{swatch}{escape(name)}</li>"
+def _legend_entry(name: str, hue: int, *, dashed: bool = False, join: bool = True) -> str:
+    style = f"hue{hue % HUES}"
+    drawn = f'<line class="line {style}{" dashed" * dashed}" x1="0" x2="22" y1="4" y2="4"/>'
+    if not join:
+        drawn = f'<circle class="dot {style}" cx="11" cy="4" r="{DOT}"/>'
+    return f'<li><svg width="22" height="8" aria-hidden="true">{drawn}</svg>{escape(name)}</li>'
 
 
 def _table(table: Table) -> str:
     head = "".join(f"<th>{escape(heading)}</th>" for heading in table.headings)
     rows = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in table.rows)
-    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
+    style = ' class="words"' if table.words else ""
+    return f'<div class="scroll"><table{style}><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
 
 
 def not_measured(results: Results) -> list[str]:

@@ -10,4 +10,4 @@ PUBLISHED = (
 
 def published_table() -> Table:
     """Return what was published, with its source. Machines, models, problems and definitions differ from these."""
-    return Table(("published by others, not measured here", "latency", "source"), PUBLISHED)
+    return Table(("published by others, not measured here", "latency", "source"), PUBLISHED, words=True)

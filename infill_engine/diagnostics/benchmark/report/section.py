@@ -9,10 +9,11 @@ from infill_engine.diagnostics.benchmark.statistics import Estimate
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table; the first column is text."""
+    """A table. The first column is text; with `words`, all columns are."""
 
     headings: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    words: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +60,13 @@ def points(estimate: Estimate) -> str:
     return f"{value:+.0f} ({low:+.0f} to {high:+.0f})"
 
 
+def chance(p: float) -> str:
+    """Return a probability in words."""
+    return "p < 0.001" if p < 0.0005 else f"p = {p:.3f}"
+
+
 def who_wins(estimate: Estimate, one: str, other: str) -> str:
     """Return which of two is better, if that is significant."""
     if not estimate.is_significant:
         return f"no difference shown (p = {estimate.p:.2f})"
-    return f"{one if estimate.value > 0 else other} ahead (p = {estimate.p:.3f})"
+    return f"{one if estimate.value > 0 else other} ahead ({chance(estimate.p)})"

@@ -2,8 +2,9 @@
 
 plan      the plans `quick` and `full`
 running   the state of a run: loaded models, problems, the judge
-passes    single forward passes, in blocks spread over the run
+passes    single forward passes, in short turns
 fight     ways of decoding on the same problems, in turn
 quality   one way of decoding against passes, budget and candidates
 drift     the same problems over and over in one process
+processes processes that are replaced, spread over the run: passes and drift
 """

@@ -1,37 +1,49 @@
-"""Single forward passes. Blocks of them are spread over the run, so that slow and fast phases of a machine count."""
+"""Single forward passes of a loaded model, in many short turns. Each turn has every size once."""
 
+from collections.abc import Callable, Iterator
+from itertools import count
 from typing import cast
 
-from infill_engine.diagnostics.benchmark.suites.running import Run, Unit
-from infill_engine.diagnostics.costs import lines, step
-from infill_engine.models.base import CanvasModel
+from infill_engine.budget.deadline import now, since
+from infill_engine.diagnostics.benchmark.reference import Reference, spent
+from infill_engine.diagnostics.benchmark.results import Record
+from infill_engine.diagnostics.costs import lines, prepared_step
+from infill_engine.models.base import CanvasModel, Model
 from infill_engine.models.trunk.model import TrunkModel
-from infill_engine.sampling.tree_sampler import timed_pass
+from infill_engine.sampling.tree_sampler import prepared_pass
 
+FEWEST = 12  # turns
 ROWS = (1, 8, 16, 32)
-RUNS = 3  # of each size in a block
 CANVAS = (4, 16)  # rows and slots of a denoising step
 
 
-def pass_units(run: Run) -> list[Unit]:
-    """One unit for each block of passes of the main model."""
-    return [Unit(f"passes {block}/{run.plan.pass_blocks}", 1.5, lambda: _block(run)) for block in _blocks(run)]
+def measure_passes(model: Model, seconds: float) -> Iterator[Record]:
+    """Yield the time of each pass with that of the fixed calculation beside its turn, for so long, or FEWEST turns."""
+    prepare, sizes = _prepared(model)
+    for rows in sizes:
+        prepare(rows)()  # the first one compiles
+    reference, began = Reference(), now()
+    for turn in count():
+        if turn >= FEWEST and since(began) > 1000 * seconds:
+            return
+        costs = {rows: spent(model.device, prepare(rows)) for rows in sizes}
+        beside = reference.since_last()
+        for rows, cost in costs.items():
+            yield {
+                "turn": turn,
+                "rows": rows,
+                "ms": round(cost.ms, 3),
+                "cpu_ms": round(cost.cpu_ms, 3),
+                "reference_ms": round(beside, 3),
+            }
 
 
-def _blocks(run: Run) -> range:
-    return range(1, run.plan.pass_blocks + 1)
-
-
-def _block(run: Run) -> None:
-    model = run.engine(run.main).model
+def _prepared(model: Model) -> tuple[Callable[[int], Callable[[], object]], tuple[int, ...]]:
+    """Return what prepares a pass over so many rows, and the sizes to measure."""
     if isinstance(model, TrunkModel):
-        timed_pass(model, ROWS[0])
-        for _ in range(RUNS):
-            for rows in ROWS:
-                run.results.add("pass", model=run.main, rows=rows, ms=round(timed_pass(model, rows), 3))
-        return
-    family = cast(CanvasModel, model)
-    rows, slots = CANVAS
-    for _ in range(RUNS):
-        cost = step(family, (lines(0, 24) + "result = ", "\nprint(result)\n"), rows, slots, runs=1)
-        run.results.add("pass", model=run.main, rows=rows * slots, ms=round(cost.ms, 3))
+        trunk = model
+        return (lambda rows: prepared_pass(trunk, rows)), ROWS
+    family, (rows, slots) = cast(CanvasModel, model), CANVAS
+    sides = lines(0, 24) + "result = ", "\nprint(result)\n"
+    step, _ = prepared_step(family, sides, rows, slots)
+    return (lambda _: step), (rows * slots,)

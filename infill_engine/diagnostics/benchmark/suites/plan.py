@@ -48,8 +48,9 @@ class Typing:
 class Plan:
     """One suite, in this order.
 
-    `generations` are those in one process, `recycled` those in processes that are replaced after `life` of them. No
-    unit starts that would probably end after `most_seconds`; 0 means no limit.
+    `generations` are those in one process, within `drift_seconds`. Beside it, `processes` are replaced: each measures
+    passes for `pass_seconds` and then so many generations, its `life`. No unit starts that would probably end after
+    `most_seconds`; 0 means no limit.
     """
 
     name: str
@@ -57,9 +58,10 @@ class Plan:
     first: tuple[Sweep, ...]
     bouts: tuple[Bout, ...]
     then: tuple[Sweep, ...]
-    pass_blocks: int
     generations: int
-    recycled: int
+    drift_seconds: float
+    processes: int
+    pass_seconds: float
     life: int
     most_seconds: float = 0.0
 
@@ -88,10 +90,11 @@ QUICK = Plan(
         Sweep(Setting(4, passes=10), 4),
         Sweep(Setting(4, 80), 3),
     ),
-    pass_blocks=10,
-    generations=60,
-    recycled=40,
-    life=20,
+    generations=240,
+    drift_seconds=30,
+    processes=6,
+    pass_seconds=2,
+    life=10,
     most_seconds=170,
 )
 FULL = Plan(
@@ -110,12 +113,22 @@ FULL = Plan(
         *(Sweep(Setting(4, budget), others=True) for budget in (80.0, USUAL_MS, 300.0, 400.0, 1000.0)),
         *(Sweep(Setting(4, passes=passes), others=True) for passes in (1, 2, 3, 5)),
     ),
-    pass_blocks=24,
     generations=400,
-    recycled=400,
-    life=50,
+    drift_seconds=600,
+    processes=10,
+    pass_seconds=10,
+    life=40,
 )
 GATE = Plan(
-    "gate", typing=(), first=(Sweep(GATED),), bouts=(), then=(), pass_blocks=0, generations=0, recycled=0, life=1
+    "gate",
+    typing=(),
+    first=(Sweep(GATED),),
+    bouts=(),
+    then=(),
+    generations=0,
+    drift_seconds=0,
+    processes=0,
+    pass_seconds=0,
+    life=0,
 )
 PLANS = {plan.name: plan for plan in (QUICK, FULL, GATE)}

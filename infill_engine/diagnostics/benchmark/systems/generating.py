@@ -15,6 +15,7 @@ from infill_engine.models.published.fim_tokens import QWEN_CODER
 from infill_engine.sampling.token_tree import MOST_DEPTH
 
 WAY = "transformers"
+PACKAGES = ("transformers", "accelerate")  # without accelerate, transformers refuses to read a GGUF file
 
 
 @dataclass(slots=True)

@@ -32,8 +32,8 @@ def find_peers(llama: str | None, gguf: str | None) -> tuple[tuple[Peer, ...], l
         peers.append(llama_server.LlamaServer(command, file))
     if file is None:
         missing.append((generating.WAY, NO_FILE))
-    elif not all(find_spec(name) for name in ("transformers", "accelerate")):
-        missing.append((generating.WAY, "install transformers and accelerate"))
+    elif absent := [name for name in generating.PACKAGES if find_spec(name) is None]:
+        missing.append((generating.WAY, f"it needs what is not installed here: pip install {' '.join(absent)}"))
     else:
         peers.append(generating.Generating(file))
     return tuple(peers), missing

@@ -19,7 +19,8 @@ HEADER = {
     "machine": {"processor": "one", "cores": 2, "system": "Linux"},
 }
 SIZES = {1: 35.0, 8: 50.0, 32: 100.0}
-NOISE = 0.03
+NOISE = 0.04  # of the logarithm of a processor time
+LEVELS = 0.015  # of processes
 
 
 def empty() -> Results:
@@ -54,25 +55,37 @@ def add_answers(
         )
 
 
-def add_passes(results: Results, seed: int, factor: float = 1.0, blocks: int = 12) -> None:
-    """Blocks of passes at a machine's usual noise, slower by `factor`."""
+def add_passes(results: Results, seed: int, factor: float = 1.0, processes: int = 6) -> None:
+    """Passes in processes with levels of their own, on a machine whose load doubles its times now and then."""
     rng = np.random.default_rng(seed)
-    for block in range(blocks):
-        results.begin(f"passes {block}")
-        phase = rng.normal(0, NOISE)  # of the machine, during this block
-        for rows, ms in SIZES.items():
-            for _ in range(3):
-                noise = float(np.exp(phase + rng.normal(0, NOISE)))
-                results.add("pass", model="trunk", rows=rows, ms=factor * ms * noise)
+    for process in range(processes):
+        results.begin(f"process {process}")
+        level = rng.normal(0, LEVELS)
+        for _ in range(10):
+            busy = rng.choice((1.0, 2.0))
+            beside = 8.0 * (1 + 0.1 * (busy - 1))  # load displaces the weights from the caches
+            for rows, ms in SIZES.items():
+                cpu_ms = factor * ms * beside / 8.0 * float(np.exp(level + rng.normal(0, NOISE)))
+                about = {"rows": rows, "ms": busy * cpu_ms, "cpu_ms": cpu_ms, "reference_ms": beside}
+                results.add("pass", model="trunk", **about)
 
 
-def add_generations(results: Results, count: int, growth: float) -> None:
-    """Generations whose passes become slower by `growth` each."""
+def add_generations(
+    results: Results, count: int, growth: float, *, life: int = 0, levels: "tuple[float, ...]" = (1.0,)
+) -> None:
+    """Generations whose passes become slower by `growth` each; in processes that are replaced after `life` of them.
+
+    Each process is slower than usual by its level.
+    """
     rng = np.random.default_rng(5)
     for number in range(count):
-        ms = 100.0 * (1 + number % 10) * (1 + growth) ** number * float(np.exp(rng.normal(0, 0.05)))
-        about = {"number": number, "problem": f"p{number % 10}", "resident_mb": 900.0}
-        results.add("generation", **about, ms=ms, pass_ms=ms, passes=2)
+        process, age = divmod(number, life or count)
+        load = 1 + 0.2 * (number // 25 % 2)  # in phases
+        ms = 100.0 * (1 + number % 10) * (1 + growth) ** age * load * float(np.exp(rng.normal(0, 0.05)))
+        ms *= levels[process % len(levels)]
+        about = {"number": number, "process": process, "problem": f"p{number % 10}", "recycled": bool(life)}
+        times = {"ms": ms, "pass_ms": ms, "passes": 2, "cpu_ms": ms, "reference_ms": 8.0 * load}
+        results.add("generation", **about, **times, resident_mb=900.0)
 
 
 def _answer(number: int, is_right: bool) -> dict[str, Any]:
@@ -82,6 +95,7 @@ def _answer(number: int, is_right: bool) -> dict[str, Any]:
         "turn": 0,
         "texts": ["text"],
         "right": [is_right],
+        "similarity": 1.0 if is_right else 0.4,
         "cpu_ms": 150.0,
         "tokens": [3],
         "rows": [8, 8],

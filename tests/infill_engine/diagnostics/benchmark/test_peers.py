@@ -8,6 +8,7 @@ import pytest
 
 from infill_engine.diagnostics.benchmark.problems.loading import Problem
 from infill_engine.diagnostics.benchmark.systems.answered import Setting
+from infill_engine.diagnostics.benchmark.systems.generating import PACKAGES, Generating
 from infill_engine.diagnostics.benchmark.systems.llama_server import VARIABLE, LlamaServer
 from infill_engine.diagnostics.benchmark.systems.peers import find_peers
 from infill_engine.errors import InputError, ModelError
@@ -103,3 +104,17 @@ def test_what_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         find_peers(str(tmp_path / "none"), None)
     with pytest.raises(InputError, match=r"none\.gguf does not exist"):
         find_peers(None, str(tmp_path / "none.gguf"))
+
+
+@pytest.mark.parametrize(
+    ("installed", "said"),
+    [({"transformers"}, "pip install accelerate"), (set(), "pip install transformers accelerate"), (set(PACKAGES), "")],
+)
+def test_packages_that_transformers_needs_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, installed: set[str], said: str
+) -> None:
+    monkeypatch.setattr(f"{find_peers.__module__}.find_spec", lambda name: name if name in installed else None)
+    (tmp_path / "model.gguf").write_bytes(b"GGUF")
+    found, missing = find_peers(None, str(tmp_path / "model.gguf"))
+    assert dict(missing).get("transformers", "").rpartition(": ")[2] == said
+    assert any(isinstance(each, Generating) for each in found) == (not said)
