@@ -9,6 +9,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+# As the product sets it, before torch is imported: threads that spin while they wait take the cores of other processes.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
 
 @pytest.fixture(scope="session", autouse=True)
 def runtime_dir() -> Iterator[Path]:

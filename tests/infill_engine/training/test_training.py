@@ -3,8 +3,10 @@
 import json
 import math
 import random
+import signal
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,7 +25,15 @@ from infill_engine.models.small.network.dual_encoder import EOS, LENGTH_BUCKETS,
 from infill_engine.models.small.vocabulary import BytesVocabulary
 from infill_engine.training.corpus.holes import KINDS
 from infill_engine.training.corpus.pack import pack_text
-from infill_engine.training.small.__main__ import SIZES, WARMUP_STEPS, compiled_losses, open_run, step
+from infill_engine.training.small.__main__ import (
+    SIZES,
+    WARMUP_STEPS,
+    compiled_losses,
+    open_run,
+    parse_options,
+    start,
+    step,
+)
 from infill_engine.training.small.checkpoint import load_state
 from infill_engine.training.small.data import BatchShape, HoleSettings, Part, draw_window, load_part, stacked
 from infill_engine.training.small.objective import (
@@ -154,38 +164,47 @@ def test_steps_without_a_finite_gradient_are_skipped_until_they_are_too_many(
     assert (run.progress.steps, run.skipped) == (1, 0)
 
 
-def test_a_run_learns_and_goes_on(parts: Path, tmp_path: Path) -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "infill_engine.training.small",
-        "--data",
-        str(parts),
-        "--run",
-        str(tmp_path / "run"),
-    ]
-    options = ["--windows", "1", "--streams-first", "0", "--eager", "--loaders", "0", "--size", "tiny"]
-    for more in (["--steps", "50"], ["--steps", "25"], ["--steps", "25", "--minutes", "5", "--decay-minutes", "5"]):
-        ran = subprocess.run([*command, *options, *more], capture_output=True, text=True)
-        assert ran.returncode == 0, ran.stderr
+@pytest.fixture
+def train_here(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
+    """Return what trains in this process, which has imported torch."""
+    signals = (signal.SIGTERM, signal.SIGINT)
+    before = [signal.getsignal(number) for number in signals]
+
+    def train(*arguments: str) -> None:
+        monkeypatch.setattr(sys, "argv", ["small", *arguments])
+        start(parse_options())
+
+    yield train
+    for number, handler in zip(signals, before, strict=True):
+        signal.signal(number, handler)
+
+
+def test_a_run_learns_and_goes_on(parts: Path, tmp_path: Path, train_here: Callable[..., None]) -> None:
+    options = ["--data", str(parts), "--windows", "1", "--streams-first", "0", "--eager", "--loaders", "0"]
+    options += ["--size", "tiny", "--steps", "25"]
+    run = ["--run", str(tmp_path / "run")]
+    command = [sys.executable, "-m", "infill_engine.training.small"]
+    ran = subprocess.run([*command, *options, *run], capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    train_here(*options, *run)
+    train_here(*options, *run, "--minutes", "5", "--decay-minutes", "5")
     trunk, decayed = (load_state(tmp_path / "run" / name)["progress"] for name in ("trunk.pt", "decayed.pt"))
-    assert (trunk["steps"], decayed["steps"]) == (75, 100)
+    assert (trunk["steps"], decayed["steps"]) == (50, 75)
     assert decayed["minutes"]["cpu"] > trunk["minutes"]["cpu"] > 0
     logged = [json.loads(line) for line in (tmp_path / "run" / "log.jsonl").read_text().splitlines()]
-    assert [entry["step"] for entry in logged] == [25, 50, 75, 100]
+    assert [entry["step"] for entry in logged] == [25, 50, 75]
     assert all(logged[-1][loss] < 0.8 * logged[0][loss] for loss in ("prefix", "suffix", "canvas", "prompt"))
     assert all(math.isfinite(entry["length"]) for entry in logged)  # in so few steps it hardly falls
     export = ["--checkpoint", str(tmp_path / "run" / "decayed.pt"), "--tokenizer", str(TOKENIZER)]
     model = str(tmp_path / "model")
     subprocess.run([sys.executable, "-m", "infill_engine.training.small.export", *export, "--out", model], check=True)
-    again = [*command[:-1], str(tmp_path / "again"), *options, "--init", model, "--steps", "25", "--peak", "0.1"]
-    subprocess.run(again, check=True, capture_output=True)
+    train_here(*options, "--run", str(tmp_path / "again"), "--init", model, "--peak", "0.1")
     state = load_state(tmp_path / "again" / "trunk.pt")
-    assert state["progress"]["steps"] == 125
+    assert state["progress"]["steps"] == 100
     rates = [optimiser["param_groups"][0]["lr"] for optimiser in state["optimisers"]]
     assert rates == pytest.approx([0.1 * rate * 25 / WARMUP_STEPS for rate in (MUON_RATE, ADAM_RATE)])
     steps = [json.loads(line)["step"] for line in (tmp_path / "again" / "log.jsonl").read_text().splitlines()]
-    assert steps == [25, 50, 75, 100, 125]
+    assert steps == [25, 50, 75, 100]
 
 
 def test_a_damaged_checkpoint_is_said(tmp_path: Path) -> None:
