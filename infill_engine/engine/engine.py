@@ -32,7 +32,7 @@ from infill_engine.types import Answer, Candidate, Draft, Hole, InfillRequest, S
 
 Progress = Callable[[str, float], None]  # the current task, and the share of it that is done
 
-WARM_UP_ROUNDS = 4
+WARM_UP_ROUNDS = 2  # one in which libraries initialise, and one that is measured, part by part
 # Tried in this order as memory runs out; after the last, the small model takes over.
 MEMORY_LIMITS = (MemoryLimit(64, 512), MemoryLimit(2, 16), MemoryLimit(1, 8))
 # How many passes of the trunk, over MEASURED_ROWS rows each, the budget must be worth. On calibration packages the

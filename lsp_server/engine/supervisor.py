@@ -33,7 +33,7 @@ from lsp_server.engine.shared import join_shared
 from lsp_server.engine.watchdog import Watchdog
 from lsp_server.settings.schema import EngineChoice
 
-RESTART_SECONDS = 0.5  # after the first death; doubled after each further one
+RESTART_SECONDS = 0.1  # after the first death; four times as long after each further one
 RESTART_SECONDS_MOST = 30.0
 HEALTHY_SECONDS = 60.0  # once a worker has been ready this long, earlier deaths are forgotten
 DEATHS = 6  # in a row; after that, only the user can restart the worker
@@ -153,7 +153,7 @@ class WorkerProcess:
                 self.listener.given_up(0 if code is None and self.deaths == 1 else self.deaths)
                 return
             self.listener.restarting(hung=self._hung)
-            await asyncio.sleep(min(RESTART_SECONDS_MOST, RESTART_SECONDS * 2 ** (self.deaths - 1)))
+            await asyncio.sleep(min(RESTART_SECONDS_MOST, RESTART_SECONDS * 4 ** (self.deaths - 1)))
 
     async def _open(self, choice: EngineChoice) -> Link | int | None:
         """Return a link; a code if another attempt may succeed; None if not."""
