@@ -26,7 +26,7 @@ LARGEST_LOG_BYTES = 1_000_000
 IDLE_SECONDS, LOG_FOLDER = "INFILL_ENGINE_IDLE_SECONDS", "INFILL_ENGINE_LOG"
 # What an engine needs of the environment of the window that starts it.
 PASSED_ON = frozenset("PATH HOME USER LOGNAME LANG TZ TMPDIR TEMP TMP PYTHONPATH VIRTUAL_ENV LD_LIBRARY_PATH".split())
-PASSED_PREFIXES = ("INFILL_", "LC_", "OMP_", "MKL_", "OPENBLAS_", "ONEDNN_", "CUDA_", "NVIDIA_", "HF_", "XDG_", "SSL_")
+PASSED_PREFIXES = tuple("INFILL_ LC_ OMP_ GOMP_ MKL_ OPENBLAS_ ONEDNN_ CUDA_ NVIDIA_ HF_ XDG_ SSL_".split())
 
 log = logging.getLogger(__name__)
 
@@ -57,7 +57,7 @@ def connect(path: Path) -> socket.socket | None:
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         connection.settimeout(WELCOME_SECONDS)
-        connection.connect(str(path))
+        _connect(connection, path)
         peer_pid(connection)
     except PermissionError:
         connection.close()
@@ -66,6 +66,19 @@ def connect(path: Path) -> socket.socket | None:
         connection.close()
         return None
     return connection
+
+
+def _connect(connection: socket.socket, path: Path) -> None:
+    """Connect, waiting while others are let in first: Linux refuses at once as soon as the backlog is full."""
+    until = time.monotonic() + WELCOME_SECONDS
+    while True:
+        try:
+            connection.connect(str(path))
+            return
+        except BlockingIOError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(RETRY_SECONDS)
 
 
 def greet(connection: socket.socket, *, ends_hung: bool = True) -> tuple[Welcome, int] | None:

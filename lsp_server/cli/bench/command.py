@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from infill_engine.engine.engine import Engine
 
 NO_FIGHT = "none of these models can be decoded from left to right; name the default model with --model"
+LEAST_PACES = 3  # units that must have been measured before the rest is planned by their pace
 Show = Callable[[str, float, float], None]  # what is measured, seconds done, seconds in all
 
 
@@ -155,23 +157,24 @@ def _measure(made: "Run", units: "Sequence[Unit]", console: Console) -> bool:
     results, plan = made.results, made.plan
     units = [unit for unit in units if unit.key not in results.finished]
     began, total, done = time.monotonic(), sum(unit.seconds for unit in units), 0.0
-    guessed = 0.0  # seconds of the units that were measured
+    paces: list[float] = []  # how much longer than expected each unit took
     with _progress(console) as show, made:
         try:
             for unit in units:
                 show(unit.key, done, total)
                 done += unit.seconds
                 spent = time.monotonic() - began
-                pace = max(1.0, spent / guessed) if guessed else 1.0
+                # The first units load models, which says nothing about the others.
+                pace = max(1.0, median(paces)) if len(paces) >= LEAST_PACES else 1.0
                 if plan.most_seconds and spent + pace * unit.seconds > plan.most_seconds:
                     why = f"it did not fit into the {plan.most_seconds:.0f} seconds of the {plan.name} suite"
                     results.missing(unit.key, why)
                     continue
-                guessed += unit.seconds
                 try:
                     made.measure(unit)
                 except InfillError as error:
                     results.missing(unit.key, str(error))
+                paces.append((time.monotonic() - began - spent) / unit.seconds)
         except KeyboardInterrupt:
             results.missing("the rest", "the run was interrupted")
             return True

@@ -3,7 +3,9 @@
 import asyncio
 import os
 import socket
+import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -157,6 +159,23 @@ async def test_a_socket_that_is_removed_costs_nobody_an_answer(own_folder: Path)
         async with window() as (other, _):
             assert one.worker.pid != other.worker.pid
             assert [await text(client, "a") for client in (one, other)] == ["a", "a"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a full backlog makes windows wait by itself")
+def test_a_window_waits_until_others_have_been_let_in(own_folder: Path) -> None:
+    path = own_folder / "busy.sock"
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+        listener.listen(0)
+        first = shared.connect(path)
+        accept = threading.Timer(0.2, listener.accept)
+        accept.start()
+        second = shared.connect(path)
+        accept.join()
+    assert first is not None
+    assert second is not None
+    first.close()
+    second.close()
 
 
 async def test_an_engine_without_windows_exits() -> None:
