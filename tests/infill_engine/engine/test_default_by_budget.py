@@ -39,7 +39,7 @@ def test_the_engine_says_which_budget_brings_it_back(tmp_path: Path, monkeypatch
     assert (engine.name, engine.default_needs_ms) == ("default", 153)
     assert "the default model is too slow for 150 ms on this machine" in engine.profile
     assert engine.holds_unused
-    assert engine.successor_options == ("--default-needs-ms", "183")
+    assert engine.successor_options == ("--default-needs-ms", "153")
 
 
 def test_a_successor_loads_what_its_predecessor_serves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
