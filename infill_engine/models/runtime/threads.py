@@ -5,7 +5,8 @@ pass. So all threads are fastest on an idle machine, and slowest on a busy one. 
 on with half as many once it has lost half the time that they could save.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import torch
@@ -74,6 +75,15 @@ class AdaptiveThreads:
     def use_fastest(self, rows: int) -> None:
         """Use the number that has been fastest so far for passes over `rows` rows."""
         self._level = min(range(len(self.counts)), key=lambda level: self._costs[level].best_ms(rows))
+
+    @contextmanager
+    def fewest(self) -> Iterator[None]:
+        """Use as few threads as possible, so that threads that wait for each other use none of the processor's time."""
+        level, self._level = self._level, len(self.counts) - 1
+        try:
+            yield
+        finally:
+            self._level = level
 
     def retry(self) -> None:
         """Start with all threads again, if they failed long enough ago. Call it where nobody waits for an answer."""

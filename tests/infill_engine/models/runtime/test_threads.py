@@ -109,3 +109,10 @@ def test_the_best_time_on_an_idle_machine_is_kept_while_it_is_busy() -> None:
     assert threads.count == 1
     assert threads.predict_ms(16) == pytest.approx(160, rel=0.1)
     assert threads.best_ms(16) == pytest.approx(50)
+
+
+def test_a_probe_uses_one_thread_and_changes_nothing() -> None:
+    threads, clock = measured({4: 4.0, 2: 6.0, 1: 10.0})
+    with threads.fewest():
+        assert passed(threads, clock, 10.0)[1] == [1] * LAYERS
+    assert threads.count == 4
