@@ -16,7 +16,7 @@ from infill_engine.budget.deadline import CostModel, Deadline, FinishMargin
 
 T = TypeVar("T")
 EVER_MS = 1e9
-FIRST_SHARE = 0.5  # of the time that the first piece of a phase took; the rest is one-time setup
+FIRST_SHARE = 0.5
 
 
 class OutOfTime(Exception):  # noqa: N818  (not an error: the job returns what it has, and its caches keep what was read)
@@ -77,9 +77,13 @@ class Cost(Protocol):
 
 @dataclass(slots=True)
 class Costs:
-    """The measured cost of each phase."""
+    """The measured cost of each phase.
+
+    `first_share` is how much of the time of a phase's first piece counts. The rest is one-time setup.
+    """
 
     phases: dict[Phase, Cost] = field(default_factory=lambda: {phase: CostModel() for phase in Phase})
+    first_share: float = FIRST_SHARE
 
     def predict_ms(self, phase: Phase, size: int) -> float:
         """Return the expected milliseconds of a piece of that size."""
@@ -155,7 +159,7 @@ class Budget:
 
     def _learn(self, work: Work, started: float) -> None:
         self.finish()
-        share = 1.0 if self.costs.phases[work.phase].measured else FIRST_SHARE
+        share = 1.0 if self.costs.phases[work.phase].measured else self.costs.first_share
         self.costs.observe(work.phase, work.size, share * (self.deadline.clock() - started) * 1000)
 
 

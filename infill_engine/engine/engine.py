@@ -293,7 +293,7 @@ class Engine:
             return
         for number in range(WARM_UP_ROUNDS):
             if number == 1:
-                self.sampler.costs = Costs()
+                self.sampler.costs = Costs(first_share=1.0)  # the setup is done
             before = "".join(f"value_{line} = compute({line}, {number})\n" for line in range(30))
             request = InfillRequest(f"{before}result = ", f"\n{before[:400]}")
             self._answering.fresh(request, Deadline.after_ms(5_000), partial(self._propose_degrading, None))

@@ -90,6 +90,7 @@ class Health:
             self.off, self.serves = False, engine
             self.first = self.last = None
             self._slow = self._large = 0
+            self._worked_at = self.clock()  # the first request may follow at once
 
     def reason(self) -> str:
         """Return why the process should be replaced now; "" if it should not."""
