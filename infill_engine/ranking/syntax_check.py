@@ -70,5 +70,5 @@ def _surroundings(request: InfillRequest) -> tuple[str, str, int]:
 
 
 def _faults(text: str, language: str) -> int:
-    tree = syntax.parse(text, language)
+    tree = syntax.parse(syntax.opened(text, language), language)
     return 0 if tree is None else syntax.faults(tree)

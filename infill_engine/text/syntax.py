@@ -35,6 +35,14 @@ def parse(text: str, language: str) -> Tree | None:
     return None if parser is None or not may_parse(text, language) else parser.parse(to_bytes(text))
 
 
+def opened(text: str, language: str) -> str:
+    """Return a part of a file, with what it needs in front of it to be read as code. Offsets change."""
+    known = language_named(language).entry.grammar
+    if known is None or known.opened is None or known.opened.match(text):
+        return text
+    return known.opening + text
+
+
 def to_bytes(text: str) -> bytes:
     """Return the UTF-8 bytes that tree offsets refer to; a lone surrogate, which UTF-8 cannot encode, becomes `?`."""
     return text.encode("utf-8", "replace")

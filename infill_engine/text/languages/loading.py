@@ -128,7 +128,11 @@ def _grammar(name: str, table: Table) -> Grammar:
         table.take_or("function", "language"),
         table.take_or("queries", name),
         table.pattern("refuses", re.MULTILINE) if table.has("refuses") else None,
+        table.take_or("opening", ""),
+        table.pattern("opened", re.DOTALL) if table.has("opened") else None,
     )
+    if bool(grammar.opening) != (grammar.opened is not None):
+        table.fail("opened", "and `opening` belong together: give both or neither")
     table.done()
     return grammar
 

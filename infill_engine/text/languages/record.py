@@ -55,13 +55,16 @@ class Identity:
 class Grammar:
     """The module of a tree-sitter wheel, the function that hands the grammar out, and the folder of its queries.
 
-    `refuses` matches text that the grammar must not be given because its parser would crash.
+    `refuses` matches text that the grammar must not be given because its parser would crash. `opening` is what a part
+    of a file needs in front of it to be read as code, unless `opened` matches the part.
     """
 
     module: str
     function: str
     queries: str
     refuses: re.Pattern[str] | None = None
+    opening: str = ""
+    opened: re.Pattern[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,6 +49,7 @@ def test_what_a_record_does_not_say_is_inherited(folder: Path) -> None:
         ("[lexical]\nstrings = [1]", "klingon.toml: lexical.strings[0] must be a quote or a table"),
         ("[lexical]\nblock_comments = ['/*']", "klingon.toml: lexical.block_comments[0] must be"),
         ("[lexical]\nline_comments = [{mark = '#'}]", "klingon.toml: lexical.line_comments[0] must be"),
+        ("[grammar]\nmodule = 'm'\nopening = 'a'", "klingon.toml: grammar.opened and `opening` belong together"),
         ("[[embedded]]\nopen = 'a'", "klingon.toml: embedded[0].close is missing"),
         ("embedded = 1", "klingon.toml: embedded must be a list of tables"),
     ],

@@ -1,0 +1,41 @@
+"""Which texts break the syntax, where only a part of the file is known."""
+
+import pytest
+
+from infill_engine.ranking.syntax_check import BREAKS, leaves_faults, new_faults
+from infill_engine.types import InfillRequest
+
+CURSOR = "│"
+PHP = [
+    ("in the middle of a file", "    $all[] = $value;\n}\n\nforeach ($names as $name) {\n    │\n}\n"),
+    ("a class without its beginning", "    }\n\n    public function size()\n    {\n        │\n    }\n"),
+    ("after code comes text", "$name = 'a';\n│\n?>\n<p>text</p>\n"),
+    ("text between two pieces of code", "$name = 'a';\n?>\n<p>text</p>\n<?php\n│\n"),
+    (
+        "a template",
+        "<ul>\n<?php foreach ($names as $name): ?>\n<li><?= $name ?></li>\n<?php │\nendforeach; ?>\n</ul>\n",
+    ),
+    ("the beginning of a file", "<?php\n\n│\n"),
+]
+
+
+def request(marked: str, language: str) -> InfillRequest:
+    prefix, suffix = marked.split(CURSOR)
+    return InfillRequest(prefix, suffix, language)
+
+
+@pytest.mark.parametrize(("_place", "marked"), PHP, ids=lambda value: value if CURSOR not in value else "")
+def test_a_part_of_a_php_file_is_read_as_code(_place: str, marked: str) -> None:
+    whole, broken = new_faults(["echo $name;", "if ("], request(marked, "php"))
+    assert whole == 0
+    assert broken > 0
+
+
+def test_php_in_broken_surroundings() -> None:
+    broken = request("function size()\n{\n    return count($this->;\n}\n\n│\n", "php")
+    assert leaves_faults("if (", broken)
+
+
+def test_python_needs_nothing_in_front() -> None:
+    whole, broken = new_faults(["total += value", "if ("], request("for value in values:\n    │\n", "python"))
+    assert (whole, broken >= BREAKS) == (0, True)
