@@ -1,8 +1,14 @@
-"""Single forward passes of a loaded model, in many short turns. Each turn has every size once."""
+"""Single forward passes of a loaded model on one thread, in many short turns. Each turn has every size once.
+
+Several threads spin while they wait for each other. That counts as processor time and depends on other programs.
+"""
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from itertools import count
 from typing import cast
+
+import torch
 
 from infill_engine.budget.deadline import now, since
 from infill_engine.diagnostics.benchmark.reference import Reference, spent
@@ -19,23 +25,36 @@ CANVAS = (4, 16)  # rows and slots of a denoising step
 
 def measure_passes(model: Model, seconds: float) -> Iterator[Record]:
     """Yield the time of each pass with that of the fixed calculation beside its turn, for so long, or FEWEST turns."""
-    prepare, sizes = _prepared(model)
-    for rows in sizes:
-        prepare(rows)()  # the first one compiles
-    reference, began = Reference(), now()
-    for turn in count():
-        if turn >= FEWEST and since(began) > 1000 * seconds:
-            return
-        costs = {rows: spent(model.device, prepare(rows)) for rows in sizes}
-        beside = reference.since_last()
-        for rows, cost in costs.items():
-            yield {
-                "turn": turn,
-                "rows": rows,
-                "ms": round(cost.ms, 3),
-                "cpu_ms": round(cost.cpu_ms, 3),
-                "reference_ms": round(beside, 3),
-            }
+    with _one_thread(model):
+        prepare, sizes = _prepared(model)
+        for rows in sizes:
+            prepare(rows)()  # the first one compiles
+        reference, began = Reference(), now()
+        for turn in count():
+            if turn >= FEWEST and since(began) > 1000 * seconds:
+                return
+            costs = {rows: spent(model.device, prepare(rows)) for rows in sizes}
+            beside = reference.since_last()
+            for rows, cost in costs.items():
+                yield {
+                    "turn": turn,
+                    "rows": rows,
+                    "ms": round(cost.ms, 3),
+                    "cpu_ms": round(cost.cpu_ms, 3),
+                    "reference_ms": round(beside, 3),
+                }
+
+
+@contextmanager
+def _one_thread(model: Model) -> Iterator[None]:
+    """Compute on one thread."""
+    threads, usual = model.threads if isinstance(model, TrunkModel) else None, torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        with threads.fewest() if threads is not None else nullcontext():
+            yield
+    finally:
+        torch.set_num_threads(usual)
 
 
 def _prepared(model: Model) -> tuple[Callable[[int], Callable[[], object]], tuple[int, ...]]:
