@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-# As the product sets it, before torch is imported: threads that spin while they wait take the cores of other processes.
+# Before torch is imported: threads that spin while they wait take the cores of the processes that a test starts.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 
@@ -28,6 +28,15 @@ def runtime_dir() -> Iterator[Path]:
             os.environ[name] = value
     end_engines(folder)
     shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def engine_folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder for sockets that is a test's own. What runs there ends with the test."""
+    with tempfile.TemporaryDirectory(prefix="infill-") as name:
+        monkeypatch.setenv("INFILL_RUNTIME_DIR", name)
+        yield Path(name)
+        end_engines(Path(name))
 
 
 def end_engines(folder: Path) -> None:

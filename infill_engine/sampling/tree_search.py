@@ -180,8 +180,8 @@ class TreeSearch:
             return needed
         if not tree.nodes[ROOT].seen:
             self._look_ahead([ROOT])
-            nodes = tree.worthwhile(wanted)
-            return self._most_for_the_time(nodes[:RETRIEVED_TOKENS], len(self.prompt.waiting), 1.0)
+            nodes = tree.worthwhile(wanted)[: min(self.prompt.free_slots, RETRIEVED_TOKENS)]
+            return self._most_for_the_time(nodes, len(self.prompt.waiting), 1.0)
         self._look_ahead(nodes[: max(ROWS)])
         nodes = tree.worthwhile(wanted)[: min(self.prompt.free_slots, max(ROWS))]
         return self._most_for_the_time(nodes, 0, 0.0)

@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,15 +13,10 @@ from capabilities import VSCODE
 from editor import editor
 from prometheus_client.parser import text_string_to_metric_families
 
-from tests.conftest import end_engines
-
 
 @pytest.fixture(autouse=True)
-def own_folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="infill-") as name:
-        monkeypatch.setenv("INFILL_RUNTIME_DIR", name)
-        yield Path(name)
-        end_engines(Path(name))
+def own_folder(engine_folder: Path) -> Path:
+    return engine_folder
 
 
 def engine(*arguments: str) -> tuple[int, str]:

@@ -4,8 +4,7 @@ import contextlib
 import json
 import stat
 import sys
-import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import psutil
@@ -17,7 +16,6 @@ from infill_engine.serving.health.event_log import EventLog
 from infill_engine.types import Draft, InfillRequest, Surroundings
 from lsp_server.engine.client import EngineClient
 from lsp_server.settings.schema import EngineChoice
-from tests.conftest import end_engines
 
 SECRET = "the_users_code"
 # An engine that repeats the user's text wherever an engine can, and fails with it.
@@ -49,11 +47,8 @@ serve_socket(lambda _: Repeating(), options.socket, options.idle_seconds, 150.0,
 
 
 @pytest.fixture(autouse=True)
-def own_folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="infill-") as name:
-        monkeypatch.setenv("INFILL_RUNTIME_DIR", name)
-        yield Path(name)
-        end_engines(Path(name))
+def own_folder(engine_folder: Path) -> Path:
+    return engine_folder
 
 
 @contextlib.asynccontextmanager

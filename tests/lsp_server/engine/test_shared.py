@@ -4,10 +4,8 @@ import asyncio
 import os
 import socket
 import sys
-import tempfile
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -21,16 +19,12 @@ from lsp_server.cli.engine import measure
 from lsp_server.engine import shared, supervisor, watchdog
 from lsp_server.engine.client import EngineClient
 from lsp_server.settings.schema import EngineChoice
-from tests.conftest import end_engines
 
 
 @pytest.fixture(autouse=True)
-def own_folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="infill-") as name:
-        monkeypatch.setenv("INFILL_RUNTIME_DIR", name)
-        monkeypatch.setattr(supervisor, "RESTART_SECONDS", 0.05)
-        yield Path(name)
-        end_engines(Path(name))
+def own_folder(engine_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(supervisor, "RESTART_SECONDS", 0.05)
+    return engine_folder
 
 
 def socket_of_engine(folder: Path) -> Path:

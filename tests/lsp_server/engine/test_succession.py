@@ -4,8 +4,7 @@ import asyncio
 import contextlib
 import json
 import sys
-import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import psutil
@@ -16,7 +15,6 @@ from infill_engine.types import Reason
 from lsp_server.engine import supervisor
 from lsp_server.engine.client import EngineClient
 from lsp_server.settings.schema import EngineChoice
-from tests.conftest import end_engines
 
 # An engine that asks to be replaced once FOLDER/replace exists. A successor loads until FOLDER/go exists, and fails if
 # FOLDER/fail does. Answers are the number of the process; one for "wait" comes when FOLDER/answer exists.
@@ -76,12 +74,9 @@ serve_socket(load, options.socket, options.idle_seconds, 150.0, succeeds=options
 
 
 @pytest.fixture(autouse=True)
-def own_folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="infill-") as name:
-        monkeypatch.setenv("INFILL_RUNTIME_DIR", name)
-        monkeypatch.setattr(supervisor, "RESTART_SECONDS", 0.05)
-        yield Path(name)
-        end_engines(Path(name))
+def own_folder(engine_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(supervisor, "RESTART_SECONDS", 0.05)
+    return engine_folder
 
 
 @contextlib.asynccontextmanager
