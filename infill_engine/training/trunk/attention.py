@@ -4,6 +4,7 @@ A single mask over all rows and keys would be three quarters empty and cost as m
 """
 
 import torch
+import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
 from infill_engine.models.trunk.network import KeysValues
@@ -15,21 +16,32 @@ def attend_in_groups(queries: Tensor, prefix: KeysValues, own: KeysValues, rows:
 
     `own` are the keys and values [kv_heads, K, hd] that `rows.keys` indexes. Returns [T, heads * hd].
     """
-    heads, count, size = queries.shape
-    groups, share = own[0].shape[0], heads // own[0].shape[0]
-    holes, most = rows.group.shape
-    queries = queries.view(groups, share, count, size) * size**-0.5
-    to_prefix = queries.reshape(groups, -1, size) @ prefix[0].transpose(1, 2)
-    to_prefix = to_prefix.view(groups, share, count, -1) + rows.shared
-    keys, values = own[0][:, rows.keys], own[1][:, rows.keys]  # [kv_heads, H, N, hd]
-    grouped = queries[:, :, rows.group].transpose(1, 2).reshape(groups, holes, share * most, size)
-    to_own = (grouped @ keys.transpose(-1, -2)).view(groups, holes, share, most, -1) + rows.own[:, None]
-    to_own = to_own.transpose(1, 2).reshape(groups, share, holes * most, -1)[:, :, rows.place]
-    weights = torch.cat([to_prefix, to_own], -1).softmax(-1)
-    on_prefix, on_own = weights.split([to_prefix.shape[-1], to_own.shape[-1]], -1)
-    found: Tensor = (on_prefix.reshape(groups, share * count, -1) @ prefix[1]).view(groups, share, count, size)
-    on_own = on_own[:, :, rows.group].transpose(1, 2).reshape(groups, holes, share * most, -1)
-    seen = (on_own @ values).view(groups, holes, share, most, size).transpose(1, 2)
-    found = found + seen.reshape(groups, share, holes * most, size)[:, :, rows.place]
-    joined: Tensor = found.reshape(heads, count, size).transpose(0, 1).reshape(count, heads * size)
-    return joined
+    holes = len(rows.group)
+    keys, values = (
+        torch.cat([shared.expand(holes, *shared.shape), each[:, rows.keys].transpose(0, 1)], 2)
+        for shared, each in zip(prefix, own, strict=True)
+    )  # [H, kv_heads, P + N, hd]
+    grouped = queries[:, rows.group].transpose(0, 1)  # [H, heads, M, hd]
+    if torch.is_grad_enabled():
+        found = _attend(grouped, keys, values, rows.seen[:, None])
+    else:
+        found = F.scaled_dot_product_attention(grouped, keys, values, rows.seen[:, None], enable_gqa=True)
+    return found.transpose(1, 2).flatten(0, 1)[rows.place].flatten(1)
+
+
+def attend_to_prefix(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+    """Attend causally from queries [heads, P, hd] to keys and values [kv_heads, P, hd]. Returns [P, heads * hd]."""
+    batched = queries[None], keys[None], values[None]
+    found = F.scaled_dot_product_attention(*batched, is_causal=True, enable_gqa=True)
+    return found[0].transpose(0, 1).flatten(1)
+
+
+def _attend(queries: Tensor, keys: Tensor, values: Tensor, seen: Tensor) -> Tensor:
+    """Compute scaled dot-product attention in plain operations: with gradients, the fused one takes twice as long."""
+    holes, heads, most, size = queries.shape
+    grouped = queries.reshape(holes, keys.shape[1], -1, size) * size**-0.5
+    scores = (grouped @ keys.transpose(2, 3)).view(holes, heads, most, -1)
+    hidden = torch.zeros(seen.shape, dtype=scores.dtype).masked_fill_(~seen, -torch.inf)
+    weights = (scores + hidden).softmax(-1).view(*grouped.shape[:3], -1)
+    found: Tensor = (weights @ values).view(queries.shape)
+    return found

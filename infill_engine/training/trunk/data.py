@@ -16,7 +16,6 @@ from itertools import accumulate
 import torch
 from torch import Tensor
 
-from infill_engine.models.trunk.network import UNSEEN
 from infill_engine.models.trunk.prompt import TrunkVocabulary
 from infill_engine.text.lines import first_line
 from infill_engine.training.corpus.holes import Span, spans_of
@@ -143,18 +142,17 @@ def _hole(
 class Pass:
     """Rows of several holes side by side: ids and positions [T], and what each of them sees.
 
-    `shared` [T, P] is added to the scores of the window's prefix. The holes' rows form groups: `group` [H, M] are the
-    indices of each hole's rows, padded with 0, and `place` [T] is a row's index in the flattened groups. A group sees
-    the keys `keys` [H, N] of the holes' own tokens, under the mask `own` [H, M, N].
+    The holes' rows form groups: `group` [H, M] are the indices of each hole's rows, padded with 0, and `place` [T] is a
+    row's index in the flattened groups. A group's keys are those of the window's prefix, then the holes' own tokens
+    `keys` [H, N]; `seen` [H, M, P + N] says which of them a row sees.
     """
 
     ids: Tensor
     positions: Tensor
-    shared: Tensor
     group: Tensor
     place: Tensor
     keys: Tensor
-    own: Tensor
+    seen: Tensor
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,21 +231,15 @@ def _pass(
         keys[hole, :own] = torch.tensor([*before, *(offset + number for number in numbers)])
         seen[hole, :, : len(before)] = True
         seen[hole, :, len(before) : own] = torch.ones(most, len(numbers), dtype=torch.bool).tril()
-    owners = torch.repeat_interleave(torch.arange(len(texts)), torch.tensor(lengths))
-    shared = torch.arange(len(window.prefix))[None] < above[owners][:, None]
+    shared = torch.arange(len(window.prefix))[None] < above[:, None]
+    shared = shared[:, None].expand(-1, most, -1)
     positions = [start + number for start, length in zip(starts, lengths, strict=True) for number in range(length)]
     ids = [token for text in texts for token in text]
     return Pass(
         torch.tensor(ids),
         torch.tensor(positions),
-        added_mask(shared),
         group,
         torch.tensor(place),
         keys,
-        added_mask(seen),
+        torch.cat([shared, seen], 2),
     )
-
-
-def added_mask(seen: Tensor) -> Tensor:
-    """Return a mask to add to scores: 0 where `seen`, UNSEEN elsewhere."""
-    return torch.zeros(seen.shape).masked_fill_(~seen, UNSEEN)

@@ -10,11 +10,11 @@ from infill_engine.errors import TrainingError
 from infill_engine.models.quantization.int8_kernels import Kernel
 from infill_engine.models.trunk.adapter import Adapter
 from infill_engine.models.trunk.files.weights import TrunkWeights
-from infill_engine.models.trunk.network import UNSEEN, KeysValues, Layer, Network, attention, forward, normed
+from infill_engine.models.trunk.network import KeysValues, Layer, Network, forward, normed
 from infill_engine.models.trunk.smoothing import Smoothing
-from infill_engine.training.trunk.attention import attend_in_groups
+from infill_engine.training.trunk.attention import attend_in_groups, attend_to_prefix
 from infill_engine.training.trunk.data import Laid, Window, lay_out
-from infill_engine.training.trunk.frozen import FrozenLinear
+from infill_engine.training.trunk.frozen import FrozenLinear, FrozenProduct, HalfProduct, Int8Product
 
 PARTS = {"qkv": ("q", "k", "v"), "out": ("o",), "gate_up": ("gate", "up"), "down": ("down",)}
 INPUTS = {"qkv": "attention", "out": "o", "gate_up": "mlp", "down": "down"}  # input of each matrix, by its name there
@@ -30,17 +30,22 @@ class Scored:
 
 
 class TrainedTrunk:
-    """The network and its trainable matrices by name."""
+    """The network and its trainable matrices by name.
 
-    def __init__(self, weights: TrunkWeights, kernel: type[Kernel], rank: int) -> None:
+    The frozen matrices are multiplied by an int8 `kernel`; without one, everything is computed in bfloat16.
+    """
+
+    def __init__(self, weights: TrunkWeights, kernel: type[Kernel] | None, rank: int) -> None:
         smoothing = Smoothing.load(weights.folder)
         self.linears: dict[str, FrozenLinear] = {}
-        layers = [self._layer(weights, smoothing, number, kernel, rank) for number in range(weights.config.layers)]
+        dtype = torch.bfloat16 if kernel is None else torch.float32
+        layers = [
+            self._layer(weights, smoothing, number, kernel, rank, dtype) for number in range(weights.config.layers)
+        ]
         codes, scales = weights.embedding()
-        head = codes.float().mul_(scales[:, None])
-        self.network = Network(
-            weights.config, layers, weights.read_vector("norm"), lambda ids: head[ids], lambda x: F.linear(x, head)
-        )
+        head = codes.float().mul_(scales[:, None]).to(dtype)
+        norm = weights.read_vector("norm").to(dtype)
+        self.network = Network(weights.config, layers, norm, lambda ids: head[ids], lambda x: F.linear(x, head))
 
     @property
     def parameters(self) -> dict[str, nn.Parameter]:
@@ -72,23 +77,35 @@ class TrainedTrunk:
             read = read_context(self.network, laid)
         with torch.set_grad_enabled(learning):
             states = learned_states(self.network, laid, read)
-            logits = self.network.logits(normed(self.network, states))
+            logits = self.network.logits(normed(self.network, states)).float()
             losses = F.cross_entropy(logits, laid.targets, reduction="none")
         return Scored(losses, logits.argmax(-1) == laid.targets, laid.kinds)
 
     def _layer(
-        self, weights: TrunkWeights, smoothing: Smoothing, number: int, kernel: type[Kernel], rank: int
+        self,
+        weights: TrunkWeights,
+        smoothing: Smoothing,
+        number: int,
+        kernel: type[Kernel] | None,
+        rank: int,
+        dtype: torch.dtype,
     ) -> Layer:
         linears = {}
         for name, parts in PARTS.items():
             matrix = torch.cat([weights.read_matrix(number, part) for part in parts])
             biases = [weights.read_vector(f"layers.{number}.{part}.bias") for part in parts] if name == "qkv" else []
-            factors = smoothing.factors(number, INPUTS[name], matrix)
-            linears[name] = FrozenLinear(matrix, torch.cat(biases) if biases else None, kernel, rank, factors)
+            bias = torch.cat(biases) if biases else None
+            frozen: FrozenProduct
+            if kernel is None:
+                frozen = HalfProduct(matrix, bias)
+            else:
+                frozen = Int8Product(matrix, bias, kernel, smoothing.factors(number, INPUTS[name], matrix))
+            linears[name] = FrozenLinear(frozen, (matrix.shape[0], matrix.shape[1]), rank)
             self.linears[f"layers.{number}.{name}"] = linears[name]
-        attention_norm = weights.read_vector(f"layers.{number}.attention_norm")
-        mlp_norm = weights.read_vector(f"layers.{number}.mlp_norm")
-        return Layer(attention_norm, mlp_norm, linears["qkv"], linears["out"], linears["gate_up"], linears["down"])
+        before_attention, before_mlp = (
+            weights.read_vector(f"layers.{number}.{part}_norm").to(dtype) for part in ("attention", "mlp")
+        )
+        return Layer(before_attention, before_mlp, linears["qkv"], linears["out"], linears["gate_up"], linears["down"])
 
 
 @torch.no_grad()
@@ -114,18 +131,16 @@ def read_context(network: Network, laid: Laid) -> Read:
     """Read a window's prefix and, after it, the suffixes of its holes."""
     of_prefixes: list[KeysValues] = []
     of_contexts: list[KeysValues] = []
-    count = len(laid.prefix)
-    causal = torch.full((count, count), UNSEEN).triu(1)
 
     def of_prefix(_layer: int, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
         of_prefixes.append((keys, values))
-        return attention(queries, keys, values, causal)
+        return attend_to_prefix(queries, keys, values)
 
     def of_suffixes(layer: int, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
         of_contexts.append((keys, values))
         return attend_in_groups(queries, of_prefixes[layer], (keys, values), laid.suffixes)
 
-    states = forward(network, network.embed(laid.prefix), torch.arange(count), of_prefix)
+    states = forward(network, network.embed(laid.prefix), torch.arange(len(laid.prefix)), of_prefix)
     forward(network, network.embed(laid.suffixes.ids), laid.suffixes.positions, of_suffixes)
     return Read(of_prefixes, of_contexts, states)
 

@@ -15,7 +15,7 @@ from infill_engine.budget.work import finished
 from infill_engine.models.quantization.int8_kernels import KERNELS, is_exact
 from infill_engine.models.trunk.network import UNSEEN, attention, forward, normed
 from infill_engine.training.trunk.data import ExampleSettings, HoleExample, Window, draw_window, lay_out
-from infill_engine.training.trunk.frozen import FrozenLinear
+from infill_engine.training.trunk.frozen import FrozenLinear, HalfProduct, Int8Product
 from infill_engine.training.trunk.network import _of_rank, learned_states, read_context
 from infill_engine.training.trunk.snippets import File, Heads
 
@@ -77,6 +77,16 @@ def test_holes_of_a_window_do_not_see_each_other(model):
     torch.testing.assert_close(together, torch.cat(alone), atol=1e-4, rtol=1e-3)
 
 
+def test_attention_with_gradients_equals_the_fused_one(model):
+    window = draw_window(TEXT, "python", model.vocabulary, ExampleSettings(holes=4), random.Random(3))
+    laid, network = lay_out(window), model.backend.network
+    with torch.no_grad():
+        read = read_context(network, laid)
+        fused = learned_states(network, laid, read)
+    with torch.enable_grad():
+        torch.testing.assert_close(learned_states(network, laid, read), fused, atol=1e-5, rtol=1e-4)
+
+
 def test_what_is_learned_is_the_hole_and_its_end(model):
     window = draw_window(TEXT, "python", model.vocabulary, ExampleSettings(holes=8), random.Random(5))
     laid = lay_out(window)
@@ -95,25 +105,29 @@ def test_equal_seeds_draw_equal_windows(model):
     assert drawn[0] == drawn[1]
 
 
-@pytest.mark.parametrize("kernel", [kernel for kernel in KERNELS if is_exact(kernel)])
-def test_a_frozen_matrix_passes_gradients_on_and_only_its_low_rank_term_learns(kernel):
+MATRIX, BIAS = torch.randn(96, 64, generator=torch.Generator().manual_seed(0)), torch.linspace(-1, 1, 96)
+FROZEN = {kernel.NAME: Int8Product(MATRIX, BIAS, kernel, torch.ones(64)) for kernel in KERNELS if is_exact(kernel)}
+
+
+@pytest.mark.parametrize("frozen", [*FROZEN.values(), HalfProduct(MATRIX, BIAS)], ids=[*FROZEN, "bfloat16"])
+def test_a_frozen_matrix_passes_gradients_on_and_only_its_low_rank_term_learns(frozen):
     torch.manual_seed(0)
-    matrix = torch.randn(96, 64)
-    linear = FrozenLinear(matrix, torch.randn(96), kernel, rank=4)
-    x = torch.randn(8, 64, requires_grad=True)
+    dtype = torch.bfloat16 if isinstance(frozen, HalfProduct) else torch.float32
+    linear = FrozenLinear(frozen, (96, 64), rank=4)
+    x = torch.randn(8, 64, dtype=dtype, requires_grad=True)
     wanted = torch.randn(8, 96)
-    torch.testing.assert_close(linear(x), x @ matrix.t() + linear.bias, atol=0.8, rtol=0.1)
+    exact = x.float() @ MATRIX.t() + BIAS
+    torch.testing.assert_close(linear(x).float(), exact, atol=0.8, rtol=0.1)
     ((linear(x) - wanted) ** 2).sum().backward()
-    exact = 2 * (x @ matrix.t() + linear.bias - wanted) @ matrix
-    assert torch.nn.functional.cosine_similarity(x.grad.flatten(), exact.flatten(), 0) > 0.995
+    gradient = 2 * (exact - wanted) @ MATRIX
+    assert torch.nn.functional.cosine_similarity(x.grad.float().flatten(), gradient.flatten(), 0) > 0.995
     assert linear.up.grad.abs().sum() > 0
     assert {name for name, _ in linear.named_parameters()} == {"down", "up"}
 
 
 def test_a_term_of_higher_rank_is_approximated_as_well_as_can_be():
     torch.manual_seed(0)
-    kernel = next(kernel for kernel in KERNELS if is_exact(kernel))
-    linear = FrozenLinear(torch.randn(40, 30), None, kernel, rank=8)
+    linear = FrozenLinear(HalfProduct(torch.randn(40, 30), None), (40, 30), rank=8)
     with torch.no_grad():
         linear.up.copy_(torch.randn(40, 8) * torch.tensor([9.0, 8, 7, 6, 0.1, 0.1, 0.1, 0.1]))
         exact = linear.up @ linear.down * linear.scale
