@@ -30,11 +30,11 @@ from infill_engine.diagnostics.benchmark.suites.processes import process_units
 from infill_engine.diagnostics.benchmark.suites.running import Run
 from infill_engine.errors import InfillError, InputError
 from infill_engine.models.small.model import SmallModel
-from infill_engine.serving.loading import load_engine, set_threads
+from infill_engine.serving.loading import load_local, set_threads
 from infill_engine.settings import EngineSettings
 
 if TYPE_CHECKING:
-    from infill_engine.engine.engine import Engine
+    from infill_engine.engine.local import LocalEngine
 
 SLOWER = 0.10  # share of a pass
 GROWTH = 0.001  # share of a pass, for each generation: 1 % per 10
@@ -114,9 +114,9 @@ def summary(rows: list[Row]) -> Row:
     return result | {f"{what}: drift found": sum(found) for what, found in series.items()}
 
 
-def load_planted(slower: float, growth: float, model: str, settings: EngineSettings) -> "Engine":
+def load_planted(slower: float, growth: float, model: str, settings: EngineSettings) -> "LocalEngine":
     """Load a model whose passes are slower by `slower`, and by `growth` more after each answer. Raises InputError."""
-    engine = load_engine(model, "cpu", settings)
+    engine = load_local(model, "cpu", settings)
     if not isinstance(engine.model, SmallModel):
         raise InputError(f"the passes of {model} cannot be slowed down here; give --model small")
     planted, backend = Planted(slower, growth), engine.model.backend
@@ -174,7 +174,7 @@ class Planted:
             pass
 
 
-def _run(model: str, load: Callable[[str, EngineSettings], "Engine"]) -> Run:
+def _run(model: str, load: Callable[[str, EngineSettings], "LocalEngine"]) -> Run:
     return Run(QUICK, (model,), load_problems(), _results(), load)
 
 

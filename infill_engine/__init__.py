@@ -1,8 +1,8 @@
 """Text-diffusion infilling: reads both sides of a cursor and answers with several candidates before a deadline.
 
-    from infill_engine import Deadline, Engine, InfillRequest
+    from infill_engine import Deadline, InfillRequest, load_engine
 
-    engine = Engine.load("default")
+    engine = load_engine("default")
     engine.infill(InfillRequest("def area(r):\\n    return ", "\\n"), Deadline.after_ms(150))
 
 Importing this package imports no torch; loading an engine does.
@@ -15,23 +15,28 @@ from infill_engine.budget.deadline import Deadline
 from infill_engine.types import Answer, Candidate, Draft, Hole, HoleKind, InfillRequest, Reason, Source
 
 if TYPE_CHECKING:
-    from infill_engine.engine.engine import Engine
+    from infill_engine.engine.loading import load_engine
+    from infill_engine.engine.local import LocalEngine
 
 __all__ = [
     "Answer",
     "Candidate",
     "Deadline",
     "Draft",
-    "Engine",
     "Hole",
     "HoleKind",
     "InfillRequest",
+    "LocalEngine",
     "Reason",
     "Source",
+    "load_engine",
 ]
 
 
+_IMPORT_TORCH = {"LocalEngine": "infill_engine.engine.local", "load_engine": "infill_engine.engine.loading"}
+
+
 def __getattr__(name: str) -> Any:
-    if name == "Engine":
-        return import_module("infill_engine.engine.engine").Engine
+    if name in _IMPORT_TORCH:
+        return getattr(import_module(_IMPORT_TORCH[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

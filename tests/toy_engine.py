@@ -12,8 +12,7 @@ class ToyEngine:
 
     name, device, profile = "toy", "cpu", ""
     window: WindowSettings = USUAL_WINDOW
-    default_needs_ms = 0
-    successor_options: tuple[str, ...] = ()
+    default_needs_ms: int | None = None
     holds_unused = False
 
     def answer(self, request: InfillRequest, deadline: Deadline, watch: object = None) -> Answer:

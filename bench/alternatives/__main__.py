@@ -20,7 +20,8 @@ from bench.json_lines import write_lines
 from bench.sources import read_packages
 from infill_engine.budget.deadline import Deadline, now
 from infill_engine.diagnostics.benchmark.statistics import spread
-from infill_engine.engine.engine import Engine
+from infill_engine.engine.loading import load_engine
+from infill_engine.engine.local import LocalEngine
 from infill_engine.serving.loading import set_threads
 from lsp_server.documents.snapshots import Documents
 from lsp_server.suggestions.alternatives.offers import applied, valid_offers
@@ -45,7 +46,7 @@ def main() -> None:
     options = parser.parse_args()
     set_threads()
     cases = make_cases(options.packages, options.each)
-    engine = Engine.load(options.model)
+    engine = load_engine(options.model)
     rows = [run_case(case, engine, options.budget) for case in cases]
     if options.out is not None:
         write_lines(rows, options.out)
@@ -72,7 +73,7 @@ def make_cases(folders: Sequence[Path], each: int) -> list[Fault]:
     return [case for kind in sorted(found) for case in found[kind]]
 
 
-def run_case(case: Fault, engine: Engine, budget_ms: float) -> dict[str, Any]:
+def run_case(case: Fault, engine: LocalEngine, budget_ms: float) -> dict[str, Any]:
     """Ask for the alternatives to the first target and compare them with the original."""
     snapshot = Documents().open("file:///case.py", "python", case.text)
     at = place_at(snapshot.lines, case.at)

@@ -146,10 +146,10 @@ def _settings(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _model_costs(options: argparse.Namespace, replay: Replay) -> dict[str, Any]:
-    from infill_engine.engine.engine import Engine
+    from infill_engine.engine.loading import load_engine
     from infill_engine.models.trunk.model import TrunkModel
 
-    engine = Engine.load(options.model)
+    engine = load_engine(options.model)
     windows = windows_of(Replay(replay.text, replay.keystrokes[:200]))
     if isinstance(engine.model, TrunkModel):
         costs = {"pass_ms": pass_costs(engine.model, windows[-1])}

@@ -42,6 +42,7 @@ from bench.sources import read_packages
 from infill_engine.budget.deadline import Clock, now
 from infill_engine.budget.work import Costs
 from infill_engine.diagnostics.benchmark.problems.execution import passes
+from infill_engine.engine.loading import load_engine
 from infill_engine.errors import InfillError, InputError
 from infill_engine.models.loading import fastest_dtype
 from infill_engine.models.small.autotune import autotune
@@ -85,10 +86,8 @@ def systems_of(options: argparse.Namespace) -> tuple[dict[str, System], WatchedE
     unknown = set(options.systems) - set(SYSTEMS)
     if unknown:
         raise InputError(f"unknown systems {', '.join(sorted(unknown))}; there are {', '.join(SYSTEMS)}")
-    engine = WatchedEngine.load(
-        options.model, device=options.device, settings=EngineSettings(budget_ms=options.budget_ms)
-    )
-    assert isinstance(engine, WatchedEngine)  # `load` returns an instance of the class it is called on
+    settings = EngineSettings(budget_ms=options.budget_ms)
+    engine = WatchedEngine.of(load_engine(options.model, device=options.device, settings=settings))
     slots = fixed_slots(options.lengths, engine.model.info.max_slots)
     clock = simulate(engine, options.simulate) if options.simulate else now
     product = EngineSystem(

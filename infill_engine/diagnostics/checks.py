@@ -19,7 +19,7 @@ from torch import Tensor
 from infill_engine.budget.deadline import Deadline
 from infill_engine.budget.work import Budget, PassState, finished
 from infill_engine.diagnostics import default, diffusion_gemma, fim, masked, stable_diffcoder
-from infill_engine.engine.engine import Engine
+from infill_engine.engine.loading import load_engine
 from infill_engine.errors import InputError
 from infill_engine.models.base import CanvasModel
 from infill_engine.models.canvas.canvas import State, lay_out
@@ -167,7 +167,7 @@ def _given_slots(family: CanvasModel, _reference: Reference) -> str:
 def _answered_twice(folder: Path, device: str) -> str:
     request = InfillRequest(*TEXT, drafts=(Draft("i + 1", 5),))
     settings = EngineSettings(model=EXACT)
-    engines = (Engine.load(str(folder), device=device, settings=settings) for _ in range(2))
+    engines = (load_engine(str(folder), device=device, settings=settings) for _ in range(2))
     first, second = (engine.infill(request, Deadline.after_ms(ENOUGH_MS)) for engine in engines)
     if first != second:
         raise ValueError("the same request had two answers")

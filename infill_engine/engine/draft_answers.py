@@ -5,8 +5,8 @@ from pathlib import Path
 
 from infill_engine.budget.deadline import now, since
 from infill_engine.context.hole import hole_at
-from infill_engine.engine.answering import cleaned
 from infill_engine.ranking.calibration import Calibration
+from infill_engine.ranking.cleanup import cleaned
 from infill_engine.ranking.rank import rank
 from infill_engine.sampling.proposals import unread
 from infill_engine.types import Answer, InfillRequest, Reason

@@ -1,13 +1,9 @@
 """Several holes for a model that fills one: possible if all others repeat the first."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
-from infill_engine.budget.deadline import Deadline
 from infill_engine.sampling.proposals import Proposals
-from infill_engine.types import Draft, Hole, InfillRequest
-
-Propose = Callable[[InfillRequest, Hole, tuple[Draft, ...], Deadline], Proposals]
+from infill_engine.types import InfillRequest
 
 
 def first_hole(request: InfillRequest) -> InfillRequest | None:
@@ -18,15 +14,10 @@ def first_hole(request: InfillRequest) -> InfillRequest | None:
     return replace(request, suffix=after + request.suffix, gaps=(), replaced=request.replaced[:1])
 
 
-def all_holes(propose: Propose, request: InfillRequest) -> Propose:
+def in_all_holes(found: Proposals, request: InfillRequest) -> Proposals:
     """Return proposals for the first hole, extended to all holes of `request`."""
-
-    def extended(asked: InfillRequest, hole: Hole, drafts: tuple[Draft, ...], deadline: Deadline) -> Proposals:
-        found = propose(asked, hole, drafts, deadline)
-        if found.proposals is None:
-            return found
-        fills = [(one.text,) * (1 + len(request.gaps)) for one in found.proposals]
-        pairs = zip(found.proposals, fills, strict=True)
-        return replace(found, proposals=[replace(one, text=request.middle(texts), fills=texts) for one, texts in pairs])
-
-    return extended
+    if found.proposals is None:
+        return found
+    fills = [(one.text,) * (1 + len(request.gaps)) for one in found.proposals]
+    pairs = zip(found.proposals, fills, strict=True)
+    return replace(found, proposals=[replace(one, text=request.middle(texts), fills=texts) for one, texts in pairs])

@@ -17,9 +17,8 @@ class EngineLike(Protocol):
     """The part of the engine that the worker needs."""
 
     name: str
-    default_needs_ms: int  # the budget that would bring the default model back, if it is too slow; else 0
-    successor_options: tuple[str, ...]  # for a process that is to serve the same model; see `health.succession`
-    holds_unused: bool  # memory of a model that was loaded and is not used
+    default_needs_ms: int | None  # see `engine.Engine`
+    holds_unused: bool  # see `engine.Engine`
 
     @property
     def device(self) -> str: ...
@@ -48,7 +47,7 @@ Load = Callable[[Callable[[str, float], None]], EngineLike]
 
 def ready_status(engine: EngineLike) -> Status:
     """Return what the clients are told of a loaded engine."""
-    needs_ms = engine.default_needs_ms
+    needs_ms = engine.default_needs_ms or 0
     return Status(State.READY, engine.profile, 1.0, engine.name, engine.device, engine.window, needs_ms)
 
 

@@ -8,21 +8,21 @@ from infill_engine.models.runtime.devices import physical_cores, wanted_threads
 from infill_engine.settings import EngineSettings
 
 if TYPE_CHECKING:
-    from infill_engine.engine.engine import Engine
+    from infill_engine.engine.local import LocalEngine
     from infill_engine.engine.remote.engine import RemoteEngine
 
 
-def load_engine(
+def load_local(
     model: str,
     device: str = "auto",
     settings: EngineSettings | None = None,
     progress: Callable[[str, float], None] | None = None,
-) -> "Engine":
-    """Return the engine with that name or folder, on this machine. Raises the errors of `Engine.load`."""
+) -> "LocalEngine":
+    """Return the engine with that name or folder, on this machine. Raises the errors of `load_engine`."""
     set_threads()
-    from infill_engine.engine.engine import Engine
+    from infill_engine.engine.loading import load_engine
 
-    return Engine.load(model, device=device, progress=progress, settings=settings)
+    return load_engine(model, device=device, progress=progress, settings=settings)
 
 
 def load_remote(model: str, key_variable: str) -> "RemoteEngine":

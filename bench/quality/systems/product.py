@@ -17,11 +17,10 @@ from bench.quality.systems.ngram import ORDER, NgramModel, NgramTable, count
 from bench.quality.systems.twin import Twin
 from infill_engine.budget.deadline import Clock, Deadline, now
 from infill_engine.engine.answer_cache import AnswerCache
-from infill_engine.engine.answering import cleaned
-from infill_engine.engine.engine import Engine
+from infill_engine.engine.local import LocalEngine
 from infill_engine.models.base import Vocabulary
 from infill_engine.models.trunk.model import TrunkModel
-from infill_engine.ranking.cleanup import clean
+from infill_engine.ranking.cleanup import clean, cleaned
 from infill_engine.ranking.features import evidence
 from infill_engine.sampling.proposals import Proposals, unread
 from infill_engine.settings import USUAL_WINDOW, WindowSettings
@@ -63,10 +62,17 @@ class Reply:
 System = Callable[[Question], Reply]
 
 
-class WatchedEngine(Engine):
+class WatchedEngine(LocalEngine):
     """An engine that keeps the proposals of its last fresh answer, before cleaning and ranking."""
 
     proposals: list[Proposal] | None = None
+
+    @classmethod
+    def of(cls, engine: LocalEngine) -> "WatchedEngine":
+        """Watch a loaded engine, whose caches and measured costs are used on."""
+        watched = cls(engine.model, engine.name, engine.calibration, engine.settings)
+        watched.sampler = engine.sampler
+        return watched
 
     def forget(self) -> None:
         """Drop all cached answers, so that the next one is computed even for an equal request."""
@@ -77,7 +83,7 @@ class WatchedEngine(Engine):
     def forget_answers(self) -> None:
         """Drop all cached answers, but keep what the model has read."""
         self.proposals = None
-        self._answering.answers = AnswerCache(1)
+        self.answers = AnswerCache(1)
 
     def _propose(self, *arguments: Any) -> Proposals:
         found = super()._propose(*arguments)
@@ -231,9 +237,9 @@ def reply(question: Question, texts: Sequence[tuple[str, float]], started: float
     """Return the distinct cleaned texts, with a confidence from their mean log-probabilities."""
     kept: dict[str, float] = {}
     for text, logprob in texts:
-        cleaned = clean(text, question.request, question.hole)
-        if cleaned is not None:
-            kept.setdefault(cleaned, float(np.exp(logprob)))
+        insertable = clean(text, question.request, question.hole)
+        if insertable is not None:
+            kept.setdefault(insertable, float(np.exp(logprob)))
     elapsed = 1000 * (perf_counter() - started)
     shown = list(kept)[: question.request.candidates]
     return Reply(tuple(shown), tuple(round(kept[text], 5) for text in shown), elapsed_ms=elapsed)

@@ -13,7 +13,7 @@ import numpy as np
 
 from infill_engine.budget.deadline import CostModel, FinishMargin
 from infill_engine.budget.work import Costs, Phase
-from infill_engine.engine.engine import Engine
+from infill_engine.engine.local import LocalEngine
 from infill_engine.errors import InputError
 from infill_engine.models.trunk.backends.interface import Backend, Likely
 from infill_engine.models.trunk.model import TrunkModel
@@ -68,7 +68,7 @@ class LeastMargin(FinishMargin):
         """See `FinishMargin`."""
 
 
-def simulate(engine: Engine, costs: Sequence[str]) -> SimulatedTime:
+def simulate(engine: LocalEngine, costs: Sequence[str]) -> SimulatedTime:
     """Let an engine's passes take simulated time. `costs` are texts such as `16:49.5`, rows and milliseconds.
 
     Raises InputError.
@@ -84,7 +84,7 @@ def simulate(engine: Engine, costs: Sequence[str]) -> SimulatedTime:
     # A new model: caches of prompts hold the backend that they were made with.
     sampler.model = TrunkModel(cast(Backend, SimulatedBackend(sampler.model.backend, time)), sampler.model.vocabulary)
     margin = LeastMargin(engine.settings.sampler.finish_margin_ms)
-    engine._finish_margin = engine._answering._finish_margin = margin
+    engine.finish_margin = margin
     sampler.part_ms = math.inf  # nobody waits while a prompt is read beforehand, and large parts are read faster
     passes = CostModel()
     for rows in MEASURED:

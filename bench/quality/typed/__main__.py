@@ -31,6 +31,7 @@ from bench.quality.typed.charts import KINDS, draw, print_table
 from bench.quality.typed.figures import curve, groups_of, summarise
 from bench.quality.typed.retyping import Looks, Product, first_copy, look_everywhere, unwritten
 from bench.sources import read_packages
+from infill_engine.engine.loading import load_engine
 from infill_engine.errors import InfillError
 from infill_engine.settings import EngineSettings
 
@@ -40,13 +41,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(sys.argv[1:] if arguments is None else arguments)
     try:
         tasks = draw_tasks(read_packages(options.packages), options.holes, options.seed, with_project=options.project)
-        engine = WatchedEngine.load(
-            options.model, device=options.device, settings=EngineSettings(budget_ms=options.budget_ms)
-        )
+        settings = EngineSettings(budget_ms=options.budget_ms)
+        engine = WatchedEngine.of(load_engine(options.model, device=options.device, settings=settings))
     except InfillError as fault:
         print(fault, file=sys.stderr)
         return 2
-    assert isinstance(engine, WatchedEngine)  # `load` returns an instance of the class it is called on
     product = Product(engine, options.budget_ms)
     wanted = [task for task in tasks if task.kind in KINDS and not task.trivial and "\n" not in task.gold]
     if options.unwritten:

@@ -4,7 +4,8 @@ A rule is `(text, request, hole) -> str | None`; None drops the text. Each rule 
 order matters. Lines end in LF from `plain_line_ends` on.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from infill_engine.ranking.cleanup.balance import balance
 from infill_engine.ranking.cleanup.blank import blank
@@ -18,7 +19,7 @@ from infill_engine.ranking.cleanup.suffix_overlap import suffix_overlap
 from infill_engine.ranking.cleanup.trailing_blank import trailing_blank
 from infill_engine.ranking.cleanup.undecodable import undecodable
 from infill_engine.text.embedded import within_embedded
-from infill_engine.types import Hole, InfillRequest
+from infill_engine.types import Hole, InfillRequest, Proposal
 
 Rule = Callable[[str, InfillRequest, Hole], str | None]
 
@@ -40,9 +41,15 @@ RULES: tuple[Rule, ...] = (
 def clean(text: str, request: InfillRequest, hole: Hole) -> str | None:
     """`text` as it may be inserted at the cursor, or None if nothing worth inserting remains."""
     request = within_embedded(request)
-    cleaned: str | None = text
+    result: str | None = text
     for rule in RULES:
-        if cleaned is None:
+        if result is None:
             return None
-        cleaned = rule(cleaned, request, hole)
-    return cleaned
+        result = rule(result, request, hole)
+    return result
+
+
+def cleaned(proposals: Iterable[Proposal], request: InfillRequest, hole: Hole) -> list[Proposal]:
+    """Return the proposals in the form in which they would be inserted, without those that are empty after cleaning."""
+    texts = ((proposal, clean(proposal.text, request, hole)) for proposal in proposals)
+    return [replace(proposal, text=text) for proposal, text in texts if text is not None]

@@ -115,7 +115,7 @@ class Probed(Protocol):
     """The part of an engine that matters here; see `EngineLike`."""
 
     holds_unused: bool
-    successor_options: tuple[str, ...]
+    default_needs_ms: int | None
 
     def small_pass(self) -> Callable[[], None] | None: ...
 

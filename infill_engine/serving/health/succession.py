@@ -21,6 +21,7 @@ from infill_engine.serving.health.health import Health
 from infill_engine.serving.runtime_files import locked
 
 SUCCEEDS = "--succeeds"
+NEEDS_MS = "--default-needs-ms"  # what this process has found out; see `EngineSettings`
 DONE = b"1"
 MOST_CLIENTS = 64
 
@@ -148,8 +149,8 @@ class Replacement:
     def _start(self, reason: str) -> None:
         sys.stderr.write(f"infill engine: starts a successor: {reason}\n")
         self.health.log("successor started", reason=reason)
-        engine = self.health.serves
+        needs_ms = None if self.health.serves is None else self.health.serves.default_needs_ms
         try:
-            self._successor = Successor.start(self.path, engine.successor_options if engine is not None else ())
+            self._successor = Successor.start(self.path, () if needs_ms is None else (NEEDS_MS, str(needs_ms)))
         except OSError:
             self.health.failed()

@@ -22,7 +22,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from infill_engine.engine.remote.address import is_remote
 from infill_engine.errors import InfillError, InputError, ModelError
 from infill_engine.models.registry import SMALL, TRUNK, folder_of, resolved
-from infill_engine.serving.loading import load_engine, set_threads
+from infill_engine.serving.loading import load_local, set_threads
 from infill_engine.settings import EngineSettings, ModelSettings
 from lsp_server.cli import BENCH_PARTS, INTERRUPTED
 from lsp_server.cli.bench import compare
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from infill_engine.diagnostics.benchmark.results import Results
     from infill_engine.diagnostics.benchmark.suites.running import Run, Unit
     from infill_engine.diagnostics.benchmark.verdict import Verdict
-    from infill_engine.engine.engine import Engine
+    from infill_engine.engine.local import LocalEngine
 
 NO_FIGHT = "none of these models can be decoded from left to right; name the default model with --model"
 LEAST_PACES = 3  # units that must have been measured before the rest is planned by their pace
@@ -107,9 +107,9 @@ def _begin(options: argparse.Namespace, models: tuple[str, ...]) -> "tuple[Resul
     return results, Run(PLANS[options.suite], models, problems, results, load, peers)
 
 
-def _load(device: str, model_settings: ModelSettings, model: str, settings: EngineSettings) -> "Engine":
+def _load(device: str, model_settings: ModelSettings, model: str, settings: EngineSettings) -> "LocalEngine":
     """Load a model; in this process, and in those that the drift suite spawns."""
-    return load_engine(model, device, EngineSettings(settings.sampler, model_settings, settings.budget_ms))
+    return load_local(model, device, EngineSettings(settings.sampler, model_settings, settings.budget_ms))
 
 
 def _folder(options: argparse.Namespace) -> Path:

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TypeVar
 
-from infill_engine import Deadline, Engine
+from infill_engine import Deadline, LocalEngine, load_engine
 from infill_engine.budget.work import Job, OutOfTime
 from infill_engine.models.base import Context
 from infill_engine.models.loading import load_canvas_model
@@ -27,16 +27,16 @@ def returning(result: T) -> Job[T]:
     return result
 
 
-def exact_engine(folder: Path) -> Engine:
+def exact_engine(folder: Path) -> LocalEngine:
     """In float32: in bfloat16 a matrix product rounds differently for one row than for many."""
     family = load_canvas_model(str(folder), "cpu", ModelSettings(dtype="fp32"))
-    return Engine(family, str(folder), Calibration())
+    return LocalEngine(family, str(folder), Calibration())
 
 
-_engines: dict[Path, Engine] = {}
+_engines: dict[Path, LocalEngine] = {}
 
 
-def real_engine(folder: Path) -> Engine:
+def real_engine(folder: Path) -> LocalEngine:
     if folder not in _engines:
-        _engines[folder] = Engine.load(str(folder))
+        _engines[folder] = load_engine(str(folder))
     return _engines[folder]

@@ -10,7 +10,7 @@ import pytest
 import torch
 from engines import exact_engine, never_read, returning, soon
 
-from infill_engine import Deadline, Draft, Engine, InfillRequest, Reason, Source
+from infill_engine import Deadline, Draft, InfillRequest, LocalEngine, Reason, Source, load_engine
 from infill_engine.budget.work import finished
 from infill_engine.errors import InputError
 from infill_engine.models.small.network.dual_encoder import LENGTH_BUCKETS
@@ -18,10 +18,10 @@ from infill_engine.sampling.denoising.denoise import Step
 from infill_engine.types import Hole, HoleKind, Surroundings
 
 
-def scripted(tmp_path: Path, **script: object) -> Engine:
+def scripted(tmp_path: Path, **script: object) -> LocalEngine:
     path = tmp_path / "script.json"
     path.write_text(json.dumps(script))
-    return Engine.load(f"scripted:{path}")
+    return load_engine(f"scripted:{path}")
 
 
 RULES = [{"before": "x = ", "candidates": ["alpha(1)", "beta(2)", "gamma"]}, {"before": "nothing", "candidates": []}]

@@ -10,7 +10,7 @@ import pytest
 from engines import exact_engine, real_engine, returning, soon
 from jobs import limited
 
-from infill_engine import Deadline, Draft, Engine, InfillRequest, Source
+from infill_engine import Deadline, Draft, InfillRequest, LocalEngine, Source
 from infill_engine.budget.work import Job, Phase, finished
 from infill_engine.models.base import ModelDraft
 from infill_engine.models.small.model import SmallModel
@@ -91,7 +91,7 @@ def test_texts_are_judged_by_the_project_once_it_was_counted(model_folder: Path)
     assert told["alpha(1)"] < alone["alpha(1)"]
 
 
-def likelihoods(engine: Engine, request: InfillRequest) -> dict[str, float | None]:
+def likelihoods(engine: LocalEngine, request: InfillRequest) -> dict[str, float | None]:
     """The log-probability of each text that was scored for an answer."""
     scored: dict[str, float | None] = {}
 

@@ -9,7 +9,7 @@ import numpy as np
 from tiny_trunk import tiny_model
 
 from infill_engine.budget.work import finished
-from infill_engine.engine.engine import Engine
+from infill_engine.engine.local import LocalEngine
 from infill_engine.models.loading import load_canvas_model
 from infill_engine.ranking.calibration import Calibration
 
@@ -17,7 +17,7 @@ BEFORE, AFTER = "def area(self):\n    return ", "\n"
 
 
 def test_a_probe_of_the_trunk_forgets_no_prompt_and_no_text(tmp_path: Path) -> None:
-    engine = Engine(tiny_model(tmp_path), "trunk", Calibration())
+    engine = LocalEngine(tiny_model(tmp_path), "trunk", Calibration())
     model = engine.model
     reading = finished(model.read(BEFORE, AFTER))
     before = model.after(reading).logprobs
@@ -31,7 +31,7 @@ def test_a_probe_of_the_trunk_forgets_no_prompt_and_no_text(tmp_path: Path) -> N
 
 
 def test_a_probe_reads_the_context_once_for_each_model() -> None:
-    engine = Engine(load_canvas_model("small", "cpu"), "small", Calibration())
+    engine = LocalEngine(load_canvas_model("small", "cpu"), "small", Calibration())
     steps, encoded = [], []
     encode, denoise = engine.model.encode, engine.model.denoise
     engine.model.encode = lambda *texts: encoded.append(texts) or encode(*texts)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from infill_engine import Deadline, Engine, InfillRequest
+from infill_engine import Deadline, InfillRequest, LocalEngine, load_engine
 from infill_engine.diagnostics import fim, masked
 from infill_engine.models.loading import fastest_dtype
 from infill_engine.ranking.calibration import Calibration
@@ -23,7 +23,7 @@ def published(name: str, folder: Path) -> Path:
     return (masked if name == "dream" else fim).publish(name, network, folder)
 
 
-def asked(engine: Engine, before: str) -> Answer:
+def asked(engine: LocalEngine, before: str) -> Answer:
     return engine.answer(InfillRequest(before, "\n", drafts=()), Deadline.after_ms(60_000))
 
 
@@ -31,7 +31,7 @@ def asked(engine: Engine, before: str) -> Answer:
 def test_the_default_model_takes_over_and_that_is_said_once(name: str, tmp_path: Path) -> None:
     folder = published(name, tmp_path / name)
     in_fp16 = EngineSettings(model=ModelSettings(dtype="fp16"))
-    engine = Engine.load(str(folder), device="cpu", settings=in_fp16)
+    engine = load_engine(str(folder), device="cpu", settings=in_fp16)
     assert engine.name == "default"
     first, second = (asked(engine, f"import os\n\nfor {name} in range(") for name in ("one", "other"))
     assert "too large for its precision" in first.user_message
@@ -39,7 +39,7 @@ def test_the_default_model_takes_over_and_that_is_said_once(name: str, tmp_path:
     assert first.candidates
     assert not second.user_message
     in_fp32 = replace(in_fp16, model=ModelSettings(dtype="fp32"))
-    assert Engine.load(str(folder), device="cpu", settings=in_fp32).name == str(folder)
+    assert load_engine(str(folder), device="cpu", settings=in_fp32).name == str(folder)
 
 
 @pytest.mark.parametrize("device", ["cuda", "cuda:1", "mps"])

@@ -14,7 +14,7 @@ from tiny_trunk import tiny_model
 from infill_engine.budget.deadline import Deadline, FinishMargin
 from infill_engine.budget.work import Budget, Phase, finished
 from infill_engine.context.surroundings import joined
-from infill_engine.engine.engine import Engine
+from infill_engine.engine.local import LocalEngine
 from infill_engine.models.trunk.backends.interface import Likely
 from infill_engine.models.trunk.slots import MIDDLE
 from infill_engine.ranking.calibration import Calibration
@@ -135,7 +135,7 @@ def test_somebody_who_watches_sees_the_texts_grow(sampler):
 
 
 def test_the_engine_serves_it(tmp_path):
-    engine = Engine(tiny_model(tmp_path), "trunk", Calibration())
+    engine = LocalEngine(tiny_model(tmp_path), "trunk", Calibration())
     answer = engine.answer(REQUEST, Deadline.after_ms(AGES_MS))
     assert answer.candidates
     assert engine.answer(REQUEST, Deadline.after_ms(AGES_MS)).candidates == answer.candidates

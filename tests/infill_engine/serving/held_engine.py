@@ -30,7 +30,6 @@ class HeldEngine:
 
     name, device, window, profile = "held", "cpu", WindowSettings(70, 30), "slowly"
     default_needs_ms = 450
-    successor_options: tuple[str, ...] = ()
     holds_unused = False
 
     def __init__(self) -> None:

@@ -68,8 +68,8 @@ def until(holds: object) -> None:
 class Client:
     def __init__(self, path: Path, greets: bool = True) -> None:
         self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.connect(str(path))  # waits while many others are being accepted, which it would not with a timeout
         self.socket.settimeout(WAIT)
-        self.socket.connect(str(path))
         self.frames = self.socket.makefile("rb")
         if greets:
             self.send(Hello(PROTOCOL, package_version()))

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from infill_engine.budget.deadline import Deadline
-from infill_engine.engine.engine import Engine
+from infill_engine.engine.local import LocalEngine
 from infill_engine.models.scripted import Script, ScriptedModel
 from infill_engine.ranking.calibration import Calibration
 from infill_engine.serving.preview import Rows, previewing
@@ -17,7 +17,7 @@ def watched(request: InfillRequest, wanted: object = lambda: True) -> list[tuple
     family = ScriptedModel(Script((("add(", ("zero", "première")),), steps=2))
     family.info = replace(family.info, branches=True)  # so that drafts are worth a row
     seen: list[tuple[int, Rows]] = []
-    engine = Engine(family, "scripted", Calibration())
+    engine = LocalEngine(family, "scripted", Calibration())
     engine.answer(request, Deadline.after_ms(60_000), previewing(wanted, lambda *shown: seen.append(shown)))
     return seen
 

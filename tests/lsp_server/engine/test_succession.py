@@ -61,14 +61,14 @@ import argparse
 from infill_engine.serving.__main__ import add_socket
 from infill_engine.serving.health.health import HealthSettings
 from infill_engine.serving.listening import serve_socket
-from infill_engine.serving.loading import load_engine
+from infill_engine.serving.loading import load_local
 
 parser = argparse.ArgumentParser()
 parser.add_argument("script")
 add_socket(parser)
 options = parser.parse_args()
 health = HealthSettings(every_seconds=0.1, quiet_seconds=0.02, slower=4.0, in_a_row=2)
-load = lambda progress: load_engine("scripted:" + options.script)
+load = lambda progress: load_local("scripted:" + options.script)
 serve_socket(load, options.socket, options.idle_seconds, 150.0, succeeds=options.succeeds, health=health)
 """
 

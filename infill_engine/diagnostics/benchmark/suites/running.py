@@ -18,13 +18,13 @@ from infill_engine.diagnostics.benchmark.suites.plan import Plan
 from infill_engine.diagnostics.benchmark.systems.answered import UNHURRIED_MS, Peer, Setting, System
 from infill_engine.diagnostics.benchmark.systems.beams import LEFT_TO_RIGHT, LeftToRight
 from infill_engine.diagnostics.benchmark.systems.served import MODEL_ALONE, Served
-from infill_engine.engine.engine import Engine
+from infill_engine.engine.local import LocalEngine
 from infill_engine.models.checkpoint.files import read_config
 from infill_engine.models.registry import TRUNK, folder_of
 from infill_engine.sampling.tree_sampler import MEASURED, TreeSampler
 from infill_engine.settings import EngineSettings
 
-Load = Callable[[str, EngineSettings], Engine]
+Load = Callable[[str, EngineSettings], LocalEngine]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Run:
     load: Load
     peers: tuple[Peer, ...] = ()
     judge: Judge = field(default_factory=Judge)
-    _engines: dict[str, Engine] = field(default_factory=dict)
+    _engines: dict[str, LocalEngine] = field(default_factory=dict)
 
     def __enter__(self) -> Self:
         return self
@@ -62,7 +62,7 @@ class Run:
         """The model that is named first."""
         return self.models[0]
 
-    def engine(self, model: str) -> Engine:
+    def engine(self, model: str) -> LocalEngine:
         """Return a loaded model. What loading it cost is part of the results."""
         if model not in self._engines:
             before, began = _resident_mb(), now()

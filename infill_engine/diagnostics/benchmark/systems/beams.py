@@ -11,7 +11,7 @@ from infill_engine.diagnostics.benchmark.problems.loading import Problem
 from infill_engine.diagnostics.benchmark.systems.answered import Answered, Setting
 from infill_engine.diagnostics.benchmark.systems.recording import RecordedCosts
 from infill_engine.diagnostics.benchmark.systems.served import recorded
-from infill_engine.engine.engine import Engine
+from infill_engine.engine.local import LocalEngine
 from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.ranking.cleanup import clean
 from infill_engine.sampling.middle import rules_for
@@ -75,7 +75,7 @@ def distinct(texts: Sequence[tuple[str, float]], request: InfillRequest, hole: H
 class LeftToRight:
     """The trunk's own left-to-right decoding: greedy for one candidate, else as many beams as candidates."""
 
-    engine: Engine
+    engine: LocalEngine
     way: str = LEFT_TO_RIGHT
     _costs: RecordedCosts = field(init=False)
 

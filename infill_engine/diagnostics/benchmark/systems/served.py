@@ -7,13 +7,13 @@ from infill_engine.budget.deadline import Deadline, now, since
 from infill_engine.diagnostics.benchmark.problems.loading import Problem
 from infill_engine.diagnostics.benchmark.systems.answered import Answered, Setting
 from infill_engine.diagnostics.benchmark.systems.recording import RecordedCosts
-from infill_engine.engine.engine import Engine
+from infill_engine.engine.local import LocalEngine
 
 SERVED, MODEL_ALONE = "served", "model alone"
 WARM_MS = 10_000
 
 
-def recorded(engine: Engine) -> RecordedCosts:
+def recorded(engine: LocalEngine) -> RecordedCosts:
     """Return the engine's costs, which are replaced by costs that keep every piece of work."""
     if not isinstance(engine.sampler.costs, RecordedCosts):
         engine.sampler.costs = RecordedCosts(engine.sampler.costs.phases)
@@ -24,7 +24,7 @@ def recorded(engine: Engine) -> RecordedCosts:
 class Served:
     """The engine as it serves. Without `drafts` it gets no retrieved texts."""
 
-    engine: Engine
+    engine: LocalEngine
     drafts: bool = True
     _costs: RecordedCosts = field(init=False)
 

@@ -16,7 +16,7 @@ from learnt_gemma import learnt_network
 from torch import Tensor, nn
 from toy import LANGUAGE, PAIRS, share_right, sides
 
-from infill_engine import Deadline, Engine, InfillRequest
+from infill_engine import Deadline, InfillRequest, LocalEngine, load_engine
 from infill_engine.budget.work import Budget, OutOfTime, finished
 from infill_engine.diagnostics.diffusion_gemma import (
     TURN_END,
@@ -225,9 +225,9 @@ def test_a_row_that_has_settled_costs_no_further_step(planted: Path) -> None:
     assert (canvas.state == State.COMMITTED).all()
 
 
-def engine(folder: Path) -> Engine:
+def engine(folder: Path) -> LocalEngine:
     short = replace(EXACT, prefix_tokens=64, suffix_tokens=64)  # the warm-up's text is longer than the tests' are
-    return Engine.load(str(folder), device="cpu", settings=EngineSettings(model=short))
+    return load_engine(str(folder), device="cpu", settings=EngineSettings(model=short))
 
 
 def test_the_whole_engine_answers_with_it(planted: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 import torch
 from pretended_device import pretended
 
-from infill_engine import Deadline, Engine, InfillRequest
+from infill_engine import Deadline, InfillRequest, load_engine
 from infill_engine.budget.work import finished
 from infill_engine.diagnostics.checks import MINIATURES, check_family
 from infill_engine.errors import InputError
@@ -93,7 +93,7 @@ def test_predictions_are_those_of_the_cpu(
 def test_half_precision_is_enough_for_every_family(folders: dict[str, Path], name: str) -> None:
     """What Apple's Metal computes in, and what no mask and no given token may overflow."""
     half = EngineSettings(model=replace(EXACT, dtype="fp16"))
-    engine = Engine.load(str(folders[name]), device="cpu", settings=half)
+    engine = load_engine(str(folders[name]), device="cpu", settings=half)
     answer = engine.answer(InfillRequest(*TEXT, candidates=2), Deadline.after_ms(ENOUGH_MS))
     assert not answer.user_message
     assert all(torch.isfinite(logits).all() for logits in predictions(engine.model))
@@ -155,7 +155,7 @@ def answers(folder: Path, device: str) -> list[list[tuple[str, str]]]:
 
     Plain text, because unlikely texts with syntax errors are not offered, and a random network writes no others.
     """
-    engine = Engine.load(str(folder), device=device, settings=EngineSettings(model=EXACT))
+    engine = load_engine(str(folder), device=device, settings=EngineSettings(model=EXACT))
     requests = (
         InfillRequest(*TEXT, drafts=(Draft("i + 1", 5),), candidates=2, language="plaintext"),
         InfillRequest(*LATER, candidates=2, language="plaintext"),

@@ -16,7 +16,7 @@ import torch
 from compilers import Counting, Graphs, best_backend, fail, prepared, quietly, runs
 from torch import Tensor
 
-from infill_engine import Deadline, Engine, InfillRequest
+from infill_engine import Deadline, InfillRequest, LocalEngine, load_engine
 from infill_engine.budget.work import finished
 from infill_engine.diagnostics.checks import MINIATURES
 from infill_engine.diagnostics.masked import publish, stock_network
@@ -84,7 +84,7 @@ def test_every_family_computes_the_same_in_prepared_shapes(
 @pytest.mark.parametrize(("name", "settings"), CODE)
 def test_the_whole_loop_gives_the_same_candidates(load: Callable[..., Any], name: str, settings: ModelSettings) -> None:
     def candidates(family: Any) -> list[list[str]]:
-        engine = Engine(family, name, Calibration())
+        engine = LocalEngine(family, name, Calibration())
         before = "def f(x):\n    return x\n" * 8 + "y = "
         asked = [InfillRequest(before + typed, TEXTS[0][1]) for typed in ("", "ab")]
         answers = [engine.answer(request, Deadline.after_ms(60_000)) for request in asked]
@@ -169,7 +169,7 @@ def test_an_engine_whose_steps_cannot_be_compiled_answers_and_says_so_once(
     folder = publish("dream", stock_network("qwen2"), tmp_path / "dream")
     monkeypatch.setattr(compiled, "compiler_for", lambda _device: fail)
     said: list[str] = []
-    engine = Engine.load(str(folder), device="cpu", progress=lambda what, _share: said.append(what))
+    engine = load_engine(str(folder), device="cpu", progress=lambda what, _share: said.append(what))
     assert said[-1] == "ready"
     answers = [engine.answer(InfillRequest(before, "\n"), Deadline.after_ms(60_000)) for before in ("x = ", "y = ")]
     assert "could not be compiled" in answers[0].user_message

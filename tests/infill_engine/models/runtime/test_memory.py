@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from infill_engine import Deadline, Engine, InfillRequest
+from infill_engine import Deadline, InfillRequest, LocalEngine, load_engine
 from infill_engine.diagnostics import masked
 from infill_engine.errors import ModelTooLargeError
 from infill_engine.models.checkpoint import weights
@@ -39,7 +39,7 @@ ON_CPU = RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory
 ON_CUDA = torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
 
 
-def asked(engine: Engine, before: str) -> Answer:
+def asked(engine: LocalEngine, before: str) -> Answer:
     return engine.answer(InfillRequest(before, "\n", drafts=()), Deadline.after_ms(60_000))
 
 
@@ -48,7 +48,7 @@ ON_CUBLAS = RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `c
 
 @pytest.mark.parametrize("error", [ON_CPU, ON_CUDA, ON_CUBLAS])
 def test_fewer_candidates_in_the_same_answer_and_said_once(error: Exception) -> None:
-    engine = Engine(Cramped(2, 99, error), "large", Calibration())
+    engine = LocalEngine(Cramped(2, 99, error), "large", Calibration())
     first, second = asked(engine, "x = "), asked(engine, "y = ")
     assert 1 <= len(first.candidates) <= 2
     assert "ran out of memory on cpu" in first.user_message
@@ -70,8 +70,8 @@ def test_nothing_is_held_on_to_when_memory_is_given_back(ahead: bool, monkeypatc
             return super().encode(*arguments)
 
     alive = []
-    monkeypatch.setattr("infill_engine.engine.engine.give_back", lambda _device: alive.append(held[0]() is not None))
-    engine = Engine(Holding(9, 99, ON_CPU), "large", Calibration())
+    monkeypatch.setattr("infill_engine.engine.local.give_back", lambda _device: alive.append(held[0]() is not None))
+    engine = LocalEngine(Holding(9, 99, ON_CPU), "large", Calibration())
     if ahead:
         engine.warm(InfillRequest("x = ", "\n"), Deadline.after_ms(60_000))
     else:
@@ -93,7 +93,7 @@ def test_then_one_short_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         return found
 
     monkeypatch.setattr(family, "denoise", with_little_memory)
-    engine = Engine(family, "large", Calibration())
+    engine = LocalEngine(family, "large", Calibration())
     assert asked(engine, "x = ").user_message
     assert engine.name == "large"
     assert sizes[0][0] > sizes[1][0] > sizes[2][0] == 1
@@ -101,7 +101,7 @@ def test_then_one_short_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_then_the_default_model() -> None:
-    engine = Engine(Cramped(0, 0, ON_CPU), "large", Calibration())
+    engine = LocalEngine(Cramped(0, 0, ON_CPU), "large", Calibration())
     first = asked(engine, "x = ")
     assert "the default model is used instead" in first.user_message
     assert engine.name == "default"
@@ -113,7 +113,7 @@ def test_then_the_default_model() -> None:
 def test_other_faults_are_not_hidden() -> None:
     assert not is_out_of_memory(RuntimeError("shapes do not match"))
     with pytest.raises(RuntimeError, match="shapes"):
-        asked(Engine(Cramped(0, 0, RuntimeError("shapes do not match")), "large", Calibration()), "x = ")
+        asked(LocalEngine(Cramped(0, 0, RuntimeError("shapes do not match")), "large", Calibration()), "x = ")
 
 
 def test_a_model_that_does_not_fit_is_refused_before_it_is_read(
@@ -122,7 +122,7 @@ def test_a_model_that_does_not_fit_is_refused_before_it_is_read(
     folder = masked.publish("dream", masked.stock_network("qwen2"), tmp_path / "dream")
     monkeypatch.setattr(memory, "free_memory", lambda _device: 1000)
     with pytest.raises(ModelTooLargeError, match="dream needs about"):
-        Engine.load(str(folder), device="cpu")
+        load_engine(str(folder), device="cpu")
 
 
 @pytest.mark.parametrize("where", ["pack", "replace_parameter"])

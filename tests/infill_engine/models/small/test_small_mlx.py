@@ -7,7 +7,7 @@ import pytest
 import torch
 from jobs import limited
 
-from infill_engine import Deadline, Engine, InfillRequest
+from infill_engine import Deadline, InfillRequest, load_engine
 from infill_engine.budget.work import OutOfTime, finished
 from infill_engine.errors import InputError
 from infill_engine.models import loading as load
@@ -116,7 +116,7 @@ def test_it_offers_such_lines(ours: SmallModel, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_an_engine_reads_ahead_and_answers(model_folder: Path) -> None:
-    engine = Engine.load(str(model_folder), device="mlx", settings=EngineSettings(model=EXACT))
+    engine = load_engine(str(model_folder), device="mlx", settings=EngineSettings(model=EXACT))
     request = InfillRequest(PREFIX, SUFFIX)
     engine.warm(request, Deadline.after_ms(60_000))
     steps: list[Step] = []
@@ -160,7 +160,7 @@ def test_reading_that_was_stopped_goes_on_where_it_was(ours: SmallModel) -> None
 @pytest.mark.parametrize("precision", ["fp32", "bf16", "fp16"])
 def test_the_engine_runs_on_it(model_folder: Path, precision: str) -> None:
     settings = EngineSettings(model=ModelSettings(dtype=precision))
-    engine = Engine.load(str(model_folder), device="mlx", settings=settings)
+    engine = load_engine(str(model_folder), device="mlx", settings=settings)
     above = "".join(f"value_{number} = compute({number})\n" for number in range(20))
     answer = engine.answer(InfillRequest(above + "value_7 = ", "\n"), Deadline.after_ms(60_000))
     assert engine.device == "mlx"

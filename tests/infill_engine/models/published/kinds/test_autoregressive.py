@@ -13,7 +13,7 @@ from jobs import limited, states
 from torch import Tensor, nn
 from toy import LANGUAGE, PAIRS, answer, learn_to_continue, share_right, sides
 
-from infill_engine import Deadline, Engine, InfillRequest, Source
+from infill_engine import Deadline, InfillRequest, Source, load_engine
 from infill_engine.budget.work import Budget, OutOfTime, finished
 from infill_engine.diagnostics import fim
 from infill_engine.diagnostics.fim import PUBLISHED, new_network, reference
@@ -186,7 +186,7 @@ def test_the_planted_task_is_solved_and_only_with_the_right_prompt(name: str, pl
 def test_the_whole_engine_answers_with_it(name: str, planted: Callable[[str], Path]) -> None:
     folder = planted(name)
     short = EngineSettings(model=replace(EXACT, prefix_tokens=64, suffix_tokens=64))
-    engines = [Engine.load(str(folder), device="cpu", settings=short) for _ in range(2)]
+    engines = [load_engine(str(folder), device="cpu", settings=short) for _ in range(2)]
 
     def first_candidate(before: str, behind: str) -> str | None:
         found = engines[0].infill(InfillRequest(before, behind, LANGUAGE, drafts=()), Deadline.after_ms(60_000))

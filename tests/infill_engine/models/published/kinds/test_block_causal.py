@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 from toy import LANGUAGE, PAIRS, answer, share_right, sides
 
-from infill_engine import Deadline, Engine, InfillRequest
+from infill_engine import Deadline, InfillRequest, load_engine
 from infill_engine.budget.work import Budget, finished
 from infill_engine.diagnostics.stable_diffcoder import (
     BLOCK,
@@ -168,7 +168,7 @@ def test_the_planted_task_is_solved_and_only_with_the_right_blocks_and_shift(
 
 def test_the_whole_engine_answers_with_it(planted: Path) -> None:
     settings = EngineSettings(model=ModelSettings(dtype="float32", prefix_tokens=64, suffix_tokens=64))
-    engines = [Engine.load(str(planted), device="cpu", settings=settings) for _ in range(2)]
+    engines = [load_engine(str(planted), device="cpu", settings=settings) for _ in range(2)]
     requests = [InfillRequest(*sides(*pair), LANGUAGE, drafts=(Draft("kx", 5),)) for pair in SOME_PAIRS]
     answers = [[each.infill(request, Deadline.after_ms(60_000)) for request in requests] for each in engines]
     assert answers[0] == answers[1]
