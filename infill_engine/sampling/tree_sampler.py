@@ -19,9 +19,10 @@ from infill_engine.sampling.token_tree import ROOT
 from infill_engine.sampling.tree_search import TreeSearch
 from infill_engine.types import Draft, Hole, InfillRequest, Surroundings
 
-MEASURED = (1, 4, 8, 16, 32, 64)  # rows of the passes that are measured when a model is loaded
-MEASURED_WITH_FEWER = (8, 16)  # than all threads
-ATTEMPTS = 3  # of each; the fastest counts, because the first includes setup and others may be interrupted
+# Rows of the passes that are measured when a model is loaded: 16 twice, because the choice of the default depends on it.
+MEASURED = (1, 4, 8, 16, 32, 64, 16)
+MEASURED_WITH_FEWER = (16,)  # than all threads
+ATTEMPTS = 2  # of each; the faster one counts, because the first includes setup
 PARTS, PART_MS = (8, 16, 32, 64), 45.0  # rows of a prompt that are read at once, and the time limit for one such part
 USUAL_ROWS = 8  # of a pass that must still fit after counting
 
