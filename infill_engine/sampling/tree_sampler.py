@@ -19,7 +19,7 @@ from infill_engine.sampling.token_tree import ROOT
 from infill_engine.sampling.tree_search import TreeSearch
 from infill_engine.types import Draft, Hole, InfillRequest, Surroundings
 
-# Rows of the passes that are measured when a model is loaded: 16 twice, because the choice of the default depends on it.
+# Rows of the passes that are measured when a model is loaded. 16 twice: the choice of the default depends on it.
 MEASURED = (1, 4, 8, 16, 32, 64, 16)
 MEASURED_WITH_FEWER = (16,)  # than all threads
 ATTEMPTS = 2  # of each; the faster one counts, because the first includes setup

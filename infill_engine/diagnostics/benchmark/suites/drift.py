@@ -1,4 +1,4 @@
-"""Many generations in one process: whether passes become slower and memory grows."""
+"""Many generations in one process, on one thread: whether passes become slower and memory grows."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -9,6 +9,7 @@ from infill_engine.budget.deadline import now, since
 from infill_engine.diagnostics.benchmark.problems.loading import Problem
 from infill_engine.diagnostics.benchmark.reference import Reference
 from infill_engine.diagnostics.benchmark.results import Record
+from infill_engine.diagnostics.benchmark.suites.one_thread import on_one_thread
 from infill_engine.diagnostics.benchmark.suites.running import Run, Unit
 from infill_engine.diagnostics.benchmark.systems.answered import Setting, System
 from infill_engine.diagnostics.benchmark.systems.served import MODEL_ALONE
@@ -27,10 +28,11 @@ def drift_units(run: Run) -> list[Unit]:
 def _one_process(run: Run) -> None:
     system = run.system(run.main, MODEL_ALONE)
     began = now()
-    for line in generations(system, cycle(run.problems), range(run.plan.generations)):
-        if line["number"] >= FEWEST and since(began) > 1000 * run.plan.drift_seconds:
-            return
-        run.results.add("generation", model=run.main, recycled=False, **line)
+    with on_one_thread(run.engine(run.main).model):
+        for line in generations(system, cycle(run.problems), range(run.plan.generations)):
+            if line["number"] >= FEWEST and since(began) > 1000 * run.plan.drift_seconds:
+                return
+            run.results.add("generation", model=run.main, recycled=False, **line)
 
 
 def generations(system: System, problems: Sequence[Problem], numbers: range) -> Iterator[Record]:

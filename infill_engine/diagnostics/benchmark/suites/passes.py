@@ -1,18 +1,13 @@
-"""Single forward passes of a loaded model on one thread, in many short turns. Each turn has every size once.
-
-Several threads spin while they wait for each other. That counts as processor time and depends on other programs.
-"""
+"""Single forward passes of a loaded model on one thread, in many short turns. Each turn has every size once."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
 from itertools import count
 from typing import cast
-
-import torch
 
 from infill_engine.budget.deadline import now, since
 from infill_engine.diagnostics.benchmark.reference import Reference, spent
 from infill_engine.diagnostics.benchmark.results import Record
+from infill_engine.diagnostics.benchmark.suites.one_thread import on_one_thread
 from infill_engine.diagnostics.costs import lines, prepared_step
 from infill_engine.models.base import CanvasModel, Model
 from infill_engine.models.trunk.model import TrunkModel
@@ -25,7 +20,7 @@ CANVAS = (4, 16)  # rows and slots of a denoising step
 
 def measure_passes(model: Model, seconds: float) -> Iterator[Record]:
     """Yield the time of each pass with that of the fixed calculation beside its turn, for so long, or FEWEST turns."""
-    with _one_thread(model):
+    with on_one_thread(model):
         prepare, sizes = _prepared(model)
         for rows in sizes:
             prepare(rows)()  # the first one compiles
@@ -43,18 +38,6 @@ def measure_passes(model: Model, seconds: float) -> Iterator[Record]:
                     "cpu_ms": round(cost.cpu_ms, 3),
                     "reference_ms": round(beside, 3),
                 }
-
-
-@contextmanager
-def _one_thread(model: Model) -> Iterator[None]:
-    """Compute on one thread."""
-    threads, usual = model.threads if isinstance(model, TrunkModel) else None, torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        with threads.fewest() if threads is not None else nullcontext():
-            yield
-    finally:
-        torch.set_num_threads(usual)
 
 
 def _prepared(model: Model) -> tuple[Callable[[int], Callable[[], object]], tuple[int, ...]]:
