@@ -43,7 +43,7 @@ FOUND = 0.01  # the probability below which a planted difference counts as found
 
 RAW = {
     "pass": ("unit", "rows", "ms", "cpu_ms", "reference_ms"),
-    "generation": ("recycled", "process", "problem", "ms", "passes", "cpu_ms", "reference_ms"),
+    "generation": ("recycled", "process", "problem", "ms", "passes", "probe_cpu_ms", "reference_ms"),
 }
 SERIES = ("no drift", "planted drift", "planted drift, recycled")
 

@@ -47,8 +47,8 @@ def drift(results: Results, *, recycled: bool = False) -> Drift | None:
     groups = [line["process"] for line in lines] if recycled else []
     if len(lines) < FEWEST or (recycled and len(set(groups)) < 3):
         return None
-    by_processor = has_processor_time(lines)
-    costs = [_of_passes(line, by_processor=by_processor) / max(1, line["passes"]) for line in lines]
+    by_processor = all(line.get("probe_cpu_ms") and line.get("reference_ms") for line in lines)
+    costs = [_of_a_pass(line, by_processor=by_processor) for line in lines]
     by_problem: dict[str, list[float]] = defaultdict(list)
     for line, cost in zip(lines, costs, strict=True):
         by_problem[line["problem"]].append(cost)
@@ -92,9 +92,11 @@ def _usual(lines: Sequence[Record]) -> float:
     return log(max(median([line["ms"] for line in lines]), 1e-3))
 
 
-def _of_passes(line: Record, *, by_processor: bool) -> float:
-    """Return what a generation's passes cost; of the processor's time, it is that of the whole answer."""
-    return float(line["cpu_ms"] / line["reference_ms"] if by_processor else line["pass_ms"])
+def _of_a_pass(line: Record, *, by_processor: bool) -> float:
+    """Return what a pass cost: the small one after a generation, or by the clock, one of the generation's own."""
+    if by_processor:
+        return float(line["probe_cpu_ms"] / line["reference_ms"])
+    return float(line["pass_ms"] / max(1, line["passes"]))
 
 
 def _per(estimate: Estimate) -> Estimate:

@@ -1,4 +1,7 @@
-"""Many generations in one process, on one thread: whether passes become slower and memory grows."""
+"""Many generations in one process: whether passes become slower and memory grows.
+
+After each generation, one small pass is timed on one thread. It is the same every time, unlike the generations.
+"""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -7,16 +10,17 @@ import psutil
 
 from infill_engine.budget.deadline import now, since
 from infill_engine.diagnostics.benchmark.problems.loading import Problem
-from infill_engine.diagnostics.benchmark.reference import Reference
+from infill_engine.diagnostics.benchmark.reference import Reference, spent
 from infill_engine.diagnostics.benchmark.results import Record
 from infill_engine.diagnostics.benchmark.suites.one_thread import on_one_thread
 from infill_engine.diagnostics.benchmark.suites.running import Run, Unit
-from infill_engine.diagnostics.benchmark.systems.answered import Setting, System
-from infill_engine.diagnostics.benchmark.systems.served import MODEL_ALONE
+from infill_engine.diagnostics.benchmark.systems.answered import Setting
+from infill_engine.diagnostics.benchmark.systems.served import Served
 
 CYCLE, FEWEST = 10, 60  # problems that are repeated; generations, however long they take
 LIMIT = Setting(4, passes=2)  # the same work every time, however long it takes
 SECONDS = 0.25  # of a generation
+ATTEMPTS = 3  # of the small pass and of the fixed calculation; the fastest counts, because others were interrupted
 
 
 def drift_units(run: Run) -> list[Unit]:
@@ -26,21 +30,23 @@ def drift_units(run: Run) -> list[Unit]:
 
 
 def _one_process(run: Run) -> None:
-    system = run.system(run.main, MODEL_ALONE)
+    system = Served(run.engine(run.main), drafts=False)
     began = now()
-    with on_one_thread(run.engine(run.main).model):
-        for line in generations(system, cycle(run.problems), range(run.plan.generations)):
-            if line["number"] >= FEWEST and since(began) > 1000 * run.plan.drift_seconds:
-                return
-            run.results.add("generation", model=run.main, recycled=False, **line)
+    for line in generations(system, cycle(run.problems), range(run.plan.generations)):
+        if line["number"] >= FEWEST and since(began) > 1000 * run.plan.drift_seconds:
+            return
+        run.results.add("generation", model=run.main, recycled=False, **line)
 
 
-def generations(system: System, problems: Sequence[Problem], numbers: range) -> Iterator[Record]:
-    """Yield what each answer cost in this process, with the fixed calculation beside it."""
-    own, reference = psutil.Process(), Reference()
+def generations(system: Served, problems: Sequence[Problem], numbers: range) -> Iterator[Record]:
+    """Yield what each answer cost in this process, with the small pass after it and the fixed calculation beside it."""
+    own, reference, small_pass = psutil.Process(), Reference(), system.engine.small_pass()
     for number in numbers:
         problem = problems[number % len(problems)]
         answered = system.answer(problem, LIMIT)
+        with on_one_thread(system.engine.model):
+            probe = min(spent(system.engine.device, small_pass).cpu_ms for _ in range(ATTEMPTS))
+            beside = min(reference.since_last() for _ in range(ATTEMPTS))
         yield {
             "number": number,
             "process": os.getpid(),
@@ -49,7 +55,8 @@ def generations(system: System, problems: Sequence[Problem], numbers: range) -> 
             "pass_ms": round(sum(piece.ms for piece in answered.passes), 3),
             "passes": len(answered.passes),
             "cpu_ms": None if answered.cpu_ms is None else round(answered.cpu_ms, 3),
-            "reference_ms": round(reference.since_last(), 3),
+            "probe_cpu_ms": round(probe, 3),
+            "reference_ms": round(beside, 3),
             "resident_mb": round(own.memory_info().rss / 1e6, 2),
         }
 

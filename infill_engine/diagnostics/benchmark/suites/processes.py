@@ -13,7 +13,6 @@ from multiprocessing import get_context
 from infill_engine.diagnostics.benchmark.problems.loading import Problem
 from infill_engine.diagnostics.benchmark.results import Record
 from infill_engine.diagnostics.benchmark.suites.drift import SECONDS, cycle, generations
-from infill_engine.diagnostics.benchmark.suites.one_thread import on_one_thread
 from infill_engine.diagnostics.benchmark.suites.passes import measure_passes
 from infill_engine.diagnostics.benchmark.suites.running import Load, Run, Unit
 from infill_engine.diagnostics.benchmark.systems.served import Served
@@ -59,5 +58,4 @@ def _live(
 ) -> tuple[list[Record], list[Record]]:
     engine = load(model, EngineSettings())
     passes = list(measure_passes(engine.model, pass_seconds)) if pass_seconds else []
-    with on_one_thread(engine.model):
-        return passes, list(generations(Served(engine, drafts=False), problems, numbers))
+    return passes, list(generations(Served(engine, drafts=False), problems, numbers))

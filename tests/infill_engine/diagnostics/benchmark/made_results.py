@@ -84,7 +84,7 @@ def add_generations(
         ms = 100.0 * (1 + number % 10) * (1 + growth) ** age * load * float(np.exp(rng.normal(0, 0.05)))
         ms *= levels[process % len(levels)]
         about = {"number": number, "process": process, "problem": f"p{number % 10}", "recycled": bool(life)}
-        times = {"ms": ms, "pass_ms": ms, "passes": 2, "cpu_ms": ms, "reference_ms": 8.0 * load}
+        times = {"ms": ms, "pass_ms": ms, "passes": 2, "probe_cpu_ms": ms, "reference_ms": 8.0 * load}
         results.add("generation", **about, **times, resident_mb=900.0)
 
 
