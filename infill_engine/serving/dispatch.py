@@ -4,11 +4,11 @@
     compute thread  run()       loads the engine, then works: infills of the client that has had the least time, then
                                 what waits in `queues` for an idle moment
 
-Infills that are `aside` come after all others. One that is running is interrupted by any other infill, and started
+Infills in the `background` come after all others. One that is running is interrupted by any other infill, and started
 again afterwards.
 
-Invariants: every infill is answered exactly once; at most one infill of a document that is not aside waits or runs;
-only the compute thread uses the engine; requests never interrupt a load.
+Invariants: every infill is answered exactly once; at most one infill of a document, background ones aside, waits or
+runs; only the compute thread uses the engine; requests never interrupt a load.
 """
 
 import threading
@@ -162,7 +162,7 @@ class Dispatch:
 
     def _work(self, engine: EngineLike, work: Task) -> None:
         message = work.message
-        if isinstance(message, Warm) or (isinstance(message, Infill) and not message.aside):
+        if isinstance(message, Warm) or (isinstance(message, Infill) and not message.background):
             self._read_last = Warm(message.document, message.request)
         match message:
             case Infill():
@@ -198,7 +198,7 @@ class Dispatch:
                 work.interrupted = False
                 self._queues.resume(work, message.id)
                 return
-            elif isinstance(outcome, Answered) and not message.aside:
+            elif isinstance(outcome, Answered) and not message.background:
                 self._go_on(message, outcome.answer)
             work.withdrawn = True
         self.send(outcome)
@@ -261,7 +261,7 @@ class Dispatch:
         if self._running is None:
             return
         running = self._running.message
-        self._running.interrupted = isinstance(running, Infill) and running.aside and not message.aside
+        self._running.interrupted = isinstance(running, Infill) and running.background and not message.background
         if not self._running.interrupted and gives_way(running, message):
             self._withdraw(self._running, Reason.SUPERSEDED)
 

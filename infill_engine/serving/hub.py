@@ -141,7 +141,7 @@ class Hub:
             for send in self._clients.values():
                 send(Moved())
 
-    def say_all(self, message: Message) -> None:
+    def broadcast(self, message: Message) -> None:
         """Send a message to every client."""
         self._send(message)
 
@@ -174,7 +174,7 @@ class Hub:
     def _infill(self, client: int, message: Infill) -> None:
         with self._lock:
             number = next(self._numbers)
-            self._requests += not (message.ahead or message.aside)
+            self._requests += not (message.ahead or message.background)
             full = sum(asked.client == client for asked in self._asked.values()) >= MOST_ASKED
             if not full:
                 self._asked[number] = _Asked(client, message.id, self.clock())

@@ -84,7 +84,7 @@ def serve_socket(
         path.unlink(missing_ok=True)
     replacement.end()
     hub.dispatch.close()
-    hub.say_all(Shutdown())
+    hub.broadcast(Shutdown())
     threading.Event().wait(SENDING_SECONDS if hub.clients else 0.0)
     _exit(0, log)
 
@@ -144,10 +144,10 @@ def _accept(listener: socket.socket, hub: Hub, budget_ms: float) -> None:
         except OSError:  # for example, too many open files
             threading.Event().wait(LOOK_SECONDS)
             continue
-        threading.Thread(target=_converse, args=(connection, hub, budget_ms), name="client", daemon=True).start()
+        threading.Thread(target=_serve_client, args=(connection, hub, budget_ms), name="client", daemon=True).start()
 
 
-def _converse(connection: socket.socket, hub: Hub, budget_ms: float) -> None:
+def _serve_client(connection: socket.socket, hub: Hub, budget_ms: float) -> None:
     """Read a client's frames until it leaves."""
     with contextlib.suppress(OSError, ValueError), connection, connection.makefile("rb") as frames:
         peer_pid(connection)  # raises for another user's process

@@ -23,7 +23,7 @@ from infill_engine.errors import WorkerError
 from infill_engine.settings import USUAL_WINDOW, WindowSettings
 from infill_engine.types import Answer, InfillRequest, Source, Surroundings
 
-PROTOCOL = 3  # of a shared engine and its clients; part of the name of its socket
+PROTOCOL = 4  # of a shared engine and its clients; part of the name of its socket
 MAX_FRAME_BYTES = 8 * 1024 * 1024
 MOST_CANDIDATES, MOST_HOLES, MOST_DRAFTS = 64, 1024, 1024  # of one request
 _LENGTH = struct.Struct(">I")
@@ -48,7 +48,7 @@ class State(StrEnum):
 class Infill(_Message, frozen=True, tag="infill"):
     """Fill this hole. A newer one for the same document replaces it.
 
-    One that is `aside` gives way to all that are not: it waits while they run, and starts again after it was
+    One in the `background` gives way to all others: it waits while they run, and starts again after it was
     interrupted. It replaces none, and none replaces it. One that is `ahead` has not been asked for yet: see `Claim`.
     """
 
@@ -56,7 +56,7 @@ class Infill(_Message, frozen=True, tag="infill"):
     document: Name
     request: InfillRequest
     expires_at: float
-    aside: bool = False
+    background: bool = False
     ahead: bool = False
 
 

@@ -1,7 +1,7 @@
 """The work that waits for the compute slot, in the order of urgency.
 
 waiting      infills, one for each document
-aside        infills that give way to those
+background   infills that give way to those
 warming      contexts to be read ahead of time
 deepening    the search that goes on after an answer, as far as the duty cycle allows
 counting     texts to be counted, a piece at a time
@@ -19,7 +19,7 @@ from infill_engine.types import InfillRequest, Reason
 
 IDLE_SECONDS = 0.5  # between two looks at the duty cycle
 COUNTED_TEXTS = 6  # texts that may wait; an engine keeps no more
-MOST_ASIDE = 8  # that may wait
+MOST_BACKGROUND = 8  # that may wait
 WARM_DOCUMENTS = 4  # contexts that may wait to be encoded; more would evict each other from the engine's cache
 
 
@@ -43,7 +43,7 @@ Work = Infill | Warm | Deepen | Surround | Check
 class Task:
     """A piece of work; whether it was answered or withdrawn, and whether it is watched.
 
-    An infill that is aside and has to stop for another is `interrupted`. `pieces` is the rest of a count that has
+    An infill in the background that has to stop for another is `interrupted`. `pieces` is the rest of a count that has
     begun.
     """
 
@@ -66,7 +66,7 @@ class Queues:
     shares: Shares = field(default_factory=Shares)
     health: Health | None = None  # nothing is probed without it
     waiting: dict[str, Task] = field(default_factory=dict)  # by document, in the order of arrival
-    aside: dict[str, Task] = field(default_factory=dict)  # by the number of the request
+    background: dict[str, Task] = field(default_factory=dict)  # by the number of the request
     warming: dict[str, Task] = field(default_factory=dict)  # by document
     counting: dict[str, Task] = field(default_factory=dict)  # by the name of the text
     deepening: Deepen | None = None
@@ -94,7 +94,7 @@ class Queues:
         return IDLE_SECONDS if wait is not None and wait <= 0 else wait
 
     def _next(self) -> Task | None:
-        for queue in (self.waiting, self.aside, self.warming):
+        for queue in (self.waiting, self.background, self.warming):
             if queue:
                 return queue.pop(min(queue, key=lambda name: self.shares.used(client_of(queue[name]))))
         if self.deepening is not None and self.duty_cycle.left_seconds() > 0:
@@ -114,9 +114,11 @@ class Queues:
 
     def infill(self, message: Infill) -> Task | None:
         """Queue an infill. Return the one that it replaces or that is one too many, if any."""
-        if message.aside:
-            oldest = self.aside.pop(next(iter(self.aside))) if len(self.aside) == MOST_ASIDE else None
-            self.aside[str(message.id)] = Task(message)
+        if message.background:
+            oldest = (
+                self.background.pop(next(iter(self.background))) if len(self.background) == MOST_BACKGROUND else None
+            )
+            self.background[str(message.id)] = Task(message)
             return oldest
         self._forget_search(message.document)
         older = self.waiting.pop(message.document, None)
@@ -124,16 +126,16 @@ class Queues:
         return older
 
     def resume(self, task: Task, request_id: int) -> None:
-        """Queue an interrupted infill before the others that are aside."""
-        self.aside = {str(request_id): task, **self.aside}
+        """Queue an interrupted infill before the others in the background."""
+        self.background = {str(request_id): task, **self.background}
 
     def infills(self) -> list[Task]:
         """Return the infills that wait."""
-        return [*self.waiting.values(), *self.aside.values()]
+        return [*self.waiting.values(), *self.background.values()]
 
     def remove(self, task: Task) -> None:
         """Remove an infill."""
-        for queue in (self.waiting, self.aside):
+        for queue in (self.waiting, self.background):
             for name in [name for name, other in queue.items() if other is task]:
                 del queue[name]
 
@@ -147,7 +149,7 @@ class Queues:
 
     def clear(self) -> None:
         """Remove everything."""
-        for queue in (self.waiting, self.aside, self.warming, self.counting):
+        for queue in (self.waiting, self.background, self.warming, self.counting):
             queue.clear()
         self.deepening = None
 
@@ -171,7 +173,7 @@ def _put(queue: dict[str, Task], name: str, task: Task, most: int) -> None:
 def gives_way(running: Work, newer: Infill) -> bool:
     """Whether running work ends for a newer infill. Other documents' infills do not; a piece of counting is short."""
     if isinstance(running, Infill):
-        return running.document == newer.document and not newer.aside
+        return running.document == newer.document and not newer.background
     return isinstance(running, Warm | Deepen | Check)
 
 

@@ -132,7 +132,7 @@ class EngineClient:
 
     async def ask_aside(self, document: str, request: InfillRequest, due: float) -> Answer:
         """Return the answer to a request that gives way to those of `ask`, by `due`."""
-        pending = self._send(document, request, due, aside=True)
+        pending = self._send(document, request, due, background=True)
         if pending is None:
             return self._no_answer()
         try:
@@ -180,14 +180,14 @@ class EngineClient:
         return pending
 
     def _send(
-        self, document: str, request: InfillRequest, due: float, *, ahead: bool = False, aside: bool = False
+        self, document: str, request: InfillRequest, due: float, *, ahead: bool = False, background: bool = False
     ) -> PendingRequest | None:
         """Send a request to the worker. Return None if it is not ready or has too much unread input."""
         if self.status.state is not State.READY:
             return None
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         pending = PendingRequest(next(self._ids), request, future, ahead=ahead)
-        message = Infill(pending.id, document, request, due - WAY_BACK_SECONDS, aside=aside, ahead=ahead)
+        message = Infill(pending.id, document, request, due - WAY_BACK_SECONDS, background=background, ahead=ahead)
         if not self.worker.send(message):
             return None
         self._pending[pending.id] = pending

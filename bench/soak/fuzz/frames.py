@@ -41,7 +41,7 @@ _HOLE = Hole(HoleKind.BLOCK, 6, "    ", ")]")
 _REQUEST = InfillRequest("x = '😀\u2028", "')\r\n", "python", _HOLE, (Draft("foo()\n", 12),), 3, "a name")
 MESSAGES: tuple[Message, ...] = (
     Infill(7, "file:///a.py", _REQUEST, 12345.5),
-    Infill(8, "d", InfillRequest("", ""), 0.0, aside=True),
+    Infill(8, "d", InfillRequest("", ""), 0.0, background=True),
     Warm("untitled:1", _REQUEST),
     Surround(Surroundings("text = 1\r\n", "a name")),
     Cancel(7),

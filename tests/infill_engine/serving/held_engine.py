@@ -90,9 +90,9 @@ class Bench:
         self.thread.start()
 
     def infill(
-        self, request_id: int, prefix: str, document: str = "d", expires_at: float = FAR, aside: bool = False
+        self, request_id: int, prefix: str, document: str = "d", expires_at: float = FAR, background: bool = False
     ) -> None:
-        self.dispatch.receive(Infill(request_id, document, InfillRequest(prefix, ""), expires_at, aside))
+        self.dispatch.receive(Infill(request_id, document, InfillRequest(prefix, ""), expires_at, background))
 
     def warm(self, prefix: str, document: str = "d") -> None:
         self.dispatch.receive(Warm(document, InfillRequest(prefix, "")))

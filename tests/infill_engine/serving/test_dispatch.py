@@ -7,7 +7,7 @@ from held_engine import SECRET, WAIT, Bench, HeldEngine
 
 from infill_engine.errors import ModelNotFoundError
 from infill_engine.serving.protocol import Cancel, Shutdown, State, Status
-from infill_engine.serving.queues import MOST_ASIDE
+from infill_engine.serving.queues import MOST_BACKGROUND
 from infill_engine.settings import WindowSettings
 from infill_engine.types import Reason
 
@@ -155,22 +155,22 @@ def test_a_load_that_fails(fault: Exception, detail: str) -> None:
 
 
 def test_an_infill_interrupts_one_that_is_aside_which_starts_again(bench: Bench) -> None:
-    bench.infill(1, "aside", aside=True)
-    assert bench.next_call() == ("answer", "aside")
+    bench.infill(1, "background", background=True)
+    assert bench.next_call() == ("answer", "background")
     bench.infill(2, "first", document="e")
     assert bench.next_call() == ("answer", "first")
     bench.engine.finish.release()
     assert bench.next_answer() == (2, "first!")
-    assert bench.next_call() == ("answer", "aside")
+    assert bench.next_call() == ("answer", "background")
     bench.engine.finish.release()
-    assert bench.next_answer() == (1, "aside!")
+    assert bench.next_answer() == (1, "background!")
 
 
 def test_infills_that_are_aside_replace_none_and_come_after_all_others(bench: Bench) -> None:
     bench.infill(1, "running")
     assert bench.next_call() == ("answer", "running")
-    bench.infill(2, "one", aside=True)
-    bench.infill(3, "two", aside=True)
+    bench.infill(2, "one", background=True)
+    bench.infill(3, "two", background=True)
     bench.infill(4, "other", document="e")
     bench.warm("w")
     bench.engine.finish.release(5)
@@ -180,14 +180,14 @@ def test_infills_that_are_aside_replace_none_and_come_after_all_others(bench: Be
 def test_of_too_many_that_are_aside_the_oldest_is_given_up(bench: Bench) -> None:
     bench.infill(0, "running")
     assert bench.next_call() == ("answer", "running")
-    for number in range(1, MOST_ASIDE + 2):
-        bench.infill(number, str(number), aside=True)
+    for number in range(1, MOST_BACKGROUND + 2):
+        bench.infill(number, str(number), background=True)
     assert bench.next_answer() == (1, Reason.SUPERSEDED)
 
 
 def test_what_is_aside_can_be_cancelled(bench: Bench) -> None:
     bench.infill(1, "running")
-    bench.infill(2, "aside", aside=True)
+    bench.infill(2, "background", background=True)
     bench.dispatch.receive(Cancel(2))
     assert bench.next_answer() == (2, Reason.CANCELLED)
     bench.engine.finish.release()

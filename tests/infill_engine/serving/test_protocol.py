@@ -56,7 +56,11 @@ MESSAGES: list[Message] = [
     Claim(0),
     Moved(),
     Infill(
-        3, "d", replace(FULL, gaps=(Gap(" = ", HOLE), Gap(" ", None, 0)), replaced=("a", "b", "a")), 1.0, aside=True
+        3,
+        "d",
+        replace(FULL, gaps=(Gap(" = ", HOLE), Gap(" ", None, 0)), replaced=("a", "b", "a")),
+        1.0,
+        background=True,
     ),
     Answered(3, Answer((Candidate("a = b a", 0.5, fills=("a", "b", "a"), gain=0.25),))),
     Warm("untitled:1", FULL),
