@@ -12,8 +12,9 @@ from infill_engine.context.ngrams import Ngrams
 from infill_engine.context.project_counts import CountedSurroundings
 from infill_engine.context.retrieval import Retriever
 from infill_engine.models.small.vocabulary import CachedLines
-from infill_engine.models.trunk.model import TrunkModel
+from infill_engine.models.trunk.model import ReadPrompt, TrunkModel
 from infill_engine.models.trunk.prompt import build_head, fitting
+from infill_engine.models.trunk.prompt_cache import NEAR
 from infill_engine.sampling.proposals import Proposals, unread
 from infill_engine.sampling.token_tree import ROOT
 from infill_engine.sampling.tree_search import TreeSearch
@@ -23,7 +24,8 @@ from infill_engine.types import Draft, Hole, InfillRequest, Surroundings
 MEASURED = (1, 4, 8, 16, 32, 64, 16)
 MEASURED_WITH_FEWER = (16,)  # than all threads
 ATTEMPTS = 2  # of each; the faster one counts, because the first includes setup
-PARTS, PART_MS = (8, 16, 32, 64), 45.0  # rows of a prompt that are read at once, and the time limit for one such part
+PARTS = (8, 16, 32, 64)  # rows of a prompt that are read at once
+PART_MS, FAR_MS = 45.0, 160.0  # time limits for one such part: near the prompt's end, and far from it
 USUAL_ROWS = 8  # of a pass that must still fit after counting
 
 
@@ -34,7 +36,7 @@ class TreeSampler:
         self.model = model
         passes = model.threads or CostModel()  # rows of a prompt cost the same as rows of texts
         self.costs = Costs({Phase.READ: passes, Phase.PASS: passes, Phase.COUNT: CostModel()})
-        self.part_ms = PART_MS
+        self.part_ms, self.far_ms = PART_MS, FAR_MS
         self._lines = CachedLines(model.vocabulary)
         self._surroundings = CountedSurroundings(model.vocabulary.encode)
         self._retriever = Retriever()
@@ -58,19 +60,25 @@ class TreeSampler:
         before, partial_word = vocabulary.split_partial_word(request.prefix)
         snippets = self._retriever.retrieve(request, partial(fitting, vocabulary))
         head = build_head(vocabulary, request.path, snippets)
-        prompt = yield from self.model.read(before, request.suffix, head=head, part=self._part())
+        prompt = yield from self._read(before, request.suffix, head)
         if prompt.waiting:
             yield Work(Phase.PASS, len(prompt.waiting))
             self.model.after(prompt)
         yield from self._count(request, partial_word)
 
     def propose(self, request: InfillRequest, hole: Hole, drafts: tuple[Draft, ...], budget: Budget) -> Job[Proposals]:
-        """Return all texts found for a hole in time. A snapshot shows the tree after every pass."""
+        """Return all texts found for a hole in time. A snapshot shows the tree after every pass.
+
+        If there is no time to read the prompt, drafts are returned at once.
+        """
         began = now()
         before, partial_word = self.model.vocabulary.split_partial_word(request.prefix)
+        rows = self.model.unread_rows(before, request.suffix)
+        if rows > NEAR and not budget.allows(Work(Phase.PASS, rows)):
+            return Proposals(unread(drafts), since(began), unread=True)
         try:
             head = build_head(self.model.vocabulary, request.path)
-            prompt = yield from self.model.read(before, request.suffix, head=head, part=self._part(), hurried=True)
+            prompt = yield from self._read(before, request.suffix, head, hurried=True)
         except OutOfTime:
             return Proposals(unread(drafts), since(began), unread=True)
         encode_ms = since(began)
@@ -108,9 +116,12 @@ class TreeSampler:
         for size in sizes:
             self.costs.observe(Phase.PASS, size, min(timed_pass(self.model, size) for _ in range(ATTEMPTS)))
 
-    def _part(self) -> int:
-        """How many rows are read in one piece: the largest part that delays a new request by at most `part_ms`."""
-        return max((rows for rows in PARTS if self.pass_ms(rows) <= self.part_ms), default=min(PARTS))
+    def _read(self, prefix: str, suffix: str, head: tuple[int, ...], *, hurried: bool = False) -> Job[ReadPrompt]:
+        part, far = (self._largest_part(limit_ms) for limit_ms in (self.part_ms, self.far_ms))
+        return self.model.read(prefix, suffix, head=head, part=part, far=far, hurried=hurried)
+
+    def _largest_part(self, limit_ms: float) -> int:
+        return max((rows for rows in PARTS if self.pass_ms(rows) <= limit_ms), default=min(PARTS))
 
     def _count(self, request: InfillRequest, partial_word: str) -> Job[Ngrams]:
         return Ngrams((yield from self._lines.encode(request.around(partial_word))))

@@ -9,7 +9,7 @@ from infill_engine.models.runtime.threads import AdaptiveThreads
 from infill_engine.models.trunk.backends.interface import Backend, Floats, Ints
 from infill_engine.models.trunk.continuations import Continuations, Prediction
 from infill_engine.models.trunk.prompt import Prompt, TrunkVocabulary, build_prompt
-from infill_engine.models.trunk.prompt_cache import NOTHING, PromptCache
+from infill_engine.models.trunk.prompt_cache import NEAR, NOTHING, PromptCache
 from infill_engine.models.trunk.slots import NO_ROWS, SLOTS, TEXTS, Rows, joined, text_rows
 from infill_engine.settings import WindowSettings
 
@@ -95,17 +95,32 @@ class TrunkModel:
         )
 
     def read(
-        self, prefix: str, suffix: str, *, head: tuple[int, ...] = (), part: int = PART, hurried: bool = False
+        self,
+        prefix: str,
+        suffix: str,
+        *,
+        head: tuple[int, ...] = (),
+        part: int = PART,
+        far: int = PART,
+        hurried: bool = False,
     ) -> Job[ReadPrompt]:
         """Read the new part of a hole's prompt. `prefix` ends before the word at the cursor.
 
-        Reads `part` rows at a time; the last part waits for the next pass. What was read when time runs out is kept. If
-        `hurried`, a cached prompt with another head is used if that leaves less to read.
+        Reads `part` rows at a time, or `far` while many are left; the last part waits for the next pass. What was read
+        when time runs out is kept. If `hurried`, a cached prompt with another head is used if that leaves less to read.
         """
         prompt = build_prompt(self.vocabulary, prefix, suffix, head)
         prompt, cache = self._kept_for(prompt) if hurried else (prompt, self._cache_for(prompt))
-        waiting = yield from cache.read(prompt, part, hurried=hurried)
+        if self._is_served_by_others(prompt, cache):
+            far = part
+        waiting = yield from cache.read(prompt, part, far, hurried=hurried)
         return ReadPrompt(prompt, cache, waiting, cache.stale)
+
+    def unread_rows(self, prefix: str, suffix: str) -> int:
+        """Return how many rows a hurried request would have to read, whatever the head."""
+        prompt = build_prompt(self.vocabulary, prefix, suffix)
+        rows = (cache.waits_for(replace(prompt, head=cache.head)) for cache in self._caches)
+        return min(rows, default=len(prompt.tokens))
 
     def after(self, reading: ReadPrompt) -> Prediction:
         """Return the prediction after the prompt. One pass over what waits, if anything does."""
@@ -164,6 +179,11 @@ class TrunkModel:
             return prompt, self._cache_for(prompt)
         self._used_last(cache)
         return found, cache
+
+    def _is_served_by_others(self, prompt: Prompt, cache: PromptCache) -> bool:
+        """Return whether requests can be answered from another cache while this one is being read."""
+        others = (other for other in self._caches if other is not cache)
+        return any(other.waits_for(replace(prompt, head=other.head)) <= NEAR for other in others)
 
     def _cache_for(self, prompt: Prompt) -> PromptCache:
         """The cache that shares most with a prompt; a new one or the least recently used one if none shares much."""

@@ -16,6 +16,7 @@ from infill_engine.models.trunk.prompt import Prompt
 from infill_engine.models.trunk.slots import MIDDLE, PREFIX, SUFFIX, Rows, first_of_head, prompt_rows
 
 NOTHING = Prompt((), (), ())
+NEAR = 32  # rows that a request may have the time to read itself
 
 
 class PromptCache:
@@ -48,19 +49,22 @@ class PromptCache:
         stale = self._usable_when_stale(prompt) and self._suffix_saw != prompt.prefix
         return len(prompt.tokens) - self.shared(prompt) - (len(prompt.suffix) if stale else 0)
 
-    def read(self, prompt: Prompt, part: int, *, hurried: bool = False) -> Job[Rows]:
-        """Read `prompt` in parts of `part` rows, except for the last part, which is returned for the next pass.
+    def read(self, prompt: Prompt, part: int, far: int, *, hurried: bool = False) -> Job[Rows]:
+        """Read `prompt` in parts, except for the last one of `part` rows, which is returned for the next pass.
 
-        Call `hold` once that part has been run. What was read when time runs out is kept. If `hurried`, a suffix that
-        has not seen the newest lines is used as it is. Nothing waits if what follows the prompt is known already.
+        As long as more than NEAR rows are left, a part has up to `far` rows: a request that comes in between has no
+        time to read the rest, so it does not matter how long it waits. Call `hold` once the last part has been run.
+        What was read when time runs out is kept. If `hurried`, a suffix that has not seen the newest lines is used as
+        it is. Nothing waits if what follows the prompt is known already.
         """
         self._advance_to(prompt)
         self._forget_from(prompt, keep_stale=hurried)
         waiting = self._missing(prompt)
         while len(waiting) > part:
-            slots, waiting = waiting[:part], waiting[part:]
-            yield Work(Phase.PASS, part)
-            self.run(prompt_rows(prompt, slots), part - 1)
+            rows = part if len(waiting) <= NEAR else max(part, min(far, len(waiting) - part))
+            slots, waiting = waiting[:rows], waiting[rows:]
+            yield Work(Phase.PASS, rows)
+            self.run(prompt_rows(prompt, slots), rows - 1)
             self.hold(prompt, slots)
         return prompt_rows(prompt, waiting)
 

@@ -13,6 +13,7 @@ from infill_engine.context.retrieval import Snippet
 from infill_engine.models.trunk.model import PART
 from infill_engine.models.trunk.network import UNSEEN, attention, forward, normed
 from infill_engine.models.trunk.prompt import HEAD_TOKENS, SNIPPET_TOKENS, Prompt, build_head, build_prompt, fitting
+from infill_engine.models.trunk.prompt_cache import NEAR
 
 ABOVE = "class Box:\n    def __init__(self, width, height):\n        self.width = width\n"
 SUFFIX = "\n\n    def area(self):\n        return self.width * self.height\n"
@@ -111,6 +112,22 @@ def test_reading_stops_between_parts_and_goes_on_later(model):
     total = len(build_prompt(model.vocabulary, prefix, SUFFIX).tokens)
     assert sum(parts) <= total - PART
     np.testing.assert_allclose(root, expected(model, prefix, SUFFIX), atol=1e-4)
+
+
+@pytest.mark.parametrize("line", ["", "        self", "        self.height = width + height * (width - 1)"])
+def test_parts_are_large_while_nobody_could_be_answered_and_small_near_the_end(model, line):
+    parts = []
+    left = len(build_prompt(model.vocabulary, ABOVE * 6 + line, SUFFIX).tokens)
+    reading = limited(model.read(ABOVE * 6 + line, SUFFIX, part=8, far=48), 100, parts)
+    assert parts[0] == 48
+    for rows in parts:
+        assert (rows == 8) if left <= NEAR else (8 < rows <= 48)
+        left -= rows
+    assert left == len(reading.waiting) <= 8
+    model.after(reading)
+    parts.clear()
+    limited(model.read(ABOVE * 6 + line, SUFFIX, head=head_of(model, "width = 1"), part=8, far=48), 100, parts)
+    assert set(parts) == {8}  # the prompt without a head serves meanwhile
 
 
 def test_rows_that_were_never_run_are_not_taken_for_read(model):
