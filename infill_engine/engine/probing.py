@@ -1,6 +1,7 @@
 """A small fixed pass of a model, whose cost shows whether the process has become slower."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import cast
 
 import numpy as np
@@ -25,7 +26,7 @@ class Prober:
     def pass_of(self, model: Model) -> Callable[[], None]:
         """Return a function that runs one pass. It changes nothing that is kept for requests."""
         if isinstance(model, TrunkModel):
-            return _on_fewest_threads(model.apart(ROWS), model.threads)
+            return _on_fewest_threads(partial(model.apart(), ROWS), model.threads)
         canvas_model = cast(CanvasModel, model)
         if self._read is None or self._read[0] is not model:
             self._read = model, finished(canvas_model.encode(BEFORE, AFTER))

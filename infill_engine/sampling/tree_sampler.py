@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from infill_engine.budget.deadline import CostModel, now, since
-from infill_engine.budget.work import Budget, Costs, Job, OutOfTime, Phase, Work, finished, within
+from infill_engine.budget.work import Budget, Costs, Job, OutOfTime, Phase, Work, within
 from infill_engine.context.ngrams import Ngrams
 from infill_engine.context.project_counts import CountedSurroundings
 from infill_engine.context.retrieval import Retriever
@@ -113,8 +113,9 @@ class TreeSampler:
         threads.use_fastest(max(MEASURED_WITH_FEWER))
 
     def _measure(self, sizes: Sequence[int]) -> None:
+        run_pass = self.model.apart()
         for size in sizes:
-            self.costs.observe(Phase.PASS, size, min(timed_pass(self.model, size) for _ in range(ATTEMPTS)))
+            self.costs.observe(Phase.PASS, size, min(_timed(run_pass, size) for _ in range(ATTEMPTS)))
 
     def _read(self, prefix: str, suffix: str, head: tuple[int, ...], *, hurried: bool = False) -> Job[ReadPrompt]:
         part, far = (self._largest_part(limit_ms) for limit_ms in (self.part_ms, self.far_ms))
@@ -133,17 +134,8 @@ class TreeSampler:
             return None
 
 
-def timed_pass(model: TrunkModel, rows: int) -> float:
-    """Return milliseconds of one pass over `rows` tokens after a short prompt, which has been read."""
-    work = prepared_pass(model, rows)
+def _timed(run_pass: Callable[[int], None], rows: int) -> float:
+    """Return the milliseconds of a pass."""
     began = now()
-    work()
+    run_pass(rows)
     return since(began)
-
-
-def prepared_pass(model: TrunkModel, rows: int) -> Callable[[], object]:
-    """Return a pass over `rows` tokens after a short prompt, which has been read."""
-    text = "".join(f"value_{line} = compute({line})\n" for line in range(12))
-    prompt = finished(model.read(text, text))
-    model.after(prompt)
-    return partial(model.logprobs, prompt, [0] * rows, [0] * rows, [[]] * rows)

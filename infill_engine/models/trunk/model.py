@@ -135,16 +135,18 @@ class TrunkModel:
         for cache in self._caches:
             cache.continuations.clear()
 
-    def apart(self, rows: int) -> Callable[[], None]:
-        """Return a function that runs one pass over `rows` tokens in a buffer of its own. No prompt is forgotten."""
+    def apart(self) -> Callable[[int], None]:
+        """Return a function that runs a pass over so many tokens in a buffer of its own. No prompt is forgotten.
+
+        Such a pass costs what one after a prompt of any length costs.
+        """
         cache = PromptCache(self.backend)
-        slots = range(TEXTS, TEXTS + rows)
-        tokens = text_rows(NOTHING, [0] * rows, [0] * rows, slots, [[]] * rows)
 
-        def one_pass() -> None:
-            cache.run(tokens, 0)
+        def run_pass(rows: int) -> None:
+            slots = range(TEXTS, TEXTS + rows)
+            cache.run(text_rows(NOTHING, [0] * rows, [0] * rows, slots, [[]] * rows), 0)
 
-        return one_pass
+        return run_pass
 
     def logprobs(
         self,

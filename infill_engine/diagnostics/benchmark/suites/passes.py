@@ -1,6 +1,7 @@
 """Single forward passes of a loaded model on one thread, in many short turns. Each turn has every size once."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import count
 from typing import cast
 
@@ -11,7 +12,6 @@ from infill_engine.diagnostics.benchmark.suites.one_thread import on_one_thread
 from infill_engine.diagnostics.costs import lines, prepared_step
 from infill_engine.models.base import CanvasModel, Model
 from infill_engine.models.trunk.model import TrunkModel
-from infill_engine.sampling.tree_sampler import prepared_pass
 
 FEWEST = 12  # turns
 ROWS = (1, 8, 16, 32)
@@ -43,8 +43,8 @@ def measure_passes(model: Model, seconds: float) -> Iterator[Record]:
 def _prepared(model: Model) -> tuple[Callable[[int], Callable[[], object]], tuple[int, ...]]:
     """Return what prepares a pass over so many rows, and the sizes to measure."""
     if isinstance(model, TrunkModel):
-        trunk = model
-        return (lambda rows: prepared_pass(trunk, rows)), ROWS
+        run_pass = model.apart()
+        return (lambda rows: partial(run_pass, rows)), ROWS
     family, (rows, slots) = cast(CanvasModel, model), CANVAS
     sides = lines(0, 24) + "result = ", "\nprint(result)\n"
     step, _ = prepared_step(family, sides, rows, slots)
