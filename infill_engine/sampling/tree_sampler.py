@@ -26,6 +26,7 @@ MEASURED_WITH_FEWER = (16,)  # than all threads
 ATTEMPTS = 2  # of each; the faster one counts, because the first includes setup
 PARTS = (8, 16, 32, 64)  # rows of a prompt that are read at once
 PART_MS, FAR_MS = 45.0, 160.0  # time limits for one such part: near the prompt's end, and far from it
+HURRIED_MS = 100.0  # time limit for the part that the first pass of a request reads: two passes take longer than one
 USUAL_ROWS = 8  # of a pass that must still fit after counting
 
 
@@ -118,7 +119,8 @@ class TreeSampler:
             self.costs.observe(Phase.PASS, size, min(_timed(run_pass, size) for _ in range(ATTEMPTS)))
 
     def _read(self, prefix: str, suffix: str, head: tuple[int, ...], *, hurried: bool = False) -> Job[ReadPrompt]:
-        part, far = (self._largest_part(limit_ms) for limit_ms in (self.part_ms, self.far_ms))
+        near_ms = max(self.part_ms, HURRIED_MS) if hurried else self.part_ms
+        part, far = self._largest_part(near_ms), self._largest_part(self.far_ms)
         return self.model.read(prefix, suffix, head=head, part=part, far=far, hurried=hurried)
 
     def _largest_part(self, limit_ms: float) -> int:

@@ -15,7 +15,7 @@ from infill_engine.settings import WindowSettings
 
 WINDOW = WindowSettings(prefix_chars=1600, suffix_chars=500, surroundings=True)
 PART = 64  # rows that are read at once while idle
-CACHES = 4  # prompts that are kept: two windows, a new head of one of them, and one brief visit elsewhere
+CACHES = 4  # prompts that are kept: two windows, what is read anew in one of them, and one brief visit elsewhere
 
 
 @dataclass(slots=True)
@@ -110,7 +110,7 @@ class TrunkModel:
         when time runs out is kept. If `hurried`, a cached prompt with another head is used if that leaves less to read.
         """
         prompt = build_prompt(self.vocabulary, prefix, suffix, head)
-        prompt, cache = self._kept_for(prompt) if hurried else (prompt, self._cache_for(prompt))
+        prompt, cache = self._kept_for(prompt) if hurried else (prompt, self._cache_to_read(prompt))
         if self._is_served_by_others(prompt, cache):
             far = part
         waiting = yield from cache.read(prompt, part, far, hurried=hurried)
@@ -174,9 +174,16 @@ class TrunkModel:
         return Expected(found.logprobs, found.tokens, slots, behind_prompt=bool(waiting))
 
     def _kept_for(self, prompt: Prompt) -> tuple[Prompt, PromptCache]:
-        """A prompt, with the head of the cache that leaves the least to read; among equals, the most recently used."""
+        """A prompt, with the head of the cache that leaves the least to read.
+
+        Among equals, it is one that is not stale, and then the most recently used.
+        """
+
+        def cost(each: tuple[Prompt, PromptCache]) -> tuple[int, bool]:
+            return each[1].waits_for(each[0]), each[1].is_stale_for(each[0])
+
         prompts = [(replace(prompt, head=cache.head), cache) for cache in reversed(self._caches)]
-        found, cache = min(prompts, key=lambda each: each[1].waits_for(each[0]), default=(prompt, None))
+        found, cache = min(prompts, key=cost, default=(prompt, None))
         if cache is None or not self._shares_much(cache, found):
             return prompt, self._cache_for(prompt)
         self._used_last(cache)
@@ -187,11 +194,28 @@ class TrunkModel:
         others = (other for other in self._caches if other is not cache)
         return any(other.waits_for(replace(prompt, head=other.head)) <= NEAR for other in others)
 
+    def _cache_to_read(self, prompt: Prompt) -> PromptCache:
+        """The cache for a prompt that nobody waits for: not one that is stale, because it serves until then."""
+        serving = self._cache_for(prompt)
+        if not serving.is_stale_for(prompt):
+            return serving
+        others = [cache for cache in reversed(self._caches) if cache is not serving]
+        beside = max(others, key=lambda cache: cache.shared(prompt), default=None)
+        if beside is None or not self._shares_much(beside, prompt):
+            beside = self._unused()
+        beside.take_prefix(serving, prompt)
+        self._used_last(beside)
+        return beside
+
+    def _unused(self) -> PromptCache:
+        """A new cache, or the least recently used one."""
+        return PromptCache(self.backend) if len(self._caches) < CACHES else self._caches[0]
+
     def _cache_for(self, prompt: Prompt) -> PromptCache:
         """The cache that shares most with a prompt; a new one or the least recently used one if none shares much."""
         best = max(reversed(self._caches), key=lambda cache: cache.shared(prompt), default=None)
         if best is None or not self._shares_much(best, prompt):
-            best = PromptCache(self.backend) if len(self._caches) < CACHES else self._caches[0]
+            best = self._unused()
         self._used_last(best)
         return best
 

@@ -1,8 +1,9 @@
 """Keys and values of one prompt, kept from one keystroke to the next.
 
 Keys are stored rotated to their positions. When a line is finished, the suffix's keys are rotated by as many positions
-as the prefix has grown and can be used at once, although they have not seen the new line. Such a cache is `stale` until
-the suffix has been read again. All parts have seen the head of the prompt, so a cache with another head shares nothing.
+as the prefix has grown and can be used at once, although they have not seen the new line. Such a cache is `stale`. It
+serves while the suffix is read again in another cache, which starts with a copy of the prefix. All parts have seen the
+head of the prompt, so a cache with another head shares nothing.
 """
 
 from collections.abc import Sequence
@@ -44,10 +45,27 @@ class PromptCache:
             return prefix + suffix
         return prefix + suffix + _agreeing(self.held.middle, prompt.middle)
 
+    def is_stale_for(self, prompt: Prompt) -> bool:
+        """Return whether a hurried request can use the suffix although it has not seen all of the prefix."""
+        return self._usable_when_stale(prompt) and self._suffix_saw != prompt.prefix
+
     def waits_for(self, prompt: Prompt) -> int:
         """Return how many tokens of `prompt` a hurried request would have to read."""
-        stale = self._usable_when_stale(prompt) and self._suffix_saw != prompt.prefix
-        return len(prompt.tokens) - self.shared(prompt) - (len(prompt.suffix) if stale else 0)
+        suffix = len(prompt.suffix) if self.is_stale_for(prompt) else 0
+        return len(prompt.tokens) - self.shared(prompt) - suffix
+
+    def take_prefix(self, other: "PromptCache", prompt: Prompt) -> None:
+        """Hold the head and the prefix of `prompt`, as far as another cache has read them, and nothing else."""
+        held = other.held
+        prefix = prompt.prefix[: _agreeing(held.prefix, prompt.prefix)]
+        same_head = (self.head, self.held.head) == (other.head, held.head)
+        own = _agreeing(self.held.prefix, prefix) if same_head else 0
+        if not same_head:
+            self._backend.copy_from(self._buffer, other._buffer, slice(SUFFIX - len(other.head), SUFFIX))
+        self._backend.copy_from(self._buffer, other._buffer, slice(PREFIX + own, PREFIX + len(prefix)))
+        self.head, self.held, self.stale = other.head, Prompt(prefix, (), (), held.head), False
+        self._suffix_saw = ()
+        self.continuations.clear()
 
     def read(self, prompt: Prompt, part: int, far: int, *, hurried: bool = False) -> Job[Rows]:
         """Read `prompt` in parts, except for the last one of `part` rows, which is returned for the next pass.

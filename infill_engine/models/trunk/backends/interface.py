@@ -55,6 +55,10 @@ class Backend(Protocol):
         """Copy the keys and values of some slots to the slots from `to` on. The positions stay the same."""
         ...
 
+    def copy_from(self, buffer: Any, other: Any, slots: slice) -> None:
+        """Copy the keys and values of some slots from another buffer."""
+        ...
+
     def rotate(self, buffer: Any, slots: slice, by: int) -> None:
         """Shift the keys in some slots by `by` positions: rotations add up."""
         ...

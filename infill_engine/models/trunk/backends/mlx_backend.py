@@ -89,6 +89,12 @@ class MlxBackend:
             buffer[number] = keys, values
         mx.eval(buffer)
 
+    def copy_from(self, buffer: Buffer, other: Buffer, slots: slice) -> None:
+        """See `Backend`."""
+        for (keys, values), (other_keys, other_values) in zip(buffer, other, strict=True):
+            keys[:, slots], values[:, slots] = other_keys[:, slots], other_values[:, slots]
+        mx.eval(buffer)
+
     def rotate(self, buffer: Buffer, slots: slice, by: int) -> None:
         """See `Backend`."""
         cos, sin = self._rotations(mx.array([by]))

@@ -78,6 +78,12 @@ class TorchBackend:
             kept[:, :, to : to + len(wanted)] = kept[:, :, wanted]
 
     @torch.inference_mode()
+    def copy_from(self, buffer: Buffer, other: Buffer, slots: slice) -> None:
+        """See `Backend`."""
+        for kept, source in zip(buffer, other, strict=True):
+            kept[:, :, slots] = source[:, :, slots]
+
+    @torch.inference_mode()
     def rotate(self, buffer: Buffer, slots: slice, by: int) -> None:
         """See `Backend`."""
         cos, sin = rotations(self.config, torch.tensor([by], device=self.device))

@@ -102,6 +102,24 @@ def test_a_stale_suffix_is_near_to_a_fresh_one(model):
     assert np.abs(stale - fresh).mean() < 0.5 * np.abs(unrelated - fresh).mean()
 
 
+def test_a_stale_suffix_serves_until_it_has_been_read_again(model):
+    prefix = ABOVE
+    following(model, prefix + "        s", SUFFIX)
+    for line in ("        self.height = height\n", "        self.depth = 1\n", "        self.x = 1\n"):
+        prefix += line
+        for allowed in (0, 1, 2):
+            with pytest.raises(OutOfTime):
+                limited(model.read(prefix + "        s", SUFFIX, part=2, far=2), allowed)
+            hurried = finished(model.read(prefix + "        s" + "." * allowed, SUFFIX, hurried=True))
+            assert hurried.stale
+            assert len(hurried.waiting) <= len(model.vocabulary.encode(line)) + 8
+            model.after(hurried)
+        following(model, prefix + "        self.", SUFFIX, part=2, far=2)
+        hurried, root = following(model, prefix + "        self.x", SUFFIX, hurried=True)
+        assert not hurried.stale
+        np.testing.assert_allclose(root, expected(model, prefix + "        self.x", SUFFIX), atol=1e-4)
+
+
 def test_reading_stops_between_parts_and_goes_on_later(model):
     prefix = ABOVE * 6 + "        self"
     with pytest.raises(OutOfTime):
