@@ -14,7 +14,7 @@ from nvim_editor import POLL, REPOSITORY, Editor, editor
 ROUND = 1  # seconds; asking again cancels what was asked for before
 CONFIGURED = """
 vim.env.PATH = {path} .. ':' .. vim.env.PATH
-vim.lsp.config('infill_ls', {{ init_options = {{ model = {model}, showThreshold = 0 }} }})
+vim.lsp.config('infill_ls', {{ init_options = {{ model = {model}, showThreshold = 0, budgetMs = 5000 }} }})
 vim.cmd('filetype on')
 {readme}
 """
