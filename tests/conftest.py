@@ -8,6 +8,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from processes import wait_for_end
 
 # Before torch is imported: threads that spin while they wait take the cores of the processes that a test starts.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
@@ -44,4 +45,4 @@ def end_engines(folder: Path) -> None:
     for process in psutil.process_iter(["cmdline"]):
         if any(part.startswith(f"{folder}/") and part.endswith(".sock") for part in process.info["cmdline"] or ()):
             process.kill()
-            process.wait(10)
+            wait_for_end(process.pid)

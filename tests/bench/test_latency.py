@@ -84,7 +84,10 @@ def test_targets() -> None:
     assert set(judged) < {target.name for target in TARGETS}
 
 
-def test_the_real_server_is_typed_at(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_real_server_is_typed_at(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bench.latency.__main__.SETTLE_SECONDS", 0.1)
     script, out = tmp_path / "script.json", tmp_path / "latency.jsonl"
     script.write_text(json.dumps({"rules": [{"before": "", "candidates": ["value", "other(1)"]}]}))
     arguments = ["--model", f"scripted:{script}", "--keystrokes", "30", "--open-keystrokes", "8", "--lines", "200,1000"]

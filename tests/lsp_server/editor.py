@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import AsyncIterator
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ WAIT = 30  # seconds after which a test has failed
 CURSOR = "│"
 SERVER = (sys.executable, "-m", "lsp_server", "--stdio")
 REPOSITORY = Path(__file__).parents[2]
+SCRIPTS = tempfile.TemporaryDirectory()
 INVOKED = types.InlineCompletionTriggerKind.Invoked
 
 ABSENT = {"device": "cuda" if sys.platform == "darwin" else "mps"}
@@ -210,9 +212,7 @@ async def editor(
             Path(folder, "settings.json").write_text(file, encoding="utf-8")
         options = dict(options or {})
         if script is not None:
-            path = Path(folder, "script.json")
-            path.write_text(json.dumps(script), encoding="utf-8")
-            options["model"] = f"scripted:{path}"
+            options["model"] = f"scripted:{_file_of(script)}"
         client = make_test_lsp_client()
         if configuration is not None:
             client.set_configuration({"infill": configuration})
@@ -235,3 +235,12 @@ async def editor(
             await made.end()
         assert client._server is not None
         assert client._server.returncode == 0
+
+
+def _file_of(script: dict[str, Any]) -> Path:
+    """The file that holds a script. Servers that run at the same time with the same script share one engine."""
+    text = json.dumps(script)
+    path = Path(SCRIPTS.name, f"{sha256(text.encode()).hexdigest()[:16]}.json")
+    if not path.is_file():
+        path.write_text(text, encoding="utf-8")
+    return path

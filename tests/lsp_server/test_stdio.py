@@ -167,7 +167,7 @@ async def test_the_server_stays_small_and_without_torch(vscode: Editor) -> None:
 
 
 async def test_restarting_the_engine_by_command(vscode: Editor) -> None:
-    (worker,) = psutil.Process(vscode.client._server.pid).children()
+    worker = psutil.Process((await vscode.status()).workerPid)
     del vscode.statuses[:]
     params = types.ExecuteCommandParams(command="infill.restartEngine", arguments=[])
     await vscode.client.workspace_execute_command_async(params)

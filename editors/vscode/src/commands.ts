@@ -22,12 +22,12 @@ export interface Parts {
 }
 
 export function registerCommands({ server, nextEdits, statistics, reports, log, folder, bundled }: Parts): vscode.Disposable {
-    const commands: Record<string, () => unknown> = {
+    const commands: Record<string, (argument?: unknown) => unknown> = {
         pickCandidate: () => pickCandidate(server, statistics),
         trigger,
         acceptWord: () => accept('editor.action.inlineSuggest.acceptNextWord'),
         acceptLine: () => accept('editor.action.inlineSuggest.acceptNextLine'),
-        nextEdit: () => nextEdits.jumpOrAccept(),
+        nextEdit: (key) => nextEdits.jumpOrAccept(key === 'tab'),
         dismissNextEdit: () => nextEdits.dismiss(),
         pickNextEdit: () => nextEdits.pick(),
         toggle,

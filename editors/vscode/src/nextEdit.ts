@@ -61,8 +61,12 @@ export class NextEdits implements vscode.Disposable {
     }
 
     /** Go to the place nearest to the cursor; where it is near already, or at the second call, apply. */
-    async jumpOrAccept(): Promise<void> {
+    async jumpOrAccept(byTab: boolean): Promise<void> {
         const shown = this.current();
+        if (byTab && shown && isInBlankLine(shown.editor)) {
+            await vscode.commands.executeCommand('tab'); // pressed before VS Code had heard of INDENTS
+            return;
+        }
         const edits = shown?.placed[0]?.edits;
         if (!shown || !edits?.length) {
             return;
@@ -171,8 +175,7 @@ export class NextEdits implements vscode.Disposable {
     /** In a blank line Tab indents. */
     private moved(editor: vscode.TextEditor): void {
         if (this.shown?.editor === editor) {
-            const { isEmptyOrWhitespace } = editor.document.lineAt(editor.selection.active.line);
-            void vscode.commands.executeCommand('setContext', INDENTS, isEmptyOrWhitespace);
+            void vscode.commands.executeCommand('setContext', INDENTS, isInBlankLine(editor));
         }
     }
 
@@ -212,4 +215,8 @@ export class NextEdits implements vscode.Disposable {
             tell('warning', 'Nothing was applied: the editor lets nobody change this file now. It may be read-only.');
         }
     }
+}
+
+function isInBlankLine({ document, selection }: vscode.TextEditor): boolean {
+    return document.lineAt(selection.active.line).isEmptyOrWhitespace;
 }

@@ -1,6 +1,5 @@
 """Where the cursor comes to rest, as the server is told."""
 
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +8,7 @@ import pytest
 from nvim_editor import Editor, Start
 
 STEPS = 20
-PAUSE = 0.5  # seconds after which a cursor that does not move has come to rest, also on a busy machine
+REST_MS = 200  # of Neovim's own time, after which a cursor that does not move has been told
 
 # Neovim says of every notification that was sent.
 LISTEN = """
@@ -37,10 +36,16 @@ def listening(nvim: Editor) -> Told:
     nvim.lua(LISTEN)
 
     def told() -> list[dict[str, Any]]:
-        time.sleep(PAUSE)
+        rest(nvim)
         return nvim.lua("local told = _G.told; _G.told = {}; return told")
 
     return told
+
+
+def rest(nvim: Editor) -> None:
+    """Wait for a timer of Neovim, which runs out after those that were started before and are shorter."""
+    nvim.lua("_G.rested = false; vim.defer_fn(function() _G.rested = true end, ...)", REST_MS)
+    nvim.until(lambda: nvim.lua("return _G.rested"))
 
 
 def place(nvim: Editor, line: int, character: int) -> dict[str, Any]:
@@ -86,7 +91,7 @@ def test_typing_is_not_told_and_moving_between_is(nvim: Editor, told: Told) -> N
     told()
     for character in "abc":
         nvim.type(character)
-        time.sleep(PAUSE)
+        rest(nvim)
     assert told() == []
     nvim.type("<Left>")
     assert told() == [place(nvim, 0, len("x = '😀é'; ab".encode()))]

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 from conftest import SCRIPT
-from nvim_editor import REPOSITORY, Editor, editor
+from nvim_editor import POLL, REPOSITORY, Editor, editor
 
+ROUND = 1  # seconds; asking again cancels what was asked for before
 CONFIGURED = """
 vim.env.PATH = {path} .. ':' .. vim.env.PATH
-vim.lsp.config('infill_ls', {{ init_options = {{ model = {model}, showThreshold = 0 }} }})
+vim.lsp.config('infill_ls', {{ init_options = {{ model = {model}, showThreshold = 0, budgetMs = 5000 }} }})
 vim.cmd('filetype on')
 {readme}
 """
@@ -36,7 +37,9 @@ def until_ghost(nvim: Editor, expected: str) -> None:
 
     def asked_again() -> bool:
         nvim.type("<Esc>A")
-        time.sleep(0.3)
+        end = time.monotonic() + ROUND
+        while nvim.ghost() != expected and time.monotonic() < end:
+            time.sleep(POLL)
         return nvim.ghost() == expected
 
     nvim.until(asked_again)

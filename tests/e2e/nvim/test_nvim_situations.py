@@ -224,8 +224,9 @@ def test_wrong_options_are_told_and_left_out(start: Start) -> None:
 
 
 def test_without_setup_neovims_own_functions_work(start: Start) -> None:
+    configure = "vim.lsp.config('infill_ls', { cmd = ..., init_options = { model = 'scripted' } })"
     with start() as nvim:
-        nvim.lua("vim.lsp.config('infill_ls', { cmd = ... })", SERVER)
+        nvim.lua(configure, SERVER)
         nvim.lua("vim.lsp.enable('infill_ls') vim.lsp.inline_completion.enable()")
         nvim.open("x = │")
         nvim.ready()

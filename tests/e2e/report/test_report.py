@@ -28,15 +28,18 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_report(results, judge(results))
 
 
-@pytest.fixture(params=[(size, scheme) for size in SIZES for scheme in SCHEMES], ids="-".join)
-def page(request: pytest.FixtureRequest, browser: Browser, report: Path, tmp_path: Path) -> Iterator[Page]:
+@pytest.fixture(scope="module", params=[(size, scheme) for size in SIZES for scheme in SCHEMES], ids="-".join)
+def page(
+    request: pytest.FixtureRequest, browser: Browser, report: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Page]:
+    """The report at one size in one scheme. No test changes it."""
     size, scheme = request.param
     width, height = SIZES[size]
     opened = browser.page()
     opened.call("setViewportSize", {"width": width, "height": height})
     opened.call("emulateMedia", {"colorScheme": scheme})
     opened.call("goto", report.as_uri())
-    pictures = Path(os.environ.get("INFILL_PICTURES", tmp_path))
+    pictures = Path(os.environ.get("INFILL_PICTURES") or tmp_path_factory.mktemp("pictures"))
     opened.call("screenshot", {"path": str(pictures / f"report-{size}-{scheme}.png"), "fullPage": True})
     yield opened
     opened.call("close")

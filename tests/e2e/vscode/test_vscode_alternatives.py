@@ -28,8 +28,12 @@ def code_rewriting(code: Workbench, scratch: Path) -> Iterator[Workbench]:
 
 def open_menu(code: Workbench, title: str) -> list[str]:
     """Open the menu of code actions and wait until an action begins with `title`. Return the titles of all."""
-    code.press("Control+.")
-    code.until(lambda: any(row.startswith(title) for row in code.texts(ROW)), title, lambda: code.texts(ROW))
+
+    def is_open() -> bool:
+        return any(row.startswith(title) for row in code.texts(ROW))
+
+    code.press_until("Control+.", is_open)
+    code.until(is_open, title, lambda: code.texts(ROW))
     return code.texts(ROW)
 
 

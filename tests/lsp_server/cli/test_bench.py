@@ -10,14 +10,17 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from unittest import mock
 
 import pytest
 from command_line import REPOSITORY, infill_ls, run_here
 
+from infill_engine.diagnostics.benchmark import machine
+from infill_engine.diagnostics.benchmark.suites.plan import PLANS, QUICK, Typing
 from lsp_server.__main__ import main
+from lsp_server.cli.bench.replay import latency
 from lsp_server.cli.bench.replay.client import LspClient
 
 SCRIPT: dict[str, object] = {
@@ -28,6 +31,14 @@ SCRIPT: dict[str, object] = {
 }
 ANSWERS = ("bench", "--only", "quality", "--json")
 PROBLEMS = "own.toml"
+# What the quick suite does, less often.
+SHORT = replace(
+    QUICK,
+    typing=(Typing(200, 20, 10, 8), Typing(20_000, 5, 0, 0)),
+    generations=60,
+    processes=3,
+    pass_seconds=0.1,
+)
 
 
 @dataclass(frozen=True)
@@ -46,6 +57,12 @@ class Measured:
         """Run the same command again, with results in a subfolder."""
         arguments = (*ANSWERS, "--problems", PROBLEMS, "--out", name, *arguments)
         return run_here(*arguments, folder=self.folder, script=SCRIPT)
+
+
+@pytest.fixture(autouse=True)
+def short_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How busy the machine is matters to no test."""
+    monkeypatch.setattr(machine, "LOOK_SECONDS", 0.05)
 
 
 @pytest.fixture(scope="module")
@@ -127,20 +144,22 @@ def test_the_same_folder_again_measures_nothing_twice(measured: Measured) -> Non
     assert "seed" in other.stderr
 
 
-def test_typing_passes_and_drift(tmp_path: Path) -> None:
+def test_typing_passes_and_drift(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(PLANS, "quick", SHORT)
+    monkeypatch.setattr(latency, "SETTLE_SECONDS", 0.1)
     write_problems(tmp_path)
     parts = ("--only", "typing", "passes", "drift")
-    done = infill_ls("bench", *parts, "--problems", PROBLEMS, "--out", "out", folder=tmp_path, script=SCRIPT)
+    done = run_here("bench", *parts, "--problems", PROBLEMS, "--out", "out", folder=tmp_path, script=SCRIPT)
     assert done.returncode == 0, done.stderr
     records = lines(tmp_path / "out" / "results.jsonl")
     counts = {name: sum(line["record"] == name for line in records) for name in ("keystroke", "pass", "generation")}
-    assert counts["keystroke"] == 60 + 40 + 8 + 20
-    assert 60 + 60 <= counts["generation"] <= 240 + 60
+    assert counts["keystroke"] == 20 + 10 + 8 + 5
+    assert counts["generation"] == SHORT.generations + SHORT.processes * SHORT.life
     own, recycled = ([line["process"] for line in records if line.get("recycled") is each] for each in (False, True))
     assert len(set(own)) == 1
-    assert [len(list(life)) for _, life in itertools.groupby(recycled)] == [10] * 6
+    assert [len(list(life)) for _, life in itertools.groupby(recycled)] == [SHORT.life] * SHORT.processes
     assert not set(own) & set(recycled)
-    assert counts["pass"] >= 6 * 12
+    assert counts["pass"] >= SHORT.processes * 12
     timed = [line for line in records if line["record"] in ("pass", "generation")]
     assert all(line["cpu_ms"] > 0 < line["reference_ms"] for line in timed)
     first = [line["first_ms"] for line in records if line.get("loop") == "preview"]

@@ -10,26 +10,27 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from command_line import REPOSITORY
 
 from infill_engine.diagnostics.benchmark.comparison import compare
 from infill_engine.diagnostics.benchmark.results import NAME, read_results
+from lsp_server.__main__ import main
 
 COMMITTED = REPOSITORY / "bench" / "results" / "gate"
 
 
-def infill_ls(*arguments: str) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "lsp_server", *arguments]
+def test_quality_has_not_become_worse(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = [sys.executable, "-m", "lsp_server", "bench", "--suite", "gate", "--model", "small"]
     environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-
-
-def test_quality_has_not_become_worse(tmp_path: Path) -> None:
-    ran = infill_ls("bench", "--suite", "gate", "--model", "small", "--out", str(tmp_path))
+    ran = subprocess.run(
+        [*command, "--out", str(tmp_path)], env=environment, capture_output=True, text=True, check=False
+    )
     assert ran.returncode == 0, ran.stderr
-    compared = infill_ls("bench", "compare", str(COMMITTED), str(tmp_path), "--fail-on-loss", "--json")
-    assert compared.returncode == 0, compared.stdout + compared.stderr
-    said = json.loads(compared.stdout)
+    status = main(["bench", "compare", str(COMMITTED), str(tmp_path), "--fail-on-loss", "--json"])
+    compared = capsys.readouterr()
+    assert status == 0, compared.out + compared.err
+    said = json.loads(compared.out)
     assert {each["pairs"] for each in said["differences"]} == {78}
     assert not [doubt for doubt in said["doubts"] if "problems" in doubt], "the problems have changed; see above"
 

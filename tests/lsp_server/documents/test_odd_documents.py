@@ -4,12 +4,14 @@ What is counted does not depend on the machine: bytes that are parsed, and chara
 """
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from tree_sitter import Parser, Tree
+
+sys.path.append(str(Path(__file__).parents[1] / "cli"))
+from command_line import run_here
 
 from infill_engine.settings import USUAL_WINDOW
 from infill_engine.text import syntax
@@ -23,7 +25,7 @@ GENERATED = "".join(FUNCTION.format(number) for number in range(5_000))  # 20,00
 MINIFIED = "".join(f"function f{number}(a,b){{return g(a,b)}};" for number in range(14_000))  # one line of 500 kB
 MIXED = "function f(a) {\n\tif (a) {\n        g(a);\n\t    h(a);\n\t}\n}\n"
 WINDOWS = "function f(a) {\r\n  g(a);\r\n  \r\n}\r\n"
-TIMEOUT_S = 120
+SCRIPT: dict[str, object] = {"rules": [{"before": "", "candidates": ["one(a)", "two(a)"]}]}
 
 
 class CountingParser:
@@ -86,18 +88,9 @@ def test_the_work_for_a_request_is_bounded(text: str, place: tuple[int, int], mo
 )
 def test_completions_go_on(text: str, place: tuple[int, int], tmp_path: Path) -> None:
     (tmp_path / "a.js").write_bytes(text.encode())
-    script = tmp_path / "script.json"
-    script.write_text(json.dumps({"rules": [{"before": "", "candidates": ["one(a)", "two(a)"]}]}))
     row, column = place
-    command = [sys.executable, "-m", "lsp_server", "complete", f"a.js:{row + 1}:{column + 1}", "--json"]
-    ran = subprocess.run(
-        [*command, "--model", f"scripted:{script}", "--budget-ms", "2000"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT_S,
-        check=False,
-    )
+    place = f"a.js:{row + 1}:{column + 1}"
+    ran = run_here("complete", place, "--json", "--budget-ms", "2000", folder=tmp_path, script=SCRIPT)
     assert ran.returncode == 0, ran.stderr
     texts = [candidate["text"] for candidate in json.loads(ran.stdout)["candidates"]]
     assert texts

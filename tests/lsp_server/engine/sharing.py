@@ -6,6 +6,8 @@ import sys
 import time
 from collections.abc import AsyncIterator, Callable
 
+import psutil
+
 from infill_engine.serving.protocol import State
 from infill_engine.types import Answer, InfillRequest
 from lsp_server.engine.client import EngineClient
@@ -51,6 +53,14 @@ async def window(choice: EngineChoice | None = None) -> AsyncIterator[tuple[Engi
         yield client, told
     finally:
         await client.stop()
+
+
+def suspend(pid: int | None) -> None:
+    """Stop a process, and wait until it stands still: the signal takes a moment."""
+    process = psutil.Process(pid)
+    process.suspend()
+    while process.status() != psutil.STATUS_STOPPED:
+        time.sleep(0.001)
 
 
 async def ready(client: EngineClient) -> None:

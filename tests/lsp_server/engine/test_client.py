@@ -191,11 +191,11 @@ async def test_one_that_keeps_dying_is_given_up(monkeypatch: pytest.MonkeyPatch)
         assert not client.worker.running
 
 
-@pytest.mark.parametrize(("loading", "ready", "deaths"), [(1.5, 0.0, 2), (0.0, 1.5, 1)])
+@pytest.mark.parametrize(("loading", "ready", "deaths"), [(0.9, 0.0, 2), (0.0, 0.9, 1)])
 async def test_a_long_life_speaks_for_a_worker_and_a_long_loading_does_not(
     loading: float, ready: float, deaths: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(worker_process, "HEALTHY_SECONDS", 1.0)
+    monkeypatch.setattr(worker_process, "HEALTHY_SECONDS", 0.6)
     monkeypatch.setattr(worker_process, "RESTART_SECONDS", 0.0)
     script = f"""
 import sys, time
@@ -241,12 +241,16 @@ async def test_frames_that_make_no_sense_are_survived() -> None:
         assert "restarted" in told[0]
 
 
+@pytest.fixture(scope="module")
+def dream(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return masked.publish("dream", masked.stock_network("qwen2"), tmp_path_factory.mktemp("model") / "dream")
+
+
 @pytest.mark.parametrize("reuse", [False, True])
-async def test_what_a_user_chooses_reaches_the_model(reuse: bool, tmp_path: Path) -> None:
+async def test_what_a_user_chooses_reaches_the_model(reuse: bool, dream: Path) -> None:
     """More text is asked for where it need not be computed in every step."""
-    folder = masked.publish("dream", masked.stock_network("qwen2"), tmp_path / "dream")
     client = EngineClient(lambda _status: None, lambda _sentence: None)
-    await client.start(EngineChoice(str(folder), "cpu", Precision.FP32, reuse_context=reuse))
+    await client.start(EngineChoice(str(dream), "cpu", Precision.FP32, reuse_context=reuse))
     try:
         await until(client, State.READY)
         assert (client.status.window == ModelSettings().window) is reuse

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from processes import has_ended
 from sharing import WAIT, ready, until
 
 from infill_engine.budget.deadline import now
@@ -72,7 +73,7 @@ async def test_the_log_has_all_events_and_no_text(tmp_path: Path, monkeypatch: p
     monkeypatch.setenv("INFILL_STATE_DIR", str(tmp_path / "state"))
     around = Surroundings.of(f"{SECRET} = 1\n")
     async with window() as client:
-        engine = psutil.Process(client.worker.pid)
+        engine = client.worker.pid
         client.surround(around)
         for suffix in ("", "fail"):
             request = InfillRequest(
@@ -80,13 +81,13 @@ async def test_the_log_has_all_events_and_no_text(tmp_path: Path, monkeypatch: p
             )
             client.warm(f"file:///{SECRET}.py", request)
             await client.ask(f"file:///{SECRET}.py", request, now() + WAIT)
-    await until(lambda: not engine.is_running())
+    await until(lambda: has_ended(engine))
     found = events(folder)
     assert {str(each["event"]) for each in found} - {"loading"} == {
         *("started", "ready", "window joined", "answer", "failure", "window left", "exit")
     }
     (answer,) = [each for each in found if each["event"] == "answer"]
-    assert (answer["candidates"], answer["reason"], answer["encode_ms"], answer["pid"]) == (1, None, 1.5, engine.pid)
+    assert (answer["candidates"], answer["reason"], answer["encode_ms"], answer["pid"]) == (1, None, 1.5, engine)
     written = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert len(written) == 2  # this log, and the one of faults
     assert [path for path in written if SECRET in path.read_text()] == []

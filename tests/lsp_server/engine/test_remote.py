@@ -30,14 +30,6 @@ async def test_the_user_is_told_once_where_the_text_goes_and_once_that_nobody_an
         assert f"nothing answers at {place}" in user_message
 
 
-async def test_an_unencrypted_address_is_refused_before_anything_is_sent() -> None:
-    async with editor(BARE, options={"model": "llama:http://gpu.example.com"}) as refused:
-        await refused.ready()
-        assert refused.statuses[-1].model == "default, in place of llama:http://gpu.example.com"
-        (message,) = refused.messages
-        assert "llama+unencrypted:http://gpu.example.com" in message
-
-
 def doctor(model: str) -> "subprocess.CompletedProcess[str]":
     command = [sys.executable, "-m", "lsp_server", "doctor", "--json", "--model", model]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, env={**os.environ})

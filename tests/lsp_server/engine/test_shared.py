@@ -10,7 +10,8 @@ from pathlib import Path
 
 import psutil
 import pytest
-from sharing import ask, ready, text, toy_command, until, window
+from processes import has_ended
+from sharing import ask, ready, suspend, text, toy_command, until, window
 
 from infill_engine.serving import runtime_files
 from infill_engine.serving.protocol import State
@@ -91,7 +92,7 @@ async def test_a_stopped_engine_answers_by_the_deadline_and_is_replaced(monkeypa
     monkeypatch.setattr(watchdog, "LOOK_SECONDS", 0.05)
     async with window() as (one, _):
         pid = one.worker.pid
-        psutil.Process(pid).suspend()
+        suspend(pid)
         for number in range(3):
             assert (await ask(one, f"a{number}", 0.02)).reason is Reason.DEADLINE
         await until(lambda: one.worker.pid not in (pid, None))
@@ -103,7 +104,7 @@ async def test_a_newcomer_replaces_a_stopped_engine(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(shared, "WELCOME_SECONDS", 0.3)
     async with window() as (one, _):
         pid = one.worker.pid
-        psutil.Process(pid).suspend()
+        suspend(pid)
         async with window() as (other, _):
             assert other.worker.pid != pid
             assert await text(other, "a") == "a"
@@ -174,9 +175,8 @@ def test_a_window_waits_until_others_have_been_let_in(own_folder: Path) -> None:
 
 async def test_an_engine_without_windows_exits() -> None:
     async with window() as (one, _):
-        engine = psutil.Process(one.worker.pid)
-    gone, alive = await asyncio.to_thread(psutil.wait_procs, [engine], 30)
-    assert (len(gone), alive) == (1, [])
+        engine = one.worker.pid
+    await until(lambda: has_ended(engine))
 
 
 async def test_the_engine_counts_what_was_sent_before_it_was_asked(own_folder: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from processes import has_ended
 from sharing import ask, ready, until
 
 from infill_engine.types import Reason
@@ -118,7 +119,7 @@ async def test_what_the_old_process_was_asked_it_answers(tmp_path: Path) -> None
         assert psutil.pid_exists(old)
         (tmp_path / "answer").touch()
         assert [await waiting, await aside] == [old, old]
-        await until(lambda: not psutil.pid_exists(old))
+        await until(lambda: has_ended(old))
         async with window(HELD, tmp_path) as (newcomer, _):
             assert newcomer.worker.pid == new.pid
         assert told == []
@@ -135,7 +136,7 @@ async def test_a_request_at_the_old_process_can_be_cancelled(tmp_path: Path) -> 
         await until(lambda: one.worker.pid == new.pid)
         one.withdraw("d")
         assert (await waiting).reason is Reason.SUPERSEDED
-        await until(lambda: not psutil.pid_exists(old))
+        await until(lambda: has_ended(old))
 
 
 async def test_a_successor_that_fails_changes_nothing(tmp_path: Path) -> None:
@@ -144,7 +145,7 @@ async def test_a_successor_that_fails_changes_nothing(tmp_path: Path) -> None:
         (tmp_path / "fail").touch()
         (tmp_path / "replace").touch()
         first = await successor_of(old)
-        await until(lambda: not first.is_running())
+        await until(lambda: has_ended(first.pid))
         assert await answering(one) == old
         (tmp_path / "fail").unlink()
         (tmp_path / "go").touch()
@@ -156,7 +157,7 @@ async def test_an_engine_that_is_ended_takes_its_successor_along(tmp_path: Path)
     async with window(HELD, tmp_path) as (one, _):
         (tmp_path / "replace").touch()
         new = await successor_of(one.worker.pid)
-    await until(lambda: not new.is_running())
+    await until(lambda: has_ended(new.pid))
 
 
 async def test_a_successor_replaces_nobody_but_its_predecessor(tmp_path: Path) -> None:
@@ -169,7 +170,7 @@ async def test_a_successor_replaces_nobody_but_its_predecessor(tmp_path: Path) -
         (tmp_path / "replace").unlink()
         third = one.worker.pid
         (tmp_path / "go").touch()
-        await until(lambda: not new.is_running())
+        await until(lambda: has_ended(new.pid))
         assert one.worker.pid == third
         assert await answering(one) == third
         async with window(HELD, tmp_path) as (newcomer, _):
@@ -190,4 +191,4 @@ async def test_a_model_that_becomes_slower_is_loaded_anew_while_requests_go_on(t
             await asyncio.sleep(0.1)
         assert set(texts) == {"alpha(1)"}
         assert told == []
-        await until(lambda: not psutil.pid_exists(old))
+        await until(lambda: has_ended(old))

@@ -6,8 +6,8 @@ import sys
 import time
 from collections.abc import AsyncIterator
 
-import psutil
 import pytest
+from sharing import suspend
 
 from infill_engine.serving.protocol import State
 from infill_engine.types import Answer, InfillRequest, Reason
@@ -108,7 +108,7 @@ async def test_it_is_ended_and_another_started(monkeypatch: pytest.MonkeyPatch, 
     async with started(monkeypatch) as (client, told):
         hung = client.worker.pid
         if how == "the whole process":
-            psutil.Process(hung).suspend()
+            suspend(hung)
         for _ in range(3):
             assert (await ask(client, "hang", 0.02)).reason is Reason.DEADLINE
         async with asyncio.timeout(WAIT):

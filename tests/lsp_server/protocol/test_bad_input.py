@@ -160,18 +160,27 @@ CHANGES = {
 }
 
 
-@pytest.mark.parametrize(("document", "event"), CHANGES.values(), ids=CHANGES)
-def test_changes_as_older_clients_write_them(tmp_path: Path, document: dict[str, Any], event: dict[str, Any]) -> None:
-    script = tmp_path / "script.json"
+@pytest.fixture(scope="module")
+def scripted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wire]:
+    """A server that offers "right" after "new = "."""
+    folder = tmp_path_factory.mktemp("scripted")
+    script = folder / "script.json"
     script.write_text(json.dumps({"rules": [{"before": "new = ", "candidates": ["right"]}]}))
-    wire = Wire(tmp_path / "stderr", {"model": f"scripted:{script}", "budgetMs": 5000, "showThreshold": 0})
+    made = Wire(folder / "stderr", {"model": f"scripted:{script}", "budgetMs": 5000, "showThreshold": 0})
+    made.until("ready")
+    yield made
+    assert made.leave() == 1
+
+
+@pytest.mark.parametrize(("document", "event"), CHANGES.values(), ids=CHANGES)
+def test_changes_as_older_clients_write_them(scripted: Wire, document: dict[str, Any], event: dict[str, Any]) -> None:
     opened = {"uri": URI, "languageId": "python", "version": 0, "text": "old\n"}
-    wire.tell("textDocument/didOpen", {"textDocument": opened})
-    wire.tell("textDocument/didChange", {"textDocument": document, "contentChanges": [{"text": "new = \n", **event}]})
-    wire.until("ready")
-    wire.send(5, "textDocument/inlineCompletion", inline(line=0, character=6))
-    assert [item["insertText"] for item in wire.answer(5)["result"]["items"]] == ["right"]
-    assert wire.leave() == 1
+    changed = {"textDocument": document, "contentChanges": [{"text": "new = \n", **event}]}
+    scripted.tell("textDocument/didOpen", {"textDocument": opened})
+    scripted.tell("textDocument/didChange", changed)
+    scripted.send(5, "textDocument/inlineCompletion", inline(line=0, character=6))
+    assert [item["insertText"] for item in scripted.answer(5)["result"]["items"]] == ["right"]
+    scripted.tell("textDocument/didClose", {"textDocument": {"uri": URI}})
 
 
 BODIES = [

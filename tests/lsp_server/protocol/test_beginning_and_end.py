@@ -1,24 +1,33 @@
 """How a session begins and ends, whatever the client does."""
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from raw_client import Wire, inline
 
 
+@contextlib.contextmanager
+def interrupts(handling: signal.Handlers) -> Iterator[None]:
+    """What processes that are started meanwhile do with interrupts."""
+    before = signal.signal(signal.SIGINT, handling)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.parametrize("ignoring", [signal.SIG_DFL, signal.SIG_IGN])
 def test_it_does_not_outlive_its_client(ignoring: signal.Handlers, tmp_path: Path) -> None:
     """Although stdin stays open, as another process may hold it, and interrupts may be ignored, as shells have it."""
     client = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(3600)"])
-    before = signal.signal(signal.SIGINT, ignoring)
-    try:
+    with interrupts(ignoring):
         wire = Wire(tmp_path / "stderr", {"enable": False}, client=client.pid)
-    finally:
-        signal.signal(signal.SIGINT, before)
     wire.alive()
     client.kill()
     assert wire.process.wait(30) == 1
@@ -104,7 +113,8 @@ def test_requests_wait_for_an_introduction(tmp_path: Path) -> None:
 
 def test_interrupted_it_ends_at_once(tmp_path: Path) -> None:
     """Although stdin is open, and something is always reading it."""
-    wire = Wire(tmp_path / "stderr", {"enable": False})
+    with interrupts(signal.SIG_DFL):  # a shell may have started the tests without any
+        wire = Wire(tmp_path / "stderr", {"enable": False})
     wire.alive()
     wire.process.send_signal(signal.SIGINT)
     assert wire.process.wait(10) == 130

@@ -245,15 +245,18 @@ class Workbench(Screen):
 
     def press_for_message(self, keys: str, part: str) -> str:
         """Press keys until a message holds this, as a user does whose keys got lost; the whole of the message."""
+        self.press_until(keys, lambda: any(part in message for message in self.messages()))
+        return self.wait_for_message(part)
+
+    def press_until(self, keys: str, holds: Callable[[], bool]) -> None:
+        """Press keys until something is true, as a user does whose keys got lost; at most PRESSES times."""
         for _ in range(PRESSES):
             self.press(keys)
             end = time.monotonic() + WAIT / PRESSES
             while time.monotonic() < end:
-                told = next((message for message in self.messages() if part in message), None)
-                if told is not None:
-                    return told
+                if holds():
+                    return
                 time.sleep(0.05)
-        return self.wait_for_message(part)
 
     def saved(self, path: Path) -> bytes:
         """Save the open file and read it."""

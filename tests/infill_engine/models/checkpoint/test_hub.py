@@ -8,8 +8,10 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import hub_programs
 import pytest
 import torch
+from hub_programs import Program, in_process
 from hub_server import COMMIT, Hub, serving
 from safetensors.torch import save_file
 
@@ -17,41 +19,6 @@ from infill_engine.diagnostics import masked
 from infill_engine.models.checkpoint.hub import is_hub_name
 
 NAME = "some/dream"
-PEEK = """
-import json, sys
-from infill_engine.errors import ModelError
-from infill_engine.models.checkpoint import hub
-try:
-    config, shapes = hub.peek(sys.argv[1])
-    print(json.dumps({"config": config, "shapes": shapes}))
-except ModelError as error:
-    print(json.dumps({"error": str(error)}))
-"""
-PROGRAM = """
-import json, sys
-from infill_engine.errors import ModelError
-from infill_engine.models.checkpoint import hub
-said = []
-try:
-    found = hub.fetch(sys.argv[1], lambda doing, share: said.append((doing, share)))
-    print(json.dumps({"files": sorted(path.name for path in found.rglob("*")), "folder": str(found), "said": said}))
-except ModelError as error:
-    print(json.dumps({"error": str(error)}))
-"""
-ONE_FILE = """
-import json, sys
-from infill_engine.errors import ModelError
-from infill_engine.models.checkpoint import hub
-said = []
-try:
-    found = hub.fetch_file(sys.argv[1], "model.safetensors", lambda doing, share: said.append((doing, share)))
-    print(json.dumps({"size": found.stat().st_size, "said": said}))
-except ModelError as error:
-    print(json.dumps({"error": str(error)}))
-"""
-
-# The library waits for 23 seconds in all before it gives up on a server.
-WITHOUT_WAITING = "import time; time.sleep = lambda seconds: None"
 
 Fetch = Callable[..., dict[str, object]]
 
@@ -75,21 +42,11 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
 
 @pytest.fixture
 def fetch(hub: Hub, tmp_path: Path) -> Fetch:
-    """`hub.fetch`, or another program, in a process of its own, since the library reads its environment once."""
+    """`hub.fetch`, or another program, in a process of its own."""
     hub.requests.clear()
 
-    def fetched(name: str, program: str = PROGRAM, **environment: str) -> dict[str, object]:
-        done = subprocess.run(
-            [sys.executable, "-c", f"{WITHOUT_WAITING}\n{program}", name],
-            env=os.environ | hub.environment(tmp_path / "home") | environment,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=True,
-        )
-        assert not done.stderr
-        found: dict[str, object] = json.loads(done.stdout)
-        return found
+    def fetched(name: str, program: Program = hub_programs.fetch, **environment: str) -> dict[str, object]:
+        return in_process(program, name, os.environ | hub.environment(tmp_path / "home") | environment)
 
     return fetched
 
@@ -118,7 +75,7 @@ def test_a_transfer_that_broke_off_goes_on_where_it_was(fetch: Fetch, hub: Hub) 
 
 def test_one_file_is_fetched_once_and_goes_on_where_it_was(fetch: Fetch, hub: Hub) -> None:
     hub.cut_after = 12_000_000
-    first = fetch("some/large", ONE_FILE)
+    first = fetch("some/large", hub_programs.fetch_file)
     assert first["size"] == (hub.models["some/large"] / "model.safetensors").stat().st_size
     (resumed,) = [request for request in hub.requests if request.startswith("RANGE")]
     assert int(resumed.split()[-1]) >= 10_000_000
@@ -126,12 +83,12 @@ def test_one_file_is_fetched_once_and_goes_on_where_it_was(fetch: Fetch, hub: Hu
     assert isinstance(said, list)
     assert said[-1] == ["fetching model.safetensors, 0.02 of 0.02 GB", 1.0]
     asked = len(hub.requests)
-    assert fetch("some/large", ONE_FILE)["size"] == first["size"]
+    assert fetch("some/large", hub_programs.fetch_file)["size"] == first["size"]
     assert len(hub.requests) == asked
 
 
 def test_a_file_that_cannot_be_fetched(fetch: Fetch) -> None:
-    said = str(fetch("some/large", ONE_FILE, HF_ENDPOINT="http://127.0.0.1:9")["error"])
+    said = str(fetch("some/large", hub_programs.fetch_file, HF_ENDPOINT="http://127.0.0.1:9")["error"])
     assert "cannot be reached" in said
     assert "fetch model.safetensors yourself and give its path" in said
 
@@ -163,15 +120,15 @@ def test_a_cache_without_a_tokenizer_is_completed(fetch: Fetch, hub: Hub, tmp_pa
 
 
 def test_a_model_is_looked_at_without_fetching_it(fetch: Fetch, hub: Hub) -> None:
-    found = fetch(NAME, PEEK)
+    found = fetch(NAME, hub_programs.peek)
     assert found["config"] == json.loads((hub.models[NAME] / "config.json").read_text())
     shapes = found["shapes"]
     assert isinstance(shapes, dict)
     assert shapes["model.norm.weight"] == [found["config"]["hidden_size"]]  # type: ignore[index]
     assert any(request.startswith("RANGE model.safetensors") for request in hub.requests)
-    assert "names no model type" in str(fetch("some/large", PEEK)["error"])
-    assert "without safetensors" in str(fetch("some/pickled", PEEK)["error"])
-    assert "cannot be reached" in str(fetch(NAME, PEEK, HF_ENDPOINT="http://127.0.0.1:9")["error"])
+    assert "names no model type" in str(fetch("some/large", hub_programs.peek)["error"])
+    assert "without safetensors" in str(fetch("some/pickled", hub_programs.peek)["error"])
+    assert "cannot be reached" in str(fetch(NAME, hub_programs.peek, HF_ENDPOINT="http://127.0.0.1:9")["error"])
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 import torch
 from pretended_device import pretended
 
-from infill_engine import Deadline, InfillRequest, load_engine
+from infill_engine import Deadline, InfillRequest, LocalEngine, load_engine
 from infill_engine.budget.work import finished
 from infill_engine.diagnostics.checks import MINIATURES, check_family
 from infill_engine.errors import InputError
@@ -21,6 +21,7 @@ from infill_engine.models.checkpoint.folder import SMALL_FOLDER
 from infill_engine.models.loading import choose_device, load_canvas_model
 from infill_engine.models.runtime.cuda_graphs import CompilesSteps
 from infill_engine.models.small.network.dual_encoder import DualEncoder
+from infill_engine.ranking.calibration import Calibration
 from infill_engine.settings import EngineSettings, ModelSettings
 from infill_engine.training.corpus.pack import open_tokenizer, pack_text
 from infill_engine.training.small.__main__ import SIZES
@@ -155,7 +156,8 @@ def answers(folder: Path, device: str) -> list[list[tuple[str, str]]]:
 
     Plain text, because unlikely texts with syntax errors are not offered, and a random network writes no others.
     """
-    engine = load_engine(str(folder), device=device, settings=EngineSettings(model=EXACT))
+    family = load_canvas_model(str(folder), device, EXACT)
+    engine = LocalEngine(family, str(folder), Calibration())  # without the requests of its warm-up
     requests = (
         InfillRequest(*TEXT, drafts=(Draft("i + 1", 5),), candidates=2, language="plaintext"),
         InfillRequest(*LATER, candidates=2, language="plaintext"),

@@ -1,22 +1,24 @@
 """infill/nextEdit and textDocument/copilotInlineEdit over the wire, with the real server process."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from capabilities import NEOVIM, VSCODE
+from capabilities import NEOVIM
 from editor import CURSOR, Editor, editor
 from lsprotocol import types
 
 TEXT = "def f(size│, b):\n    s = '🎉'; return size + b\nf(size=1, b=2)\n"
-SILENT = {"default": []}
+SCRIPT: dict[str, object] = {"rules": []}
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-@pytest.fixture(params=[NEOVIM, VSCODE], ids=["utf-8", "utf-16"])
-async def client(request: pytest.FixtureRequest) -> AsyncIterator[Editor]:
-    async with editor(request.param, SILENT) as made:
-        yield made
+@pytest.fixture(params=["neovim", "vscode"], ids=["utf-8", "utf-16"])
+def client(request: pytest.FixtureRequest) -> Editor:
+    """An editor without open documents; all tests share its server."""
+    made: Editor = request.getfixturevalue(request.param)
+    return made
 
 
 async def ask(client: Editor, uri: str, method: str = "infill/nextEdit", **document: Any) -> Any:
@@ -68,12 +70,10 @@ async def test_documents_that_are_left_alone(client: Editor) -> None:
     client.texts["file:///nowhere"] = CURSOR
     assert (await ask(client, "file:///nowhere")).reason == "unsupported"
     del client.texts["file:///nowhere"]
-    client.configure({"enable": False})
-    assert (await ask(client, prose)).reason == "disabled"
 
 
 async def test_next_edits_are_switched_off_by_themselves() -> None:
-    async with editor(NEOVIM, SILENT, options={"nextEdits": False}) as client:
+    async with editor(NEOVIM, SCRIPT, options={"nextEdits": False}) as client:
         uri = client.open(TEXT)
         client.type(uri, "width", delete_left=4)
         answer = await ask(client, uri)
@@ -83,6 +83,9 @@ async def test_next_edits_are_switched_off_by_themselves() -> None:
         client.configure({"nextEdits": True})
         assert (await ask(client, uri)).proposals
         assert (await client.status()).nextEdits
+        prose = client.open(TEXT, "file:///project/a.txt", "plaintext")
+        client.configure({"enable": False})
+        assert (await ask(client, prose)).reason == "disabled"
 
 
 async def test_a_dismissed_proposal_stays_away(client: Editor) -> None:
