@@ -130,7 +130,7 @@ class EngineClient:
             if not pending.waiting:
                 self._withdraw(pending, Reason.CANCELLED)
 
-    async def ask_aside(self, document: str, request: InfillRequest, due: float) -> Answer:
+    async def ask_in_background(self, document: str, request: InfillRequest, due: float) -> Answer:
         """Return the answer to a request that gives way to those of `ask`, by `due`."""
         pending = self._send(document, request, due, background=True)
         if pending is None:

@@ -85,9 +85,8 @@ def simulate(engine: LocalEngine, costs: Sequence[str]) -> SimulatedTime:
     sampler.model = TrunkModel(cast(Backend, SimulatedBackend(sampler.model.backend, time)), sampler.model.vocabulary)
     margin = LeastMargin(engine.settings.sampler.finish_margin_ms)
     engine.finish_margin = margin
-    sampler.part_ms = sampler.far_ms = (
-        math.inf
-    )  # nobody waits while a prompt is read beforehand, and large parts are read faster
+    # Nobody waits while a prompt is read beforehand, and large parts are read faster.
+    sampler.part_ms = sampler.far_ms = math.inf
     passes = CostModel()
     for rows in MEASURED:
         passes.observe(rows, time.pass_ms(rows))

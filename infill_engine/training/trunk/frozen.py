@@ -18,19 +18,7 @@ from infill_engine.models.quantization.int8_linear import quantise
 FrozenProduct = Callable[[Tensor], Tensor]  # [T, in] -> [T, out]
 
 
-class HalfProduct:
-    """Multiplies with `matrix` [out, in] in bfloat16."""
-
-    def __init__(self, matrix: Tensor, bias: Tensor | None) -> None:
-        self._matrix = matrix.bfloat16()
-        self._bias = None if bias is None else bias.bfloat16()
-
-    def __call__(self, x: Tensor) -> Tensor:
-        """See `FrozenProduct`."""
-        return F.linear(x, self._matrix, self._bias)
-
-
-class Int8Product:
+class TwoWayInt8Product:
     """Multiplies with `matrix` [out, in] in int8, in both directions.
 
     `factors` [in] smooth the input before it is rounded (see `models.trunk.smoothing`).

@@ -9,12 +9,13 @@ from torch import Tensor, nn
 from infill_engine.errors import TrainingError
 from infill_engine.models.quantization.int8_kernels import Kernel
 from infill_engine.models.trunk.adapter import Adapter
+from infill_engine.models.trunk.backends.products import FloatProducts
 from infill_engine.models.trunk.files.weights import TrunkWeights
 from infill_engine.models.trunk.network import KeysValues, Layer, Network, forward, normed
 from infill_engine.models.trunk.smoothing import Smoothing
 from infill_engine.training.trunk.attention import attend_in_groups, attend_to_prefix
 from infill_engine.training.trunk.data import Laid, Window, lay_out
-from infill_engine.training.trunk.frozen import FrozenLinear, FrozenProduct, HalfProduct, Int8Product
+from infill_engine.training.trunk.frozen import FrozenLinear, FrozenProduct, TwoWayInt8Product
 
 PARTS = {"qkv": ("q", "k", "v"), "out": ("o",), "gate_up": ("gate", "up"), "down": ("down",)}
 INPUTS = {"qkv": "attention", "out": "o", "gate_up": "mlp", "down": "down"}  # input of each matrix, by its name there
@@ -97,9 +98,9 @@ class TrainedTrunk:
             bias = torch.cat(biases) if biases else None
             frozen: FrozenProduct
             if kernel is None:
-                frozen = HalfProduct(matrix, bias)
+                frozen = FloatProducts("cpu", dtype).of(matrix, bias)
             else:
-                frozen = Int8Product(matrix, bias, kernel, smoothing.factors(number, INPUTS[name], matrix))
+                frozen = TwoWayInt8Product(matrix, bias, kernel, smoothing.factors(number, INPUTS[name], matrix))
             linears[name] = FrozenLinear(frozen, (matrix.shape[0], matrix.shape[1]), rank)
             self.linears[f"layers.{number}.{name}"] = linears[name]
         before_attention, before_mlp = (

@@ -46,7 +46,7 @@ class Offer:
 async def offers_for(session: Session, snapshot: Snapshot, target: Target, due: float) -> list[Offer]:
     """Return the alternatives to a target, best first, by `due` (seconds of `deadline.now`)."""
     request = session.rewrite_of(snapshot, target.spans, several_lines=target.several_lines, repeats=target.repeats)
-    answer = await session.engine.ask_aside(snapshot.uri, request, due)
+    answer = await session.engine.ask_in_background(snapshot.uri, request, due)
     valid = valid_offers(snapshot, target, answer)
     # Parsing a document once for each alternative takes too long for the event loop.
     offers = await asyncio.to_thread(list, valid) if _is_checked(snapshot, target) else list(valid)
