@@ -16,7 +16,7 @@ from lsp_server.features.configuration import PULL_SECONDS
 async def test_a_worker_that_hangs_and_one_that_dies() -> None:
     async with editor(VSCODE, SCRIPT, options={"budgetMs": 60_000}) as hung:
         await hung.ready()
-        (worker,) = psutil.Process(hung.client._server.pid).children()
+        worker = psutil.Process((await hung.status()).workerPid)
         worker.suspend()
         uri = hung.open("x = │")
 
@@ -134,10 +134,9 @@ async def test_an_engine_does_not_outlive_the_only_server_that_used_it() -> None
     params = types.InitializeParams(capabilities=types.ClientCapabilities(), initialization_options=options)
     await client.initialize_session(params)
     async with asyncio.timeout(WAIT):
-        while (await client.protocol.send_request_async("infill/getStatus", {})).state != "ready":
+        while (status := await client.protocol.send_request_async("infill/getStatus", {})).state != "ready":
             await asyncio.sleep(0.02)
-    server = psutil.Process(client._server.pid)
-    (worker,) = server.children()
-    server.kill()
+    worker = psutil.Process(status.workerPid)
+    psutil.Process(client._server.pid).kill()
     await asyncio.to_thread(wait_for_end, worker.pid, WAIT)
     await client.stop()

@@ -99,8 +99,12 @@ async def answering(client: EngineClient, prefix: str = "", document: str = "d")
 
 
 async def successor_of(pid: int) -> psutil.Process:
-    await until(lambda: bool(psutil.Process(pid).children()))
-    return psutil.Process(pid).children()[0]
+    # By parent: `children` compares times of creation, which change with the system's clock.
+    def find() -> list[psutil.Process]:
+        return [process for process in psutil.process_iter(["ppid"]) if process.info["ppid"] == pid]
+
+    await until(lambda: bool(find()))
+    return find()[0]
 
 
 async def test_what_the_old_process_was_asked_it_answers(tmp_path: Path) -> None:

@@ -156,8 +156,8 @@ async def test_the_status_on_request(vscode: Editor) -> None:
     uri = vscode.open("x = │", "file:///project/status.py")
     await vscode.ask(uri)
     status = await vscode.status()
-    (worker,) = psutil.Process(vscode.client._server.pid).children()
-    assert (status.state, status.lastReason, status.workerPid) == ("ready", None, worker.pid)
+    assert (status.state, status.lastReason) == ("ready", None)
+    assert psutil.Process(status.workerPid).ppid() == vscode.client._server.pid
     assert (status.budgetMs, status.candidates, status.enabled, status.device) == (5000, 4, True, "cpu")
     assert status.lastElapsedMs > 0
 

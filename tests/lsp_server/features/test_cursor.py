@@ -171,12 +171,12 @@ async def test_a_text_that_ends_the_engine_does_so_once() -> None:
             params = {"textDocument": {"uri": uri, "version": 0}, "position": {"line": line, "character": 4}}
             made.client.protocol.notify("infill/cursor", params)
 
-        (worker,) = psutil.Process(made.client._server.pid).children()
+        worker = psutil.Process((await made.status()).workerPid)
         del made.statuses[:]
         rest(0)
         await made.ready()
         assert not worker.is_running()
-        (worker,) = psutil.Process(made.client._server.pid).children()
+        worker = psutil.Process((await made.status()).workerPid)
         rest(2)
         rest(0)
         assert await made.ask(uri) == ["alpha(1)"]
