@@ -64,7 +64,7 @@ def pass_costs(model: TrunkModel, window: Window) -> dict[str, float]:
     for rows in PASS_ROWS:
         took = []
         for _ in range(REPEATS):
-            reading = finished(model.read(*window))
+            reading = finished(model.read(model.prompt(*window)))
             model.after(reading)
             started = perf_counter()
             model.logprobs(reading, list(range(rows)), [0] * rows, [[]] * rows)

@@ -80,7 +80,7 @@ def passes(model: TrunkModel, runs: int = RUNS) -> Iterator[Cost]:
 
 
 def _read(model: TrunkModel, prefix: str, suffix: str) -> ReadPrompt:
-    prompt = finished(model.read(prefix, suffix))
+    prompt = finished(model.read(model.prompt(prefix, suffix)))
     model.after(prompt)
     return prompt
 

@@ -13,7 +13,7 @@ from infill_engine.context.project_counts import CountedSurroundings
 from infill_engine.context.retrieval import Retriever
 from infill_engine.models.small.vocabulary import CachedLines
 from infill_engine.models.trunk.model import ReadPrompt, TrunkModel
-from infill_engine.models.trunk.prompt import build_head, fitting
+from infill_engine.models.trunk.prompt import Prompt, build_head, fitting
 from infill_engine.models.trunk.prompt_cache import NEAR
 from infill_engine.sampling.proposals import Proposals, unread
 from infill_engine.sampling.token_tree import ROOT
@@ -61,10 +61,10 @@ class TreeSampler:
         before, partial_word = vocabulary.split_partial_word(request.prefix)
         snippets = self._retriever.retrieve(request, partial(fitting, vocabulary))
         head = build_head(vocabulary, request.path, snippets)
-        prompt = yield from self._read(before, request.suffix, head)
-        if prompt.waiting:
-            yield Work(Phase.PASS, len(prompt.waiting))
-            self.model.after(prompt)
+        read = yield from self._read(self.model.prompt(before, request.suffix, head))
+        if read.waiting:
+            yield Work(Phase.PASS, len(read.waiting))
+            self.model.after(read)
         yield from self._count(request, partial_word)
 
     def propose(self, request: InfillRequest, hole: Hole, drafts: tuple[Draft, ...], budget: Budget) -> Job[Proposals]:
@@ -74,25 +74,25 @@ class TreeSampler:
         """
         began = now()
         before, partial_word = self.model.vocabulary.split_partial_word(request.prefix)
-        rows = self.model.unread_rows(before, request.suffix)
+        prompt = self.model.prompt(before, request.suffix, build_head(self.model.vocabulary, request.path))
+        rows = self.model.unread_rows(prompt)
         if rows > NEAR and not budget.allows(Work(Phase.PASS, rows)):
             return Proposals(unread(drafts), since(began), unread=True)
         try:
-            head = build_head(self.model.vocabulary, request.path)
-            prompt = yield from self._read(before, request.suffix, head, hurried=True)
+            read = yield from self._read(prompt, hurried=True)
         except OutOfTime:
             return Proposals(unread(drafts), since(began), unread=True)
         encode_ms = since(began)
         began = now()
         near = yield from self._count_in_time(request, partial_word, budget)
-        search = TreeSearch(self.model, prompt, request, hole, partial_word, near, budget)
+        search = TreeSearch(self.model, read, request, hole, partial_word, near, budget)
         search.insert(drafts)
         passes = yield from search.run()
         if not search.tree.nodes[ROOT].seen:
             return Proposals(unread(drafts), encode_ms, unread=True)
         counted = not request.surroundings or self._surroundings.get(request.surroundings) is not None
         proposals = search.proposals(drafts, passes)
-        return Proposals(proposals, encode_ms, since(began), unread=prompt.stale, final=counted and not prompt.stale)
+        return Proposals(proposals, encode_ms, since(began), unread=read.stale, final=counted and not read.stale)
 
     def pass_ms(self, rows: int) -> float:
         """Return the expected milliseconds of a pass over `rows` tokens."""
@@ -118,10 +118,10 @@ class TreeSampler:
         for size in sizes:
             self.costs.observe(Phase.PASS, size, min(_timed(run_pass, size) for _ in range(ATTEMPTS)))
 
-    def _read(self, prefix: str, suffix: str, head: tuple[int, ...], *, hurried: bool = False) -> Job[ReadPrompt]:
+    def _read(self, prompt: Prompt, *, hurried: bool = False) -> Job[ReadPrompt]:
         near_ms = max(self.part_ms, HURRIED_MS) if hurried else self.part_ms
         part, far = self._largest_part(near_ms), self._largest_part(self.far_ms)
-        return self.model.read(prefix, suffix, head=head, part=part, far=far, hurried=hurried)
+        return self.model.read(prompt, part=part, far=far, hurried=hurried)
 
     def _largest_part(self, limit_ms: float) -> int:
         return max((rows for rows in PARTS if self.pass_ms(rows) <= limit_ms), default=min(PARTS))

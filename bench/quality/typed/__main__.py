@@ -27,10 +27,12 @@ from bench.json_lines import write_lines
 from bench.quality.problems.holes import draw_tasks
 from bench.quality.reports.outcomes import ALL
 from bench.quality.systems.product import PRODUCT, WatchedEngine
+from bench.quality.systems.simulated_time import simulate
 from bench.quality.typed.charts import KINDS, draw, print_table
 from bench.quality.typed.figures import curve, groups_of, summarise
 from bench.quality.typed.retyping import Looks, Product, first_copy, look_everywhere, unwritten
 from bench.sources import read_packages
+from infill_engine.budget.deadline import now
 from infill_engine.engine.loading import load_engine
 from infill_engine.errors import InfillError
 from infill_engine.settings import EngineSettings
@@ -43,10 +45,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         tasks = draw_tasks(read_packages(options.packages), options.holes, options.seed, with_project=options.project)
         settings = EngineSettings(budget_ms=options.budget_ms)
         engine = WatchedEngine.of(load_engine(options.model, device=options.device, settings=settings))
+        clock = simulate(engine, options.simulate) if options.simulate else now
     except InfillError as fault:
         print(fault, file=sys.stderr)
         return 2
-    product = Product(engine, options.budget_ms)
+    product = Product(engine, options.budget_ms, clock, options.pause_ms)
     wanted = [task for task in tasks if task.kind in KINDS and not task.trivial and "\n" not in task.gold]
     if options.unwritten:
         wanted = [unwritten(task) for task in wanted]
@@ -92,6 +95,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--unwritten", action="store_true", help="leave out what stands below the line")
     add("--candidates", type=int, default=4)
     add("--budget-ms", type=float, default=150)
+    add("--pause-ms", type=float, help="go on with the search for that long after each answer, as the product does")
+    add("--simulate", nargs="+", default=[], metavar="ROWS:MS", help="the cost of passes, in place of the real clock")
     add("--model", default="default")
     add("--device", default="auto")
     add("--out", type=Path, help="where the raw results go; chart and summary go beside it")

@@ -6,7 +6,7 @@ from dataclasses import astuple, dataclass, replace
 
 from bench.quality.problems.holes import Task
 from bench.quality.systems.product import Question, WatchedEngine, ask, copy
-from infill_engine.budget.deadline import Deadline
+from infill_engine.budget.deadline import Clock, Deadline, now
 from infill_engine.settings import USUAL_WINDOW, WindowSettings
 from lsp_server.suggestions.completions import is_one_key
 
@@ -53,10 +53,12 @@ Looker = Callable[[Question], Look]
 
 @dataclass(slots=True)
 class Product:
-    """The engine, queried anew at every place."""
+    """The engine, queried at every place: anew, or with `pause_ms` for going on with the search after each answer."""
 
     engine: WatchedEngine
     budget_ms: float
+    clock: Clock = now
+    pause_ms: float | None = None
     show_from: float = 0.0  # the model's own threshold, known after its first answer
     _task: tuple[str, str] = ("", "")
 
@@ -65,14 +67,25 @@ class Product:
         if (task.id, task.cluster) != self._task:
             self._task = task.id, task.cluster
             deque(self.engine.surround(question.surroundings), maxlen=0)
-            self.engine.warm(question.request, Deadline.after_ms(WARM_MS))
-        self.engine.forget()
-        answer = self.engine.answer(question.request, Deadline.after_ms(self.budget_ms))
+            self.engine.warm(question.request, self._within(WARM_MS))
+            self.engine.forget()
+        if self.pause_ms is None:
+            self.engine.forget()
+        else:
+            self.engine.forget_answers()
+        began = self.clock()
+        answer = self.engine.answer(question.request, self._within(self.budget_ms))
+        took_ms = round(1000 * (self.clock() - began), 2)
         self.show_from = answer.show_from
+        if self.pause_ms is not None:
+            self.engine.deepen(question.request, self._within(self.pause_ms))
         if not answer.candidates:
-            return Look("", ms=round(answer.elapsed_ms, 2))
+            return Look("", ms=took_ms)
         best = answer.candidates[0]
-        return Look(best.text, round(best.confidence, 5), round(answer.elapsed_ms, 2))
+        return Look(best.text, round(best.confidence, 5), took_ms)
+
+    def _within(self, ms: float) -> Deadline:
+        return Deadline.after_ms(ms, clock=self.clock)
 
 
 def first_copy(question: Question) -> Look:

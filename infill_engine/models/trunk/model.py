@@ -94,31 +94,24 @@ class TrunkModel:
             profile=self.backend.profile,
         )
 
-    def read(
-        self,
-        prefix: str,
-        suffix: str,
-        *,
-        head: tuple[int, ...] = (),
-        part: int = PART,
-        far: int = PART,
-        hurried: bool = False,
-    ) -> Job[ReadPrompt]:
-        """Read the new part of a hole's prompt. `prefix` ends before the word at the cursor.
+    def prompt(self, prefix: str, suffix: str, head: tuple[int, ...] = ()) -> Prompt:
+        """Return the prompt of a hole. `prefix` ends before the word at the cursor."""
+        return build_prompt(self.vocabulary, prefix, suffix, head)
+
+    def read(self, prompt: Prompt, *, part: int = PART, far: int = PART, hurried: bool = False) -> Job[ReadPrompt]:
+        """Read the new part of a prompt.
 
         Reads `part` rows at a time, or `far` while many are left; the last part waits for the next pass. What was read
         when time runs out is kept. If `hurried`, a cached prompt with another head is used if that leaves less to read.
         """
-        prompt = build_prompt(self.vocabulary, prefix, suffix, head)
         prompt, cache = self._kept_for(prompt) if hurried else (prompt, self._cache_to_read(prompt))
         if self._is_served_by_others(prompt, cache):
             far = part
         waiting = yield from cache.read(prompt, part, far, hurried=hurried)
         return ReadPrompt(prompt, cache, waiting, cache.stale)
 
-    def unread_rows(self, prefix: str, suffix: str) -> int:
+    def unread_rows(self, prompt: Prompt) -> int:
         """Return how many rows a hurried request would have to read, whatever the head."""
-        prompt = build_prompt(self.vocabulary, prefix, suffix)
         rows = (cache.waits_for(replace(prompt, head=cache.head)) for cache in self._caches)
         return min(rows, default=len(prompt.tokens))
 

@@ -39,14 +39,17 @@ class TrainedTrunk:
     def __init__(self, weights: TrunkWeights, kernel: type[Kernel] | None, rank: int) -> None:
         smoothing = Smoothing.load(weights.folder)
         self.linears: dict[str, FrozenLinear] = {}
-        dtype = torch.bfloat16 if kernel is None else torch.float32
-        layers = [
-            self._layer(weights, smoothing, number, kernel, rank, dtype) for number in range(weights.config.layers)
-        ]
+        self._kernel = kernel
+        layers = [self._layer(weights, smoothing, number, rank) for number in range(weights.config.layers)]
         codes, scales = weights.embedding()
-        head = codes.float().mul_(scales[:, None]).to(dtype)
-        norm = weights.read_vector("norm").to(dtype)
+        head = codes.float().mul_(scales[:, None]).to(self._dtype)
+        norm = weights.read_vector("norm").to(self._dtype)
         self.network = Network(weights.config, layers, norm, lambda ids: head[ids], lambda x: F.linear(x, head))
+
+    @property
+    def _dtype(self) -> torch.dtype:
+        """The type of the computations between the matrices."""
+        return torch.bfloat16 if self._kernel is None else torch.float32
 
     @property
     def parameters(self) -> dict[str, nn.Parameter]:
@@ -82,29 +85,21 @@ class TrainedTrunk:
             losses = F.cross_entropy(logits, laid.targets, reduction="none")
         return Scored(losses, logits.argmax(-1) == laid.targets, laid.kinds)
 
-    def _layer(
-        self,
-        weights: TrunkWeights,
-        smoothing: Smoothing,
-        number: int,
-        kernel: type[Kernel] | None,
-        rank: int,
-        dtype: torch.dtype,
-    ) -> Layer:
+    def _layer(self, weights: TrunkWeights, smoothing: Smoothing, number: int, rank: int) -> Layer:
         linears = {}
         for name, parts in PARTS.items():
             matrix = torch.cat([weights.read_matrix(number, part) for part in parts])
             biases = [weights.read_vector(f"layers.{number}.{part}.bias") for part in parts] if name == "qkv" else []
             bias = torch.cat(biases) if biases else None
             frozen: FrozenProduct
-            if kernel is None:
-                frozen = FloatProducts("cpu", dtype).of(matrix, bias)
+            if self._kernel is None:
+                frozen = FloatProducts("cpu", self._dtype).of(matrix, bias)
             else:
-                frozen = TwoWayInt8Product(matrix, bias, kernel, smoothing.factors(number, INPUTS[name], matrix))
+                frozen = TwoWayInt8Product(matrix, bias, self._kernel, smoothing.factors(number, INPUTS[name], matrix))
             linears[name] = FrozenLinear(frozen, (matrix.shape[0], matrix.shape[1]), rank)
             self.linears[f"layers.{number}.{name}"] = linears[name]
         before_attention, before_mlp = (
-            weights.read_vector(f"layers.{number}.{part}_norm").to(dtype) for part in ("attention", "mlp")
+            weights.read_vector(f"layers.{number}.{part}_norm").to(self._dtype) for part in ("attention", "mlp")
         )
         return Layer(before_attention, before_mlp, linears["qkv"], linears["out"], linears["gate_up"], linears["down"])
 

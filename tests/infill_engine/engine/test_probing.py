@@ -19,12 +19,12 @@ BEFORE, AFTER = "def area(self):\n    return ", "\n"
 def test_a_probe_of_the_trunk_forgets_no_prompt_and_no_text(tmp_path: Path) -> None:
     engine = LocalEngine(tiny_model(tmp_path), "trunk", Calibration())
     model = engine.model
-    reading = finished(model.read(BEFORE, AFTER))
+    reading = finished(model.read(model.prompt(BEFORE, AFTER)))
     before = model.after(reading).logprobs
     slots = model.logprobs(reading, [7, 8], [0, 1], [[], [~0]]).slots
     expected = model.logprobs(reading, [9], [2], [slots]).logprobs
     engine.small_pass()()
-    again = finished(model.read(BEFORE, AFTER))
+    again = finished(model.read(model.prompt(BEFORE, AFTER)))
     assert not again.waiting
     assert (model.after(again).logprobs == before).all()
     assert np.allclose(model.logprobs(reading, [9], [2], [slots]).logprobs, expected, atol=1e-4)

@@ -74,9 +74,10 @@ def test_a_prompt_that_cannot_be_read_in_time_is_not_begun_and_drafts_come_back_
     for rows in (8, 16, 32, 64):
         sampler.costs.observe(Phase.PASS, rows, 40.0)  # parts of the prompt would fit, the whole would not
     request = replace(REQUEST, prefix="a, b = b, a\n" * 80 + PREFIX)
-    rows = sampler.model.unread_rows(request.prefix, request.suffix)
+    prompt = sampler.model.prompt(request.prefix, request.suffix)
+    rows = sampler.model.unread_rows(prompt)
     assert proposal(sampler, request, ms=60).unread
-    assert sampler.model.unread_rows(request.prefix, request.suffix) == rows
+    assert sampler.model.unread_rows(prompt) == rows
 
 
 def test_a_pass_that_could_not_finish_is_not_begun(sampler):

@@ -63,7 +63,7 @@ def test_serving_computes_what_was_trained(model):
         (other, later + "        return", " * self.height\n"),
     ):
         tokens = targets[start : start + example.learned].tolist()
-        reading = finished(model.read(prefix, suffix))
+        reading = finished(model.read(model.prompt(prefix, suffix)))
         parents = [[~before for before in range(at)] for at in range(len(tokens) - 1)]
         served = torch.from_numpy(model.logprobs(reading, tokens[:-1], range(len(tokens) - 1), parents).logprobs)
         torch.testing.assert_close(logprobs[start : start + example.learned], served, atol=1e-4, rtol=1e-3)

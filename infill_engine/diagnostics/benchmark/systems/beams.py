@@ -31,7 +31,7 @@ def write_left_to_right(
     before, partial_word = model.vocabulary.split_partial_word(request.prefix)
     rules = rules_for(model.vocabulary, hole, first_line(request.suffix))
     tree = TokenTree(model.vocabulary, rules, partial_word.encode())
-    reading = finished(model.read(before, request.suffix))
+    reading = finished(model.read(model.prompt(before, request.suffix)))
     began, rows = now(), max(1, len(reading.waiting))
     root = model.after(reading)
     budget.costs.observe(Phase.PASS, rows, since(began))
@@ -60,7 +60,7 @@ def _next(tree: TokenTree, beam: set[int], beams: int) -> list[int]:
 def read_before_the_line(model: TrunkModel, request: InfillRequest) -> None:
     """Read the text up to the cursor's line, as while typing."""
     line = request.prefix.rfind("\n") + 1
-    warm = finished(model.read(request.prefix[:line], request.suffix))
+    warm = finished(model.read(model.prompt(request.prefix[:line], request.suffix)))
     model.after(warm)
     model.forget_continuations()  # those that other systems have read would be free
 

@@ -35,8 +35,8 @@ def alone(model, tokens):
         return torch.log_softmax(network.logits(normed(network, states)), -1).numpy()
 
 
-def following(model, prefix, suffix, **how):
-    reading = finished(model.read(prefix, suffix, **how))
+def following(model, prefix, suffix, head=(), **how):
+    reading = finished(model.read(model.prompt(prefix, suffix, head), **how))
     return reading, model.after(reading).logprobs
 
 
@@ -76,14 +76,14 @@ def test_another_suffix_is_read_again(model):
 
 def test_a_typed_character_reads_a_row_or_two(model):
     following(model, ABOVE + "        self", SUFFIX)
-    reading = finished(model.read(ABOVE + "        self.", SUFFIX))
+    reading = finished(model.read(model.prompt(ABOVE + "        self.", SUFFIX)))
     assert len(reading.waiting) <= 2
 
 
 def test_hurried_reading_uses_the_suffix_as_it_is_and_says_so(model):
     following(model, ABOVE + "        self", SUFFIX)
     longer = ABOVE + "        self.height = height\n        re"
-    reading = finished(model.read(longer, SUFFIX, hurried=True))
+    reading = finished(model.read(model.prompt(longer, SUFFIX), hurried=True))
     assert reading.stale
     assert len(reading.waiting) < len(model.vocabulary.encode(SUFFIX))
     model.after(reading)
@@ -109,8 +109,8 @@ def test_a_stale_suffix_serves_until_it_has_been_read_again(model):
         prefix += line
         for allowed in (0, 1, 2):
             with pytest.raises(OutOfTime):
-                limited(model.read(prefix + "        s", SUFFIX, part=2, far=2), allowed)
-            hurried = finished(model.read(prefix + "        s" + "." * allowed, SUFFIX, hurried=True))
+                limited(model.read(model.prompt(prefix + "        s", SUFFIX), part=2, far=2), allowed)
+            hurried = finished(model.read(model.prompt(prefix + "        s" + "." * allowed, SUFFIX), hurried=True))
             assert hurried.stale
             assert len(hurried.waiting) <= len(model.vocabulary.encode(line)) + 8
             model.after(hurried)
@@ -123,9 +123,9 @@ def test_a_stale_suffix_serves_until_it_has_been_read_again(model):
 def test_reading_stops_between_parts_and_goes_on_later(model):
     prefix = ABOVE * 6 + "        self"
     with pytest.raises(OutOfTime):
-        limited(model.read(prefix, SUFFIX), 1)
+        limited(model.read(model.prompt(prefix, SUFFIX)), 1)
     parts = []
-    reading = limited(model.read(prefix, SUFFIX), 100, parts)
+    reading = limited(model.read(model.prompt(prefix, SUFFIX)), 100, parts)
     root = model.after(reading).logprobs
     total = len(build_prompt(model.vocabulary, prefix, SUFFIX).tokens)
     assert sum(parts) <= total - PART
@@ -136,7 +136,7 @@ def test_reading_stops_between_parts_and_goes_on_later(model):
 def test_parts_are_large_while_nobody_could_be_answered_and_small_near_the_end(model, line):
     parts = []
     left = len(build_prompt(model.vocabulary, ABOVE * 6 + line, SUFFIX).tokens)
-    reading = limited(model.read(ABOVE * 6 + line, SUFFIX, part=8, far=48), 100, parts)
+    reading = limited(model.read(model.prompt(ABOVE * 6 + line, SUFFIX), part=8, far=48), 100, parts)
     assert parts[0] == 48
     for rows in parts:
         assert (rows == 8) if left <= NEAR else (8 < rows <= 48)
@@ -144,18 +144,18 @@ def test_parts_are_large_while_nobody_could_be_answered_and_small_near_the_end(m
     assert left == len(reading.waiting) <= 8
     model.after(reading)
     parts.clear()
-    limited(model.read(ABOVE * 6 + line, SUFFIX, head=head_of(model, "width = 1"), part=8, far=48), 100, parts)
+    limited(model.read(model.prompt(ABOVE * 6 + line, SUFFIX, head_of(model, "width = 1")), part=8, far=48), 100, parts)
     assert set(parts) == {8}  # the prompt without a head serves meanwhile
 
 
 def test_rows_that_were_never_run_are_not_taken_for_read(model):
-    finished(model.read(ABOVE + "        self", SUFFIX))  # and no pass follows
+    finished(model.read(model.prompt(ABOVE + "        self", SUFFIX)))  # and no pass follows
     _, root = following(model, ABOVE + "        self", SUFFIX)
     np.testing.assert_allclose(root, expected(model, ABOVE + "        self", SUFFIX), atol=1e-4)
 
 
 def test_texts_in_a_tree_are_what_they_are_one_by_one(model):
-    reading = finished(model.read(ABOVE + "        self", SUFFIX))
+    reading = finished(model.read(model.prompt(ABOVE + "        self", SUFFIX)))
     one, other = model.vocabulary.encode(".width = 3"), model.vocabulary.encode(".width * 2")
     shared = next(at for at, pair in enumerate(zip(one, other, strict=True)) if pair[0] != pair[1])
     tokens = [*one, *other[shared:]]
@@ -174,7 +174,7 @@ def test_texts_in_a_tree_are_what_they_are_one_by_one(model):
 
 
 def test_a_later_pass_goes_on_from_tokens_of_an_earlier_one(model):
-    reading = finished(model.read(ABOVE + "        self", SUFFIX))
+    reading = finished(model.read(model.prompt(ABOVE + "        self", SUFFIX)))
     text = model.vocabulary.encode(".width = 3")
     slots = model.logprobs(reading, text[:2], [0, 1], [[], [~0]]).slots
     later = model.logprobs(reading, text[2:3], [2], [slots])
@@ -186,7 +186,7 @@ def test_a_later_pass_goes_on_from_tokens_of_an_earlier_one(model):
 def test_two_documents_keep_their_prompts(model):
     following(model, ABOVE + "        self", SUFFIX)
     following(model, "def other():\n" * 12 + "    return", "\n")
-    reading = finished(model.read(ABOVE + "        self.", SUFFIX))
+    reading = finished(model.read(model.prompt(ABOVE + "        self.", SUFFIX)))
     assert len(reading.waiting) <= 2
 
 
@@ -259,7 +259,7 @@ def test_a_hurried_request_goes_on_with_the_head_that_was_read(model):
 
 def test_a_typed_character_reads_a_row_or_two_behind_a_head(model):
     following(model, ABOVE + "        self", SUFFIX, head=head_of(model, "width = 1"))
-    reading = finished(model.read(ABOVE + "        self.", SUFFIX, hurried=True))
+    reading = finished(model.read(model.prompt(ABOVE + "        self.", SUFFIX), hurried=True))
     assert len(reading.waiting) <= 2
 
 
@@ -269,8 +269,8 @@ def test_a_new_head_is_read_beside_the_old_one_which_serves_until_then(model):
     following(model, prefix, SUFFIX, head=old)
     for allowed in (0, 1, 2, 3):
         with pytest.raises(OutOfTime):
-            limited(model.read(prefix, SUFFIX, head=new, part=16), allowed)
-        hurried = finished(model.read(prefix + ".", SUFFIX, hurried=True))
+            limited(model.read(model.prompt(prefix, SUFFIX, new), part=16), allowed)
+        hurried = finished(model.read(model.prompt(prefix + ".", SUFFIX), hurried=True))
         assert hurried.prompt.head == old
         assert len(hurried.waiting) <= 2
     following(model, prefix, SUFFIX, head=new)
