@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from lsprotocol import types
 
+from infill_engine.models.runtime.allocator import release_freed
 from infill_engine.text.languages import recognise
 from lsp_server.documents.snapshots import Change, EditKind
 from lsp_server.protocol.positions import to_place
@@ -44,6 +45,7 @@ def did_close(session: Session, params: types.DidCloseTextDocumentParams) -> Non
         session.engine.forget(uri)
         session.suggestions.left(uri)
         session.next_edits.closed(uri)
+        release_freed()  # otherwise the server's heap stays as large as its largest documents made it
 
 
 def _changes(session: Session, uri: str, events: Sequence[types.TextDocumentContentChangeEvent]) -> Iterator[Change]:
