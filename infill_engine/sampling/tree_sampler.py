@@ -23,7 +23,7 @@ from infill_engine.types import Draft, Hole, InfillRequest, Surroundings
 # Rows of the passes that are measured when a model is loaded. 16 twice: the choice of the default depends on it.
 MEASURED = (1, 4, 8, 16, 32, 64, 16)
 MEASURED_WITH_FEWER = (16,)  # than all threads
-ATTEMPTS = 2  # of each; the faster one counts, because the first includes setup
+ATTEMPTS, ATTEMPTS_WITH_MANY, MANY = 2, 1, 32  # the faster attempt counts: of a short pass, setup is a large part
 PARTS = (8, 16, 32, 64)  # rows of a prompt that are read at once
 PART_MS, FAR_MS = 45.0, 160.0  # time limits for one such part: near the prompt's end, and far from it
 HURRIED_MS = 100.0  # time limit for the part that the first pass of a request reads: two passes take longer than one
@@ -116,7 +116,8 @@ class TreeSampler:
     def _measure(self, sizes: Sequence[int]) -> None:
         run_pass = self.model.apart()
         for size in sizes:
-            self.costs.observe(Phase.PASS, size, min(_timed(run_pass, size) for _ in range(ATTEMPTS)))
+            attempts = ATTEMPTS if size < MANY else ATTEMPTS_WITH_MANY
+            self.costs.observe(Phase.PASS, size, min(_timed(run_pass, size) for _ in range(attempts)))
 
     def _read(self, prompt: Prompt, *, hurried: bool = False) -> Job[ReadPrompt]:
         near_ms = max(self.part_ms, HURRIED_MS) if hurried else self.part_ms

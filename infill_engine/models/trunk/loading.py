@@ -11,6 +11,7 @@ from infill_engine.models.runtime.devices import MLX, physical_cores, wanted_thr
 from infill_engine.models.runtime.profile import profile_of
 from infill_engine.models.runtime.threads import AdaptiveThreads
 from infill_engine.models.trunk.adapter import Adapter
+from infill_engine.models.trunk.backends.interface import Backend
 from infill_engine.models.trunk.backends.products import (
     FloatProducts,
     Int8Products,
@@ -36,12 +37,19 @@ def load_trunk(
 
     On a CPU it computes in int8 unless `int8` is false, elsewhere in `dtype`.
     """
-    weights = TrunkWeights(folder)
-    vocabulary = TrunkVocabulary(folder / "tokenizer.json")
+    with ThreadPoolExecutor(1) as beside:
+        reading = beside.submit(TrunkVocabulary, folder / "tokenizer.json")
+        backend = _load_backend(TrunkWeights(folder), trained, device, dtype, report, int8=int8)
+        return TrunkModel(backend, reading.result())
+
+
+def _load_backend(
+    weights: TrunkWeights, trained: Path, device: str, dtype: torch.dtype, report: Report, *, int8: bool
+) -> Backend:
     if device == MLX:
         from infill_engine.models.trunk.backends.mlx_backend import MlxBackend
 
-        return TrunkModel(MlxBackend(weights, Adapter.load(trained), dtype), vocabulary)
+        return MlxBackend(weights, Adapter.load(trained), dtype)
     kernel = fastest_kernel(weights.config) if device == "cpu" and int8 else None
     make = Int8Products(kernel) if kernel else FloatProducts(device, dtype)
     precision = kernel.NAME if kernel else str(dtype).removeprefix("torch.")
@@ -50,7 +58,7 @@ def load_trunk(
     threads = None
     if device == "cpu":
         threads = AdaptiveThreads.up_to(torch.get_num_threads(), fixed=wanted_threads() is not None)
-    return TrunkModel(TorchBackend(network, device, dtype, profile_of(precision), threads), vocabulary)
+    return TorchBackend(network, device, dtype, profile_of(precision), threads)
 
 
 def build_network(
