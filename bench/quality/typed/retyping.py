@@ -64,12 +64,12 @@ class Product:
 
     def __call__(self, question: Question) -> Look:
         task = question.task
-        if (task.id, task.cluster) != self._task:
+        is_new = (task.id, task.cluster) != self._task
+        if is_new:
             self._task = task.id, task.cluster
             deque(self.engine.surround(question.surroundings), maxlen=0)
             self.engine.warm(question.request, self._within(WARM_MS))
-            self.engine.forget()
-        if self.pause_ms is None:
+        if is_new or self.pause_ms is None:
             self.engine.forget()
         else:
             self.engine.forget_answers()
