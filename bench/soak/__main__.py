@@ -24,7 +24,7 @@ from typing import Any
 from bench.json_lines import write_lines
 from bench.soak.corpus import read_corpus
 from bench.soak.report import draw, is_sound, summarize
-from bench.soak.ticker import Ticker
+from bench.soak.ticker import Ticker, keep_own_delays_short
 from bench.soak.typist import Typist
 from bench.soak.watching import Watching, engines_in
 from bench.soak.window import BUDGET_MS, Window
@@ -66,6 +66,7 @@ def spend_day(
         watching = Watching(servers, _runtime(folder))
         engines = engines_in(_runtime(folder))
         watching.start()
+        keep_own_delays_short()
         try:
             broken = _work(typists, keystrokes)
             seconds = perf_counter() - began

@@ -11,6 +11,7 @@ Invariants: every infill is answered exactly once; at most one infill of a docum
 runs; only the compute thread uses the engine; requests never interrupt a load.
 """
 
+import gc
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -88,7 +89,7 @@ class Dispatch:
             self._changed.notify()
 
     def close(self) -> None:
-        """Answer pending requests and lets `run` return. A closed pipe means the same as a shutdown."""
+        """Answer pending requests and let `run` return. A closed pipe means the same as a shutdown."""
         self.receive(Shutdown())
 
     def forget(self, client: str) -> None:
@@ -136,6 +137,7 @@ class Dispatch:
             self.send(Status(State.FAILED, describe(fault)))
             return None
         release_freed()  # memory of files that were read, and of the warm-up
+        gc.freeze()  # a full collection of what has been loaded takes 80 ms, for which an answer would wait
         with self._changed:
             self._state = State.READY
         self._tell_ready(engine)

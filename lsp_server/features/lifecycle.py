@@ -1,6 +1,7 @@
 """initialize, initialized, shutdown, and changes of the workspace folders."""
 
 import asyncio
+import gc
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
@@ -48,7 +49,7 @@ def initialized(session: Session, _params: types.InitializedParams) -> None:
 
 
 def did_change_workspace_folders(session: Session, params: types.DidChangeWorkspaceFoldersParams) -> None:
-    """Exclude are matched inside the workspace folders."""
+    """Match excluded paths inside the workspace folders that are open now."""
     removed = {path_of(folder.uri) for folder in params.event.removed}
     session.roots = (*(root for root in session.roots if root not in removed), *_paths(params.event.added))
 
@@ -76,6 +77,7 @@ async def _begin(session: Session) -> None:
         await pull_settings(session)
     else:
         await apply_options(session, session.told_options)
+    gc.freeze()  # a full collection of what has been loaded takes 20 to 80 ms, for which an answer would wait
 
 
 async def _leave_with(session: Session) -> None:

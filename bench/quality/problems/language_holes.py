@@ -39,7 +39,7 @@ def draw_language_tasks(
             drawn = draw_tasks(files, per_kind, seed, with_project=with_project, read=partial(holes_of, known))
         except InputError:
             continue
-        tasks += [replace(task, id=f"{known.id}/{task.id}", language=known.id) for task in drawn]
+        tasks += [replace(task, id=f"{known.id}/{task.id}", language=known.id) for task in drawn if not task.trivial]
     if not tasks:
         raise InputError(
             f"{folder} holds no code to make holes in; give a folder with a folder for each language, such as go, "

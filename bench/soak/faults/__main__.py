@@ -29,7 +29,7 @@ from bench.soak.faults import places, preload, processes
 from bench.soak.faults.processes import Struck
 from bench.soak.faults.scene import Scene, first_good, linger
 from bench.soak.faults.table import print_table, summarize
-from bench.soak.ticker import Ticker
+from bench.soak.ticker import Ticker, keep_own_delays_short
 from bench.soak.watching import engines_in
 from bench.soak.window import BUDGET_MS
 from infill_engine.errors import InfillError
@@ -80,6 +80,7 @@ def main() -> int:
     options = _parser().parse_args()
     began, load = perf_counter(), os.getloadavg()
     rows: list[dict[str, Any]] = []
+    keep_own_delays_short()
     for number in range(options.times):
         if rows and perf_counter() - began > 60 * options.minutes:
             break

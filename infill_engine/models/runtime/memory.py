@@ -31,6 +31,7 @@ def is_out_of_memory(error: Exception) -> bool:
 
 def give_back(device: str) -> None:
     """Return allocated but unused memory to the device."""
+    gc.unfreeze()  # the model may be among what was frozen after loading
     gc.collect()
     if device.startswith("cuda"):
         torch.cuda.empty_cache()
