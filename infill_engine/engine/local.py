@@ -188,28 +188,32 @@ class LocalEngine(Engine):
         return self.name in (DEFAULT, SMALL) and not isinstance(self.model, TrunkModel)
 
     def _use_less_memory(self) -> None:
-        give_back(self.device)
         if self._degraded + 1 < len(MEMORY_LIMITS):
             self._degraded += 1
             if isinstance(self.sampler, CanvasSampler):
                 self.sampler.limit = MEMORY_LIMITS[self._degraded]
+                means, remedy = "it now gives fewer and shorter candidates", "choose the precision int8 or int4"
+            else:
+                self.sampler.model.forget_prompts()
+                means, remedy = "it has to read the text around the cursor again", "choose the model small"
+            give_back(self.device)
             self.tell(
-                f"{self.name} ran out of memory on {self.device}: it now gives fewer and shorter candidates. Free some "
-                "memory, or choose the precision int8 or int4, and restart the engine"
+                f"{self.name} ran out of memory on {self.device}: {means}. Free some memory, or {remedy}, and "
+                "restart the engine"
             )
         else:
-            self._take_default(
-                f"{self.name} runs out of memory on {self.device} even for a single short candidate: the default model "
+            self._take_small(
+                f"{self.name} runs out of memory on {self.device} even for a single short candidate: the small model "
                 "is used instead. Choose a smaller model, or the precision int8 or int4"
             )
 
     def _leave_precision(self) -> None:
-        self._take_default(
-            f"The numbers of {self.name} on {self.device} are too large for its precision: the default model is used "
+        self._take_small(
+            f"The numbers of {self.name} on {self.device} are too large for its precision: the small model is used "
             "instead. Choose the precision bf16 or fp32"
         )
 
-    def _take_default(self, why: str) -> None:
+    def _take_small(self, why: str) -> None:
         device, self._user_message = self.device, why
         self._degraded = 0
         self.sampler = self._sampler_of(load_canvas_model(SMALL, "cpu"))

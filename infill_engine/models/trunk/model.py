@@ -128,6 +128,10 @@ class TrunkModel:
         for cache in self._caches:
             cache.continuations.clear()
 
+    def forget_prompts(self) -> None:
+        """Forget all prompts and release the memory of what was read."""
+        self._caches = []
+
     def apart(self) -> Callable[[int], None]:
         """Return a function that runs a pass over so many tokens in a buffer of its own. No prompt is forgotten.
 

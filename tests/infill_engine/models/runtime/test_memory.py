@@ -15,9 +15,11 @@ from infill_engine.models.loading import load_canvas_model
 from infill_engine.models.runtime import memory
 from infill_engine.models.runtime.memory import is_out_of_memory
 from infill_engine.models.scripted import Script, ScriptedModel
+from infill_engine.models.trunk.backends.torch_backend import TorchBackend
 from infill_engine.ranking.calibration import Calibration
 from infill_engine.settings import ModelSettings
 from infill_engine.types import Answer
+from tests.infill_engine.models.trunk.tiny_trunk import tiny_model
 
 TEXTS = ("alpha(1)", "beta(2)", "gamma", "delta + 4")
 
@@ -100,10 +102,28 @@ def test_then_one_short_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert not asked(engine, "y = ").user_message
 
 
-def test_then_the_default_model() -> None:
+def test_the_trunk_forgets_what_it_has_read_and_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = tiny_model(tmp_path)
+    run, buffers = TorchBackend.run, []
+
+    def with_little_memory(backend: TorchBackend, buffer: Any, *arguments: Any) -> Any:
+        buffers.append(buffer)
+        if buffer is buffers[0]:
+            raise ON_CPU
+        return run(backend, buffer, *arguments)
+
+    monkeypatch.setattr(TorchBackend, "run", with_little_memory)
+    engine = LocalEngine(model, "large", Calibration())
+    answer = asked(engine, "x = ")
+    assert answer.candidates
+    assert answer.user_message.startswith("large ran out of memory on cpu: it has to read the text")
+    assert not asked(engine, "y = ").user_message
+
+
+def test_then_the_small_model() -> None:
     engine = LocalEngine(Cramped(0, 0, ON_CPU), "large", Calibration())
     first = asked(engine, "x = ")
-    assert "the default model is used instead" in first.user_message
+    assert "the small model is used instead" in first.user_message
     assert engine.name == "default"
     second = asked(engine, "import os\n\nfor number in range(")
     assert second.candidates
