@@ -18,7 +18,7 @@ import sys
 import tempfile
 import threading
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, sleep
 from typing import Any
 
 from bench.json_lines import write_lines
@@ -30,6 +30,7 @@ from bench.soak.watching import Watching, engines_in
 from bench.soak.window import BUDGET_MS, Window
 from infill_engine.errors import InfillError
 
+SETTLE_SECONDS = 2.0  # after the last document was closed, until memory is looked at
 ENCODINGS = ("utf-8", "utf-16", "utf-32")
 
 
@@ -65,11 +66,16 @@ def spend_day(
         servers = {f"server {window.number}": window.client.process.pid for window in windows}
         watching = Watching(servers, _runtime(folder))
         engines = engines_in(_runtime(folder))
+        watching.look()
         watching.start()
         keep_own_delays_short()
         try:
             broken = _work(typists, keystrokes)
             seconds = perf_counter() - began
+            if not broken:
+                for typist in typists:
+                    typist.close_all()
+                sleep(SETTLE_SECONDS)
         finally:
             watching.close()
             for window in windows:

@@ -7,7 +7,7 @@ from statistics import median
 from typing import Any
 
 GRACE_MS = 20.0  # after the deadline
-GROWN = 1.05  # the largest share of the memory after warming up that there may be at the end
+GROWN = 1.05  # the largest share of the memory after warming up that there may be at the end, all documents closed
 DEADLINE_KINDS = ("inline", "candidates")  # next edits have no deadline
 BINS = 120
 
@@ -78,14 +78,20 @@ def draw(rows: Sequence[Row], memory: Sequence[Row], budget_ms: float, path: Pat
 
 
 def _memory(memory: Sequence[Row]) -> dict[str, dict[str, float]]:
-    """Return the medians after warming up (the first tenth of the day) and at the end (the last tenth)."""
+    """Return megabytes before and after the day, all documents closed, and the medians of its first and last tenth."""
     tenth = max(1, len(memory) // 10)
     figures = {}
     for name in _names(memory):
         values = [row[name] for row in memory]
-        warm, end = median(values[:tenth]), median(values[-tenth:])
-        grown = round(end / warm, 3) if warm else 0.0
-        figures[name] = {"warm": warm, "end": end, "most": max(values), "grown": grown}
+        before, after = values[0], values[-1]
+        figures[name] = {
+            "before": before,
+            "after": after,
+            "grown": round(after / before, 3) if before else 0.0,
+            "first_tenth": median(values[:tenth]),
+            "last_tenth": median(values[-tenth:]),
+            "most": max(values),
+        }
     return figures
 
 

@@ -41,13 +41,15 @@ class Typist:
         self._rng = random.Random(self.seed * 1000 + self.window.number)
 
     def warm_up(self) -> None:
-        """Open files of every language and ask once in each: a grammar is loaded when it is first needed."""
+        """Open files of every language, ask and rename once in each: what is needed for that is loaded at first use."""
         for files in self.corpus.values():
             for file in files[:WARMED]:
                 document = self.window.open(file, "\n")
                 document.cursor = self._place(document)
                 self.window.ask(document, invoked=True)
+                self.rename(document)
                 self.window.close_document(document)
+        self.window.keystrokes = 0  # those of the day are counted
 
     def work(self, keystrokes: int) -> None:
         """Press so many keys."""
@@ -62,6 +64,11 @@ class Typist:
                 for each in self.window.documents.values():
                     self.window.check_text(each)
             self.window.settle()
+
+    def close_all(self) -> None:
+        """Close all documents."""
+        for document in list(self.window.documents.values()):
+            self.window.close_document(document)
 
     def _document(self) -> Document:
         """Return an open document, usually the last one."""

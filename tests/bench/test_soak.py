@@ -18,6 +18,7 @@ def test_a_short_day_in_three_windows() -> None:
     assert summary["with_candidates"] > 0
     assert (summary["engines"], summary["engine_changed"]) == (1, False)
     assert memory[-1]["engine"] > 0
+    assert all(0 < each["before"] <= each["most"] for each in summary["memory_mb"].values())
 
 
 def test_faults_lose_no_request() -> None:
