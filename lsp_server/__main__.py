@@ -4,7 +4,6 @@ The other subcommands live in `lsp_server.cli`. Each imports its own dependencie
 """
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
 
@@ -20,6 +19,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def serve(_options: argparse.Namespace) -> int:
     """Serve one editor on stdin and stdout."""
+    from infill_engine.stderr import exit_now
     from lsp_server.protocol.fast_import import import_protocol_types
 
     import_protocol_types()
@@ -29,8 +29,7 @@ def serve(_options: argparse.Namespace) -> int:
         status = serve_stdio()
     except KeyboardInterrupt:
         status = INTERRUPTED
-    sys.stderr.flush()
-    os._exit(status)
+    exit_now(status)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -142,7 +142,7 @@ class _Output(StdoutWriter):
 def serve_stdio(command: Command = worker_command) -> int:
     """Serve one client on stdin and stdout until it leaves. Return the exit status that LSP requires.
 
-    Threads may still be blocked on stdin or a disk, so the caller must leave with `os._exit`. Raises KeyboardInterrupt
+    Threads may still be blocked on stdin or a disk, so the caller must leave with `exit_now`. Raises KeyboardInterrupt
     after the session has ended.
     """
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(name)s: %(message)s")

@@ -167,8 +167,8 @@ class Window:
             self.close_document(document)
         if (status := self.client.close()) != 0:
             self.faults.append(f"the server ended with {status}")
-        if "Traceback" in self.log.read_text(errors="replace"):
-            self.faults.append("a traceback in the server's log")
+        if (where := _first_traceback(self.log.read_text(errors="replace"))) is not None:
+            self.faults.append(f"a traceback in the server's log: {where}")
 
     def kill(self) -> None:
         """End the server at once."""
@@ -267,3 +267,18 @@ def wait_for(holds: Any, seconds: float, stop: threading.Event | None = None) ->
             return True
         time.sleep(0.01)
     return bool(holds())
+
+
+def _first_traceback(log: str) -> str | None:
+    """Return the type and the place of the first exception in a log, without its message."""
+    _, traceback, rest = log.partition("Traceback")
+    if not traceback:
+        return None
+    frames, kind = [], "unknown"
+    for line in rest.splitlines()[1:]:
+        if not line.startswith(" "):
+            kind = line.partition(":")[0]
+            break
+        if line.startswith("  File"):
+            frames.append(line.strip())
+    return f"{kind} at {frames[-1] if frames else 'an unknown place'}"

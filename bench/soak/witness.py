@@ -3,11 +3,10 @@
 soak/text   request   {uri} -> {digest} of the document's text; null if it is not open
 """
 
-import os
-import sys
 from hashlib import blake2b
 from typing import Any
 
+from infill_engine.stderr import exit_now
 from lsp_server import server
 from lsp_server.engine.link import Command, worker_command
 from lsp_server.session import Session
@@ -36,8 +35,7 @@ def main() -> None:
 
     server.create_server = create_with_witness
     status = server.serve_stdio()
-    sys.stderr.flush()
-    os._exit(status)
+    exit_now(status)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from infill_engine.serving.interface import Load
 from infill_engine.serving.loading import load_local, load_remote
 from infill_engine.serving.protocol import Message, decode, encode, read_frame
 from infill_engine.settings import EngineSettings, ModelSettings
+from infill_engine.stderr import exit_now
 
 IDLE_SECONDS = 600.0  # an engine without clients exits after that
 GRACE_SECONDS = 0.5  # for the compute thread to notice that the pipe is closed
@@ -63,7 +64,7 @@ def _serve(load: Load, options: argparse.Namespace) -> None:
 def serve(load: Load) -> None:
     """Answer frames with the engine that `load` returns, then exit the process.
 
-    Exits with `os._exit`: a load or a denoising step may hold the compute thread for seconds, and tearing down a
+    Exits with `exit_now`: a load or a denoising step may hold the compute thread for seconds, and tearing down a
     library under a running thread crashes.
     """
     frames_in, frames_out = claim_stdio()
@@ -75,8 +76,7 @@ def serve(load: Load) -> None:
             dispatch.receive(message)
     dispatch.close()
     compute.join(GRACE_SECONDS)
-    sys.stderr.flush()
-    os._exit(0)
+    exit_now(0)
 
 
 def claim_stdio() -> tuple[BinaryIO, BinaryIO]:

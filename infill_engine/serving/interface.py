@@ -1,6 +1,5 @@
 """What the worker needs of an engine, and how it describes an engine's faults to the user."""
 
-import sys
 import traceback
 from collections.abc import Callable, Iterator
 from typing import Protocol
@@ -10,6 +9,7 @@ from infill_engine.budget.work import Watch
 from infill_engine.errors import InfillError
 from infill_engine.serving.protocol import State, Status
 from infill_engine.settings import WindowSettings
+from infill_engine.stderr import say
 from infill_engine.types import Answer, InfillRequest, Surroundings
 
 
@@ -55,6 +55,6 @@ def describe(fault: Exception) -> str:
     """Put a fault into words for the user. Quote only our own errors: any other text may contain the user's code."""
     if isinstance(fault, InfillError):
         return str(fault)
-    frames = traceback.format_tb(fault.__traceback__)
-    sys.stderr.write(f"infill worker: {type(fault).__name__}\n{''.join(frames)}")
+    frames = "".join(traceback.format_tb(fault.__traceback__)).rstrip()
+    say(f"infill worker: {type(fault).__name__}\n{frames}")
     return f"The engine met an unexpected {type(fault).__name__}; the worker's log shows where."

@@ -9,7 +9,6 @@ import os
 import queue
 import resource
 import socket
-import sys
 import threading
 from pathlib import Path
 from typing import NoReturn
@@ -32,6 +31,7 @@ from infill_engine.serving.protocol import (
     read_frame,
 )
 from infill_engine.serving.runtime_files import package_version, peer_pid
+from infill_engine.stderr import exit_now, say
 
 HELLO_SECONDS = 5.0  # for the first message of a client
 LOOK_SECONDS = 0.5  # between two looks at whether the engine is still needed
@@ -55,7 +55,7 @@ def serve_socket(
     """Serve the engine that `load` returns, then exit the process.
 
     The caller has made sure that nothing else listens at `path`, unless this process `succeeds` another one. Exits with
-    `os._exit`, for the reasons that `__main__.serve` gives.
+    `exit_now`, for the reasons that `__main__.serve` gives.
     """
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core file would contain the user's text
     log = _open_log(log_folder, path)
@@ -96,7 +96,7 @@ def _open_log(folder: Path | None, path: Path) -> Log:
     try:
         return EventLog(folder / f"engine-{path.stem}.jsonl")
     except OSError as fault:
-        sys.stderr.write(f"infill engine: the log in {folder} cannot be written: {fault.strerror}\n")
+        say(f"infill engine: the log in {folder} cannot be written: {fault.strerror}")
         return silent
 
 
@@ -104,8 +104,7 @@ def _exit(status: int, log: Log) -> NoReturn:
     log("exit", status=status)
     if isinstance(log, EventLog):
         log.close()
-    sys.stderr.flush()
-    os._exit(status)
+    exit_now(status)
 
 
 def _in_place_of(predecessor: Predecessor, path: Path, hub: Hub) -> socket.socket | None:
@@ -116,7 +115,7 @@ def _in_place_of(predecessor: Predecessor, path: Path, hub: Hub) -> socket.socke
     try:
         listener = take_over(path, predecessor)
     except (OSError, TimeoutError) as fault:
-        sys.stderr.write(f"infill engine: the socket cannot be taken over: {type(fault).__name__}\n")
+        say(f"infill engine: the socket cannot be taken over: {type(fault).__name__}")
         return None
     if listener is not None:
         predecessor.succeeded()

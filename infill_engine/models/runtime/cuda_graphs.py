@@ -10,7 +10,6 @@ is loaded, and nothing is compiled afterwards. On other devices nothing is prepa
 The first fault is reported, and after it compiled code is not used any more.
 """
 
-import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -23,6 +22,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from infill_engine.models.runtime.memory import is_out_of_memory
+from infill_engine.stderr import say
 
 Compiler = Callable[[Callable[..., Any]], Callable[..., Any]]
 Sizes = Mapping[str, int]  # by the names of the axes
@@ -161,8 +161,8 @@ class CompiledStep:
 
     def _give_up(self, error: Exception) -> None:
         self._shapes.clear()
-        frames = "".join(traceback.format_tb(error.__traceback__))
-        sys.stderr.write(f"infill engine: {type(error).__name__} in a compiled step\n{frames}")
+        frames = "".join(traceback.format_tb(error.__traceback__)).rstrip()
+        say(f"infill engine: {type(error).__name__} in a compiled step\n{frames}")
         self._tell(
             f"its steps could not be compiled ({type(error).__name__}), so they are slower than they might be. "
             "Compiling needs Triton, a C compiler (gcc) and some free memory of the device; the log shows more"

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from infill_engine.serving.health.health import Health
 from infill_engine.serving.runtime_files import locked
+from infill_engine.stderr import say
 
 SUCCEEDS = "--succeeds"
 NEEDS_MS = "--default-needs-ms"  # what this process has found out; see `EngineSettings`
@@ -135,7 +136,7 @@ class Replacement:
             self._successor = None
         if done is False:
             self.health.log("successor failed")
-            sys.stderr.write("infill engine: its successor has failed; it goes on\n")
+            say("infill engine: its successor has failed; it goes on")
             self.end()
             self.health.failed()
         return bool(done)
@@ -147,7 +148,7 @@ class Replacement:
             self._successor = None
 
     def _start(self, reason: str) -> None:
-        sys.stderr.write(f"infill engine: starts a successor: {reason}\n")
+        say(f"infill engine: starts a successor: {reason}")
         self.health.log("successor started", reason=reason)
         needs_ms = None if self.health.serves is None else self.health.serves.default_needs_ms
         try:

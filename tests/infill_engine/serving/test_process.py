@@ -2,14 +2,19 @@
 
 import subprocess
 import sys
+import threading
 from pathlib import Path
+from typing import BinaryIO
+
+import pytest
 
 from infill_engine.models.runtime.devices import physical_cores
-from infill_engine.serving.protocol import Answered, Infill, Status, decode, encode, read_frame
+from infill_engine.serving.protocol import Answered, Failure, Infill, Status, decode, encode, read_frame
 from infill_engine.types import InfillRequest
 
 REPOSITORY = Path(__file__).parents[3]
 FAR = 1e12
+FULL = Path("/dev/full")
 
 NOISY = """
 import os, sys, threading
@@ -31,6 +36,17 @@ class Noisy(ToyEngine):
 serve(lambda progress: Noisy())
 """
 
+BROKEN = """
+from infill_engine.serving.__main__ import serve
+from tests.toy_engine import ToyEngine
+
+class Broken(ToyEngine):
+    def answer(self, request, deadline, watch):
+        raise KeyError("an engine's fault is logged")
+
+serve(lambda progress: Broken())
+"""
+
 NEVER_LOADED = """
 import threading
 from infill_engine.serving.__main__ import serve
@@ -38,12 +54,12 @@ serve(lambda progress: threading.Event().wait())
 """
 
 
-def start(code: str) -> subprocess.Popen:
+def start(code: str, stderr: int | BinaryIO = subprocess.PIPE) -> subprocess.Popen:
     return subprocess.Popen(
         [sys.executable, "-c", code],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        stderr=stderr,
         cwd=REPOSITORY,
     )
 
@@ -70,6 +86,22 @@ def test_it_ends_with_its_pipe_even_while_loading() -> None:
         assert decode(read_frame(worker.stdout)) == Status("loading")
         worker.stdin.close()
         assert worker.wait(10) == 0
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="this system has no disk that is always full")
+def test_a_fault_that_cannot_be_logged_is_answered() -> None:
+    with FULL.open("wb") as full, start(BROKEN, full) as worker:
+        too_long = threading.Timer(30, worker.kill)  # a worker that does not answer fails the test
+        too_long.start()
+        for _ in range(2):
+            assert isinstance(decode(read_frame(worker.stdout)), Status)
+        for number in range(2):
+            worker.stdin.write(encode(Infill(number, "d", InfillRequest("x", ""), FAR)))
+            worker.stdin.flush()
+            assert isinstance(decode(read_frame(worker.stdout)), Failure)
+        worker.stdin.close()
+        assert worker.wait(10) == 0
+        too_long.cancel()
 
 
 def test_there_is_a_core() -> None:
