@@ -1,14 +1,18 @@
 """How much a text breaks the syntax: the faults that it adds to those already there."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
+from tree_sitter import Tree
+
 from infill_engine.text import syntax
-from infill_engine.text.embedded import within_embedded
+from infill_engine.text.embedded import region
 from infill_engine.text.languages import language as language_named
 from infill_engine.types import InfillRequest
 
 PLACEHOLDER = "x"  # fills the hole to measure how broken the surroundings are by themselves
+MORE_CHARS = 8_000  # beyond each window: what opens a block that ends there must not seem to be a fault
 BREAKS = 1.0  # relative new faults, see `new_faults`, from which a text counts as broken
 
 
@@ -26,12 +30,11 @@ def new_faults(texts: Sequence[str], request: InfillRequest) -> list[float]:
 
     The best filling is nothing, a name, or the best of the texts.
     """
-    request = within_embedded(request)
-    if not texts or syntax.parser_for(request.language) is None:
+    around = _surroundings_of(request) if texts else None
+    if around is None:
         return [0.0] * len(texts)
-    prefix, suffix, least = _surroundings(request)
-    found = [_faults(prefix + text + suffix, request.language) for text in texts]
-    least = min(least, *found)
+    found = [around.faults_with(text) for text in texts]
+    least = min(around.least, *found)
     return [(count - least) / (1 + least) for count in found]
 
 
@@ -40,35 +43,61 @@ def leaves_faults(text: str, request: InfillRequest) -> bool:
 
     Where a name or nothing fills the hole without a fault, `new_faults` has counted those of the text.
     """
-    request = within_embedded(request)
-    if syntax.parser_for(request.language) is None:
-        return False
-    prefix, suffix, least = _surroundings(request)
-    return least > 0 and _faults(prefix + text + suffix, request.language) > 0
+    around = _surroundings_of(request)
+    return around is not None and around.least > 0 and around.faults_with(text) > 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Surroundings:
+    """The code around a hole, parsed with a placeholder in it. `least` are the faults that it has by itself."""
+
+    before: bytes
+    after: bytes
+    language: str
+    tree: Tree
+    least: int
+
+    def faults_with(self, text: str) -> int:
+        """Count the faults with `text` in the hole. Only what it changes is parsed again."""
+        tree = syntax.refilled(self.tree, self.before, PLACEHOLDER, text, self.after, self.language)
+        return 0 if tree is None else syntax.faults(tree)
+
+
+def _surroundings_of(request: InfillRequest) -> _Surroundings | None:
+    """Return what surrounds a hole, or None without a grammar. In embedded code, only that counts."""
+    left, right = request.beyond
+    before, after = left[-MORE_CHARS:] + request.prefix, request.suffix + right[:MORE_CHARS]
+    embedded = region(before, after, request.language)
+    if embedded is not None:
+        return _parsed(embedded.prefix, embedded.suffix, embedded.language)
+    return _parsed(before, after, request.language)
 
 
 @lru_cache(maxsize=4)
-def _surroundings(request: InfillRequest) -> tuple[str, str, int]:
-    """Return the windows, or a part of them that parses, with the number of faults they have by themselves.
+def _parsed(before: str, after: str, language: str) -> _Surroundings | None:
+    """Return the text on both sides, or a part of it that parses better.
 
-    A window may begin inside a docstring or an argument list, which makes its parse meaningless. Starting at a
-    definition fixes about half of these cases.
+    It may begin inside a docstring or an argument list, which makes its parse meaningless. Starting at a definition
+    fixes about half of these cases.
     """
-    starts = language_named(request.language).code.starts
-    headers = [] if starts is None else [match.start() for match in starts.finditer(request.prefix)]
-    best: tuple[str, str, int] | None = None
+    starts = language_named(language).code.starts
+    headers = [] if starts is None else [match.start() for match in starts.finditer(before)]
+    best: _Surroundings | None = None
     for start in dict.fromkeys([0, *headers[:1], *headers[-1:]]):
-        prefix = request.prefix[start:]
-        for filling in (PLACEHOLDER, ""):
-            count = _faults(prefix + filling + request.suffix, request.language)
-            if best is None or count < best[2]:
-                best = (prefix, request.suffix, count)
-            if not count:
-                return best
-    assert best is not None  # the loop runs at least for the whole window
+        found = _parsed_from(before[start:], after, language)
+        if found is not None and (best is None or found.least < best.least):
+            best = found
+        if best is None or not best.least:
+            return best
     return best
 
 
-def _faults(text: str, language: str) -> int:
-    tree = syntax.parse(syntax.opened(text, language), language)
-    return 0 if tree is None else syntax.faults(tree)
+def _parsed_from(before: str, after: str, language: str) -> _Surroundings | None:
+    before = syntax.opened(before, language)
+    tree = syntax.parse(before + PLACEHOLDER + after, language)
+    if tree is None:
+        return None
+    least, sides = syntax.faults(tree), (syntax.to_bytes(before), syntax.to_bytes(after))
+    if least:
+        least = min(least, _Surroundings(*sides, language, tree, least).faults_with(""))
+    return _Surroundings(*sides, language, tree, least)

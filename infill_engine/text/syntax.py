@@ -35,6 +35,26 @@ def parse(text: str, language: str) -> Tree | None:
     return None if parser is None or not may_parse(text, language) else parser.parse(to_bytes(text))
 
 
+def refilled(tree: Tree, before: bytes, old: str, new: str, after: bytes, language: str) -> Tree | None:
+    """Return a tree with `new` in place of `old` between `before` and `after`. Only the change is parsed.
+
+    `tree` stays as it is. None if the grammar is not usable for the text.
+    """
+    parser = parser_for(language)
+    if parser is None or not may_parse(new, language):
+        return None
+    text, at, start = to_bytes(new), len(before), _point_after((0, 0), before)
+    copy, length = tree.copy(), len(to_bytes(old))
+    copy.edit(at, at + length, at + len(text), start, _point_after(start, to_bytes(old)), _point_after(start, text))
+    return parser.parse(before + text + after, copy)
+
+
+def _point_after(start: tuple[int, int], text: bytes) -> tuple[int, int]:
+    """Return the row and the column in bytes at the end of `text`, which begins at `start`."""
+    rows = text.count(b"\n")
+    return (start[0] + rows, len(text) - text.rfind(b"\n") - 1) if rows else (start[0], start[1] + len(text))
+
+
 def opened(text: str, language: str) -> str:
     """Return a part of a file, with what it needs in front of it to be read as code. Offsets change."""
     known = language_named(language).entry.grammar

@@ -71,6 +71,13 @@ class Task:
     project: Surroundings = NO_SURROUNDINGS
     path: str = ""
 
+    @property
+    def sides(self) -> tuple[str, str]:
+        """The document's text before and after the hole."""
+        lines = self.text.split("\n")
+        above, line, below = lines[: self.row], lines[self.row], lines[self.row + 1 :]
+        return "\n".join((*above, line[: self.column])), "\n".join((line[self.column :], *below))
+
 
 @dataclass(frozen=True, slots=True)
 class FileHoles:

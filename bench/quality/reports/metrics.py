@@ -24,9 +24,9 @@ def is_trivial(gold: str) -> bool:
     return len(_WORD_CHARACTER.findall(gold)) < LEAST_SIGNIFICANT
 
 
-def parses(prefix: str, candidate: str, suffix: str, gold: str, language: str = "python") -> bool:
-    """Return whether the candidate leaves no more syntax errors between these windows than the gold text does."""
-    return _faults(prefix + candidate + suffix, language) <= _faults(prefix + gold + suffix, language)
+def parses(before: str, candidate: str, after: str, gold: str, language: str = "python") -> bool:
+    """Return whether the candidate leaves no more syntax errors in the document than the gold text does."""
+    return _faults(before + candidate + after, language) <= _faults(before + gold + after, language)
 
 
 def indentation_is_wrong(candidate: str, indent: str, language: str = "python") -> bool:

@@ -50,6 +50,7 @@ def judge(system: str, question: Question, reply: Reply, budget_ms: float) -> Ou
     """Compare every text of a reply with the gold text and the text around the hole."""
     task, request = question.task, question.request
     gold = task.gold
+    before, after = task.sides
     return Outcome(
         system=system,
         id=task.id,
@@ -63,7 +64,7 @@ def judge(system: str, question: Question, reply: Reply, budget_ms: float) -> Ou
         partial=list(reply.partial),
         exact=[is_exact(text, gold) for text in reply.texts],
         similarity=[round(edit_similarity(text, gold), 4) for text in reply.texts],
-        parses=[metrics.parses(request.prefix, text, request.suffix, gold, task.language) for text in reply.texts],
+        parses=[metrics.parses(before, text, after, gold, task.language) for text in reply.texts],
         indentation_wrong=[
             metrics.indentation_is_wrong(text, question.hole.indent, task.language) for text in reply.texts
         ],
