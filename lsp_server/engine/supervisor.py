@@ -101,6 +101,11 @@ class WorkerProcess:
         return self._supervision is not None and not self._supervision.done()
 
     @property
+    def overdue(self) -> bool:
+        """Whether the worker has missed a deadline and has given no sign of life since."""
+        return self._watchdog.misses > 0
+
+    @property
     def trusted(self) -> bool:
         """Whether no worker has died, or this one has been ready long enough to forget earlier deaths."""
         return not self.deaths or self._ready_seconds > HEALTHY_SECONDS

@@ -93,25 +93,40 @@ async def _answer(
         edited = edited_lines(edited, Change(insertion.lead, insertion.start, insertion.end))
         place = edited.cursor
     request = session.request_at(edited, place, least)
-    answer = await session.engine.ask(uri, request, due, on_preview)
-    if answer.reason is Reason.LOADING:
-        answer = await _from_drafts(request, due, unsure=unsure)
+    answer = await _from_engine(session, uri, request, due, on_preview, unsure=unsure)
     if session.documents.get(uri) is not snapshot:
         return Answer(reason=Reason.SUPERSEDED)
     return _worth_showing(answer, unsure=unsure)
 
 
-async def _from_drafts(request: InfillRequest, due: float, *, unsure: bool) -> Answer:
-    """Return retrieved texts by `due` while the model is being loaded, or loading as the reason why there are none."""
+async def _from_engine(
+    session: Session, uri: str, request: InfillRequest, due: float, on_preview: OnPreview | None, *, unsure: bool
+) -> Answer:
+    """Return the engine's answer, or retrieved texts while it loads, or while it is overdue and does not answer."""
+    overdue = session.engine.overdue
+    drafts = asyncio.ensure_future(_from_drafts(request, due)) if overdue else None
+    try:
+        answer = await session.engine.ask(uri, request, due, on_preview)
+        if answer.reason is Reason.LOADING or (overdue and answer.reason is Reason.DEADLINE):
+            found = await (drafts or _from_drafts(request, due))
+            if _worth_showing(found, unsure=unsure).candidates:
+                return found
+    finally:
+        if drafts is not None:
+            drafts.cancel()
+    return answer
+
+
+async def _from_drafts(request: InfillRequest, due: float) -> Answer:
+    """Return retrieved texts by `due`, if there are any and there is time to find them."""
     if request.replaced or request.gaps:  # their order needs the model
-        return Answer(reason=Reason.LOADING)
+        return Answer()
     # The module is imported here, because a server rarely needs it, and in a thread, because that takes a while.
     try:
         async with asyncio.timeout(max(0.0, due - now())):
-            answer = await asyncio.to_thread(_drafts_alone, request)
+            return await asyncio.to_thread(_drafts_alone, request)
     except TimeoutError:
-        return Answer(reason=Reason.LOADING)
-    return answer if _worth_showing(answer, unsure=unsure).candidates else Answer(reason=Reason.LOADING)
+        return Answer()
 
 
 def _drafts_alone(request: InfillRequest) -> Answer:

@@ -89,6 +89,19 @@ async def test_copies_are_offered_while_the_model_loads() -> None:
         assert early.statuses[-1].reason == "loading"
 
 
+async def test_copies_are_offered_while_the_engine_does_not_answer() -> None:
+    read = "def load(path):\n    with open(path, encoding='utf-8') as file:\n        return json.load(file)\n\n\n"
+    async with editor(NEOVIM, SCRIPT, options={"budgetMs": 500}) as hung:
+        await hung.ready()
+        psutil.Process((await hung.status()).workerPid).suspend()
+        uri = hung.open(read + read.removesuffix("file)\n\n\n").replace("load(p", "again(p") + "│\n")
+        assert await hung.ask(uri) == []  # that it does not answer is not known before the deadline
+        await hung.until(lambda: hung.statuses[-1].reason == "deadline")
+        assert await hung.ask(uri) == ["file)"]
+        assert await hung.ask(hung.open("x = │", "file:///project/nothing_like_it.py")) == []
+        await hung.until(lambda: hung.statuses[-1].reason == "deadline")
+
+
 async def test_settings_are_pulled_and_off_means_off() -> None:
     async with editor(VSCODE, SCRIPT, configuration={"enable": False}) as off:
         await off.until(lambda: any(status.state == "off" for status in off.statuses))
