@@ -69,18 +69,18 @@ def _surroundings_of(request: InfillRequest) -> _Surroundings | None:
     before, after = left[-MORE_CHARS:] + request.prefix, request.suffix + right[:MORE_CHARS]
     embedded = region(before, after, request.language)
     if embedded is not None:
-        return _parsed(embedded.prefix, embedded.suffix, embedded.language)
-    return _parsed(before, after, request.language)
+        return _parsed(embedded.prefix, embedded.suffix, embedded.language, cut=False)
+    return _parsed(before, after, request.language, cut=len(left) > MORE_CHARS)
 
 
 @lru_cache(maxsize=4)
-def _parsed(before: str, after: str, language: str) -> _Surroundings | None:
-    """Return the text on both sides, or a part of it that parses better.
+def _parsed(before: str, after: str, language: str, *, cut: bool) -> _Surroundings | None:
+    """Return the text on both sides; if it is `cut` from a document, possibly a part of it that parses better.
 
-    It may begin inside a docstring or an argument list, which makes its parse meaningless. Starting at a definition
-    fixes about half of these cases.
+    It may begin inside a docstring or an argument list then, which makes its parse meaningless. Starting at a
+    definition fixes about half of these cases.
     """
-    starts = language_named(language).code.starts
+    starts = language_named(language).code.starts if cut else None
     headers = [] if starts is None else [match.start() for match in starts.finditer(before)]
     best: _Surroundings | None = None
     for start in dict.fromkeys([0, *headers[:1], *headers[-1:]]):
