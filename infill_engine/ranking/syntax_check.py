@@ -75,15 +75,15 @@ def _surroundings_of(request: InfillRequest) -> _Surroundings | None:
 
 @lru_cache(maxsize=4)
 def _parsed(before: str, after: str, language: str, *, cut: bool) -> _Surroundings | None:
-    """Return the text on both sides; if it is `cut` from a document, possibly a part of it that parses better.
+    """Return the text on both sides. If it is `cut` from a document, start at a definition.
 
-    It may begin inside a docstring or an argument list then, which makes its parse meaningless. Starting at a
-    definition fixes about half of these cases.
+    It may begin inside a docstring or an argument list, which makes its parse meaningless. The first definition fixes
+    about half of these cases, the last one some more.
     """
     starts = language_named(language).code.starts if cut else None
     headers = [] if starts is None else [match.start() for match in starts.finditer(before)]
     best: _Surroundings | None = None
-    for start in dict.fromkeys([0, *headers[:1], *headers[-1:]]):
+    for start in dict.fromkeys([*headers[:1], *headers[-1:]] or [0]):
         found = _parsed_from(before[start:], after, language)
         if found is not None and (best is None or found.least < best.least):
             best = found
