@@ -45,6 +45,7 @@ def did_close(session: Session, params: types.DidCloseTextDocumentParams) -> Non
         session.engine.forget(uri)
         session.suggestions.left(uri)
         session.next_edits.closed(uri)
+        session.project.forget(uri)
         release_freed()  # otherwise the server's heap stays as large as its largest documents made it
 
 

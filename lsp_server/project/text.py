@@ -52,6 +52,10 @@ class ProjectText:
         known = self._known.get(uri)
         return known is None or self._clock() - known.since > OLD_SECONDS
 
+    def forget(self, uri: str) -> None:
+        """Drop the surroundings of a closed document, which may be megabytes."""
+        self._known.pop(uri, None)
+
     async def read(self, uri: str, language: str, roots: Iterable[str], excludes: tuple[str, ...]) -> None:
         """Read the files around a document. A document outside all workspace folders has no surroundings."""
         before = self.near(uri)

@@ -8,12 +8,14 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from lsprotocol import types
 
 from infill_engine.context import surroundings
 from infill_engine.serving.protocol import State, Status
 from infill_engine.types import Surroundings
 from lsp_server.documents.snapshots import Snapshot
 from lsp_server.features.configuration import apply_options
+from lsp_server.features.text_sync import did_close
 from lsp_server.project import text as project_text
 from lsp_server.project.text import ProjectText, project_of, read_around
 from lsp_server.server import create_server
@@ -154,6 +156,16 @@ async def test_of_many_documents_opened_at_once_the_last_are_read(
         session.project_near(session.documents.open(uri, "python", ""))
     await settled(session)
     assert read[1:] == [f"{number}.py" for number in range(50 - project_text.DOCUMENTS, 50)]
+
+
+async def test_the_text_around_a_closed_document_is_forgotten(project: Path) -> None:
+    (project / "app/net.py").write_text(LINE)
+    _, session = create_server()
+    session.roots = (str(project),)
+    snapshot = opened(session, project)
+    assert await drafts(session, snapshot) == ["host, port)"]
+    did_close(session, types.DidCloseTextDocumentParams(types.TextDocumentIdentifier(snapshot.uri)))
+    assert session.project.near(snapshot.uri) == Surroundings()
 
 
 async def test_what_is_excluded_is_forgotten_at_once(project: Path) -> None:
