@@ -4,15 +4,14 @@ import asyncio
 import logging
 import os
 import sys
-from collections.abc import Awaitable, Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import metadata
 from threading import Event
 from typing import BinaryIO
 
 from lsprotocol import types
-from pygls.io_ import StdinAsyncReader, StdoutWriter, run_async
+from pygls.io_ import StdoutWriter, run_async
 from pygls.lsp.server import LanguageServer
 
 from lsp_server.engine.link import Command, worker_command
@@ -22,13 +21,13 @@ from lsp_server.features.cursor import cursor
 from lsp_server.features.inline_completion import inline_completion
 from lsp_server.features.status import get_status
 from lsp_server.protocol.messages import ACCEPTED, CANDIDATES, CURSOR, GET_STATUS, RESTART_ENGINE
-from lsp_server.protocol.wire import WireProtocol, silence_libraries
+from lsp_server.protocol.reading import MessageReader
+from lsp_server.protocol.wire import WireProtocol, came, silence_libraries
 from lsp_server.session import Session
 from lsp_server.suggestions.next_edits import messages
 
 NAME = "infill-ls"
 EXIT_WITHOUT_SHUTDOWN = 1  # exit status if a client leaves without `shutdown` and `exit`
-LARGEST_MESSAGE = 512 * 1024 * 1024  # bytes; several times the largest document that is completed
 
 log = logging.getLogger(__name__)
 
@@ -115,16 +114,6 @@ def _add_commands(server: InfillServer, session: Session) -> None:
     server.command(messages.DISMISS)(dismissed)
 
 
-class MessageReader(StdinAsyncReader):
-    """Reads from stdin. Refuses a message that cannot be held, before it asks for the memory."""
-
-    def readexactly(self, n: int) -> Awaitable[bytes]:
-        """Return the next `n` bytes. Raises ValueError for more than `LARGEST_MESSAGE`."""
-        if n > LARGEST_MESSAGE:
-            raise ValueError(f"a message of {n} bytes")
-        return super().readexactly(n)
-
-
 class _Output(StdoutWriter):
     """Writes to stdout. Ignores a closed pipe, because no client is left."""
 
@@ -168,9 +157,8 @@ async def _serve(server: InfillServer, session: Session, stdin: BinaryIO) -> int
 
 async def _listen(server: InfillServer, stdin: BinaryIO) -> int:
     """Handle messages until the last one. Return the exit status."""
-    # A separate executor, so that our own work cannot delay reading the next message.
-    reader = MessageReader(stdin, ThreadPoolExecutor(1, "stdin"))
     try:
+        reader = MessageReader(stdin, came)
         await run_async(Event(), reader, server.protocol, log, server.report_server_error)
     except SystemExit as leave:  # pygls handles `exit` this way
         return leave.code if isinstance(leave.code, int) else EXIT_WITHOUT_SHUTDOWN

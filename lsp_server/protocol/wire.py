@@ -47,6 +47,11 @@ def arrived() -> float:
     return now() if moment is None else moment
 
 
+def came(moment: float) -> None:
+    """Note when the message arrived that is handled next."""
+    _arrived.set(moment)
+
+
 def silence_libraries() -> None:
     """Keep message bodies, which contain the user's code, out of every log."""
     for name in ("pygls", "lsprotocol", "cattrs", "asyncio"):
@@ -74,7 +79,6 @@ class WireProtocol(LanguageServerProtocol):
 
     def handle_message(self, message: Any) -> None:
         """Decode a message and dispatch it. Raises only what ends the server."""
-        _arrived.set(now())
         if not isinstance(message, dict):
             log.warning("ignored a message that is not an object")
             return

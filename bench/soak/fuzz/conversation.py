@@ -10,7 +10,6 @@ import logging
 import os
 import re
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 from types import TracebackType
 from typing import Any
@@ -18,8 +17,9 @@ from typing import Any
 from pygls.io_ import run_async
 
 from infill_engine.models.checkpoint.user_data import STATE_DIR
-from lsp_server.protocol.wire import silence_libraries
-from lsp_server.server import MessageReader, create_server
+from lsp_server.protocol.reading import MessageReader
+from lsp_server.protocol.wire import came, silence_libraries
+from lsp_server.server import create_server
 
 _LENGTH = re.compile(rb"Content-Length: (\d+)\r\n")
 QUICK_TURNS, TURNS = 20, 2_000  # of the event loop, in which every request has to be answered
@@ -45,7 +45,6 @@ class Conversation:
         self.server, self.session = create_server()
         self.session.engine.start = _do_nothing  # type: ignore[method-assign]
         self.session.next_edits.pause_seconds = 0.0
-        self._threads = ThreadPoolExecutor(1, "stdin")
         self.server.protocol.set_writer(self._out)
         capabilities = {"general": {"positionEncodings": [encoding]}, "textDocument": {"inlineCompletion": {}}}
         self.say({"id": "first", "method": "initialize", "params": {"capabilities": capabilities}})
@@ -59,7 +58,6 @@ class Conversation:
     ) -> None:
         self._loop.run_until_complete(self.session.end())
         self._loop.close()
-        self._threads.shutdown()
         logging.getLogger().removeHandler(self._handler)
         self._folder.cleanup()
         if self._before is None:
@@ -86,7 +84,7 @@ class Conversation:
 
     async def _read(self, stream: bytes) -> None:
         own = asyncio.current_task()
-        reader = MessageReader(io.BytesIO(stream), self._threads)
+        reader = MessageReader(io.BytesIO(stream), came)
         await run_async(Event(), reader, self.server.protocol, _log, self.server.report_server_error)
         for turn in range(TURNS):
             if all(task is own for task in asyncio.all_tasks()):

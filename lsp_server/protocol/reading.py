@@ -1,0 +1,87 @@
+"""Reads stdin in a thread of its own, so that it is known when a message came, however busy the event loop is.
+
+The deadline of a request counts from there. An edit is often followed by a request at once, which waits while the edit
+is being handled.
+"""
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import BinaryIO, cast
+
+from infill_engine.budget.deadline import Clock, now
+
+LARGEST_MESSAGE = 512 * 1024 * 1024  # bytes; several times the largest document that is completed
+LARGEST_HEADER = 64 * 1024  # bytes; at most twice as much waits to be taken
+CHUNK = 64 * 1024  # bytes that are read at once
+CHUNKS = 16  # that wait for the event loop at most
+
+
+class MessageReader:
+    """The reader that `pygls.io_.run_async` asks for lines and bodies. Create it on the event loop.
+
+    `came` gets the time at which the last byte of a message was read, just before the message is returned.
+    """
+
+    def __init__(self, stdin: BinaryIO, came: Callable[[float], object], clock: Clock = now) -> None:
+        self._stdin, self._came, self._clock = stdin, came, clock
+        self._loop = asyncio.get_running_loop()
+        self._stream = asyncio.StreamReader(LARGEST_HEADER, self._loop)
+        self._stream.set_transport(cast(asyncio.Transport, self))  # it pauses and resumes reading
+        self._may_read = threading.Event()
+        self._may_read.set()
+        self._room = threading.Semaphore(CHUNKS)
+        self._fed = self._taken = 0  # bytes
+        self._times: deque[tuple[int, float]] = deque()  # how many bytes had been read by when
+        threading.Thread(target=self._read, name="stdin", daemon=True).start()
+
+    async def readline(self) -> bytes:
+        """Return the next line, b"" at the end. Raises ValueError for more than `LARGEST_HEADER`."""
+        line = await self._stream.readline()
+        self._taken += len(line)
+        return line
+
+    async def readexactly(self, n: int) -> bytes:
+        """Return the next `n` bytes, fewer at the end. Raises ValueError for more than `LARGEST_MESSAGE`."""
+        if n > LARGEST_MESSAGE:
+            raise ValueError(f"a message of {n} bytes")
+        try:
+            body = await self._stream.readexactly(n)
+        except asyncio.IncompleteReadError as end:
+            return end.partial
+        # What the message before has started must take its snapshot before this one changes the document.
+        await asyncio.sleep(0)
+        self._taken += n
+        while self._times[0][0] < self._taken:
+            self._times.popleft()
+        self._came(self._times[0][1])
+        return body
+
+    def pause_reading(self) -> None:
+        """Let the client wait. `asyncio.StreamReader` calls this when enough has been read ahead."""
+        self._may_read.clear()
+
+    def resume_reading(self) -> None:
+        """Go on. `asyncio.StreamReader` calls this when more is wanted."""
+        self._may_read.set()
+
+    def _read(self) -> None:
+        read = getattr(self._stdin, "read1", self._stdin.read)
+        try:
+            while chunk := read(CHUNK):
+                moment = self._clock()
+                self._room.acquire()
+                self._loop.call_soon_threadsafe(self._feed, chunk, moment)
+                self._may_read.wait()
+            self._loop.call_soon_threadsafe(self._stream.feed_eof)
+        except (OSError, ValueError):  # stdin was closed
+            self._loop.call_soon_threadsafe(self._stream.feed_eof)
+        except RuntimeError:  # the event loop has ended
+            pass
+
+    def _feed(self, chunk: bytes, moment: float) -> None:
+        self._room.release()
+        self._fed += len(chunk)
+        self._times.append((self._fed, moment))
+        self._stream.feed_data(chunk)
