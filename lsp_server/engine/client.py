@@ -90,11 +90,6 @@ class EngineClient:
     def __post_init__(self) -> None:
         self.worker = WorkerProcess(self, self.command, self.shared)
 
-    @property
-    def overdue(self) -> bool:
-        """Whether the worker has missed a deadline and has given no sign of life since."""
-        return self.worker.overdue
-
     async def start(self, choice: EngineChoice, *, anew: bool = False) -> None:
         """Start the engine, or replace the running one. With `anew`, end a shared engine too, for all windows."""
         async with self._switching:

@@ -103,7 +103,7 @@ async def _from_engine(
     session: Session, uri: str, request: InfillRequest, due: float, on_preview: OnPreview | None, *, unsure: bool
 ) -> Answer:
     """Return the engine's answer, or retrieved texts while it loads, or while it is overdue and does not answer."""
-    overdue = session.engine.overdue
+    overdue = session.engine.worker.overdue
     drafts = asyncio.ensure_future(_from_drafts(request, due)) if overdue else None
     try:
         answer = await session.engine.ask(uri, request, due, on_preview)
