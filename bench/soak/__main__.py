@@ -37,6 +37,7 @@ ENCODINGS = ("utf-8", "utf-16", "utf-32")
 def main() -> int:
     """Run the command line. Return its exit status."""
     options = _parser().parse_args()
+    keep_own_delays_short()
     try:
         rows, memory, summary = spend_day(options.keystrokes, options.seed, options.model)
     except InfillError as fault:
@@ -68,13 +69,12 @@ def spend_day(
         engines = engines_in(_runtime(folder))
         watching.look()
         watching.start()
-        keep_own_delays_short()
         try:
             broken = _work(typists, keystrokes)
             seconds = perf_counter() - began
             if not broken:
-                for typist in typists:
-                    typist.close_all()
+                for window in windows:
+                    window.close_documents()
                 sleep(SETTLE_SECONDS)
         finally:
             watching.close()

@@ -65,11 +65,6 @@ class Typist:
                     self.window.check_text(each)
             self.window.settle()
 
-    def close_all(self) -> None:
-        """Close all documents."""
-        for document in list(self.window.documents.values()):
-            self.window.close_document(document)
-
     def _document(self) -> Document:
         """Return an open document, usually the last one."""
         documents = list(self.window.documents.values())

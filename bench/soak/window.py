@@ -83,6 +83,11 @@ class Window:
         self.client.notify("textDocument/didClose", {"textDocument": {"uri": document.uri}})
         del self.documents[document.uri]
 
+    def close_documents(self) -> None:
+        """Close all documents."""
+        for document in list(self.documents.values()):
+            self.close_document(document)
+
     def edit(self, document: Document, *edits: Edit, remember: bool = True) -> None:
         """Apply edits one after the other and send them as one change: one keystroke."""
         changes = []
@@ -163,8 +168,7 @@ class Window:
     def close(self) -> None:
         """Check all texts and leave as an editor does."""
         self.settle(last=True)
-        for document in list(self.documents.values()):
-            self.close_document(document)
+        self.close_documents()
         if (status := self.client.close()) != 0:
             self.faults.append(f"the server ended with {status}")
         if (where := _first_traceback(self.log.read_text(errors="replace"))) is not None:

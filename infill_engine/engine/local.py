@@ -188,15 +188,16 @@ class LocalEngine(Engine):
         return self.name in (DEFAULT, SMALL) and not isinstance(self.model, TrunkModel)
 
     def _use_less_memory(self) -> None:
+        if isinstance(self.sampler, TreeSampler):
+            self.sampler.model.forget_prompts()
+        give_back(self.device)
         if self._degraded + 1 < len(MEMORY_LIMITS):
             self._degraded += 1
             if isinstance(self.sampler, CanvasSampler):
                 self.sampler.limit = MEMORY_LIMITS[self._degraded]
                 means, remedy = "it now gives fewer and shorter candidates", "choose the precision int8 or int4"
             else:
-                self.sampler.model.forget_prompts()
                 means, remedy = "it has to read the text around the cursor again", "choose the model small"
-            give_back(self.device)
             self.tell(
                 f"{self.name} ran out of memory on {self.device}: {means}. Free some memory, or {remedy}, and "
                 "restart the engine"

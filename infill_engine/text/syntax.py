@@ -43,14 +43,14 @@ def refilled(tree: Tree, before: bytes, old: str, new: str, after: bytes, langua
     parser = parser_for(language)
     if parser is None or not may_parse(new, language):
         return None
-    text, at, start = to_bytes(new), len(before), _point_after((0, 0), before)
+    text, at, start = to_bytes(new), len(before), point_after((0, 0), before)
     copy, length = tree.copy(), len(to_bytes(old))
-    copy.edit(at, at + length, at + len(text), start, _point_after(start, to_bytes(old)), _point_after(start, text))
+    copy.edit(at, at + length, at + len(text), start, point_after(start, to_bytes(old)), point_after(start, text))
     return parser.parse(before + text + after, copy)
 
 
-def _point_after(start: tuple[int, int], text: bytes) -> tuple[int, int]:
-    """Return the row and the column in bytes at the end of `text`, which begins at `start`."""
+def point_after(start: tuple[int, int], text: bytes) -> tuple[int, int]:
+    """Return the row and the column in UTF-8 bytes at the end of `text`, which begins at `start`."""
     rows = text.count(b"\n")
     return (start[0] + rows, len(text) - text.rfind(b"\n") - 1) if rows else (start[0], start[1] + len(text))
 

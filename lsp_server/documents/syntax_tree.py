@@ -61,6 +61,8 @@ class SyntaxTree:
             return SyntaxTree(self._language, first + grown, rows, self._tree, self._current)
         if start[0] < first or end[0] >= first + rows:
             return SyntaxTree(self._language)
+        from infill_engine.text.syntax import point_after, to_bytes
+
         start_byte, start_point = _bytes(lines, first, start), _point(lines, first, start)
         tree = self._tree.copy()
         tree.edit(
@@ -69,7 +71,7 @@ class SyntaxTree:
             start_byte + utf8_length(text),
             start_point,
             _point(lines, first, end),
-            _point_after(start_point, text),
+            point_after(start_point, to_bytes(text)),
         )
         return SyntaxTree(self._language, first, rows + grown, tree)
 
@@ -156,9 +158,3 @@ def _bytes(lines: Sequence[str], first: int, place: Place) -> int:
 def _point(lines: Sequence[str], first: int, place: Place) -> tuple[int, int]:
     row, column = place
     return row - first, utf8_length(lines[row][:column])
-
-
-def _point_after(start: tuple[int, int], text: str) -> tuple[int, int]:
-    row, column = start
-    above, line_break, last = text.rpartition("\n")
-    return (row + above.count("\n") + 1, utf8_length(last)) if line_break else (row, column + utf8_length(last))

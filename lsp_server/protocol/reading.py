@@ -8,6 +8,7 @@ import asyncio
 import threading
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from typing import BinaryIO, cast
 
 from infill_engine.budget.deadline import Clock, now
@@ -68,17 +69,14 @@ class MessageReader:
 
     def _read(self) -> None:
         read = getattr(self._stdin, "read1", self._stdin.read)
-        try:
-            while chunk := read(CHUNK):
-                moment = self._clock()
-                self._room.acquire()
-                self._loop.call_soon_threadsafe(self._feed, chunk, moment)
-                self._may_read.wait()
+        with suppress(RuntimeError):  # the event loop has ended
+            with suppress(OSError, ValueError):  # stdin was closed
+                while chunk := read(CHUNK):
+                    moment = self._clock()
+                    self._room.acquire()
+                    self._loop.call_soon_threadsafe(self._feed, chunk, moment)
+                    self._may_read.wait()
             self._loop.call_soon_threadsafe(self._stream.feed_eof)
-        except (OSError, ValueError):  # stdin was closed
-            self._loop.call_soon_threadsafe(self._stream.feed_eof)
-        except RuntimeError:  # the event loop has ended
-            pass
 
     def _feed(self, chunk: bytes, moment: float) -> None:
         self._room.release()

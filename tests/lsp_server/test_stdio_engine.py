@@ -107,9 +107,8 @@ async def test_settings_are_pulled_and_off_means_off() -> None:
         await off.until(lambda: any(status.state == "off" for status in off.statuses))
         assert await off.ask(off.open("x = │"), kind=INVOKED) == []
         assert psutil.Process(off.client._server.pid).children() == []
-        off.client.set_configuration(
-            {"infill": {"infill": {"candidates": 1, "budgetMs": 5000}}}
-        )  # some answer with the section itself
+        # Some answer with the section itself.
+        off.client.set_configuration({"infill": {"infill": {"candidates": 1, "budgetMs": 5000}}})
         off.configure(None)
         await off.ready()
         assert off.statuses[-1].model.startswith("scripted:")
