@@ -36,7 +36,7 @@ from bench.quality.systems.product import (
     drafts,
     nothing,
 )
-from bench.quality.systems.simulated_time import SimulatedCosts, simulate
+from bench.quality.systems.simulated_time import SimulatedCosts, add_simulate, simulate
 from bench.quality.systems.twin import Twin
 from bench.sources import read_packages
 from infill_engine.budget.deadline import Clock, now
@@ -203,7 +203,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--lengths", default="predicted", metavar="predicted|fixed:N|oracle")
     add("--candidates", type=int, default=4)
     add("--budget-ms", type=float, default=150)
-    add("--simulate", nargs="+", default=[], metavar="ROWS:MS", help="the cost of passes, in place of the real clock")
+    add_simulate(parser)
     add("--model", default="default")
     add("--device", default="auto")
     add("--systems", nargs="+", default=list(SYSTEMS), metavar="NAME", help=", ".join(SYSTEMS))

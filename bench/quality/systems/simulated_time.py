@@ -4,6 +4,7 @@ With it, quality within a budget can be measured on a busy machine, and equal ru
 such figures names the simulated costs. Latency is measured with the real clock only.
 """
 
+import argparse
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -66,6 +67,13 @@ class LeastMargin(FinishMargin):
 
     def observe(self, took_ms: float) -> None:
         """See `FinishMargin`."""
+
+
+def add_simulate(parser: argparse.ArgumentParser) -> None:
+    """Add the option whose value `simulate` takes."""
+    parser.add_argument(
+        "--simulate", nargs="+", default=[], metavar="ROWS:MS", help="the cost of passes, in place of the real clock"
+    )
 
 
 def simulate(engine: LocalEngine, costs: Sequence[str]) -> SimulatedTime:

@@ -27,7 +27,7 @@ from bench.json_lines import write_lines
 from bench.quality.problems.holes import draw_tasks
 from bench.quality.reports.outcomes import ALL
 from bench.quality.systems.product import PRODUCT, WatchedEngine
-from bench.quality.systems.simulated_time import simulate
+from bench.quality.systems.simulated_time import add_simulate, simulate
 from bench.quality.typed.charts import KINDS, draw, print_table
 from bench.quality.typed.figures import curve, groups_of, summarise
 from bench.quality.typed.retyping import Looks, Product, first_copy, look_everywhere, unwritten
@@ -96,7 +96,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--candidates", type=int, default=4)
     add("--budget-ms", type=float, default=150)
     add("--pause-ms", type=float, help="go on with the search for that long after each answer, as the product does")
-    add("--simulate", nargs="+", default=[], metavar="ROWS:MS", help="the cost of passes, in place of the real clock")
+    add_simulate(parser)
     add("--model", default="default")
     add("--device", default="auto")
     add("--out", type=Path, help="where the raw results go; chart and summary go beside it")

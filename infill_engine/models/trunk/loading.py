@@ -39,8 +39,9 @@ def load_trunk(
     """
     with ThreadPoolExecutor(1) as beside:
         reading = beside.submit(TrunkVocabulary, folder / "tokenizer.json")
-        backend = _load_backend(TrunkWeights(folder), trained, device, dtype, report, int8=int8)
-        return TrunkModel(backend, reading.result())
+        weights = TrunkWeights(folder)
+        vocabulary = reading.result()  # a damaged tokenizer is reported before the weights are converted
+    return TrunkModel(_load_backend(weights, trained, device, dtype, report, int8=int8), vocabulary)
 
 
 def _load_backend(

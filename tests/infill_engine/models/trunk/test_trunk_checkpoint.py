@@ -13,6 +13,7 @@ from infill_engine.models.trunk.files.convert import convert
 from infill_engine.models.trunk.files.folder import find_trunk, weight_map
 from infill_engine.models.trunk.files.formats import unpack
 from infill_engine.models.trunk.files.weights import MATRICES, TrunkWeights
+from infill_engine.models.trunk.loading import load_trunk
 
 SECOND = "model-00002-of-00003.safetensors"
 REMEDY = "run `infill-ls models get` to rebuild it"
@@ -74,6 +75,14 @@ def test_a_missing_file_beside_the_shards(trunk: Path, name: str) -> None:
 def test_a_file_beside_the_shards_that_cannot_be_read(trunk: Path, name: str, content: str) -> None:
     (trunk / name).write_text(content)
     assert "cannot be read" in refused(trunk, name)
+
+
+def test_a_damaged_tokenizer_is_reported_before_weights_are_converted(trunk: Path) -> None:
+    reports: list[str] = []
+    (trunk / "tokenizer.json").write_text("{")
+    with pytest.raises(ModelDamagedError, match=r"tokenizer\.json is not a tokenizer"):
+        load_trunk(trunk, trunk, "cpu", torch.float32, lambda task, _done: reports.append(task))
+    assert reports == []
 
 
 def test_a_config_of_another_size(trunk: Path) -> None:
