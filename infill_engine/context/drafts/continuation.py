@@ -19,26 +19,33 @@ class Around:
     """The text next to a hole, without indentation and blank lines.
 
     `left` and `right` are the parts of its own line; `above` are the lines above it, nearest first; `below` is the next
-    line.
+    line. `indent_above` is the indentation of the nearest line above.
     """
 
     left: str
     right: str
     above: tuple[str, ...]
     below: str
+    indent_above: str
 
 
 def around_hole(prefix: str, suffix: str) -> Around:
     """Return the context of the hole between two texts; `left` keeps its trailing space, which borders the hole."""
-    right = lines.first_line(suffix)
-    above = _lines_above(prefix)
-    return Around(lines.last_line(prefix).lstrip(), right.strip(), above, next_line(suffix, len(right)))
+    left, right = lines.last_line(prefix), lines.first_line(suffix)
+    above = _lines_above(prefix, len(prefix) - len(left))
+    return Around(
+        left.lstrip(),
+        right.strip(),
+        tuple(line.strip() for line in above),
+        next_line(suffix, len(right)),
+        lines.indent_of(above[0]) if above else "",
+    )
 
 
-def _lines_above(prefix: str) -> tuple[str, ...]:
-    whole = prefix[: len(prefix) - len(lines.last_line(prefix))]
-    stripped = (line.strip() for line in reversed(lines.split(whole[-LOOKED_ABOVE:])))
-    return tuple(line for line in stripped if line)[:LINES_ABOVE]
+def _lines_above(text: str, end: int) -> list[str]:
+    """Return the last lines before `end` that are not blank, nearest first."""
+    above = reversed(lines.split(text[max(0, end - LOOKED_ABOVE) : end]))
+    return [line for line in above if line.strip()][:LINES_ABOVE]
 
 
 def next_line(text: str, start: int) -> str:
@@ -52,7 +59,8 @@ def next_line(text: str, start: int) -> str:
 def continuation(source: str, at: int, around: Around, hole: Hole) -> tuple[str, bool]:
     """The text from `source[at]` on that fits into the hole, and whether the text after it matches the hole's context.
 
-    Nothing is taken from a line with more than LINE_CHARS left: such lines are not written by hand.
+    Nothing is taken from a line with more than LINE_CHARS left: such lines are not written by hand. On a line without
+    indentation, the text begins with what it needs.
     """
     end = lines.LINE_END.search(source, at, at + LINE_CHARS + 1)
     if end is None and at + LINE_CHARS < len(source) and (around.right or hole.max_lines == 1):
@@ -62,9 +70,10 @@ def continuation(source: str, at: int, around: Around, hole: Hole) -> tuple[str,
     if around.right and (hole.kind is not HoleKind.LINE or hole.closers):
         stop, agrees = _stop(rest, around.right)
         return (rest[:stop].rstrip() if stop > 0 else ""), agrees
+    missing = _missing_indent(source, at, around, hole)
     if hole.max_lines == 1:
-        return rest, bool(around.below) and next_line(source, line_end) == around.below
-    return _block(source, at, hole), False
+        return missing + rest if rest else "", bool(around.below) and next_line(source, line_end) == around.below
+    return _block(source, at, missing, hole), False
 
 
 def most_looked_at(hole: Hole) -> int:
@@ -93,14 +102,31 @@ def _stop(rest: str, right: str) -> tuple[int, bool]:
     return -1, False
 
 
-def _block(source: str, at: int, hole: Hole) -> str:
-    """The lines from `source[at]` on that are indented at least as deep, re-indented to the hole's indentation."""
+def _missing_indent(source: str, at: int, around: Around, hole: Hole) -> str:
+    """Return the indentation of a text at the cursor if that is on an empty line: as much deeper than the line above
+    as `source[at]` is, or less deep.
+    """
+    if around.left or around.right or hole.indent:
+        return ""
+    start = lines.start_of(source, at)
+    above = lines.indent_of(next(iter(_lines_above(source, start)), ""))
+    own = lines.indent_of(source[start:at])
+    if own.startswith(above):
+        return around.indent_above + own[len(above) :]
+    return around.indent_above[: max(0, len(around.indent_above) + len(own) - len(above))]
+
+
+def _block(source: str, at: int, missing: str, hole: Hole) -> str:
+    """The lines from `source[at]` on that are indented at least as deep, re-indented to the hole's indentation.
+
+    `missing` is the indentation that the first one needs at the cursor.
+    """
     indent = lines.indent_of(source[lines.start_of(source, at) : at])
     taken: list[str] = []
     for line in lines.split(source[at : at + LINE_CHARS * hole.max_lines])[: hole.max_lines]:
         if taken and line.strip() and not line.startswith(indent):
             break
-        taken.append(line.rstrip() if not taken else (hole.indent + line[len(indent) :]).rstrip())
+        taken.append((missing + (hole.indent + line[len(indent) :] if taken else line)).rstrip())
     while taken and not taken[-1].strip():
         taken.pop()
     return "\n".join(taken)

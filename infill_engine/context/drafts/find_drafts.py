@@ -16,8 +16,8 @@ def find_drafts(prefix: str, suffix: str, sources: Sequence[str], hole: Hole, la
     """Different drafts for the hole between `prefix` and `suffix`: the best copy, the best analogy, and so on.
 
     `sources` are whole texts, nearest first: the text up to the cursor, the text after it, then other files. `language`
-    is an LSP identifier. The texts of the drafts have LF line ends and begin at the cursor, so they do not include the
-    indentation of its line.
+    is an LSP identifier. The texts of the drafts have LF line ends and begin at the cursor; they begin with indentation
+    only if its line is empty.
     """
     around = around_hole(prefix, suffix)
     copies = find_copies(around, sources, hole, MOST)

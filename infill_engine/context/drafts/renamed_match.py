@@ -132,9 +132,9 @@ def _names(
 
 def _carried_over(near: Outline, like: _Like, around: Around, hole: Hole, language: str) -> tuple[str, bool, bool]:
     """What would follow here, whether it differs from what follows there, and whether the text after it agrees."""
-    lead = near.text[lines.start_of(near.text, like.at) : like.at]
+    lead = near.text[lines.start_of(near.text, near.starts[max(0, like.line - 1)]) : like.at]
     rest = near.text[like.at : like.at + most_looked_at(hole)]
     exchanged = exchanged_names(like.names, language)
     carried = word_pattern(language).sub(lambda found: renamed_word(found.group(), exchanged), rest)
     text, agrees = continuation(lead + carried, len(lead), around, hole)
-    return text, not rest.startswith(text), agrees
+    return text, not rest.startswith(text.lstrip()), agrees

@@ -86,6 +86,26 @@ def test_whole_lines(marked: str, hole: Hole, expected: list[str]) -> None:
     check(marked, expected, hole)
 
 
+@pytest.mark.parametrize(
+    ("marked", "expected"),
+    [
+        ("if a:\n\tgo(1)\nwhile b:\n\tif a:\n|\n", "\t\tgo(1)"),  # deeper than the line above
+        ("    call(1)\n    go(1)\nif b:\n  call(1)\n\n|\n", "  go(1)"),  # as deep
+        ("  if a:\n      call(1)\n  go(1)\nif a:\n    call(1)\n|\n", "go(1)"),  # less deep
+        ("    call(1)\ngo(1)\n  call(1)\n|\n", "go(1)"),  # there is no depth to lose
+        ("if a:\n    go(1)\nif a:\n    |\n", "go(1)"),  # the indentation is there
+    ],
+)
+def test_an_empty_line_gets_the_indentation_that_it_needs(marked: str, expected: str) -> None:
+    indent = "    " if marked.endswith("    |\n") else ""
+    assert found(marked, Hole(HoleKind.STATEMENT, 1, indent))[0].text == expected
+
+
+def test_every_line_of_a_block_gets_the_indentation_that_the_empty_line_needs() -> None:
+    marked = "def f(self):\n    if a:\n        b()\n    c()\n\nx = 1\nclass A:\n    def f(self):\n|\n"
+    assert found(marked, Hole(HoleKind.BLOCK, 6))[0].text == "        if a:\n            b()\n        c()"
+
+
 def test_other_files_come_after_this_one() -> None:
     check("call.here(1)\ncall.|\n", ["here(1)", "there(2)"], others=("call.there(2)\n",))
 

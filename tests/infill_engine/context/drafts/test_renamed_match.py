@@ -51,6 +51,12 @@ def test_a_statement_after_lines_that_are_alike() -> None:
     assert found(marked, STATEMENT)[0] == "raise NoHeight"
 
 
+def test_an_empty_line_gets_the_indentation_that_it_needs() -> None:
+    marked = "  if width is None:\n      raise NoWidth\n\n    if height is None:\n|\n"
+    assert found(marked, Hole(HoleKind.STATEMENT))[0] == "        raise NoHeight"
+    assert found(marked.replace("    if", "if"), Hole(HoleKind.STATEMENT))[0] == "    raise NoHeight"
+
+
 def test_a_hole_with_code_to_its_right() -> None:
     argument = Hole(HoleKind.EXPRESSION, closers=")")
     assert found("x = grow(width, 1)\ny = grow(|, 1)\n", argument) == ["width"]
