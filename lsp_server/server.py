@@ -15,7 +15,7 @@ from pygls.io_ import StdoutWriter, run_async
 from pygls.lsp.server import LanguageServer
 
 from lsp_server.engine.link import Command, worker_command
-from lsp_server.features import code_action, commands, configuration, lifecycle, next_edit, text_sync
+from lsp_server.features import code_action, commands, configuration, lifecycle, next_edit, notebook_sync, text_sync
 from lsp_server.features.candidates import candidates
 from lsp_server.features.cursor import cursor
 from lsp_server.features.inline_completion import inline_completion
@@ -48,6 +48,7 @@ def create_server(command: Command = worker_command) -> tuple[InfillServer, Sess
         NAME,
         version(),
         text_document_sync_kind=types.TextDocumentSyncKind.Incremental,
+        notebook_document_sync=notebook_sync.SYNC,
         protocol_cls=WireProtocol,
     )
     session = Session(server.protocol, command)
@@ -67,6 +68,9 @@ _FEATURES: dict[str, Callable[..., object]] = {
     types.TEXT_DOCUMENT_DID_OPEN: text_sync.did_open,
     types.TEXT_DOCUMENT_DID_CHANGE: text_sync.did_change,
     types.TEXT_DOCUMENT_DID_CLOSE: text_sync.did_close,
+    types.NOTEBOOK_DOCUMENT_DID_OPEN: notebook_sync.did_open,
+    types.NOTEBOOK_DOCUMENT_DID_CHANGE: notebook_sync.did_change,
+    types.NOTEBOOK_DOCUMENT_DID_CLOSE: notebook_sync.did_close,
     types.TEXT_DOCUMENT_INLINE_COMPLETION: inline_completion,
     types.TEXT_DOCUMENT_CODE_ACTION: code_action.code_action,
     types.CODE_ACTION_RESOLVE: code_action.resolve,

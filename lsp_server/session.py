@@ -9,6 +9,7 @@ from typing import Any
 from infill_engine.serving.protocol import State, Status
 from infill_engine.settings import WindowSettings
 from infill_engine.types import InfillRequest, Reason, Surroundings
+from lsp_server.documents.notebooks import Notebooks
 from lsp_server.documents.snapshots import Documents, EditKind, Snapshot
 from lsp_server.engine import model_choice
 from lsp_server.engine.client import EngineClient
@@ -56,6 +57,7 @@ class Session:
     resolves_edits: bool = False  # asks for the edit of a code action when it is chosen
     initialized: bool = False
     client_left: asyncio.Event = field(default_factory=asyncio.Event)  # the client's process ended without `exit`
+    notebooks: Notebooks = field(init=False)
     reporter: StatusReporter = field(init=False)
     engine: EngineClient = field(init=False)
     counters: UsageCounters = field(init=False)
@@ -69,6 +71,7 @@ class Session:
     _tasks: "set[asyncio.Task[None]]" = field(default_factory=set)
 
     def __post_init__(self) -> None:
+        self.notebooks = Notebooks(self.documents)
         self.reporter = StatusReporter(self.protocol)
         self.engine = EngineClient(self._on_status, self._on_error, self.command, self.shared)
         self.counters = UsageCounters(self.warn_once)
@@ -107,9 +110,13 @@ class Session:
         """How much text around a hole the engine wants."""
         return self.engine.status.window
 
-    def neighbours(self) -> list[Snapshot]:
-        """Return the open documents whose text may be used in other documents, most recently changed first."""
-        return [other for other in self.documents.snapshots() if self.refusal(other) is None]
+    def neighbours(self, snapshot: Snapshot) -> list[Snapshot]:
+        """Return the open documents whose text may be used in a document, most recently changed first.
+
+        Cells of the same notebook are left out: they are part of its text.
+        """
+        others = (o for o in self.documents.snapshots() if not self.notebooks.together(o.uri, snapshot.uri))
+        return [other for other in others if self.refusal(other) is None]
 
     def project_near(self, snapshot: Snapshot) -> Surroundings:
         """Return text of files around a document, open or not. Stale text is returned and re-read in the background."""
@@ -138,7 +145,9 @@ class Session:
             settings = replace(settings, show_threshold=0.0)
         near = self.project_near(snapshot)
         path = path_in_project(snapshot.uri, self.roots)
-        parts = (snapshot, place, settings, self.neighbours(), near, self.window, path)
+        whole, top = self.notebooks.around(snapshot)
+        place = (place[0] + top, place[1])
+        parts = (whole, place, settings, self.neighbours(snapshot), near, self.window, path)
         known, request = self._built
         if request is None or known != parts:
             request = build_request(*parts)
@@ -152,8 +161,10 @@ class Session:
         from lsp_server.suggestions.request import build_rewrite
 
         near, path = self.project_near(snapshot), path_in_project(snapshot.uri, self.roots)
+        whole, top = self.notebooks.around(snapshot)
+        spans = [((start[0] + top, start[1]), (end[0] + top, end[1])) for start, end in spans]
         return build_rewrite(
-            snapshot, spans, ALTERNATIVES, self.window, near, path, several_lines=several_lines, repeats=repeats
+            whole, spans, ALTERNATIVES, self.window, near, path, several_lines=several_lines, repeats=repeats
         )
 
     def read_ahead(self, snapshot: Snapshot) -> None:
@@ -169,8 +180,8 @@ class Session:
             from lsp_server.suggestions.request import build_context
 
             near, path = self.project_near(snapshot), path_in_project(snapshot.uri, self.roots)
-            place = self._likely_place(snapshot)
-            self.engine.warm(snapshot.uri, build_context(snapshot, place, self.window, near, path))
+            (row, column), (whole, top) = self._likely_place(snapshot), self.notebooks.around(snapshot)
+            self.engine.warm(snapshot.uri, build_context(whole, (row + top, column), self.window, near, path))
 
     def cursor_rests(self, snapshot: Snapshot, place: Place) -> None:
         """Parse the text where the cursor has come to rest, and have the engine read it.
@@ -247,8 +258,9 @@ class Session:
             for snapshot in sorted(self.documents.snapshots(), key=self._is_elsewhere)[:1]:
                 self.warm(snapshot)
         if status.state is State.READY:
-            for snapshot in self.documents.snapshots():
-                self.engine.surround(self.project.near(snapshot.uri))
+            near = map(self.project.near, {snapshot.uri for snapshot in self.documents.snapshots()})
+            for surroundings in {each.name: each for each in near}.values():
+                self.engine.surround(surroundings)
 
     def _is_elsewhere(self, snapshot: Snapshot) -> bool:
         """Return whether the cursor last rested in a snapshot other than this one."""

@@ -6,7 +6,7 @@ from lsprotocol import types
 
 from infill_engine.models.runtime.allocator import release_freed
 from infill_engine.text.languages import recognise
-from lsp_server.documents.snapshots import Change, EditKind
+from lsp_server.documents.snapshots import Change, EditKind, Snapshot
 from lsp_server.protocol.positions import to_place
 from lsp_server.protocol.wire import arrived
 from lsp_server.session import Session
@@ -14,19 +14,37 @@ from lsp_server.session import Session
 
 def did_open(session: Session, params: types.DidOpenTextDocumentParams) -> None:
     """Store the document and have the engine read it."""
-    document = params.text_document
-    language = recognise(str(document.language_id), document.uri, document.text).language
-    snapshot = session.documents.open(document.uri, language, document.text, document.version)
-    session.engine.withdraw(document.uri)
-    session.next_edits.opened(document.uri)
-    session.read_ahead(snapshot)
+    session.read_ahead(opened(session, params.text_document))
 
 
 def did_change(session: Session, params: types.DidChangeTextDocumentParams) -> None:
     """Apply the changes. Work on the old text is superseded."""
-    uri = params.text_document.uri
-    changes = _changes(session, uri, params.content_changes)
-    snapshot = session.documents.change(uri, changes, params.text_document.version)
+    changed(session, params.text_document, params.content_changes)
+
+
+def did_close(session: Session, params: types.DidCloseTextDocumentParams) -> None:
+    """Forget the document, unless it is open in another window."""
+    closed(session, params.text_document.uri)
+    release_freed()  # otherwise the server's heap stays as large as its largest documents made it
+
+
+def opened(session: Session, document: types.TextDocumentItem) -> Snapshot:
+    """Store a document, whether it is a file's or a notebook cell's."""
+    language = recognise(str(document.language_id), document.uri, document.text).language
+    snapshot = session.documents.open(document.uri, language, document.text, document.version)
+    session.engine.withdraw(document.uri)
+    session.next_edits.opened(document.uri)
+    return snapshot
+
+
+def changed(
+    session: Session,
+    document: types.VersionedTextDocumentIdentifier,
+    events: Sequence[types.TextDocumentContentChangeEvent],
+) -> None:
+    """Apply changes to a document."""
+    uri = document.uri
+    snapshot = session.documents.change(uri, _changes(session, uri, events), document.version)
     session.engine.withdraw(uri)
     session.hold_speculation()
     if snapshot is not None:
@@ -38,15 +56,13 @@ def did_change(session: Session, params: types.DidChangeTextDocumentParams) -> N
         session.warm_soon(snapshot)
 
 
-def did_close(session: Session, params: types.DidCloseTextDocumentParams) -> None:
-    """Forget the document, unless it is open in another window."""
-    uri = params.text_document.uri
+def closed(session: Session, uri: str) -> None:
+    """Close a document once, and forget it unless it is open in another window."""
     if session.documents.close(uri):
         session.engine.forget(uri)
         session.suggestions.left(uri)
         session.next_edits.closed(uri)
         session.project.forget(uri)
-        release_freed()  # otherwise the server's heap stays as large as its largest documents made it
 
 
 def _changes(session: Session, uri: str, events: Sequence[types.TextDocumentContentChangeEvent]) -> Iterator[Change]:

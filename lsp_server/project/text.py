@@ -44,32 +44,31 @@ class ProjectText:
 
     def near(self, uri: str) -> Surroundings:
         """Return the files around a document, without text if they have not been read yet."""
-        known = self._known.get(uri)
+        known = self._known.get(path_of(uri))
         return Surroundings() if known is None else known.surroundings
 
     def is_due(self, uri: str) -> bool:
         """Return whether `read` should be called."""
-        known = self._known.get(uri)
+        known = self._known.get(path_of(uri))
         return known is None or self._clock() - known.since > OLD_SECONDS
 
     def forget(self, uri: str) -> None:
         """Drop the surroundings of a closed document, which may be megabytes."""
-        self._known.pop(uri, None)
+        self._known.pop(path_of(uri), None)
 
     async def read(self, uri: str, language: str, roots: Iterable[str], excludes: tuple[str, ...]) -> None:
         """Read the files around a document. A document outside all workspace folders has no surroundings."""
-        before = self.near(uri)
-        self._known[uri] = _Read(before, self._clock())
         path = path_of(uri)
+        self._known[path] = _Read(self.near(uri), self._clock())
         root = root_of(path, roots)
         if root is not None:
             async with self._one_at_a_time:
-                if uri not in self._known:  # evicted while waiting, because more documents were opened than are kept
+                if path not in self._known:  # evicted while waiting, because more documents were opened than are kept
                     return
                 found = await asyncio.to_thread(read_around, Path(path), language, Path(root), excludes)
                 await asyncio.to_thread(outline_of_other, found.text, language)  # caches what the search needs
-            if uri in self._known:
-                self._known[uri] = _Read(found, self._clock())
+            if path in self._known:
+                self._known[path] = _Read(found, self._clock())
 
 
 def read_around(document: Path, language: str, root: Path, excludes: tuple[str, ...]) -> Surroundings:

@@ -13,7 +13,7 @@ CELL_LINE = ".notebookOverlay .view-line"
 def test_a_notebooks_cell(code: Workbench) -> None:
     path = open_notebook(code, "cells.ipynb", "import os\nos.getcwd()", "x =")
     code.type_text(" ")
-    code.wait_for_ghost("alpha(1)")
+    code.wait_for_ghost("below(1)")  # which is what follows the cell above
     code.press("Tab")
     code.type_text("\njoin(")
     code.wait_for_ghost("left, right")
@@ -23,7 +23,16 @@ def test_a_notebooks_cell(code: Workbench) -> None:
     code.until(lambda: code.preview() == "left", "the second one in place", code.preview)
     code.press("Enter")
     code.until(lambda: "join(left" in code.texts(CELL_LINE), "the choice in the text")
-    assert sources(code.saved(path)) == ["import os\nos.getcwd()", "x = alpha(1)\njoin(left"]
+    assert sources(code.saved(path)) == ["import os\nos.getcwd()", "x = below(1)\njoin(left"]
+
+
+def test_a_new_cell(code: Workbench) -> None:
+    path = open_notebook(code, "new.ipynb", "import os\nos.getcwd()")
+    code.command("Notebook: Insert Code Cell Below")
+    code.type_text("x = ")
+    code.wait_for_ghost("below(1)")
+    code.press("Tab")
+    assert sources(code.saved(path)) == ["import os\nos.getcwd()", "x = below(1)"]
 
 
 @pytest.mark.skipif(not (WEIGHTS / "config.json").is_file(), reason="the default model is not here")
@@ -45,7 +54,7 @@ def open_notebook(code: Workbench, name: str, *cells: str) -> Path:
     path.write_text(json.dumps({"cells": written, "metadata": language, "nbformat": 4, "nbformat_minor": 5}))
     code.close()
     code.show(path)
-    code.browser.call("click", f"{CELL_LINE}:has-text('{cells[-1]}')")
+    code.browser.call("click", f"{CELL_LINE}:has-text('{cells[-1].splitlines()[-1]}')")
     code.press("Control+End")
     return path
 

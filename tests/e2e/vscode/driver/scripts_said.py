@@ -5,6 +5,7 @@ from pathlib import Path
 
 SCRIPT = {
     "rules": [
+        {"before": "import os\nos.getcwd()\n\nx = ", "candidates": ["below(1)"]},
         {"before": "x = ", "candidates": ["alpha(1)", "beta(2, 3)", "gamma"]},
         {"before": "words = ", "candidates": ["one two three"]},
         {"before": "value = printer", "candidates": ["(text)"]},
