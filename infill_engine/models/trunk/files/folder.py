@@ -1,8 +1,8 @@
 """Where the trunk's shards are, and whether they are intact. Does not import torch.
 
 A package may have the shards in TRUNK_FOLDER. Without them, it relies on `infill-ls models get`, which builds the same
-files in the user's own folder. config.json, the tokenizer and the index
-are beside them; checksums.json has each shard's SHA-256.
+files in the user's own folder. config.json, the tokenizer and the index are beside them; checksums.json has each
+shard's SHA-256.
 """
 
 import json
