@@ -10,6 +10,7 @@ from rich.table import Table
 from bench.quality.reports.outcomes import ALL
 
 Summary = Mapping[str, Mapping[str, Mapping[str, Any]]]  # system -> kind -> figure -> value
+LABELS = {"copy": "copying alone", "drafts": "retrieved texts", "beams": "left to right", "engine": "infill-ls"}
 
 
 def print_table(summary: Summary, candidates: int) -> None:
@@ -38,22 +39,31 @@ def draw_exact_matches(summary: Summary, candidates: int, path: Path) -> None:
     from matplotlib.figure import Figure
 
     kinds = [kind for kind in kinds_of(summary) if "trivial" not in kind]
+    groups = {kind: {system: by_kind.get(kind, {}) for system, by_kind in summary.items()} for kind in kinds}
     figure = Figure(figsize=(3 + 1.6 * len(kinds), 7), layout="constrained")
-    width = 0.8 / len(summary)
     for axes, at in zip(figure.subplots(2, 1, sharex=True), (1, candidates), strict=True):
-        name = f"exact_match@{at}"
-        for number, (system, by_kind) in enumerate(summary.items()):
-            places = [place + (number - (len(summary) - 1) / 2) * width for place in range(len(kinds))]
-            values = [by_kind.get(kind, {}).get(name, 0.0) for kind in kinds]
-            bounds = [by_kind.get(kind, {}).get(f"{name}_interval", [0.0, 0.0]) for kind in kinds]
-            below = [max(0.0, value - low) for value, (low, _) in zip(values, bounds, strict=True)]
-            above = [max(0.0, high - value) for value, (_, high) in zip(values, bounds, strict=True)]
-            axes.bar(places, values, width, yerr=[below, above], label=system, error_kw={"lw": 0.8})
-        axes.set_ylabel(f"exact match, {at} candidate{'s' if at > 1 else ''}")
-        axes.set_xticks(range(len(kinds)), kinds)
-        axes.grid(axis="y", alpha=0.3)
+        draw_bars(axes, groups, f"exact_match@{at}")
+        axes.set_ylabel(f"exactly right: {'first candidate' if at == 1 else f'one of {at}'}")
     figure.axes[0].legend(fontsize=8, ncols=3)
     save_figure(figure, path)
+
+
+def draw_bars(axes: Any, groups: Mapping[str, Mapping[str, Mapping[str, Any]]], name: str) -> None:
+    """Draw a bar with an interval for each system in each group: the figure `name` of group -> system -> figures."""
+    systems = list(dict.fromkeys(system for group in groups.values() for system in group))
+    width = 0.8 / max(1, len(systems))
+    for number, system in enumerate(systems):
+        places = [place + (number - (len(systems) - 1) / 2) * width for place in range(len(groups))]
+        found = [group.get(system, {}) for group in groups.values()]
+        values = [each.get(name, 0.0) for each in found]
+        bounds = [each.get(f"{name}_interval", (value, value)) for each, value in zip(found, values, strict=True)]
+        below = [max(0.0, value - low) for value, (low, _) in zip(values, bounds, strict=True)]
+        above = [max(0.0, high - value) for value, (_, high) in zip(values, bounds, strict=True)]
+        label = LABELS.get(system, system)
+        axes.bar(places, values, width, yerr=[below, above], label=label, error_kw={"lw": 0.8})
+    axes.set_xticks(range(len(groups)), list(groups))
+    axes.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
+    axes.grid(axis="y", alpha=0.3)
 
 
 def draw_reliability(bins: Sequence[Mapping[str, float]], error: float, path: Path) -> None:

@@ -7,8 +7,9 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from bench.quality.reports.charts import Summary, save_figure
+from bench.quality.reports.charts import Summary, draw_bars, save_figure
 from bench.quality.reports.outcomes import ALL
+from infill_engine.text.languages import language
 
 KINDS = ("line", "middle", "statement", "block")
 
@@ -18,10 +19,10 @@ def print_languages(languages: Mapping[str, Summary], candidates: int) -> None:
     table = Table(title=f"Exact matches at 1 and at {candidates} candidates, in per cent of the non-trivial holes")
     for column in ("language", "system", "n", ALL, *KINDS, "parse", "indent", "suffix", "p95 ms", "late"):
         table.add_column(column, justify="left" if column in ("language", "system") else "right", no_wrap=True)
-    for language, summary in languages.items():
+    for name, summary in languages.items():
         for system, kinds in summary.items():
             if ALL in kinds:
-                table.add_row(language, system, *_cells(kinds, candidates))
+                table.add_row(name, system, *_cells(kinds, candidates))
         table.add_section()
     Console(width=150).print(table)
 
@@ -30,21 +31,15 @@ def draw_languages(languages: Mapping[str, Summary], candidates: int, path: Path
     """Draw exact matches of line ends and of all holes at `candidates`, one group of bars per language."""
     from matplotlib.figure import Figure
 
-    systems = list(dict.fromkeys(system for summary in languages.values() for system in summary))
-    width, name = 0.8 / max(1, len(systems)), f"exact_match@{candidates}"
     figure = Figure(figsize=(3 + 0.9 * len(languages), 7), layout="constrained")
     for axes, kind in zip(figure.subplots(2, 1, sharex=True), ("line", ALL), strict=True):
-        for number, system in enumerate(systems):
-            places = [place + (number - (len(systems) - 1) / 2) * width for place in range(len(languages))]
-            found = [summary.get(system, {}).get(kind, {}) for summary in languages.values()]
-            values = [each.get(name, 0.0) for each in found]
-            bounds = [each.get(f"{name}_interval", (value, value)) for each, value in zip(found, values, strict=True)]
-            below = [max(0.0, value - low) for value, (low, _) in zip(values, bounds, strict=True)]
-            above = [max(0.0, high - value) for value, (_, high) in zip(values, bounds, strict=True)]
-            axes.bar(places, values, width, yerr=[below, above], label=system, error_kw={"lw": 0.8})
-        axes.set_ylabel(f"exact match of {candidates}, {'line ends' if kind == 'line' else 'all holes'}")
-        axes.set_xticks(range(len(languages)), list(languages), rotation=45, ha="right")
-        axes.grid(axis="y", alpha=0.3)
+        groups = {
+            language(name).name: {system: kinds.get(kind, {}) for system, kinds in summary.items()}
+            for name, summary in languages.items()
+        }
+        draw_bars(axes, groups, f"exact_match@{candidates}")
+        axes.set_ylabel(f"{'rest of a line' if kind == 'line' else 'all holes'}: one of {candidates} exactly right")
+        axes.tick_params(axis="x", rotation=45)
     figure.axes[0].legend(fontsize=8, ncols=3)
     save_figure(figure, path)
 
