@@ -17,6 +17,14 @@ _SPAN = {"start": {"line": 1, "character": 0}, "end": _PLACE}
 _HERE = {"textDocument": {"uri": URI}, "position": _PLACE}
 _OPENED = {"uri": URI, "languageId": "python", "version": 0, "text": TEXT}
 _CHANGES = [{"range": _SPAN, "text": SECRET}, {"text": TEXT}]
+_NOTEBOOK, _CELLS = "file:///project/fuzz.ipynb", [{"kind": 1, "document": "a"}, {"kind": 2, "document": URI}]
+_OPENED_NOTEBOOK = {"uri": _NOTEBOOK, "notebookType": "jupyter-notebook", "version": 0, "cells": _CELLS}
+_SPLICE = {"array": {"start": 0, "deleteCount": 1, "cells": _CELLS}, "didOpen": [_OPENED], "didClose": [{"uri": "a"}]}
+_EDIT = {"document": {"uri": URI, "version": 1}, "changes": _CHANGES}
+_NOTEBOOK_CHANGE = {
+    "notebookDocument": {"uri": _NOTEBOOK, "version": 1},
+    "change": {"cells": {"structure": _SPLICE, "textContent": [_EDIT], "data": _CELLS}},
+}
 _ACTION = {"textDocument": {"uri": URI}, "range": _SPAN, "context": {"diagnostics": []}}
 TEMPLATES: tuple[tuple[str, Any], ...] = (
     ("textDocument/inlineCompletion", {**_HERE, "context": {"triggerKind": 1}}),
@@ -35,6 +43,9 @@ TEMPLATES: tuple[tuple[str, Any], ...] = (
     ("textDocument/didOpen", {"textDocument": _OPENED}),
     ("textDocument/didChange", {"textDocument": {"uri": URI, "version": 1}, "contentChanges": _CHANGES}),
     ("textDocument/didClose", {"textDocument": {"uri": URI}}),
+    ("notebookDocument/didOpen", {"notebookDocument": _OPENED_NOTEBOOK, "cellTextDocuments": [_OPENED]}),
+    ("notebookDocument/didChange", _NOTEBOOK_CHANGE),
+    ("notebookDocument/didClose", {"notebookDocument": {"uri": _NOTEBOOK}, "cellTextDocuments": []}),
     ("infill/cursor", _HERE),
     ("infill/didDismissNextEdit", {"textDocument": {"uri": URI}, "id": "1-0"}),
     ("workspace/didChangeConfiguration", {"settings": {"infill": {"candidates": 2, "excludes": ["*.sql"]}}}),
