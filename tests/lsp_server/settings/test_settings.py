@@ -237,7 +237,8 @@ def test_what_is_excluded_is_not_shown_in_other_files_either() -> None:
     session.settings = ServerSettings(languages={"*": True, "markdown": False})
     for uri, language in (("a.py", "python"), ("secrets.py", "python"), ("b.md", "markdown"), ("c.py", "python")):
         session.documents.open(f"file:///w/{uri}", language, "text")
-    assert [snapshot.uri[-4:] for snapshot in session.neighbours()] == ["c.py", "a.py"]
+    here = session.documents.open("file:///w/d.py", "python", "text")
+    assert [snapshot.uri[-4:] for snapshot in session.neighbours(here)] == ["d.py", "c.py", "a.py"]
 
 
 def test_only_so_much_is_searched() -> None:
