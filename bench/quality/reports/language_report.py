@@ -31,7 +31,7 @@ def draw_languages(languages: Mapping[str, Summary], candidates: int, path: Path
     """Draw exact matches of line ends and of all holes at `candidates`, one group of bars per language."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(3 + 0.9 * len(languages), 7), layout="constrained")
+    figure = Figure(figsize=(3 + 0.7 * len(languages), 7), layout="constrained")
     for axes, kind in zip(figure.subplots(2, 1, sharex=True), ("line", ALL), strict=True):
         groups = {
             language(name).name: {system: kinds.get(kind, {}) for system, kinds in summary.items()}
@@ -39,7 +39,7 @@ def draw_languages(languages: Mapping[str, Summary], candidates: int, path: Path
         }
         draw_bars(axes, groups, f"exact_match@{candidates}")
         axes.set_ylabel(f"{'rest of a line' if kind == 'line' else 'all holes'}: one of {candidates} exactly right")
-        axes.tick_params(axis="x", rotation=45)
+        axes.set_xticks(range(len(groups)), list(groups), rotation=45, ha="right", rotation_mode="anchor")
     figure.axes[0].legend(fontsize=8, ncols=3)
     save_figure(figure, path)
 
