@@ -145,7 +145,7 @@ class Session:
             settings = replace(settings, show_threshold=0.0)
         near = self.project_near(snapshot)
         path = path_in_project(snapshot.uri, self.roots)
-        whole, top = self.notebooks.around(snapshot)
+        whole, top = self._whole(snapshot)
         place = (place[0] + top, place[1])
         parts = (whole, place, settings, self.neighbours(snapshot), near, self.window, path)
         known, request = self._built
@@ -161,7 +161,7 @@ class Session:
         from lsp_server.suggestions.request import build_rewrite
 
         near, path = self.project_near(snapshot), path_in_project(snapshot.uri, self.roots)
-        whole, top = self.notebooks.around(snapshot)
+        whole, top = self._whole(snapshot)
         spans = [((start[0] + top, start[1]), (end[0] + top, end[1])) for start, end in spans]
         return build_rewrite(
             whole, spans, ALTERNATIVES, self.window, near, path, several_lines=several_lines, repeats=repeats
@@ -180,7 +180,7 @@ class Session:
             from lsp_server.suggestions.request import build_context
 
             near, path = self.project_near(snapshot), path_in_project(snapshot.uri, self.roots)
-            (row, column), (whole, top) = self._likely_place(snapshot), self.notebooks.around(snapshot)
+            (row, column), (whole, top) = self._likely_place(snapshot), self._whole(snapshot)
             self.engine.warm(snapshot.uri, build_context(whole, (row + top, column), self.window, near, path))
 
     def cursor_rests(self, snapshot: Snapshot, place: Place) -> None:
@@ -261,6 +261,10 @@ class Session:
             near = map(self.project.near, {snapshot.uri for snapshot in self.documents.snapshots()})
             for surroundings in {each.name: each for each in near}.values():
                 self.engine.surround(surroundings)
+
+    def _whole(self, snapshot: Snapshot) -> tuple[Snapshot, int]:
+        """Return the text that a document is part of, and the row at which the document begins there."""
+        return self.notebooks.around(snapshot, self.settings.allows_language)
 
     def _is_elsewhere(self, snapshot: Snapshot) -> bool:
         """Return whether the cursor last rested in a snapshot other than this one."""

@@ -4,7 +4,7 @@ A cell uses names from the cells above it. So a place in a cell of code is compl
 cells of code in its language, with the cells of prose as comments between them.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from infill_engine.text.delimiters import closing_of, comment_marks
@@ -57,16 +57,17 @@ class Notebooks:
         notebook = self._notebook_of.get(one)
         return notebook is not None and notebook == self._notebook_of.get(other)
 
-    def around(self, snapshot: Snapshot) -> tuple[Snapshot, int]:
+    def around(self, snapshot: Snapshot, allows: Callable[[str], bool] = lambda _: True) -> tuple[Snapshot, int]:
         """Return the text that a document is part of, and the row at which the document begins there.
 
-        A document that is no cell, or a cell of prose, is a text by itself.
+        A document that is no cell, or a cell of prose, is a text by itself. Cells in a language that `allows` returns
+        False for are left out.
         """
         cells = self._cells.get(self._notebook_of.get(snapshot.uri, ""), [])
         at = next((at for at, cell in enumerate(cells) if cell.uri == snapshot.uri and cell.is_code), None)
         if at is None:
             return snapshot, 0
-        before, after = self._joined(cells[:at], snapshot.language), self._joined(cells[at + 1 :], snapshot.language)
+        before, after = (self._joined(part, snapshot.language, allows) for part in (cells[:at], cells[at + 1 :]))
         *own, last = snapshot.lines
         rest = (last + "\n", BETWEEN, *after, "") if after else (last,)
         lines, top = (*before, *own, *rest), len(before)
@@ -79,12 +80,12 @@ class Notebooks:
         )
         return whole, top
 
-    def _joined(self, cells: Sequence[Cell], language: str) -> tuple[str, ...]:
+    def _joined(self, cells: Sequence[Cell], language: str, allows: Callable[[str], bool]) -> tuple[str, ...]:
         """Return the lines of cells, with a blank line after each."""
         joined: list[str] = []
         for cell in cells:
             held = self._documents.get(cell.uri)
-            if held is None or (cell.is_code and held.language != language):
+            if held is None or (cell.is_code and held.language != language) or not allows(held.language):
                 continue
             lines = _ended(held.lines) if cell.is_code else _as_comment(held.lines, language)
             if lines:

@@ -5,6 +5,7 @@ import pytest
 from lsp_server.documents.notebooks import Cell, Notebooks
 from lsp_server.documents.snapshots import Change, Documents
 from lsp_server.server import create_server
+from lsp_server.settings.schema import ServerSettings
 
 NOTEBOOK = "file:///project/notes.ipynb"
 
@@ -160,6 +161,10 @@ async def test_a_place_in_a_cell_is_one_in_the_notebook() -> None:
     asked = session.request_at(two, (0, 3))
     assert (asked.prefix, asked.suffix) == ("import os\n\na, ", "b\nc")
     assert session.request_at(two, (0, 3)) is asked  # it is not built again
+    session.documents.open("prose", "markdown", "Lists")
+    session.notebooks.splice(NOTEBOOK, 1, 0, [Cell("prose", False)])
+    assert session.request_at(two, (0, 3)).prefix == "import os\n\n# Lists\n\na, "
+    session.settings = ServerSettings(languages={"*": True, "markdown": False})
     session.documents.change("one", [Change("import sys\n")])
     assert session.request_at(two, (0, 3)).prefix == "import sys\n\na, "
     rewrite = session.rewrite_of(two, [((0, 0), (0, 1)), ((1, 0), (1, 1))], several_lines=False, repeats=False)
