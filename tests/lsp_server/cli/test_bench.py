@@ -149,7 +149,9 @@ def test_typing_passes_and_drift(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(latency, "SETTLE_SECONDS", 0.1)
     write_problems(tmp_path)
     parts = ("--only", "typing", "passes", "drift")
-    done = run_here("bench", *parts, "--problems", PROBLEMS, "--out", "out", folder=tmp_path, script=SCRIPT)
+    # The engine is told to send previews while it computes; without steps that take time, it is done before that.
+    script = {**SCRIPT, "steps": 3, "step_ms": 10}
+    done = run_here("bench", *parts, "--problems", PROBLEMS, "--out", "out", folder=tmp_path, script=script)
     assert done.returncode == 0, done.stderr
     records = lines(tmp_path / "out" / "results.jsonl")
     counts = {name: sum(line["record"] == name for line in records) for name in ("keystroke", "pass", "generation")}
