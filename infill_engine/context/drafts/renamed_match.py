@@ -137,4 +137,4 @@ def _carried_over(near: Outline, like: _Like, around: Around, hole: Hole, langua
     exchanged = exchanged_names(like.names, language)
     carried = word_pattern(language).sub(lambda found: renamed_word(found.group(), exchanged), rest)
     text, agrees = continuation(lead + carried, len(lead), around, hole)
-    return text, not rest.startswith(text.lstrip()), agrees
+    return text, not rest.lstrip().startswith(text.lstrip()), agrees

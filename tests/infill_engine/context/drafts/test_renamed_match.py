@@ -57,6 +57,11 @@ def test_an_empty_line_gets_the_indentation_that_it_needs() -> None:
     assert found(marked.replace("    if", "if"), Hole(HoleKind.STATEMENT))[0] == "    raise NoHeight"
 
 
+def test_blanks_at_the_beginning_are_no_renaming() -> None:
+    # Neither continuation has other names than its source, so the nearer one comes first.
+    assert found("call(a,  c)\ncall(a,b)\ncall(a,|\n") == ["b)", "  c)"]
+
+
 def test_a_hole_with_code_to_its_right() -> None:
     argument = Hole(HoleKind.EXPRESSION, closers=")")
     assert found("x = grow(width, 1)\ny = grow(|, 1)\n", argument) == ["width"]
