@@ -258,8 +258,8 @@ class Session:
             for snapshot in sorted(self.documents.snapshots(), key=self._is_elsewhere)[:1]:
                 self.warm(snapshot)
         if status.state is State.READY:
-            near = map(self.project.near, {snapshot.uri for snapshot in self.documents.snapshots()})
-            for surroundings in {each.name: each for each in near}.values():
+            near = (self.project.near(snapshot.uri) for snapshot in self.documents.snapshots())
+            for surroundings in {each.name: each for each in near}.values():  # cells of a notebook share theirs
                 self.engine.surround(surroundings)
 
     def _whole(self, snapshot: Snapshot) -> tuple[Snapshot, int]:
