@@ -59,8 +59,8 @@ def next_line(text: str, start: int) -> str:
 def continuation(source: str, at: int, around: Around, hole: Hole) -> tuple[str, bool]:
     """The text from `source[at]` on that fits into the hole, and whether the text after it matches the hole's context.
 
-    Nothing is taken from a line with more than LINE_CHARS left: such lines are not written by hand. On a line without
-    indentation, the text begins with what it needs.
+    Nothing is taken from a line with more than LINE_CHARS left: such lines are not written by hand. On an
+    empty line, the text begins with the indentation that it needs.
     """
     end = lines.LINE_END.search(source, at, at + LINE_CHARS + 1)
     if end is None and at + LINE_CHARS < len(source) and (around.right or hole.max_lines == 1):
