@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+AUTO = "auto"  # a device or precision that is chosen for this machine
 CHARACTERS = 13  # in four tokens of code, approximately
 
 
@@ -75,12 +76,9 @@ class ModelSettings:
 class EngineSettings:
     """Everything about the engine and how it runs the model.
 
-    `budget_ms` is the usual time limit of requests. It decides which model is the default on this machine.
-    `default_needs_ms` is what an earlier process has found out about that: the budget that the default model needs if
-    it is too slow, 0 if it must be loaded without a substitute, None if nothing is known.
+    `budget_ms` is the usual time limit of requests.
     """
 
     sampler: SamplerSettings = field(default_factory=SamplerSettings)
     model: ModelSettings = field(default_factory=ModelSettings)
     budget_ms: float = 150.0
-    default_needs_ms: int | None = None

@@ -104,7 +104,6 @@ class StatusReporter:
             "fraction": status.fraction,
             "model": status.model,
             "device": status.device,
-            "defaultNeedsMs": status.default_needs_ms or None,
             "reason": None if self._reason is None else self._reason.value,
             "lastElapsedMs": self.last_elapsed_ms,
         }

@@ -12,8 +12,6 @@ class ToyEngine:
 
     name, device, profile = "toy", "cpu", ""
     window: WindowSettings = USUAL_WINDOW
-    default_needs_ms: int | None = None
-    holds_unused = False
 
     def answer(self, request: InfillRequest, deadline: Deadline, watch: object = None) -> Answer:
         return Answer((Candidate(request.prefix, 0.5),))

@@ -23,7 +23,8 @@ from infill_engine.engine.loading import load_engine
 from infill_engine.errors import InputError
 from infill_engine.models.base import CanvasModel
 from infill_engine.models.canvas.canvas import State, lay_out
-from infill_engine.models.loading import choose_device, load_canvas_model
+from infill_engine.models.canvas_loading import load_canvas_model
+from infill_engine.models.runtime.devices import choose_device
 from infill_engine.sampling.denoising.constraints import constraints_for
 from infill_engine.sampling.denoising.denoise import Row, Task, TimeFrame, denoise
 from infill_engine.settings import EngineSettings, ModelSettings, SamplerSettings

@@ -29,14 +29,7 @@ KEPT_ANSWERS = 512
 
 
 class Engine(ABC):
-    """Answers requests, and keeps the answers. Not thread-safe: one request at a time.
-
-    `default_needs_ms` is the budget that the default model needs if it is too slow for the present one, 0 if it serves,
-    and None if that is not known. `holds_unused` says that memory of a model is held that was loaded and is not used.
-    """
-
-    default_needs_ms: int | None = None
-    holds_unused = False
+    """Answers requests, and keeps the answers. Not thread-safe: one request at a time."""
 
     def __init__(self, name: str, calibration: Calibration, finish_margin: FinishMargin) -> None:
         self.name = name

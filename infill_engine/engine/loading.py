@@ -1,4 +1,4 @@
-"""Loads a model by name and warms it up, and decides which model serves as the default on this machine."""
+"""Loads a model by name and warms it up."""
 
 from collections.abc import Callable
 
@@ -7,7 +7,7 @@ from infill_engine.engine.local import LocalEngine
 from infill_engine.errors import ModelError, ModelNotFoundError
 from infill_engine.models.loading import load_model
 from infill_engine.models.registry import DEFAULT, SMALL, TRUNK
-from infill_engine.models.runtime.cuda_graphs import compile_steps
+from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.settings import EngineSettings
 
 Progress = Callable[[str, float], None]  # the current task, and the share of it that is done
@@ -36,41 +36,34 @@ def load_engine(
 def _load_named(name: str, device: str, settings: EngineSettings, report: Progress) -> LocalEngine:
     model = load_model(name, device, settings.model, report)
     engine = LocalEngine(model, name, calibration_of(name), settings)
-    compile_steps(
-        model,
-        model.device,
-        lambda what, share: report(what, 0.2 + 0.4 * share),
-        lambda user_message: engine.tell(f"{name}: {user_message}"),
-    )
+    if isinstance(model, TrunkModel):
+        engine.tell(model.user_message)
+    elif model.device.startswith("cuda"):
+        from infill_engine.models.runtime.cuda_graphs import compile_steps  # needs torch
+
+        compile_steps(
+            model,
+            model.device,
+            lambda what, share: report(what, 0.2 + 0.4 * share),
+            lambda user_message: engine.tell(f"{name}: {user_message}"),
+        )
     report("warming up", 0.9)
     engine.warm_up()
     return engine
 
 
 def _load_default(_name: str, device: str, settings: EngineSettings, report: Progress) -> LocalEngine:
-    """Load the trunk, or the small model if the trunk is missing, damaged, too large or too slow for this machine.
-
-    `settings.default_needs_ms` is an earlier process's decision, which is kept.
-    """
-    trunk, needs_ms = None, settings.default_needs_ms
-    why_small, user_message = f"the default model is too slow for {settings.budget_ms:.0f} ms on this machine", ""
-    if not needs_ms:
-        try:
-            trunk = _load_named(TRUNK, device, settings, report)
-        except ModelNotFoundError:
-            why_small = "run `infill-ls models get` for the default model"
-        except ModelError as error:
-            if needs_ms == 0:  # the earlier process still has it
-                raise
-            why_small = "the default model cannot be loaded"
-            user_message = f"{error} Until then the small model serves."
-    if trunk is not None:
-        if needs_ms == 0 or trunk.is_fast_enough():
-            trunk.serve_as_default(0)
-            return trunk
-        needs_ms = trunk.least_budget_ms()
-        del trunk  # before the small model is loaded
+    """Load the trunk, or the small model if the trunk is missing, damaged or too large for this machine."""
+    try:
+        trunk = _load_named(TRUNK, device, settings, report)
+    except ModelNotFoundError:
+        why_small, user_message = "run `infill-ls models get` for the default model", ""
+    except ModelError as error:
+        why_small, user_message = "the default model cannot be loaded", f"{error} Until then the small model serves."
+    else:
+        trunk.name = DEFAULT
+        return trunk
     small = _load_named(SMALL, device, settings, report)
-    small.serve_as_default(needs_ms, why_small, holds_unused=needs_ms is not None and not settings.default_needs_ms)
+    small.replace_default(why_small)
     small.tell(user_message)
     return small

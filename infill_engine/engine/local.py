@@ -3,8 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
-from math import ceil
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from infill_engine.budget.deadline import Deadline, FinishMargin
 from infill_engine.budget.work import Budget, Costs, OutOfTime, Watch
@@ -12,26 +11,23 @@ from infill_engine.engine.answer_cache import AnswerCache
 from infill_engine.engine.calibrations import calibration_of
 from infill_engine.engine.engine import KEPT_ANSWERS, Engine
 from infill_engine.engine.probing import Prober
-from infill_engine.models.base import CanvasModel, Model
-from infill_engine.models.loading import load_canvas_model
+from infill_engine.models.base import CanvasModel, Model, NoNumbersError
 from infill_engine.models.registry import DEFAULT, SMALL
 from infill_engine.models.runtime.devices import finish
-from infill_engine.models.runtime.memory import give_back, is_out_of_memory
+from infill_engine.models.runtime.out_of_memory import give_back, is_out_of_memory
 from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.ranking.calibration import Calibration
-from infill_engine.sampling.canvas_sampler import CanvasSampler, MemoryLimit
-from infill_engine.sampling.prediction import NoNumbersError
 from infill_engine.sampling.proposals import Proposals, unread
 from infill_engine.sampling.tree_sampler import TreeSampler
 from infill_engine.settings import EngineSettings, WindowSettings
 from infill_engine.types import Answer, Draft, Hole, InfillRequest, Surroundings
 
+if TYPE_CHECKING:
+    from infill_engine.sampling.canvas_sampler import CanvasSampler
+
 WARM_UP_ROUNDS = 2  # one in which libraries initialise, and one that is measured, part by part
-# Tried in this order as memory runs out; after the last, the small model takes over.
-MEMORY_LIMITS = (MemoryLimit(64, 512), MemoryLimit(2, 16), MemoryLimit(1, 8))
-# How many passes of the trunk, over MEASURED_ROWS rows each, the budget must be worth. On calibration packages the
-# trunk is a little better than the small model with a budget of 2.3 passes, and clearly better with 3.1.
-LEAST_PASSES, MEASURED_ROWS = 2.5, 16
+# Rows and slots, tried in this order as memory runs out; after the last, the small model takes over.
+MEMORY_LIMITS = ((64, 512), (2, 16), (1, 8))
 
 
 class LocalEngine(Engine):
@@ -44,27 +40,17 @@ class LocalEngine(Engine):
         super().__init__(name, calibration, FinishMargin(self.settings.sampler.finish_margin_ms))
         self._degraded = 0
         self._user_message = ""  # for the next answer
-        self._why_small = ""  # why the small model replaces the default, if it does
+        self._why_small = ""  # why this model serves in place of the default, if it does
         self._prober = Prober()
         self.sampler = self._sampler_of(model)
 
-    def serve_as_default(self, needs_ms: int | None, why_small: str = "", *, holds_unused: bool = False) -> None:
-        """Take the default's name, with what is to be said about it; see `Engine`."""
-        self.name, self.default_needs_ms, self._why_small = DEFAULT, needs_ms, why_small
-        self.holds_unused = holds_unused
+    def replace_default(self, why: str) -> None:
+        """Say why this model serves in place of the default."""
+        self._why_small = why
 
     def tell(self, user_message: str) -> None:
         """Show a message to the user with the next answer."""
         self._user_message = user_message
-
-    def is_fast_enough(self) -> bool:
-        """Return whether enough passes of the trunk fit the budget on this machine."""
-        return self.least_budget_ms() <= self.settings.budget_ms
-
-    def least_budget_ms(self) -> int:
-        """Return the smallest budget for enough passes of the trunk on an idle machine, in whole milliseconds."""
-        assert isinstance(self.sampler, TreeSampler)
-        return ceil(LEAST_PASSES * self.sampler.best_pass_ms(MEASURED_ROWS))
 
     @property
     def model(self) -> Model:
@@ -80,7 +66,7 @@ class LocalEngine(Engine):
     def profile(self) -> str:
         """See `Engine`."""
         profile = self.model.info.profile
-        return f"{profile}; small model: {self._why_small}" if self._why_small else profile
+        return f"{profile}; in place of the default: {self._why_small}" if self._why_small else profile
 
     @property
     def window(self) -> WindowSettings:
@@ -161,10 +147,13 @@ class LocalEngine(Engine):
         user_message, self._user_message = self._user_message, ""
         return replace(found, user_message=found.user_message or user_message)
 
-    def _sampler_of(self, model: Model) -> CanvasSampler | TreeSampler:
+    def _sampler_of(self, model: Model) -> "CanvasSampler | TreeSampler":
         if isinstance(model, TrunkModel):
             return TreeSampler(model)
-        return CanvasSampler(cast(CanvasModel, model), self.settings.sampler, MEMORY_LIMITS[self._degraded])
+        from infill_engine.sampling.canvas_sampler import CanvasSampler, MemoryLimit  # need torch
+
+        limit = MemoryLimit(*MEMORY_LIMITS[self._degraded])
+        return CanvasSampler(cast(CanvasModel, model), self.settings.sampler, limit)
 
     def _budget(self, deadline: Deadline) -> Budget:
         """Return the time of one request. Waits for a GPU, which accepts work before it has done it."""
@@ -193,8 +182,9 @@ class LocalEngine(Engine):
         give_back(self.device)
         if self._degraded + 1 < len(MEMORY_LIMITS):
             self._degraded += 1
-            if isinstance(self.sampler, CanvasSampler):
-                self.sampler.limit = MEMORY_LIMITS[self._degraded]
+            rows, slots = MEMORY_LIMITS[self._degraded]
+            if not isinstance(self.sampler, TreeSampler):
+                self.sampler.limit = replace(self.sampler.limit, rows=rows, slots=slots)
                 means, remedy = "it now gives fewer and shorter candidates", "choose the precision int8 or int4"
             else:
                 means, remedy = "it has to read the text around the cursor again", "choose the model small"
@@ -215,10 +205,12 @@ class LocalEngine(Engine):
         )
 
     def _take_small(self, why: str) -> None:
+        from infill_engine.models.canvas_loading import load_canvas_model  # needs torch
+
         device, self._user_message = self.device, why
         self._degraded = 0
         self.sampler = self._sampler_of(load_canvas_model(SMALL, "cpu"))
         give_back(device)
         self._why_small = why if self.name == DEFAULT else ""
-        self.name, self.calibration = DEFAULT, calibration_of(SMALL)
+        self.name, self.calibration = SMALL, calibration_of(SMALL)
         self.answers = AnswerCache(KEPT_ANSWERS)  # those that are kept have confidences of the other model

@@ -9,7 +9,6 @@ import numpy as np
 from infill_engine.budget.work import finished
 from infill_engine.models.base import CanvasModel, Context, Model
 from infill_engine.models.canvas.canvas import lay_out
-from infill_engine.models.runtime.threads import AdaptiveThreads
 from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.types import HoleKind
 
@@ -26,7 +25,7 @@ class Prober:
     def pass_of(self, model: Model) -> Callable[[], None]:
         """Return a function that runs one pass. It changes nothing that is kept for requests."""
         if isinstance(model, TrunkModel):
-            return _on_fewest_threads(partial(model.apart(), ROWS), model.threads)
+            return partial(model.apart(), ROWS)
         canvas_model = cast(CanvasModel, model)
         if self._read is None or self._read[0] is not model:
             self._read = model, finished(canvas_model.encode(BEFORE, AFTER))
@@ -39,14 +38,3 @@ class Prober:
 
         return one_pass
 
-
-def _on_fewest_threads(one_pass: Callable[[], None], threads: AdaptiveThreads | None) -> Callable[[], None]:
-    """Return the same pass with one thread, if it has threads: how many a pass gets depends on other programs."""
-    if threads is None:
-        return one_pass
-
-    def alone() -> None:
-        with threads.fewest():
-            one_pass()
-
-    return alone

@@ -7,11 +7,10 @@ slots of a canvas whenever asked. Shifts, masks and special tokens are handled o
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import Tensor
 
 from infill_engine.budget.work import Job
 from infill_engine.context.ngrams import Ngrams
@@ -20,7 +19,14 @@ from infill_engine.models.canvas.corruption import Corruptor
 from infill_engine.settings import USUAL_WINDOW, WindowSettings
 from infill_engine.types import HoleKind
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
 Ints = NDArray[np.int64]
+
+
+class NoNumbersError(ArithmeticError):
+    """The network's activations overflow its precision: all logits of a position are NaN."""
 
 
 class Corruption(StrEnum):
@@ -153,7 +159,7 @@ class CanvasModel(Model, Protocol):
         """At most `limit` lengths, the most probable first, none above the family's `max_slots`."""
         ...
 
-    def denoise(self, context: Context, kind: HoleKind, canvas: Canvas, wanted: Ints) -> Tensor:
+    def denoise(self, context: Context, kind: HoleKind, canvas: Canvas, wanted: Ints) -> "Tensor":
         """One denoising step: logits [len(wanted), V], in float32, of the flat canvas positions `wanted`."""
         ...
 
@@ -212,7 +218,7 @@ class CountsWork(Protocol):
 class ConditionsItself(Protocol):
     """An optional interface, for families that receive their previous prediction in a step (self-conditioning)."""
 
-    def condition(self, context: Context, canvas: Canvas, wanted: Ints, logits: Tensor) -> None:
+    def condition(self, context: Context, canvas: Canvas, wanted: Ints, logits: "Tensor") -> None:
         """Take the logits [len(wanted), V] of the last step as they were used for decisions, with all masks applied.
 
         `canvas` is still in the state before that step. Positions not in `wanted` are given, so their token is known.

@@ -7,12 +7,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from infill_engine.models.base import NoNumbersError
+
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
-
-
-class NoNumbersError(ArithmeticError):
-    """The network's activations overflow its precision: all logits of a position are NaN."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 read the prompt ──▶ insert the retrieved texts ──▶ pass over the likeliest nodes ──▶ … ──▶ texts with their likelihoods
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 
 from infill_engine.budget.deadline import CostModel, now, since
@@ -11,7 +11,7 @@ from infill_engine.budget.work import Budget, Costs, Job, OutOfTime, Phase, Work
 from infill_engine.context.ngrams import Ngrams
 from infill_engine.context.project_counts import CountedSurroundings
 from infill_engine.context.retrieval import Retriever
-from infill_engine.models.small.vocabulary import CachedLines
+from infill_engine.models.cached_lines import CachedLines
 from infill_engine.models.trunk.model import ReadPrompt, TrunkModel
 from infill_engine.models.trunk.prompt import Prompt, build_head, fitting
 from infill_engine.models.trunk.prompt_cache import NEAR
@@ -20,9 +20,7 @@ from infill_engine.sampling.token_tree import ROOT
 from infill_engine.sampling.tree_search import TreeSearch
 from infill_engine.types import Draft, Hole, InfillRequest, Surroundings
 
-# Rows of the passes that are measured when a model is loaded. 16 twice: the choice of the default depends on it.
-MEASURED = (1, 4, 8, 16, 32, 64, 16)
-MEASURED_WITH_FEWER = (16,)  # than all threads
+MEASURED = (1, 4, 8, 16, 32)  # rows of the passes that are measured when a model is loaded
 ATTEMPTS, ATTEMPTS_WITH_MANY, MANY = 2, 1, 32  # the faster attempt counts: of a short pass, setup is a large part
 PARTS = (8, 16, 32, 64)  # rows of a prompt that are read at once
 PART_MS, FAR_MS = 45.0, 160.0  # time limits for one such part: near the prompt's end, and far from it
@@ -35,7 +33,7 @@ class TreeSampler:
 
     def __init__(self, model: TrunkModel) -> None:
         self.model = model
-        passes = model.threads or CostModel()  # rows of a prompt cost the same as rows of texts
+        passes = CostModel()  # rows of a prompt cost the same as rows of texts
         self.costs = Costs({Phase.READ: passes, Phase.PASS: passes, Phase.COUNT: CostModel()})
         self.part_ms, self.far_ms = PART_MS, FAR_MS
         self._lines = CachedLines(model.vocabulary)
@@ -55,8 +53,6 @@ class TreeSampler:
 
         Snippets are retrieved only here; a hurried request uses those that have been read.
         """
-        if self.model.threads is not None:
-            self.model.threads.retry()
         vocabulary = self.model.vocabulary
         before, partial_word = vocabulary.split_partial_word(request.prefix)
         snippets = self._retriever.retrieve(request, partial(fitting, vocabulary))
@@ -103,19 +99,9 @@ class TreeSampler:
         return self.costs.best_ms(Phase.PASS, rows)
 
     def measure(self) -> None:
-        """Measure passes of usual sizes, without one-time setup, with each number of threads."""
-        threads = self.model.threads
-        if threads is None:
-            self._measure(MEASURED)
-            return
-        for count in threads.counts:
-            threads.use(count)
-            self._measure(MEASURED if count == threads.counts[0] else MEASURED_WITH_FEWER)
-        threads.use_fastest(max(MEASURED_WITH_FEWER))
-
-    def _measure(self, sizes: Sequence[int]) -> None:
+        """Measure passes of usual sizes, without one-time setup."""
         run_pass = self.model.apart()
-        for size in sizes:
+        for size in MEASURED:
             attempts = ATTEMPTS if size < MANY else ATTEMPTS_WITH_MANY
             self.costs.observe(Phase.PASS, size, min(_timed(run_pass, size) for _ in range(attempts)))
 

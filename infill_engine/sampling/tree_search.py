@@ -15,10 +15,10 @@ import numpy as np
 
 from infill_engine.budget.work import Budget, Job, OutOfTime, PassState, Phase, Work
 from infill_engine.context.ngrams import LONGEST, Ngrams
+from infill_engine.models.base import NoNumbersError
 from infill_engine.models.trunk.continuations import Prediction
 from infill_engine.models.trunk.model import Expected, ReadPrompt, TrunkModel
 from infill_engine.sampling.middle import rules_of
-from infill_engine.sampling.prediction import NoNumbersError
 from infill_engine.sampling.proposals import unscored
 from infill_engine.sampling.token_tree import ASSUMED_LOGPROB, MOST_DEPTH, ROOT, TokenTree
 from infill_engine.sampling.tree_growth import learn_pass

@@ -14,7 +14,7 @@ from typing import BinaryIO
 
 from infill_engine.engine.remote.address import KEY_VARIABLE, is_remote
 from infill_engine.serving.dispatch import Dispatch
-from infill_engine.serving.health.succession import NEEDS_MS, SUCCEEDS, Predecessor
+from infill_engine.serving.health.succession import SUCCEEDS, Predecessor
 from infill_engine.serving.interface import Load
 from infill_engine.serving.loading import load_local, load_remote
 from infill_engine.serving.protocol import Message, decode, encode, read_frame
@@ -33,14 +33,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--precision", default="auto")
     parser.add_argument("--reuse-context", action="store_true")
     parser.add_argument("--budget-ms", type=float, default=EngineSettings().budget_ms)
-    parser.add_argument(NEEDS_MS, type=int, help="what an earlier process found out; see EngineSettings")
     parser.add_argument("--api-key-variable", default=KEY_VARIABLE)
     add_socket(parser)
     options = parser.parse_args(arguments)
     if is_remote(options.model):
         _serve(lambda _progress: load_remote(options.model, options.api_key_variable), options)
     model = ModelSettings(dtype=options.precision, reuse_context=options.reuse_context)
-    settings = EngineSettings(model=model, budget_ms=options.budget_ms, default_needs_ms=options.default_needs_ms)
+    settings = EngineSettings(model=model, budget_ms=options.budget_ms)
     _serve(lambda progress: load_local(options.model, options.device, settings, progress), options)
 
 

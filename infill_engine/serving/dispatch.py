@@ -148,7 +148,7 @@ class Dispatch:
         ready = ready_status(engine)
         if ready != self._told:
             if self.health is not None:
-                self.health.start_over(engine)
+                self.health.start_over()
             self._told = ready
             self.send(ready)
 

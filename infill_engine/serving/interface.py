@@ -17,8 +17,6 @@ class EngineLike(Protocol):
     """The part of the engine that the worker needs."""
 
     name: str
-    default_needs_ms: int | None  # see `engine.Engine`
-    holds_unused: bool  # see `engine.Engine`
 
     @property
     def device(self) -> str: ...
@@ -47,8 +45,7 @@ Load = Callable[[Callable[[str, float], None]], EngineLike]
 
 def ready_status(engine: EngineLike) -> Status:
     """Return what the clients are told of a loaded engine."""
-    needs_ms = engine.default_needs_ms or 0
-    return Status(State.READY, engine.profile, 1.0, engine.name, engine.device, engine.window, needs_ms)
+    return Status(State.READY, engine.profile, 1.0, engine.name, engine.device, engine.window)
 
 
 def describe(fault: Exception) -> str:

@@ -153,8 +153,6 @@ class Status(_Message, frozen=True, tag="status"):
     """`fraction` is the share of the load that is done, 0 to 1.
 
     Once ready, `model` and `device` are the engine's own names, and `window` is how much text it wants.
-    `default_needs_ms` is the budget that would bring the default model back if it is too slow for the present one,
-    else 0.
     """
 
     state: State
@@ -163,7 +161,6 @@ class Status(_Message, frozen=True, tag="status"):
     model: str = ""
     device: str = ""
     window: WindowSettings = USUAL_WINDOW
-    default_needs_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from lsp_server.session import Session
 def get_status(session: Session, _params: object = None) -> dict[str, object]:
     """Return the status; unknown values are null.
 
-    {state, detail, fraction, model, device, defaultNeedsMs, reason, lastElapsedMs, lastReason, budgetMs, candidates,
+    {state, detail, fraction, model, device, reason, lastElapsedMs, lastReason, budgetMs, candidates,
     enabled, nextEdits, workerPid}
     """
     reporter, settings = session.reporter, session.settings

@@ -55,7 +55,7 @@ def judge(results: Results) -> Verdict | None:
     usual = {model: found[USUAL_MS, USUAL_CANDIDATES] for model, found in models.items() if _has_usual(found)}
     if not usual:
         return None
-    own = _own_choice(results, usual)
+    own = next(iter(usual))
     (model, setting), gain = _choice(own, models)
     lines = models[model][setting]
     first = mean_of(list(by_problem(lines, first_is_right).values()))
@@ -94,12 +94,6 @@ def _answers(results: Results, model: str) -> Answers:
 
 def _has_usual(found: Answers) -> bool:
     return (USUAL_MS, USUAL_CANDIDATES) in found
-
-
-def _own_choice(results: Results, usual: dict[str, list[Record]]) -> str:
-    """The model that the engine would run by itself in the usual budget: the first that its load found fast enough."""
-    slow = {line["model"] for line in results.of("load") if not line["fast_enough"]}
-    return next((model for model in usual if model not in slow), next(iter(usual)))
 
 
 def _choice(own: str, models: dict[str, Answers]) -> tuple[Choice, Estimate | None]:

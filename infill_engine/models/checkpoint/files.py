@@ -14,14 +14,15 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import torch
 from safetensors import SafetensorError, safe_open
 
 from infill_engine.errors import ModelDamagedError, ModelNotFoundError
 from infill_engine.models.checkpoint.folder import INDEX, WEIGHTS
-from infill_engine.models.quantization.weight_only import bytes_of
+
+if TYPE_CHECKING:
+    import torch
 
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
 REMEDY = "fetch the model's files again"
@@ -53,8 +54,10 @@ class Checkpoint:
     def parameters(self) -> int:
         return sum(math.prod(stored.shape) for stored in self.tensors.values())
 
-    def bytes_in(self, dtype: torch.dtype, stored: str = "") -> int:
+    def bytes_in(self, dtype: "torch.dtype", stored: str = "") -> int:
         """Return bytes of all weights in memory, in `dtype` or with their matrices packed as `stored` says."""
+        from infill_engine.models.quantization.weight_only import bytes_of  # needs torch
+
         return bytes_of({name: tensor.shape for name, tensor in self.tensors.items()}, dtype.itemsize, stored)
 
 

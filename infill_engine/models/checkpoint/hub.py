@@ -19,6 +19,11 @@ from infill_engine.models.checkpoint.folder import tokenizer_files
 
 Report = Callable[[str, float], None]  # the current task, and the share of it that is done
 
+
+def quietly(_doing: str, _share: float) -> None:
+    """A `Report` that does nothing."""
+
+
 FILES = (
     "config.json",
     "model*.safetensors",

@@ -11,11 +11,12 @@ import torch
 
 from infill_engine.errors import InfillError, InputError
 from infill_engine.models.base import CanvasModel
+from infill_engine.models.canvas_loading import FAMILIES, require_known
 from infill_engine.models.checkpoint import hub
 from infill_engine.models.checkpoint.files import Checkpoint, Stored, open_checkpoint, read_config
 from infill_engine.models.checkpoint.folder import TOKENIZER
-from infill_engine.models.loading import FAMILIES, choose_device, require_known
 from infill_engine.models.registry import TRUNK, folder_of
+from infill_engine.models.runtime.devices import choose_device
 from infill_engine.models.runtime.memory import OVERHEAD, PRECISIONS, free_memory, remedy_for
 from infill_engine.models.trunk.config import TrunkConfig
 from infill_engine.models.trunk.files.weights import TrunkWeights

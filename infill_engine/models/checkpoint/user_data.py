@@ -22,6 +22,15 @@ def trunk_folder() -> Path:
     return state_folder() / "models" / "trunk"
 
 
+def prepared_folder() -> Path:
+    """Return where models are kept in the form in which this machine computes them; it may be deleted at any time."""
+    if os.environ.get(STATE_DIR):
+        return state_folder() / "prepared"
+    from platformdirs import user_cache_dir
+
+    return Path(user_cache_dir("infill-ls", appauthor=False)) / "prepared"
+
+
 def settings_file() -> Path:
     """Return the user's settings for all editors, as `infill-ls bench --apply` writes them; it may not exist."""
     if os.environ.get(STATE_DIR):

@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from infill_engine.models.runtime.memory import is_out_of_memory
+from infill_engine.models.runtime.out_of_memory import is_out_of_memory
 from infill_engine.stderr import say
 
 Compiler = Callable[[Callable[..., Any]], Callable[..., Any]]

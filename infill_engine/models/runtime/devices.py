@@ -6,14 +6,68 @@ Also how many CPU cores to use.
 import os
 import platform
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
+from infill_engine.errors import InputError
+from infill_engine.settings import AUTO
+
 MLX = "mlx"
+MLX_TYPES = ("trunk", "duostream")  # the models with an MLX implementation
+GPU_FILES = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")  # on Linux, one exists if there is a driver that torch can use
 
 
 def torch_device(device: str) -> str:
     """Return the torch device for tensors of a family on this device."""
     return "cpu" if device == MLX else device
+
+
+def device_for(model_type: str, wanted: str) -> str:
+    """The device that a model of this type runs on: that of `choose_device`, but on Apple Silicon the default uses MLX
+    if it is installed. Raises InputError.
+    """
+    if model_type in MLX_TYPES:
+        return MLX if wanted == AUTO and on_apple_silicon() and find_spec("mlx") else choose_device(wanted)
+    if wanted == MLX:
+        raise InputError(f"device `{MLX}` runs only the default model; use `auto`")
+    return choose_device(wanted)
+
+
+def choose_device(wanted: str) -> str:
+    """`auto` takes CUDA, then Apple's Metal, then the CPU. Raises InputError for a device that is not available."""
+    available = _available()
+    if wanted == AUTO:
+        return next(device for device in ("cuda", "mps", "cpu") if available[device])
+    kind, _, number = wanted.partition(":")
+    devices = _cuda_devices() if kind == "cuda" else 1
+    is_one = not number or (number.isdecimal() and int(number) < devices)
+    if not (is_one and available.get(kind, False)):
+        there = ", ".join(device for device, is_there in available.items() if is_there)
+        raise InputError(f"device `{wanted}` is not available here; use `auto` or one of: {there}")
+    return wanted if kind == "cuda" else kind
+
+
+def _available() -> dict[str, bool]:
+    """Return which kinds of devices this machine has. Imports torch only if there may be a GPU."""
+    available = {"cpu": True, "cuda": False, "mps": False, MLX: find_spec("mlx") is not None}
+    if may_have_gpu():
+        import torch
+
+        available |= {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    return available
+
+
+def may_have_gpu() -> bool:
+    """Return whether it is worth importing torch to look for a GPU: on Linux, a driver leaves a device file."""
+    return not sys.platform.startswith("linux") or any(map(os.path.exists, GPU_FILES))
+
+
+def _cuda_devices() -> int:
+    if not may_have_gpu():
+        return 0
+    import torch
+
+    return torch.cuda.device_count()
 
 
 def finish(device: str) -> None:

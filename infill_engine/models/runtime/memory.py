@@ -1,6 +1,5 @@
-"""Memory: whether a model fits, how to recognise that it ran out, and how to release some."""
+"""Whether a model fits into memory."""
 
-import gc
 import sys
 
 import psutil
@@ -18,25 +17,6 @@ PRECISIONS = (  # that a user can choose, largest first
     ("int4", torch.bfloat16, INT4),
 )
 OVERHEAD = 1.1  # times the weights: activations, keys and values, library state
-# Texts of plain RuntimeErrors; the last one is from CUDA's libraries.
-_SAID = ("can't allocate memory", "not enough memory", "out of memory", "alloc_failed")
-
-
-def is_out_of_memory(error: Exception) -> bool:
-    """Return whether an error means that tensors could not be allocated."""
-    if isinstance(error, torch.OutOfMemoryError | MemoryError):
-        return True
-    return isinstance(error, RuntimeError) and any(words in str(error).lower() for words in _SAID)
-
-
-def give_back(device: str) -> None:
-    """Return allocated but unused memory to the device."""
-    gc.unfreeze()  # the model may be among what was frozen after loading
-    gc.collect()
-    if device.startswith("cuda"):
-        torch.cuda.empty_cache()
-    elif device.startswith("mps"):
-        torch.mps.empty_cache()
 
 
 def require_memory(

@@ -17,6 +17,7 @@ from infill_engine.models.base import (
     ModelInfo,
     ProposedLength,
 )
+from infill_engine.models.cached_lines import CachedLines
 from infill_engine.models.canvas.canvas import Canvas
 from infill_engine.models.kv_cache.prefix_cache import cut_in_blocks
 from infill_engine.models.small.backends.interface import Backend
@@ -26,7 +27,7 @@ from infill_engine.models.small.network.dual_encoder import BOS, EOS, LENGTH_BUC
 from infill_engine.models.small.prompts import PromptReader
 from infill_engine.models.small.scoring import Tree, logprobs_of
 from infill_engine.models.small.streams import CachedStreams
-from infill_engine.models.small.vocabulary import BytesVocabulary, CachedLines
+from infill_engine.models.small.vocabulary import BytesVocabulary
 from infill_engine.settings import USUAL_WINDOW
 from infill_engine.types import HoleKind
 

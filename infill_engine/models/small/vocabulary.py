@@ -1,19 +1,10 @@
-"""The small model's vocabulary, with special tokens at the ids its network expects, and a cache of encoded lines."""
+"""The small model's vocabulary, with special tokens at the ids its network expects."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-from cachetools import LRUCache
-
-from infill_engine.budget.work import Job, Phase, Work
 from infill_engine.errors import ModelDamagedError
-from infill_engine.models.base import Ints, Vocabulary
 from infill_engine.models.small.network.dual_encoder import BOS, EOS, MASK
 from infill_engine.models.tokenizer import TokenizerVocabulary
-from infill_engine.text.lines import with_breaks_first
-
-CACHED_LINES = 4096  # with their tokens
 
 
 class BytesVocabulary(TokenizerVocabulary):
@@ -23,23 +14,3 @@ class BytesVocabulary(TokenizerVocabulary):
         super().__init__(path, end=EOS)
         if (self.id_of("<mask>"), self.id_of("<bos>")) != (MASK, BOS):
             raise ModelDamagedError(f"{path} has other special tokens than this model expects; install the model again")
-
-
-class CachedLines:
-    """Encodes texts line by line and caches the lines."""
-
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        self._vocabulary = vocabulary
-        self._lines: LRUCache[str, Ints] = LRUCache(CACHED_LINES)
-
-    def encode(self, texts: Sequence[str]) -> Job[list[Ints]]:
-        """Return the tokens [T] of each text."""
-        split = [with_breaks_first(text.replace("\r\n", "\n")) for text in texts]
-        wanted = dict.fromkeys(line for lines in split for line in lines)
-        known = {line: self._lines[line] for line in wanted if line in self._lines}
-        new = [line for line in wanted if line not in known]
-        if new:
-            yield Work(Phase.COUNT, len(new))
-        for line in new:
-            known[line] = self._lines[line] = np.array(self._vocabulary.encode(line), dtype=np.int64)
-        return [np.concatenate([known[line] for line in lines]) for lines in split]

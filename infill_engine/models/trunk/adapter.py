@@ -7,23 +7,26 @@ both halves of its MLP.
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-import torch
+import numpy as np
+from numpy.typing import NDArray
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
-from torch import Tensor
+from safetensors.numpy import load_file, save_file
 
 from infill_engine.errors import ModelDamagedError
-from infill_engine.models.quantization.int8_linear import dequantise, quantise
 
 ADAPTER = "adapter.safetensors"
+LEVELS, LEAST = 127, 1e-8  # the largest level of int8, and the least scale of a row
+Floats = NDArray[np.float32]
+Pair = tuple[Floats, Floats]
 NAMES = ("qkv", "out", "gate_up", "down")
 
 
 class Adapter:
     """Low-rank terms by the name of their matrix, such as `layers.3.gate_up`; empty for the plain trunk."""
 
-    def __init__(self, pairs: Mapping[str, tuple[Tensor, Tensor]] | None = None) -> None:
+    def __init__(self, pairs: Mapping[str, Pair] | None = None) -> None:
         self._pairs = dict(pairs or {})
 
     @classmethod
@@ -43,29 +46,32 @@ class Adapter:
             ) from error
         return cls({name: (up, down) for name, (up, down) in read.items()})
 
-    def pair(self, name: str) -> tuple[Tensor, Tensor] | None:
+    def pair(self, name: str) -> Pair | None:
         """`up` [out, rank] and `down` [rank, in] of a matrix, if it has a low-rank term."""
         return self._pairs.get(name)
 
     def save(self, folder: Path) -> None:
         """Write the adapter beside the trunk."""
-        stored: dict[str, Tensor] = {}
+        stored: dict[str, NDArray[np.generic]] = {}
         for name, pair in self._pairs.items():
             for side, matrix in zip(("up", "down"), pair, strict=True):
-                levels, scale = quantise(matrix.float())
-                stored[f"{name}.{side}.levels"], stored[f"{name}.{side}.scale"] = levels, scale
+                scale = np.maximum(np.abs(matrix).max(1) / LEVELS, LEAST).astype(np.float32)
+                stored[f"{name}.{side}.levels"] = np.rint(matrix / scale[:, None]).astype(np.int8)
+                stored[f"{name}.{side}.scale"] = scale
         save_file(stored, folder / ADAPTER)
 
-    def merged(self, name: str, matrix: Tensor) -> Tensor:
-        """Return the matrix [out, in] with its low-rank term, if it has one. `matrix` may be changed in place."""
+    def merged(self, name: str, matrix: Floats) -> Floats:
+        """Return the matrix [out, in] with its low-rank term, if it has one. `matrix` is changed in place."""
         pair = self._pairs.get(name)
         if pair is None:
             return matrix
         up, down = pair
         if up.shape[0] != matrix.shape[0] or down.shape[1] != matrix.shape[1]:
             raise ModelDamagedError(f"The adapter's {name} does not fit the trunk. Install infill-ls again.")
-        return torch.addmm(matrix, up, down, out=matrix)
+        matrix += up @ down
+        return matrix
 
 
-def _read(stored: Mapping[str, Tensor], name: str) -> Tensor:
-    return dequantise(stored[f"{name}.levels"], stored[f"{name}.scale"])
+def _read(stored: Mapping[str, NDArray[Any]], name: str) -> Floats:
+    matrix: Floats = stored[f"{name}.levels"].astype(np.float32) * stored[f"{name}.scale"][:, None]
+    return matrix

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, replace
 
 from infill_engine.budget.work import Job
 from infill_engine.models.base import Corruption, ModelInfo, Order
-from infill_engine.models.runtime.threads import AdaptiveThreads
 from infill_engine.models.trunk.backends.interface import Backend, Floats, Ints
 from infill_engine.models.trunk.continuations import Continuations, Prediction
 from infill_engine.models.trunk.prompt import Prompt, TrunkVocabulary, build_prompt
@@ -67,17 +66,13 @@ class TrunkModel:
 
     backend: Backend
     vocabulary: TrunkVocabulary
+    user_message: str = ""  # what the user should know about how it was loaded
     _caches: list[PromptCache] = field(default_factory=list)  # the most recently used last
 
     @property
     def device(self) -> str:
         """The device that it computes on."""
         return self.backend.device
-
-    @property
-    def threads(self) -> AdaptiveThreads | None:
-        """The threads of its passes, if it computes on a CPU."""
-        return self.backend.threads
 
     @property
     def info(self) -> ModelInfo:

@@ -42,7 +42,6 @@ class Health:
     first: Probe | None = None
     last: Probe | None = None
     off: bool = False  # the model has no passes to measure, or they fail
-    serves: "Probed | None" = None
     _slow: int = 0  # probes in a row
     _large: int = 0
     _probed_at: float = 0.0
@@ -84,10 +83,10 @@ class Health:
         times = {"cpu_ms": round(probe.cpu_ms, 2), "wall_ms": round(probe.wall_ms, 2), "drift": round(self.drift, 2)}
         self.log("probe", **times, memory_bytes=probe.memory_bytes)
 
-    def start_over(self, engine: "Probed") -> None:
-        """Forget the probes: this engine serves now."""
+    def start_over(self) -> None:
+        """Forget the probes: another model serves now."""
         with self._lock:
-            self.off, self.serves = False, engine
+            self.off = False
             self.first = self.last = None
             self._slow = self._large = 0
             self._worked_at = self.clock()  # the first request may follow at once
@@ -98,8 +97,6 @@ class Health:
         with self._lock:
             if time < self._not_before or time < self._worked_at + settings.quiet_seconds:
                 return ""
-            if self.serves is not None and self.serves.holds_unused:
-                return "it holds memory of a model that is not used"
             if self._slow >= settings.in_a_row:
                 return "passes have become slower"
             return "memory has grown" if self._large >= settings.in_a_row else ""
@@ -113,9 +110,6 @@ class Health:
 
 class Probed(Protocol):
     """The part of an engine that matters here; see `EngineLike`."""
-
-    holds_unused: bool
-    default_needs_ms: int | None
 
     def small_pass(self) -> Callable[[], None] | None: ...
 

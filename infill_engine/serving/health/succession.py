@@ -13,7 +13,6 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,7 +21,6 @@ from infill_engine.serving.runtime_files import locked
 from infill_engine.stderr import say
 
 SUCCEEDS = "--succeeds"
-NEEDS_MS = "--default-needs-ms"  # what this process has found out; see `EngineSettings`
 DONE = b"1"
 MOST_CLIENTS = 64
 
@@ -84,14 +82,14 @@ class Successor:
     pipe: int
 
     @classmethod
-    def start(cls, path: Path, options: Sequence[str]) -> "Successor":
-        """Start it with this process's command line and `options`. Raises OSError."""
+    def start(cls, path: Path) -> "Successor":
+        """Start it with this process's command line. Raises OSError."""
         command = sys.orig_argv[: sys.orig_argv.index(SUCCEEDS)] if SUCCEEDS in sys.orig_argv else sys.orig_argv
         reading, writing = os.pipe()
         os.set_blocking(reading, False)
         try:
             process = subprocess.Popen(
-                [sys.executable, *command[1:], SUCCEEDS, f"{socket_id(path)}:{writing}", *options],
+                [sys.executable, *command[1:], SUCCEEDS, f"{socket_id(path)}:{writing}"],
                 stdin=subprocess.DEVNULL,
                 pass_fds=(writing,),
                 start_new_session=True,  # it outlives this process
@@ -150,8 +148,7 @@ class Replacement:
     def _start(self, reason: str) -> None:
         say(f"infill engine: starts a successor: {reason}")
         self.health.log("successor started", reason=reason)
-        needs_ms = None if self.health.serves is None else self.health.serves.default_needs_ms
         try:
-            self._successor = Successor.start(self.path, () if needs_ms is None else (NEEDS_MS, str(needs_ms)))
+            self._successor = Successor.start(self.path)
         except OSError:
             self.health.failed()

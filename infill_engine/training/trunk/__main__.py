@@ -28,7 +28,6 @@ from infill_engine.errors import InfillError, InputError, TrainingError
 from infill_engine.models.registry import folder_of
 from infill_engine.models.runtime.devices import wanted_threads
 from infill_engine.models.trunk.adapter import Adapter
-from infill_engine.models.trunk.backends.products import fastest_kernel
 from infill_engine.models.trunk.files.weights import TrunkWeights
 from infill_engine.models.trunk.prompt import TrunkVocabulary
 from infill_engine.training.small.precision import dtype_of
@@ -81,11 +80,7 @@ def open_run(options: argparse.Namespace) -> Run:
     assert folder is not None
     weights = TrunkWeights(folder)
     torch.set_num_threads(wanted_threads() or os.cpu_count() or 1)
-    in_half = dtype_of(torch.device("cpu")) is torch.bfloat16
-    kernel = None if in_half else fastest_kernel(weights.config)
-    if kernel is None and not in_half:
-        raise TrainingError("this CPU has no usable int8 kernel, which the frozen trunk is multiplied by")
-    trunk = TrainedTrunk(weights, kernel, options.rank)
+    trunk = TrainedTrunk(weights, dtype_of(torch.device("cpu")), options.rank)
     optimiser = torch.optim.AdamW(trunk.parameters.values(), lr=RATE, betas=(0.9, 0.98), weight_decay=0.0)
     run = Run(options.run, trunk, TrunkVocabulary(folder / "tokenizer.json"), optimiser)
     if restored := run_folder.restore(options.run, trunk.parameters, optimiser, "progress"):

@@ -1,24 +1,22 @@
-"""The trunk for training: frozen in int8, with a trainable low-rank term for every matrix."""
+"""The trunk for training: frozen, with a trainable low-rank term for every matrix."""
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor, nn
 
 from infill_engine.errors import TrainingError
-from infill_engine.models.quantization.int8_kernels import Kernel
-from infill_engine.models.trunk.adapter import Adapter
+from infill_engine.models.trunk.adapter import Adapter, Pair
 from infill_engine.models.trunk.backends.products import FloatProducts
 from infill_engine.models.trunk.files.weights import TrunkWeights
 from infill_engine.models.trunk.network import KeysValues, Layer, Network, forward, normed
-from infill_engine.models.trunk.smoothing import Smoothing
 from infill_engine.training.trunk.attention import attend_in_groups, attend_to_prefix
 from infill_engine.training.trunk.data import Laid, Window, lay_out
-from infill_engine.training.trunk.frozen import FrozenLinear, FrozenProduct, TwoWayInt8Product
+from infill_engine.training.trunk.frozen import FrozenLinear
 
 PARTS = {"qkv": ("q", "k", "v"), "out": ("o",), "gate_up": ("gate", "up"), "down": ("down",)}
-INPUTS = {"qkv": "attention", "out": "o", "gate_up": "mlp", "down": "down"}  # input of each matrix, by its name there
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,25 +29,16 @@ class Scored:
 
 
 class TrainedTrunk:
-    """The network and its trainable matrices by name.
+    """The network and its trainable matrices by name. Everything but these is computed in `dtype`."""
 
-    The frozen matrices are multiplied by an int8 `kernel`; without one, everything is computed in bfloat16.
-    """
-
-    def __init__(self, weights: TrunkWeights, kernel: type[Kernel] | None, rank: int) -> None:
-        smoothing = Smoothing.load(weights.folder)
+    def __init__(self, weights: TrunkWeights, dtype: torch.dtype, rank: int) -> None:
         self.linears: dict[str, FrozenLinear] = {}
-        self._kernel = kernel
-        layers = [self._layer(weights, smoothing, number, rank) for number in range(weights.config.layers)]
-        codes, scales = weights.embedding()
+        self._dtype = dtype
+        layers = [self._layer(weights, number, rank) for number in range(weights.config.layers)]
+        codes, scales = map(torch.from_numpy, weights.embedding())
         head = codes.float().mul_(scales[:, None]).to(self._dtype)
-        norm = weights.read_vector("norm").to(self._dtype)
+        norm = torch.from_numpy(weights.read_vector("norm")).to(self._dtype)
         self.network = Network(weights.config, layers, norm, lambda ids: head[ids], lambda x: F.linear(x, head))
-
-    @property
-    def _dtype(self) -> torch.dtype:
-        """The type of the computations between the matrices."""
-        return torch.bfloat16 if self._kernel is None else torch.float32
 
     @property
     def parameters(self) -> dict[str, nn.Parameter]:
@@ -68,7 +57,7 @@ class TrainedTrunk:
             pair = adapter.pair(name)
             if pair is None:
                 continue
-            up, down = pair
+            up, down = map(torch.from_numpy, pair)
             if up.shape[0] != linear.up.shape[0] or down.shape[0] > len(linear.down):
                 raise TrainingError(f"the adapter's {name} has rank {len(down)} and does not fit a run of this rank")
             linear.up[:, : len(down)] = up / linear.scale
@@ -85,33 +74,31 @@ class TrainedTrunk:
             losses = F.cross_entropy(logits, laid.targets, reduction="none")
         return Scored(losses, logits.argmax(-1) == laid.targets, laid.kinds)
 
-    def _layer(self, weights: TrunkWeights, smoothing: Smoothing, number: int, rank: int) -> Layer:
+    def _layer(self, weights: TrunkWeights, number: int, rank: int) -> Layer:
         linears = {}
         for name, parts in PARTS.items():
-            matrix = torch.cat([weights.read_matrix(number, part) for part in parts])
+            matrix = torch.from_numpy(np.concatenate([weights.read_matrix(number, part) for part in parts]))
             biases = [weights.read_vector(f"layers.{number}.{part}.bias") for part in parts] if name == "qkv" else []
-            bias = torch.cat(biases) if biases else None
-            frozen: FrozenProduct
-            if self._kernel is None:
-                frozen = FloatProducts("cpu", self._dtype).of(matrix, bias)
-            else:
-                frozen = TwoWayInt8Product(matrix, bias, self._kernel, smoothing.factors(number, INPUTS[name], matrix))
+            bias = torch.from_numpy(np.concatenate(biases)) if biases else None
+            frozen = FloatProducts("cpu", self._dtype).of(matrix, bias)
             linears[name] = FrozenLinear(frozen, (matrix.shape[0], matrix.shape[1]), rank)
             self.linears[f"layers.{number}.{name}"] = linears[name]
         before_attention, before_mlp = (
-            weights.read_vector(f"layers.{number}.{part}_norm").to(self._dtype) for part in ("attention", "mlp")
+            torch.from_numpy(weights.read_vector(f"layers.{number}.{part}_norm")).to(self._dtype)
+            for part in ("attention", "mlp")
         )
         return Layer(before_attention, before_mlp, linears["qkv"], linears["out"], linears["gate_up"], linears["down"])
 
 
 @torch.no_grad()
-def _of_rank(linear: FrozenLinear, rank: int) -> tuple[Tensor, Tensor]:
+def _of_rank(linear: FrozenLinear, rank: int) -> Pair:
     """Return the low-rank term as `up` [out, rank] and `down` [rank, in], from a singular value decomposition."""
     up_basis, up = torch.linalg.qr(linear.up * linear.scale)
     down_basis, down = torch.linalg.qr(linear.down.t())
     left, values, right = torch.linalg.svd(up @ down.t())
     roots = values[:rank].sqrt()
-    return up_basis @ left[:, :rank] * roots, roots[:, None] * right[:rank] @ down_basis.t()
+    pair = up_basis @ left[:, :rank] * roots, roots[:, None] * right[:rank] @ down_basis.t()
+    return pair[0].numpy(), pair[1].numpy()
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from infill_engine.errors import InfillError, InputError, ModelDamagedError
 from infill_engine.models.checkpoint.folder import INDEX, TOKENIZER, WEIGHTS, tokenizer_files, verify
 from infill_engine.models.checkpoint.hub import is_hub_name
 from infill_engine.models.checkpoint.user_data import settings_file
-from infill_engine.models.registry import DEFAULT, TRUNK, resolved
+from infill_engine.models.registry import DEFAULT, SMALL, TRUNK, resolved
 from infill_engine.models.runtime.devices import physical_cores
 from infill_engine.text.languages import Support, all_entries, grammar_trouble, language, recognise
 from infill_engine.types import Reason
@@ -161,7 +161,7 @@ def check_python(version: tuple[int, int]) -> Check:
 def check_torch() -> Check:
     """Check that torch is installed and loads."""
     try:
-        import infill_engine.models.loading  # noqa: F401 - the part needing torch; the server itself never imports it
+        import infill_engine.models.canvas_loading  # noqa: F401 - the part needing torch; the server itself never imports it
     except (ImportError, OSError) as error:
         return Check("torch", Verdict.FAIL, f"cannot be loaded: {error}", REINSTALL)
     return Check("torch", Verdict.OK, metadata.version("torch"))
@@ -200,7 +200,7 @@ def check_file(path: Path) -> Check:
 
 def check_device(wanted: str, model: str = DEFAULT) -> Check:
     """Report which device is used. Raises InputError for a device that does not exist."""
-    from infill_engine.models.loading import choose_device, device_for
+    from infill_engine.models.runtime.devices import choose_device, device_for
 
     device = device_for(TRUNK, wanted) if model == DEFAULT else choose_device(wanted)
     cores = physical_cores()
@@ -243,10 +243,9 @@ def check_worker(trial: Trial) -> Check:
         remedy = "Run `infill-ls complete` on a file with the same --model: it shows the fault in this terminal."
         return Check("worker", Verdict.FAIL, trial.user_message, remedy)
     detail = f"answers, {trial.ready_seconds:.1f} s after it was started"
-    if trial.default_needs_ms:
-        detail += ", with the small model: the default is too slow for this budget"
-        remedy = f"Set budgetMs to {trial.default_needs_ms} or more, and the default model runs."
-        return Check("worker", Verdict.WARN, detail, remedy)
+    if trial.model == SMALL:
+        detail += ", with the small model in place of the default"
+        return Check("worker", Verdict.WARN, detail, "Run `infill-ls models get` to build the default model.")
     return Check("worker", Verdict.OK, detail)
 
 

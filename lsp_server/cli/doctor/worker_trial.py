@@ -28,14 +28,14 @@ BEFORE = "    return area(width, "
 class Trial:
     """The outcome of a trial. `user_message` describes a failure; `answer` is None if no request was sent.
 
-    `default_needs_ms` is the budget that would bring the default model back if it is too slow, else 0.
+    `model` is what served.
     """
 
     user_message: str = ""
     ready_seconds: float = 0.0
     answer: Answer | None = None
     elapsed_ms: float = 0.0
-    default_needs_ms: int = 0
+    model: str = ""
 
 
 def try_worker(choice: EngineChoice, budget_ms: int) -> Trial:
@@ -55,8 +55,7 @@ async def _try(choice: EngineChoice, budget_ms: int) -> Trial:
             await asyncio.sleep(LOOK_SECONDS)
         ready_seconds = now() - began
         answer, elapsed_ms = await _ask(client, budget_ms)
-        needs_ms = client.status.default_needs_ms
-        return Trial("".join(troubles[:1]), ready_seconds, answer, elapsed_ms, needs_ms)
+        return Trial("".join(troubles[:1]), ready_seconds, answer, elapsed_ms, client.status.model)
     finally:
         await client.stop()
 

@@ -10,7 +10,7 @@ from torch import Tensor
 from infill_engine.diagnostics import fim, masked
 from infill_engine.diagnostics.checks import MINIATURES, Miniature, Reference, check_family
 from infill_engine.errors import InputError
-from infill_engine.models.loading import FAMILIES
+from infill_engine.models.canvas_loading import FAMILIES
 
 
 @pytest.mark.parametrize("name", MINIATURES)

@@ -6,7 +6,7 @@ from typing import TypeVar
 from infill_engine import Deadline, LocalEngine, load_engine
 from infill_engine.budget.work import Job, OutOfTime
 from infill_engine.models.base import Context
-from infill_engine.models.loading import load_canvas_model
+from infill_engine.models.canvas_loading import load_canvas_model
 from infill_engine.ranking.calibration import Calibration
 from infill_engine.settings import ModelSettings
 

@@ -10,7 +10,7 @@ from tiny_trunk import tiny_model
 
 from infill_engine.budget.work import finished
 from infill_engine.engine.local import LocalEngine
-from infill_engine.models.loading import load_canvas_model
+from infill_engine.models.canvas_loading import load_canvas_model
 from infill_engine.ranking.calibration import Calibration
 
 BEFORE, AFTER = "def area(self):\n    return ", "\n"

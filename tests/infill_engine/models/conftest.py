@@ -13,7 +13,7 @@ from infill_engine.diagnostics import masked
 from infill_engine.diagnostics.masked import BEGIN, END, GROW, MASK, PUBLISHED, stock_network
 from infill_engine.diagnostics.tiny import byte_level
 from infill_engine.models.base import CanvasModel
-from infill_engine.models.loading import load_canvas_model
+from infill_engine.models.canvas_loading import load_canvas_model
 from infill_engine.settings import ModelSettings
 
 torch.set_num_threads(1)  # tiny matrices: a second thread would only wait

@@ -17,7 +17,7 @@ from torch.utils._pytree import tree_flatten, tree_map_only
 from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
 
 from infill_engine.diagnostics import checks
-from infill_engine.models import loading as load
+from infill_engine.models import canvas_loading as load
 
 DEVICE = torch.device("privateuseone:0")  # torch has a place for devices that it does not know
 CROSSES = {torch.ops.aten._to_copy.default, torch.ops.aten.copy_.default}  # from one device to another

@@ -15,10 +15,10 @@ from infill_engine.budget.deadline import Deadline, FinishMargin
 from infill_engine.budget.work import Budget, Phase, finished
 from infill_engine.context.surroundings import joined
 from infill_engine.engine.local import LocalEngine
+from infill_engine.models.base import NoNumbersError
 from infill_engine.models.trunk.backends.interface import Likely
 from infill_engine.models.trunk.slots import MIDDLE
 from infill_engine.ranking.calibration import Calibration
-from infill_engine.sampling.prediction import NoNumbersError
 from infill_engine.sampling.tree_nodes import TreeStep
 from infill_engine.sampling.tree_sampler import TreeSampler
 from infill_engine.types import Draft, Hole, HoleKind, InfillRequest, Source, Surroundings

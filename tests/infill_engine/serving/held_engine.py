@@ -29,8 +29,6 @@ class HeldEngine:
     """Every call is put on `calls` and ends when told to, or when it is cancelled."""
 
     name, device, window, profile = "held", "cpu", WindowSettings(70, 30), "slowly"
-    default_needs_ms = 450
-    holds_unused = False
 
     def __init__(self) -> None:
         self.calls: queue.Queue[tuple[str, str]] = queue.Queue()

@@ -141,7 +141,7 @@ def test_a_worker_in_trouble() -> None:
     assert (check.status, check.detail) == (Verdict.FAIL, "The infill engine stopped.")
 
 
-def test_a_default_model_that_is_too_slow_for_the_budget() -> None:
-    check = doctor.check_worker(Trial(ready_seconds=2.0, default_needs_ms=450))
+def test_a_small_model_in_place_of_the_default() -> None:
+    check = doctor.check_worker(Trial(ready_seconds=2.0, model="small"))
     assert check.status is Verdict.WARN
-    assert check.remedy == "Set budgetMs to 450 or more, and the default model runs."
+    assert check.remedy == "Run `infill-ls models get` to build the default model."

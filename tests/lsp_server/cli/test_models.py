@@ -8,7 +8,7 @@ import pytest
 
 from infill_engine.diagnostics import checks, costs, masked
 from infill_engine.diagnostics.checks import MINIATURES
-from infill_engine.models.loading import FAMILIES
+from infill_engine.models.canvas_loading import FAMILIES
 from infill_engine.models.published.catalogue import CATALOGUE
 from lsp_server.__main__ import main
 

@@ -24,7 +24,7 @@ import argparse, os, sys, time
 from pathlib import Path
 from infill_engine.types import Answer, Candidate, Reason
 from infill_engine.serving.__main__ import add_socket
-from infill_engine.serving.health.health import HealthSettings
+from infill_engine.serving.health.health import Health, HealthSettings
 from infill_engine.serving.listening import serve_socket
 from tests.toy_engine import ToyEngine
 
@@ -34,11 +34,13 @@ add_socket(parser)
 options = parser.parse_args()
 folder = options.folder
 
-class Held(ToyEngine):
-    @property
-    def holds_unused(self):
-        return options.succeeds is None and (folder / "replace").exists()
+def reason(health):
+    wanted = options.succeeds is None and (folder / "replace").exists() and health.clock() >= health._not_before
+    return "asked" if wanted else ""
 
+Health.reason = reason
+
+class Held(ToyEngine):
     def answer(self, request, deadline, watch):
         while request.prefix == "wait" and not (folder / "answer").exists():
             if deadline.cancelled():
@@ -60,7 +62,7 @@ serve_socket(load, options.socket, options.idle_seconds, 150.0, succeeds=options
 DRIFTING = """
 import argparse
 from infill_engine.serving.__main__ import add_socket
-from infill_engine.serving.health.health import HealthSettings
+from infill_engine.serving.health.health import Health, HealthSettings
 from infill_engine.serving.listening import serve_socket
 from infill_engine.serving.loading import load_local
 

@@ -44,7 +44,7 @@ def generations(system: Served, problems: Sequence[Problem], numbers: range) -> 
     for number in numbers:
         problem = problems[number % len(problems)]
         answered = system.answer(problem, LIMIT)
-        with on_one_thread(system.engine.model):
+        with on_one_thread():
             probe = min(spent(system.engine.device, small_pass).cpu_ms for _ in range(ATTEMPTS))
             beside = min(reference.since_last() for _ in range(ATTEMPTS))
         yield {

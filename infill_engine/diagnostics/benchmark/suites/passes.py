@@ -20,7 +20,7 @@ CANVAS = (4, 16)  # rows and slots of a denoising step
 
 def measure_passes(model: Model, seconds: float) -> Iterator[Record]:
     """Yield the time of each pass with that of the fixed calculation beside its turn, for so long, or FEWEST turns."""
-    with on_one_thread(model):
+    with on_one_thread():
         prepare, sizes = _prepared(model)
         for rows in sizes:
             prepare(rows)()  # the first one compiles

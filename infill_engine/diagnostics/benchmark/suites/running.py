@@ -76,7 +76,6 @@ class Run:
                 resident_mb=round(_resident_mb() - before, 1),
                 device=engine.device,
                 profile=engine.profile,
-                fast_enough=tree is None or engine.is_fast_enough(),
                 pass_ms={} if tree is None else {rows: round(tree.pass_ms(rows), 2) for rows in MEASURED},
             )
         return self._engines[model]

@@ -1,4 +1,4 @@
-"""The interface that computes the trunk, implemented by torch and MLX."""
+"""The interface that computes the trunk, implemented by OpenVINO, torch and MLX."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +7,6 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from infill_engine.models.runtime.threads import AdaptiveThreads
 from infill_engine.models.trunk.config import TrunkConfig
 from infill_engine.models.trunk.slots import Rows
 
@@ -38,11 +37,6 @@ class Backend(Protocol):
     @property
     def profile(self) -> str:
         """How it computes, such as `int8, 1 thread`."""
-        ...
-
-    @property
-    def threads(self) -> AdaptiveThreads | None:
-        """The threads of its passes, if it computes on a CPU in this process."""
         ...
 
     def new_buffer(self) -> Any: ...

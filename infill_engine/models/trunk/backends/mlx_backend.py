@@ -22,7 +22,6 @@ BITS, GROUP = 8, 64
 DTYPES = {torch.float32: mx.float32, torch.bfloat16: mx.bfloat16, torch.float16: mx.float16}
 Buffer = list[tuple[mx.array, mx.array]]  # a layer's keys and values, [kv_heads, SLOTS, head_dim] each
 Product = Callable[[mx.array], mx.array]
-Matrix = Callable[[str, int], torch.Tensor]  # a joined matrix of a layer, or its bias, in float32
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +40,6 @@ class MlxBackend:
     """Implements `backend.Backend` on MLX's default device."""
 
     device = MLX
-    threads = None
 
     def __init__(self, weights: TrunkWeights, adapter: Adapter, dtype: torch.dtype) -> None:
         self.config: TrunkConfig = weights.config
@@ -50,8 +48,8 @@ class MlxBackend:
         self._layers = [self._layer(weights, adapter, number) for number in range(self.config.layers)]
         self._norm = self._array(weights.read_vector("norm"))
         codes, scales = weights.embedding()
-        self._codes, self._scales = mx.array(codes.numpy()), mx.array(scales.numpy())
-        self._head = self._product(codes.float() * scales[:, None], None)
+        self._codes, self._scales = mx.array(codes), mx.array(scales)
+        self._head = self._product(codes * scales[:, None], None)
 
     def new_buffer(self) -> Buffer:
         """See `Backend`."""
@@ -115,10 +113,10 @@ class MlxBackend:
 
     def _layer(self, weights: TrunkWeights, adapter: Adapter, number: int) -> MlxLayer:
         def product(name: str, *parts: str) -> Product:
-            matrix = torch.cat([weights.read_matrix(number, part) for part in parts])
+            matrix = np.concatenate([weights.read_matrix(number, part) for part in parts])
             biases = [weights.read_vector(f"layers.{number}.{part}.bias") for part in parts] if name == "qkv" else []
             return self._product(
-                adapter.merged(f"layers.{number}.{name}", matrix), torch.cat(biases) if biases else None
+                adapter.merged(f"layers.{number}.{name}", matrix), np.concatenate(biases) if biases else None
             )
 
         return MlxLayer(
@@ -130,8 +128,8 @@ class MlxBackend:
             product("down", "down"),
         )
 
-    def _product(self, matrix: torch.Tensor, bias: torch.Tensor | None) -> Product:
-        weight = mx.array(matrix.numpy())
+    def _product(self, matrix: Floats, bias: Floats | None) -> Product:
+        weight = mx.array(matrix)
         added = None if bias is None else self._array(bias)
         if self.dtype == mx.float32 or weight.shape[1] % GROUP:
             kept = weight.astype(self.dtype)
@@ -155,8 +153,8 @@ class MlxBackend:
     def _normed(self, x: mx.array, weight: mx.array) -> mx.array:
         return mx.fast.rms_norm(x, weight, self.config.norm_epsilon)
 
-    def _array(self, vector: torch.Tensor) -> mx.array:
-        return mx.array(vector.numpy()).astype(self.dtype)
+    def _array(self, vector: Floats) -> mx.array:
+        return mx.array(vector).astype(self.dtype)
 
 
 def _rotate(x: mx.array, cos: mx.array, sin: mx.array) -> mx.array:

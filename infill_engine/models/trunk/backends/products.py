@@ -1,31 +1,23 @@
-"""Products with the trunk's matrices: int8 on a CPU, half precision on a GPU, and which kernel is fastest here."""
+"""Products with the trunk's matrices in torch: in int8 on a CPU, or in a floating-point type."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
 
+import numpy as np
 import torch
 import torch.nn.functional as F  # noqa: N812
+from numpy.typing import NDArray
 from torch import Tensor
 
 from infill_engine.models.quantization.int8_kernels import KERNELS, Kernel, is_exact
-from infill_engine.models.quantization.int8_linear import quantise
 from infill_engine.models.runtime.timing import quickest
 from infill_engine.models.trunk.config import TrunkConfig
 
-ROWS = 16  # of the measured pass: those of two candidates
-Product = Callable[[Tensor], Tensor]
-
-
-class MakeProduct(Protocol):
-    """Makes products with given matrices."""
-
-    def of(self, matrix: Tensor, bias: Tensor | None = None) -> Product:
-        """Return a product with a matrix [out, in] in float32 and a bias [out]."""
-
-    def of_rows(self, codes: Tensor, scales: Tensor) -> Product:
-        """Return a product with a matrix of int8 codes [out, in] with a scale for each row [out]."""
+ROWS = 16  # of the measured product
+Product = Callable[[Tensor], Tensor]  # [T, in] -> [T, out], with the bias if there is one
+Codes = NDArray[np.int8]  # [out, in]
+Scales = NDArray[np.float32]  # one for each row [out]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +38,9 @@ class Int8Products:
 
     kernel: type[Kernel]
 
-    def of(self, matrix: Tensor, bias: Tensor | None = None) -> Product:
-        """See `MakeProduct`."""
-        return Int8Product(self.kernel(*quantise(matrix)), bias)
-
-    def of_rows(self, codes: Tensor, scales: Tensor) -> Product:
-        """See `MakeProduct`."""
-        return Int8Product(self.kernel(codes, scales), None)
+    def of_rows(self, codes: Codes, scales: Scales, bias: Tensor | None = None) -> Product:
+        """Return a product with a matrix whose rows are `codes * scale`."""
+        return Int8Product(self.kernel(torch.from_numpy(codes), torch.from_numpy(scales)), bias)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,41 +51,19 @@ class FloatProducts:
     dtype: torch.dtype
 
     def of(self, matrix: Tensor, bias: Tensor | None = None) -> Product:
-        """See `MakeProduct`."""
+        """Return a product with a matrix [out, in] and a bias [out]."""
         weight = matrix.to(self.device, self.dtype)
         return partial(F.linear, weight=weight, bias=None if bias is None else bias.to(self.device, self.dtype))
 
-    def of_rows(self, codes: Tensor, scales: Tensor) -> Product:
-        """See `MakeProduct`."""
-        return self.of(codes.float().mul_(scales[:, None]))
+    def of_rows(self, codes: Codes, scales: Scales, bias: Tensor | None = None) -> Product:
+        """Return a product with a matrix whose rows are `codes * scale`."""
+        return self.of(torch.from_numpy(codes).float().mul_(torch.from_numpy(scales)[:, None]), bias)
 
 
 def fastest_kernel(config: TrunkConfig, kernels: Sequence[type[Kernel]] = KERNELS) -> type[Kernel] | None:
-    """Return the fastest int8 kernel on this CPU; None if none works.
-
-    One layer's matrices are multiplied with ROWS rows by each kernel.
-    """
+    """Return the int8 kernel that multiplies fastest with the MLP's first matrix on this CPU; None if none works."""
+    shape = (2 * config.hidden, config.dim)
     usable = [kernel for kernel in kernels if is_exact(kernel)]
-    if not usable:
-        return None
-    layers = {kernel: _layer(config, kernel) for kernel in usable}
-    inputs = [torch.ones(ROWS, config.dim), torch.ones(ROWS, config.hidden)]
-
-    @torch.inference_mode()
-    def run(kernel: type[Kernel]) -> None:
-        for product in layers[kernel]:
-            product(inputs[0] if product is not layers[kernel][-1] else inputs[1])
-
-    return quickest({kernel: partial(run, kernel) for kernel in usable})
-
-
-def _layer(config: TrunkConfig, kernel: type[Kernel]) -> list[Product]:
-    """Return products with the shapes of one layer and arbitrary weights; the MLP's down projection comes last."""
-    make = Int8Products(kernel)
-    shapes = (
-        (config.query_size + 2 * config.kv_size, config.dim),
-        (config.dim, config.query_size),
-        (2 * config.hidden, config.dim),
-        (config.dim, config.hidden),
-    )
-    return [make.of(torch.ones(shape)) for shape in shapes]
+    matrices = {kernel: kernel(torch.ones(shape, dtype=torch.int8), torch.ones(shape[0])) for kernel in usable}
+    x = torch.ones(ROWS, config.dim)
+    return quickest({kernel: partial(matrix.product, x) for kernel, matrix in matrices.items()}) if usable else None

@@ -1,4 +1,4 @@
-"""Computes the trunk with torch: on a CPU in int8, on CUDA and Apple's Metal in half precision."""
+"""Computes the trunk with torch: on CUDA and Apple's Metal, and wherever OpenVINO cannot be used."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from infill_engine.models.runtime.threads import AdaptiveThreads
 from infill_engine.models.trunk.backends.interface import LIKELIEST, Likely
 from infill_engine.models.trunk.config import TrunkConfig
 from infill_engine.models.trunk.network import (
@@ -31,7 +30,6 @@ class TorchBackend:
     device: str = "cpu"
     dtype: torch.dtype = torch.float32
     profile: str = ""
-    threads: AdaptiveThreads | None = None  # on a CPU
 
     @property
     def config(self) -> TrunkConfig:
@@ -46,14 +44,10 @@ class TorchBackend:
     @torch.inference_mode()
     def run(self, buffer: Buffer, rows: Rows, first: int) -> Likely:
         """See `Backend`."""
-        if self.threads is not None:
-            self.threads.begin(len(rows))
         slots, used = torch.tensor(rows.slots, device=self.device), rows.used
         mask = self._mask(rows.seen[:, used])
 
         def attend(layer: int, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-            if self.threads is not None:
-                self.threads.check(layer / self.config.layers)
             kept = buffer[layer]
             kept[0].index_copy_(1, slots, keys)
             kept[1].index_copy_(1, slots, values)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 Arrays = Mapping[str, NDArray[Any]]
 DTYPES = {"float32": "F32", "float16": "F16", "int8": "I8", "uint8": "U8"}
+NUMPY_TYPES = {short: np.dtype(name).newbyteorder("<") for name, short in DTYPES.items()}
 RECIPE = "recipe"  # in a shard's metadata: what it was made from and how
 PART = ".part"  # the suffix of a file that is being written
 
@@ -41,6 +42,22 @@ def write_shard(path: Path, arrays: Arrays, recipe: str) -> str:
         os.fsync(file.fileno())
     unfinished.replace(path)
     return digest.hexdigest()
+
+
+def map_shard(path: Path) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a file that `write_shard` wrote, mapped from disk. Changes to them stay in memory.
+
+    Raises OSError.
+    """
+    mapped = np.memmap(path, np.uint8, mode="c")
+    length = int(mapped[:8].view("<u8")[0])
+    header = json.loads(mapped[8 : 8 + length].tobytes())
+    arrays: dict[str, NDArray[Any]] = {}
+    for name, about in header.items():
+        if name != "__metadata__":
+            start, end = (8 + length + offset for offset in about["data_offsets"])
+            arrays[name] = np.asarray(mapped[start:end]).view(NUMPY_TYPES[about["dtype"]]).reshape(about["shape"])
+    return arrays
 
 
 def write_text(path: Path, text: str) -> None:

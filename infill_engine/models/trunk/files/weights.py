@@ -5,16 +5,17 @@ a matrix and the sum packed again without a float32 copy of the whole trunk.
 """
 
 from pathlib import Path
+from typing import Any
 
-import torch
+import numpy as np
+from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
-from torch import Tensor
 
 from infill_engine.errors import ModelDamagedError
 from infill_engine.models.checkpoint.files import read_config
 from infill_engine.models.trunk.config import TrunkConfig
 from infill_engine.models.trunk.files.folder import REMEDY, verify_shards, weight_map
-from infill_engine.models.trunk.files.formats import pack_rows, unpack
+from infill_engine.models.trunk.files.formats import Bytes, Floats, pack_rows, unpack
 
 MATRICES = ("q", "k", "v", "o", "gate", "up", "down")
 ROWS = 4096  # of the embedding that are in float32 at a time
@@ -31,49 +32,50 @@ class TrunkWeights:
         self._shard_of = weight_map(folder)
         try:
             names = set(self._shard_of.values())
-            self._shards = {name: safe_open(folder / name, framework="pt") for name in names}
+            self._shards = {name: safe_open(folder / name, framework="np") for name in names}
         except (SafetensorError, OSError) as error:
             raise ModelDamagedError(f"the shards in {folder} cannot be read ({error}); {REMEDY}") from error
 
-    def read_matrix(self, layer: int, name: str) -> Tensor:
+    def read_matrix(self, layer: int, name: str) -> Floats:
         """Return a matrix [out, in] of a layer in float32: one of MATRICES."""
         matrix = unpack(*self.read_packed(layer, name))
         expected = self._shapes()[name]
         if matrix.shape != expected:
             raise ModelDamagedError(
-                f"layers.{layer}.{name} in {self.folder} is {tuple(matrix.shape)} and should be {expected}; {REMEDY}"
+                f"layers.{layer}.{name} in {self.folder} is {matrix.shape} and should be {expected}; {REMEDY}"
             )
         return matrix
 
-    def read_packed(self, layer: int, name: str) -> tuple[Tensor, Tensor, Tensor | None]:
+    def read_packed(self, layer: int, name: str) -> tuple[Bytes, NDArray[np.float16], Bytes | None]:
         """A matrix as stored: codes, scales, and fifth bits if it has them, the arguments of `formats.unpack`."""
         return self._packed(f"layers.{layer}.{name}")
 
-    def read_vector(self, name: str) -> Tensor:
+    def read_vector(self, name: str) -> Floats:
         """Return a bias or norm in float32, such as `layers.0.q.bias`, `layers.0.mlp_norm` or `norm`."""
-        return self._read(name).float()
+        vector: Floats = self._read(name).astype(np.float32)
+        return vector
 
-    def embedding(self) -> tuple[Tensor, Tensor]:
+    def embedding(self) -> tuple[NDArray[np.int8], Floats]:
         """int8 codes [V, dim] and float32 scales [V]: a row is `codes * scale`. Also the head."""
         codes, scales, high = self._packed("embedding")
-        found = (len(codes), codes.shape[1] * (1 if codes.dtype == torch.int8 else 2))
+        found = (len(codes), codes.shape[1] * (1 if codes.dtype == np.int8 else 2))
         expected = (self.config.vocabulary, self.config.dim)
         if found != expected:
             raise ModelDamagedError(f"the embedding in {self.folder} is {found} and should be {expected}; {REMEDY}")
-        levels, steps = torch.empty(expected, dtype=torch.int8), torch.empty(expected[0])
+        levels, steps = np.empty(expected, np.int8), np.empty(expected[0], np.float32)
         for start in range(0, expected[0], ROWS):
             part = slice(start, start + ROWS)
             rows = unpack(codes[part], scales[part], None if high is None else high[part])
-            levels[part], steps[part] = map(torch.from_numpy, pack_rows(rows.numpy()))
+            levels[part], steps[part] = pack_rows(rows)
         return levels, steps
 
-    def _packed(self, prefix: str) -> tuple[Tensor, Tensor, Tensor | None]:
+    def _packed(self, prefix: str) -> tuple[Bytes, NDArray[np.float16], Bytes | None]:
         high = self._read(f"{prefix}.high") if f"{prefix}.high" in self._shard_of else None
         return self._read(f"{prefix}.codes"), self._read(f"{prefix}.scales"), high
 
-    def _read(self, name: str) -> Tensor:
+    def _read(self, name: str) -> NDArray[Any]:
         try:
-            tensor: Tensor = self._shards[self._shard_of[name]].get_tensor(name)  # type: ignore[no-untyped-call]
+            tensor: NDArray[Any] = self._shards[self._shard_of[name]].get_tensor(name)  # type: ignore[no-untyped-call]
         except (KeyError, SafetensorError) as error:
             raise ModelDamagedError(f"the shards in {self.folder} lack {name}; {REMEDY}") from error
         return tensor

@@ -14,8 +14,8 @@ from safetensors.torch import load_file, save_file
 from infill_engine.diagnostics.masked import stock_network
 from infill_engine.diagnostics.tiny import byte_level
 from infill_engine.errors import InputError, ModelDamagedError, ModelError
+from infill_engine.models.canvas_loading import load_canvas_model
 from infill_engine.models.checkpoint import files as files
-from infill_engine.models.loading import load_canvas_model
 from infill_engine.models.runtime import memory
 from infill_engine.settings import ModelSettings
 

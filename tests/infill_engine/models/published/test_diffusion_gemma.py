@@ -29,7 +29,7 @@ from infill_engine.diagnostics.diffusion_gemma import (
 from infill_engine.errors import ModelDamagedError
 from infill_engine.models.base import Context, corruptor_of
 from infill_engine.models.canvas.canvas import Canvas, State, lay_out
-from infill_engine.models.loading import load_canvas_model
+from infill_engine.models.canvas_loading import load_canvas_model
 from infill_engine.models.published.diffusion_gemma.model import DiffusionGemmaModel
 from infill_engine.sampling.denoising.constraints import constraints_for
 from infill_engine.sampling.denoising.denoise import Row, Step, Task, TimeFrame, denoise

@@ -17,9 +17,10 @@ from infill_engine.diagnostics.checks import MINIATURES, check_family
 from infill_engine.errors import InputError
 from infill_engine.models.base import CanvasModel
 from infill_engine.models.canvas.canvas import lay_out
+from infill_engine.models.canvas_loading import load_canvas_model
 from infill_engine.models.checkpoint.folder import SMALL_FOLDER
-from infill_engine.models.loading import choose_device, load_canvas_model
 from infill_engine.models.runtime.cuda_graphs import CompilesSteps
+from infill_engine.models.runtime.devices import choose_device
 from infill_engine.models.small.network.dual_encoder import DualEncoder
 from infill_engine.ranking.calibration import Calibration
 from infill_engine.settings import EngineSettings, ModelSettings

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.nn import functional as F  # noqa: N812
 
-from infill_engine.models.loading import load_canvas_model
+from infill_engine.models.canvas_loading import load_canvas_model
 from infill_engine.models.quantization import int8_linear as int8
 from infill_engine.models.quantization.int8_kernels import KERNELS, LARGEST, Fbgemm, Kernel, OneDnn, is_exact
 from infill_engine.models.quantization.int8_linear import Int8Linear, quantise

@@ -13,9 +13,9 @@ from infill_engine.budget.work import finished
 from infill_engine.diagnostics.masked import stock_network
 from infill_engine.diagnostics.tiny import byte_level, write
 from infill_engine.models.canvas.canvas import lay_out
+from infill_engine.models.canvas_loading import load_canvas_model
 from infill_engine.models.checkpoint.files import open_checkpoint
 from infill_engine.models.checkpoint.weights import load_weights
-from infill_engine.models.loading import load_canvas_model
 from infill_engine.models.quantization.weight_only import PackedLinear, bytes_of, is_packed, pack
 from infill_engine.settings import ModelSettings
 from infill_engine.types import HoleKind

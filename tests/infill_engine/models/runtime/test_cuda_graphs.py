@@ -21,7 +21,7 @@ from infill_engine.budget.work import finished
 from infill_engine.diagnostics.checks import MINIATURES
 from infill_engine.diagnostics.masked import publish, stock_network
 from infill_engine.models.canvas.canvas import lay_out
-from infill_engine.models.loading import load_canvas_model
+from infill_engine.models.canvas_loading import load_canvas_model
 from infill_engine.models.published.diffusion_gemma import model as diffusion_gemma
 from infill_engine.models.published.kinds import autoregressive, bidirectional
 from infill_engine.models.runtime import cuda_graphs as compiled

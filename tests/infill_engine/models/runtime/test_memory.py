@@ -10,10 +10,10 @@ import torch
 from infill_engine import Deadline, InfillRequest, LocalEngine, load_engine
 from infill_engine.diagnostics import masked
 from infill_engine.errors import ModelTooLargeError
+from infill_engine.models.canvas_loading import load_canvas_model
 from infill_engine.models.checkpoint import weights
-from infill_engine.models.loading import load_canvas_model
 from infill_engine.models.runtime import memory
-from infill_engine.models.runtime.memory import is_out_of_memory
+from infill_engine.models.runtime.out_of_memory import is_out_of_memory
 from infill_engine.models.scripted import Script, ScriptedModel
 from infill_engine.models.trunk.backends.torch_backend import TorchBackend
 from infill_engine.ranking.calibration import Calibration

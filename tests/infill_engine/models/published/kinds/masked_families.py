@@ -12,7 +12,7 @@ from infill_engine import Deadline, InfillRequest, LocalEngine, load_engine
 from infill_engine.budget.work import finished
 from infill_engine.diagnostics.masked import PUBLISHED
 from infill_engine.models.canvas.canvas import lay_out
-from infill_engine.models.loading import load_canvas_model
+from infill_engine.models.canvas_loading import load_canvas_model
 from infill_engine.models.published.kinds.bidirectional import BidirectionalModel
 from infill_engine.settings import EngineSettings, ModelSettings
 from infill_engine.types import HoleKind

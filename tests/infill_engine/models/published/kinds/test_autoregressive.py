@@ -20,7 +20,7 @@ from infill_engine.diagnostics.fim import PUBLISHED, new_network, reference
 from infill_engine.diagnostics.tiny import byte_level
 from infill_engine.errors import ModelDamagedError
 from infill_engine.models.canvas.canvas import State, lay_out
-from infill_engine.models.loading import load_canvas_model
+from infill_engine.models.canvas_loading import load_canvas_model
 from infill_engine.models.published.kinds.autoregressive import AutoregressiveModel
 from infill_engine.models.published.kinds.prompts import PART
 from infill_engine.sampling.denoising.constraints import constraints_for

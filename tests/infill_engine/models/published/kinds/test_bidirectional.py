@@ -29,7 +29,7 @@ from infill_engine.diagnostics import masked
 from infill_engine.diagnostics.masked import MASK, PUBLISHED, reference, stock_network
 from infill_engine.errors import ModelDamagedError
 from infill_engine.models.canvas.canvas import State, lay_out
-from infill_engine.models.loading import load_canvas_model
+from infill_engine.models.canvas_loading import load_canvas_model
 from infill_engine.models.published.kinds.bidirectional import BidirectionalModel, Shift
 from infill_engine.sampling.denoising.constraints import constraints_for
 from infill_engine.sampling.denoising.denoise import Row, Task, TimeFrame, denoise

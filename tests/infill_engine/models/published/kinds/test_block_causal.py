@@ -31,7 +31,7 @@ from infill_engine.diagnostics.stable_diffcoder import (
 from infill_engine.diagnostics.tiny import byte_level, ids_of, write
 from infill_engine.errors import ModelDamagedError
 from infill_engine.models.canvas.canvas import State, lay_out
-from infill_engine.models.loading import load_canvas_model
+from infill_engine.models.canvas_loading import load_canvas_model
 from infill_engine.models.published.kinds.block_causal import BlockCausalModel
 from infill_engine.sampling.denoising.constraints import constraints_for
 from infill_engine.sampling.denoising.denoise import Row, Task, TimeFrame, denoise

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from infill_engine.errors import InputError, ModelDamagedError, ModelNotFoundError
-from infill_engine.models.loading import load_canvas_model
+from infill_engine.models.canvas_loading import load_canvas_model
 from infill_engine.models.quantization.int8_linear import dequantise, quantise
 from infill_engine.models.small.network.dual_encoder import DualEncoder
 from infill_engine.models.small.network.weights import load_network

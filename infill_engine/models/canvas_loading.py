@@ -1,0 +1,135 @@
+"""Loads models that denoise a canvas or fill it in order. Nothing from a checkpoint is ever executed."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from infill_engine.errors import InputError, ModelDamagedError
+from infill_engine.models.base import CanvasModel
+from infill_engine.models.checkpoint import hub
+from infill_engine.models.checkpoint.files import read_config, require_no_code
+from infill_engine.models.checkpoint.folder import verify
+from infill_engine.models.published import a2d, blockwise, dream, fim, llada, llama, qwen2
+from infill_engine.models.published.diffusion_gemma import model as diffusion_gemma
+from infill_engine.models.quantization.int8_kernels import KERNELS, Kernel
+from infill_engine.models.quantization.weight_only import INT4, INT8
+from infill_engine.models.registry import folder_of
+from infill_engine.models.runtime.devices import MLX, device_for, on_apple_silicon
+from infill_engine.models.runtime.timing import quickest
+from infill_engine.models.scripted import ScriptedModel
+from infill_engine.models.small.autotune import autotune
+from infill_engine.models.small.backends.torch_backend import TorchBackend
+from infill_engine.models.small.model import SmallModel
+from infill_engine.models.small.network.weights import load_network
+from infill_engine.models.small.vocabulary import BytesVocabulary
+from infill_engine.settings import AUTO, ModelSettings
+
+# Kernels that may multiply the default's matrices on a CPU, by requested precision; None is that precision itself.
+INTEGER_KERNELS: dict[str, Sequence[type[Kernel] | None]] = {AUTO: (None, *KERNELS), INT8: KERNELS}
+Load = Callable[[Path, str, torch.dtype, ModelSettings], CanvasModel]
+
+
+def load_small(folder: Path, device: str, dtype: torch.dtype, settings: ModelSettings) -> CanvasModel:
+    """Load the embedded default's family. Raises ModelDamagedError.
+
+    On a CPU its matrices are multiplied in int8 if requested, or if that is fastest and no precision was requested.
+    """
+    vocabulary = BytesVocabulary(folder / "tokenizer.json")
+    if device == MLX:
+        from infill_engine.models.small.backends.mlx_backend import MlxBackend
+
+        return SmallModel(MlxBackend(load_network(folder), dtype), vocabulary)
+    kernels = INTEGER_KERNELS.get(settings.dtype, (None,))
+    network = load_network(folder, dtype, autotune(dtype, kernels) if device == "cpu" else None).to(device)
+    network.join()
+    return SmallModel(TorchBackend(network, device), vocabulary)
+
+
+# By the model_type of config.json. The function checks anything else that tells two families apart, such as a token.
+FAMILIES: dict[str, Load] = {
+    "duostream": load_small,
+    "Dream": dream.load,
+    "dream": dream.load,
+    "a2d-qwen2": a2d.load,
+    "a2d-qwen3": a2d.load,
+    "a2d-llama": a2d.load,
+    "llada": llada.load,
+    "diffusion_gemma": diffusion_gemma.load,
+    "qwen2": qwen2.load,
+    "starcoder2": fim.load,
+    "llama": llama.load,
+    "gemma": fim.load,
+}
+DTYPES = {
+    "fp32": torch.float32,
+    "bf16": torch.bfloat16,
+    "fp16": torch.float16,
+    "float32": torch.float32,
+    "bfloat16": torch.bfloat16,
+    "float16": torch.float16,
+}
+
+
+def load_canvas_model(
+    name: str, device: str = AUTO, settings: ModelSettings | None = None, report: hub.Report = hub.quietly
+) -> CanvasModel:
+    """Load `small`, `scripted`, `scripted:FILE.json`, a folder with config.json and model.safetensors, or a
+    published model by its name `OWNER/NAME`, which is downloaded if it is not on this machine yet.
+
+    Raises ModelNotFoundError, ModelDamagedError, ModelError if it does not fit into memory or cannot be downloaded, or
+    InputError for a device this machine does not have.
+    """
+    settings = settings or ModelSettings()
+    folder = hub.fetch(name, report) if hub.is_hub_name(name) else folder_of(name)
+    if folder is None:
+        return ScriptedModel.load(name.partition(":")[2])
+    config = read_config(folder)
+    require_known(config, folder)
+    load = FAMILIES[config["model_type"]]
+    verify(folder)
+    chosen = device_for(config["model_type"], device)
+    return load(folder, chosen, dtype_of(settings, chosen), settings)
+
+
+def require_known(config: Mapping[str, Any], folder: Path) -> None:
+    """Raise ModelDamagedError for a model type without an adapter here."""
+    if config["model_type"] in blockwise.MODEL_TYPES:
+        raise blockwise.refusal(folder)
+    if config["model_type"] not in FAMILIES:
+        require_no_code(config, folder)
+        raise ModelDamagedError(
+            f"{folder}/config.json has the model type {config['model_type']}, and this version knows only "
+            f"{', '.join(FAMILIES)}"
+        )
+
+
+def dtype_of(settings: ModelSettings, device: str) -> torch.dtype:
+    """Return the precision of the computation. Raises InputError for an unknown one."""
+    if settings.dtype == AUTO or settings.stored:
+        return fastest_dtype(device)
+    if settings.dtype not in DTYPES:
+        known = ", ".join(name for name in (*DTYPES, INT8, INT4) if "float" not in name)
+        raise InputError(f"precision `{settings.dtype}` is not known; use `auto` or one of: {known}")
+    return DTYPES[settings.dtype]
+
+
+def fastest_dtype(device: str, rows: int = 96) -> torch.dtype:
+    """Half precision on GPUs; on a CPU the faster of bfloat16 and float32, measured now.
+
+    Half precision means bfloat16, since published models are trained in it and many overflow in float16. MLX is the
+    exception: it runs only the default model, which does not overflow, and some Apple processors support only float16.
+
+    `rows` is how many tokens are multiplied by a matrix at once, which also affects which type is faster.
+    """
+    if device == MLX and not on_apple_silicon():
+        return torch.float32
+    if device != "cpu":
+        return torch.float16 if device == MLX else torch.bfloat16
+    sides = {
+        dtype: (torch.ones(rows, 384, dtype=dtype), torch.ones(384, 1024, dtype=dtype))
+        for dtype in (torch.float32, torch.bfloat16)
+    }
+    return quickest({dtype: partial(torch.matmul, *pair) for dtype, pair in sides.items()})

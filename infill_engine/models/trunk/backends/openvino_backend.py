@@ -1,0 +1,116 @@
+"""Computes the trunk on a CPU with OpenVINO, from its prepared weights. Does not import torch."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from infill_engine.budget.deadline import now, since
+from infill_engine.models.trunk.backends.interface import LIKELIEST, Floats, Ints, Likely
+from infill_engine.models.trunk.graph import BLOCK, UNSEEN, build_graph, compile_graph, has_blocks
+from infill_engine.models.trunk.prepared import Prepared
+from infill_engine.models.trunk.slots import SLOTS, TEXTS, Rows
+
+MANY, SLOW = 8, 3.0
+KEYS_STEP = 32  # kept keys of a pass are a multiple of this: the plugin plans each number of them anew
+Buffer = Floats  # [layers, 2 * kv_heads, SLOTS, head_dim]: keys, then values
+
+
+class OpenVinoBackend:
+    """Implements `backend.Backend` on a CPU."""
+
+    device = "cpu"
+
+    def __init__(self, prepared: Prepared, threads: int) -> None:
+        self.config = prepared.config
+        self.profile = f"int8, {threads} thread" + "s" * (threads > 1)
+        compiled = compile_graph(build_graph(self.config, prepared.arrays), threads)
+        self._request = compiled.create_infer_request()
+        self._outputs = list(compiled.outputs)
+        self._has_blocks = has_blocks(self.config)
+
+    def is_fast(self) -> bool:
+        """Return whether MANY rows cost less than SLOW times what one does, as they do in int8.
+
+        Raises RuntimeError if this processor cannot run the graph.
+        """
+        buffer = self.new_buffer()
+        took_ms = {}
+        for rows in (1, MANY):
+            slots = range(TEXTS, TEXTS + rows)
+            seen = np.zeros((rows, SLOTS), np.bool_)
+            seen[range(rows), slots] = True
+            took_ms[rows] = min(
+                _timed(self.run, buffer, Rows([0] * rows, [0] * rows, slots, seen), 0) for _ in range(2)
+            )
+        return took_ms[MANY] < SLOW * took_ms[1]
+
+    def new_buffer(self) -> Buffer:
+        """See `Backend`."""
+        shape = (self.config.layers, 2 * self.config.kv_heads, SLOTS, self.config.head_dim)
+        return np.zeros(shape, np.float32)
+
+    def run(self, buffer: Buffer, rows: Rows, first: int) -> Likely:
+        """See `Backend`."""
+        slots = np.array(rows.slots)
+        kept = self._kept(rows, slots)
+        mask = np.full((len(rows), len(kept) + len(rows)), UNSEEN, np.float32)
+        mask[:, : len(kept)][rows.seen[:, kept]] = 0
+        mask[:, : len(kept)][:, np.isin(kept, slots)] = UNSEEN  # the rows' own keys are the new ones
+        mask[:, len(kept) :][rows.seen[:, slots]] = 0
+        cos, sin = self._rotations(rows.positions)
+        inputs: list[Any] = [np.array(rows.ids, np.int32), cos, sin, mask, np.arange(first, len(rows), dtype=np.int32)]
+        found = self._request.infer([*inputs, *np.take(buffer, kept, axis=2)], share_inputs=True, share_outputs=True)
+        outputs = [found[output] for output in self._outputs]
+        for layer, new in enumerate(outputs[1 + self._has_blocks :]):
+            buffer[layer][:, slots] = new
+        logprobs = outputs[0].copy()  # the request's own memory is written again by the next pass
+        return Likely(logprobs, likeliest(logprobs, outputs[1] if self._has_blocks else None))
+
+    def copy(self, buffer: Buffer, slots: Sequence[int], to: int) -> None:
+        """See `Backend`."""
+        buffer[:, :, to : to + len(slots)] = buffer[:, :, list(slots)]
+
+    def copy_from(self, buffer: Buffer, other: Buffer, slots: slice) -> None:
+        """See `Backend`."""
+        buffer[:, :, slots] = other[:, :, slots]
+
+    def rotate(self, buffer: Buffer, slots: slice, by: int) -> None:
+        """See `Backend`."""
+        cos, sin = self._rotations([by])
+        keys, half = buffer[:, : self.config.kv_heads, slots], self.config.head_dim // 2
+        turned = np.concatenate([-keys[..., half:], keys[..., :half]], -1)
+        keys[:] = keys * cos + turned * sin
+
+    def _kept(self, rows: Rows, slots: Ints) -> Ints:
+        """Return the slots whose keys any row sees, and as many others as make a multiple of KEYS_STEP."""
+        used = np.flatnonzero(rows.seen.any(0))
+        used = np.setdiff1d(used, slots, assume_unique=True)
+        missing = -len(used) % KEYS_STEP or (0 if len(used) else KEYS_STEP)
+        return np.concatenate([used, np.full(missing, slots[0], used.dtype)])  # hidden from every row
+
+    def _rotations(self, positions: Sequence[int]) -> tuple[Floats, Floats]:
+        """Return cosines and sines [1, 1, T, head_dim]; see `network.rotations`."""
+        half = np.arange(0, self.config.head_dim, 2, dtype=np.float32) / self.config.head_dim
+        angles = np.array(positions, np.float32)[:, None] * (1 / np.float32(self.config.rope_theta) ** half)
+        angles = np.concatenate([angles, angles], -1)[None, None]
+        return np.cos(angles), np.sin(angles)
+
+
+def _timed(run: Callable[..., object], *arguments: object) -> float:
+    began = now()
+    run(*arguments)
+    return since(began)
+
+
+def likeliest(logprobs: Floats, of_blocks: Floats | None) -> Ints:
+    """Return the LIKELIEST tokens [W, LIKELIEST] of each row, best first; the lower number first if two are equal.
+
+    `of_blocks` are the largest values of each BLOCK tokens. The likeliest tokens are in the blocks with the largest.
+    """
+    if of_blocks is None:
+        return np.argsort(-logprobs, axis=1, kind="stable")[:, :LIKELIEST].astype(np.int64)
+    blocks = np.sort(np.argpartition(of_blocks, -LIKELIEST, axis=1)[:, -LIKELIEST:], axis=1)
+    tokens = (blocks[:, :, None] * BLOCK + np.arange(BLOCK)).reshape(len(logprobs), -1)
+    order = np.argsort(-np.take_along_axis(logprobs, tokens, 1), axis=1, kind="stable")[:, :LIKELIEST]
+    return np.take_along_axis(tokens, order, 1)

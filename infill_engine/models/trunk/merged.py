@@ -1,0 +1,48 @@
+"""The matrices of a layer as the backends multiply with them: with the adapter merged in, and with smoothed inputs."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from infill_engine.models.trunk.adapter import Adapter
+from infill_engine.models.trunk.files.weights import TrunkWeights
+from infill_engine.models.trunk.smoothing import Smoothing
+
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class MergedLayer:
+    """One decoder layer in float32. `qkv` and `gate_up` are several matrices, one below the other."""
+
+    attention_norm: Floats  # [D]
+    mlp_norm: Floats  # [D]
+    qkv: Floats  # [query_size + 2 * kv_size, D]
+    bias: Floats  # of `qkv`
+    out: Floats  # [D, query_size]
+    gate_up: Floats  # [2 * hidden, D]
+    down: Floats  # [D, hidden]
+
+
+def merged_layer(weights: TrunkWeights, adapter: Adapter, smoothing: Smoothing, number: int) -> MergedLayer:
+    """Return a layer of the trunk. Raises ModelDamagedError."""
+
+    def matrix(name: str, *parts: str) -> Floats:
+        joined = np.concatenate([weights.read_matrix(number, part) for part in parts])
+        return adapter.merged(f"layers.{number}.{name}", joined)
+
+    def smooth(name: str, of: Floats) -> Floats:
+        factors = smoothing.factors(number, name, of)
+        of *= factors
+        return factors
+
+    qkv, out = matrix("qkv", "q", "k", "v"), matrix("out", "o")
+    gate_up, down = matrix("gate_up", "gate", "up"), matrix("down", "down")
+    bias = np.concatenate([weights.read_vector(f"layers.{number}.{part}.bias") for part in "qkv"])
+    attention, mlp, inside = smooth("attention", qkv), smooth("mlp", gate_up), smooth("down", down)
+    gate_up[len(inside) :] /= inside[:, None]
+    attention_norm = weights.read_vector(f"layers.{number}.attention_norm") / attention
+    return MergedLayer(
+        attention_norm, weights.read_vector(f"layers.{number}.mlp_norm") / mlp, qkv, bias, out, gate_up, down
+    )

@@ -1,0 +1,111 @@
+"""Loads the trunk for torch or MLX."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from infill_engine.models.canvas_loading import dtype_of
+from infill_engine.models.runtime.devices import MLX, physical_cores
+from infill_engine.models.runtime.profile import profile_of
+from infill_engine.models.trunk.adapter import Adapter
+from infill_engine.models.trunk.backends.interface import Backend
+from infill_engine.models.trunk.backends.products import FloatProducts, Int8Products, Product, fastest_kernel
+from infill_engine.models.trunk.backends.torch_backend import TorchBackend
+from infill_engine.models.trunk.files.weights import TrunkWeights
+from infill_engine.models.trunk.merged import Floats, merged_layer
+from infill_engine.models.trunk.network import Layer, Network
+from infill_engine.models.trunk.prepared import Prepared
+from infill_engine.models.trunk.smoothing import Smoothing
+from infill_engine.settings import ModelSettings
+
+Report = Callable[[str, float], None]  # the current task, and the share of it that is done
+
+
+@torch.inference_mode()
+def load_backend(folder: Path, trained: Path, device: str, settings: ModelSettings, report: Report) -> Backend:
+    """Return the trunk in `folder` with the adapter in `trained`, in a floating-point type.
+
+    Raises ModelDamagedError, or InputError for an unknown precision.
+    """
+    weights, dtype = TrunkWeights(folder), dtype_of(settings, device)
+    if device == MLX:
+        from infill_engine.models.trunk.backends.mlx_backend import MlxBackend
+
+        return MlxBackend(weights, Adapter.load(trained), dtype)
+    network = build_network(weights, Adapter.load(trained), device, dtype, report)
+    return TorchBackend(network, device, dtype, profile_of(str(dtype).removeprefix("torch.")))
+
+
+@torch.inference_mode()
+def int8_backend(prepared: Prepared, note: str) -> TorchBackend:
+    """Return the trunk on a CPU with the fastest int8 kernel; in float32 if none works. `note` joins its profile."""
+    kernel, arrays = fastest_kernel(prepared.config), prepared.arrays
+    make = Int8Products(kernel) if kernel is not None else FloatProducts("cpu", torch.float32)
+
+    def vector(name: str) -> Tensor:
+        return torch.from_numpy(arrays[name])
+
+    def product(name: str, bias: Tensor | None = None) -> Product:
+        scales = arrays[f"{name}.scales"][:, 0].astype(np.float32)
+        return make.of_rows(arrays[f"{name}.codes"], scales, bias)
+
+    layers = [
+        Layer(
+            vector(f"layers.{number}.attention_norm"),
+            vector(f"layers.{number}.mlp_norm"),
+            product(f"layers.{number}.qkv", vector(f"layers.{number}.bias")),
+            product(f"layers.{number}.out"),
+            product(f"layers.{number}.gate_up"),
+            product(f"layers.{number}.down"),
+        )
+        for number in range(prepared.config.layers)
+    ]
+    codes = torch.from_numpy(arrays["embedding.codes"])
+    scales = torch.from_numpy(arrays["embedding.scales"].astype(np.float32))
+    head = product("embedding")
+    network = Network(prepared.config, layers, vector("norm"), lambda ids: codes[ids].float() * scales[ids], head)
+    return TorchBackend(network, profile=f"{profile_of('float32' if kernel is None else kernel.NAME)}; {note}")
+
+
+def build_network(
+    weights: TrunkWeights,
+    adapter: Adapter,
+    device: str = "cpu",
+    dtype: torch.dtype = torch.float32,
+    report: Report | None = None,
+) -> Network:
+    """Return the network of a trunk, with an adapter merged into its matrices."""
+    make, smoothing = FloatProducts(device, dtype), Smoothing.load(weights.folder)
+
+    def tensor(array: Floats) -> Tensor:
+        return torch.from_numpy(array).to(device, dtype)
+
+    def layer(number: int) -> Layer:
+        merged = merged_layer(weights, adapter, smoothing, number)
+        return Layer(
+            tensor(merged.attention_norm),
+            tensor(merged.mlp_norm),
+            make.of(torch.from_numpy(merged.qkv), torch.from_numpy(merged.bias)),
+            make.of(torch.from_numpy(merged.out)),
+            make.of(torch.from_numpy(merged.gate_up)),
+            make.of(torch.from_numpy(merged.down)),
+        )
+
+    layers: list[Layer] = []
+    with ThreadPoolExecutor(physical_cores()) as pool:
+        for made in pool.map(layer, range(weights.config.layers)):
+            layers.append(made)
+            if report is not None:
+                report("loading the model", 0.1 + 0.8 * len(layers) / weights.config.layers)
+    codes, scales = weights.embedding()
+    head = make.of_rows(codes, scales)
+    kept, steps = torch.from_numpy(codes).to(device), torch.from_numpy(scales).to(device)
+
+    def embed(ids: Tensor) -> Tensor:
+        return (kept[ids].float() * steps[ids, None]).to(dtype)
+
+    return Network(weights.config, layers, tensor(weights.read_vector("norm")), embed, head)
