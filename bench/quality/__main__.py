@@ -44,7 +44,7 @@ from infill_engine.budget.work import Costs
 from infill_engine.diagnostics.benchmark.problems.execution import passes
 from infill_engine.engine.loading import load_engine
 from infill_engine.errors import InfillError, InputError
-from infill_engine.models.canvas_loading import fastest_dtype
+from infill_engine.models.runtime.precision import fastest_dtype
 from infill_engine.models.small.autotune import autotune
 from infill_engine.models.small.vocabulary import BytesVocabulary
 from infill_engine.models.trunk.model import TrunkModel

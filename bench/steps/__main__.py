@@ -22,9 +22,9 @@ from bench.steps.measure import COMPILED, EAGER, TINY, Result, Sizes, measured
 from bench.steps.networks import Made, diffusion_gemma_like, dream_like
 from infill_engine.diagnostics.costs import memory_bytes
 from infill_engine.errors import InfillError, InputError, ModelTooLargeError
-from infill_engine.models.canvas_loading import fastest_dtype
 from infill_engine.models.runtime.devices import choose_device
 from infill_engine.models.runtime.out_of_memory import give_back
+from infill_engine.models.runtime.precision import fastest_dtype
 from infill_engine.settings import ModelSettings
 
 Make = Callable[..., Made]

@@ -1,13 +1,12 @@
 """Loads models that denoise a canvas or fill it in order. Nothing from a checkpoint is ever executed."""
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from infill_engine.errors import InputError, ModelDamagedError
+from infill_engine.errors import ModelDamagedError
 from infill_engine.models.base import CanvasModel
 from infill_engine.models.checkpoint import hub
 from infill_engine.models.checkpoint.files import read_config, require_no_code
@@ -15,10 +14,10 @@ from infill_engine.models.checkpoint.folder import verify
 from infill_engine.models.published import a2d, blockwise, dream, fim, llada, llama, qwen2
 from infill_engine.models.published.diffusion_gemma import model as diffusion_gemma
 from infill_engine.models.quantization.int8_kernels import KERNELS, Kernel
-from infill_engine.models.quantization.weight_only import INT4, INT8
+from infill_engine.models.quantization.weight_only import INT8
 from infill_engine.models.registry import folder_of
-from infill_engine.models.runtime.devices import MLX, device_for, on_apple_silicon
-from infill_engine.models.runtime.timing import quickest
+from infill_engine.models.runtime.devices import MLX, device_for
+from infill_engine.models.runtime.precision import dtype_of
 from infill_engine.models.scripted import ScriptedModel
 from infill_engine.models.small.autotune import autotune
 from infill_engine.models.small.backends.torch_backend import TorchBackend
@@ -63,16 +62,6 @@ FAMILIES: dict[str, Load] = {
     "llama": llama.load,
     "gemma": fim.load,
 }
-DTYPES = {
-    "fp32": torch.float32,
-    "bf16": torch.bfloat16,
-    "fp16": torch.float16,
-    "float32": torch.float32,
-    "bfloat16": torch.bfloat16,
-    "float16": torch.float16,
-}
-
-
 def load_canvas_model(
     name: str, device: str = AUTO, settings: ModelSettings | None = None, report: hub.Report = hub.quietly
 ) -> CanvasModel:
@@ -104,32 +93,3 @@ def require_known(config: Mapping[str, Any], folder: Path) -> None:
             f"{folder}/config.json has the model type {config['model_type']}, and this version knows only "
             f"{', '.join(FAMILIES)}"
         )
-
-
-def dtype_of(settings: ModelSettings, device: str) -> torch.dtype:
-    """Return the precision of the computation. Raises InputError for an unknown one."""
-    if settings.dtype == AUTO or settings.stored:
-        return fastest_dtype(device)
-    if settings.dtype not in DTYPES:
-        known = ", ".join(name for name in (*DTYPES, INT8, INT4) if "float" not in name)
-        raise InputError(f"precision `{settings.dtype}` is not known; use `auto` or one of: {known}")
-    return DTYPES[settings.dtype]
-
-
-def fastest_dtype(device: str, rows: int = 96) -> torch.dtype:
-    """Half precision on GPUs; on a CPU the faster of bfloat16 and float32, measured now.
-
-    Half precision means bfloat16, since published models are trained in it and many overflow in float16. MLX is the
-    exception: it runs only the default model, which does not overflow, and some Apple processors support only float16.
-
-    `rows` is how many tokens are multiplied by a matrix at once, which also affects which type is faster.
-    """
-    if device == MLX and not on_apple_silicon():
-        return torch.float32
-    if device != "cpu":
-        return torch.float16 if device == MLX else torch.bfloat16
-    sides = {
-        dtype: (torch.ones(rows, 384, dtype=dtype), torch.ones(384, 1024, dtype=dtype))
-        for dtype in (torch.float32, torch.bfloat16)
-    }
-    return quickest({dtype: partial(torch.matmul, *pair) for dtype, pair in sides.items()})

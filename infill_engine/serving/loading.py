@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from infill_engine.models.runtime.allocator import recycle_freed
 from infill_engine.models.runtime.devices import physical_cores, wanted_threads
 from infill_engine.settings import EngineSettings
 
@@ -20,6 +21,7 @@ def load_local(
 ) -> "LocalEngine":
     """Return the engine with that name or folder, on this machine. Raises the errors of `load_engine`."""
     set_threads()
+    recycle_freed()
     from infill_engine.engine.loading import load_engine
 
     return load_engine(model, device=device, progress=progress, settings=settings)

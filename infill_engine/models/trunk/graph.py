@@ -1,12 +1,15 @@
 """The trunk as an OpenVINO graph: the forward pass of `network`, over rows that see kept keys and each other.
 
-    ids [T], cos and sin [1, 1, T, head_dim], kept.{i} [2 * kv_heads, S, head_dim], mask [T, S + T], wanted [W]
+    ids [T], cos and sin [1, 1, T, head_dim], mask [T, S + T], wanted [W]
+    keys.{i} and values.{i} [kv_heads, S, head_dim]
       ─▶ logprobs [W, V], likeliest_of_blocks [W, V / BLOCK], new.{i} [2 * kv_heads, T, head_dim]
 
-`kept.{i}` are the rotated keys and the values of S tokens in layer i, those of all key heads first; `new.{i}` are those
-of the rows. Only the `wanted` rows get predictions. Matrices are int8 with a scale for each of their rows; the plugin
-rounds the activations to int8 with a scale for each row (`compile_graph`). It also fuses the operations of
-RMSNorm and of RoPE, and keeps a matrix in int8 if it is `Constant ─▶ Convert ─▶ Multiply ─▶ MatMul`.
+`keys.{i}`, already rotated, and `values.{i}` are those of S kept tokens in layer i. `new.{i}` are those of the rows,
+keys first. Only the `wanted` rows get predictions.
+
+Matrices are int8 with a scale for each of their rows. The plugin rounds activations to int8 with a scale for each row,
+keeps a matrix in int8 if it is `Constant ─▶ Convert ─▶ Multiply ─▶ MatMul`, and fuses the operations of RMSNorm and of
+RoPE if they are written as they are here.
 """
 
 from collections.abc import Mapping
@@ -60,8 +63,8 @@ class _Builder:
         self.ids, self.wanted = op.parameter([-1], i32, "ids"), op.parameter([-1], i32, "wanted")
         self.cos, self.sin = op.parameter([1, 1, -1, head], f32, "cos"), op.parameter([1, 1, -1, head], f32, "sin")
         self.mask = op.parameter([-1, -1], f32, "mask")
-        shape = [2 * config.kv_heads, -1, head]
-        self.kept = [op.parameter(shape, f32, f"kept.{layer}") for layer in range(config.layers)]
+        shape, parts = [config.kv_heads, -1, head], ("keys", "values")
+        self.kept = [[op.parameter(shape, f32, f"{part}.{layer}") for part in parts] for layer in range(config.layers)]
         self.mask_shape = op.shape_of(self.mask)
         self.all_keys = op.gather(self.mask_shape, _ints(1), _int(0))
         self.rows = op.gather(self.mask_shape, _ints(0), _int(0))
@@ -80,7 +83,7 @@ class _Builder:
         if has_blocks(self.config):
             blocks = op.reshape(logprobs, _ints(0, -1, BLOCK), True)
             outputs.append(op.result(op.reduce_max(blocks, _ints(2), False), name="likeliest_of_blocks"))
-        inputs = [self.ids, self.cos, self.sin, self.mask, self.wanted, *self.kept]
+        inputs = [self.ids, self.cos, self.sin, self.mask, self.wanted, *(part for pair in self.kept for part in pair)]
         model = ov.Model([*outputs, *new], inputs, "trunk")
         model.set_rt_info(self.config.dim, ["width"])
         return model
@@ -95,17 +98,16 @@ class _Builder:
         turned, values = _split(joined, 1, config.heads + config.kv_heads, config.kv_heads)
         queries, keys = _split(self._rotated(turned), 1, config.heads, config.kv_heads)
         keys, values = op.squeeze(keys, _int(0)), op.squeeze(values, _int(0))
-        seen = self._attention(queries, keys, values, self.kept[layer])
+        seen = self._attention(queries, keys, values, *self.kept[layer])
         x = op.add(x, self._product(seen, f"{name}out"))
         gate_up = self._product(self._norm(x, f"{name}mlp_norm"), f"{name}gate_up")
         gate, up = _split(gate_up, 1, config.hidden, config.hidden)
         x = op.add(x, self._product(op.multiply(op.swish(gate), up), f"{name}down"))
         return x, op.concat([keys, values], 0)
 
-    def _attention(self, queries: Node, keys: Node, values: Node, kept: Node) -> Node:
+    def _attention(self, queries: Node, keys: Node, values: Node, kept_keys: Node, kept_values: Node) -> Node:
         """Return what the rows see, [T, query_size]. Kept and new keys stay apart, so that neither is copied."""
         config = self.config
-        kept_keys, kept_values = _split(kept, 0, config.kv_heads, config.kv_heads)
         scale = op.constant(np.float32(config.head_dim**-0.5))
         queries = op.multiply(op.reshape(queries, _ints(config.kv_heads, -1, config.head_dim), False), scale)
         scores = op.concat([op.matmul(queries, kept_keys, False, True), op.matmul(queries, keys, False, True)], 2)

@@ -22,31 +22,42 @@ def load_trunk(folder: Path, trained: Path, device: str, settings: ModelSettings
     On a CPU it computes in int8, unless another precision was chosen. Raises ModelDamagedError, or InputError for an
     unknown precision.
     """
+    in_int8 = device == "cpu" and settings.dtype in (AUTO, INT8)
     with ThreadPoolExecutor(1) as beside:
-        reading = beside.submit(TrunkVocabulary, folder / "tokenizer.json")
-        if device == "cpu" and settings.dtype in (AUTO, INT8):
-            prepared = load_prepared(folder, trained, prepared_folder(), report)
-            vocabulary = reading.result()
-            report("compiling the model", 0.9)
-            return TrunkModel(_int8_backend(prepared), vocabulary, prepared.note)
-        from infill_engine.models.trunk.torch_loading import load_backend
+        if in_int8:
+            beside.submit(find_openvino)
+        vocabulary = TrunkVocabulary(folder / "tokenizer.json")  # first: preparing the weights may take a while
+    if in_int8:
+        prepared = load_prepared(folder, trained, prepared_folder(), report)
+        report("compiling the model", 0.9)
+        return TrunkModel(_int8_backend(prepared), vocabulary, prepared.note)
+    from infill_engine.models.trunk.torch_loading import load_backend
 
-        return TrunkModel(load_backend(folder, trained, device, settings, report), reading.result())
+    return TrunkModel(load_backend(folder, trained, device, settings, report), vocabulary)
+
+
+def find_openvino() -> bool:
+    """Return whether OpenVINO is installed and can be imported, which takes 0.2 s."""
+    try:
+        import openvino  # noqa: F401
+    except ImportError:
+        return False
+    return True
 
 
 def _int8_backend(prepared: Prepared) -> Backend:
     """Return the fastest backend here: torch where OpenVINO cannot be used, or has no fast int8 products."""
-    try:
+    note = "without OpenVINO: `pip install openvino` makes it faster"
+    if find_openvino():
         from infill_engine.models.trunk.backends.openvino_backend import OpenVinoBackend
 
-        backend = OpenVinoBackend(prepared, wanted_threads() or physical_cores())
-        if backend.is_fast():
-            return backend
-        note = "OpenVINO is slow on this processor"
-    except ImportError:
-        note = "`pip install openvino` makes it faster"
-    except RuntimeError:  # what OpenVINO raises for a processor that it does not know
-        note = "OpenVINO does not know this processor"
+        try:
+            backend = OpenVinoBackend(prepared, wanted_threads() or physical_cores())
+            if backend.is_fast():
+                return backend
+            note = "OpenVINO is slower on this processor"
+        except RuntimeError:  # what OpenVINO raises
+            note = "OpenVINO does not know this processor"
     from infill_engine.models.trunk.torch_loading import int8_backend
 
     return int8_backend(prepared, note)

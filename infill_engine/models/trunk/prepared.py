@@ -17,6 +17,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from threading import get_ident
+from time import time
 from typing import Any
 
 import numpy as np
@@ -34,6 +36,7 @@ from infill_engine.models.trunk.merged import merged_layer
 from infill_engine.models.trunk.smoothing import IMPORTANCE, Smoothing
 
 VERSION = 1  # of the contents
+ABANDONED_SECONDS = 3600  # after which an unfinished file is deleted
 MATRICES = ("qkv", "out", "gate_up", "down")
 Report = Callable[[str, float], None]  # the current task, and the share of it that is done
 Arrays = dict[str, NDArray[Any]]
@@ -88,7 +91,7 @@ def _intact(cache: Path, recipe: str) -> Path | None:
 def _keep(cache: Path, recipe: str, arrays: Arrays) -> Path:
     """Write the arrays, in place of those of other recipes. Raises OSError."""
     cache.mkdir(parents=True, exist_ok=True)
-    unfinished = cache / f"{os.getpid()}.unfinished"
+    unfinished = cache / f"{os.getpid()}-{get_ident()}.unfinished"  # two engines may prepare at once
     try:
         digest = write_shard(unfinished, arrays, recipe)
         path = cache / f"{recipe}-{digest}.safetensors"
@@ -96,8 +99,9 @@ def _keep(cache: Path, recipe: str, arrays: Arrays) -> Path:
     finally:
         unfinished.unlink(missing_ok=True)
     for other in cache.iterdir():
-        if other != path and not other.name.startswith(recipe):
-            with suppress(OSError):  # on Windows, another process may have mapped it
+        with suppress(OSError):  # on Windows, another process may have mapped it
+            abandoned = other.suffix != path.suffix and time() - other.stat().st_mtime > ABANDONED_SECONDS
+            if abandoned or (other.suffix == path.suffix and other != path):
                 other.unlink()
     return path
 

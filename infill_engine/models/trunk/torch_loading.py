@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from infill_engine.models.canvas_loading import dtype_of
 from infill_engine.models.runtime.devices import MLX, physical_cores
+from infill_engine.models.runtime.precision import dtype_of
 from infill_engine.models.runtime.profile import profile_of
 from infill_engine.models.trunk.adapter import Adapter
 from infill_engine.models.trunk.backends.interface import Backend

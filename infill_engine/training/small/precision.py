@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import torch
 
-from infill_engine.models.canvas_loading import fastest_dtype
 from infill_engine.models.quantization.int8_kernels import PROBED, OneDnn, is_exact
+from infill_engine.models.runtime.precision import fastest_dtype
 from infill_engine.models.runtime.timing import quickest
 
 Precision = Callable[[], torch.autocast]

@@ -9,7 +9,7 @@ import torch
 
 from infill_engine import Deadline, InfillRequest, LocalEngine, load_engine
 from infill_engine.diagnostics import fim, masked
-from infill_engine.models.canvas_loading import fastest_dtype
+from infill_engine.models.runtime.precision import fastest_dtype
 from infill_engine.ranking.calibration import Calibration
 from infill_engine.ranking.features import Features
 from infill_engine.settings import EngineSettings, ModelSettings

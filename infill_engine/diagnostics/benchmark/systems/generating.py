@@ -65,7 +65,7 @@ class Generating:
             import torch
             from transformers import AutoModelForCausalLM, AutoTokenizer
 
-            from infill_engine.models.canvas_loading import fastest_dtype
+            from infill_engine.models.runtime.precision import fastest_dtype
 
             folder, name = str(self.gguf.parent), self.gguf.name
             self._tokenizer = AutoTokenizer.from_pretrained(folder, gguf_file=name)

@@ -1,12 +1,14 @@
 """Computes the trunk on a CPU with OpenVINO, from its prepared weights. Does not import torch."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from infill_engine.budget.deadline import now, since
 from infill_engine.models.trunk.backends.interface import LIKELIEST, Floats, Ints, Likely
+from infill_engine.models.trunk.files.shards import forget_mapped
 from infill_engine.models.trunk.graph import BLOCK, UNSEEN, build_graph, compile_graph, has_blocks
 from infill_engine.models.trunk.prepared import Prepared
 from infill_engine.models.trunk.slots import SLOTS, TEXTS, Rows
@@ -25,6 +27,8 @@ class OpenVinoBackend:
         self.config = prepared.config
         self.profile = f"int8, {threads} thread" + "s" * (threads > 1)
         compiled = compile_graph(build_graph(self.config, prepared.arrays), threads)
+        self._arrays = prepared.arrays  # the embedding stays mapped
+        self._staging = np.empty(prod(self._shape), np.float32)
         self._request = compiled.create_infer_request()
         self._outputs = list(compiled.outputs)
         self._has_blocks = has_blocks(self.config)
@@ -43,12 +47,16 @@ class OpenVinoBackend:
             took_ms[rows] = min(
                 _timed(self.run, buffer, Rows([0] * rows, [0] * rows, slots, seen), 0) for _ in range(2)
             )
+        forget_mapped(self._arrays)  # the passes have packed the matrices
         return took_ms[MANY] < SLOW * took_ms[1]
 
     def new_buffer(self) -> Buffer:
         """See `Backend`."""
-        shape = (self.config.layers, 2 * self.config.kv_heads, SLOTS, self.config.head_dim)
-        return np.zeros(shape, np.float32)
+        return np.zeros(self._shape, np.float32)
+
+    @property
+    def _shape(self) -> tuple[int, int, int, int]:
+        return self.config.layers, 2 * self.config.kv_heads, SLOTS, self.config.head_dim
 
     def run(self, buffer: Buffer, rows: Rows, first: int) -> Likely:
         """See `Backend`."""
@@ -60,7 +68,7 @@ class OpenVinoBackend:
         mask[:, len(kept) :][rows.seen[:, slots]] = 0
         cos, sin = self._rotations(rows.positions)
         inputs: list[Any] = [np.array(rows.ids, np.int32), cos, sin, mask, np.arange(first, len(rows), dtype=np.int32)]
-        found = self._request.infer([*inputs, *np.take(buffer, kept, axis=2)], share_inputs=True, share_outputs=True)
+        found = self._request.infer([*inputs, *self._gathered(buffer, kept)], share_inputs=True, share_outputs=True)
         outputs = [found[output] for output in self._outputs]
         for layer, new in enumerate(outputs[1 + self._has_blocks :]):
             buffer[layer][:, slots] = new
@@ -89,6 +97,15 @@ class OpenVinoBackend:
         missing = -len(used) % KEYS_STEP or (0 if len(used) else KEYS_STEP)
         return np.concatenate([used, np.full(missing, slots[0], used.dtype)])  # hidden from every row
 
+    def _gathered(self, buffer: Buffer, kept: Ints) -> Iterator[Floats]:
+        """Yield the kept keys and values of each layer, [kv_heads, S, head_dim] each, in memory that is used again."""
+        heads, shape = self.config.kv_heads, (*buffer.shape[:2], len(kept), buffer.shape[3])
+        gathered = self._staging[: prod(shape)].reshape(shape)
+        np.take(buffer, kept, axis=2, out=gathered, mode="clip")
+        for layer in gathered:
+            yield layer[:heads]
+            yield layer[heads:]
+
     def _rotations(self, positions: Sequence[int]) -> tuple[Floats, Floats]:
         """Return cosines and sines [1, 1, T, head_dim]; see `network.rotations`."""
         half = np.arange(0, self.config.head_dim, 2, dtype=np.float32) / self.config.head_dim
@@ -110,7 +127,13 @@ def likeliest(logprobs: Floats, of_blocks: Floats | None) -> Ints:
     """
     if of_blocks is None:
         return np.argsort(-logprobs, axis=1, kind="stable")[:, :LIKELIEST].astype(np.int64)
-    blocks = np.sort(np.argpartition(of_blocks, -LIKELIEST, axis=1)[:, -LIKELIEST:], axis=1)
+    blocks = _largest(of_blocks)
     tokens = (blocks[:, :, None] * BLOCK + np.arange(BLOCK)).reshape(len(logprobs), -1)
-    order = np.argsort(-np.take_along_axis(logprobs, tokens, 1), axis=1, kind="stable")[:, :LIKELIEST]
+    tokens = np.sort(np.take_along_axis(tokens, _largest(np.take_along_axis(logprobs, tokens, 1)), 1), axis=1)
+    order = np.argsort(-np.take_along_axis(logprobs, tokens, 1), axis=1, kind="stable")
     return np.take_along_axis(tokens, order, 1)
+
+
+def _largest(values: Floats) -> Ints:
+    """Return where the LIKELIEST largest values of each row are, in any order."""
+    return np.argpartition(values, -LIKELIEST, axis=1)[:, -LIKELIEST:]

@@ -6,6 +6,7 @@ wider types first, then by name, with the header padded to eight bytes.
 
 import hashlib
 import json
+import mmap
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -58,6 +59,23 @@ def map_shard(path: Path) -> dict[str, NDArray[Any]]:
             start, end = (8 + length + offset for offset in about["data_offsets"])
             arrays[name] = np.asarray(mapped[start:end]).view(NUMPY_TYPES[about["dtype"]]).reshape(about["shape"])
     return arrays
+
+
+def forget_mapped(arrays: Arrays) -> None:
+    """Give back the memory of a file that `map_shard` mapped. What is read again comes from the file."""
+    if not hasattr(mmap.mmap, "madvise"):  # on Windows
+        return
+    mapped = {id(base): base for array in arrays.values() if isinstance(base := _base(array), mmap.mmap)}
+    for base in mapped.values():
+        base.madvise(mmap.MADV_DONTNEED)
+
+
+def _base(array: NDArray[Any]) -> object:
+    """Return the object that has an array's memory."""
+    found: object = array
+    while isinstance(found, np.ndarray | memoryview):
+        found = found.base if isinstance(found, np.ndarray) else found.obj
+    return found
 
 
 def write_text(path: Path, text: str) -> None:

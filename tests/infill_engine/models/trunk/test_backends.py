@@ -1,5 +1,6 @@
-"""The same shards through torch in float32, torch in int8, and MLX; with and without an adapter."""
+"""The same shards through torch in float32 and int8, OpenVINO and MLX; with and without an adapter."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -9,13 +10,17 @@ import torch
 from tiny_gguf import KV_HEADS, LAYERS, silent, write_gguf, write_plan
 
 from infill_engine.errors import ModelDamagedError
-from infill_engine.models.quantization.int8_kernels import KERNELS, is_exact
+from infill_engine.models.quantization.int8_kernels import KERNELS, Kernel, is_exact
 from infill_engine.models.trunk.adapter import ADAPTER, Adapter
-from infill_engine.models.trunk.backends.products import FloatProducts, Int8Products, fastest_kernel
+from infill_engine.models.trunk.backends.interface import LIKELIEST
+from infill_engine.models.trunk.backends.openvino_backend import OpenVinoBackend, likeliest
+from infill_engine.models.trunk.backends.products import fastest_kernel
 from infill_engine.models.trunk.backends.torch_backend import TorchBackend
 from infill_engine.models.trunk.files.convert import convert
 from infill_engine.models.trunk.files.weights import TrunkWeights
-from infill_engine.models.trunk.loading import build_network
+from infill_engine.models.trunk import torch_loading
+from infill_engine.models.trunk.prepared import Prepared, load_prepared
+from infill_engine.models.trunk.graph import BLOCK
 from infill_engine.models.trunk.prompt import Prompt
 from infill_engine.models.trunk.slots import MIDDLE, PREFIX, SUFFIX, TEXTS, Rows, joined, prompt_rows, text_rows
 from infill_engine.models.trunk.smoothing import Smoothing
@@ -34,13 +39,13 @@ def weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TrunkWeights:
 
 @pytest.fixture
 def adapter() -> Adapter:
-    generator = torch.Generator().manual_seed(5)
+    generator = np.random.default_rng(5)
     sizes = {"qkv": (64 + 2 * KV_HEADS * 16, 64), "out": (64, 64), "gate_up": (256, 64), "down": (64, 128)}
     return Adapter(
         {
             f"layers.{layer}.{name}": (
-                torch.randn(size[0], 2, generator=generator) / 4,
-                torch.randn(2, size[1], generator=generator) / 4,
+                generator.normal(size=(size[0], 2)).astype(np.float32) / 4,
+                generator.normal(size=(2, size[1])).astype(np.float32) / 4,
             )
             for layer in range(LAYERS)
             for name, size in sizes.items()
@@ -49,11 +54,31 @@ def adapter() -> Adapter:
 
 
 def floats(weights: TrunkWeights, adapter: Adapter) -> TorchBackend:
-    return TorchBackend(build_network(weights, adapter, FloatProducts("cpu", torch.float32)))
+    return TorchBackend(torch_loading.build_network(weights, adapter))
 
 
-def int8(weights: TrunkWeights, adapter: Adapter, kernel) -> TorchBackend:
-    return TorchBackend(build_network(weights, adapter, Int8Products(kernel)))
+def prepared(weights: TrunkWeights, adapter: Adapter) -> Prepared:
+    trained = weights.folder.with_name("trained")
+    trained.mkdir(exist_ok=True)
+    adapter.save(trained)
+    return load_prepared(weights.folder, trained, weights.folder.with_name("cache"), silent)
+
+
+def openvino(weights: TrunkWeights, adapter: Adapter) -> OpenVinoBackend:
+    return OpenVinoBackend(prepared(weights, adapter), 2)
+
+
+def torch_int8(kernel: type[Kernel]) -> Callable[[TrunkWeights, Adapter], TorchBackend]:
+    def make(weights: TrunkWeights, adapter: Adapter) -> TorchBackend:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(torch_loading, "fastest_kernel", lambda _config: kernel)
+            return torch_loading.int8_backend(prepared(weights, adapter), "")
+
+    return make
+
+
+INT8 = [pytest.param(openvino, id="openvino")]
+INT8 += [pytest.param(torch_int8(kernel), id=kernel.NAME) for kernel in KERNELS if is_exact(kernel)]
 
 
 def rows_of(prompt: Prompt):
@@ -107,26 +132,51 @@ def test_mlx_in_eight_bits_is_near(weights):
     assert np.abs(found.logprobs - expected.logprobs).mean() < 0.02
 
 
-@pytest.mark.parametrize("kernel", [kernel for kernel in KERNELS if is_exact(kernel)])
-def test_int8_is_near_and_a_row_is_what_it_is_among_others(weights, adapter, kernel):
+@pytest.mark.parametrize("int8", INT8)
+def test_int8_is_near_and_a_row_is_what_it_is_among_others(weights, adapter, int8):
     """Otherwise equal requests would not have equal answers: how many rows share a pass depends on the time left."""
-    backend = int8(weights, adapter, kernel)
+    backend = int8(weights, adapter)
     together = run(backend)
     assert np.abs(together.logprobs - run(floats(weights, adapter)).logprobs).mean() < 0.1
     np.testing.assert_allclose(run(backend, one_by_one=True), together.logprobs, atol=2e-3)
 
 
-@pytest.mark.parametrize("kernel", [kernel for kernel in KERNELS if is_exact(kernel)])
-def test_smoothing_changes_nothing_but_what_rounding_costs(weights, adapter, kernel, monkeypatch):
+@pytest.mark.parametrize("int8", INT8)
+def test_smoothing_changes_nothing_but_what_rounding_costs(weights, adapter, int8, monkeypatch):
     wide = {}
     for layer in range(LAYERS):
         for name, size in (("attention", 64), ("mlp", 64), ("down", 128)):
-            wide[f"layers.{layer}.{name}"] = torch.logspace(-3, 3, size)
-    plain, plain_int8 = run(floats(weights, adapter)), run(int8(weights, adapter, kernel))
+            wide[f"layers.{layer}.{name}"] = np.logspace(-3, 3, size)
+    plain, plain_int8 = run(floats(weights, adapter)), run(int8(weights, adapter))
+    for path in weights.folder.with_name("cache").iterdir():
+        path.unlink()
     monkeypatch.setattr(Smoothing, "load", lambda _folder: Smoothing(wide))
-    smoothed, smoothed_int8 = run(floats(weights, adapter)), run(int8(weights, adapter, kernel))
+    smoothed, smoothed_int8 = run(floats(weights, adapter)), run(int8(weights, adapter))
     np.testing.assert_allclose(smoothed.logprobs, plain.logprobs, atol=1e-3)
     assert not np.array_equal(plain_int8.logprobs, smoothed_int8.logprobs)
+
+
+def test_openvino_moves_keys_as_torch_does(weights, adapter):
+    found = []
+    for backend in (floats(weights, adapter), openvino(weights, adapter)):
+        buffer, other, rows = backend.new_buffer(), backend.new_buffer(), rows_of(PROMPT)
+        backend.run(buffer, rows, 0)
+        backend.rotate(buffer, slice(SUFFIX, SUFFIX + len(PROMPT.suffix)), 5)
+        backend.copy_from(other, buffer, slice(0, TEXTS))
+        backend.copy(other, [TEXTS + 1], TEXTS)
+        backend.copy_from(other, buffer, slice(TEXTS + 1, TEXTS + 2))
+        found.append(backend.run(other, one_of(rows, len(rows) - 1), 0).logprobs)
+    assert np.abs(found[0] - found[1]).mean() < 0.1
+
+
+def test_the_likeliest_tokens_are_found_in_blocks():
+    logprobs = np.random.default_rng(3).normal(size=(5, 40 * BLOCK)).astype(np.float32)
+    logprobs[0, 700:740] = 9.0  # many that are equal
+    expected = np.argsort(-logprobs, axis=1, kind="stable")[:, :LIKELIEST]
+    found = likeliest(logprobs, logprobs.reshape(5, -1, BLOCK).max(2))
+    np.testing.assert_array_equal(found[1:], expected[1:])
+    np.testing.assert_array_equal(np.take_along_axis(logprobs, found, 1), np.take_along_axis(logprobs, expected, 1))
+    np.testing.assert_array_equal(likeliest(logprobs, None), expected)
 
 
 def test_an_adapter_is_kept_in_its_file(weights, adapter, tmp_path):
@@ -137,7 +187,7 @@ def test_an_adapter_is_kept_in_its_file(weights, adapter, tmp_path):
 
 
 def test_no_file_is_no_adapter(tmp_path):
-    matrix = torch.ones(2, 2)
+    matrix = np.ones((2, 2), np.float32)
     assert Adapter.load(tmp_path).merged("layers.0.out", matrix) is matrix
 
 
@@ -149,9 +199,9 @@ def test_a_damaged_adapter_is_named(tmp_path, content):
 
 
 def test_an_adapter_of_another_trunk_is_refused():
-    adapter = Adapter({"layers.0.out": (torch.ones(3, 1), torch.ones(1, 2))})
+    adapter = Adapter({"layers.0.out": (np.ones((3, 1), np.float32), np.ones((1, 2), np.float32))})
     with pytest.raises(ModelDamagedError, match=r"layers\.0\.out"):
-        adapter.merged("layers.0.out", torch.ones(2, 2))
+        adapter.merged("layers.0.out", np.ones((2, 2), np.float32))
 
 
 def test_a_kernel_is_chosen_among_those_that_are_exact(weights):

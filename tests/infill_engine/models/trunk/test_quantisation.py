@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import torch
 from gguf import GGMLQuantizationType, dequantize, quantize
 
 from infill_engine.models.trunk.files import formats as quantisation
@@ -28,9 +27,7 @@ def drawn(rows: int = 40, columns: int = 128, seed: int = 0) -> Floats:
 
 
 def unpacked(packed: Packed) -> Floats:
-    high = None if packed.high is None else torch.from_numpy(packed.high)
-    found: Floats = unpack(torch.from_numpy(packed.codes), torch.from_numpy(packed.scales), high).numpy()
-    return found
+    return unpack(packed.codes, packed.scales, packed.high)
 
 
 ALL = (FOUR_BITS_64, FOUR_BITS, FIVE_BITS, EIGHT_BITS)

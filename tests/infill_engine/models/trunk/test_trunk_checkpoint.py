@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
-import torch
 from tiny_gguf import silent, write_gguf, write_plan
 
 from infill_engine.errors import ModelDamagedError
@@ -14,6 +14,7 @@ from infill_engine.models.trunk.files.folder import find_trunk, weight_map
 from infill_engine.models.trunk.files.formats import unpack
 from infill_engine.models.trunk.files.weights import MATRICES, TrunkWeights
 from infill_engine.models.trunk.loading import load_trunk
+from infill_engine.settings import ModelSettings
 
 SECOND = "model-00002-of-00003.safetensors"
 REMEDY = "run `infill-ls models get` to rebuild it"
@@ -81,7 +82,7 @@ def test_a_damaged_tokenizer_is_reported_before_weights_are_converted(trunk: Pat
     reports: list[str] = []
     (trunk / "tokenizer.json").write_text("{")
     with pytest.raises(ModelDamagedError, match=r"tokenizer\.json is not a tokenizer"):
-        load_trunk(trunk, trunk, "cpu", torch.float32, lambda task, _done: reports.append(task))
+        load_trunk(trunk, trunk, "cpu", ModelSettings(), lambda task, _done: reports.append(task))
     assert reports == []
 
 
@@ -101,8 +102,8 @@ def test_a_matrix_is_what_is_stored(trunk: Path) -> None:
     weights = TrunkWeights(trunk)
     for name in MATRICES:
         matrix = weights.read_matrix(1, name)
-        assert matrix.dtype == torch.float32
-        assert torch.equal(matrix, unpack(*weights.read_packed(1, name)))
+        assert matrix.dtype == np.float32
+        assert np.array_equal(matrix, unpack(*weights.read_packed(1, name)))
     kinds = {name.rsplit(".", 1)[-1] for name in weight_map(trunk)}
     assert {"codes", "scales", "bias", "attention_norm", "mlp_norm", "norm"} <= kinds
 
