@@ -76,7 +76,7 @@ MESSAGES: list[Message] = [
         (PreviewRow(("😀", ""), ("draft", "open"), (0.5, 0.0), Source.RETRIEVAL), PreviewRow((), (), (), Source.MODEL)),
     ),
     Status(State.LOADING, "reading weights", 0.5),
-    Status(State.READY, "", 1.0, "default", "cpu", WindowSettings(70, 30, surroundings=True), 450),
+    Status(State.READY, "", 1.0, "default", "cpu", WindowSettings(70, 30, surroundings=True)),
     Answered(
         7, Answer((Candidate("y)", 0.5, True, 3, Source.RETRIEVAL), Candidate("", 0.0)), None, 1.5, 2.5, 4.0, True)
     ),

@@ -11,6 +11,7 @@ from tiny_gguf import KV_HEADS, LAYERS, silent, write_gguf, write_plan
 
 from infill_engine.errors import ModelDamagedError
 from infill_engine.models.quantization.int8_kernels import KERNELS, Kernel, is_exact
+from infill_engine.models.trunk import torch_loading
 from infill_engine.models.trunk.adapter import ADAPTER, Adapter
 from infill_engine.models.trunk.backends.interface import LIKELIEST
 from infill_engine.models.trunk.backends.openvino_backend import OpenVinoBackend, likeliest
@@ -18,9 +19,8 @@ from infill_engine.models.trunk.backends.products import fastest_kernel
 from infill_engine.models.trunk.backends.torch_backend import TorchBackend
 from infill_engine.models.trunk.files.convert import convert
 from infill_engine.models.trunk.files.weights import TrunkWeights
-from infill_engine.models.trunk import torch_loading
-from infill_engine.models.trunk.prepared import Prepared, load_prepared
 from infill_engine.models.trunk.graph import BLOCK
+from infill_engine.models.trunk.prepared import Prepared, load_prepared
 from infill_engine.models.trunk.prompt import Prompt
 from infill_engine.models.trunk.slots import MIDDLE, PREFIX, SUFFIX, TEXTS, Rows, joined, prompt_rows, text_rows
 from infill_engine.models.trunk.smoothing import Smoothing
