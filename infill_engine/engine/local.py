@@ -132,7 +132,13 @@ class LocalEngine(Engine):
         deadline: Deadline,
         watch: Watch | None = None,
     ) -> Proposals:
-        """Return the proposals; if memory or precision fails, try again with a less demanding setup."""
+        """Return the proposals; if memory or precision fails, try again with a less demanding setup.
+
+        Outside the model's languages, they are the retrieved texts.
+        """
+        known = self.model.info.languages
+        if known is not None and request.language not in known:
+            return Proposals(unread(drafts))
         found, tried = None, None
         while found is None and tried != (self.sampler, self._degraded) and not deadline.cancelled():
             tried = self.sampler, self._degraded

@@ -52,7 +52,7 @@ class ModelInfo:
     second of `temperatures` while a canvas is denoised. A slot decided as `delete_id` is removed, and one decided as
     `expand_id` becomes two open slots: such rows change their length between two steps. `window` is how much text
     around a hole the model can use. `profile` says how it computes, such as `int8, 1 thread`, if that was chosen
-    automatically.
+    automatically. `languages` are those that the model has learnt; None means any.
     """
 
     name: str
@@ -69,6 +69,7 @@ class ModelInfo:
     delete_id: int | None = None
     window: WindowSettings = USUAL_WINDOW
     profile: str = ""
+    languages: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,6 +52,7 @@ class SmallModel(Generic[Array]):
             MOST_SLOTS,
             window=replace(USUAL_WINDOW, surroundings=True),
             profile=backend.profile,
+            languages=frozenset({"python"}),
         )
         self.streams = CachedStreams(backend)
         self.prompts = PromptReader(backend, vocabulary.breaks_line())

@@ -10,12 +10,12 @@ from jobs import limited
 
 from infill_engine.budget.work import OutOfTime, finished
 from infill_engine.context.ngrams import SEPARATOR
+from infill_engine.models.cached_lines import CACHED_LINES
 from infill_engine.models.small.backends.torch_writer import TorchWriter
 from infill_engine.models.small.drafting import ends_at
 from infill_engine.models.small.encoded import Prompt
 from infill_engine.models.small.model import SmallModel
 from infill_engine.models.small.scoring import MOST_TOKENS, ROOT, Tree
-from infill_engine.models.small.vocabulary import CACHED_LINES
 from infill_engine.text.lines import first_line
 
 PREFIX = "def area(radius):\n    pi = 3.14\n    return "
