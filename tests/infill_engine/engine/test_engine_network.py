@@ -67,7 +67,7 @@ def test_warming_reads_the_prompt_too(model_folder: Path) -> None:
 
 def test_texts_are_judged_by_what_lies_beyond_the_windows_too(model_folder: Path) -> None:
     drafts = (Draft("alpha(1)", 12), Draft("beta(2)", 12))
-    request = InfillRequest("result = ", "\n", "no-such-language", None, drafts, candidates=12)
+    request = InfillRequest("result = ", "\n", "python", None, drafts, candidates=12)
     alone, told = (
         likelihoods(exact_engine(model_folder), replace(request, beyond=beyond))
         for beyond in (("", ""), ("result = beta(2)\n" * 200, ""))
@@ -79,7 +79,7 @@ def test_texts_are_judged_by_what_lies_beyond_the_windows_too(model_folder: Path
 
 def test_texts_are_judged_by_the_project_once_it_was_counted(model_folder: Path) -> None:
     drafts = (Draft("alpha(1)", 12), Draft("beta(2)", 12))
-    request = InfillRequest("result = ", "\n", "no-such-language", None, drafts, candidates=12)
+    request = InfillRequest("result = ", "\n", "python", None, drafts, candidates=12)
     near = Surroundings.of("result = beta(2)\n" * 200)
     engine = exact_engine(model_folder)
     alone = likelihoods(engine, request)
