@@ -94,7 +94,7 @@ def test_another_model_is_compared_with_itself() -> None:
     process = Watched()
     for cpu_ms in (10, 30, 30):
         process.probe(cpu_ms)
-    process.health.start_over(ToyEngine())
+    process.health.start_over()
     for _ in range(4):
         process.probe(30)
     assert process.health.reason() == ""
