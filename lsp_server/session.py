@@ -55,6 +55,7 @@ class Session:
     takes_document_changes: bool = False  # workspace edits with the version of each document
     shows_disabled: bool = False  # code actions that cannot be chosen, with the reason
     resolves_edits: bool = False  # asks for the edit of a code action when it is chosen
+    takes_late_answers: bool = False  # asks again when it is told that there is more to show
     initialized: bool = False
     client_left: asyncio.Event = field(default_factory=asyncio.Event)  # the client's process ended without `exit`
     notebooks: Notebooks = field(init=False)
@@ -64,6 +65,7 @@ class Session:
     suggestions: SuggestionTracker = field(init=False)
     next_edits: NextEdits = field(default_factory=NextEdits)
     project: ProjectText = field(default_factory=ProjectText)
+    told_late: tuple[Snapshot, Place, bool] | None = None  # see `lsp_server.suggestions.late_answers`
     _rested: tuple[int, Place] = (0, (0, 0))  # version of the snapshot in which the cursor last rested, and the place
     _built: tuple[object, InfillRequest | None] = (None, None)  # the last request, after what it was built from
     _timer: asyncio.TimerHandle | None = None

@@ -18,7 +18,11 @@ return {
     server.started(config)
   end,
   settings = { infill = vim.empty_dict() },
+  capabilities = { experimental = { infillLateAnswers = true } },
   handlers = {
+    ['infill/lateAnswer'] = function(_, params, ctx)
+      require('infill.ghost').late(assert(vim.lsp.get_client_by_id(ctx.client_id)), params)
+    end,
     ['infill/status'] = function(_, params, ctx)
       require('infill.status').told(ctx.client_id, params)
     end,

@@ -68,6 +68,12 @@ export interface DismissParams {
     ids?: string[];
 }
 
+export interface LateAnswer {
+    uri: string;
+    version: number;
+    position: Position;
+}
+
 export interface EngineStatus {
     state: string;
     detail?: string;
@@ -82,6 +88,7 @@ export interface EngineStatus {
 export const candidatesRequest = new RequestType<CandidatesParams, CandidatesAnswer | null, void>('infill/candidates');
 export const statusRequest = new RequestType<object, EngineStatus | null, void>('infill/getStatus');
 export const statusNotification = new NotificationType<EngineStatus>('infill/status');
+export const lateAnswerNotification = new NotificationType<LateAnswer>('infill/lateAnswer');
 export const cursorNotification = new NotificationType<CursorParams>('infill/cursor');
 export const nextEditRequest = new RequestType<CursorParams, NextEditAnswer | null, void>('infill/nextEdit');
 export const dismissNotification = new NotificationType<DismissParams>('infill/didDismissNextEdit');
