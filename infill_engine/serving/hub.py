@@ -31,6 +31,7 @@ from infill_engine.serving.protocol import (
     Measured,
     Message,
     Moved,
+    Renew,
     Shutdown,
     State,
     Status,
@@ -130,6 +131,8 @@ class Hub:
                 self.dispatch.receive(message)
             case Measure():
                 self._tell(client, self.measured())
+            case Renew():
+                self.health.outdated = True
             case Shutdown():
                 self.stopping.set()
             case _:

@@ -3,14 +3,13 @@
 A frame is its length as four big-endian bytes, then a msgpack map whose "type" names the message. The reader skips a
 frame that is damaged, too large, out of bounds or of an unknown type.
 
-    server → engine     hello, infill, claim, watch, warm, surround, changed, cancel, measure, shutdown
+    server → engine     hello, infill, claim, watch, warm, surround, changed, cancel, renew, measure, shutdown
     engine → server     welcome, status, preview, answer, late, failure, alive, measured, moved, shutdown
 
 Every `Infill` gets exactly one `Answered` or `Failure`, and before it a `CanvasPreview` for each step since `Watch`.
 `expires_at` is in seconds of `infill_engine.budget.deadline.now`, a clock that all processes of a machine share.
 """
 
-import asyncio
 import math
 import struct
 from dataclasses import dataclass
@@ -121,6 +120,10 @@ class Welcome(_Message, frozen=True, tag="welcome"):
     budget_ms: float
 
 
+class Renew(_Message, frozen=True, tag="renew"):
+    """Ask a shared engine for a successor that loads the model anew, because its files have changed."""
+
+
 class Measure(_Message, frozen=True, tag="measure"):
     """Ask a shared engine for `Measured`."""
 
@@ -221,7 +224,7 @@ class Alive(_Message, frozen=True, tag="alive"):
     """Work without an answer has ended. Tells the watchdog that the worker was busy and does not hang."""
 
 
-ToEngine = Hello | Infill | Claim | Watch | Warm | Surround | Changed | Cancel | Measure | Shutdown
+ToEngine = Hello | Infill | Claim | Watch | Warm | Surround | Changed | Cancel | Renew | Measure | Shutdown
 FromEngine = Welcome | Status | CanvasPreview | Answered | Late | Failure | Alive | Measured | Moved
 Message = ToEngine | FromEngine  # a shared engine says `Shutdown`, too
 _encoder = msgspec.msgpack.Encoder()
@@ -257,17 +260,6 @@ def read_frame(stream: BinaryIO) -> bytes | None:
         return b"" if _skip(stream, length) else None
     payload = stream.read(length)
     return payload if len(payload) == length else None
-
-
-async def read_frame_async(stream: asyncio.StreamReader) -> bytes | None:
-    """`read_frame` for an asyncio stream. Treats a too large frame as the end: the worker never sends one."""
-    try:
-        (length,) = _LENGTH.unpack(await stream.readexactly(_LENGTH.size))
-        if length > MAX_FRAME_BYTES:
-            return None
-        return await stream.readexactly(length)
-    except (asyncio.IncompleteReadError, ConnectionError):
-        return None
 
 
 def _skip(stream: BinaryIO, length: int) -> bool:

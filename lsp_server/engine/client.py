@@ -23,6 +23,7 @@ from infill_engine.serving.protocol import (
     Infill,
     Late,
     Message,
+    Renew,
     State,
     Status,
     Surround,
@@ -78,6 +79,11 @@ class EngineClient:
             self._told.clear()
             self._report(Status(State.LOADING, model=choice.model, device=choice.device))
             self.worker.start(choice)
+
+    async def renew(self) -> None:
+        """Load the model anew, because its files have changed. A shared engine answers until that is done."""
+        if self.worker.budget_ms is None or not self.worker.send(Renew()):  # or it does not listen
+            await self.start(self.choice)
 
     async def stop(self) -> None:
         """Stop the worker. Pending requests are answered."""
@@ -173,11 +179,9 @@ class EngineClient:
         """Send a request to the worker. Return None if it is not ready or has too much unread input."""
         if self.status.state is not State.READY:
             return None
-        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        pending = PendingRequest(next(self._ids), request, future, ahead=ahead)
-        message = Infill(pending.id, document, request, due - WAY_BACK_SECONDS, background=background, ahead=ahead)
-        if self.takes_late and not background:
-            message = structs.replace(message, late=pending.id)
+        pending = PendingRequest(next(self._ids), request, asyncio.get_running_loop().create_future(), ahead=ahead)
+        late = pending.id if self.takes_late and not background else 0
+        message = Infill(pending.id, document, request, due - WAY_BACK_SECONDS, background, ahead, late)
         if not self.worker.send(message):
             return None
         self._pending[pending.id] = pending

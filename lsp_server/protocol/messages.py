@@ -8,6 +8,7 @@ infill/cursor       notification  `CursorParams`, from the client: where the cur
 infill/nextEdit     request       what the last edit makes necessary (`lsp_server.suggestions.next_edits.messages`)
 infill.accepted     command       a shown candidate was accepted
 infill.restartEngine  command     restart the worker
+infill.downloadModel  command     fetch the default model (`lsp_server.features.download`)
 """
 
 from typing import Any
@@ -23,6 +24,7 @@ LATE_ANSWER = "infill/lateAnswer"
 LATE_ANSWERS = "infillLateAnswers"  # the experimental capability of a client that asks again
 ACCEPTED = "infill.accepted"
 RESTART_ENGINE = "infill.restartEngine"
+DOWNLOAD_MODEL = "infill.downloadModel"
 
 
 @attrs.frozen

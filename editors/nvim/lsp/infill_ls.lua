@@ -27,7 +27,7 @@ return {
       require('infill.status').told(ctx.client_id, params)
     end,
     ['$/progress'] = function(err, params, ctx)
-      if not require('infill.candidates').progress(params) then
+      if not require('infill.candidates').progress(params) and not require('infill.download').progress(params) then
         return vim.lsp.handlers['$/progress'](err, params, ctx)
       end
     end,

@@ -67,7 +67,7 @@ def _fetch_rest(address: str, partial: Path, size: int, report: Report) -> None:
         if start and not answer.headers.get("Content-Range", "").startswith(f"bytes {start}-"):
             start = 0  # it is sent from the beginning
         with _opened(partial, "ab" if start else "wb") as file:
-            while start < size and (chunk := answer.read(min(_CHUNK, size - start))):
+            while start < size and (chunk := answer.read1(min(_CHUNK, size - start))):
                 try:
                     file.write(chunk)
                 except OSError as error:

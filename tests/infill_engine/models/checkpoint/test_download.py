@@ -63,9 +63,7 @@ def test_what_an_earlier_attempt_left_is_continued(hub: Hub, tmp_path: Path) -> 
     assert "RANGE file.gguf 500000" in hub.requests
 
 
-def test_a_server_that_knows_no_ranges_sends_it_anew(
-    hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_that_knows_no_ranges_sends_it_anew(hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     partial = tmp_path / "here" / "file.gguf.part"
     partial.parent.mkdir()
     partial.write_bytes(b"?" * 500_000)
@@ -114,7 +112,10 @@ def full(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("happens", "said"),
     [
-        (no_network, ("Connection refused", "what came stays", "file.gguf yourself from http://127.0.0.1:9/some/model")),
+        (
+            no_network,
+            ("Connection refused", "what came stays", "file.gguf yourself from http://127.0.0.1:9/some/model"),
+        ),
         (offline, ("HF_HUB_OFFLINE forbids", "put it into")),
         (gone, ("answers 404", "put it into")),
         (too_full, ("make room for 996 MB more in",)),
