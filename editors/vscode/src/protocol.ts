@@ -74,6 +74,18 @@ export interface LateAnswer {
     position: Position;
 }
 
+export interface MissingModel {
+    file: string;
+    megabytes: number;
+    address: string; // of the page where it is published
+    folder: string; // where the file may be put by hand
+}
+
+export interface DownloadResult {
+    outcome: 'done' | 'failed' | 'cancelled';
+    message: string;
+}
+
 export interface EngineStatus {
     state: string;
     detail?: string;
@@ -83,6 +95,7 @@ export interface EngineStatus {
     reason?: string | null;
     lastElapsedMs?: number | null;
     nextEdits?: boolean;
+    missingModel?: MissingModel | null;
 }
 
 export const candidatesRequest = new RequestType<CandidatesParams, CandidatesAnswer | null, void>('infill/candidates');
@@ -96,4 +109,5 @@ export const canvasProgress = new ProgressType<Canvas>();
 
 export const ACCEPTED = 'infill.accepted';
 export const RESTART_ENGINE = 'infill.restartEngine';
+export const DOWNLOAD_MODEL = 'infill.downloadModel';
 export const METHOD_NOT_FOUND = -32601;
