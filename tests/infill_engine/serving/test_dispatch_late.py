@@ -60,6 +60,9 @@ def test_nobody_is_told_on_battery_or_unasked_or_when_it_is_too_late(
     assert late.next_answer() == (1, "a!")
     assert late.next_call() == ("deepen", "a")
     late.seconds += seconds
+    late.surround("x")
+    late.engine.finish.release()
+    assert late.next_call() == ("count", "x"), "the search has ended"
     late.engine.finish.release()
     late.infill(2, "b", "e")
     late.engine.finish.release()

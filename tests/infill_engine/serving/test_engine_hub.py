@@ -22,10 +22,11 @@ from infill_engine.serving.protocol import (
     Message,
     State,
     Status,
+    Surround,
     Warm,
 )
 from infill_engine.serving.shares import HALF_LIFE_SECONDS, Shares, owned, owner
-from infill_engine.types import Answer, Candidate, InfillRequest, Reason
+from infill_engine.types import Answer, Candidate, InfillRequest, Reason, Surroundings
 
 FAR = 1000.0
 
@@ -164,3 +165,8 @@ def test_what_is_found_late_is_told_to_its_client_under_its_own_number(shared: S
     assert one.next() == (6, Reason.DEADLINE)
     other.hub.receive(other.number, Changed("d"))  # a document of the same name
     assert [shared.called()[0] for _ in range(4)] == ["answer", "deepen"] * 2
+    assert "nothing in time cancelled" not in shared.engine.done
+    one.hub.receive(one.number, Surround(Surroundings.of("x")))
+    one.hub.receive(one.number, Changed("d"))
+    assert shared.called() == ("count", "x")
+    shared.finish()
