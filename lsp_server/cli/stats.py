@@ -93,8 +93,7 @@ def _show_outcomes(console: Console, days: Days, counts: Counts) -> None:
     console.print(f"  {_many(counts[REQUESTS])} requests, {_many(counts[ANSWERS])} answered with candidates")
     console.print(f"  {_many(shown)} suggestions shown, {_many(counts[CHARACTERS_SAVED])} characters saved")
     if late := counts[SHOWN_LATE]:
-        console.print(f"  {_many(late)} of them shown after an answer with nothing, or made longer: late answers")
-        console.print(f"  {_many(counts[ACCEPTED_LATE])} of those accepted")
+        console.print(f"  {_many(late)} of them after the deadline; {_many(counts[ACCEPTED_LATE])} of these accepted")
     bars = [
         ("accepted", counts[Outcome.ACCEPTED], "green"),
         ("accepted in part", counts[Outcome.PARTIAL], "green"),
