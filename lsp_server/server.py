@@ -15,12 +15,21 @@ from pygls.io_ import StdoutWriter, run_async
 from pygls.lsp.server import LanguageServer
 
 from lsp_server.engine.link import Command, worker_command
-from lsp_server.features import code_action, commands, configuration, lifecycle, next_edit, notebook_sync, text_sync
+from lsp_server.features import (
+    code_action,
+    commands,
+    configuration,
+    download,
+    lifecycle,
+    next_edit,
+    notebook_sync,
+    text_sync,
+)
 from lsp_server.features.candidates import candidates
 from lsp_server.features.cursor import cursor
 from lsp_server.features.inline_completion import inline_completion
 from lsp_server.features.status import get_status
-from lsp_server.protocol.messages import ACCEPTED, CANDIDATES, CURSOR, GET_STATUS, RESTART_ENGINE
+from lsp_server.protocol.messages import ACCEPTED, CANDIDATES, CURSOR, DOWNLOAD_MODEL, GET_STATUS, RESTART_ENGINE
 from lsp_server.protocol.reading import MessageReader
 from lsp_server.protocol.wire import WireProtocol, came, silence_libraries
 from lsp_server.session import Session
@@ -77,6 +86,7 @@ _FEATURES: dict[str, Callable[..., object]] = {
     CANDIDATES: candidates,
     CURSOR: cursor,
     GET_STATUS: get_status,
+    types.WINDOW_WORK_DONE_PROGRESS_CANCEL: download.did_cancel_progress,
     messages.NEXT_EDIT: next_edit.next_edit,
     messages.INLINE_EDIT: next_edit.inline_edit,
     messages.DID_DISMISS: next_edit.did_dismiss,
@@ -100,6 +110,9 @@ def _add_commands(server: InfillServer, session: Session) -> None:
         """Return the arguments that the client sent. pygls puts the server before them."""
         return [argument for argument in arguments if argument is not server]
 
+    async def download_model(*arguments: object) -> dict[str, str]:
+        return await download.download_model(session, *sent(arguments))
+
     async def restart_engine(*_arguments: object) -> None:
         await commands.restart_engine(session)
 
@@ -112,6 +125,7 @@ def _add_commands(server: InfillServer, session: Session) -> None:
     def applied(*_arguments: object) -> None:
         """Do nothing: applied proposals are recognised by the edits themselves."""
 
+    server.command(DOWNLOAD_MODEL)(download_model)
     server.command(RESTART_ENGINE)(restart_engine)
     server.command(ACCEPTED)(accepted)
     server.command(messages.ACCEPT)(applied)

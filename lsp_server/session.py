@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import sys
 from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -55,6 +56,7 @@ class Session:
     takes_document_changes: bool = False  # workspace edits with the version of each document
     shows_disabled: bool = False  # code actions that cannot be chosen, with the reason
     resolves_edits: bool = False  # asks for the edit of a code action when it is chosen
+    takes_late_answers: bool = False  # asks again when it is told that there is more to show
     initialized: bool = False
     client_left: asyncio.Event = field(default_factory=asyncio.Event)  # the client's process ended without `exit`
     notebooks: Notebooks = field(init=False)
@@ -64,6 +66,9 @@ class Session:
     suggestions: SuggestionTracker = field(init=False)
     next_edits: NextEdits = field(default_factory=NextEdits)
     project: ProjectText = field(default_factory=ProjectText)
+    builder: Sequence[str] = (sys.executable, "-m", "lsp_server.cli.models.building")  # fetches the default model
+    downloading: "tuple[int | str, asyncio.Task[tuple[str, str]]] | None" = None  # the progress's token, and the work
+    told_late: tuple[Snapshot, Place, bool] | None = None  # see `lsp_server.suggestions.late_answers`
     _rested: tuple[int, Place] = (0, (0, 0))  # version of the snapshot in which the cursor last rested, and the place
     _built: tuple[object, InfillRequest | None] = (None, None)  # the last request, after what it was built from
     _timer: asyncio.TimerHandle | None = None
@@ -216,6 +221,8 @@ class Session:
         self.hold_speculation()
         self.suggestions.left_all()
         self.next_edits.end()
+        if self.downloading is not None:
+            self.downloading[1].cancel()
         saving = asyncio.ensure_future(self.counters.save())
         await asyncio.gather(self.engine.stop(), asyncio.wait((saving,), timeout=SAVING_SECONDS))
 

@@ -1,10 +1,8 @@
 """What the user sees of the engine: the `infill/status` notification, a progress bar during loading, a few messages."""
 
 import asyncio
-import itertools
 import logging
 import math
-import os
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -13,6 +11,7 @@ from lsprotocol import types
 
 from infill_engine.serving.protocol import State, Status
 from infill_engine.types import Reason
+from lsp_server.protocol.progress import ProgressBar
 
 if TYPE_CHECKING:
     from lsp_server.protocol.wire import WireProtocol
@@ -25,7 +24,6 @@ ELAPSED_SECONDS = 0.5  # between two notifications that differ only in the last 
 # Not shown as silence: a newer request exists and will be answered.
 _UNTOLD = (Reason.SUPERSEDED, Reason.CANCELLED)
 
-_tokens = itertools.count(1)
 log = logging.getLogger(__name__)
 
 
@@ -48,7 +46,7 @@ class StatusReporter:
         self._thinking = False
         self._sent: dict[str, object] = {}
         self._sent_at = -math.inf
-        self._progress: _Progress | None = None
+        self._progress: ProgressBar | None = None
         self.last_reason: Reason | None = None
         self.last_elapsed_ms: float | None = None
         self.shows_progress = False  # whether the client supports progress
@@ -59,8 +57,8 @@ class StatusReporter:
         self._publish()
         if status.state is State.LOADING and self.shows_progress:
             if self._progress is None:
-                self._progress = _Progress(self._protocol)
-            self._progress.report(status)
+                self._progress = ProgressBar(self._protocol, "Loading the infill model")
+            self._progress.report(status.detail, status.fraction)
         elif self._progress is not None and status.state is not State.LOADING:
             self._progress.end()
             self._progress = None
@@ -133,43 +131,3 @@ class StatusReporter:
             return
         self._sent, self._sent_at = params, moment
         self._protocol.notify(STATUS, params)
-
-
-class _Progress:
-    """One progress bar. A separate task that is never cancelled asks the client for it; the client may refuse."""
-
-    def __init__(self, protocol: "WireProtocol") -> None:
-        self._protocol = protocol
-        self._token = f"infill-load-{os.getpid()}-{next(_tokens)}"
-        self._accepted = False
-        self._ended = False
-        self._latest: Status | None = None
-        self._asking = asyncio.ensure_future(self._ask())
-
-    def report(self, status: Status) -> None:
-        self._latest = status
-        if self._accepted:
-            percent = round(100 * min(max(status.fraction, 0.0), 1.0))
-            self._send(types.WorkDoneProgressReport(message=status.detail or None, percentage=percent))
-
-    def end(self) -> None:
-        self._ended = True
-        if self._accepted:
-            self._send(types.WorkDoneProgressEnd())
-
-    async def _ask(self) -> None:
-        params = types.WorkDoneProgressCreateParams(token=self._token)
-        try:
-            await self._protocol.send_request_async(types.WINDOW_WORK_DONE_PROGRESS_CREATE, params)
-        except Exception as fault:
-            log.info("the client refused a progress bar: %s", type(fault).__name__)
-            return
-        if self._ended:
-            return
-        self._accepted = True
-        self._send(types.WorkDoneProgressBegin(title="Loading the infill model", percentage=0))
-        if self._latest is not None:
-            self.report(self._latest)
-
-    def _send(self, value: object) -> None:
-        self._protocol.notify(types.PROGRESS, types.ProgressParams(token=self._token, value=value))

@@ -19,8 +19,8 @@ class ToyEngine:
     def warm(self, request: InfillRequest, deadline: Deadline) -> None:
         pass
 
-    def deepen(self, request: InfillRequest, deadline: Deadline) -> None:
-        pass
+    def deepen(self, request: InfillRequest, deadline: Deadline, *, awaited: bool = False) -> Iterator[Answer]:
+        return iter(())
 
     def surround(self, surroundings: Surroundings) -> Iterator[None]:
         return iter(())

@@ -30,6 +30,8 @@ SENTENCES = {
     "searchProject": "Look for text like that around the cursor in files of the workspace that are not open, too.",
     "nextEdits": "After an edit, propose the other edits that it makes necessary: the uses of a renamed name, the "
     "calls of a function whose parameters changed. *Infill: Toggle Next Edits* changes this.",
+    "lateAnswers": "Show what the model finds within a second and a half after an answer that showed nothing, and the "
+    "rest of a text that is shown. Not on battery.",
     "completionFallback": "Whether to offer the candidates as ordinary completions too: `auto` does so for editors "
     "that know no ghost text, of which this is none.",
     "model": "The model: `default`, the path of a model's folder, or `OWNER/NAME` of a published one, which is fetched "

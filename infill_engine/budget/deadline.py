@@ -51,6 +51,10 @@ class Deadline:
         """Return a deadline after that share of the remaining time."""
         return replace(self, expires_at=self.clock() + share * (self.expires_at - self.clock()))
 
+    def within_ms(self, limit_ms: float) -> "Deadline":
+        """Return a deadline at most `limit_ms` milliseconds from now."""
+        return replace(self, expires_at=min(self.expires_at, self.clock() + limit_ms / 1000))
+
     def allows(self, cost_ms: float) -> bool:
         """Return whether work that takes `cost_ms` would still be wanted and done in time."""
         return not self.cancelled() and self.remaining_ms() >= cost_ms

@@ -26,6 +26,7 @@ from infill_engine.settings import WindowSettings
 from infill_engine.types import Answer, Candidate, Draft, Hole, InfillRequest, Proposal, Reason, Surroundings
 
 KEPT_ANSWERS = 512
+PART_MS = 300.0  # of a search that goes on, after which it says what it has found
 
 
 class Engine(ABC):
@@ -57,6 +58,11 @@ class Engine(ABC):
         """Whether the model fills several holes at once."""
         return False
 
+    @property
+    def goes_on(self) -> bool:
+        """Whether a search goes on where an earlier one at the same place stopped."""
+        return False
+
     def infill(self, request: InfillRequest, deadline: Deadline) -> tuple[Candidate, ...]:
         """Return candidates for the request's hole, best first; empty if none were found in time."""
         return self.answer(request, deadline).candidates
@@ -71,7 +77,7 @@ class Engine(ABC):
             raise InputError("ask for at least one candidate")
         if not all(gap.known for gap in request.gaps):
             raise InputError("holes without text between them are one hole; join them")
-        show_from = self.calibration.show_from if request.show_from is None else request.show_from
+        show_from = self._show_from(request)
         answer = self.answers.get(request, show_from)
         if answer is None:
             answer = self._compute(request, deadline, watch)
@@ -79,11 +85,22 @@ class Engine(ABC):
                 self.answers.put(request, answer)
         return replace(answer, elapsed_ms=since(started), show_from=show_from)
 
-    def deepen(self, request: InfillRequest, deadline: Deadline) -> None:
-        """Go on with the last search at this place, so that the next answers here are better."""
-        answer = self._compute(request, deadline)
-        if answer.candidates:
-            self.answers.put(request, answer)
+    def deepen(self, request: InfillRequest, deadline: Deadline, *, awaited: bool = False) -> Iterator[Answer]:
+        """Go on with the last search at this place, so that the next answers here are better.
+
+        Yields what is found, as `answer` returns it. A model whose searches begin anew gets one more try if the answer
+        is `awaited`: the user would still see it.
+        """
+        if self.goes_on:
+            found = self._in_parts(request, deadline)
+        elif awaited and self.answers.get(request, self._show_from(request)) is None:
+            found = iter((self._compute(request, deadline),))
+        else:
+            return
+        for answer in found:
+            if answer.candidates:
+                self.answers.put(request, answer)
+                yield replace(answer, show_from=self._show_from(request))
 
     @abstractmethod
     def warm(self, request: InfillRequest, deadline: Deadline) -> None:
@@ -107,6 +124,20 @@ class Engine(ABC):
         watch: Watch | None = None,
     ) -> Proposals:
         """Return the model's proposals for a hole, and any message for the user."""
+
+    def _in_parts(self, request: InfillRequest, deadline: Deadline) -> Iterator[Answer]:
+        """Search a part at a time, until one changes nothing or there is no time for another."""
+        before: Answer | None = None
+        while before is None or deadline.allows(PART_MS / 2):
+            reads = before is not None and before.unread  # which may take longer than a part
+            answer = self._compute(request, deadline if reads else deadline.within_ms(PART_MS))
+            if before is not None and _texts(answer) == _texts(before):
+                return
+            before = answer
+            yield answer
+
+    def _show_from(self, request: InfillRequest) -> float:
+        return self.calibration.show_from if request.show_from is None else request.show_from
 
     def _compute(self, request: InfillRequest, deadline: Deadline, watch: Watch | None = None) -> Answer:
         """Return a new answer, which is not kept."""
@@ -136,6 +167,10 @@ class Engine(ABC):
         if request.replaced or request.gaps:
             return alternatives(proposals, request, hole, self.calibration)
         return rank(cleaned(proposals, request, hole), request, hole, self.calibration)
+
+
+def _texts(answer: Answer) -> list[tuple[str, float]]:
+    return [(candidate.text, candidate.confidence) for candidate in answer.candidates]
 
 
 def _drafts(request: InfillRequest, hole: Hole) -> tuple[Draft, ...]:

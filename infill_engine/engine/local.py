@@ -78,16 +78,16 @@ class LocalEngine(Engine):
         """See `Engine`."""
         return isinstance(self.sampler, TreeSampler)
 
+    @property
+    def goes_on(self) -> bool:
+        """See `Engine`."""
+        return isinstance(self.sampler, TreeSampler)
+
     def fresh(self, request: InfillRequest, deadline: Deadline, watch: Watch | None = None) -> Answer:
         """Like `answer`, but computed from the beginning and not kept, for measurements."""
         if isinstance(self.model, TrunkModel):
             self.model.forget_continuations()
         return self._compute(request, deadline, watch)
-
-    def deepen(self, request: InfillRequest, deadline: Deadline) -> None:
-        """See `Engine`. Do nothing for models whose searches would begin anew."""
-        if isinstance(self.sampler, TreeSampler):
-            super().deepen(request, deadline)
 
     def warm(self, request: InfillRequest, deadline: Deadline) -> None:
         """See `Engine`. Encodes both sides or reads the prompt, and counts the text that candidates are scored by."""

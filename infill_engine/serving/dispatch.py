@@ -27,6 +27,7 @@ from infill_engine.serving.protocol import (
     Answered,
     Cancel,
     CanvasPreview,
+    Changed,
     Failure,
     Infill,
     Message,
@@ -38,11 +39,11 @@ from infill_engine.serving.protocol import (
     Watch,
 )
 from infill_engine.serving.queues import Check, Deepen, Queues, Task, client_of, ends_for_text, gives_way, was_stopped
+from infill_engine.serving.searching import go_on, search_after
 from infill_engine.serving.shares import Shares, owner
 from infill_engine.types import Answer, Reason
 
 WARM_SECONDS = 20.0  # time limit for encoding a context ahead of time
-DEEPEN_SECONDS = 1.0  # time limit for going on with one search
 RELEASE_EVERY = 64  # pieces of work; then, if no request waits, freed memory goes back to the system
 
 
@@ -78,6 +79,10 @@ class Dispatch:
                 case Surround() if self._state is not State.FAILED and not self._closed:
                     if message.surroundings.name not in self._queues.counting:
                         self._queues.count(message.surroundings.name, Task(message))
+                case Changed():
+                    self._queues.end_search(message.document)
+                    if self._running is not None and isinstance(self._running.message, Deepen):
+                        self._withdraw(self._running, Reason.SUPERSEDED)
                 case Cancel():
                     self._cancel(message.id)
                 case Watch():
@@ -172,7 +177,7 @@ class Dispatch:
             case Warm():
                 self._warm(engine, work, message)
             case Deepen():
-                self._deepen(engine, work, message)
+                go_on(engine, message, self._queues.duty_cycle, self.clock, lambda: work.withdrawn, self.send)
             case Surround():
                 self._count(engine, work, message)
             case Check():
@@ -212,7 +217,7 @@ class Dispatch:
             self.send(Alive())
 
     def _go_on(self, message: Infill, answer: Answer) -> None:
-        """Queue what there was no time for: the rest of the text, or else the rest of the search.
+        """Queue what there was no time for: the rest of the text, and the rest of the search.
 
         Neither is wanted any more if newer text of the document waits to be read.
         """
@@ -220,14 +225,8 @@ class Dispatch:
             return
         if answer.unread:
             self._warm_later(message)
-        elif answer.candidates:
-            self._queues.deepening = Deepen(message.document, message.request)
-
-    def _deepen(self, engine: EngineLike, work: Task, message: Deepen) -> None:
-        """Go on with a search until it ends, the duty cycle is used up, or other work arrives."""
-        seconds = min(DEEPEN_SECONDS, self._queues.duty_cycle.left_seconds())
-        with self._queues.duty_cycle.spending():
-            engine.deepen(message.request, Deadline(self.clock() + seconds, self.clock, lambda: work.withdrawn))
+        if (search := search_after(message, answer, self.clock())) is not None:
+            self._queues.deepening = search
 
     def _warm_later(self, message: Infill | Warm) -> None:
         """Queue text that there was no time to read, unless newer text of its document is queued."""

@@ -22,13 +22,16 @@ from infill_engine.serving.protocol import (
     Answered,
     Cancel,
     CanvasPreview,
+    Changed,
     Claim,
     Failure,
     Infill,
+    Late,
     Measure,
     Measured,
     Message,
     Moved,
+    Renew,
     Shutdown,
     State,
     Status,
@@ -37,7 +40,7 @@ from infill_engine.serving.protocol import (
     Watch,
 )
 from infill_engine.serving.runtime_files import package_version
-from infill_engine.serving.shares import owned
+from infill_engine.serving.shares import disowned, owned
 from infill_engine.types import Answer, Reason
 
 MOST_ASKED = 64  # requests of one client that have no answer
@@ -122,12 +125,14 @@ class Hub:
                 with self._lock:
                     self._requests += 1
                     self._ahead += 1
-            case Warm():
+            case Warm() | Changed():
                 self.dispatch.receive(structs.replace(message, document=owned(client, message.document)))
             case Surround():
                 self.dispatch.receive(message)
             case Measure():
                 self._tell(client, self.measured())
+            case Renew():
+                self.health.outdated = True
             case Shutdown():
                 self.stopping.set()
             case _:
@@ -205,6 +210,10 @@ class Hub:
                     self._count(message, asked)
                 message = structs.replace(message, id=asked.id)
                 receivers = [self._clients[asked.client]] if asked.client in self._clients else []
+            elif isinstance(message, Late):
+                client, document = disowned(message.document)
+                message = structs.replace(message, document=document)
+                receivers = [self._clients[client]] if client in self._clients else []
             else:
                 if isinstance(message, Status):
                     if message.state is not State.LOADING or message.state is not self.status.state:

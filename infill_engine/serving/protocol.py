@@ -3,14 +3,13 @@
 A frame is its length as four big-endian bytes, then a msgpack map whose "type" names the message. The reader skips a
 frame that is damaged, too large, out of bounds or of an unknown type.
 
-    server → engine     hello, infill, claim, watch, warm, surround, cancel, measure, shutdown
-    engine → server     welcome, status, preview, answer, failure, alive, measured, moved, shutdown
+    server → engine     hello, infill, claim, watch, warm, surround, changed, cancel, renew, measure, shutdown
+    engine → server     welcome, status, preview, answer, late, failure, alive, measured, moved, shutdown
 
 Every `Infill` gets exactly one `Answered` or `Failure`, and before it a `CanvasPreview` for each step since `Watch`.
 `expires_at` is in seconds of `infill_engine.budget.deadline.now`, a clock that all processes of a machine share.
 """
 
-import asyncio
 import math
 import struct
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ from infill_engine.errors import WorkerError
 from infill_engine.settings import USUAL_WINDOW, WindowSettings
 from infill_engine.types import Answer, InfillRequest, Source, Surroundings
 
-PROTOCOL = 4  # of a shared engine and its clients; part of the name of its socket
+PROTOCOL = 5  # of a shared engine and its clients; part of the name of its socket
 MAX_FRAME_BYTES = 8 * 1024 * 1024
 MOST_CANDIDATES, MOST_HOLES, MOST_DRAFTS = 64, 1024, 1024  # of one request
 _LENGTH = struct.Struct(">I")
@@ -50,6 +49,7 @@ class Infill(_Message, frozen=True, tag="infill"):
 
     One in the `background` gives way to all others: it waits while they run, and starts again after it was
     interrupted. It replaces none, and none replaces it. One that is `ahead` has not been asked for yet: see `Claim`.
+    `late` is the number for its `Late` answers; 0 if it wants none.
     """
 
     id: Number
@@ -58,6 +58,7 @@ class Infill(_Message, frozen=True, tag="infill"):
     expires_at: float
     background: bool = False
     ahead: bool = False
+    late: Number = 0
 
 
 class Claim(_Message, frozen=True, tag="claim"):
@@ -83,6 +84,12 @@ class Surround(_Message, frozen=True, tag="surround"):
     """Count this text when there is no other work; requests will name it. Gets no answer."""
 
     surroundings: Surroundings
+
+
+class Changed(_Message, frozen=True, tag="changed"):
+    """The text of this document has changed: the search for its last answer ends."""
+
+    document: Name
 
 
 class Cancel(_Message, frozen=True, tag="cancel"):
@@ -111,6 +118,10 @@ class Welcome(_Message, frozen=True, tag="welcome"):
 
     pid: Number
     budget_ms: float
+
+
+class Renew(_Message, frozen=True, tag="renew"):
+    """Ask a shared engine for a successor that loads the model anew, because its files have changed."""
 
 
 class Measure(_Message, frozen=True, tag="measure"):
@@ -192,6 +203,14 @@ class Answered(_Message, frozen=True, tag="answer"):
     answer: Answer
 
 
+class Late(_Message, frozen=True, tag="late"):
+    """What the search for an `Infill` has found since it was answered. `id` is the number that it gave as `late`."""
+
+    id: Number
+    document: Name
+    answer: Answer
+
+
 class Failure(_Message, frozen=True, tag="failure"):
     """The engine failed on the `Infill` with this id. The message contains no document text."""
 
@@ -203,8 +222,8 @@ class Alive(_Message, frozen=True, tag="alive"):
     """Work without an answer has ended. Tells the watchdog that the worker was busy and does not hang."""
 
 
-ToEngine = Hello | Infill | Claim | Watch | Warm | Surround | Cancel | Measure | Shutdown
-FromEngine = Welcome | Status | CanvasPreview | Answered | Failure | Alive | Measured | Moved
+ToEngine = Hello | Infill | Claim | Watch | Warm | Surround | Changed | Cancel | Renew | Measure | Shutdown
+FromEngine = Welcome | Status | CanvasPreview | Answered | Late | Failure | Alive | Measured | Moved
 Message = ToEngine | FromEngine  # a shared engine says `Shutdown`, too
 _encoder = msgspec.msgpack.Encoder()
 _decoder: "msgspec.msgpack.Decoder[Message]" = msgspec.msgpack.Decoder(Message)
@@ -232,8 +251,7 @@ def decode(payload: bytes | None) -> Message | None:
 
 def read_frame(stream: BinaryIO) -> bytes | None:
     """The next payload of a blocking stream, b"" for a frame that is too large; None at the end of the stream."""
-    header = stream.read(_LENGTH.size)
-    if len(header) < _LENGTH.size:
+    if len(header := stream.read(_LENGTH.size)) < _LENGTH.size:
         return None
     (length,) = _LENGTH.unpack(header)
     if length > MAX_FRAME_BYTES:
@@ -242,32 +260,18 @@ def read_frame(stream: BinaryIO) -> bytes | None:
     return payload if len(payload) == length else None
 
 
-async def read_frame_async(stream: asyncio.StreamReader) -> bytes | None:
-    """`read_frame` for an asyncio stream. Treats a too large frame as the end: the worker never sends one."""
-    try:
-        (length,) = _LENGTH.unpack(await stream.readexactly(_LENGTH.size))
-        if length > MAX_FRAME_BYTES:
-            return None
-        return await stream.readexactly(length)
-    except (asyncio.IncompleteReadError, ConnectionError):
-        return None
-
-
 def _skip(stream: BinaryIO, length: int) -> bool:
-    while length > 0:
-        block = stream.read(min(length, 65536))
-        if not block:
-            return False
+    while length > 0 and (block := stream.read(min(length, 65536))):
         length -= len(block)
-    return True
+    return length == 0
 
 
 def _in_bounds(message: Message) -> bool:
     """Return whether what a message asks for is limited. Its length alone does not limit a number."""
-    if isinstance(message, Infill) and not math.isfinite(message.expires_at):
-        return False
     if not isinstance(message, Infill | Warm):
         return True
+    if isinstance(message, Infill) and not math.isfinite(message.expires_at):
+        return False
     request = message.request
     return (
         1 <= request.candidates <= MOST_CANDIDATES
@@ -280,7 +284,7 @@ def _in_bounds(message: Message) -> bool:
 def _without_surrogates(value: Any) -> Any:
     """Return the value with U+FFFD for each half of a surrogate pair. Lengths do not change."""
     if isinstance(value, str):
-        return "".join("\ufffd" if "\ud800" <= character <= "\udfff" else character for character in value)
+        return "".join("\ufffd" if "\ud800" <= each <= "\udfff" else each for each in value)
     if isinstance(value, dict):
         return {key: _without_surrogates(each) for key, each in value.items()}
     return [_without_surrogates(each) for each in value] if isinstance(value, list | tuple) else value

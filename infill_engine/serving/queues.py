@@ -3,7 +3,8 @@
 waiting      infills, one for each document
 background   infills that give way to those
 warming      contexts to be read ahead of time
-deepening    the search that goes on after an answer, as far as the duty cycle allows
+deepening    the search that goes on after an answer, as far as the duty cycle allows, or until it is too late to show
+             what it finds
 counting     texts to be counted, a piece at a time
 probing      a probe of the process's health, after a quiet moment
 """
@@ -25,10 +26,17 @@ WARM_DOCUMENTS = 4  # contexts that may wait to be encoded; more would evict eac
 
 @dataclass(frozen=True, slots=True)
 class Deepen:
-    """Go on with the search for a request that has been answered."""
+    """Go on with the search for a request that has been answered.
+
+    `late` is the client's number for what is found until `wanted_until`; see `Infill`. Until then, an `urgent` search
+    does not wait for the duty cycle: its answer showed nothing.
+    """
 
     document: str
     request: InfillRequest
+    late: int = 0
+    wanted_until: float = 0.0
+    urgent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +105,7 @@ class Queues:
         for queue in (self.waiting, self.background, self.warming):
             if queue:
                 return queue.pop(min(queue, key=lambda name: self.shares.used(client_of(queue[name]))))
-        if self.deepening is not None and self.duty_cycle.left_seconds() > 0:
+        if self.deepening is not None and (self.deepening.urgent or self.duty_cycle.left_seconds() > 0):
             message, self.deepening = self.deepening, None
             return Task(message)
         return self.counting.pop(next(iter(self.counting))) if self.counting else None
@@ -105,7 +113,7 @@ class Queues:
     def warm(self, message: Warm) -> None:
         """Queue a context. It replaces an older one of its document, and a search at its older text ends."""
         self.warming.pop(message.document, None)
-        self._forget_search(message.document)
+        self.end_search(message.document)
         _put(self.warming, message.document, Task(message), WARM_DOCUMENTS)
 
     def count(self, name: str, task: Task) -> None:
@@ -120,7 +128,7 @@ class Queues:
             )
             self.background[str(message.id)] = Task(message)
             return oldest
-        self._forget_search(message.document)
+        self.end_search(message.document)
         older = self.waiting.pop(message.document, None)
         self.waiting[message.document] = Task(message)
         return older
@@ -139,6 +147,11 @@ class Queues:
             for name in [name for name, other in queue.items() if other is task]:
                 del queue[name]
 
+    def end_search(self, document: str) -> None:
+        """Remove the search at a document's older text."""
+        if self.deepening is not None and self.deepening.document == document:
+            self.deepening = None
+
     def forget(self, client: str) -> None:
         """Remove what a client that has left wanted. Its infills are cancelled one by one."""
         for document in [document for document in self.warming if owner(document) == client]:
@@ -152,10 +165,6 @@ class Queues:
         for queue in (self.waiting, self.background, self.warming, self.counting):
             queue.clear()
         self.deepening = None
-
-    def _forget_search(self, document: str) -> None:
-        if self.deepening is not None and self.deepening.document == document:
-            self.deepening = None
 
 
 def client_of(task: Task) -> str:

@@ -13,6 +13,12 @@ def owned(client: int, document: str) -> str:
     return f"{client}{SEPARATOR}{document}"
 
 
+def disowned(name: str) -> tuple[int, str]:
+    """Return the client and the document of a name by `owned`."""
+    client, _, document = name.partition(SEPARATOR)
+    return int(client), document
+
+
 def owner(document: str) -> str:
     """Return the client whose document this is."""
     return document.partition(SEPARATOR)[0]

@@ -12,7 +12,7 @@ from infill_engine.types import Reason
 from lsp_server.cli.terminal import console_of
 from lsp_server.usage import store as tally_file
 from lsp_server.usage.counters import ANSWERS, REQUESTS, SILENCE, Counts, Days, histogram, percentile, total
-from lsp_server.usage.suggestions import CHARACTERS_SAVED, SHOWN, Outcome
+from lsp_server.usage.suggestions import ACCEPTED_LATE, CHARACTERS_SAVED, SHOWN, SHOWN_LATE, Outcome
 
 BAR_WIDTH = 40
 DAYS_SHOWN = 14
@@ -92,6 +92,8 @@ def _show_outcomes(console: Console, days: Days, counts: Counts) -> None:
     console.print(Text(f"Suggestions {since}", "bold"))
     console.print(f"  {_many(counts[REQUESTS])} requests, {_many(counts[ANSWERS])} answered with candidates")
     console.print(f"  {_many(shown)} suggestions shown, {_many(counts[CHARACTERS_SAVED])} characters saved")
+    if late := counts[SHOWN_LATE]:
+        console.print(f"  {_many(late)} of them after the deadline; {_many(counts[ACCEPTED_LATE])} of these accepted")
     bars = [
         ("accepted", counts[Outcome.ACCEPTED], "green"),
         ("accepted in part", counts[Outcome.PARTIAL], "green"),
@@ -155,7 +157,7 @@ def _bar(share: float) -> str:
 def _numbers(counts: Counts) -> dict[str, object]:
     silences = {reason.value: counts[SILENCE + reason.value] for reason in Reason if counts[SILENCE + reason.value]}
     times = {f"p{share * 100:.0f}": percentile(counts, share) for share in SHARES}
-    plain = (REQUESTS, ANSWERS, SHOWN, *Outcome, CHARACTERS_SAVED)
+    plain = (REQUESTS, ANSWERS, SHOWN, SHOWN_LATE, *Outcome, ACCEPTED_LATE, CHARACTERS_SAVED)
     return {
         **{str(name): counts[name] for name in plain},
         "silences": silences,

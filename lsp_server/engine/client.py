@@ -17,10 +17,13 @@ from infill_engine.serving.protocol import (
     Answered,
     Cancel,
     CanvasPreview,
+    Changed,
     Claim,
     Failure,
     Infill,
+    Late,
     Message,
+    Renew,
     State,
     Status,
     Surround,
@@ -29,6 +32,7 @@ from infill_engine.serving.protocol import (
 )
 from infill_engine.types import Answer, InfillRequest, Reason, Surroundings
 from lsp_server.engine.link import Command, worker_command
+from lsp_server.engine.pending import OnLate, OnPreview, PendingRequest
 from lsp_server.engine.supervisor import WorkerProcess
 from lsp_server.settings.schema import EngineChoice
 
@@ -36,32 +40,8 @@ WAY_BACK_SECONDS = 0.004  # subtracted from the worker's deadline for the frame 
 DIED = "The infill engine stopped unexpectedly and is being restarted."
 HUNG = "The infill engine no longer answered and is being restarted."
 
-OnPreview = Callable[[CanvasPreview], None]
 News = TypeVar("News")
 log = logging.getLogger(__name__)
-
-
-@dataclass(slots=True, eq=False)
-class PendingRequest:
-    """One infill, kept from sending until shortly after its answer.
-
-    A request that nobody has waited for is speculative and is allowed to finish.
-    """
-
-    id: int
-    request: InfillRequest
-    answer: "asyncio.Future[Answer]"
-    waiting: int = 0
-    watchers: list[OnPreview] = field(default_factory=list)
-    ahead: bool = False  # it was sent before anybody asked, and nobody has asked yet
-    watched: bool = False  # whether the worker was told to send previews
-
-    def worth_joining(self) -> bool:
-        """Return whether it is still pending, or has an answer that a retry would not improve."""
-        if not self.answer.done():
-            return True
-        answer = self.answer.result()
-        return bool(answer.candidates) and answer.final
 
 
 @dataclass(eq=False)
@@ -79,6 +59,7 @@ class EngineClient:
     shared: bool = False  # use the engine of all windows instead of a worker of this server's own
     status: Status = field(default_factory=lambda: Status(State.LOADING))
     choice: EngineChoice = field(default_factory=EngineChoice)  # the engine that the worker was started with
+    takes_late: bool = False  # the engine goes on after an answer, and says what it finds
     worker: WorkerProcess = field(init=False)
     _pending: dict[int, PendingRequest] = field(default_factory=dict)
     _newest: dict[str, PendingRequest] = field(default_factory=dict)  # by document, finished or not
@@ -99,18 +80,28 @@ class EngineClient:
             self._report(Status(State.LOADING, model=choice.model, device=choice.device))
             self.worker.start(choice)
 
+    async def renew(self) -> None:
+        """Load the model anew, because its files have changed. A shared engine answers until that is done."""
+        if self.worker.budget_ms is None or not self.worker.send(Renew()):  # or it does not listen
+            await self.start(self.choice)
+
     async def stop(self) -> None:
         """Stop the worker. Pending requests are answered."""
         async with self._switching:
             await self.worker.stop()
 
     async def ask(
-        self, document: str, request: InfillRequest, due: float, on_preview: OnPreview | None = None
+        self,
+        document: str,
+        request: InfillRequest,
+        due: float,
+        on_preview: OnPreview | None = None,
+        on_late: OnLate | None = None,
     ) -> Answer:
         """Return the answer to a request by `due` (seconds of `deadline.now`).
 
         Joins an equal request that is pending or was just answered; supersedes any other request for the same document.
-        `on_preview` receives the canvas after every remaining step.
+        `on_preview` receives the canvas after every remaining step, `on_late` what is found after the answer.
         """
         pending = self._join_or_send(document, request, due)
         if pending is None:
@@ -119,6 +110,7 @@ class EngineClient:
             pending.ahead = False
             self.worker.send(Claim(pending.id))
         pending.waiting += 1
+        pending.on_late = on_late or pending.on_late
         if on_preview is not None:
             self._watch(pending, on_preview)
         try:
@@ -127,7 +119,7 @@ class EngineClient:
             pending.waiting -= 1
             if on_preview is not None:
                 pending.watchers.remove(on_preview)
-            if not pending.waiting:
+            if not pending.waiting and (on_late is None or now() < due):  # what comes later may still be shown
                 self._withdraw(pending, Reason.CANCELLED)
 
     async def ask_in_background(self, document: str, request: InfillRequest, due: float) -> Answer:
@@ -145,9 +137,11 @@ class EngineClient:
         self._join_or_send(document, request, due, ahead=True)
 
     def withdraw(self, document: str, *, unless: InfillRequest | None = None) -> None:
-        """Cancel the pending request of this document, unless it equals `unless`."""
+        """End the work for the last request of this document, unless it equals `unless`."""
         pending = self._newest.get(document)
         if pending is not None and pending.request != unless:
+            if self.takes_late and pending.answer.done():
+                self.worker.send(Changed(document))
             self._withdraw(pending, Reason.SUPERSEDED)
 
     def forget(self, document: str) -> None:
@@ -185,9 +179,9 @@ class EngineClient:
         """Send a request to the worker. Return None if it is not ready or has too much unread input."""
         if self.status.state is not State.READY:
             return None
-        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        pending = PendingRequest(next(self._ids), request, future, ahead=ahead)
-        message = Infill(pending.id, document, request, due - WAY_BACK_SECONDS, background=background, ahead=ahead)
+        pending = PendingRequest(next(self._ids), request, asyncio.get_running_loop().create_future(), ahead=ahead)
+        late = pending.id if self.takes_late and not background else 0
+        message = Infill(pending.id, document, request, due - WAY_BACK_SECONDS, background, ahead, late)
         if not self.worker.send(message):
             return None
         self._pending[pending.id] = pending
@@ -226,6 +220,10 @@ class EngineClient:
                 if message.answer.user_message:
                     self._tell(message.answer.user_message)
                 self._resolve(message.id, message.answer)
+            case Late():
+                newest = self._newest.get(message.document)
+                if newest is not None and newest.id == message.id:
+                    newest.improve(message.answer)
             case CanvasPreview():
                 if (pending := self._pending.get(message.id)) is not None:
                     for on_preview in pending.watchers:
@@ -280,6 +278,8 @@ class EngineClient:
         pending = self._pending.pop(request_id, None)
         if pending is not None and not pending.answer.done():
             pending.answer.set_result(answer)
+            if pending.is_overdue():
+                pending.improve(answer)
 
     def _report(self, status: Status) -> None:
         self.status = status

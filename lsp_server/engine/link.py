@@ -13,7 +13,7 @@ import psutil
 
 import infill_engine
 from infill_engine.errors import WorkerError
-from infill_engine.serving.protocol import Answered, Failure, Infill, Message, decode, encode, read_frame_async
+from infill_engine.serving.protocol import MAX_FRAME_BYTES, Answered, Failure, Infill, Message, decode, encode
 from lsp_server.settings.schema import EngineChoice
 
 EXIT_SECONDS = 1.0
@@ -102,6 +102,15 @@ class Link:
         except psutil.TimeoutExpired:
             return False
         return True
+
+
+async def read_frame_async(stream: asyncio.StreamReader) -> bytes | None:
+    """Return the next frame's payload; None at the end. A too large frame counts as the end: no engine sends one."""
+    try:
+        length = int.from_bytes(await stream.readexactly(4), "big")
+        return await stream.readexactly(length) if length <= MAX_FRAME_BYTES else None
+    except (asyncio.IncompleteReadError, ConnectionError):
+        return None
 
 
 def kill(pid: int) -> None:

@@ -66,6 +66,7 @@ async def apply_options(session: Session, told: object) -> None:
     before, session.settings = session.settings, settings
     if settings.excludes != before.excludes:
         session.forget_project()
+    session.engine.takes_late = session.takes_late_answers and settings.late_answers
     if not session.initialized:
         return
     if not settings.enable:

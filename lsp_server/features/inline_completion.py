@@ -7,6 +7,7 @@ from lsp_server.protocol.messages import accepted_command
 from lsp_server.protocol.positions import to_place, to_span
 from lsp_server.session import Session
 from lsp_server.suggestions.completions import OVERTAKEN, Insertion, answer_request
+from lsp_server.suggestions.late_answers import late_watch, was_told
 
 
 async def inline_completion(
@@ -21,11 +22,19 @@ async def inline_completion(
     invoked = params.context.trigger_kind is types.InlineCompletionTriggerKind.Invoked
     snapshot = session.documents.get(params.text_document.uri)
     insertion = None if snapshot is None else _insertion(snapshot, params, session.encoding)
-    reply = await answer_request(session, insertion, invoked=invoked, unsure=invoked)
+    if snapshot is None or insertion is None:
+        await answer_request(session, None, invoked=invoked, unsure=invoked)
+        return types.InlineCompletionList(items=[])
+    told = was_told(session, insertion)
+    invoked = invoked or bool(told)
+    watch = late_watch(session, insertion, params.position, invoked=invoked)
+    reply = await answer_request(
+        session, insertion, invoked=invoked, unsure=invoked, on_late=watch, late=told is not None
+    )
     if reply.answer.reason in OVERTAKEN:
         return None
-    if snapshot is None or insertion is None:
-        return types.InlineCompletionList(items=[])
+    if watch is not None:
+        watch.replied(reply)
     span = to_span(snapshot.lines, insertion.start, insertion.end, session.encoding)
     return types.InlineCompletionList(
         items=[

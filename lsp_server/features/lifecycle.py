@@ -10,6 +10,7 @@ from pygls.capabilities import get_capability
 
 from lsp_server.features import completion
 from lsp_server.features.configuration import apply_options, pull_settings, section_of
+from lsp_server.protocol.messages import LATE_ANSWERS
 from lsp_server.protocol.uris import path_of
 from lsp_server.session import Session
 from lsp_server.settings.schema import SECTION
@@ -30,6 +31,8 @@ def initialize(session: Session, params: types.InitializeParams) -> None:
     session.shows_disabled = bool(get_capability(capabilities, "text_document.code_action.disabled_support"))
     resolved = get_capability(capabilities, "text_document.code_action.resolve_support.properties")
     session.resolves_edits = "edit" in (resolved or ())
+    experimental = capabilities.experimental
+    session.takes_late_answers = isinstance(experimental, Mapping) and experimental.get(LATE_ANSWERS) is True
     session.roots = _paths(params.workspace_folders or [types.WorkspaceFolder(params.root_uri or "", "")])
     session.client_process = params.process_id or 0
     options = params.initialization_options

@@ -1,5 +1,6 @@
 """infill/getStatus: the content of the last `infill/status` and further values that an editor may show."""
 
+from lsp_server.features.download import missing_model
 from lsp_server.session import Session
 
 
@@ -7,7 +8,7 @@ def get_status(session: Session, _params: object = None) -> dict[str, object]:
     """Return the status; unknown values are null.
 
     {state, detail, fraction, model, device, reason, lastElapsedMs, lastReason, budgetMs, candidates,
-    enabled, nextEdits, workerPid}
+    enabled, nextEdits, workerPid, missingModel}; `missingModel` is {file, megabytes, address, folder}
     """
     reporter, settings = session.reporter, session.settings
     return {
@@ -18,4 +19,5 @@ def get_status(session: Session, _params: object = None) -> dict[str, object]:
         "enabled": settings.enable,
         "nextEdits": settings.enable and settings.next_edits,
         "workerPid": session.engine.worker.pid,
+        "missingModel": missing_model(session),
     }

@@ -63,6 +63,7 @@ def closed(session: Session, uri: str) -> None:
         session.suggestions.left(uri)
         session.next_edits.closed(uri)
         session.project.forget(uri)
+        session.told_late = None
 
 
 def _changes(session: Session, uri: str, events: Sequence[types.TextDocumentContentChangeEvent]) -> Iterator[Change]:

@@ -3,10 +3,12 @@
 infill/candidates   request       `CandidatesParams` -> candidates with all their details
 infill/getStatus    request       the engine's state and the current settings
 infill/status       notification  the same, on every change (`lsp_server.status`)
+infill/lateAnswer   notification  where to ask again (`lsp_server.suggestions.late_answers`)
 infill/cursor       notification  `CursorParams`, from the client: where the cursor has come to rest
 infill/nextEdit     request       what the last edit makes necessary (`lsp_server.suggestions.next_edits.messages`)
 infill.accepted     command       a shown candidate was accepted
 infill.restartEngine  command     restart the worker
+infill.downloadModel  command     fetch the default model (`lsp_server.features.download`)
 """
 
 from typing import Any
@@ -18,8 +20,11 @@ from lsprotocol import types
 CANDIDATES = "infill/candidates"
 GET_STATUS = "infill/getStatus"
 CURSOR = "infill/cursor"
+LATE_ANSWER = "infill/lateAnswer"
+LATE_ANSWERS = "infillLateAnswers"  # the experimental capability of a client that asks again
 ACCEPTED = "infill.accepted"
 RESTART_ENGINE = "infill.restartEngine"
+DOWNLOAD_MODEL = "infill.downloadModel"
 
 
 @attrs.frozen

@@ -89,6 +89,7 @@ class ServerSettings:
     .gitignore syntax, matched against paths inside the workspace. `show_threshold` is the lowest confidence, 0 to 1, at
     which a best candidate is shown automatically; None means the model's own. `search_project` also looks for similar
     text in workspace files that are not open. `next_edits` proposes what an edit makes necessary elsewhere.
+    `late_answers` shows what is found after an answer that showed nothing, in editors that support it.
     `completion_fallback` is read at `initialize`; afterwards it can only be switched off.
     """
 
@@ -101,6 +102,7 @@ class ServerSettings:
     further_excludes: tuple[str, ...] = ()
     search_project: bool = True
     next_edits: bool = True
+    late_answers: bool = True
     completion_fallback: Fallback = Fallback.AUTO
     engine: EngineChoice = field(default_factory=EngineChoice)
 
@@ -253,6 +255,7 @@ SETTINGS: Mapping[str, Setting] = {
     "excludes": Setting("further_excludes", "a list of patterns in .gitignore syntax", _strings),
     "searchProject": Setting("search_project", "true or false", _boolean),
     "nextEdits": Setting("next_edits", "true or false", _boolean),
+    "lateAnswers": Setting("late_answers", "true or false", _boolean),
     "completionFallback": Setting("completion_fallback", f"{_named(Fallback)}, or true or false", _fallback),
     "model": Setting(
         "model",

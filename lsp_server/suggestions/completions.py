@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from infill_engine.budget.deadline import now
 from infill_engine.types import Answer, InfillRequest, Reason, Source
 from lsp_server.documents.snapshots import Change, Snapshot, edited_lines
-from lsp_server.engine.client import OnPreview
+from lsp_server.engine.pending import OnLate, OnPreview
 from lsp_server.protocol.positions import Place
 from lsp_server.protocol.wire import arrived
 from lsp_server.session import Session
@@ -16,6 +16,7 @@ from lsp_server.session import Session
 REPLY_SECONDS = 0.002  # reserved for turning the answer into a reply
 OVERTAKEN = (Reason.SUPERSEDED, Reason.CANCELLED)  # answered with null, so that the client keeps what it shows
 
+Listeners = tuple[OnPreview | None, OnLate | None]
 log = logging.getLogger(__name__)
 
 
@@ -45,17 +46,21 @@ async def answer_request(
     unsure: bool,
     least: int = 0,
     on_preview: OnPreview | None = None,
+    on_late: OnLate | None = None,
+    late: bool = False,
 ) -> Reply:
     """Ask for at least `least` candidates. Return by the deadline and never raise.
 
     `insertion`: in the current document; None if it is not open. `invoked`: the user asked explicitly, so a slow
-    request is shown in the status. `unsure`: also return low-confidence candidates.
+    request is shown in the status. `unsure`: also return low-confidence candidates. `late`: the client was told to ask
+    again.
     """
     began = arrived()
     due = began + session.settings.budget_ms / 1000 - REPLY_SECONDS
     ticket = session.reporter.asked(waited_for=invoked)
     try:
-        answer = await _answer(session, insertion, due, least, on_preview, invoked=invoked, unsure=unsure)
+        listeners = (on_preview, on_late)
+        answer = await _answer(session, insertion, due, least, listeners, invoked=invoked, unsure=unsure)
     except asyncio.CancelledError:
         answer = Answer(reason=Reason.CANCELLED)
     except Exception as fault:
@@ -67,7 +72,7 @@ async def answer_request(
     session.counters.answered(answer.reason, elapsed_ms)
     if insertion is not None and answer.candidates:
         texts = [insertion.lead + candidate.text for candidate in answer.candidates]
-        session.suggestions.shown(insertion.snapshot, insertion.start, insertion.end, texts, unsure=unsure)
+        session.suggestions.shown(insertion.snapshot, insertion.start, insertion.end, texts, unsure=unsure, late=late)
     return Reply(answer, elapsed_ms)
 
 
@@ -76,7 +81,7 @@ async def _answer(
     insertion: Insertion | None,
     due: float,
     least: int,
-    on_preview: OnPreview | None,
+    listeners: Listeners,
     *,
     invoked: bool,
     unsure: bool,
@@ -93,23 +98,23 @@ async def _answer(
         edited = edited_lines(edited, Change(insertion.lead, insertion.start, insertion.end))
         place = edited.cursor
     request = session.request_at(edited, place, least)
-    answer = await _from_engine(session, uri, request, due, on_preview, unsure=unsure)
+    answer = await _from_engine(session, uri, request, due, listeners, unsure=unsure)
     if session.documents.get(uri) is not snapshot:
         return Answer(reason=Reason.SUPERSEDED)
-    return _worth_showing(answer, unsure=unsure)
+    return worth_showing(answer, unsure=unsure)
 
 
 async def _from_engine(
-    session: Session, uri: str, request: InfillRequest, due: float, on_preview: OnPreview | None, *, unsure: bool
+    session: Session, uri: str, request: InfillRequest, due: float, listeners: Listeners, *, unsure: bool
 ) -> Answer:
     """Return the engine's answer, or retrieved texts while it loads, or while it is overdue and does not answer."""
     overdue = session.engine.worker.overdue
     drafts = asyncio.ensure_future(_from_drafts(request, due)) if overdue else None
     try:
-        answer = await session.engine.ask(uri, request, due, on_preview)
+        answer = await session.engine.ask(uri, request, due, *listeners)
         if answer.reason is Reason.LOADING or (overdue and answer.reason is Reason.DEADLINE):
             found = await (drafts or _from_drafts(request, due))
-            if _worth_showing(found, unsure=unsure).candidates:
+            if worth_showing(found, unsure=unsure).candidates:
                 return found
     finally:
         if drafts is not None:
@@ -135,7 +140,7 @@ def _drafts_alone(request: InfillRequest) -> Answer:
     return answer_from_drafts(request)
 
 
-def _worth_showing(answer: Answer, *, unsure: bool) -> Answer:
+def worth_showing(answer: Answer, *, unsure: bool) -> Answer:
     """Return all candidates or none, so that an explicit repeat of the request starts with the same candidates."""
     if not answer.candidates:
         return answer if answer.reason is not None else replace(answer, reason=Reason.BLANK)

@@ -30,6 +30,7 @@ class Outcome(StrEnum):
 
 
 SHOWN = "shown"
+SHOWN_LATE, ACCEPTED_LATE = "shownLate", "acceptedLate"  # of those, the ones that a late answer brought
 CHARACTERS_SAVED = "charactersSaved"
 Count = Callable[[str, int], None]  # a counter's name and its increment
 
@@ -50,6 +51,7 @@ class _Suggestion:
     inserted: str
     texts: tuple[str, ...]
     unsure: bool = False
+    late: bool = False  # shown because the client was told to ask again
     begun: bool = False  # the user has begun to type or accept it
     partly: bool = False
     outcome: Outcome | None = None
@@ -68,26 +70,37 @@ class SuggestionTracker:
     _suggestions: dict[str, _Suggestion] = field(default_factory=dict)
 
     def shown(
-        self, snapshot: Snapshot, start: Place, end: Place, texts: Sequence[str], *, unsure: bool = False
+        self,
+        snapshot: Snapshot,
+        start: Place,
+        end: Place,
+        texts: Sequence[str],
+        *,
+        unsure: bool = False,
+        late: bool = False,
     ) -> None:
         """These texts were offered to replace `start` to `end`, in one row. `unsure` ones were explicitly requested."""
         row, column = start
         line = snapshot.lines[row]
         versions, held = {snapshot.client_version}, line[column : end[1]]
         fresh = _Suggestion(
-            versions, row, line[:column], line[end[1] :], len(snapshot.lines), held, tuple(texts), unsure
+            versions, row, line[:column], line[end[1] :], len(snapshot.lines), held, tuple(texts), unsure, late
         )
         older = self._suggestions.get(snapshot.uri)
         if older is not None and older.outcome is None and fresh.front() == older.front():
             fresh.versions |= older.versions
             fresh.partly = older.partly
             fresh.unsure |= older.unsure
+            fresh.late |= older.late
             fresh.begun = older.begun
             if not older.inserted:  # nothing has happened since, so either answer may be the one shown
                 fresh.texts = tuple(dict.fromkeys((*older.texts, *fresh.texts)))
         else:
             self._end(older, Outcome.REJECTED)
             self.count(SHOWN, 1)
+            older = None
+        if fresh.late and not (older and older.late):
+            self.count(SHOWN_LATE, 1)
         self._suggestions[snapshot.uri] = fresh
 
     def typed_into(self, snapshot: Snapshot, place: Place) -> bool:
@@ -164,6 +177,8 @@ class SuggestionTracker:
             self.count(Outcome.PARTIAL, -1)
         suggestion.outcome = Outcome.ACCEPTED
         self.count(Outcome.ACCEPTED, 1)
+        if suggestion.late:
+            self.count(ACCEPTED_LATE, 1)
         self.count(CHARACTERS_SAVED, saved)
 
     def _end(self, suggestion: _Suggestion | None, outcome: Outcome) -> None:

@@ -208,7 +208,7 @@ class EngineSystem:
         line = last_line(request.prefix).lstrip()
         for back in range(min(self.typed, len(line)), 0, -1):
             earlier = replace(request, prefix=request.prefix[:-back], hole=None, drafts=None)
-            self.engine.deepen(earlier, Deadline.after_ms(self.pause_ms, clock=self.clock))
+            deque(self.engine.deepen(earlier, Deadline.after_ms(self.pause_ms, clock=self.clock)), maxlen=0)
             self.engine.forget_answers()
 
     def _reply(self, answer: Answer, request: InfillRequest, hole: Hole, elapsed_ms: float) -> Reply:

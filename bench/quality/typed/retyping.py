@@ -78,7 +78,7 @@ class Product:
         took_ms = round(1000 * (self.clock() - began), 2)
         self.show_from = answer.show_from
         if self.pause_ms is not None:
-            self.engine.deepen(question.request, self._within(self.pause_ms))
+            deque(self.engine.deepen(question.request, self._within(self.pause_ms)), maxlen=0)
         if not answer.candidates:
             return Look("", ms=took_ms)
         best = answer.candidates[0]

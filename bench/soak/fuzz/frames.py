@@ -33,9 +33,9 @@ from infill_engine.serving.protocol import (
     decode,
     encode,
     read_frame,
-    read_frame_async,
 )
 from infill_engine.types import Answer, Candidate, Draft, Hole, HoleKind, InfillRequest, Surroundings
+from lsp_server.engine.link import read_frame_async
 
 _HOLE = Hole(HoleKind.BLOCK, 6, "    ", ")]")
 _REQUEST = InfillRequest("x = '😀\u2028", "')\r\n", "python", _HOLE, (Draft("foo()\n", 12),), 3, "a name")

@@ -18,12 +18,16 @@ return {
     server.started(config)
   end,
   settings = { infill = vim.empty_dict() },
+  capabilities = { experimental = { infillLateAnswers = true } },
   handlers = {
+    ['infill/lateAnswer'] = function(_, params, ctx)
+      require('infill.ghost').late(assert(vim.lsp.get_client_by_id(ctx.client_id)), params)
+    end,
     ['infill/status'] = function(_, params, ctx)
       require('infill.status').told(ctx.client_id, params)
     end,
     ['$/progress'] = function(err, params, ctx)
-      if not require('infill.candidates').progress(params) then
+      if not require('infill.candidates').progress(params) and not require('infill.download').progress(params) then
         return vim.lsp.handlers['$/progress'](err, params, ctx)
       end
     end,

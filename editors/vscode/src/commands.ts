@@ -4,6 +4,7 @@ import * as vscode from 'vscode';
 import { install } from './install';
 import { showMenu } from './menu';
 import { tell } from './messages';
+import type { ModelDownload } from './modelDownload';
 import type { NextEdits } from './nextEdit';
 import { pickCandidate } from './pick';
 import { type Reports, showDoctor, statisticsLines, statusLines } from './report';
@@ -14,6 +15,7 @@ import { toggle, toggleLanguage, toggleNextEdits } from './toggle';
 export interface Parts {
     server: Server;
     nextEdits: NextEdits;
+    download: ModelDownload;
     statistics: Statistics;
     reports: Reports;
     log: vscode.LogOutputChannel;
@@ -21,7 +23,8 @@ export interface Parts {
     bundled: string;
 }
 
-export function registerCommands({ server, nextEdits, statistics, reports, log, folder, bundled }: Parts): vscode.Disposable {
+export function registerCommands(parts: Parts): vscode.Disposable {
+    const { server, nextEdits, download, statistics, reports, log, folder, bundled } = parts;
     const commands: Record<string, (argument?: unknown) => unknown> = {
         pickCandidate: () => pickCandidate(server, statistics),
         trigger,
@@ -38,7 +41,8 @@ export function registerCommands({ server, nextEdits, statistics, reports, log, 
         showLog: () => log.show(),
         restart: () => server.restart(),
         doctor: () => showDoctor(reports, folder),
-        menu: () => showMenu(server),
+        menu: () => showMenu(server, download.missing !== undefined),
+        downloadDefaultModel: () => download.start(),
         install: () => installAndStart(server, folder, bundled, log),
     };
     const registrations = Object.entries(commands).map(([name, run]) =>

@@ -16,7 +16,7 @@ import { SELECTOR } from './documents';
 import type { ServerCommand } from './locate';
 import { SHOW_LOG, tellOnce } from './messages';
 import type { Nudge } from './nudge';
-import { ACCEPTED, type EngineStatus, statusNotification } from './protocol';
+import { ACCEPTED, type EngineStatus, lateAnswerNotification, statusNotification } from './protocol';
 import type { Statistics } from './statistics';
 import { isOn, languageIsOn } from './toggle';
 
@@ -62,10 +62,14 @@ export async function connect(server: ServerCommand, around: Surroundings, unwan
             },
         },
     });
-    hideProgressBar(client);
+    adjustCapabilities(client);
     client.onNotification(statusNotification, (status) => {
         reason = status.reason || 'blank';
         around.onStatus(status);
+    });
+    client.onNotification(lateAnswerNotification, ({ uri, version, position }) => {
+        const { asUri, asPosition } = client.protocol2CodeConverter;
+        around.nudge.late(asUri(uri), version, asPosition(position));
     });
     client.onNotification(ShowMessageNotification.type, ({ type, message }) => {
         tellOnce(type === 1 ? 'error' : type === 2 ? 'warning' : 'information', message, SHOW_LOG);
@@ -139,14 +143,18 @@ function optionsFor(around: Surroundings, reason: () => string): LanguageClientO
                 if (!isOn() || !languageIsOn(document.languageId)) {
                     return null; // at once, while the server still learns that it was switched off
                 }
-                const unasked = nudge.asked(document) ? { triggerKind: vscode.InlineCompletionTriggerKind.Automatic } : {};
+                const ours = nudge.asked(document);
+                if (ours && context.selectedCompletionInfo) {
+                    return null; // the list of completions has been opened since
+                }
+                const unasked = ours ? { triggerKind: vscode.InlineCompletionTriggerKind.Automatic } : {};
                 const began = performance.now();
                 const result = await next(document, position, { ...context, ...unasked }, token);
                 const items = Array.isArray(result) ? result : result?.items;
                 const count = token.isCancellationRequested ? undefined : items?.length;
                 statistics.ended(count, performance.now() - began, reason());
                 if (count || (count === 0 && reason() !== 'loading')) {
-                    nudge.answered(document);
+                    nudge.answered(document, count > 0);
                 }
                 return result;
             },
@@ -181,11 +189,12 @@ function serverSettings(section: unknown, ownSettings: readonly string[]): unkno
     return Object.fromEntries(entries);
 }
 
-/** The status bar shows how far the loading is; a second bar beside it would say the same. */
-function hideProgressBar(client: LanguageClient): void {
+/** The status bar shows how far the loading is; a second bar beside it would say the same. Late answers are shown. */
+function adjustCapabilities(client: LanguageClient): void {
     client.registerFeature({
         fillClientCapabilities: (capabilities) => {
             capabilities.window = { ...capabilities.window, workDoneProgress: false };
+            capabilities.experimental = { infillLateAnswers: true };
         },
         initialize: () => undefined,
         getState: () => ({ kind: 'static' }),

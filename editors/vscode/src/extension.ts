@@ -5,6 +5,7 @@ import * as vscode from 'vscode';
 import { registerCommands } from './commands';
 import { RestingCursor } from './cursor';
 import { CURRENT, onDidChooseInterpreter } from './locate';
+import { ModelDownload } from './modelDownload';
 import { NextEdits } from './nextEdit';
 import { Nudge } from './nudge';
 import { Reports } from './report';
@@ -28,6 +29,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     const running = new Server({ log, folder, ownSettings, statistics, nudge }, manifest.version);
     server = running;
     const nextEdits = new NextEdits(running);
+    const download = new ModelDownload(running, context.globalState);
     // Another window may install the server, and then every window has it.
     const current = new vscode.RelativePattern(context.globalStorageUri, CURRENT);
     const installed = vscode.workspace.createFileSystemWatcher(current, false, false, true);
@@ -39,12 +41,13 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
         running,
         new RestingCursor(running),
         nextEdits,
+        download,
         running.onDidChangeStatus((status) => nudge.stateIs(status)),
         installed.onDidCreate(() => void running.refresh()),
         installed.onDidChange(() => void running.refresh()),
         onDidChooseInterpreter(() => void running.refresh()),
         statusBar(running),
-        registerCommands({ server: running, nextEdits, statistics, reports, log, folder, bundled }),
+        registerCommands({ server: running, nextEdits, download, statistics, reports, log, folder, bundled }),
         vscode.workspace.onDidChangeConfiguration((event) => {
             if (event.affectsConfiguration('infill.serverPath')) {
                 void running.restart();

@@ -10,21 +10,24 @@ interface Entry extends vscode.QuickPickItem {
     args?: unknown[];
 }
 
-export async function showMenu(server: Server): Promise<void> {
+export async function showMenu(server: Server, isModelMissing: boolean): Promise<void> {
     const view = viewOf(server.status);
     const title = view.tooltip.replace(/[`*]/g, '');
-    const chosen = await vscode.window.showQuickPick(entries(server), { title, placeHolder: `${view.text}. What next?` });
+    const chosen = await vscode.window.showQuickPick(entries(server, isModelMissing), { title, placeHolder: `${view.text}. What next?` });
     if (chosen?.command) {
         await vscode.commands.executeCommand(chosen.command, ...(chosen.args ?? []));
     }
 }
 
-function entries(server: Server): Entry[] {
+function entries(server: Server, isModelMissing: boolean): Entry[] {
     const language = vscode.window.activeTextEditor?.document.languageId;
     const separator: Entry = { label: '', kind: vscode.QuickPickItemKind.Separator };
     const list: Entry[] = [];
     if (server.status.state === 'missing') {
         list.push({ label: '$(cloud-download) Install Server', command: 'infill.install' }, separator);
+    }
+    if (isModelMissing) {
+        list.push({ label: '$(cloud-download) Download Default Model', command: 'infill.downloadDefaultModel' }, separator);
     }
     list.push({ label: '$(list-selection) Pick Candidate', command: 'infill.pickCandidate' }, separator);
     list.push({ label: isOn() ? '$(circle-slash) Switch Off' : '$(sparkle) Switch On', command: 'infill.toggle' });

@@ -1,6 +1,7 @@
 /**
- * Asks once where the editor did not: VS Code sends nothing about what is typed right after the first document was
- * opened, and what it asks while the model loads is answered too early. Otherwise neither shows before the next edit.
+ * Asks once more where the editor does not: VS Code sends nothing about what is typed right after the first document was
+ * opened, what it asks while the model loads is answered too early, and some answers get better after their deadline.
+ * Otherwise none of these shows before the next edit.
  */
 
 import * as vscode from 'vscode';
@@ -22,6 +23,7 @@ interface Typed {
 export class Nudge implements vscode.Disposable {
     private typed: Typed | undefined;
     private asking: vscode.TextDocument | undefined;
+    private showing = ''; // the version and the document of what is shown
     private ready = false;
     private timer: NodeJS.Timeout | undefined;
     private readonly known = new WeakSet<vscode.TextDocument>(); // VS Code has asked about these
@@ -38,8 +40,9 @@ export class Nudge implements vscode.Disposable {
         return ours;
     }
 
-    /** What it asked was answered, with candidates or for good. */
-    answered(document: vscode.TextDocument): void {
+    /** What it asked was answered, for good or with candidates, which are then `shown`. */
+    answered(document: vscode.TextDocument, shown: boolean): void {
+        this.showing = shown ? `${document.version} ${document.uri}` : '';
         if (this.typed?.document === document && this.typed.version === document.version) {
             this.typed = undefined;
         }
@@ -51,6 +54,24 @@ export class Nudge implements vscode.Disposable {
         this.ready = READY.includes(state);
         if (this.ready && !before) {
             this.ask();
+        }
+    }
+
+    /** The server has found more to show than it had at the deadline. */
+    late(uri: vscode.Uri, version: number, position: vscode.Position): void {
+        const editor = vscode.window.activeTextEditor;
+        const document = editor?.document;
+        if (
+            editor &&
+            document?.uri.toString() === uri.toString() &&
+            document.version === version &&
+            editor.selection.active.isEqual(position)
+        ) {
+            if (this.showing === `${document.version} ${document.uri}`) {
+                // VS Code would keep it as the first one. The server says so only of a text that begins with it.
+                void vscode.commands.executeCommand('editor.action.inlineSuggest.hide');
+            }
+            this.trigger(editor);
         }
     }
 
@@ -84,10 +105,14 @@ export class Nudge implements vscode.Disposable {
         if (!typed || editor?.document !== typed.document || typed.version !== typed.document.version) {
             return;
         }
-        const { document, written } = typed;
-        const wanted = vscode.workspace.getConfiguration('editor', document).get('inlineSuggest.enabled');
-        const there = editor.selection.isEmpty && written.contains(editor.selection.active);
-        if (wanted && there && isOn() && languageIsOn(document.languageId)) {
+        const wanted = vscode.workspace.getConfiguration('editor', typed.document).get('inlineSuggest.enabled');
+        if (wanted && typed.written.contains(editor.selection.active)) {
+            this.trigger(editor);
+        }
+    }
+
+    private trigger({ document, selection }: vscode.TextEditor): void {
+        if (selection.isEmpty && isOn() && languageIsOn(document.languageId)) {
             this.typed = undefined;
             this.asking = document;
             void vscode.commands.executeCommand('editor.action.inlineSuggest.trigger');

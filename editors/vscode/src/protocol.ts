@@ -68,6 +68,24 @@ export interface DismissParams {
     ids?: string[];
 }
 
+export interface LateAnswer {
+    uri: string;
+    version: number;
+    position: Position;
+}
+
+export interface MissingModel {
+    file: string;
+    megabytes: number;
+    address: string; // of the page where it is published
+    folder: string; // where the file may be put by hand
+}
+
+export interface DownloadResult {
+    outcome: 'done' | 'failed' | 'cancelled';
+    message: string;
+}
+
 export interface EngineStatus {
     state: string;
     detail?: string;
@@ -77,11 +95,13 @@ export interface EngineStatus {
     reason?: string | null;
     lastElapsedMs?: number | null;
     nextEdits?: boolean;
+    missingModel?: MissingModel | null;
 }
 
 export const candidatesRequest = new RequestType<CandidatesParams, CandidatesAnswer | null, void>('infill/candidates');
 export const statusRequest = new RequestType<object, EngineStatus | null, void>('infill/getStatus');
 export const statusNotification = new NotificationType<EngineStatus>('infill/status');
+export const lateAnswerNotification = new NotificationType<LateAnswer>('infill/lateAnswer');
 export const cursorNotification = new NotificationType<CursorParams>('infill/cursor');
 export const nextEditRequest = new RequestType<CursorParams, NextEditAnswer | null, void>('infill/nextEdit');
 export const dismissNotification = new NotificationType<DismissParams>('infill/didDismissNextEdit');
@@ -89,4 +109,5 @@ export const canvasProgress = new ProgressType<Canvas>();
 
 export const ACCEPTED = 'infill.accepted';
 export const RESTART_ENGINE = 'infill.restartEngine';
+export const DOWNLOAD_MODEL = 'infill.downloadModel';
 export const METHOD_NOT_FOUND = -32601;

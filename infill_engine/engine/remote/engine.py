@@ -45,9 +45,6 @@ class RemoteEngine(Engine):
     def warm(self, request: InfillRequest, deadline: Deadline) -> None:
         """Do nothing: no text leaves this machine before an answer is needed."""
 
-    def deepen(self, request: InfillRequest, deadline: Deadline) -> None:
-        """Do nothing: nobody has asked for that answer."""
-
     def surround(self, surroundings: Surroundings) -> Iterator[None]:  # noqa: ARG002
         """Do nothing, for the same reason."""
         return iter(())

@@ -1,9 +1,9 @@
 """Published models by their name, `OWNER/NAME` or `OWNER/NAME@REVISION`, through the huggingface_hub library.
 
-Only this module and `infill_engine.engine.remote` use a network, and both only for a model that the user has named.
-Files that are already on this machine are used without a request. Only the needed files of a model are downloaded:
-weights as safetensors, JSON, the tokenizer; never code, never a pickle. An interrupted download continues where it
-stopped.
+Only this module, `download` and `infill_engine.engine.remote` use a network, and only for a model that the user has
+named or said yes to. Files that are already on this machine are used without a request. Only the needed files of a
+model are downloaded: weights as safetensors, JSON, the tokenizer; never code, never a pickle. An interrupted download
+continues where it stopped.
 """
 
 import errno
@@ -37,8 +37,7 @@ FILES = (
 )
 ELSEWHERE = ("*/*",)  # subfolders contain the same in other formats
 _NAME = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*(@[\w./-]+)?", re.ASCII)
-SNAPSHOT_BARS = ("huggingface_hub.snapshot_download",)
-FILE_BARS = ("huggingface_hub.http_get", "huggingface_hub.xet_get")
+BYTES_BAR = "huggingface_hub.snapshot_download"  # the library's name for the bar that counts bytes
 _TELL_BYTES = 8_000_000  # transferred between two reports
 
 
@@ -91,27 +90,6 @@ def fetch(name: str, report: Report) -> Path:
     if not _is_whole(folder):
         raise _not_whole(name)
     return folder
-
-
-def fetch_file(repository: str, file: str, report: Report) -> Path:
-    """One file of a published model, downloaded if it is not on this machine; `report` follows the transfer.
-
-    Raises ModelError, whose text says what to do.
-    """
-    try:
-        _quieten_library()
-        from huggingface_hub import hf_hub_download, try_to_load_from_cache
-    except ImportError as error:
-        raise ModelError(
-            f"fetching {file} needs a library: `pip install 'infill-ls[models]'`. Or fetch it yourself"
-        ) from error
-    found = try_to_load_from_cache(repository, file)
-    if isinstance(found, str):
-        return Path(found)
-    try:
-        return Path(hf_hub_download(repository, file, tqdm_class=_reporting(file, report, FILE_BARS)))
-    except Exception as error:  # the library's transport raises its own kinds of errors
-        raise _in_words(repository, error, f"fetch {file} yourself and give its path") from error
 
 
 def peek(name: str) -> tuple[dict[str, Any], dict[str, tuple[int, ...]]]:
@@ -172,12 +150,12 @@ def _without_safetensors(name: str) -> ModelError:
     )
 
 
-def _in_words(name: str, error: Exception, instead: str = "") -> ModelError:
-    """Return why a model could not be downloaded, and what to do: try again, or what `instead` says."""
+def _in_words(name: str, error: Exception) -> ModelError:
+    """Return why a model could not be downloaded, and what to do."""
     from huggingface_hub import constants, errors
 
     repository, revision = _parts(name)
-    instead = instead or f"name a folder with the files of {name} as the model"
+    instead = f"name a folder with the files of {name} as the model"
     again = f"check the connection and try again, or {instead}"
     match error:
         case errors.GatedRepoError():
@@ -235,16 +213,13 @@ def _has_tokenizer(folder: Path) -> bool:
     return all((folder / name).is_file() for name in tokenizer_files(folder))
 
 
-def _reporting(name: str, report: Report, bars: tuple[str, ...] = SNAPSHOT_BARS) -> type[Any]:
-    """Return a progress bar for the library that draws nothing and reports the transferred bytes to `report`.
-
-    `bars` are the library's names for the bars that count bytes.
-    """
+def _reporting(name: str, report: Report) -> type[Any]:
+    """Return a progress bar for the library that draws nothing and reports the transferred bytes to `report`."""
     from huggingface_hub.utils.tqdm import tqdm
 
     class Reporting(tqdm):  # type: ignore[misc, unused-ignore]
         def __init__(self, *args: Any, **options: Any) -> None:
-            self.is_bytes = options.get("unit") == "B" and options.get("name") in bars
+            self.is_bytes = options.get("unit") == "B" and options.get("name") == BYTES_BAR
             self.told = -_TELL_BYTES
             super().__init__(*args, **(options | {"disable": True}))  # type: ignore[no-untyped-call, unused-ignore]
 

@@ -42,6 +42,7 @@ class Health:
     first: Probe | None = None
     last: Probe | None = None
     off: bool = False  # the model has no passes to measure, or they fail
+    outdated: bool = False  # the files of the model have changed since it was loaded
     _slow: int = 0  # probes in a row
     _large: int = 0
     _probed_at: float = 0.0
@@ -95,7 +96,11 @@ class Health:
         """Return why the process should be replaced now; "" if it should not."""
         time, settings = self.clock(), self.settings
         with self._lock:
-            if time < self._not_before or time < self._worked_at + settings.quiet_seconds:
+            if time < self._not_before:
+                return ""
+            if self.outdated:
+                return "the files of the model have changed"
+            if time < self._worked_at + settings.quiet_seconds:
                 return ""
             if self._slow >= settings.in_a_row:
                 return "passes have become slower"

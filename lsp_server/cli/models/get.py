@@ -16,11 +16,10 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from infill_engine.errors import InputError, ModelDamagedError
-from infill_engine.models.checkpoint import hub
+from infill_engine.errors import InputError
 from infill_engine.models.checkpoint.user_data import trunk_folder
 from infill_engine.models.registry import DEFAULT, TRUNK
-from infill_engine.models.trunk.files.folder import TRUNK_FOLDER, verify_shards
+from lsp_server.cli.models import building
 from lsp_server.cli.terminal import console_of, say
 
 NAMES = (DEFAULT, TRUNK)
@@ -35,45 +34,15 @@ def run(options: argparse.Namespace) -> int:
             f"used: `infill-ls complete FILE:LINE:COL --model {options.name}`"
         )
     with say("checking the weights"):
-        present = next((folder for folder in (TRUNK_FOLDER, trunk_folder()) if _is_intact(folder)), None)
+        present = building.intact_folder()
     if present is not None:
-        where = "installed with infill-ls" if present == TRUNK_FOLDER else "already built"
+        where = "already built" if present == trunk_folder() else "installed with infill-ls"
         return _tell(options, present, [], f"The default model is {where} and intact: {present}")
     console = console_of(sys.stderr if options.json else sys.stdout)
     folder = trunk_folder()
     with _progress(console) as report:
-        built = _build(options, folder, report)
+        built = building.build(options.file and Path(options.file).expanduser(), report, download=options.download)
     return _tell(options, folder, built, f"Built {len(built)} files in {folder}. Restart the server to use them.")
-
-
-def _build(options: argparse.Namespace, folder: Path, report: hub.Report) -> list[str]:
-    from infill_engine.models.trunk.files.convert import convert, released
-    from infill_engine.models.trunk.files.gguf_file import SOURCE
-
-    if options.file:
-        path = Path(options.file).expanduser()
-    elif options.download:
-        path = hub.fetch_file(SOURCE.repository, SOURCE.file, report)
-    else:
-        raise InputError(
-            f"the default model's weights are built from {SOURCE.file} ({SOURCE.size / 1e6:,.0f} MB, Apache-2.0). "
-            f"Fetch it from {SOURCE.address} and give it with `--from FILE`, or let `--download` fetch it"
-        )
-    try:
-        return convert(path, folder, released(), report)
-    except OSError as error:
-        raise InputError(
-            f"the weights cannot be written to {folder} ({error.strerror or error}); make room or see to its "
-            "permissions, and run the command again: it goes on where it was"
-        ) from error
-
-
-def _is_intact(folder: Path) -> bool:
-    try:
-        verify_shards(folder)
-    except ModelDamagedError:
-        return False
-    return True
 
 
 def _tell(options: argparse.Namespace, folder: Path, built: list[str], sentence: str) -> int:

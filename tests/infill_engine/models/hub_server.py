@@ -20,6 +20,8 @@ class Hub:
     refusals: dict[str, tuple[int, str]] = field(default_factory=dict)
     requests: list[str] = field(default_factory=list)
     cut_after: int = 0  # bytes of a file after which the connection breaks, once
+    stalls_after: int = 0  # bytes of a file after which nothing comes until `go_on`, once
+    go_on: threading.Event = field(default_factory=threading.Event)
     endpoint: str = ""
 
     def environment(self, home: Path) -> dict[str, str]:
@@ -55,7 +57,7 @@ class Handler(BaseHTTPRequestHandler):
         else:
             self.send(200, json.dumps(list(tree(self.hub.models[name]))).encode(), {}, with_body=with_body)
 
-    def send(self, status: int, body: bytes, headers: dict[str, str], *, with_body: bool) -> None:
+    def send(self, status: int, body: bytes, headers: dict[str, str], *, with_body: bool = True) -> None:
         self.send_response(status)
         for key, value in ({"Content-Type": "application/json", "Content-Length": str(len(body))} | headers).items():
             self.send_header(key, value)
@@ -83,6 +85,11 @@ class Handler(BaseHTTPRequestHandler):
             self.hub.cut_after = 0
             self.close_connection = True
             self.connection.close()
+            return
+        if with_body and self.hub.stalls_after:
+            before, self.hub.stalls_after = self.hub.stalls_after, 0
+            self.send(206 if asked else 200, data[start:][:before], about | {"Content-Length": str(len(data) - start)})
+            self.hub.go_on.wait(60)
             return
         self.send(206 if asked else 200, data[start:], about, with_body=with_body)
 

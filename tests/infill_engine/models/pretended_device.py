@@ -17,7 +17,7 @@ from torch.utils._pytree import tree_flatten, tree_map_only
 from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
 
 from infill_engine.diagnostics import checks
-from infill_engine.models import canvas_loading as load
+from infill_engine.models.runtime import devices
 
 DEVICE = torch.device("privateuseone:0")  # torch has a place for devices that it does not know
 CROSSES = {torch.ops.aten._to_copy.default, torch.ops.aten.copy_.default}  # from one device to another
@@ -102,7 +102,7 @@ def pretended(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """The device's name, for as long as it is there. A family can be loaded to it as to any other."""
     if not hasattr(torch, DEVICE.type):
         _setup_privateuseone_for_python_backend()
-    for module in (load, checks):
+    for module in (devices, checks):
         monkeypatch.setattr(module, "choose_device", lambda name: name)
     overwrites = torch.__future__.get_overwrite_module_params_on_conversion()
     torch.__future__.set_overwrite_module_params_on_conversion(True)  # a parameter has to become another object

@@ -35,6 +35,9 @@ class HeldEngine:
         self.finish = threading.Semaphore(0)
         self.done: list[str] = []
         self.deepens = False
+        self.finds = ["found"]
+        self.awaited = False  # what the search goes on for
+        self.show_from = 0.0
 
     def answer(self, request: InfillRequest, deadline: Deadline, watch: object = None) -> Answer:
         self._hold("answer", request, deadline)
@@ -44,16 +47,22 @@ class HeldEngine:
             self.name = "smaller"
         if deadline.cancelled():
             return Answer(reason=Reason.CANCELLED)
-        return Answer((Candidate(request.prefix + "!", 0.5),), unread=request.prefix == "unread")
+        if request.prefix == "nothing in time":
+            return Answer(reason=Reason.DEADLINE)
+        return Answer(
+            (Candidate(request.prefix + "!", 0.5),), unread=request.prefix == "unread", show_from=self.show_from
+        )
 
     def warm(self, request: InfillRequest, deadline: Deadline) -> None:
         self._hold("warm", request, deadline)
         if request.prefix == "out of memory":
             self.name = "smaller"
 
-    def deepen(self, request: InfillRequest, deadline: Deadline) -> None:
-        if self.deepens:
+    def deepen(self, request: InfillRequest, deadline: Deadline, *, awaited: bool) -> Iterator[Answer]:
+        self.awaited = awaited
+        for text in self.finds if self.deepens else ():
             self._hold("deepen", request, deadline)
+            yield Answer((Candidate(text, 0.9),))
 
     def small_pass(self) -> None:
         return None
@@ -88,9 +97,16 @@ class Bench:
         self.thread.start()
 
     def infill(
-        self, request_id: int, prefix: str, document: str = "d", expires_at: float = FAR, background: bool = False
+        self,
+        request_id: int,
+        prefix: str,
+        document: str = "d",
+        expires_at: float = FAR,
+        background: bool = False,
+        late: int = 0,
     ) -> None:
-        self.dispatch.receive(Infill(request_id, document, InfillRequest(prefix, ""), expires_at, background))
+        request = InfillRequest(prefix, "")
+        self.dispatch.receive(Infill(request_id, document, request, expires_at, background, late=late))
 
     def warm(self, prefix: str, document: str = "d") -> None:
         self.dispatch.receive(Warm(document, InfillRequest(prefix, "")))

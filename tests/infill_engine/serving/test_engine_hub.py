@@ -14,16 +14,19 @@ from infill_engine.serving.protocol import (
     Alive,
     Answered,
     Cancel,
+    Changed,
     Infill,
+    Late,
     Measure,
     Measured,
     Message,
     State,
     Status,
+    Surround,
     Warm,
 )
 from infill_engine.serving.shares import HALF_LIFE_SECONDS, Shares, owned, owner
-from infill_engine.types import InfillRequest, Reason
+from infill_engine.types import Answer, Candidate, InfillRequest, Reason, Surroundings
 
 FAR = 1000.0
 
@@ -146,3 +149,24 @@ def test_shares_decay() -> None:
     assert shares.used("1") == pytest.approx(2.0)
     assert shares.used("2") == 0.0
     assert owner(owned(1, "file:///a.py")) == "1"
+
+
+def test_what_is_found_late_is_told_to_its_client_under_its_own_number(shared: Shared) -> None:
+    one, other = Client(shared.hub), Client(shared.hub)
+    shared.engine.deepens = True
+    one.hub.receive(one.number, Infill(5, "d", InfillRequest("nothing in time", ""), FAR, late=5))
+    shared.finish()
+    assert one.next() == (5, Reason.DEADLINE)
+    shared.finish()
+    assert one.sent.get(timeout=WAIT) == Late(5, "d", Answer((Candidate("found", 0.9),)))
+    assert all(isinstance(other.sent.get(), Status) for _ in range(other.sent.qsize()))
+    one.hub.receive(one.number, Infill(6, "d", InfillRequest("nothing in time", ""), FAR, late=6))
+    shared.finish()
+    assert one.next() == (6, Reason.DEADLINE)
+    other.hub.receive(other.number, Changed("d"))  # a document of the same name
+    assert [shared.called()[0] for _ in range(4)] == ["answer", "deepen"] * 2
+    assert "nothing in time cancelled" not in shared.engine.done
+    one.hub.receive(one.number, Surround(Surroundings.of("x")))
+    one.hub.receive(one.number, Changed("d"))
+    assert shared.called() == ("count", "x")
+    shared.finish()

@@ -32,7 +32,6 @@ from infill_engine.serving.protocol import (
     decode,
     encode,
     read_frame,
-    read_frame_async,
 )
 from infill_engine.settings import WindowSettings
 from infill_engine.types import (
@@ -47,6 +46,7 @@ from infill_engine.types import (
     Source,
     Surroundings,
 )
+from lsp_server.engine.link import read_frame_async
 
 HOLE = Hole(HoleKind.BLOCK, 6, "    ", ")]")
 FULL = InfillRequest("x = '😀\u2028", "')\r\n", "python", HOLE, (Draft("foo()\n", 12), Draft("", 0)), 3, "a name")

@@ -15,29 +15,27 @@ from hub_server import Hub, serving
 from tiny_gguf import write_gguf, write_plan
 
 from infill_engine.models.checkpoint.user_data import STATE_DIR, trunk_folder
-from infill_engine.models.trunk.files import convert, folder, gguf_file
+from infill_engine.models.trunk.files import convert, folder
+from infill_engine.models.trunk.files import source as published
 from infill_engine.models.trunk.files.folder import verify_shards
 from lsp_server.__main__ import main
-from lsp_server.cli.models import get
 
 Said = pytest.CaptureFixture[str]
 NAMES = [f"model-0000{number}-of-00003.safetensors" for number in (1, 2, 3)]
-# The library reads its environment once, so a download happens in a process of its own.
 DOWNLOAD = """
 import sys
-import time
 from pathlib import Path
 from tiny_gguf import source_of, write_plan
 from infill_engine.models.trunk.files import convert
 from infill_engine.models.trunk.files import folder
-from infill_engine.models.trunk.files import gguf_file
-from lsp_server.cli.models import get
+from infill_engine.models.trunk.files import source
+from infill_engine.models.checkpoint import download
 from lsp_server.__main__ import main
-time.sleep = lambda seconds: None  # the library waits for 23 seconds in all before it gives up on a server
+download.PAUSES = (0.0, 0.0)
 home, published = Path(sys.argv[1]), Path(sys.argv[2])
-gguf_file.SOURCE = source_of(published)
-convert.released = lambda: write_plan(home / "made-from", gguf_file.SOURCE)
-get.TRUNK_FOLDER = home / "package"
+source.SOURCE = source_of(published)
+convert.released = lambda: write_plan(home / "made-from", source.SOURCE)
+folder.TRUNK_FOLDER = home / "package"
 sys.exit(main(["models", "get", "--download", *sys.argv[3:]]))
 """
 
@@ -48,9 +46,8 @@ def gguf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     path = tmp_path / "tiny.gguf"
     source = write_gguf(path)
     plan = write_plan(tmp_path / "made-from", source)
-    monkeypatch.setattr(gguf_file, "SOURCE", source)
+    monkeypatch.setattr(published, "SOURCE", source)
     monkeypatch.setattr(convert, "released", lambda: plan)
-    monkeypatch.setattr(get, "TRUNK_FOLDER", tmp_path / "package")
     monkeypatch.setattr(folder, "TRUNK_FOLDER", tmp_path / "package")
     monkeypatch.setenv(STATE_DIR, str(tmp_path / "state"))
     return path
@@ -163,5 +160,5 @@ def test_a_download_without_a_connection(tmp_path: Path) -> None:
     write_gguf(published)
     done = download(Hub(endpoint="http://127.0.0.1:9"), tmp_path, published)
     assert done.returncode == 2
-    assert "cannot be reached" in done.stderr
-    assert "fetch tiny.gguf yourself and give its path" in done.stderr
+    assert "cannot be fetched (Connection refused)" in done.stderr
+    assert f"put it into {tmp_path / 'state' / 'models'}" in done.stderr

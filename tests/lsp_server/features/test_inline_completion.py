@@ -24,7 +24,7 @@ def session_that_answers(answer: object, meanwhile: object = None) -> Session:
     session.documents.open(URI, "python", "x = \n")
     session.reporter.answered = lambda _ticket, _reason, _elapsed_ms: None
 
-    async def ask(_document: str, _request: InfillRequest, _due: float, _on_preview: object) -> Answer:
+    async def ask(_document: str, _request: InfillRequest, _due: float, *_listeners: object) -> Answer:
         if meanwhile is not None:
             meanwhile(session)
         if isinstance(answer, BaseException):

@@ -229,6 +229,7 @@ def test_nothing_has_been_counted(capsys: pytest.CaptureFixture[str], folder: Pa
 
 def test_it_is_shown_and_forgotten(capsys: pytest.CaptureFixture[str]) -> None:
     names = {"silence.blank": 30, "silence.superseded": 10, "ms.75": 40, "ms.125": 10, "charactersSaved": 1234}
+    names |= {"shownLate": 7, "acceptedLate": 3}
     tally_file.add({DAY: Counter(requests=90, answers=50, shown=40, accepted=20, partial=4, rejected=16, **names)})
     tally_file.add({"2026-11-21": Counter(requests=1, answers=1, shown=1, typed=1)})
     out = printed(capsys)
@@ -236,6 +237,7 @@ def test_it_is_shown_and_forgotten(capsys: pytest.CaptureFixture[str]) -> None:
         "since 2026-11-20",
         "91 requests, 51 answered",
         "41 suggestions shown, 1,234 characters saved",
+        "7 of them after the deadline; 3 of these accepted",
         "50% within",
         "50–75 ms",
         "the model found nothing to suggest",
@@ -246,6 +248,7 @@ def test_it_is_shown_and_forgotten(capsys: pytest.CaptureFixture[str]) -> None:
     assert rows["accepted"] > rows["rejected"] > rows["accepted in part"] > 0
     told = json.loads(printed(capsys, "--json"))
     assert told["total"]["accepted"] == told["days"][DAY]["accepted"] == 20
+    assert (told["total"]["shownLate"], told["total"]["acceptedLate"]) == (7, 3)
     assert told["total"]["silences"] == {"blank": 30, "superseded": 10}
     assert 50 < told["total"]["latencyMs"]["p50"] <= 75
     assert "deleted" in printed(capsys, "--reset")

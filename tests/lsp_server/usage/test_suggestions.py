@@ -242,3 +242,12 @@ async def test_on_the_wire(made: Editor) -> None:
         "rejected": 1,
     }
     assert counts["charactersSaved"] == len("alpha(1)")
+
+
+def test_what_came_late_counts_once_among_the_others() -> None:
+    document = Following("x = │", ("alpha",))
+    for _ in range(2):
+        document.suggestions.shown(document.snapshot(), (0, 4), (0, 4), ["alpha(1)"], late=True)
+    document.insert("alpha(1)")
+    assert document.counts["shown"] == 1
+    assert document.told() == {"shownLate": 1, "accepted": 1, "acceptedLate": 1, SAVED: 8}

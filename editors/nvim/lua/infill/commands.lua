@@ -135,6 +135,12 @@ local COMMANDS = {
     vim.lsp.enable(NAME)
     say({ 'infill: the server is being started' })
   end,
+  download = function()
+    require('infill.download').start(client())
+  end,
+  ['cancel-download'] = function()
+    require('infill.download').cancel()
+  end,
   log = function()
     vim.cmd.tabnew(vim.fn.fnameescape(vim.lsp.log.get_filename()))
     vim.bo.readonly = true

@@ -24,15 +24,20 @@ local namespace = vim.api.nvim_create_namespace('nvim.lsp.inline_completion') --
 ---@field client vim.lsp.Client
 ---@field draw fun(items: lsp.InlineCompletionItem[]) hands items to Neovim
 
+---@class infill.Asked a request of Neovim's
+---@field client vim.lsp.Client
+---@field send fun(receive: lsp.Handler) sends it
+---@field handler lsp.Handler Neovim's
+---@field from infill.Place of the cursor
+
 ---@type table<integer, infill.Ghost> by buffer
 local ghosts = {}
----@type table<integer, integer> by buffer: the newest request; any other answer is too late
+---@type table<integer, infill.Asked> by buffer: the newest request; any other answer is too late
 local newest = {}
 ---@type table<integer, integer> by buffer: the changedtick of the text in which nothing may be shown
 local held = {}
 ---@type table<vim.lsp.Client, true>
 local watched = setmetatable({}, { __mode = 'k' })
-local asked = 0
 
 --- Stands between a client and whoever asks it for inline completion.
 ---@param client vim.lsp.Client
@@ -52,7 +57,29 @@ function M.watch(client)
     if not from or M._is_silent(bufnr) or not vim.startswith(vim.api.nvim_get_mode().mode, 'i') then
       return true -- the cursor has moved on to where nothing can be shown: asking would only burn the processor
     end
-    return request(self, method, params, M._receiver(client, handler, bufnr, from), bufnr)
+    local function send(receive)
+      return request(self, method, params, receive, bufnr)
+    end
+    local asked = { client = client, send = send, handler = handler, from = from }
+    newest[bufnr] = asked
+    return send(M._receiver(asked, bufnr))
+  end
+end
+
+--- The notification infill/lateAnswer: there is more to show than the answer had. Asks again if nothing has changed.
+---@param client vim.lsp.Client
+---@param params { uri: string, version: integer, position: lsp.Position }
+function M.late(client, params)
+  local bufnr = vim.api.nvim_get_current_buf()
+  local asked = newest[bufnr]
+  local here = asked and asked.client == client and M._is_as_asked(bufnr, asked) and place.cursor(bufnr)
+  if
+    here
+    and params.uri == vim.uri_from_bufnr(bufnr)
+    and params.version == vim.lsp.util.buf_versions[bufnr]
+    and vim.deep_equal(params.position, place.position(here, client.offset_encoding))
+  then
+    asked.send(M._receiver(asked, bufnr, true))
   end
 end
 
@@ -186,27 +213,27 @@ function M._typed_since(bufnr, ghost)
   return not M._is_silent(bufnr) and place.typed_since(bufnr, ghost.from) or nil
 end
 
----@param client vim.lsp.Client
----@param handler lsp.Handler Neovim's
+---@param asked infill.Asked
 ---@param bufnr integer
----@param from infill.Place of the cursor when the request was sent
+---@param again? boolean it is sent once more: what it brings may continue what is shown, and replaces nothing
 ---@return lsp.Handler
-function M._receiver(client, handler, bufnr, from)
-  asked = asked + 1
-  local number = asked
-  newest[bufnr] = number
-  local done = status.asking(client.id)
+function M._receiver(asked, bufnr, again)
+  local handler = asked.handler
+  local done = status.asking(asked.client.id)
   return function(err, result, ctx)
     done()
     if err or not result then
-      return handler(err, result, ctx)
+      return not again and handler(err, result, ctx)
     end
-    local late = newest[bufnr] ~= number or not vim.api.nvim_buf_is_valid(bufnr) or M._is_silent(bufnr)
+    local late = newest[bufnr] ~= asked or not vim.api.nvim_buf_is_valid(bufnr) or M._is_silent(bufnr)
     if late or not vim.startswith(vim.api.nvim_get_mode().mode, 'i') then
       return stats.count('late')
     end
     local items = result.items or result
-    local ghost = answer.ghost_of(items, from, client)
+    local ghost = answer.ghost_of(items, asked.from, asked.client)
+    if again and not (ghost and M._is_as_asked(bufnr, asked) and M._goes_on(bufnr, ghost)) then
+      return
+    end
     if not ghost then
       ghosts[bufnr] = nil
       return handler(err, result, ctx)
@@ -216,6 +243,23 @@ function M._receiver(client, handler, bufnr, from)
     end
     M._take(bufnr, ghost)
   end
+end
+
+--- Whether the cursor is where it was when that was asked, and no menu hides the place.
+---@param bufnr integer
+---@param asked infill.Asked
+---@return boolean
+function M._is_as_asked(bufnr, asked)
+  return vim.fn.pumvisible() == 0 and not M._is_silent(bufnr) and place.typed_since(bufnr, asked.from) == ''
+end
+
+--- Whether the first text of a late answer begins with what is shown.
+---@param bufnr integer
+---@param ghost infill.Ghost
+---@return boolean
+function M._goes_on(bufnr, ghost)
+  local shown = M.shown(bufnr) and (M.rest(bufnr) or false) or ''
+  return shown ~= false and #ghost.texts > 0 and M._continues(ghost.texts[1], shown)
 end
 
 --- An answer has come: shows what is still missing of it.

@@ -59,6 +59,14 @@ function M._client(client)
       )
     end
   end
+  local answer = client:request_sync('infill/getStatus', vim.empty_dict(), 1000)
+  local missing = answer and answer.result and answer.result.missingModel
+  if missing and missing ~= vim.NIL then
+    health.warn('The default model is not on this machine; the small model serves.', {
+      (':Infill download fetches it: %s, %d MB, from %s'):format(missing.file, missing.megabytes, missing.address),
+      ('Without a network, put that file into %s and run :Infill download.'):format(missing.folder),
+    })
+  end
   local status = vim.iter(buffers):map(require('infill.status').of):next()
   if status and status.state == 'failed' then
     health.error('The engine has failed. ' .. (status.detail or ''), { ':Infill log', ':Infill restart' })

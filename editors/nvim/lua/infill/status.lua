@@ -51,7 +51,7 @@ function M.told(client_id, params)
   if was_loading and params.state == 'ready' then
     require('infill.ghost').ask(vim.api.nvim_get_current_buf())
   end
-  M._changed()
+  M.changed()
 end
 
 --- A request is on its way. To be called once its answer is there.
@@ -59,7 +59,7 @@ end
 ---@return fun()
 function M.asking(client_id)
   pending[client_id] = (pending[client_id] or 0) + 1
-  M._changed()
+  M.changed()
   local began = vim.uv.hrtime()
   return function()
     pending[client_id] = pending[client_id] - 1
@@ -68,7 +68,7 @@ function M.asking(client_id)
     if told[client_id] then
       told[client_id].last_ms = took
     end
-    M._changed()
+    M.changed()
   end
 end
 
@@ -102,7 +102,10 @@ function M.text(bufnr)
     return ('infill: next edit, %d place%s'):format(places, places == 1 and '' or 's')
   end
   local text = 'infill ' .. status.state
-  if status.state == 'loading' and (status.fraction or 0) > 0 then
+  local downloaded = require('infill.download').share()
+  if downloaded then
+    return ('infill downloading %d/100'):format(downloaded)
+  elseif status.state == 'loading' and (status.fraction or 0) > 0 then
     -- No percent sign: some status lines would take it for an item, others would show an escaped one twice.
     return ('%s %d/100'):format(text, math.floor(100 * status.fraction + 0.5))
   elseif status.state == 'silent' then
@@ -137,6 +140,7 @@ function M.lines(bufnr)
   if status.detail then
     table.insert(lines, status.detail)
   end
+  table.insert(lines, require('infill.download').doing())
   table.insert(lines, ('model %s on %s'):format(status.model or '?', status.device or '?'))
   local client = assert(require('infill.server').of(bufnr or 0))
   local settings = client.settings.infill or {}
@@ -152,7 +156,8 @@ function M.lines(bufnr)
   return lines
 end
 
-function M._changed()
+--- Something that a status line shows has changed.
+function M.changed()
   -- Redrawing inside of a handler may come in the middle of another redraw.
   vim.schedule(function()
     vim.api.nvim_exec_autocmds('User', { pattern = 'InfillStatus', modeline = false })

@@ -40,14 +40,13 @@ from infill_engine.models.trunk.files.gguf_file import (
     BIASES,
     MATRICES,
     NORMS,
-    SOURCE,
     Floats,
     GgufFile,
     Report,
-    Source,
     require_source,
 )
 from infill_engine.models.trunk.files.shards import RECIPE, shard_name, split, write_shard, write_text
+from infill_engine.models.trunk.files.source import SOURCE, Source
 
 VERSION = 1  # of the shards' contents; a shard of another version is not kept
 SHARDS = 4

@@ -6,7 +6,6 @@ Raises ModelError with a message that names the file, the problem and the remedy
 import hashlib
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from gguf import GGUFReader, dequantize
 from numpy.typing import NDArray
 
 from infill_engine.errors import ModelDamagedError, ModelNotFoundError
+from infill_engine.models.trunk.files.source import SOURCE, Source
 
 Report = Callable[[str, float], None]  # the current task, and the share of it that is done
 Floats = NDArray[np.float32]
@@ -44,29 +44,6 @@ SIZES = {
 TOKENS = "tokenizer.ggml.tokens"
 FIELDS = ("general.architecture", TOKENS, *SIZES.values())
 _CHUNK = 1 << 23
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """A published GGUF file, known by its checksum."""
-
-    repository: str
-    file: str
-    size: int
-    sha256: str
-
-    @property
-    def address(self) -> str:
-        """The page where a user can download it."""
-        return f"https://huggingface.co/{self.repository}"
-
-
-SOURCE = Source(
-    "Qwen/Qwen2.5-Coder-0.5B-Instruct-GGUF",
-    "qwen2.5-coder-0.5b-instruct-q4_k_m.gguf",
-    491_400_064,
-    "1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32",
-)
 
 
 def require_source(path: Path, source: Source, report: Report) -> None:

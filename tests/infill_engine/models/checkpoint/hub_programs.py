@@ -48,14 +48,6 @@ def fetch(name: str) -> dict[str, object]:
     return {"files": sorted(path.name for path in found.rglob("*")), "folder": str(found), "said": said}
 
 
-def fetch_file(name: str) -> dict[str, object]:
-    from infill_engine.models.checkpoint import hub
-
-    said: list[object] = []
-    found = hub.fetch_file(name, "model.safetensors", lambda doing, share: said.append((doing, share)))
-    return {"size": found.stat().st_size, "said": said}
-
-
 def _run(program: Program, name: str, environment: dict[str, str], answer: Connection) -> None:
     os.environ.clear()
     os.environ.update(environment)

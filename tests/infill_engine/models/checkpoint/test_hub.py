@@ -73,26 +73,6 @@ def test_a_transfer_that_broke_off_goes_on_where_it_was(fetch: Fetch, hub: Hub) 
     assert int(resumed.split()[-1]) >= 10_000_000
 
 
-def test_one_file_is_fetched_once_and_goes_on_where_it_was(fetch: Fetch, hub: Hub) -> None:
-    hub.cut_after = 12_000_000
-    first = fetch("some/large", hub_programs.fetch_file)
-    assert first["size"] == (hub.models["some/large"] / "model.safetensors").stat().st_size
-    (resumed,) = [request for request in hub.requests if request.startswith("RANGE")]
-    assert int(resumed.split()[-1]) >= 10_000_000
-    said = first["said"]
-    assert isinstance(said, list)
-    assert said[-1] == ["fetching model.safetensors, 0.02 of 0.02 GB", 1.0]
-    asked = len(hub.requests)
-    assert fetch("some/large", hub_programs.fetch_file)["size"] == first["size"]
-    assert len(hub.requests) == asked
-
-
-def test_a_file_that_cannot_be_fetched(fetch: Fetch) -> None:
-    said = str(fetch("some/large", hub_programs.fetch_file, HF_ENDPOINT="http://127.0.0.1:9")["error"])
-    assert "cannot be reached" in said
-    assert "fetch model.safetensors yourself and give its path" in said
-
-
 def cache_elsewhere(hub: Hub, tmp_path: Path, name: str, files: list[str]) -> Path:
     """The snapshot another program left behind, which noted nothing of what it did not fetch."""
     home = tmp_path / "home" / "hub" / f"models--{name.replace('/', '--')}"

@@ -10,7 +10,7 @@ from gguf import GGMLQuantizationType, GGUFWriter, quantize
 from safetensors.numpy import save_file
 
 from infill_engine.models.trunk.files.convert import INPUTS, Plan
-from infill_engine.models.trunk.files.gguf_file import Source
+from infill_engine.models.trunk.files.source import Source
 
 LAYERS, DIM, HEADS, KV_HEADS, HIDDEN = 4, 64, 4, 2, 128
 HEAD_DIM = DIM // HEADS

@@ -1,0 +1,63 @@
+"""infill-ls with an engine that finds the rest of what it says half a second after its answer.
+
+left of the cursor   the answer    found afterwards
+late =               nothing       alpha(1)
+longer =             alpha(        alpha(1)
+other =              alpha(1)      beta(2)
+"""
+
+import argparse
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+REPOSITORY = Path(__file__).parents[2]
+sys.path[:0] = [str(REPOSITORY)]
+
+from infill_engine.budget.deadline import Deadline  # noqa: E402
+from infill_engine.serving.__main__ import add_socket  # noqa: E402
+from infill_engine.types import Answer, Candidate, InfillRequest, Reason  # noqa: E402
+from tests.toy_engine import ToyEngine  # noqa: E402
+
+SECONDS = 0.5
+SAYS = {"late = ": ("", "alpha(1)"), "longer = ": ("alpha(", "alpha(1)"), "other = ": ("alpha(1)", "beta(2)")}
+
+
+class Unhurried(ToyEngine):
+    name = "unhurried"
+
+    def answer(self, request: InfillRequest, deadline: Deadline, watch: object = None) -> Answer:
+        first, _ = _said(request)
+        return Answer((Candidate(first, 0.9),)) if first else Answer(reason=Reason.DEADLINE)
+
+    def deepen(self, request: InfillRequest, deadline: Deadline, *, awaited: bool = False) -> Iterator[Answer]:
+        until = time.monotonic() + SECONDS
+        while time.monotonic() < until and not deadline.cancelled():
+            time.sleep(0.01)
+        _, later = _said(request)
+        if later and not deadline.cancelled():
+            yield Answer((Candidate(later, 0.9),))
+
+
+def _said(request: InfillRequest) -> tuple[str, str]:
+    return next((said for before, said in SAYS.items() if request.prefix.endswith(before)), ("", ""))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--stdio", action="store_true")
+    add_socket(parser)
+    options = parser.parse_args()
+    if options.socket:
+        from infill_engine.serving.listening import serve_socket
+
+        serve_socket(lambda _progress: Unhurried(), options.socket, options.idle_seconds, 150.0)
+    from infill_engine.stderr import exit_now
+    from lsp_server.server import serve_stdio
+
+    exit_now(serve_stdio(lambda _choice: (sys.executable, __file__)))
+
+
+if __name__ == "__main__":
+    main()

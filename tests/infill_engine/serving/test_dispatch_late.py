@@ -1,0 +1,125 @@
+"""What the search finds after an answer, and what ends it."""
+
+import pytest
+from held_engine import WAIT, Bench
+
+from infill_engine.serving import searching
+from infill_engine.serving.protocol import Alive, Changed, Late, Message
+from infill_engine.serving.searching import LATE_SECONDS
+from infill_engine.types import Reason
+
+NOTHING = "nothing in time"
+
+
+@pytest.fixture
+def late(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Bench:
+    """An engine whose searches go on, on a machine without a battery."""
+    bench.engine.deepens = True
+    monkeypatch.setattr(searching, "on_battery", lambda: False)
+    return bench
+
+
+def sent(bench: Bench) -> Message:
+    while isinstance(message := bench.sent.get(timeout=WAIT), Alive):
+        pass
+    return message
+
+
+def found(bench: Bench) -> tuple[int, str, str]:
+    """The number, the document and the first text of the next late answer."""
+    message = sent(bench)
+    assert isinstance(message, Late)
+    return message.id, message.document, message.answer.candidates[0].text
+
+
+def test_what_is_found_after_an_answer_is_told_under_the_number_that_was_given(late: Bench) -> None:
+    late.engine.finds = ["more", "more and more"]
+    late.infill(1, NOTHING, late=7)
+    late.engine.finish.release(3)
+    assert late.next_answer() == (1, Reason.DEADLINE)
+    assert [found(late), found(late)] == [(7, "d", "more"), (7, "d", "more and more")]
+    assert late.engine.awaited
+
+
+def test_unread_text_is_read_before_the_search_goes_on(late: Bench) -> None:
+    late.infill(1, "unread", late=7)
+    late.engine.finish.release(3)
+    assert [late.next_call()[0] for _ in range(3)] == ["answer", "warm", "deepen"]
+    assert late.next_answer() == (1, "unread!")
+    assert found(late) == (7, "d", "found")
+
+
+@pytest.mark.parametrize(("battery", "number", "seconds"), [(True, 7, 0), (False, 0, 0), (False, 7, LATE_SECONDS + 1)])
+def test_nobody_is_told_on_battery_or_unasked_or_when_it_is_too_late(
+    late: Bench, monkeypatch: pytest.MonkeyPatch, battery: bool, number: int, seconds: float
+) -> None:
+    monkeypatch.setattr(searching, "on_battery", lambda: battery)
+    late.infill(1, "a", late=number)
+    assert late.next_call() == ("answer", "a")
+    late.engine.finish.release()
+    assert late.next_answer() == (1, "a!")
+    assert late.next_call() == ("deepen", "a")
+    late.seconds += seconds
+    late.surround("x")
+    late.engine.finish.release()
+    assert late.next_call() == ("count", "x"), "the search has ended"
+    late.engine.finish.release()
+    late.infill(2, "b", "e")
+    late.engine.finish.release()
+    assert late.next_answer() == (2, "b!")
+
+
+@pytest.mark.parametrize("other", ["changed", "infill", "infill of another document", "warm of another document"])
+def test_it_ends_for_whatever_comes_and_delays_nothing(late: Bench, other: str) -> None:
+    late.infill(1, NOTHING, late=7)
+    late.engine.finish.release()
+    assert late.next_answer() == (1, Reason.DEADLINE)
+    assert [late.next_call()[0] for _ in range(2)] == ["answer", "deepen"]
+    if other == "changed":
+        late.dispatch.receive(Changed("d"))
+        late.surround("x")
+        assert late.next_call() == ("count", "x")
+        late.engine.finish.release()
+    elif other == "warm of another document":
+        late.warm("b", "e")
+        assert late.next_call() == ("warm", "b")
+        late.engine.finish.release()
+    else:
+        late.infill(2, "b", "d" if other == "infill" else "e")
+        assert late.next_call() == ("answer", "b")
+        late.engine.finish.release()
+        assert late.next_answer() == (2, "b!"), "and nothing is told of the search that has ended"
+    assert late.engine.done[:2] == [NOTHING, f"{NOTHING} cancelled"]
+
+
+def test_a_search_that_waits_ends_when_the_text_changes(late: Bench) -> None:
+    late.infill(1, NOTHING, late=7)
+    assert late.next_call() == ("answer", NOTHING)
+    late.infill(2, "b", "e")
+    late.engine.finish.release()
+    assert late.next_call() == ("answer", "b")
+    late.dispatch.receive(Changed("d"))
+    late.surround("x")
+    late.engine.deepens = False  # after the other answer
+    late.engine.finish.release()
+    assert late.next_call() == ("count", "x")
+    late.engine.finish.release()
+
+
+@pytest.mark.parametrize(("show_from", "urgent"), [(0.0, False), (0.6, True)])
+def test_only_where_nothing_is_shown_it_does_not_wait_for_the_duty_cycle(
+    late: Bench, show_from: float, urgent: bool
+) -> None:
+    late.engine.show_from = show_from
+    late.infill(1, "a", late=7)
+    assert late.next_call() == ("answer", "a")
+    late.engine.finish.release()
+    assert late.next_call() == ("deepen", "a")
+    late.seconds += 4.0  # more than the share of ten seconds
+    late.engine.finish.release()
+    late.infill(2, "b", late=8)
+    late.engine.finish.release()
+    assert late.next_call() == ("answer", "b")
+    late.surround("x")
+    assert late.next_call() == (("deepen", "b") if urgent else ("count", "x"))
+    late.engine.finish.release(2)

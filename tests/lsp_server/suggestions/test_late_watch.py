@@ -1,0 +1,87 @@
+"""Which late answers the client is told of: what continues what is shown, and nothing that replaces it."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from lsprotocol import types
+
+from infill_engine.types import Answer, Candidate, Reason
+from lsp_server.documents.snapshots import Documents
+from lsp_server.suggestions.completions import Insertion, Reply
+from lsp_server.suggestions.late_answers import late_watch, was_told
+
+POSITION = types.Position(0, 4)
+SURE, UNSURE = 0.9, 0.1
+
+
+def answer(text: str, confidence: float = SURE) -> Answer:
+    return Answer((Candidate(text, confidence),), show_from=0.5)
+
+
+class Case:
+    """A client that has asked at the end of `x = `."""
+
+    def __init__(self, invoked: bool = False) -> None:
+        self.told: list[Any] = []
+        self.session: Any = SimpleNamespace(
+            documents=Documents(),
+            engine=SimpleNamespace(takes_late=True),
+            protocol=SimpleNamespace(notify=lambda method, params: self.told.append((method, params))),
+            told_late=None,
+        )
+        self.snapshot = self.session.documents.open("file:///a.py", "python", "x = ", 7)
+        self.insertion = Insertion(self.snapshot, (0, 4), (0, 4))
+        watch = late_watch(self.session, self.insertion, POSITION, invoked=invoked)
+        assert watch is not None
+        self.watch = watch
+
+    def shows(self, text: str) -> None:
+        found = answer(text) if text else Answer(reason=Reason.DEADLINE)
+        self.watch.replied(Reply(found, 1.0))
+
+
+@pytest.mark.parametrize(
+    ("shown", "late", "confidence", "invoked", "is_told"),
+    [
+        ("", "alpha(1)", SURE, False, True),
+        ("", "alpha(1)", UNSURE, False, False),
+        ("", "alpha(1)", UNSURE, True, True),
+        ("", "a", SURE, False, False),  # a single key
+        ("alpha(", "alpha(1)", SURE, False, True),
+        ("alpha(1)", "alpha(1)", SURE, False, False),
+        ("alpha(1)", "beta(2)", SURE, False, False),
+        ("alpha(1)", "alpha(", SURE, False, False),
+        ("alpha(", "alpha(1)", UNSURE, False, False),
+        ("alpha(", "alpha(1)", UNSURE, True, True),
+    ],
+)
+def test_what_is_told(shown: str, late: str, confidence: float, invoked: bool, is_told: bool) -> None:
+    case = Case(invoked)
+    case.shows(shown)
+    assert case.watch(answer(late, confidence)) is is_told
+    told = [("infill/lateAnswer", {"uri": "file:///a.py", "version": 7, "position": POSITION})]
+    assert case.told == (told if is_told else [])
+    assert was_told(case.session, case.insertion) == (invoked if is_told else None)
+
+
+def test_what_was_told_of_counts_as_shown() -> None:
+    case = Case()
+    case.shows("")
+    assert [case.watch(answer(text)) for text in ("alpha", "beta", "alpha(1)")] == [True, False, True]
+
+
+def test_nothing_is_told_before_the_reply_or_after_a_change() -> None:
+    case = Case()
+    assert not case.watch(answer("alpha(1)"))
+    case.shows("")
+    case.session.documents.open("file:///a.py", "python", "x = 1", 8)
+    assert not case.watch(answer("alpha(1)"))
+
+
+def test_lists_of_the_editor_are_left_alone() -> None:
+    case = Case()
+    for insertion in (Insertion(case.snapshot, (0, 3), (0, 4)), Insertion(case.snapshot, (0, 4), (0, 4), "lead")):
+        assert late_watch(case.session, insertion, POSITION, invoked=False) is None
+    case.session.engine.takes_late = False
+    assert late_watch(case.session, case.insertion, POSITION, invoked=False) is None
