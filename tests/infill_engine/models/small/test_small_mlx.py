@@ -10,9 +10,9 @@ from jobs import limited
 from infill_engine import Deadline, InfillRequest, load_engine
 from infill_engine.budget.work import OutOfTime, finished
 from infill_engine.errors import InputError
-from infill_engine.models import canvas_loading as load
 from infill_engine.models.canvas.canvas import lay_out
 from infill_engine.models.canvas_loading import load_canvas_model
+from infill_engine.models.runtime import devices as load
 from infill_engine.models.runtime.devices import choose_device, device_for
 from infill_engine.models.small import drafting as continuation
 from infill_engine.models.small.backends.torch_writer import TorchWriter
