@@ -1,0 +1,317 @@
+"""What a broken line may have been meant to be: the line with one token more, one less, or another one."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache, lru_cache
+
+from infill_engine.text import delimiters, lines, syntax
+from infill_engine.text.delimiters import CLOSING, PAIRS
+from infill_engine.text.languages import Language
+from infill_engine.text.languages import language as language_named
+
+_TOKEN = re.compile(r"\w+|[^\w\s]")
+_OPENING = {closing: opening for opening, closing in PAIRS.items()}
+_QUOTES = "\"'`"
+_DOUBLED = re.compile(r"([^\w\s]{2,})\s*\1")
+# What a sign may have been meant to be.
+_ALIKE = {
+    ")": ("]", "}"),
+    "]": (")", "}"),
+    "}": (")", "]"),
+    "(": ("[", "{"),
+    "[": ("(", "{"),
+    "{": ("(", "["),
+    ";": (",", ":"),
+    ",": (";", ":"),
+    ":": ("::", ":=", "=", ";", ",", "{"),
+    "=": ("==", ":", "=>", ":="),
+    "-": ("->",),
+    "&": ("&&",),
+    "|": ("||",),
+    '"': ("'",),
+    "'": ('"',),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A text for the line. The cost is small where the line itself shows that it lacks, or has, the token."""
+
+    text: str
+    cost: float
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line with its tokens, as spans, and what its brackets and quotes leave open.
+
+    `deeper`: the next line is indented further.
+    """
+
+    text: str
+    language: Language
+    tokens: tuple[tuple[int, int], ...]
+    scan: delimiters.Scan
+    deeper: bool
+
+    @classmethod
+    def of(cls, text: str, after: str, language: str) -> "Line":
+        """Return a line, given the text after it."""
+        tokens = tuple(found.span() for found in _TOKEN.finditer(text))
+        below = next((each for each in lines.split(after) if each.strip()), "")
+        deeper = len(lines.indent_of(below)) > len(lines.indent_of(text))
+        return cls(text, language_named(language), tokens, delimiters.scan(text, language), deeper)
+
+    def token(self, number: int) -> str:
+        """Return the text of a token; "" beyond the ends."""
+        if not 0 <= number < len(self.tokens):
+            return ""
+        start, end = self.tokens[number]
+        return self.text[start:end]
+
+    def is_operand(self, number: int) -> bool:
+        """Return whether a token ends an operand."""
+        token = self.token(number)
+        return _ends_operand(token) and token not in self.language.lexical.keywords
+
+    def inner(self, at: int) -> str:
+        """Return the bracket or the quote that a place in the line is inside of, "" for none."""
+        found = delimiters.scan(self.text[:at], self.language.id)
+        return found.inside or found.opened[-1:]
+
+    def later(self, at: int) -> float:
+        """Return less than one, the less the later the place is."""
+        return (len(self.text) - at) / (len(self.text) + 1)
+
+
+def variants(line: Line) -> Iterator[Variant]:
+    """Yield everything that is worth a parse."""
+    yield from _closed(line)
+    yield from _opened(line)
+    yield from _quoted(line)
+    yield from _ended(line)
+    yield from _parted(line)
+    yield from _worded(line)
+    yield from _without(line)
+    yield from _exchanged(line)
+
+
+def _put(line: Line, at: int, token: str) -> str:
+    """Return the line with a token more; words, braces and operators get blanks around them."""
+    left, right = line.text[:at], line.text[at:]
+    if not right.strip():
+        right = ""
+    if token[0] in "{=-" or token.isalpha():
+        left += "" if not left.strip() or left[-1:].isspace() or left[-1:] in "([" else " "
+        token += "" if not right or right[0].isspace() or right[0] in ")]};," else " "
+    elif token == "}" and "{ " in left and not left[-1:].isspace():
+        token = " }"
+    return left + token + right
+
+
+def _closed(line: Line) -> Iterator[Variant]:
+    """Yield the line with a closing bracket more: as far right as may be."""
+    opened = line.scan.opened
+    for opening, closing in (*PAIRS.items(), ("<", ">")):
+        if opening in opened:
+            base = 0.0 if opened[-1] == opening else 1
+        elif line.text.count(opening) > line.text.count(closing):
+            base = 2 if closing in CLOSING else 3  # in a string; a header
+        else:
+            continue
+        first = line.text.index(opening)
+        for number, (_, end) in enumerate(line.tokens):
+            if end > first:
+                inner = line.text[first:end]
+                whole = _ends_operand(line.token(number)) or inner[-2:] in ("++", "--")
+                odd = 1.5 * (not whole) + 1.5 * (opening != "(" and " = " in inner)
+                yield Variant(_put(line, end, closing), base + odd + line.later(end))
+
+
+def _opened(line: Line) -> Iterator[Variant]:
+    """Yield the line with an opening bracket more, where one is closed that is not open."""
+    for opening, closing in PAIRS.items():
+        if closing not in line.scan.closed:
+            continue
+        for number, (start, _) in enumerate(line.tokens):
+            apart = line.text[:start][-1:].isspace() or line.token(number)[0] in _QUOTES
+            called = apart and line.is_operand(number - 1) and _begins_operand(line.token(number))
+            base = 0.0 if called else 0.5 if line.token(number) == closing and line.deeper else 2
+            left = line.text[:start].rstrip() if called and opening == "(" else line.text[:start]
+            yield Variant(left + opening + line.text[start:], base + 1 - line.later(start))
+
+
+def _quoted(line: Line) -> Iterator[Variant]:
+    """Yield the line with a quote more, where it has an odd number of them."""
+    for quote in delimiters.quotes(line.language.id):
+        if line.text.count(quote) % 2:
+            for at in sorted({at for place in line.tokens for at in place}):
+                text = _put(line, at, quote)
+                yield Variant(text, _misfits(text, quote) + line.later(at) + len(quote) / 20)
+
+
+def _misfits(text: str, quote: str) -> float:
+    """Return a cost for the quotes that stand where no string seems to begin, or to end."""
+    cost = 0.0
+    for number, found in enumerate(re.finditer(re.escape(quote), text)):
+        left, right = text[: found.start()], text[found.end() :]
+        before, behind = left[-1:] or " ", right[:1] or " "
+        if number % 2:
+            fits = behind.isspace() or behind in ")]},;:."
+            cost += 0.8 * (before.isspace() or not fits) + 0.8 * (before in ",;" or before.isspace())
+        else:
+            fits = before.isspace() or before in "([{=,:!&|+<>?%"
+            cost += 0.8 * (behind.isspace() or not fits) + 0.4 * (left.rstrip()[-1:].isalnum())
+    return cost
+
+
+def _ended(line: Line) -> Iterator[Variant]:
+    """Yield the line with what opens a body or ends a statement at its end, before a comment."""
+    opens = line.language.layout.opens
+    words = _words(line.language)
+    for number, (_, end) in enumerate(line.tokens):
+        rest = line.text[end:].strip()
+        last = not rest or delimiters.is_comment(rest, line.language.id)
+        for token in (":", "{", ";", *words, *(f"; {word}" for word in words)) if last else (":",):
+            body = opens.search(line.text[:end] + " " * (token != ":") + token) is not None
+            if token == ":" and not body:
+                continue
+            base = 0.5 if body and line.deeper else 1 if token == ";" and not line.deeper else 3
+            base += 0 if last else 4
+            yield Variant(_put(line, end, token), base + line.later(end) + len(token) / 20)
+
+
+def _parted(line: Line) -> Iterator[Variant]:
+    """Yield the line with a sign more between two operands, or behind the last of a list."""
+    keywords = line.language.lexical.keywords
+    for number, (_, end) in enumerate(line.tokens):
+        left, right = line.token(number), line.token(number + 1)
+        if right == "}" or (right and right in _words(line.language)):
+            yield Variant(_put(line, end, ";"), 2 + 1 - line.later(end))
+        if right == "|" and line.deeper:
+            for word in _words(line.language):
+                yield Variant(_put(line, end, word), 0.4)
+        if not line.is_operand(number) or (right and not _begins_operand(right)):
+            continue
+        inner = line.inner(end)
+        apart = 0 if not right or line.tokens[number + 1][0] > end else 1
+        if right not in keywords or inner:
+            base = 2 if inner in ("(", "[") or not right else 3 if inner == "{" else 4
+            yield Variant(_put(line, end, ","), base + apart + 1 - line.later(end))
+        if right:
+            for sign, base in _signs(line, end, left, right):
+                yield Variant(_put(line, end, sign), base + apart + 1 - line.later(end))
+
+
+def _signs(line: Line, at: int, left: str, right: str) -> Iterator[tuple[str, float]]:
+    """Yield what may be missing between two operands besides a comma, with its cost."""
+    inner = line.inner(at)
+    declared = line.language.code.defined(line.text) is not None and right in line.language.lexical.keywords
+    typed = declared or (left[0].islower() and right[0].isupper())
+    if inner and (typed or _pairs(line, at)):
+        yield ":", 1.5
+    else:
+        yield ":", 2 if inner == "{" and not left.isdigit() else 2.9 if typed else 4
+    yield "=", 5 if inner else 3
+    yield "=>", 5.5 if inner else 3.5
+    yield "->", 5.5 if inner else 3.5
+    yield ";", 5
+
+
+def _pairs(line: Line, at: int) -> bool:
+    """Return whether the items beside a place are pairs with a colon."""
+    start = max(line.text.rfind(opening, 0, at) for opening in PAIRS)
+    return ":" in line.text[start:at].replace("::", "") or ": " in line.text[at:].partition(")")[0]
+
+
+def _worded(line: Line) -> Iterator[Variant]:
+    """Yield the line with a keyword more between two operands."""
+    for number, (_, end) in enumerate(line.tokens[:-1]):
+        if _ends_operand(line.token(number)) and _begins_operand(line.token(number + 1)):
+            for word in _keywords(line.language):
+                spelled = word.upper() if line.token(number).isupper() else word
+                yield Variant(_put(line, end, spelled), 8 + 1 - line.later(end))
+
+
+def _without(line: Line) -> Iterator[Variant]:
+    """Yield the line with a sign less, or a keyword less that stands there twice."""
+    text, keywords = line.text, line.language.lexical.keywords
+    for number, (start, end) in enumerate(line.tokens):
+        token = line.token(number)
+        twice = token == line.token(number - 1)
+        if token[0].isalnum() and not (twice and token in keywords):
+            continue
+        if not twice and token in "$@#.\\_":
+            continue
+        if twice and (token in line.scan.closed or token == line.scan.opened[-1:] == "{"):
+            base = 0.0
+        elif token in line.scan.closed:
+            base = 1.6
+        else:
+            base = 4 if not twice else 3 if 2 * token in _tokens_of(line.language.id) else 1
+        joined = text[:start][-1:].isalnum() and text[end:][:1].isalnum()
+        left = _cut(text, start, end)
+        if left.strip():
+            yield Variant(left, base + 3 * joined + (1 - line.later(start) if base else 0))
+    for found in _DOUBLED.finditer(text):
+        yield Variant(text[: found.end(1)] + text[found.end() :], 1)
+
+
+def _cut(text: str, start: int, end: int) -> str:
+    """Return a text without a part of it, and without a blank too many."""
+    left, right = text[:start], text[end:]
+    right = right.lstrip() if not left.strip() or left[-1].isspace() else right
+    return left + right if right.strip() else left.rstrip()
+
+
+def _exchanged(line: Line) -> Iterator[Variant]:
+    """Yield the line with another sign in place of one, or with two signs in the other order."""
+    text = line.text
+    for number, (start, end) in enumerate(line.tokens):
+        token, right = line.token(number), line.token(number + 1)
+        for rank, other in enumerate(_ALIKE.get(token, ())):
+            base = 2 if token in CLOSING else 3 if other == 2 * token else 5
+            yield Variant(text[:start] + other + text[end:], base + rank / 10 - line.later(start))
+        if right and not token[0].isalnum() and not right[0].isalnum():
+            first, last = line.tokens[number + 1]
+            if first > end and token != right and token + right in _tokens_of(line.language.id):
+                yield Variant(text[:end] + text[first:], 1.5)
+            yield Variant(text[:start] + right + text[end:first] + token + text[last:], 5 - line.later(start))
+
+
+def _ends_operand(token: str) -> bool:
+    return bool(token) and token[-1:].isalnum() or token[-1:] in (*CLOSING, "_", *_QUOTES)
+
+
+def _begins_operand(token: str) -> bool:
+    return token[:1].isalnum() or token[:1] in (*PAIRS, *_QUOTES, *"_$@&*-|")
+
+
+@lru_cache(maxsize=32)
+def _tokens_of(language: str) -> frozenset[str]:
+    """Return the signs and words of a language's grammar."""
+    known = syntax.grammar(language)
+    kinds = () if known is None else range(known.node_kind_count)
+    return frozenset(kind for number in kinds if (kind := known.node_kind_for_id(number)))
+
+
+def _words(language: Language) -> tuple[str, ...]:
+    """Return the words that open or end a body at the end of a line."""
+    opens, ends = language.layout.opens, language.layout.ends
+    return tuple(
+        word
+        for word in _keywords(language)
+        if opens.search(f"x {word}") or (ends is not None and ends.fullmatch(word))
+    )
+
+
+def _keywords(language: Language) -> tuple[str, ...]:
+    tokens = _tokens_of(language.id)
+    return tuple(
+        sorted(
+            word
+            for word in language.lexical.keywords
+            if word.islower() and (word in tokens or f"keyword_{word}" in tokens)
+        )
+    )

@@ -1,0 +1,45 @@
+"""Repairs of one line whose syntax is broken: a token put in, taken out, exchanged or moved, checked by a parse.
+
+What is tried is punctuation that the line lacks or has twice, and the words that open and end bodies. Every variant has
+a cost; the cheapest that leave the fewest faults in the text are the repairs.
+"""
+
+from infill_engine.text import syntax
+from infill_engine.text.repair_variants import Line, variants
+
+MOST_TRIED = 500  # variants of one line
+MOST_REPAIRS = 3
+SURE = 5.5  # a dearer repair must be the only one
+EVIDENT = 2.0  # the dearest repair of a line in which no error begins
+SLACK = 0.5  # how much dearer than the cheapest repair another one may be
+
+
+def repairs(before: str, line: str, after: str, language: str, *, near: bool = True) -> list[str]:
+    """Return what may stand in place of a broken line, best first; empty if no single token mends it.
+
+    `before` and `after` are the lines around it. `near`: an error begins in the line. Where none does, only what the
+    line evidently lacks is a repair.
+    """
+    tree = syntax.parse(before + line + after, language)
+    faults = 0 if tree is None else syntax.faults(tree)
+    if tree is None or not faults:
+        return []
+    left, right = syntax.to_bytes(before), syntax.to_bytes(after)
+    found: list[tuple[int, float, str]] = []
+    tried = sorted(variants(Line.of(line, after, language)), key=lambda each: each.cost)
+    for variant in tried[:MOST_TRIED]:
+        if not near and variant.cost > EVIDENT:
+            break
+        if found and variant.cost > min(found)[1] + SLACK and min(found)[0] == 0:
+            break
+        now = syntax.refilled(tree, left, line, variant.text, right, language)
+        rest = faults if now is None else syntax.faults(now)
+        if rest < faults:
+            found.append((rest, variant.cost, variant.text))
+    found.sort(key=lambda each: each[:2])
+    least = found[0][0] if found else 0
+    costs = {text: cost for rest, cost, text in reversed(found) if rest == least}
+    texts = sorted(costs, key=lambda text: costs[text])
+    if len(texts) > 1 and costs[texts[0]] > SURE:
+        return []  # anything would do
+    return texts[:MOST_REPAIRS]
