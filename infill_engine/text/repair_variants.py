@@ -12,6 +12,7 @@ from infill_engine.text.languages import language as language_named
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 _OPENING = {closing: opening for opening, closing in PAIRS.items()}
+_SEPARATING = frozenset(",;:()[]{}\"'`")
 _QUOTES = "\"'`"
 _DOUBLED = re.compile(r"([^\w\s]{2,})\s*\1")
 # What a sign may have been meant to be.
@@ -242,8 +243,8 @@ def _without(line: Line) -> Iterator[Variant]:
         twice = token == line.token(number - 1)
         if token[0].isalnum() and not (twice and token in keywords):
             continue
-        if not twice and token in "$@#.\\_":
-            continue
+        if not twice and (token not in _SEPARATING or text[start:].strip() == ";"):
+            continue  # it may lack an operand, which no sign can be
         if twice and (token in line.scan.closed or token == line.scan.opened[-1:] == "{"):
             base = 0.0
         elif token in line.scan.closed:
@@ -277,7 +278,8 @@ def _exchanged(line: Line) -> Iterator[Variant]:
             first, last = line.tokens[number + 1]
             if first > end and token != right and token + right in _tokens_of(line.language.id):
                 yield Variant(text[:end] + text[first:], 1.5)
-            yield Variant(text[:start] + right + text[end:first] + token + text[last:], 5 - line.later(start))
+            if right + token in _tokens_of(line.language.id) or (right in CLOSING and token in ":;,{"):
+                yield Variant(text[:start] + right + text[end:first] + token + text[last:], 5 - line.later(start))
 
 
 def _ends_operand(token: str) -> bool:
