@@ -8,6 +8,7 @@ from tree_sitter import Node
 
 from infill_engine.edits.calls import calls_of, is_overloaded
 from infill_engine.edits.changes import Shift, words_changed
+from infill_engine.edits.definitions import meant_by
 from infill_engine.edits.occurrence import Occurrence, Owner, Role
 from infill_engine.edits.parsed import ParsedEdit
 from infill_engine.edits.scopes import Names
@@ -18,7 +19,6 @@ from infill_engine.text.languages.record import Syntax
 # How likely the user wants the uses to follow, by what was renamed.
 CONFIDENCE = {"parameter": 0.96, "function": 0.94, "class": 0.94, "import": 0.9, "member": 0.88}
 OTHERWISE = 0.94
-LATER_DEFINITION = 0.65  # times that, where the name was defined before the place of the edit
 OTHER_OBJECTS = 0.45  # for members of objects whose class nobody knows
 
 _NAME = re.compile(r"[^\W\d][\w$]*\Z")
@@ -64,17 +64,21 @@ def _proposals(source: Source, syntax: Syntax, names: Names, renaming: Renaming,
     group = names.owned(owner)
     if _is_taken(source, names, owner, renaming.new) or not _is_exact(syntax, names, owner, group):
         return
-    certain = _confidence(source, group, defining or edited, syntax)
+    meant = meant_by(source, group, defining or edited, [one for one in group if _defines(one, syntax)])
+    if meant is None:
+        return
+    certain = _confidence(source, group, defining or edited, syntax) * meant.certain
+    whole = len(meant.occurrences) == len(group)
     promoted = next((one.also for one in group if one.kind == "promoted"), None)
-    also = [*names.shared(owner), *names.owned(promoted)]
+    also = [*names.shared(owner), *names.owned(promoted)] if whole else []
     if promoted is None:
         also += [one for shared in also if shared.kind == "promoted" for one in names.owned(shared.owner)]
-    rest = [one for one in dict.fromkeys((*group, *also)) if one.start not in renaming.starts]
+    rest = [one for one in dict.fromkeys((*meant.occurrences, *also)) if one.start not in renaming.starts]
     rest += _keywords(source, syntax, names, defining)
     edits = _edits(syntax, owner, rest, renaming, shift)
     if edits and certain:
         yield Proposal(edits, _label(edits), certain, Kind.RENAME)
-    if names.scopes[owner.scope].is_class:
+    if whole and names.scopes[owner.scope].is_class:
         loose = [one for one in names.all if one.role is Role.MEMBER and one.owner is None]
         more = _edits(syntax, owner, [*rest, *loose], renaming, shift)
         if len(more) > len(edits) and certain:
@@ -141,7 +145,7 @@ def _confidence(source: Source, group: Sequence[Occurrence], edited: Sequence[Oc
         start, end = source.span_of(statement)
         if any(start <= one.start < end and one.start != first.start for one in group):
             return 0.0  # `total = f(count)`: what the value is made of keeps its name
-    return certain * LATER_DEFINITION
+    return certain
 
 
 def _keywords(source: Source, syntax: Syntax, names: Names, edited: Sequence[Occurrence]) -> list[Occurrence]:

@@ -36,9 +36,11 @@ _OWN = ("identity", "embedded")  # not inherited
 _OF_SYNTAX = (
     "calls",
     "constructs",
+    "variants",
     "keyword_arguments",
     "explicit_self",
     "overloads",
+    "redefines",
     "dynamic_scope",
 )  # the keys of `[syntax]` whose values are not lists
 
@@ -251,9 +253,11 @@ def _syntax(table: Table) -> Syntax:
     syntax = Syntax(
         calls=table.mapping("calls"),
         constructs=table.pattern("constructs"),
+        variants=table.pattern("variants"),
         keyword_arguments=table.take("keyword_arguments", bool),
         explicit_self=table.take("explicit_self", bool),
         overloads=table.take("overloads", bool),
+        redefines=table.take("redefines", bool),
         dynamic_scope=table.take("dynamic_scope", bool),
         **types,
     )

@@ -138,8 +138,10 @@ class Syntax:
     `classes` the nodes whose functions are methods, `declarations` what begins a line
     that is different from others of its shape. `shorthands` are names that are a key and a value at once. `sigils`
     begin a name without being part of it. `constructs` matches an initial value; one of its groups is the class.
-    `overloads`: functions of one name may differ by their parameters. `dynamic_scope`: a function sees the locals of
-    its callers.
+    `clauses` are branches of which one runs at most, or that the build chooses between; `loops` run again. `variants`
+    matches what tells a declaration from others of its name, in front of the name; its group `part` says that the
+    declaration is one of several. `overloads`: functions of one name may differ by their parameters. `redefines`: a variable is defined again
+    where it gets another value. `dynamic_scope`: a function sees the locals of its callers.
     """
 
     functions: frozenset[str]
@@ -157,6 +159,8 @@ class Syntax:
     splats: frozenset[str]
     markers: frozenset[str]
     branchings: frozenset[str]
+    clauses: frozenset[str]
+    loops: frozenset[str]
     declarations: frozenset[str]
     shorthands: frozenset[str]
     sigils: frozenset[str]
@@ -164,9 +168,11 @@ class Syntax:
     constructors: frozenset[str]
     named_arguments: frozenset[str]
     constructs: re.Pattern[str] | None
+    variants: re.Pattern[str] | None
     keyword_arguments: bool
     explicit_self: bool
     overloads: bool
+    redefines: bool
     dynamic_scope: bool
 
 

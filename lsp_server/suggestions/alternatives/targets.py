@@ -178,17 +178,20 @@ def _line(lines: Sequence[str], row: int) -> Span:
 
 
 def _widened(lines: Sequence[str], start: Place, end: Place) -> Span:
-    """Return a part of a line with whole words and without blanks at its ends; the whole line for a blank part."""
+    """Return a part of a line with whole words, up to the next token; the whole line for a blank part."""
     row, (first, last) = start[0], (start[1], end[1])
     text = lines[row]
     while first > 0 and text[first - 1].isalnum() and text[first].isalnum():
         first -= 1
     while last < len(text) and text[last - 1].isalnum() and text[last].isalnum():
         last += 1
-    part = text[first:last]
-    if not part.strip():
+    if not text[first:last].strip():
         return _line(lines, row)
-    return (row, first + len(part) - len(part.lstrip())), (row, first + len(part.rstrip()))
+    content = line_content(text).rstrip()
+    first += len(text[first:last]) - len(text[first:last].lstrip())
+    while last < len(content) and content[last].isspace():
+        last += 1
+    return (row, first), (row, min(last, len(content)))
 
 
 def _are_apart(spans: Sequence[Span]) -> bool:
