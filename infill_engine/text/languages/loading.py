@@ -35,6 +35,7 @@ FOLDER = Path(__file__).parent / "records"
 _OWN = ("identity", "embedded")  # not inherited
 _OF_SYNTAX = (
     "calls",
+    "shorthands",
     "constructs",
     "variants",
     "keyword_arguments",
@@ -252,6 +253,7 @@ def _syntax(table: Table) -> Syntax:
     types = {item.name: frozenset(table.words(item.name)) for item in fields(Syntax) if item.name not in _OF_SYNTAX}
     syntax = Syntax(
         calls=table.mapping("calls"),
+        shorthands=table.mapping("shorthands"),
         constructs=table.pattern("constructs"),
         variants=table.pattern("variants"),
         keyword_arguments=table.take("keyword_arguments", bool),

@@ -136,7 +136,8 @@ class Syntax:
     object as the first parameter. `defaults` are parameters that a call may leave out, `rests` those that take any
     number of arguments, `splats` the arguments that stand for any number. `constructors` are the names of constructors,
     `classes` the nodes whose functions are methods, `declarations` what begins a line
-    that is different from others of its shape. `shorthands` are names that are a key and a value at once. `sigils`
+    that is different from others of its shape. `shorthands` maps the type of a name that means one
+    thing outside and one inside, such as a key that is its value, to how both are written: `{outside}: {inside}`. `sigils`
     begin a name without being part of it. `constructs` matches an initial value; one of its groups is the class.
     `clauses` are branches of which one runs at most, or that the build chooses between; `loops` run again. `variants`
     matches what tells a declaration from others of its name, in front of the name; its group `part` says that the
@@ -147,6 +148,7 @@ class Syntax:
     functions: frozenset[str]
     classes: frozenset[str]
     calls: Mapping[str, str]
+    shorthands: Mapping[str, str]
     members: frozenset[str]
     assignments: frozenset[str]
     numbers: frozenset[str]
@@ -162,7 +164,6 @@ class Syntax:
     clauses: frozenset[str]
     loops: frozenset[str]
     declarations: frozenset[str]
-    shorthands: frozenset[str]
     sigils: frozenset[str]
     self_names: frozenset[str]
     constructors: frozenset[str]
