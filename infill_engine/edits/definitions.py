@@ -119,14 +119,13 @@ class _Place:
         return [node for node in self.around if node.type in self.source.syntax.loops]
 
     @cached_property
-    def assignment(self) -> Node:
-        """The node that has the value of a definition beside it; the occurrence itself if it has none."""
+    def value(self) -> Node | None:
+        """What a definition gets: uses in it mean the definition before."""
         for node in self.around[1:]:
-            if any(node.child_by_field_name(name) is not None for name in ("right", "value")):
-                return node
-            if node == self.statement:
-                return node if node.type not in self._blocks else self.around[0]
-        return self.around[0]
+            found = node.child_by_field_name("right") or node.child_by_field_name("value")
+            if found is not None or node == self.statement:
+                return found or (node if node.type in self.source.syntax.assignments else None)
+        return None
 
     @cached_property
     def has_body(self) -> bool:
@@ -156,9 +155,7 @@ class _Place:
 
     def is_before(self, other: "_Place") -> bool:
         """Return whether an assignment has been made where another occurrence is."""
-        node = self.assignment
-        within = node.start_byte <= other.one.node.start_byte < node.end_byte
-        return self.one.start < other.one.start and not within
+        return self.one.start < other.one.start and not (self.value is not None and _holds(self.value, other))
 
 
 def _is_copied(source: Source, place: _Place, others: Sequence[_Place]) -> bool:
@@ -261,7 +258,7 @@ class _Flow:
         for place in reversed(self.definitions):
             if place is use or not place.is_before(use):
                 continue
-            if not place.excludes(use) and not self._leaves(place, use):
+            if not place.excludes(use) and not self._leaves(place, use) and not self._is_replaced(place, use):
                 found.append(place)
                 if _holds(place.block, use) and not self._updates(place):
                     cover = place
@@ -273,6 +270,16 @@ class _Flow:
             elif place.function != use.function and place.one.start > use.one.start:
                 found.append(place)
         return found
+
+    def _is_replaced(self, place: _Place, use: _Place) -> bool:
+        """Return whether a definition behind another one replaces its value before another function reads it."""
+        return place.function != use.function and any(
+            later.block == place.block
+            and later.one.start > place.one.start
+            and not self._updates(later)
+            and (use.one.start > later.one.start or later.one.role is Role.MEMBER)
+            for later in self.definitions
+        )
 
     def _leaves(self, place: _Place, use: _Place) -> bool:
         """Return whether the function ends with the block that an assignment stands in."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 import re
 
 from infill_engine.edits.changes import words_changed
-from infill_engine.edits.names import Defined, defined_in
+from infill_engine.edits.names import defined_in
 from infill_engine.edits.parsed import ParsedEdit
 
 MOST_CHARS = 300  # of a declaration that is written anew
@@ -52,15 +52,11 @@ def renamings(edit: ParsedEdit) -> list[Renaming]:
 def _rewritten(edit: ParsedEdit, start: int, end: int, new_start: int, new_end: int) -> list[Renaming]:
     """Return the names of declarations in a part of the text before that have others in the part that replaces it."""
     old, new = defined_in(edit.before, start, end), defined_in(edit.after, new_start, new_end)
-    if not old or len(old) != len(new) or not all(map(_is_alike, old, new)):
-        return []
     kept = set(re.findall(r"[\w$]+", edit.after.text[new_start:new_end]))
-    return [
-        Renaming(one.name, other.name, (one.start,), rewritten=True)
-        for one, other in zip(old, new, strict=True)
-        if one.name != other.name and (one.name not in kept or other.kind == "alias")
-    ]
-
-
-def _is_alike(one: Defined, other: Defined) -> bool:
-    return one.kind == other.kind or any({one.kind, other.kind} <= kinds for kinds in _KINDS)
+    found = []
+    for kinds in _KINDS:
+        ones, others = ([one for one in side if one.kind in kinds] for side in (old, new))
+        for one, other in zip(ones, others, strict=True) if len(ones) == len(others) else ():
+            if one.name != other.name and (one.name not in kept or other.kind == "alias"):
+                found.append(Renaming(one.name, other.name, (one.start,), rewritten=True))
+    return found

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from copy import copy
 from dataclasses import replace
 
-from infill_engine.edits.holders import root_of, type_of
+from infill_engine.edits.holders import root_of, types_of
 from infill_engine.edits.names import sight
 from infill_engine.edits.occurrence import Occurrence, Owner, Role, Scope, Sighting
 from infill_engine.edits.source import Source
@@ -51,13 +51,13 @@ class Names:
 
     def may_be_of(self, one: Occurrence, owner: Owner) -> bool:
         """Return whether a member is looked up in something of unknown type that an object of a class leads to."""
-        if one.holder is None or type_of(self.source, one.holder, self._same):
+        if one.holder is None or types_of(self.source, one.holder, self._same):
             return False
         root = root_of(self.source, one.holder)
         scope = self.scopes[owner.scope]
         if self.source.text_of(root) in self.source.syntax.self_names:
             return any(self.scopes[around].names == scope.names for around in one.scopes)
-        return root != one.holder and type_of(self.source, root, self._same) in scope.names
+        return root != one.holder and any(name in scope.names for name in types_of(self.source, root, self._same))
 
     def _resolved(self) -> tuple[Occurrence, ...]:
         lookup = self._lookup
@@ -93,7 +93,8 @@ class Names:
             return lookup.member(around[0], one.space) if around else None
         known = lookup.class_named(text, around)
         if known is None and self._typed:
-            known = lookup.class_named(type_of(self.source, one.holder, self._same), around)
+            types = types_of(self.source, one.holder, self._same)
+            known = next((found for name in types if (found := lookup.class_named(name, around)) is not None), None)
         return lookup.member(known, one.space) if known is not None else None
 
     def _same(self, name: str, start: int) -> list[Occurrence]:

@@ -34,11 +34,19 @@ OTHER_OBJECTS = 0.45  # for members of objects whose class nobody knows
 def propose_renames(edit: ParsedEdit) -> list[Proposal]:
     """Return a proposal for each name that was renamed where it is defined, or at two of its uses."""
     found: list[Proposal] = []
+    rewritten: list[Proposal] = []
     for renaming in renamings(edit):
         names = Names.of(edit.before, renaming.old)
-        if names is not None:
-            found += _proposals(edit.before, edit.syntax, names, renaming, edit.shift)
-    return found
+        made = [] if names is None else list(_proposals(edit.before, edit.syntax, names, renaming, edit.shift))
+        found += made
+        rewritten += made[:1] if renaming.rewritten else []
+    return [_together(rewritten), *found] if len(rewritten) > 1 else found
+
+
+def _together(proposals: Sequence[Proposal]) -> Proposal:
+    """Return the uses of all names of a declaration that was written anew as one proposal."""
+    edits = tuple(sorted(edit for proposal in proposals for edit in proposal.edits))
+    return Proposal(edits, _label(edits), max(proposal.confidence for proposal in proposals), Kind.RENAME)
 
 
 def _proposals(source: Source, syntax: Syntax, names: Names, renaming: Renaming, shift: Shift) -> Iterator[Proposal]:
@@ -48,13 +56,13 @@ def _proposals(source: Source, syntax: Syntax, names: Names, renaming: Renaming,
         return
     if any(one.kind in MODULES for one in edited) and not renaming.rewritten:
         return  # another module
-    defining = [one for one in edited if _defines(one, syntax)]
+    defining = [one for one in edited if defines(one, syntax)]
     if not defining and len(edited) < 2:
         return  # another variable was meant here
     group = names.owned(owner)
     if _is_taken(source, names, owner, renaming.new) or not _is_exact(syntax, names, owner, group):
         return
-    meant = meant_by(source, group, defining or edited, [one for one in group if _defines(one, syntax)])
+    meant = meant_by(source, group, defining or edited, [one for one in group if defines(one, syntax)])
     if meant is None:
         return
     certain = _confidence(source, group, defining or edited, syntax) * meant.certain
@@ -95,7 +103,8 @@ def _label(edits: Sequence[Edit]) -> str:
     return f"rename {len(edits)} more use{'s' if len(edits) > 1 else ''}"
 
 
-def _defines(one: Occurrence, syntax: Syntax) -> bool:
+def defines(one: Occurrence, syntax: Syntax) -> bool:
+    """Return whether a name is defined at a place: as a variable, or as a member that is set."""
     return one.role is Role.DEFINITION or (one.role is Role.MEMBER and _is_assigned(one.node, syntax))
 
 
@@ -130,7 +139,7 @@ def _confidence(source: Source, group: Sequence[Occurrence], edited: Sequence[Oc
     first = min(edited, key=lambda one: one.start)
     kind = "member" if first.role is Role.MEMBER else first.kind
     certain = CONFIDENCE.get(kind, OTHERWISE)
-    defining = [one for one in group if _defines(one, syntax)]
+    defining = [one for one in group if defines(one, syntax)]
     if not defining or defining[0].start >= first.start:
         return certain
     statement = enclosing(first.node, ("expression_statement", "variable_declarator"))

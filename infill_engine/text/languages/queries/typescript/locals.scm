@@ -38,6 +38,7 @@
   name: [(property_identifier) (private_property_identifier)] @local.definition.member
   type: (_)? @local.type)
 (method_signature name: (property_identifier) @local.definition.member)
+(abstract_method_signature name: (property_identifier) @local.definition.member)
 
 ; Nobody knows which objects have the type.
 (object_type (method_signature name: (_) @local.other))
