@@ -83,8 +83,10 @@ class Defined:
 def defined_in(source: Source, start: int, end: int) -> list[Defined]:
     """Return the definitions whose names are in a part of the text, in order."""
     query = load_query(language(source.language).entry, "locals")
-    found = []
-    for word in _WORD.finditer(source.text, start, end) if query is not None else ():
+    found: list[Defined] = []
+    if query is None:
+        return found
+    for word in _WORD.finditer(source.text, start, end):
         one = _Captures(source, query, word.start(), word.end()).occurrence({})
         if one.role is Role.DEFINITION:
             found.append(Defined(one.kind, one.start, word.group()))

@@ -1,7 +1,7 @@
 """Names that an edit turns into others: one word for another, or a declaration that is written anew."""
 
-from dataclasses import dataclass
 import re
+from dataclasses import dataclass
 
 from infill_engine.edits.changes import words_changed
 from infill_engine.edits.names import defined_in

@@ -3,17 +3,22 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache, lru_cache
 
-from infill_engine.text import delimiters, lines, syntax
+from infill_engine.text import delimiters
+from infill_engine.text.broken_line import (
+    QUOTES,
+    Line,
+    begins_operand,
+    body_words,
+    ends_operand,
+    keywords_of,
+    tokens_of,
+)
 from infill_engine.text.delimiters import CLOSING, PAIRS
-from infill_engine.text.languages import Language
-from infill_engine.text.languages import language as language_named
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 _OPENING = {closing: opening for opening, closing in PAIRS.items()}
 _SEPARATING = frozenset(",;:()[]{}\"'`")
-_QUOTES = "\"'`"
 _DOUBLED = re.compile(r"([^\w\s]{2,})\s*\1")
 # What a sign may have been meant to be.
 _ALIKE = {
@@ -41,49 +46,6 @@ class Variant:
 
     text: str
     cost: float
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A line with its tokens, as spans, and what its brackets and quotes leave open.
-
-    `deeper`: the next line is indented further.
-    """
-
-    text: str
-    language: Language
-    tokens: tuple[tuple[int, int], ...]
-    scan: delimiters.Scan
-    deeper: bool
-
-    @classmethod
-    def of(cls, text: str, after: str, language: str) -> "Line":
-        """Return a line, given the text after it."""
-        tokens = tuple(found.span() for found in _TOKEN.finditer(text))
-        below = next((each for each in lines.split(after) if each.strip()), "")
-        deeper = len(lines.indent_of(below)) > len(lines.indent_of(text))
-        return cls(text, language_named(language), tokens, delimiters.scan(text, language), deeper)
-
-    def token(self, number: int) -> str:
-        """Return the text of a token; "" beyond the ends."""
-        if not 0 <= number < len(self.tokens):
-            return ""
-        start, end = self.tokens[number]
-        return self.text[start:end]
-
-    def is_operand(self, number: int) -> bool:
-        """Return whether a token ends an operand."""
-        token = self.token(number)
-        return _ends_operand(token) and token not in self.language.lexical.keywords
-
-    def inner(self, at: int) -> str:
-        """Return the bracket or the quote that a place in the line is inside of, "" for none."""
-        found = delimiters.scan(self.text[:at], self.language.id)
-        return found.inside or found.opened[-1:]
-
-    def later(self, at: int) -> float:
-        """Return less than one, the less the later the place is."""
-        return (len(self.text) - at) / (len(self.text) + 1)
 
 
 def variants(line: Line) -> Iterator[Variant]:
@@ -125,7 +87,7 @@ def _closed(line: Line) -> Iterator[Variant]:
         for number, (_, end) in enumerate(line.tokens):
             if end > first:
                 inner = line.text[first:end]
-                whole = _ends_operand(line.token(number)) or inner[-2:] in ("++", "--")
+                whole = ends_operand(line.token(number)) or inner[-2:] in ("++", "--")
                 odd = 1.5 * (not whole) + 1.5 * (opening != "(" and " = " in inner)
                 yield Variant(_put(line, end, closing), base + odd + line.later(end))
 
@@ -136,8 +98,8 @@ def _opened(line: Line) -> Iterator[Variant]:
         if closing not in line.scan.closed:
             continue
         for number, (start, _) in enumerate(line.tokens):
-            apart = line.text[:start][-1:].isspace() or line.token(number)[0] in _QUOTES
-            called = apart and line.is_operand(number - 1) and _begins_operand(line.token(number))
+            apart = line.text[:start][-1:].isspace() or line.token(number)[0] in QUOTES
+            called = apart and line.is_operand(number - 1) and begins_operand(line.token(number))
             base = 0.0 if called else 0.5 if line.token(number) == closing and line.deeper else 2
             left = line.text[:start].rstrip() if called and opening == "(" else line.text[:start]
             yield Variant(left + opening + line.text[start:], base + 1 - line.later(start))
@@ -170,8 +132,8 @@ def _misfits(text: str, quote: str) -> float:
 def _ended(line: Line) -> Iterator[Variant]:
     """Yield the line with what opens a body or ends a statement at its end, before a comment."""
     opens = line.language.layout.opens
-    words = _words(line.language)
-    for number, (_, end) in enumerate(line.tokens):
+    words = body_words(line.language)
+    for _, end in line.tokens:
         rest = line.text[end:].strip()
         last = not rest or delimiters.is_comment(rest, line.language.id)
         for token in (":", "{", ";", *words, *(f"; {word}" for word in words)) if last else (":",):
@@ -188,17 +150,17 @@ def _parted(line: Line) -> Iterator[Variant]:
     keywords = line.language.lexical.keywords
     for number, (_, end) in enumerate(line.tokens):
         left, right = line.token(number), line.token(number + 1)
-        if right == "}" or (right and right in _words(line.language)):
+        if right == "}" or (right and right in body_words(line.language)):
             yield Variant(_put(line, end, ";"), 2 + 1 - line.later(end))
         if right == "|" and line.deeper:
-            for word in _words(line.language):
+            for word in body_words(line.language):
                 yield Variant(_put(line, end, word), 0.4)
-        if not line.is_operand(number) or (right and not _begins_operand(right)):
+        if not line.is_operand(number) or (right and not begins_operand(right)):
             continue
         inner = line.inner(end)
         apart = 0 if not right or line.tokens[number + 1][0] > end else 1
         if right not in keywords or inner:
-            base = 2 if inner in ("(", "[") or not right else 3 if inner == "{" else 4
+            base = 2.0 if inner in ("(", "[") or not right else 3 if inner == "{" else 4
             yield Variant(_put(line, end, ","), base + apart + 1 - line.later(end))
         if right:
             for sign, base in _signs(line, end, left, right):
@@ -229,8 +191,8 @@ def _pairs(line: Line, at: int) -> bool:
 def _worded(line: Line) -> Iterator[Variant]:
     """Yield the line with a keyword more between two operands."""
     for number, (_, end) in enumerate(line.tokens[:-1]):
-        if _ends_operand(line.token(number)) and _begins_operand(line.token(number + 1)):
-            for word in _keywords(line.language):
+        if ends_operand(line.token(number)) and begins_operand(line.token(number + 1)):
+            for word in keywords_of(line.language):
                 spelled = word.upper() if line.token(number).isupper() else word
                 yield Variant(_put(line, end, spelled), 8 + 1 - line.later(end))
 
@@ -250,7 +212,7 @@ def _without(line: Line) -> Iterator[Variant]:
         elif token in line.scan.closed:
             base = 1.6
         else:
-            base = 4 if not twice else 3 if 2 * token in _tokens_of(line.language.id) else 1
+            base = 4 if not twice else 3 if 2 * token in tokens_of(line.language.id) else 1
         joined = text[:start][-1:].isalnum() and text[end:][:1].isalnum()
         left = _cut(text, start, end)
         if left.strip():
@@ -276,44 +238,7 @@ def _exchanged(line: Line) -> Iterator[Variant]:
             yield Variant(text[:start] + other + text[end:], base + rank / 10 - line.later(start))
         if right and not token[0].isalnum() and not right[0].isalnum():
             first, last = line.tokens[number + 1]
-            if first > end and token != right and token + right in _tokens_of(line.language.id):
+            if first > end and token != right and token + right in tokens_of(line.language.id):
                 yield Variant(text[:end] + text[first:], 1.5)
-            if right + token in _tokens_of(line.language.id) or (right in CLOSING and token in ":;,{"):
+            if right + token in tokens_of(line.language.id) or (right in CLOSING and token in ":;,{"):
                 yield Variant(text[:start] + right + text[end:first] + token + text[last:], 5 - line.later(start))
-
-
-def _ends_operand(token: str) -> bool:
-    return bool(token) and token[-1:].isalnum() or token[-1:] in (*CLOSING, "_", *_QUOTES)
-
-
-def _begins_operand(token: str) -> bool:
-    return token[:1].isalnum() or token[:1] in (*PAIRS, *_QUOTES, *"_$@&*-|")
-
-
-@lru_cache(maxsize=32)
-def _tokens_of(language: str) -> frozenset[str]:
-    """Return the signs and words of a language's grammar."""
-    known = syntax.grammar(language)
-    kinds = () if known is None else range(known.node_kind_count)
-    return frozenset(kind for number in kinds if (kind := known.node_kind_for_id(number)))
-
-
-def _words(language: Language) -> tuple[str, ...]:
-    """Return the words that open or end a body at the end of a line."""
-    opens, ends = language.layout.opens, language.layout.ends
-    return tuple(
-        word
-        for word in _keywords(language)
-        if opens.search(f"x {word}") or (ends is not None and ends.fullmatch(word))
-    )
-
-
-def _keywords(language: Language) -> tuple[str, ...]:
-    tokens = _tokens_of(language.id)
-    return tuple(
-        sorted(
-            word
-            for word in language.lexical.keywords
-            if word.islower() and (word in tokens or f"keyword_{word}" in tokens)
-        )
-    )

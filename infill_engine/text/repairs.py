@@ -5,7 +5,8 @@ a cost; the cheapest that leave the fewest faults in the text are the repairs.
 """
 
 from infill_engine.text import syntax
-from infill_engine.text.repair_variants import Line, variants
+from infill_engine.text.broken_line import Line
+from infill_engine.text.repair_variants import variants
 
 MOST_TRIED = 500  # variants of one line
 MOST_REPAIRS = 3

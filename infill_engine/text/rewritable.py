@@ -78,8 +78,8 @@ def is_broken(tree: Tree, start: int, end: int) -> bool:
 def faulty_spans(tree: Tree, first: int, last: int) -> list[tuple[Point, Point]]:
     """Return for each row from `first` to `last` in which an error begins the part of it that is broken.
 
-    An error that begins above counts for `first`. Only the innermost errors count; of a missing token the part is empty.
-    A column may be beyond the end of its row.
+    An error that begins above counts for `first`. Only the innermost errors count. Of a missing token the part is
+    empty. A column may be beyond the end of its row.
     """
     found: dict[int, tuple[Point, Point]] = {}
     waiting = [tree.root_node] if tree.root_node.has_error else []

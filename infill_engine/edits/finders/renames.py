@@ -31,6 +31,7 @@ IMPORTED = ("import", "module")  # names that another file gives, which may be c
 UNNAMED = ("package", "file")  # names that another file gives, which may not
 OTHER_OBJECTS = 0.45  # for members of objects whose class nobody knows
 
+
 def propose_renames(edit: ParsedEdit) -> list[Proposal]:
     """Return a proposal for each name that was renamed where it is defined, or at two of its uses."""
     found: list[Proposal] = []

@@ -132,17 +132,17 @@ class Syntax:
     """Node types and fields of the grammar that next edits read. Types are empty where the grammar has none.
 
     `calls` maps the type of a call to the field of what is called; `members` are the types of `object.name`.
-    `receivers` are parameters that are the object of a method, and `implicit_self` says that every method has its
-    object as the first parameter. `defaults` are parameters that a call may leave out, `rests` those that take any
-    number of arguments, `splats` the arguments that stand for any number. `constructors` are the names of constructors,
-    `classes` the nodes whose functions are methods, `declarations` what begins a line
-    that is different from others of its shape. `shorthands` maps the type of a name that means one
-    thing outside and one inside, such as a key that is its value, to how both are written: `{outside}: {inside}`. `sigils`
-    begin a name without being part of it. `constructs` matches an initial value; one of its groups is the class.
-    `clauses` are branches of which one runs at most, or that the build chooses between; `loops` run again. `variants`
-    matches what tells a declaration from others of its name, in front of the name; its group `part` says that the
-    declaration is one of several. `overloads`: functions of one name may differ by their parameters. `redefines`: a variable is defined again
-    where it gets another value. `dynamic_scope`: a function sees the locals of its callers.
+    `shorthands` maps the type of a name that means one thing outside and another inside, such as a key that is its own
+    value, to how both are written: `{outside}: {inside}`. `receivers` are parameters that are the object of a method,
+    and `implicit_self` says that every method has its object as the first parameter. `defaults` are parameters that a
+    call may leave out, `rests` those that take any number of arguments, `splats` the arguments that stand for any
+    number. `constructors` are the names of constructors, `classes` the nodes whose functions are methods,
+    `declarations` what begins a line that is different from others of its shape. `sigils` begin a name without being
+    part of it. `clauses` are branches of which at most one runs or is built; `loops` run their bodies again.
+    `constructs` matches an initial value; one of its groups is the class. `variants` is searched for in front of a
+    declared name, for what tells the declaration from others of the name; its group `part` says that the declaration
+    is one of several. `overloads`: functions of one name may differ by their parameters. `redefines`: another value
+    for a variable is written like its definition. `dynamic_scope`: a function sees the locals of its callers.
     """
 
     functions: frozenset[str]
