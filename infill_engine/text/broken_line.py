@@ -9,6 +9,9 @@ from infill_engine.text.delimiters import CLOSING, PAIRS
 from infill_engine.text.languages import Language
 from infill_engine.text.languages import language as language_named
 
+_VALUES = frozenset(
+    "true false null none nil undefined this self super new not await yield function lambda if else for in".split()
+)
 QUOTES = "\"'`"
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 
@@ -32,7 +35,10 @@ class Line:
         tokens = tuple(found.span() for found in _TOKEN.finditer(text))
         below = next((each for each in lines.split(after) if each.strip()), "")
         deeper = len(lines.indent_of(below)) > len(lines.indent_of(text))
-        return cls(text, language_named(language), tokens, delimiters.scan(text, language), deeper)
+        known, code = language_named(language), text.rstrip()
+        if deeper and code.endswith("{") and known.layout.opens.search(code):
+            code = code[:-1]  # what a body opens with is closed below
+        return cls(text, known, tokens, delimiters.scan(code, language), deeper)
 
     def token(self, number: int) -> str:
         """Return the text of a token; "" beyond the ends."""
@@ -45,6 +51,10 @@ class Line:
         """Return whether a token ends an operand."""
         token = self.token(number)
         return ends_operand(token) and token not in self.language.lexical.keywords
+
+    def names_type(self, token: str) -> bool:
+        """Return whether a token is likely to be a type: it has a capital, or is a keyword and no value."""
+        return token[0].isupper() or (token in self.language.lexical.keywords and token not in _VALUES)
 
     def inner(self, at: int) -> str:
         """Return the bracket or the quote that a place in the line is inside of, "" for none."""

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 from infill_engine.text import delimiters
 from infill_engine.text.broken_line import (
@@ -14,11 +15,13 @@ from infill_engine.text.broken_line import (
     keywords_of,
     tokens_of,
 )
-from infill_engine.text.delimiters import CLOSING, PAIRS
+from infill_engine.text.delimiters import CLOSING, PAIRS, unclosed
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 _OPENING = {closing: opening for opening, closing in PAIRS.items()}
+_OPERATING = frozenset("=:<>!&|+-*/%")
 _SEPARATING = frozenset(",;:()[]{}\"'`")
+LEAST_SPELLED = 3  # letters of a word that may be a keyword
 _DOUBLED = re.compile(r"([^\w\s]{2,})\s*\1")
 # What a sign may have been meant to be.
 _ALIKE = {
@@ -56,6 +59,7 @@ def variants(line: Line) -> Iterator[Variant]:
     yield from _ended(line)
     yield from _parted(line)
     yield from _worded(line)
+    yield from _spelled(line)
     yield from _without(line)
     yield from _exchanged(line)
 
@@ -68,6 +72,8 @@ def _put(line: Line, at: int, token: str) -> str:
     if token[0] in "{=-" or token.isalpha():
         left += "" if not left.strip() or left[-1:].isspace() or left[-1:] in "([" else " "
         token += "" if not right or right[0].isspace() or right[0] in ")]};," else " "
+    elif token == ":" and " ? " in left and not left[-1:].isspace():
+        token = " :"
     elif token == "}" and "{ " in left and not left[-1:].isspace():
         token = " }"
     return left + token + right
@@ -87,9 +93,21 @@ def _closed(line: Line) -> Iterator[Variant]:
         for number, (_, end) in enumerate(line.tokens):
             if end > first:
                 inner = line.text[first:end]
-                whole = ends_operand(line.token(number)) or inner[-2:] in ("++", "--")
-                odd = 1.5 * (not whole) + 1.5 * (opening != "(" and " = " in inner)
+                odd = 1.5 * (not _is_whole(line, number, inner)) + 1.5 * _is_beyond(line, first, inner)
                 yield Variant(_put(line, end, closing), base + odd + line.later(end))
+
+
+def _is_whole(line: Line, number: int, inner: str) -> bool:
+    """Return whether what is in a bracket up to a token may end there."""
+    token = line.token(number)
+    shouted = token.isupper() and token.lower() in line.language.lexical.keywords
+    return (ends_operand(token) and not shouted) or inner[-2:] in ("++", "--") or inner[1:] == "*"
+
+
+def _is_beyond(line: Line, first: int, inner: str) -> bool:
+    """Return whether a bracket that opens at `first` was closed before: what it is assigned, or a function's body."""
+    called = line.text[:first][-1:].isalnum()
+    return " = " in inner if inner[0] != "(" else " => " in inner and not called
 
 
 def _opened(line: Line) -> Iterator[Variant]:
@@ -116,14 +134,16 @@ def _quoted(line: Line) -> Iterator[Variant]:
 
 def _misfits(text: str, quote: str) -> float:
     """Return a cost for the quotes that stand where no string seems to begin, or to end."""
-    cost = 0.0
+    cost, start = 0.0, 0
     for number, found in enumerate(re.finditer(re.escape(quote), text)):
         left, right = text[: found.start()], text[found.end() :]
         before, behind = left[-1:] or " ", right[:1] or " "
         if number % 2:
+            cost += any(sign in text[start : found.start()] for sign in (" << ", " + "))
             fits = behind.isspace() or behind in ")]},;:."
             cost += 0.8 * (before.isspace() or not fits) + 0.8 * (before in ",;" or before.isspace())
         else:
+            start = found.end()
             fits = before.isspace() or before in "([{=,:!&|+<>?%"
             cost += 0.8 * (behind.isspace() or not fits) + 0.4 * (left.rstrip()[-1:].isalnum())
     return cost
@@ -136,9 +156,15 @@ def _ended(line: Line) -> Iterator[Variant]:
     for _, end in line.tokens:
         rest = line.text[end:].strip()
         last = not rest or delimiters.is_comment(rest, line.language.id)
-        for token in (":", "{", ";", *words, *(f"; {word}" for word in words)) if last else (":",):
-            body = opens.search(line.text[:end] + " " * (token != ":") + token) is not None
-            if token == ":" and not body:
+        missing = unclosed(line.scan.opened, "")
+        ends = (":", "{", ";", *words, *(f"; {word}" for word in words)) if last else (":",)
+        if last and missing:
+            rest = "".join(PAIRS[opening] for opening in missing)
+            yield Variant(_put(line, end, rest), 0.9 + line.later(end))
+            ends += tuple(f"{rest}{' ' * (each == '{')}{each}" for each in (":", "{", ";"))
+        for token in ends:
+            body = opens.search(line.text[:end] + " " * token[0].isalpha() + token) is not None
+            if token[-1] == ":" and not body:
                 continue
             base = 0.5 if body and line.deeper else 1 if token == ";" and not line.deeper else 3
             base += 0 if last else 4
@@ -155,11 +181,11 @@ def _parted(line: Line) -> Iterator[Variant]:
         if right == "|" and line.deeper:
             for word in body_words(line.language):
                 yield Variant(_put(line, end, word), 0.4)
-        if not line.is_operand(number) or (right and not begins_operand(right)):
-            continue
         inner = line.inner(end)
+        if not ends_operand(left) or (right and not begins_operand(right)):
+            continue
         apart = 0 if not right or line.tokens[number + 1][0] > end else 1
-        if right not in keywords or inner:
+        if inner or (right not in keywords and line.is_operand(number)):
             base = 2.0 if inner in ("(", "[") or not right else 3 if inner == "{" else 4
             yield Variant(_put(line, end, ","), base + apart + 1 - line.later(end))
         if right:
@@ -170,8 +196,7 @@ def _parted(line: Line) -> Iterator[Variant]:
 def _signs(line: Line, at: int, left: str, right: str) -> Iterator[tuple[str, float]]:
     """Yield what may be missing between two operands besides a comma, with its cost."""
     inner = line.inner(at)
-    declared = line.language.code.defined(line.text) is not None and right in line.language.lexical.keywords
-    typed = declared or (left[0].islower() and right[0].isupper())
+    typed = line.names_type(right) and left[0].islower()
     if inner and (typed or _pairs(line, at)):
         yield ":", 1.5
     else:
@@ -197,6 +222,19 @@ def _worded(line: Line) -> Iterator[Variant]:
                 yield Variant(_put(line, end, spelled), 8 + 1 - line.later(end))
 
 
+def _spelled(line: Line) -> Iterator[Variant]:
+    """Yield the line with a keyword in place of a word that is almost one."""
+    keywords = keywords_of(line.language)
+    for number, (start, end) in enumerate(line.tokens):
+        word = line.token(number)
+        if len(word) < LEAST_SPELLED or word in keywords or word.lower() in keywords:
+            continue
+        for keyword in get_close_matches(word.lower(), keywords, 2, 0.75):
+            if abs(len(keyword) - len(word)) < 2:
+                spelled = keyword.upper() if word.isupper() else keyword
+                yield Variant(line.text[:start] + spelled + line.text[end:], 1 + 1 - line.later(start))
+
+
 def _without(line: Line) -> Iterator[Variant]:
     """Yield the line with a sign less, or a keyword less that stands there twice."""
     text, keywords = line.text, line.language.lexical.keywords
@@ -205,7 +243,8 @@ def _without(line: Line) -> Iterator[Variant]:
         twice = token == line.token(number - 1)
         if token[0].isalnum() and not (twice and token in keywords):
             continue
-        if not twice and (token not in _SEPARATING or text[start:].strip() == ";"):
+        beside = token == "=" and bool(_OPERATING & {line.token(number - 1), line.token(number + 1)})
+        if not twice and not beside and (token not in _SEPARATING or text[start:].strip() == ";"):
             continue  # it may lack an operand, which no sign can be
         if twice and (token in line.scan.closed or token == line.scan.opened[-1:] == "{"):
             base = 0.0
@@ -234,8 +273,13 @@ def _exchanged(line: Line) -> Iterator[Variant]:
     for number, (start, end) in enumerate(line.tokens):
         token, right = line.token(number), line.token(number + 1)
         for rank, other in enumerate(_ALIKE.get(token, ())):
-            base = 2 if token in CLOSING else 3 if other == 2 * token else 5
-            yield Variant(text[:start] + other + text[end:], base + rank / 10 - line.later(start))
+            if token in CLOSING or (token in QUOTES and text.count(other) % 2):
+                base = 2
+            else:
+                base = 3 if other == 2 * token else 5
+            base -= 2 * (token in QUOTES and token not in delimiters.quotes(line.language.id))
+            left = text[:start].rstrip() if other == ":" and "?" not in text[:start] else text[:start]
+            yield Variant(left + other + text[end:], base + rank / 10 - line.later(start))
         if right and not token[0].isalnum() and not right[0].isalnum():
             first, last = line.tokens[number + 1]
             if first > end and token != right and token + right in tokens_of(line.language.id):

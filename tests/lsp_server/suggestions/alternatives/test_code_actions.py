@@ -267,3 +267,33 @@ async def test_a_client_that_can_do_little_gets_the_edit_at_once() -> None:
         assert action.edit.changes[uri][0].new_text == "size > limit"
         comment = bare.open("# a comment\n", "file:///project/b.py")
         assert await ask(bare, comment, "comment") == []
+
+
+@pytest.mark.parametrize(
+    ("broken", "language", "right"),
+    [
+        ("def f(xs│)\n    return xs\n", "python", "def f(xs):"),
+        ("class Store│\n    pass\n", "python", "class Store:"),
+        ("const a = [1, 2, 3│;\nf(a);\n", "javascript", "const a = [1, 2, 3];"),
+        ("func f(a int) int {\n\tif a > 0 │\n\t\treturn a\n\t}\n\treturn -a\n}\n", "go", "\tif a > 0 {"),
+        ("if (a) │\n  b();\n}\n", "javascript", "if (a) {"),
+        ('{\r\n  "a" 1│\r\n}\r\n', "json", '  "a": 1'),
+        ("emoji = '😀é'; x = f(1│\ny = 2\n", "python", "emoji = '😀é'; x = f(1)"),
+    ],
+)
+async def test_syntax_is_mended_without_a_model(broken: str, language: str, right: str) -> None:
+    async with editor(able(NEOVIM), {"rules": []}) as loading:
+        uri = loading.open(broken, "file:///project/broken", language)
+        actions = await ask(loading, uri, only=["quickfix"])
+        row = broken.split(CURSOR)[0].count("\n")
+        assert actions[0].kind == "quickfix.infill"
+        mended = await resolved(loading, actions[0])
+        (change,) = mended.edit.document_changes
+        (edit,) = change.edits
+        assert edit.range.start.line == edit.range.end.line == row
+        assert edit.new_text == right.lstrip()
+
+
+async def test_an_editor_that_asks_by_itself_hears_nothing_of_lines_without_an_error(client: Editor) -> None:
+    uri = client.open("if (a) │\n  b();\n}\n", "file:///project/a.js", "javascript")
+    assert await ask(client, uri, "", AUTOMATIC) == []
