@@ -53,13 +53,14 @@ class Offer:
 async def offers_for(session: Session, snapshot: Snapshot, target: Target, due: float) -> list[Offer]:
     """Return the alternatives to a target, best first, by `due` (seconds of `deadline.now`).
 
-    Where the syntax says how a broken line can be mended, the model is not asked.
+    Where the syntax says how a broken line can be mended, the model is not asked. Nor is it in a data language: what is
+    missing there is data.
     """
     if target.broken:
         around = snapshot.syntax.around(snapshot.lines, target.spans[0][0])
         first, last = (0, 0) if around is None else (around[1], around[1] + around[0].root_node.end_point[0])
         mended = await asyncio.to_thread(list, repaired(snapshot, target, first, last))
-        if mended or target.apart:
+        if mended or target.apart or is_strict(snapshot.language):
             return mended[: session.settings.candidates]
     request = session.rewrite_of(snapshot, target.spans, several_lines=target.several_lines, repeats=target.repeats)
     answer = await session.engine.ask_in_background(snapshot.uri, request, due)
