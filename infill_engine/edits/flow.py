@@ -167,12 +167,15 @@ class Flow:
         return found + [place for place in later if _comes_back(place, use, cover) or _runs_later(place, use)]
 
     def _is_replaced(self, place: Place, use: Place) -> bool:
-        """Return whether a definition behind another one replaces its value before another function reads it."""
-        return place.function != use.function and any(
+        """Return whether a definition behind another one in its block replaces it before the block is left."""
+        if _holds(place.block, use) and place.function == use.function:
+            return False
+        elsewhere = place.function != use.function and place.one.role is not Role.MEMBER
+        return any(
             later.block == place.block
             and later.one.start > place.one.start
             and not self._updates(later)
-            and (use.one.start > later.one.start or later.one.role is Role.MEMBER)
+            and not (elsewhere and use.one.start < later.one.start)
             for later in self.definitions
         )
 

@@ -29,6 +29,7 @@ OTHERWISE = 0.94
 MODULES = ("module", "package")  # names that are those of files
 IMPORTED = ("import", "module")  # names that another file gives, which may be called otherwise here
 UNNAMED = ("package", "file")  # names that another file gives, which may not
+MOST_NESTED = 4  # lists around what one assignment sets
 OTHER_OBJECTS = 0.45  # for members of objects whose class nobody knows
 
 
@@ -111,14 +112,19 @@ def defines(one: Occurrence, syntax: Syntax) -> bool:
 
 def _is_assigned(node: Node, syntax: Syntax) -> bool:
     """Return whether a member is what an assignment sets."""
-    own = node.parent
-    if own is not None and own.type in syntax.assignments and own.child_by_field_name("left") == node:
-        return True
     holder = node.parent
-    while holder is not None and holder.parent is not None and holder.parent.type in ("pattern_list", "tuple_pattern"):
-        holder = holder.parent
-    setting = None if holder is None else holder.parent
-    return setting is not None and setting.type in syntax.assignments and setting.child_by_field_name("left") == holder
+    for _ in range(MOST_NESTED):
+        setting = None if holder is None else holder.parent
+        if holder is None or setting is None:
+            return False
+        if node.parent is not None and node.parent.type in syntax.assignments:  # the member itself is what is set
+            return node.parent.child_by_field_name("left") == node
+        if setting.type in syntax.assignments:
+            return setting.named_children[0] == holder
+        if not setting.type.endswith(("_list", "_pattern")):
+            return False
+        holder = setting
+    return False
 
 
 def _is_taken(source: Source, names: Names, owner: Owner, new: str) -> bool:
