@@ -14,7 +14,7 @@ Owned = Callable[[str, int], Sequence[Occurrence]]  # what means the same as a n
 
 # `*Type`, `&'a mut Type`, `const struct Type *`, `: Type`, `Type<…>`, `Type | None`
 _TYPE = re.compile(
-    r"""[\s&*:?"']*(?:(?:mut|const|struct|final|ref|'\w+)\b[\s&*]*)*(?P<outer>\w+)\s*"""
+    r"""[\s&*:?"']*(?:(?:mut|const|struct|union|final|ref|'\w+)\b[\s&*]*)*(?P<outer>\w+)\s*"""
     r"""(?P<inner><[\w\s<>&*:'?]*>|\[["'\w]*\])?[\s&*?]*(?:\|\s*(?:None|null|undefined)\s*)*["']?\Z"""
 )
 _UNTYPED = ("var", "auto", "let")
@@ -86,7 +86,9 @@ def _declared(source: Source, found: Sequence[Occurrence], *, called: bool) -> I
         match = constructs.match(one.value) if constructs is not None and one.value and not types else None
         if match is not None:
             types = tuple(group for group in match.groups() if group)[:1]
-        if (one.kind in ("function", "method", "routine")) is not called:
+        if called and one.kind in ("class", "tag"):
+            yield (source.text[one.start : one.end],)
+        elif (one.kind in ("function", "method", "routine")) is not called:
             yield ()
         elif one.role is Role.DEFINITION or types:
             yield types

@@ -45,7 +45,7 @@ from dataclasses import dataclass, replace
 
 from tree_sitter import Node, Query, QueryCursor
 
-from infill_engine.edits.occurrence import Occurrence, Role, Scope, Sighting
+from infill_engine.edits.occurrence import Occurrence, Role, Scope, Sighting, defines
 from infill_engine.edits.source import Source
 from infill_engine.text.languages.query_files import load_query
 from infill_engine.text.languages.registry import language
@@ -81,14 +81,14 @@ class Defined:
 
 
 def defined_in(source: Source, start: int, end: int) -> list[Defined]:
-    """Return the definitions whose names are in a part of the text, in order."""
+    """Return the definitions whose names are in a part of the text, in order; members that are set among them."""
     query = load_query(language(source.language).entry, "locals")
     found: list[Defined] = []
     if query is None:
         return found
     for word in _WORD.finditer(source.text, start, end):
         one = _Captures(source, query, word.start(), word.end()).occurrence({})
-        if one.role is Role.DEFINITION:
+        if defines(one, source.syntax):
             found.append(Defined(one.kind, one.start, word.group()))
     return found
 

@@ -16,7 +16,7 @@ _KINDS = (
     {"import", "alias", "module"},
     {"class", "tag"},
     {"parameter", "promoted"},
-    {"member", "method"},
+    {"member", "method", "routine"},
 )
 
 

@@ -2,12 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
-from tree_sitter import Node
-
 from infill_engine.edits.calls import calls_of, is_overloaded
 from infill_engine.edits.changes import Shift
 from infill_engine.edits.definitions import meant_by
-from infill_engine.edits.occurrence import Occurrence, Owner, Role
+from infill_engine.edits.occurrence import Occurrence, Owner, Role, defines
 from infill_engine.edits.parsed import ParsedEdit
 from infill_engine.edits.renamings import Renaming, renamings
 from infill_engine.edits.scopes import Names
@@ -29,7 +27,6 @@ OTHERWISE = 0.94
 MODULES = ("module", "package")  # names that are those of files
 IMPORTED = ("import", "module")  # names that another file gives, which may be called otherwise here
 UNNAMED = ("package", "file")  # names that another file gives, which may not
-MOST_NESTED = 4  # lists around what one assignment sets
 OTHER_OBJECTS = 0.45  # for members of objects whose class nobody knows
 
 
@@ -103,28 +100,6 @@ def _is_exact(syntax: Syntax, names: Names, owner: Owner, group: Sequence[Occurr
 
 def _label(edits: Sequence[Edit]) -> str:
     return f"rename {len(edits)} more use{'s' if len(edits) > 1 else ''}"
-
-
-def defines(one: Occurrence, syntax: Syntax) -> bool:
-    """Return whether a name is defined at a place: as a variable, or as a member that is set."""
-    return one.role is Role.DEFINITION or (one.role is Role.MEMBER and _is_assigned(one.node, syntax))
-
-
-def _is_assigned(node: Node, syntax: Syntax) -> bool:
-    """Return whether a member is what an assignment sets."""
-    holder = node.parent
-    for _ in range(MOST_NESTED):
-        setting = None if holder is None else holder.parent
-        if holder is None or setting is None:
-            return False
-        if node.parent is not None and node.parent.type in syntax.assignments:  # the member itself is what is set
-            return node.parent.child_by_field_name("left") == node
-        if setting.type in syntax.assignments:
-            return setting.named_children[0] == holder
-        if not setting.type.endswith(("_list", "_pattern")):
-            return False
-        holder = setting
-    return False
 
 
 def _is_taken(source: Source, names: Names, owner: Owner, new: str) -> bool:

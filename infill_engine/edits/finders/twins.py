@@ -13,7 +13,7 @@ from tree_sitter import Node
 from infill_engine.context.line_shapes import WORD, is_name, keywords_of, shape_of
 from infill_engine.context.name_exchange import exchanged_names, renamed_word
 from infill_engine.edits.changes import Shift
-from infill_engine.edits.finders.renames import defines
+from infill_engine.edits.occurrence import defines
 from infill_engine.edits.parsed import ParsedEdit
 from infill_engine.edits.renamings import Renaming, renamings
 from infill_engine.edits.scopes import Names
