@@ -22,6 +22,7 @@ _OPENING = {closing: opening for opening, closing in PAIRS.items()}
 _OPERATING = frozenset("=:<>!&|+-*/%")
 _SEPARATING = frozenset(",;:()[]{}\"'`")
 LEAST_SPELLED = 3  # letters of a word that may be a keyword
+_MEMBER = re.compile(r"(?:\.|->|::)\w+\Z")
 _DOUBLED = re.compile(r"([^\w\s]{2,})\s*\1")
 # What a sign may have been meant to be.
 _ALIKE = {
@@ -118,7 +119,8 @@ def _opened(line: Line) -> Iterator[Variant]:
         for number, (start, _) in enumerate(line.tokens):
             apart = line.text[:start][-1:].isspace() or line.token(number)[0] in QUOTES
             called = apart and line.is_operand(number - 1) and begins_operand(line.token(number))
-            base = 0.0 if called else 0.5 if line.token(number) == closing and line.deeper else 2
+            empty = line.token(number) == closing and (line.deeper or _MEMBER.search(line.text[:start]) is not None)
+            base = 0.0 if called else 0.5 if empty and opening == "(" else 2
             left = line.text[:start].rstrip() if called and opening == "(" else line.text[:start]
             yield Variant(left + opening + line.text[start:], base + 1 - line.later(start))
 
