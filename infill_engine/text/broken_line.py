@@ -9,11 +9,13 @@ from infill_engine.text.delimiters import CLOSING, PAIRS
 from infill_engine.text.languages import Language
 from infill_engine.text.languages import language as language_named
 
+QUOTES = "\"'`"
+
+_TOKEN = re.compile(r"\w+|[^\w\s]")
+# Keywords that are no types.
 _VALUES = frozenset(
     "true false null none nil undefined this self super new not await yield function lambda if else for in".split()
 )
-QUOTES = "\"'`"
-_TOKEN = re.compile(r"\w+|[^\w\s]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,7 @@ class Line:
         return self.text[start:end]
 
     def is_operand(self, number: int) -> bool:
-        """Return whether a token ends an operand."""
+        """Return whether a token ends an operand and is no keyword."""
         token = self.token(number)
         return ends_operand(token) and token not in self.language.lexical.keywords
 
@@ -67,10 +69,12 @@ class Line:
 
 
 def ends_operand(token: str) -> bool:
+    """Return whether an operand may end with a token."""
     return (bool(token) and token[-1:].isalnum()) or token[-1:] in (*CLOSING, "_", *QUOTES)
 
 
 def begins_operand(token: str) -> bool:
+    """Return whether an operand may begin with a token."""
     return token[:1].isalnum() or token[:1] in (*PAIRS, *QUOTES, *"_$@&*-|")
 
 
@@ -94,6 +98,7 @@ def body_words(language: Language) -> tuple[str, ...]:
 
 
 def keywords_of(language: Language) -> tuple[str, ...]:
+    """Return the keywords that the grammar knows, in lower case."""
     tokens = tokens_of(language.id)
     return tuple(
         sorted(

@@ -1,4 +1,8 @@
-"""What a broken line may have been meant to be: the line with one token more, one less, or another one."""
+"""What a broken line may have been meant to be: the line with one token more, one less, or another one.
+
+The costs only order the variants. Below 1, the line itself shows that it lacks the token. From 2 to 5, the token would
+make sense at the place. Beyond that, it is a guess.
+"""
 
 import re
 from collections.abc import Iterator
@@ -17,11 +21,10 @@ from infill_engine.text.broken_line import (
 )
 from infill_engine.text.delimiters import CLOSING, PAIRS, unclosed
 
-_TOKEN = re.compile(r"\w+|[^\w\s]")
-_OPENING = {closing: opening for opening, closing in PAIRS.items()}
+LEAST_SPELLED = 3  # letters of a word that may be a keyword
+
 _OPERATING = frozenset("=:<>!&|+-*/%")
 _SEPARATING = frozenset(",;:()[]{}\"'`")
-LEAST_SPELLED = 3  # letters of a word that may be a keyword
 _MEMBER = re.compile(r"(?:\.|->|::)\w+\Z")
 _DOUBLED = re.compile(r"([^\w\s]{2,})\s*\1")
 # What a sign may have been meant to be.
@@ -46,7 +49,7 @@ _ALIKE = {
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A text for the line. The cost is small where the line itself shows that it lacks, or has, the token."""
+    """A text for the line, and how unlikely it is that it was meant."""
 
     text: str
     cost: float

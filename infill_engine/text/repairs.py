@@ -8,6 +8,7 @@ from infill_engine.text import syntax
 from infill_engine.text.broken_line import Line
 from infill_engine.text.repair_variants import variants
 
+LONGEST = 400  # characters of a line
 MOST_TRIED = 500  # variants of one line
 MOST_REPAIRS = 3
 SURE = 5.5  # a dearer repair must be the only one
@@ -21,6 +22,8 @@ def repairs(before: str, line: str, after: str, language: str, *, near: bool = T
     `before` and `after` are the lines around it. `near`: an error begins in the line. Where none does, only what the
     line evidently lacks is a repair.
     """
+    if len(line) > LONGEST:
+        return []
     tree = syntax.parse(before + line + after, language)
     faults = 0 if tree is None else syntax.faults(tree)
     if tree is None or not faults:
