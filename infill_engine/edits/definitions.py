@@ -34,8 +34,10 @@ def meant_by(
     """
     first = min(edited, key=lambda one: one.start)
     others = [one for one in defining if one not in edited]
-    if not others or len(group) > MOST_COMPARED:
+    if not others:
         return Meant(tuple(group))
+    if len(group) > MOST_COMPARED:
+        return Meant(tuple(group)) if first.start < min(one.start for one in others) else None
     places = {one.start: Place(source, one) for one in group}
     for one in edited:
         if one in defining and _is_copied(source, places[one.start], [places[other.start] for other in others]):

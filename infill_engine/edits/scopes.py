@@ -15,7 +15,7 @@ SPACES = {"": ("", "type"), "any": ("", "type", "call")}  # where a use is looke
 MEMBERS = ("member", "method")
 UNDECLARED = ("assigned", "free")
 _OWN_CLASS = ("super()", "super", "base", "parent")
-MOST_TYPED = 4  # names whose types say what one member belongs to
+MOST_TYPED = 8  # names whose types say what one member belongs to
 
 
 class Names:
