@@ -20,6 +20,7 @@ from infill_engine.text.broken_line import (
     tokens_of,
 )
 from infill_engine.text.delimiters import CLOSING, PAIRS, unclosed
+from infill_engine.text.languages import Braces
 
 LEAST_SPELLED = 3  # letters of a word that may be a keyword
 
@@ -168,6 +169,8 @@ def _ended(line: Line) -> Iterator[Variant]:
             yield Variant(_put(line, end, rest), 0.9 + line.later(end))
             ends += tuple(f"{rest}{' ' * (each == '{')}{each}" for each in (":", "{", ";"))
         for token in ends:
+            if token[-1] == "{" and line.language.layout.braces is Braces.VALUES:
+                continue
             body = opens.search(line.text[:end] + " " * token[0].isalpha() + token) is not None
             if token[-1] == ":" and not body:
                 continue

@@ -4,6 +4,8 @@ What is tried is punctuation that the line lacks or has twice, and the words tha
 a cost; the cheapest that leave the fewest faults in the text are the repairs.
 """
 
+from tree_sitter import Tree
+
 from infill_engine.text import syntax
 from infill_engine.text.broken_line import Line
 from infill_engine.text.repair_variants import variants
@@ -22,13 +24,11 @@ def repairs(before: str, line: str, after: str, language: str, *, near: bool = T
     `before` and `after` are the lines around it. `near`: an error begins in the line. Where none does, only what the
     line evidently lacks is a repair.
     """
-    if len(line) > LONGEST:
-        return []
-    tree = syntax.parse(before + line + after, language)
-    faults = 0 if tree is None else syntax.faults(tree)
-    if tree is None or not faults:
+    tree = None if len(line) > LONGEST else syntax.parse(before + line + after, language)
+    if tree is None or not tree.root_node.has_error:
         return []
     left, right = syntax.to_bytes(before), syntax.to_bytes(after)
+    now = _faults(tree, len(left), len(left) + len(syntax.to_bytes(line)))
     found: list[tuple[int, float, str]] = []
     tried = sorted(variants(Line.of(line, after, language)), key=lambda each: each.cost)
     for variant in tried[:MOST_TRIED]:
@@ -36,14 +36,28 @@ def repairs(before: str, line: str, after: str, language: str, *, near: bool = T
             break
         if found and variant.cost > min(found)[1] + SLACK and min(found)[0] == 0:
             break
-        now = syntax.refilled(tree, left, line, variant.text, right, language)
-        rest = faults if now is None else syntax.faults(now)
-        if rest < faults:
+        mended = syntax.refilled(tree, left, line, variant.text, right, language)
+        end = len(left) + len(syntax.to_bytes(variant.text))
+        rest = now if mended is None else _faults(mended, len(left), end)
+        if rest < now:
             found.append((rest, variant.cost, variant.text))
-    found.sort(key=lambda each: each[:2])
-    least = found[0][0] if found else 0
-    costs = {text: cost for rest, cost, text in reversed(found) if rest == least}
+    least = min(found)[0] if found else 0
+    costs = {text: cost for faults, cost, text in sorted(found, reverse=True) if faults == least}
     texts = sorted(costs, key=lambda text: costs[text])
     if len(texts) > 1 and costs[texts[0]] > SURE:
         return []  # anything would do
     return texts[:MOST_REPAIRS]
+
+
+def _faults(tree: Tree, start: int, end: int) -> int:
+    """Count the faults of a tree, those that begin between `start` and `end` twice."""
+    faults = 0
+    waiting = [tree.root_node] if tree.root_node.has_error else []
+    for _ in range(syntax.MOST_VISITED):
+        if not waiting:
+            break
+        node = waiting.pop()
+        if node.is_error or node.is_missing:
+            faults += 1 + (start <= node.start_byte <= end)
+        waiting.extend(child for child in node.children if child.has_error or child.is_missing)
+    return faults

@@ -51,3 +51,16 @@ def test_a_line_in_which_no_error_begins_is_mended_only_where_it_shows_what_it_l
 
 def test_a_mended_line_keeps_its_line_end() -> None:
     assert repairs("", "def f(a)", "\r\n    return a\r\n", "python") == ["def f(a):"]
+
+
+@pytest.mark.parametrize(
+    ("language", "marked", "right"),
+    [
+        ("python", "»def f(x)\n    return x\n\n\ndef g(y)\n    return y\n", "def f(x):"),
+        ("python", "def f(x)\n    return x\n\n\n»def g(y)\n    return y\n", "def g(y):"),
+        ("go", "package m\n\n»func f(a int, b int {\n}\ntype A struct \n\tx int\n}\n", "func f(a int, b int) {"),
+        ("javascript", "»const a = [1, 2 3];\nfucntion f() {\n}\n", "const a = [1, 2, 3];"),
+    ],
+)
+def test_a_line_is_mended_beside_another_broken_one(language: str, marked: str, right: str) -> None:
+    assert mended(marked, language)[:1] == [right]
