@@ -4,6 +4,8 @@ What is tried is punctuation that the line lacks or has twice, and the words tha
 a cost; the cheapest that leave the fewest faults in the text are the repairs.
 """
 
+from typing import NamedTuple
+
 from tree_sitter import Tree
 
 from infill_engine.text import syntax
@@ -28,7 +30,7 @@ def repairs(before: str, line: str, after: str, language: str, *, near: bool = T
     if tree is None or not tree.root_node.has_error:
         return []
     left, right = syntax.to_bytes(before), syntax.to_bytes(after)
-    now = _faults(tree, len(left), len(left) + len(syntax.to_bytes(line)))
+    now = _broken(tree, len(left), len(left) + len(syntax.to_bytes(line)))
     found: list[tuple[int, float, str]] = []
     tried = sorted(variants(Line.of(line, after, language)), key=lambda each: each.cost)
     for variant in tried[:MOST_TRIED]:
@@ -38,9 +40,10 @@ def repairs(before: str, line: str, after: str, language: str, *, near: bool = T
             break
         mended = syntax.refilled(tree, left, line, variant.text, right, language)
         end = len(left) + len(syntax.to_bytes(variant.text))
-        rest = now if mended is None else _faults(mended, len(left), end)
-        if rest < now:
-            found.append((rest, variant.cost, variant.text))
+        rest = now if mended is None else _broken(mended, len(left), end)
+        shrunk = not now.begins and rest.faults == now.faults and rest.size < now.size and variant.cost <= EVIDENT
+        if rest.faults < now.faults or shrunk:
+            found.append((rest.faults, variant.cost, variant.text))
     least = min(found)[0] if found else 0
     costs = {text: cost for faults, cost, text in sorted(found, reverse=True) if faults == least}
     texts = sorted(costs, key=lambda text: costs[text])
@@ -49,15 +52,25 @@ def repairs(before: str, line: str, after: str, language: str, *, near: bool = T
     return texts[:MOST_REPAIRS]
 
 
-def _faults(tree: Tree, start: int, end: int) -> int:
-    """Count the faults of a tree, those that begin between `start` and `end` twice."""
-    faults = 0
+class _Broken(NamedTuple):
+    """How broken a text is. `size` is how much of it is inside of errors, in bytes."""
+
+    faults: int  # those that begin in the line twice
+    size: int
+    begins: bool  # whether one begins in the line
+
+
+def _broken(tree: Tree, start: int, end: int) -> _Broken:
+    """Measure the faults of a tree, given where the line is in it."""
+    faults = size = within = 0
     waiting = [tree.root_node] if tree.root_node.has_error else []
     for _ in range(syntax.MOST_VISITED):
         if not waiting:
             break
         node = waiting.pop()
         if node.is_error or node.is_missing:
-            faults += 1 + (start <= node.start_byte <= end)
+            faults += 1
+            within += start <= node.start_byte <= end
+            size += node.end_byte - node.start_byte
         waiting.extend(child for child in node.children if child.has_error or child.is_missing)
-    return faults
+    return _Broken(faults + within, size, within > 0)
