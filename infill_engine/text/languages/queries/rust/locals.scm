@@ -67,6 +67,8 @@
 (use_as_clause alias: (identifier) @local.definition.alias)
 (use_as_clause path: (_) @local.other)
 (use_list (self) @local.other)
+; Other modules know the name, too.
+(use_declaration (visibility_modifier)) @local.unsure
 ; What comes from the module around is defined there.
 (use_declaration argument: (scoped_identifier path: (super)) @local.assigned)
 (use_declaration argument: (scoped_use_list path: (super)) @local.assigned)
