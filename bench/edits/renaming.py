@@ -35,9 +35,16 @@ def renames(module: Module, chance: random.Random, vocabulary: Sequence[str], wa
                 continue
             starts |= spelled
         new = fresh_name(chance, module, vocabulary, variable.name)
-        if new is not None:
+        another = kind == "rename import" and _is_module(module, variable)
+        if new is not None and not another:
             yield wanted.made(_case(module, kind, variable.name, new, variable.first, sorted(starts)))
     yield from _members(module, chance, vocabulary, wanted)
+
+
+def _is_module(module: Module, variable: Variable) -> bool:
+    """Return whether a name is that of a module in a statement `import module`: any other one is another module."""
+    line = module.text[module.text.rfind("\n", 0, variable.first) + 1 : variable.first]
+    return line.split()[:1] == ["import"] and line.split()[-1] != "as"
 
 
 def _case(module: Module, kind: str, old: str, new: str, first: int, starts: Sequence[int]) -> Case:

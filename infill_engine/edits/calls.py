@@ -5,8 +5,9 @@ from dataclasses import dataclass, field, replace
 
 from tree_sitter import Node
 
+from infill_engine.edits.definitions import meant_by
 from infill_engine.edits.names import class_name
-from infill_engine.edits.occurrence import Occurrence, Role
+from infill_engine.edits.occurrence import Occurrence, Role, defines
 from infill_engine.edits.parameters import decorators_of, parameter_list_of
 from infill_engine.edits.scopes import Names
 from infill_engine.edits.source import Source, enclosing
@@ -49,7 +50,7 @@ def calls_of(source: Source, syntax: Syntax, function: Node) -> list[Call]:
     if names is None or names.opaque or defined is None or defined.owner is None:
         return []
     group = names.owned(defined.owner)
-    if any(one.unsure for one in group) or is_overloaded(group, syntax):
+    if not _is_one(source, syntax, group, defined):
         return []
     method = names.scopes[defined.owner.scope].is_class
     receiver = _has_receiver(syntax, function)
@@ -70,6 +71,13 @@ def calls_of(source: Source, syntax: Syntax, function: Node) -> list[Call]:
             implicit = int(not unbound or _has_decorator(source, function, "classmethod"))
         found.append(Call(arguments, implicit, certain))
     return found
+
+
+def _is_one(source: Source, syntax: Syntax, group: Sequence[Occurrence], defined: Occurrence) -> bool:
+    """Return whether all of the group certainly mean the function that is defined at a place, and no copy of it."""
+    if any(one.unsure for one in group) or is_overloaded(group, syntax):
+        return False
+    return meant_by(source, group, [defined], [one for one in group if defines(one, syntax)]) is not None
 
 
 def _is_called_otherwise(one: Occurrence, name: Node, syntax: Syntax) -> bool:

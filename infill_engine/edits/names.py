@@ -40,15 +40,17 @@ Names
 The query runs once for each occurrence and only there, so the cost depends on how often the name occurs.
 """
 
-from dataclasses import replace
+import re
+from dataclasses import dataclass, replace
 
 from tree_sitter import Node, Query, QueryCursor
 
-from infill_engine.edits.occurrence import Occurrence, Role, Scope, Sighting
+from infill_engine.edits.occurrence import Occurrence, Role, Scope, Sighting, defines
 from infill_engine.edits.source import Source
 from infill_engine.text.languages.query_files import load_query
 from infill_engine.text.languages.registry import language
 
+_WORD = re.compile(r"[^\W\d]\w*")
 MOST_OCCURRENCES = 600  # of one name; more is no name but a word
 
 
@@ -67,6 +69,28 @@ def sight(source: Source, name: str) -> Sighting | None:
         opaque = opaque or seen.opaque
         found.append(seen.occurrence(scopes))
     return Sighting(tuple(found), scopes, opaque)
+
+
+@dataclass(frozen=True, slots=True)
+class Defined:
+    """A definition: the kind that the query says, where its name begins, and the name without a sigil."""
+
+    kind: str
+    start: int
+    name: str
+
+
+def defined_in(source: Source, start: int, end: int) -> list[Defined]:
+    """Return the definitions whose names are in a part of the text, in order; members that are set among them."""
+    query = load_query(language(source.language).entry, "locals")
+    found: list[Defined] = []
+    if query is None:
+        return found
+    for word in _WORD.finditer(source.text, start, end):
+        one = _Captures(source, query, word.start(), word.end()).occurrence({})
+        if defines(one, source.syntax):
+            found.append(Defined(one.kind, one.start, word.group()))
+    return found
 
 
 def class_name(source: Source, scope: Node) -> str:

@@ -5,6 +5,10 @@ from enum import Enum, auto
 
 from tree_sitter import Node
 
+from infill_engine.text.languages.record import Syntax
+
+MOST_NESTED = 4  # lists around what one assignment sets
+
 
 class Role(Enum):
     """What an occurrence of a name is."""
@@ -79,3 +83,25 @@ class Sighting:
     found: tuple[Occurrence, ...]
     scopes: dict[int, Scope]
     opaque: bool
+
+
+def defines(one: Occurrence, syntax: Syntax) -> bool:
+    """Return whether a name is defined at a place: as a variable, or as a member that is set."""
+    return one.role is Role.DEFINITION or (one.role is Role.MEMBER and _is_assigned(one.node, syntax))
+
+
+def _is_assigned(node: Node, syntax: Syntax) -> bool:
+    """Return whether a member is what an assignment sets."""
+    holder = node.parent
+    for _ in range(MOST_NESTED):
+        setting = None if holder is None else holder.parent
+        if holder is None or setting is None:
+            return False
+        if node.parent is not None and node.parent.type in syntax.assignments:  # the member itself is what is set
+            return node.parent.child_by_field_name("left") == node
+        if setting.type in syntax.assignments:
+            return setting.named_children[0] == holder
+        if not setting.type.endswith(("_list", "_pattern")):
+            return False
+        holder = setting
+    return False

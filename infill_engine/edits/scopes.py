@@ -1,10 +1,11 @@
 """The occurrences of a name with what each belongs to: a scope, or a class for members."""
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable
+from copy import copy
 from dataclasses import replace
 
+from infill_engine.edits.holders import root_of, types_of
 from infill_engine.edits.names import sight
 from infill_engine.edits.occurrence import Occurrence, Owner, Role, Scope, Sighting
 from infill_engine.edits.source import Source
@@ -14,8 +15,7 @@ SPACES = {"": ("", "type"), "any": ("", "type", "call")}  # where a use is looke
 MEMBERS = ("member", "method")
 UNDECLARED = ("assigned", "free")
 _OWN_CLASS = ("super()", "super", "base", "parent")
-# `*Type`, `&'a mut Type`, `const struct Type *`, `: Type`, `Type<…>`
-_TYPE = re.compile(r"[\s&*:?]*(?:(?:mut|const|struct|final|ref|'\w+)\b[\s&*]*)*(\w+)\s*(?:<[^<>]*>)?[\s&*?]*\Z")
+MOST_TYPED = 8  # names whose types say what one member belongs to
 
 
 class Names:
@@ -24,11 +24,12 @@ class Names:
     `opaque`: there is a place of which nobody can tell what the name means there.
     """
 
-    def __init__(self, source: Source, name: str, sighting: Sighting, *, typed: bool = True) -> None:
+    def __init__(self, source: Source, name: str, sighting: Sighting, *, typed: int = MOST_TYPED) -> None:
         self.source, self.name = source, name
         self.scopes, self.opaque = sighting.scopes, sighting.opaque
         self._typed = typed
-        self.all = self._resolved(sighting.found)
+        self._lookup = _Lookup(source, sighting.found, self.scopes)
+        self.all = self._resolved()
 
     @classmethod
     def of(cls, source: Source, name: str) -> "Names | None":
@@ -48,27 +49,38 @@ class Names:
         """Return the variables that name a member of the owner at the same time."""
         return [one for one in self.all if one.also == owner]
 
-    def _resolved(self, found: Iterable[Occurrence]) -> tuple[Occurrence, ...]:
-        lookup = _Lookup(self.source, found, self.scopes)
+    def may_be_of(self, one: Occurrence, owner: Owner) -> bool:
+        """Return whether a member is looked up in something of unknown type that an object of a class leads to."""
+        if one.holder is None or types_of(self.source, one.holder, self._same):
+            return False
+        root = root_of(self.source, one.holder)
+        scope = self.scopes[owner.scope]
+        if self.source.text_of(root) in self.source.syntax.self_names:
+            return any(self.scopes[around].names == scope.names for around in one.scopes)
+        return root != one.holder and any(name in scope.names for name in types_of(self.source, root, self._same))
+
+    def _resolved(self) -> tuple[Occurrence, ...]:
+        lookup = self._lookup
         resolved = []
         for one in lookup.placed:
             if one.role is Role.MEMBER:
-                one = replace(one, owner=self._member_owner(one, lookup))
+                one = replace(one, owner=self._member_owner(one))
                 if one.unsure:  # where it is no member in sight, it may be a variable
                     found_as = Role.REFERENCE if one.owner is None else Role.MEMBER
                     owner = one.owner or lookup.seen_from(one)
                     one = replace(one, role=found_as, owner=owner, unsure=one.owner is None)
-            elif one.owner is None and one.role in (Role.REFERENCE, Role.DEFINITION):
+            elif one.owner is None and one.role in (Role.REFERENCE, Role.DEFINITION) and one.kind not in MEMBERS:
                 one = replace(one, owner=lookup.seen_from(one))
             elif one.owner is not None and self.scopes[one.owner.scope].is_class:
                 one = replace(one, owner=lookup.member(self.scopes[one.owner.scope], one.owner.space))
             if one.named and one.role is not Role.MEMBER:
-                one = replace(one, also=self._member_owner(replace(one, space=""), lookup))
+                one = replace(one, also=self._member_owner(replace(one, space="")))
             resolved.append(one)
         return tuple(resolved)
 
-    def _member_owner(self, one: Occurrence, lookup: "_Lookup") -> Owner | None:
+    def _member_owner(self, one: Occurrence) -> Owner | None:
         """Return the class whose member is looked up; None for objects whose class is not known."""
+        lookup = self._lookup
         around = [self.scopes[scope] for scope in one.scopes if self.scopes[scope].is_class]
         if one.kind == "own":
             return lookup.member(around[0], "") if around else None
@@ -80,33 +92,27 @@ class Names:
         if text in language(self.source.language).syntax.self_names or text in _OWN_CLASS:
             return lookup.member(around[0], one.space) if around else None
         known = lookup.class_named(text, around)
-        if known is None and self._typed and text.lstrip("$").isidentifier():
-            known = lookup.class_named(self._type_of(one), around)
+        if known is None and self._typed:
+            types = types_of(self.source, one.holder, self._same)
+            known = next((found for name in types if (found := lookup.class_named(name, around)) is not None), None)
         return lookup.member(known, one.space) if known is not None else None
 
-    def _type_of(self, one: Occurrence) -> str:
-        """Return the declared type of the variable that holds a member, "" if it is not certain."""
-        assert one.holder is not None
-        start, end = self.source.span_of(one.holder)
-        text = self.source.text[start:end].lstrip("$")
-        sighting = sight(self.source, text)
-        if sighting is None:
-            return ""
-        names = Names(self.source, text, sighting, typed=False)
-        here = names.at(end - len(text))
-        defined = [] if here is None else names.owned(here.owner, Role.DEFINITION)
-        types = {_declared(self.source, each) for each in defined}
-        return types.pop() if len(types) == 1 else ""
-
-
-def _declared(source: Source, one: Occurrence) -> str:
-    if one.type:
-        found = _TYPE.match(one.type)
-        if found is not None and found[1] not in ("var", "auto", "let"):
-            return found[1]
-    constructs = language(source.language).syntax.constructs
-    found = constructs.match(one.value) if constructs is not None and one.value else None
-    return "" if found is None else next((group for group in found.groups() if group), "")
+    def _same(self, name: str, start: int) -> list[Occurrence]:
+        """Return what means the same as another name at a place."""
+        names = self.source.untyped.get(name)
+        if names is None:
+            sighting = sight(self.source, name)
+            names = None if sighting is None else Names(self.source, name, sighting, typed=0)
+            self.source.untyped[name] = names
+        here = None if names is None else names.at(start)
+        if names is None or here is None:
+            return []
+        owner = here.owner
+        if owner is None and here.role is Role.MEMBER and self._typed > 1:
+            deeper = copy(names)
+            deeper._typed = self._typed - 1
+            owner = deeper._member_owner(here)
+        return names.owned(owner)
 
 
 class _Lookup:

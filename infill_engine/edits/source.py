@@ -4,6 +4,7 @@ import threading
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from itertools import accumulate
+from typing import Any
 
 from tree_sitter import Node, Parser, Tree
 
@@ -25,6 +26,7 @@ class Source:
         self.tree = tree
         self.syntax = language_named(language).syntax
         self.nodes = language_named(language).nodes
+        self.untyped: dict[str, Any] = {}  # what `scopes` has resolved of other names
         self._ascii = text.isascii()
         self._bytes = b"" if self._ascii else syntax.to_bytes(text)
         self._marks = [0]  # the tree's offset of every so many characters

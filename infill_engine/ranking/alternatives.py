@@ -14,7 +14,7 @@ from infill_engine.ranking.cleanup.undecodable import undecodable
 from infill_engine.ranking.features import evidence
 from infill_engine.ranking.syntax_check import new_faults
 from infill_engine.text.languages import language as language_named
-from infill_engine.text.lines import first_line, last_line, with_plain_ends
+from infill_engine.text.lines import first_line, indent_of, last_line, split, with_plain_ends
 from infill_engine.types import Candidate, Hole, InfillRequest, Proposal
 
 LEAST_GAIN = -1.5  # nats per token: less likely texts are seldom what anyone would write here
@@ -39,7 +39,7 @@ def alternatives(
         and _bare(one.text) != _bare(replaced)
         and _is_text(one.text, request, hole)
         and _keeps_names(one, request)
-        and not (_opens_body(one.text, request) and not _opens_body(replaced, request))
+        and not (_opens_body(one.text, request) and not _opens_body(replaced, request) and not _has_body(request))
     ]
     found = evidence(different, request, hole)
     texts = [proposal.text for proposal, _ in found]
@@ -69,6 +69,12 @@ def _opens_body(text: str, request: InfillRequest) -> bool:
     """Return whether a body must follow the text. Some grammars see no error where it does not."""
     opens = language_named(request.language).layout.opens
     return not first_line(request.suffix).strip() and opens.search(last_line(text).rstrip()) is not None
+
+
+def _has_body(request: InfillRequest) -> bool:
+    """Return whether the line below the hole's is indented further."""
+    below = next((line for line in split(request.suffix)[1:] if line.strip()), "")
+    return len(indent_of(below)) > len(indent_of(last_line(request.prefix)))
 
 
 def _keeps_names(proposal: Proposal, request: InfillRequest) -> bool:

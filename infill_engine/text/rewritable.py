@@ -75,18 +75,27 @@ def is_broken(tree: Tree, start: int, end: int) -> bool:
     return node is not None and node.has_error
 
 
-def faulty_rows(tree: Tree, first: int, last: int) -> list[int]:
-    """The rows from `first` to `last` in which an error begins; an error that begins above counts for `first`."""
-    found: set[int] = set()
+def faulty_spans(tree: Tree, first: int, last: int) -> list[tuple[Point, Point]]:
+    """Return for each row from `first` to `last` in which an error begins the part of it that is broken.
+
+    An error that begins above counts for `first`. Only the innermost errors count. Of a missing token the part is
+    empty. A column may be beyond the end of its row.
+    """
+    found: dict[int, tuple[Point, Point]] = {}
     waiting = [tree.root_node] if tree.root_node.has_error else []
     while waiting:
         node = waiting.pop()
         if node.end_point[0] < first or node.start_point[0] > last:
             continue
-        if node.is_error or node.is_missing:
-            found.add(max(first, node.start_point[0]))
-        waiting.extend(child for child in node.children if child.has_error or child.is_missing)
-    return sorted(found)
+        within = [child for child in node.children if child.has_error or child.is_missing]
+        waiting.extend(within)
+        if within or not (node.is_error or node.is_missing):
+            continue
+        start = max(_point(node.start_point), (first, 0))
+        end = min(_point(node.end_point), (start[0], node.end_byte))
+        one, other = found.get(start[0], (start, end))
+        found[start[0]] = min(one, start), max(other, end)
+    return [found[row] for row in sorted(found)]
 
 
 def _around(tree: Tree, start: int, end: int) -> Iterator[Node]:

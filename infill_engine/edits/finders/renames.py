@@ -1,56 +1,51 @@
 """A name changed where it is defined: its other uses follow."""
 
-import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-
-from tree_sitter import Node
 
 from infill_engine.edits.calls import calls_of, is_overloaded
-from infill_engine.edits.changes import Shift, words_changed
-from infill_engine.edits.occurrence import Occurrence, Owner, Role
+from infill_engine.edits.changes import Shift
+from infill_engine.edits.definitions import meant_by
+from infill_engine.edits.occurrence import Occurrence, Owner, Role, defines
 from infill_engine.edits.parsed import ParsedEdit
+from infill_engine.edits.renamings import Renaming, renamings
 from infill_engine.edits.scopes import Names
 from infill_engine.edits.source import Source, enclosing
-from infill_engine.edits.types import Change, Edit, Kind, Proposal, Span
+from infill_engine.edits.types import Edit, Kind, Proposal, Span
 from infill_engine.text.languages.record import Syntax
 
 # How likely the user wants the uses to follow, by what was renamed.
-CONFIDENCE = {"parameter": 0.96, "function": 0.94, "class": 0.94, "import": 0.9, "member": 0.88}
+CONFIDENCE = {
+    "parameter": 0.96,
+    "function": 0.94,
+    "class": 0.94,
+    "import": 0.9,
+    "alias": 0.9,
+    "module": 0.9,
+    "member": 0.88,
+}
 OTHERWISE = 0.94
-LATER_DEFINITION = 0.65  # times that, where the name was defined before the place of the edit
+MODULES = ("module", "package")  # names that are those of files
+IMPORTED = ("import", "module")  # names that another file gives, which may be called otherwise here
+UNNAMED = ("package", "file")  # names that another file gives, which may not
 OTHER_OBJECTS = 0.45  # for members of objects whose class nobody knows
-
-_NAME = re.compile(r"[^\W\d][\w$]*\Z")
-
-
-@dataclass(frozen=True, slots=True)
-class Renaming:
-    """One word changed into another, at one place or several of the text before."""
-
-    old: str
-    new: str
-    starts: tuple[int, ...]
-
-
-def renamings(before: Source, changes: Sequence[Change]) -> list[Renaming]:
-    """Return the names that the changes turn into others, each in one piece."""
-    found: dict[tuple[str, str], list[int]] = {}
-    for start, end, new in words_changed(before.text, changes, before.language):
-        old = before.text[start:end]
-        if old != new and _NAME.match(old) and _NAME.match(new):
-            found.setdefault((old, new), []).append(start)
-    return [Renaming(old, new, tuple(starts)) for (old, new), starts in found.items()]
 
 
 def propose_renames(edit: ParsedEdit) -> list[Proposal]:
     """Return a proposal for each name that was renamed where it is defined, or at two of its uses."""
     found: list[Proposal] = []
-    for renaming in renamings(edit.before, edit.changes):
+    rewritten: list[Proposal] = []
+    for renaming in renamings(edit):
         names = Names.of(edit.before, renaming.old)
-        if names is not None:
-            found += _proposals(edit.before, edit.syntax, names, renaming, edit.shift)
-    return found
+        made = [] if names is None else list(_proposals(edit.before, edit.syntax, names, renaming, edit.shift))
+        found += made
+        rewritten += made[:1] if renaming.rewritten else []
+    return [_together(rewritten), *found] if len(rewritten) > 1 else found
+
+
+def _together(proposals: Sequence[Proposal]) -> Proposal:
+    """Return the uses of all names of a declaration that was written anew as one proposal."""
+    edits = tuple(sorted(edit for proposal in proposals for edit in proposal.edits))
+    return Proposal(edits, _label(edits), max(proposal.confidence for proposal in proposals), Kind.RENAME)
 
 
 def _proposals(source: Source, syntax: Syntax, names: Names, renaming: Renaming, shift: Shift) -> Iterator[Proposal]:
@@ -58,27 +53,36 @@ def _proposals(source: Source, syntax: Syntax, names: Names, renaming: Renaming,
     owner = edited[0].owner if edited else None
     if owner is None or names.opaque or any(one.owner != owner for one in edited):
         return
-    defining = [one for one in edited if _defines(one, syntax)]
+    if any(one.kind in MODULES for one in edited) and not renaming.rewritten:
+        return  # another module
+    defining = [one for one in edited if defines(one, syntax)]
     if not defining and len(edited) < 2:
         return  # another variable was meant here
     group = names.owned(owner)
     if _is_taken(source, names, owner, renaming.new) or not _is_exact(syntax, names, owner, group):
         return
-    certain = _confidence(source, group, defining or edited, syntax)
+    meant = meant_by(source, group, defining or edited, [one for one in group if defines(one, syntax)])
+    if meant is None:
+        return
+    certain = _confidence(source, group, defining or edited, syntax) * meant.certain
+    whole = len(meant.occurrences) == len(group)
     promoted = next((one.also for one in group if one.kind == "promoted"), None)
-    also = [*names.shared(owner), *names.owned(promoted)]
+    also = [*names.shared(owner), *names.owned(promoted)] if whole else []
     if promoted is None:
         also += [one for shared in also if shared.kind == "promoted" for one in names.owned(shared.owner)]
-    rest = [one for one in dict.fromkeys((*group, *also)) if one.start not in renaming.starts]
+    rest = [one for one in dict.fromkeys((*meant.occurrences, *also)) if one.start not in renaming.starts]
     rest += _keywords(source, syntax, names, defining)
+    if any(one.kind in UNNAMED for one in rest):
+        return
     edits = _edits(syntax, owner, rest, renaming, shift)
-    if edits and certain:
-        yield Proposal(edits, _label(edits), certain, Kind.RENAME)
-    if names.scopes[owner.scope].is_class:
-        loose = [one for one in names.all if one.role is Role.MEMBER and one.owner is None]
-        more = _edits(syntax, owner, [*rest, *loose], renaming, shift)
-        if len(more) > len(edits) and certain:
-            yield Proposal(more, f"{_label(more)}, on other objects too", OTHER_OBJECTS, Kind.RENAME)
+    member = whole and names.scopes[owner.scope].is_class
+    loose = [one for one in names.all if member and one.role is Role.MEMBER and one.owner is None]
+    if edits and certain and not any(names.may_be_of(one, owner) for one in loose):
+        remain = f", {len(loose)} on other objects remain{'s' * (len(loose) == 1)}" if loose else ""
+        yield Proposal(edits, _label(edits) + remain, certain, Kind.RENAME)
+    more = _edits(syntax, owner, [*rest, *loose], renaming, shift)
+    if len(more) > len(edits) and certain:
+        yield Proposal(more, f"{_label(more)}, on other objects too", OTHER_OBJECTS, Kind.RENAME)
 
 
 def _is_exact(syntax: Syntax, names: Names, owner: Owner, group: Sequence[Occurrence]) -> bool:
@@ -96,22 +100,6 @@ def _is_exact(syntax: Syntax, names: Names, owner: Owner, group: Sequence[Occurr
 
 def _label(edits: Sequence[Edit]) -> str:
     return f"rename {len(edits)} more use{'s' if len(edits) > 1 else ''}"
-
-
-def _defines(one: Occurrence, syntax: Syntax) -> bool:
-    return one.role is Role.DEFINITION or (one.role is Role.MEMBER and _is_assigned(one.node, syntax))
-
-
-def _is_assigned(node: Node, syntax: Syntax) -> bool:
-    """Return whether a member is what an assignment sets."""
-    own = node.parent
-    if own is not None and own.type in syntax.assignments and own.child_by_field_name("left") == node:
-        return True
-    holder = node.parent
-    while holder is not None and holder.parent is not None and holder.parent.type in ("pattern_list", "tuple_pattern"):
-        holder = holder.parent
-    setting = None if holder is None else holder.parent
-    return setting is not None and setting.type in syntax.assignments and setting.child_by_field_name("left") == holder
 
 
 def _is_taken(source: Source, names: Names, owner: Owner, new: str) -> bool:
@@ -133,7 +121,7 @@ def _confidence(source: Source, group: Sequence[Occurrence], edited: Sequence[Oc
     first = min(edited, key=lambda one: one.start)
     kind = "member" if first.role is Role.MEMBER else first.kind
     certain = CONFIDENCE.get(kind, OTHERWISE)
-    defining = [one for one in group if _defines(one, syntax)]
+    defining = [one for one in group if defines(one, syntax)]
     if not defining or defining[0].start >= first.start:
         return certain
     statement = enclosing(first.node, ("expression_statement", "variable_declarator"))
@@ -141,7 +129,7 @@ def _confidence(source: Source, group: Sequence[Occurrence], edited: Sequence[Oc
         start, end = source.span_of(statement)
         if any(start <= one.start < end and one.start != first.start for one in group):
             return 0.0  # `total = f(count)`: what the value is made of keeps its name
-    return certain * LATER_DEFINITION
+    return certain
 
 
 def _keywords(source: Source, syntax: Syntax, names: Names, edited: Sequence[Occurrence]) -> list[Occurrence]:
@@ -168,8 +156,20 @@ def _edits(
     for one in group:
         place = shift.span(one.start, one.end)
         if place is not None:
-            new = renaming.new
-            if one.node.type in syntax.shorthands or (one.node.parent and one.node.parent.type in syntax.shorthands):
-                new = f"{renaming.new}: {renaming.old}" if one.owner != owner else f"{renaming.old}: {renaming.new}"
-            edits.append(Edit(Span(*place, renaming.old), new))
+            edits.append(Edit(Span(*place, renaming.old), _written(syntax, owner, one, renaming)))
     return tuple(sorted(edits))
+
+
+def _written(syntax: Syntax, owner: Owner, one: Occurrence, renaming: Renaming) -> str:
+    """Return how a use is written: with both names, where the old one still holds outside or inside."""
+    if one.kind in IMPORTED:
+        return f"{renaming.old} as {renaming.new}"
+    above = one.node.parent
+    form = syntax.shorthands.get(one.node.type)
+    if form is None and above is not None and above.child_by_field_name("alias") is None:
+        before = one.node.prev_sibling
+        form = syntax.shorthands.get(above.type) if before is None or before.type != "=" else None
+    if form is None:
+        return renaming.new
+    outside, inside = (renaming.old, renaming.new) if one.owner == owner else (renaming.new, renaming.old)
+    return form.format(outside=outside, inside=inside)

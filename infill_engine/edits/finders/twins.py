@@ -13,9 +13,9 @@ from tree_sitter import Node
 from infill_engine.context.line_shapes import WORD, is_name, keywords_of, shape_of
 from infill_engine.context.name_exchange import exchanged_names, renamed_word
 from infill_engine.edits.changes import Shift
-from infill_engine.edits.finders.renames import Renaming, renamings
-from infill_engine.edits.occurrence import Role
+from infill_engine.edits.occurrence import defines
 from infill_engine.edits.parsed import ParsedEdit
+from infill_engine.edits.renamings import Renaming, renamings
 from infill_engine.edits.scopes import Names
 from infill_engine.edits.source import Source, ancestors, enclosing
 from infill_engine.edits.types import Change, Edit, Kind, Proposal, Span
@@ -58,7 +58,7 @@ def propose_twins(edit: ParsedEdit) -> list[Proposal]:
     if found is None:
         return []
     line, new = found
-    if _declares(before, line) or any(_is_defined(before, renaming) for renaming in renamings(before, edit.changes)):
+    if _declares(before, line) or any(_is_defined(before, renaming) for renaming in renamings(edit)):
         return []  # functions of the same shape are different functions
     twins = []
     for other in _around(before.text, line):
@@ -101,7 +101,7 @@ def _is_defined(before: Source, renaming: Renaming) -> bool:
     """Return whether a name was changed where it is defined, so that it is for renames to say what follows."""
     names = Names.of(before, renaming.old)
     places = [] if names is None else [names.at(start) for start in renaming.starts]
-    return any(one is not None and one.role is Role.DEFINITION for one in places)
+    return any(one is not None and defines(one, before.syntax) for one in places)
 
 
 def _changed_line(before: Source, after: Source, changes: Sequence[Change]) -> tuple[_Line, str] | None:

@@ -35,10 +35,13 @@ FOLDER = Path(__file__).parent / "records"
 _OWN = ("identity", "embedded")  # not inherited
 _OF_SYNTAX = (
     "calls",
+    "shorthands",
     "constructs",
+    "variants",
     "keyword_arguments",
     "explicit_self",
     "overloads",
+    "redefines",
     "dynamic_scope",
 )  # the keys of `[syntax]` whose values are not lists
 
@@ -250,10 +253,13 @@ def _syntax(table: Table) -> Syntax:
     types = {item.name: frozenset(table.words(item.name)) for item in fields(Syntax) if item.name not in _OF_SYNTAX}
     syntax = Syntax(
         calls=table.mapping("calls"),
+        shorthands=table.mapping("shorthands"),
         constructs=table.pattern("constructs"),
+        variants=table.pattern("variants"),
         keyword_arguments=table.take("keyword_arguments", bool),
         explicit_self=table.take("explicit_self", bool),
         overloads=table.take("overloads", bool),
+        redefines=table.take("redefines", bool),
         dynamic_scope=table.take("dynamic_scope", bool),
         **types,
     )

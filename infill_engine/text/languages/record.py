@@ -132,19 +132,23 @@ class Syntax:
     """Node types and fields of the grammar that next edits read. Types are empty where the grammar has none.
 
     `calls` maps the type of a call to the field of what is called; `members` are the types of `object.name`.
-    `receivers` are parameters that are the object of a method, and `implicit_self` says that every method has its
-    object as the first parameter. `defaults` are parameters that a call may leave out, `rests` those that take any
-    number of arguments, `splats` the arguments that stand for any number. `constructors` are the names of constructors,
-    `classes` the nodes whose functions are methods, `declarations` what begins a line
-    that is different from others of its shape. `shorthands` are names that are a key and a value at once. `sigils`
-    begin a name without being part of it. `constructs` matches an initial value; one of its groups is the class.
-    `overloads`: functions of one name may differ by their parameters. `dynamic_scope`: a function sees the locals of
-    its callers.
+    `shorthands` maps the type of a name that means one thing outside and another inside, such as a key that is its own
+    value, to how both are written: `{outside}: {inside}`. `receivers` are parameters that are the object of a method,
+    and `implicit_self` says that every method has its object as the first parameter. `defaults` are parameters that a
+    call may leave out, `rests` those that take any number of arguments, `splats` the arguments that stand for any
+    number. `constructors` are the names of constructors, `classes` the nodes whose functions are methods,
+    `declarations` what begins a line that is different from others of its shape. `sigils` begin a name without being
+    part of it. `clauses` are branches of which at most one runs or is built; `loops` run their bodies again.
+    `constructs` matches an initial value; one of its groups is the class. `variants` is searched for in front of a
+    declared name, for what tells the declaration from others of the name; its group `part` says that the declaration
+    is one of several. `overloads`: functions of one name may differ by their parameters. `redefines`: another value
+    for a variable is written like its definition. `dynamic_scope`: a function sees the locals of its callers.
     """
 
     functions: frozenset[str]
     classes: frozenset[str]
     calls: Mapping[str, str]
+    shorthands: Mapping[str, str]
     members: frozenset[str]
     assignments: frozenset[str]
     numbers: frozenset[str]
@@ -157,16 +161,19 @@ class Syntax:
     splats: frozenset[str]
     markers: frozenset[str]
     branchings: frozenset[str]
+    clauses: frozenset[str]
+    loops: frozenset[str]
     declarations: frozenset[str]
-    shorthands: frozenset[str]
     sigils: frozenset[str]
     self_names: frozenset[str]
     constructors: frozenset[str]
     named_arguments: frozenset[str]
     constructs: re.Pattern[str] | None
+    variants: re.Pattern[str] | None
     keyword_arguments: bool
     explicit_self: bool
     overloads: bool
+    redefines: bool
     dynamic_scope: bool
 
 

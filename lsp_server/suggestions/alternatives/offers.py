@@ -1,17 +1,24 @@
-"""Alternatives as edits: the engine's candidates for a target, without those that make the document invalid."""
+"""Alternatives as edits: repairs of the syntax, then the engine's candidates that leave the document valid."""
 
 import asyncio
+import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
 from hashlib import blake2b
 
+from infill_engine.text.repairs import repairs
 from infill_engine.text.validity import faults_of, is_strict
 from infill_engine.types import Answer, Candidate
 from lsp_server.documents.snapshots import Snapshot, text_between
+from lsp_server.protocol.positions import line_content
 from lsp_server.session import Session
 from lsp_server.suggestions.alternatives.targets import LARGEST_CHECKED, Span, Target
 
 LEAST_LEFT = 0.4  # of the budget, for another target to be tried
+LEAST_KEPT = 0.6  # of a broken line's tokens: what keeps fewer of them is another line
+
+_TOKEN = re.compile(r"\w+|[^\w\s]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +51,34 @@ class Offer:
 
 
 async def offers_for(session: Session, snapshot: Snapshot, target: Target, due: float) -> list[Offer]:
-    """Return the alternatives to a target, best first, by `due` (seconds of `deadline.now`)."""
+    """Return the alternatives to a target, best first, by `due` (seconds of `deadline.now`).
+
+    Where the syntax says how a broken line can be mended, the model is not asked. Nor is it in a data language: what is
+    missing there is data.
+    """
+    if target.broken:
+        around = snapshot.syntax.around(snapshot.lines, target.spans[0][0])
+        first, last = (0, 0) if around is None else (around[1], around[1] + around[0].root_node.end_point[0])
+        mended = await asyncio.to_thread(list, repaired(snapshot, target, first, last))
+        if mended or target.apart or is_strict(snapshot.language):
+            return mended[: session.settings.candidates]
     request = session.rewrite_of(snapshot, target.spans, several_lines=target.several_lines, repeats=target.repeats)
     answer = await session.engine.ask_in_background(snapshot.uri, request, due)
     valid = valid_offers(snapshot, target, answer)
     # Parsing a document once for each alternative takes too long for the event loop.
     offers = await asyncio.to_thread(list, valid) if _is_checked(snapshot, target) else list(valid)
     return offers[: session.settings.candidates]
+
+
+def repaired(snapshot: Snapshot, target: Target, first: int, last: int) -> Iterator[Offer]:
+    """Yield the repairs of a broken line that a parse of the rows from `first` to `last` confirms."""
+    row = target.spans[0][0][0]
+    line, lines = line_content(snapshot.lines[row]), snapshot.lines
+    after = lines[row][len(line) :] + "".join(lines[row + 1 : last + 1])
+    start = len(line) - len(line.lstrip())
+    for text in repairs("".join(lines[first:row]), line, after, snapshot.language, near=not target.apart):
+        edit = Edit(((row, start), (row, len(line))), line[start:], text[start:])
+        yield Offer(replace(target, label="line"), (edit,), None)
 
 
 def valid_offers(snapshot: Snapshot, target: Target, answer: Answer) -> Iterator[Offer]:
@@ -63,9 +91,18 @@ def valid_offers(snapshot: Snapshot, target: Target, answer: Answer) -> Iterator
             continue
         if checked:
             left = faults_of(applied(snapshot, offer.edits), snapshot.language)
-            if left > faults or (left == faults and target.broken):
+            if left > faults or (target.broken and (left == faults or not _keeps_line(snapshot, offer.edits[0]))):
                 continue
         yield offer
+
+
+def _keeps_line(snapshot: Snapshot, edit: Edit) -> bool:
+    """Return whether enough of the line's tokens are left after an edit in it."""
+    (row, start), (_, end) = edit.span
+    line = line_content(snapshot.lines[row])
+    old, new = _TOKEN.findall(line), _TOKEN.findall(line[:start] + edit.new + line[end:])
+    kept = sum(match.size for match in SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks())
+    return kept >= LEAST_KEPT * len(old)
 
 
 def _is_checked(snapshot: Snapshot, target: Target) -> bool:

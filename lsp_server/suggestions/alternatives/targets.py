@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from infill_engine.text.languages import language as language_named
-from infill_engine.text.rewritable import Part, Point, faulty_rows, is_broken, parts_around, prose_around
+from infill_engine.text.rewritable import Part, Point, faulty_spans, is_broken, parts_around, prose_around
 from infill_engine.text.validity import is_strict
 from lsp_server.documents.snapshots import Snapshot, text_between
 from lsp_server.protocol.positions import Place, line_content, utf8_length
@@ -30,12 +30,14 @@ class Target:
 
     `fixes`: its syntax is broken, or it has a diagnostic, whose number is in `diagnostics`. `repeats`: the spans hold
     one name, which must stay one name. `several_lines`: an alternative may have more lines than there are now.
+    `apart`: the syntax breaks elsewhere, maybe because of this line, so that only an evident repair is one.
     """
 
     label: str
     spans: tuple[Span, ...]
     fixes: bool = False
     broken: bool = False
+    apart: bool = False
     repeats: bool = False
     several_lines: bool = False
     diagnostics: tuple[int, ...] = ()
@@ -98,10 +100,17 @@ class _Reading:
         return Target(part.label, (span,), several_lines=part.lines)
 
     def faulty_lines(self, start: Place, end: Place) -> tuple[Target, ...]:
-        """Return the lines from `start` to `end` in which the syntax breaks."""
-        rows = faulty_rows(self.tree, start[0] - self.first, end[0] - self.first)
-        spans = [self._line(self.first + row) for row in rows[:MOST_FAULTS]]
-        return tuple(Target("line", (span,), fixes=True, broken=True) for span in spans if self.fits((span,)))
+        """Return the broken part of each line from `start` to `end` in which the syntax breaks.
+
+        If it breaks in none of them, but in another line, return the first one.
+        """
+        found = faulty_spans(self.tree, start[0] - self.first, end[0] - self.first)
+        spans = [_widened(self.snapshot.lines, self._place(one), self._place(other)) for one, other in found]
+        if spans or not self.tree.root_node.has_error:
+            broken = (Target("code", (span,), fixes=True, broken=True) for span in spans[:MOST_FAULTS])
+            return tuple(target for target in broken if self.fits(target.spans))
+        row = _line(self.snapshot.lines, start[0])
+        return (Target("line", (row,), fixes=True, broken=True, apart=True),) if self.fits((row,)) else ()
 
     def diagnosed(self, diagnostics: Sequence[Span]) -> tuple[Target, ...]:
         """Return the nodes that diagnostics are about, each by itself; those of one name together."""
@@ -143,10 +152,6 @@ class _Reading:
         rows = self.first, self.first + self.tree.root_node.end_point[0]
         return rows[0] <= span[0][0] and span[1][0] <= rows[1] and span[0] < span[1]
 
-    def _line(self, row: int) -> Span:
-        content = line_content(self.snapshot.lines[row])
-        return (row, len(content) - len(content.lstrip())), (row, len(content.rstrip()))
-
     def _place(self, point: Point) -> Place:
         row, column = self.first + point[0], point[1]
         return row, len(self.snapshot.lines[row].encode()[:column].decode("utf-8", "ignore"))
@@ -165,6 +170,28 @@ def _trimmed(lines: Sequence[str], start: Place, end: Place) -> Span:
     column += len(lines[row][column:]) - len(lines[row][column:].lstrip())
     last = len(lines[right[0]][: right[1]].rstrip())
     return ((row, column), (right[0], last)) if (row, column) < (right[0], last) else (start, end)
+
+
+def _line(lines: Sequence[str], row: int) -> Span:
+    content = line_content(lines[row])
+    return (row, len(content) - len(content.lstrip())), (row, len(content.rstrip()))
+
+
+def _widened(lines: Sequence[str], start: Place, end: Place) -> Span:
+    """Return a part of a line with whole words, up to the next token; the whole line for a blank part."""
+    row, (first, last) = start[0], (start[1], end[1])
+    text = lines[row]
+    while first > 0 and text[first - 1].isalnum() and text[first].isalnum():
+        first -= 1
+    while last < len(text) and text[last - 1].isalnum() and text[last].isalnum():
+        last += 1
+    if not text[first:last].strip():
+        return _line(lines, row)
+    content = line_content(text).rstrip()
+    first += len(text[first:last]) - len(text[first:last].lstrip())
+    while last < len(content) and content[last].isspace():
+        last += 1
+    return (row, first), (row, min(last, len(content)))
 
 
 def _are_apart(spans: Sequence[Span]) -> bool:

@@ -9,7 +9,6 @@ from driver.workbench import Workbench
 
 RULES = [
     {"before": "if ", "candidates": ["size > limit", "size == limit", "limit <= size"]},
-    {"before": "def fits(size):\n    ", "candidates": ["if size > 1:"]},
     {"before": "", "candidates": []},
 ]
 FITS = "def fits(size):\n    if size >= limit:\n        return size + 1\n    return 0\n"
@@ -53,8 +52,8 @@ def test_the_third_alternative_to_a_condition_is_taken_and_undone_at_once(code_r
 
 def test_a_broken_line_is_fixed(code_rewriting: Workbench) -> None:
     code = code_rewriting
-    path = code.open("broken.py", FITS.replace("if size >= limit:", "if size │>= :"))
-    assert open_menu(code, "Fix line")[0].startswith("Fix line: if size > 1:")
+    path = code.open("broken.py", FITS.replace("if size >= limit:", "if size │>= limit"))
+    assert open_menu(code, "Fix line")[0].startswith("Fix line: if size >= limit:")
     code.press("Enter")
-    code.until(lambda: "if size > 1:" in code.text(), "the line mended", code.text)
-    assert code.saved(path).decode() == FITS.replace("size >= limit", "size > 1")
+    code.until(lambda: "if size >= limit:" in code.text(), "the line mended", code.text)
+    assert code.saved(path).decode() == FITS

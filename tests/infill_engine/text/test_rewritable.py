@@ -3,7 +3,7 @@
 import pytest
 
 from infill_engine.text import syntax
-from infill_engine.text.rewritable import faulty_rows, is_broken, parts_around, prose_around
+from infill_engine.text.rewritable import faulty_spans, is_broken, parts_around, prose_around
 
 
 def read(marked: str, language: str):
@@ -83,6 +83,6 @@ def test_prose(marked, expected):
 def test_faults():
     _, tree, start, end = read("x = 1\ny = (‹\nz› = 2\n", "python")
     assert is_broken(tree, start, end)
-    assert faulty_rows(tree, 0, 0) == []
-    assert faulty_rows(tree, 1, 1) == [1]
-    assert faulty_rows(syntax.parse("x = 1\n", "python"), 0, 9) == []
+    assert faulty_spans(tree, 0, 0) == []
+    assert [start for start, _ in faulty_spans(tree, 1, 1)] == [(1, 2)]
+    assert faulty_spans(syntax.parse("x = 1\n", "python"), 0, 9) == []

@@ -29,6 +29,10 @@
 
 ; Definitions
 (function_declarator declarator: (identifier) @local.definition.function)
+(_ type: (_) @local.type declarator: (function_declarator declarator: (identifier) @local.definition.function))
+(_
+  type: (_) @local.type
+  declarator: (_ declarator: (function_declarator declarator: (identifier) @local.definition.function)))
 (function_declarator declarator: (parenthesized_declarator (pointer_declarator declarator: (identifier) @local.definition.variable)))
 (translation_unit (declaration declarator: (identifier) @local.definition.variable))
 (translation_unit (declaration declarator: (init_declarator declarator: (identifier) @local.definition.variable)))
@@ -46,20 +50,28 @@
 (init_declarator declarator: (identifier) @local.definition.variable @local.from)
 (pointer_declarator declarator: (identifier) @local.definition.variable @local.from)
 (array_declarator declarator: (identifier) @local.definition.variable @local.from)
+(declaration type: (_) @local.type declarator: (array_declarator declarator: (identifier) @local.definition.variable))
+(declaration
+  type: (_) @local.type
+  declarator: (init_declarator declarator: (array_declarator declarator: (identifier) @local.definition.variable)))
 (parameter_declaration type: (_) @local.type declarator: (identifier) @local.definition.parameter)
 (parameter_declaration
   type: (_) @local.type
   declarator: (pointer_declarator declarator: (identifier) @local.definition.parameter))
-(parameter_declaration declarator: (array_declarator declarator: (identifier) @local.definition.parameter))
+(parameter_declaration
+  type: (_) @local.type
+  declarator: (array_declarator declarator: (identifier) @local.definition.parameter))
 (struct_specifier name: (type_identifier) @local.definition.tag body: (_))
 (union_specifier name: (type_identifier) @local.definition.tag body: (_))
 (enum_specifier name: (type_identifier) @local.definition.tag body: (_))
 (type_definition declarator: (type_identifier) @local.definition.class)
 (type_definition declarator: (pointer_declarator declarator: (type_identifier) @local.definition.class))
 (enumerator name: (identifier) @local.definition.variable)
-(field_declaration declarator: (field_identifier) @local.definition.member)
-(field_declaration declarator: (_ declarator: (field_identifier) @local.definition.member))
-(field_declaration declarator: (_ declarator: (_ declarator: (field_identifier) @local.definition.member)))
+(field_declaration type: (_) @local.type declarator: (field_identifier) @local.definition.member)
+(field_declaration type: (_) @local.type declarator: (_ declarator: (field_identifier) @local.definition.member))
+(field_declaration
+  type: (_) @local.type
+  declarator: (_ declarator: (_ declarator: (field_identifier) @local.definition.member)))
 (preproc_def name: (identifier) @local.definition.variable)
 (preproc_function_def name: (identifier) @local.definition.function)
 

@@ -75,7 +75,7 @@
 (parameter type: (_)? @local.type name: (identifier) @local.definition.parameter)
 (parameter_list name: (identifier) @local.definition.parameter)
 (implicit_parameter) @local.definition.parameter
-(using_directive name: (identifier) @local.definition.import)
+(using_directive name: (identifier) @local.definition.tag)
 
 ; Parameters that are seen in the whole class, or are properties too.
 (class_declaration (parameter_list (parameter name: (identifier) @local.opaque)))
@@ -102,6 +102,7 @@
   type: (identifier) @local.named
   initializer: (initializer_expression (assignment_expression left: (identifier) @local.member)))
 (initializer_expression (assignment_expression left: (identifier) @local.member))
+(anonymous_object_creation_expression (identifier) @local.other . "=")
 (subpattern (identifier) @local.member)
 (argument name: (identifier) @local.keyword)
 (namespace_declaration name: (_) @local.other)

@@ -19,6 +19,8 @@
   (class_declaration)
 ] @local.scope
 (class_body) @local.scope.class
+; `this` in a method of an object literal is that object.
+(object (method_definition) @local.scope.class)
 
 ; Inside the extent of a scope, but resolved outside of it.
 (function_declaration name: (_) @local.outer)
@@ -43,10 +45,10 @@
 (pair_pattern value: (identifier) @local.definition.variable)
 (assignment_pattern left: (identifier) @local.definition.variable)
 (rest_pattern (identifier) @local.definition.variable)
-(import_clause (identifier) @local.definition.import)
-(namespace_import (identifier) @local.definition.import)
+(import_clause (identifier) @local.definition.alias)
+(namespace_import (identifier) @local.definition.alias)
 (import_specifier name: (identifier) @local.definition.import !alias)
-(import_specifier alias: (identifier) @local.definition.import)
+(import_specifier alias: (identifier) @local.definition.alias)
 (method_definition name: [(property_identifier) (private_property_identifier)] @local.definition.member)
 
 ; A pattern in an assignment defines nothing.
@@ -66,6 +68,7 @@
 (variable_declarator
   name: (object_pattern (pair_pattern key: (property_identifier) @local.member))
   value: (this) @local.named)
+(object (method_definition name: (_) @local.other))
 (import_specifier name: (identifier) @local.other alias: (_))
 (export_specifier alias: (identifier) @local.other)
 (export_statement source: (_)) @local.other

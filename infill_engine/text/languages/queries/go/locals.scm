@@ -39,7 +39,7 @@
 (function_declaration name: (identifier) @local.definition.function)
 (method_declaration name: (field_identifier) @local.definition.member)
 (method_elem name: (field_identifier) @local.definition.member)
-(field_declaration name: (field_identifier) @local.definition.member)
+(field_declaration name: (field_identifier) @local.definition.member type: (_) @local.type)
 (type_spec name: (type_identifier) @local.definition.class)
 (type_alias name: (type_identifier) @local.definition.class)
 (type_parameter_declaration name: (identifier) @local.definition.parameter)
@@ -57,7 +57,7 @@
 (range_clause left: (expression_list (identifier) @local.definition.variable) ":=") @local.from
 (receive_statement left: (expression_list (identifier) @local.definition.variable) ":=") @local.from
 (type_switch_statement alias: (expression_list (identifier) @local.definition.variable))
-(import_spec name: (package_identifier) @local.definition.import)
+(import_spec name: (package_identifier) @local.definition.alias)
 
 ; References
 (identifier) @local.reference

@@ -24,6 +24,7 @@
 (namespace_use_clause alias: (name) @local.definition.tag)
 (method_declaration name: (name) @local.definition.method)
 (property_element name: (variable_name) @local.definition.member)
+(property_declaration type: (_) @local.type (property_element name: (variable_name) @local.definition.member))
 (const_element . (name) @local.definition.member)
 (enum_case name: (name) @local.definition.member)
 (simple_parameter type: (_)? @local.type name: (variable_name) @local.definition.parameter)

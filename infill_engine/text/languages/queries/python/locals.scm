@@ -39,7 +39,7 @@
 (lambda_parameters (dictionary_splat_pattern (identifier) @local.definition.parameter))
 (typed_parameter (list_splat_pattern (identifier) @local.definition.parameter))
 (typed_parameter (dictionary_splat_pattern (identifier) @local.definition.parameter))
-(assignment left: (identifier) @local.definition.variable right: (_)? @local.value)
+(assignment left: (identifier) @local.definition.variable type: (_)? @local.type right: (_)? @local.value)
 (augmented_assignment left: (identifier) @local.definition.variable)
 (named_expression name: (identifier) @local.definition.variable)
 (for_statement left: (identifier) @local.definition.variable)
@@ -55,9 +55,10 @@
 (case_pattern (dotted_name . (identifier) @local.definition.variable .))
 (keyword_pattern (dotted_name . (identifier) @local.definition.variable .))
 (splat_pattern (identifier) @local.definition.variable)
-(import_statement name: (dotted_name . (identifier) @local.definition.import))
+(import_statement name: (dotted_name . (identifier) @local.definition.package . "."))
+(import_statement name: (dotted_name . (identifier) @local.definition.module .))
 (import_from_statement name: (dotted_name . (identifier) @local.definition.import .))
-(aliased_import alias: (identifier) @local.definition.import)
+(aliased_import alias: (identifier) @local.definition.alias)
 
 ; A name that belongs to an outer scope, whatever is done with it here.
 (global_statement (identifier) @local.global)
@@ -75,6 +76,10 @@
 
 ; Names that are looked up in something, not in a scope.
 (attribute object: (_) @local.holder attribute: (identifier) @local.member)
+(assignment
+  left: (attribute attribute: (identifier) @local.member)
+  type: (_)? @local.type
+  right: (_)? @local.value)
 (keyword_argument name: (identifier) @local.keyword)
 (keyword_pattern . (identifier) @local.other)
 (import_from_statement module_name: (_) @local.other)

@@ -56,16 +56,19 @@
 (type_parameter name: (type_identifier) @local.definition.parameter)
 (const_item name: (identifier) @local.definition.variable)
 (static_item name: (identifier) @local.definition.variable)
-(mod_item name: (identifier) @local.definition.import)
+(mod_item name: (identifier) @local.definition.file !body)
+(mod_item name: (identifier) @local.definition.alias body: (_))
 (enum_variant name: (identifier) @local.definition.member)
-(field_declaration name: (field_identifier) @local.definition.member)
+(field_declaration name: (field_identifier) @local.definition.member type: (_) @local.type)
 (use_declaration argument: (identifier) @local.definition.import)
 (use_declaration argument: (scoped_identifier name: (identifier) @local.definition.import))
 (use_list (identifier) @local.definition.import)
 (use_list (scoped_identifier name: (identifier) @local.definition.import))
-(use_as_clause alias: (identifier) @local.definition.import)
+(use_as_clause alias: (identifier) @local.definition.alias)
 (use_as_clause path: (_) @local.other)
 (use_list (self) @local.other)
+; Other modules know the name, too.
+(use_declaration (visibility_modifier)) @local.unsure
 ; What comes from the module around is defined there.
 (use_declaration argument: (scoped_identifier path: (super)) @local.assigned)
 (use_declaration argument: (scoped_use_list path: (super)) @local.assigned)

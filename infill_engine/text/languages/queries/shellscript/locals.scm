@@ -27,3 +27,6 @@
 ((command name: (command_name) @_command argument: (word) @local.opaque) (#match? @_command "^(printf|eval|let|trap|export)$"))
 ((command name: (command_name) @_command argument: [(raw_string) (string)] @local.opaque)
   (#match? @_command "^(eval|trap|let)$"))
+
+; The programs that are started know the variable by its name.
+(declaration_command "export" (variable_name) @local.unsure)

@@ -34,7 +34,14 @@
     (accessibility_modifier) pattern: (identifier) @local.definition.promoted)))))
 (optional_parameter pattern: (identifier) @local.definition.parameter)
 (required_parameter pattern: (rest_pattern (identifier) @local.definition.parameter))
-(public_field_definition name: [(property_identifier) (private_property_identifier)] @local.definition.member)
+(public_field_definition
+  name: [(property_identifier) (private_property_identifier)] @local.definition.member
+  type: (_)? @local.type)
 (method_signature name: (property_identifier) @local.definition.member)
+(abstract_method_signature name: (property_identifier) @local.definition.member)
+
+; Nobody knows which objects have the type.
+(object_type (method_signature name: (_) @local.other))
+(interface_body (method_signature name: (_) @local.other))
 
 (type_identifier) @local.reference

@@ -1,0 +1,103 @@
+"""Which definitions of a name mean the same thing, where one scope has several.
+
+a second function, class, field, parameter     another thing that was copied; nobody knows which one the uses mean
+overloads, accessors, branches                 one thing
+a variable that is assigned again              one thing with those assignments that reach one of its uses
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from infill_engine.edits.flow import Flow, Place
+from infill_engine.edits.occurrence import Occurrence
+from infill_engine.edits.source import Source
+
+MOST_COMPARED = 150  # occurrences of a name that is defined several times
+TOGETHER = 0.8  # times the confidence, where the flow of control ties definitions together or apart
+ELSEWHERE = 0.65  # times that, where another function defines the name
+
+
+@dataclass(frozen=True, slots=True)
+class Meant:
+    """The occurrences that mean what the user has changed, and how certain that is, as a factor."""
+
+    occurrences: tuple[Occurrence, ...]
+    certain: float = 1.0
+
+
+def meant_by(
+    source: Source, group: Sequence[Occurrence], edited: Sequence[Occurrence], defining: Sequence[Occurrence]
+) -> Meant | None:
+    """Return what of a group the edited occurrences mean; None if a definition that stays may mean another thing.
+
+    `defining` are the definitions of the group.
+    """
+    first = min(edited, key=lambda one: one.start)
+    others = [one for one in defining if one not in edited]
+    if not others:
+        return Meant(tuple(group))
+    if len(group) > MOST_COMPARED:
+        return Meant(tuple(group)) if first.start < min(one.start for one in others) else None
+    places = {one.start: Place(source, one) for one in group}
+    for one in edited:
+        if one in defining and _is_copied(source, places[one.start], [places[other.start] for other in others]):
+            return None
+    flow = Flow(source, [places[one.start] for one in group], {one.start for one in defining})
+    if any(flow.is_dead_before(places[one.start]) for one in edited if one in defining):
+        return None
+    if first.start <= min(one.start for one in others):
+        return Meant(tuple(group))
+    if all(place.declared for place in flow.definitions):
+        joint = any(places[one.start].belongs_to(places[first.start]) for one in others)
+        return Meant(tuple(group), TOGETHER if joint else ELSEWHERE)
+    found = flow.webs_of([places[one.start] for one in edited])
+    if len(found) < len(group):
+        return Meant(tuple(place.one for place in found), TOGETHER)
+    nearby = all(places[one.start].function == places[first.start].function for one in others)
+    return Meant(tuple(group), TOGETHER if nearby else ELSEWHERE)
+
+
+def _is_copied(source: Source, place: Place, others: Sequence[Place]) -> bool:
+    """Return whether another declaration of the name stands in the same block without belonging to this one."""
+    if not place.declared:
+        return False
+    alike = [other for other in others if other.declared and other.block == place.block and not place.excludes(other)]
+    if not alike:
+        return False
+    whole = [each for each in (place, *alike) if not _is_part(source, each)]
+    bodies = [each for each in whole if each.has_body or (each.one.kind == "variable" and each.has_value)]
+    if len(bodies) > 1 and place in bodies:
+        form = _form(source, place)
+        return any(_form(source, each) == form for each in bodies if each is not place)
+    if len(bodies) == 1 or (not bodies and len(whole) < len(alike) + 1):
+        texts = [_signature(source, each) for each in alike if each not in bodies]
+        return place not in bodies and _signature(source, place) in texts
+    return True
+
+
+def _header(source: Source, place: Place) -> str:
+    """Return the text in front of a declared name, with the decorators and attributes above it."""
+    statement = place.statement
+    start = statement
+    while start.prev_named_sibling is not None and start.prev_named_sibling.type in source.syntax.markers:
+        start = start.prev_named_sibling
+    return source.text[source.to_char(start.start_byte) : place.one.start]
+
+
+def _is_part(source: Source, place: Place) -> bool:
+    """Return whether a declaration says that it is one of several of its name."""
+    pattern = source.syntax.variants
+    found = None if pattern is None else pattern.search(_header(source, place))
+    return found is not None and found.lastgroup == "part"
+
+
+def _form(source: Source, place: Place) -> str:
+    """Return what tells a declaration from others of its name: a setter, a condition of the build."""
+    pattern = source.syntax.variants
+    found = None if pattern is None else pattern.search(_header(source, place))
+    return "" if found is None else found.group()
+
+
+def _signature(source: Source, place: Place) -> str:
+    """Return a declaration's text behind its name."""
+    return source.text[place.one.end : source.to_char(place.statement.end_byte)].strip()

@@ -1,0 +1,101 @@
+"""The class of an object whose member is looked up, as far as declarations in the text tell."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+from tree_sitter import Node
+
+from infill_engine.edits.occurrence import Occurrence, Role
+from infill_engine.edits.source import Source
+
+MOST_STEPS = 6  # from an object to the variable that it is reached from
+
+Owned = Callable[[str, int], Sequence[Occurrence]]  # what means the same as a name at a place
+
+# `*Type`, `&'a mut Type`, `const struct Type *`, `: Type`, `Type<…>`, `Type | None`
+_TYPE = re.compile(
+    r"""[\s&*:?"']*(?:(?:mut|const|struct|union|final|ref|'\w+)\b[\s&*]*)*(?P<outer>\w+)\s*"""
+    r"""(?P<inner><[\w\s<>&*:'?]*>|\[["'\w]*\])?[\s&*?]*(?:\|\s*(?:None|null|undefined)\s*)*["']?\Z"""
+)
+_UNTYPED = ("var", "auto", "let")
+_OBJECTS = ("object", "argument", "operand", "value", "expression", "table")  # fields of what is passed through
+_MEMBERS = ("name", "property", "attribute", "field")  # fields of what is looked up in an object
+_NAMES = ("identifier", "variable_name", "name")
+
+Types = tuple[str, ...]  # names, outermost first: the first one that is a class here is the object's
+
+
+def types_of(source: Source, node: Node, owned: Owned, steps: int = MOST_STEPS) -> Types:
+    """Return the names in an object's declared type, () if it is not certain."""
+    cast = node.child_by_field_name("type")
+    if cast is not None and node.child_by_field_name("value") is not None:
+        return _plain(source.text_of(cast))
+    if node.type in _NAMES:
+        return _of_name(source, node, owned)
+    if node.type in source.syntax.calls:
+        field = source.syntax.calls[node.type]
+        called = node.child_by_field_name(field) if field else next(iter(node.named_children), None)
+        word = called if called is None or not called.named_child_count else called.named_children[-1]
+        return () if word is None else _of_name(source, word, owned, called=True)
+    inner = _object_of(node)
+    member = _field(node, _MEMBERS)
+    if inner is not None and member is not None:
+        return _of_name(source, member, owned)
+    return types_of(source, inner, owned, steps - 1) if inner is not None and steps else ()
+
+
+def root_of(source: Source, node: Node) -> Node:
+    """Return the object that an object is reached from: `a` of `a.b[1].c`."""
+    for _ in range(MOST_STEPS):
+        inner = _object_of(node)
+        if inner is None and node.type in source.syntax.calls and node.named_child_count:
+            inner = node.named_children[0]
+        if inner is None:
+            break
+        node = inner
+    return node
+
+
+def _object_of(node: Node) -> Node | None:
+    """Return what a node is looked up in, or stands for: `a` of `a.b`, `a[1]`, `*a` and `(a)`."""
+    found = _field(node, _OBJECTS)
+    single = found is None and node.type not in _NAMES and node.named_child_count == 1
+    return node.named_children[0] if single else found
+
+
+def _field(node: Node, names: Sequence[str]) -> Node | None:
+    return next((found for name in names if (found := node.child_by_field_name(name)) is not None), None)
+
+
+def _of_name(source: Source, node: Node, owned: Owned, *, called: bool = False) -> Types:
+    start, end = source.span_of(node)
+    name = source.text[start:end].lstrip("$@")
+    if not name.isidentifier():
+        return ()
+    types = set(_declared(source, owned(name, end - len(name)), called=called))
+    return types.pop() if len(types) == 1 else ()
+
+
+def _declared(source: Source, found: Sequence[Occurrence], *, called: bool) -> Iterator[Types]:
+    """Yield the types that the definitions of a name declare; () for one that declares none."""
+    for one in found:
+        if one.role is not Role.DEFINITION and not (one.role is Role.MEMBER and (one.type or one.value)):
+            continue
+        types = _plain(one.type) if one.type else ()
+        constructs = source.syntax.constructs
+        match = constructs.match(one.value) if constructs is not None and one.value and not types else None
+        if match is not None:
+            types = tuple(group for group in match.groups() if group)[:1]
+        if called and one.kind in ("class", "tag"):
+            yield (source.text[one.start : one.end],)
+        elif (one.kind in ("function", "method", "routine")) is not called:
+            yield ()
+        elif one.role is Role.DEFINITION or types:
+            yield types
+
+
+def _plain(text: str) -> Types:
+    found = _TYPE.match(text)
+    if found is None or found["outer"] in _UNTYPED:
+        return ()
+    return found["outer"], *re.findall(r"\w+", found["inner"] or "")

@@ -1,0 +1,62 @@
+"""Names that an edit turns into others: one word for another, or a declaration that is written anew."""
+
+import re
+from dataclasses import dataclass
+
+from infill_engine.edits.changes import words_changed
+from infill_engine.edits.names import defined_in
+from infill_engine.edits.parsed import ParsedEdit
+
+MOST_CHARS = 300  # of a declaration that is written anew
+
+_NAME = re.compile(r"[^\W\d][\w$]*\Z")
+# Kinds of definitions that stay one thing when one becomes the other.
+_KINDS = (
+    {"variable", "hoisted", "assigned", "free", "function"},
+    {"import", "alias", "module"},
+    {"class", "tag"},
+    {"parameter", "promoted"},
+    {"member", "method", "routine"},
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Renaming:
+    """A name changed into another, at one place or several of the text before.
+
+    `rewritten`: more than the name has changed there.
+    """
+
+    old: str
+    new: str
+    starts: tuple[int, ...]
+    rewritten: bool = False
+
+
+def renamings(edit: ParsedEdit) -> list[Renaming]:
+    """Return the names that the changes turn into others, each in one piece or by its declaration."""
+    before = edit.before
+    words: dict[tuple[str, str], list[int]] = {}
+    declared: list[Renaming] = []
+    for start, end, new in words_changed(before.text, edit.changes, before.language):
+        old = before.text[start:end]
+        if _NAME.match(old) and _NAME.match(new):
+            if old != new:
+                words.setdefault((old, new), []).append(start)
+        elif len(old) + len(new) < MOST_CHARS:
+            growth = sum(change.growth for change in edit.changes if change.end < start)
+            declared += _rewritten(edit, start, end, start + growth, start + growth + len(new))
+    return [Renaming(old, new, tuple(starts)) for (old, new), starts in words.items()] + declared
+
+
+def _rewritten(edit: ParsedEdit, start: int, end: int, new_start: int, new_end: int) -> list[Renaming]:
+    """Return the names of declarations in a part of the text before that have others in the part that replaces it."""
+    old, new = defined_in(edit.before, start, end), defined_in(edit.after, new_start, new_end)
+    kept = set(re.findall(r"[\w$]+", edit.after.text[new_start:new_end]))
+    found = []
+    for kinds in _KINDS:
+        ones, others = ([one for one in side if one.kind in kinds] for side in (old, new))
+        for one, other in zip(ones, others, strict=True) if len(ones) == len(others) else ():
+            if one.name != other.name and (one.name not in kept or other.kind == "alias"):
+                found.append(Renaming(one.name, other.name, (one.start,), rewritten=True))
+    return found

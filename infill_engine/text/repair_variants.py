@@ -1,0 +1,296 @@
+"""What a broken line may have been meant to be: the line with one token more, one less, or another one.
+
+The costs only order the variants. Below 1, the line itself shows that it lacks the token. From 2 to 5, the token would
+make sense at the place. Beyond that, it is a guess.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from infill_engine.text import delimiters
+from infill_engine.text.broken_line import (
+    QUOTES,
+    Line,
+    begins_operand,
+    body_words,
+    ends_operand,
+    keywords_of,
+    tokens_of,
+)
+from infill_engine.text.delimiters import CLOSING, PAIRS, unclosed
+from infill_engine.text.languages import Braces
+
+LEAST_SPELLED = 3  # letters of a word that may be a keyword
+
+_OPERATING = frozenset("=:<>!&|+-*/%")
+_SEPARATING = frozenset(",;:()[]{}\"'`")
+_MEMBER = re.compile(r"(?:\.|->|::)\w+\Z")
+_DOUBLED = re.compile(r"([^\w\s]{2,})\s*\1")
+# What a sign may have been meant to be.
+_ALIKE = {
+    ")": ("]", "}"),
+    "]": (")", "}"),
+    "}": (")", "]"),
+    "(": ("[", "{"),
+    "[": ("(", "{"),
+    "{": ("(", "["),
+    ";": (",", ":"),
+    ",": (";", ":"),
+    ":": ("::", ":=", "=", ";", ",", "{"),
+    "=": ("==", ":", "=>", ":="),
+    "-": ("->",),
+    "&": ("&&",),
+    "|": ("||",),
+    '"': ("'",),
+    "'": ('"',),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A text for the line, and how unlikely it is that it was meant."""
+
+    text: str
+    cost: float
+
+
+def variants(line: Line) -> Iterator[Variant]:
+    """Yield everything that is worth a parse."""
+    yield from _closed(line)
+    yield from _opened(line)
+    yield from _quoted(line)
+    yield from _ended(line)
+    yield from _parted(line)
+    yield from _worded(line)
+    yield from _spelled(line)
+    yield from _without(line)
+    yield from _exchanged(line)
+
+
+def _put(line: Line, at: int, token: str) -> str:
+    """Return the line with a token more; words, braces and operators get blanks around them."""
+    left, right = line.text[:at], line.text[at:]
+    if not right.strip():
+        right = ""
+    if token[0] in "{=-" or token.isalpha():
+        left += "" if not left.strip() or left[-1:].isspace() or left[-1:] in "([" else " "
+        token += "" if not right or right[0].isspace() or right[0] in ")]};," else " "
+    elif token == ":" and " ? " in left and not left[-1:].isspace():
+        token = " :"
+    elif token == "}" and "{ " in left and not left[-1:].isspace():
+        token = " }"
+    return left + token + right
+
+
+def _closed(line: Line) -> Iterator[Variant]:
+    """Yield the line with a closing bracket more: as far right as may be."""
+    opened = line.scan.opened
+    for opening, closing in (*PAIRS.items(), ("<", ">")):
+        if opening in opened:
+            base = 0.0 if opened[-1] == opening else 1
+        elif line.text.count(opening) > line.text.count(closing):
+            base = 2 if closing in CLOSING else 3  # in a string; a header
+        else:
+            continue
+        first = line.text.index(opening)
+        for number, (_, end) in enumerate(line.tokens):
+            if end > first:
+                inner = line.text[first:end]
+                odd = 1.5 * (not _is_whole(line, number, inner)) + 1.5 * _is_beyond(line, first, inner)
+                yield Variant(_put(line, end, closing), base + odd + line.later(end))
+
+
+def _is_whole(line: Line, number: int, inner: str) -> bool:
+    """Return whether what is in a bracket up to a token may end there."""
+    token = line.token(number)
+    shouted = token.isupper() and token.lower() in line.language.lexical.keywords
+    return (ends_operand(token) and not shouted) or inner[-2:] in ("++", "--") or inner[1:] == "*"
+
+
+def _is_beyond(line: Line, first: int, inner: str) -> bool:
+    """Return whether a bracket that opens at `first` was closed before: what it is assigned, or a function's body."""
+    called = line.text[:first][-1:].isalnum()
+    return " = " in inner if inner[0] != "(" else " => " in inner and not called
+
+
+def _opened(line: Line) -> Iterator[Variant]:
+    """Yield the line with an opening bracket more, where one is closed that is not open."""
+    for opening, closing in PAIRS.items():
+        if closing not in line.scan.closed:
+            continue
+        for number, (start, _) in enumerate(line.tokens):
+            apart = line.text[:start][-1:].isspace() or line.token(number)[0] in QUOTES
+            called = apart and line.is_operand(number - 1) and begins_operand(line.token(number))
+            empty = line.token(number) == closing and (line.deeper or _MEMBER.search(line.text[:start]) is not None)
+            base = 0.0 if called else 0.5 if empty and opening == "(" else 2
+            left = line.text[:start].rstrip() if called and opening == "(" else line.text[:start]
+            yield Variant(left + opening + line.text[start:], base + 1 - line.later(start))
+
+
+def _quoted(line: Line) -> Iterator[Variant]:
+    """Yield the line with a quote more, where it has an odd number of them."""
+    for quote in delimiters.quotes(line.language.id):
+        if line.text.count(quote) % 2:
+            for at in sorted({at for place in line.tokens for at in place}):
+                text = _put(line, at, quote)
+                yield Variant(text, _misfits(text, quote) + line.later(at) + len(quote) / 20)
+
+
+def _misfits(text: str, quote: str) -> float:
+    """Return a cost for the quotes that stand where no string seems to begin, or to end."""
+    cost, start = 0.0, 0
+    for number, found in enumerate(re.finditer(re.escape(quote), text)):
+        left, right = text[: found.start()], text[found.end() :]
+        before, behind = left[-1:] or " ", right[:1] or " "
+        if number % 2:
+            cost += any(sign in text[start : found.start()] for sign in (" << ", " + "))
+            fits = behind.isspace() or behind in ")]},;:."
+            cost += 0.8 * (before.isspace() or not fits) + 0.8 * (before in ",;" or before.isspace())
+        else:
+            start = found.end()
+            fits = before.isspace() or before in "([{=,:!&|+<>?%"
+            cost += 0.8 * (behind.isspace() or not fits) + 0.4 * (left.rstrip()[-1:].isalnum())
+    return cost
+
+
+def _ended(line: Line) -> Iterator[Variant]:
+    """Yield the line with what opens a body or ends a statement at its end, before a comment."""
+    opens = line.language.layout.opens
+    words = body_words(line.language)
+    for _, end in line.tokens:
+        rest = line.text[end:].strip()
+        last = not rest or delimiters.is_comment(rest, line.language.id)
+        missing = unclosed(line.scan.opened, "")
+        ends = (":", "{", ";", *words, *(f"; {word}" for word in words)) if last else (":",)
+        if last and missing:
+            rest = "".join(PAIRS[opening] for opening in missing)
+            yield Variant(_put(line, end, rest), 0.9 + line.later(end))
+            ends += tuple(f"{rest}{' ' * (each == '{')}{each}" for each in (":", "{", ";"))
+        for token in ends:
+            if token[-1] == "{" and line.language.layout.braces is Braces.VALUES:
+                continue
+            body = opens.search(line.text[:end] + " " * token[0].isalpha() + token) is not None
+            if token[-1] == ":" and not body:
+                continue
+            base = 0.5 if body and line.deeper else 1 if token == ";" and not line.deeper else 3
+            base += 0 if last else 4
+            yield Variant(_put(line, end, token), base + line.later(end) + len(token) / 20)
+
+
+def _parted(line: Line) -> Iterator[Variant]:
+    """Yield the line with a sign more between two operands, or behind the last of a list."""
+    keywords = line.language.lexical.keywords
+    for number, (_, end) in enumerate(line.tokens):
+        left, right = line.token(number), line.token(number + 1)
+        if right == "}" or (right and right in body_words(line.language)):
+            yield Variant(_put(line, end, ";"), 2 + 1 - line.later(end))
+        if right == "|" and line.deeper:
+            for word in body_words(line.language):
+                yield Variant(_put(line, end, word), 0.4)
+        inner = line.inner(end)
+        if not ends_operand(left) or (right and not begins_operand(right)):
+            continue
+        apart = 0 if not right or line.tokens[number + 1][0] > end else 1
+        if inner or (right not in keywords and line.is_operand(number)):
+            base = 2.0 if inner in ("(", "[") or not right else 3 if inner == "{" else 4
+            yield Variant(_put(line, end, ","), base + apart + 1 - line.later(end))
+        if right:
+            for sign, base in _signs(line, end, left, right):
+                yield Variant(_put(line, end, sign), base + apart + 1 - line.later(end))
+
+
+def _signs(line: Line, at: int, left: str, right: str) -> Iterator[tuple[str, float]]:
+    """Yield what may be missing between two operands besides a comma, with its cost."""
+    inner = line.inner(at)
+    typed = line.names_type(right) and left[0].islower()
+    if inner and (typed or _pairs(line, at)):
+        yield ":", 1.5
+    else:
+        yield ":", 2 if inner == "{" and not left.isdigit() else 2.9 if typed else 4
+    yield "=", 5 if inner else 3
+    yield "=>", 5.5 if inner else 3.5
+    yield "->", 5.5 if inner else 3.5
+    yield ";", 5
+
+
+def _pairs(line: Line, at: int) -> bool:
+    """Return whether the items beside a place are pairs with a colon."""
+    start = max(line.text.rfind(opening, 0, at) for opening in PAIRS)
+    return ":" in line.text[start:at].replace("::", "") or ": " in line.text[at:].partition(")")[0]
+
+
+def _worded(line: Line) -> Iterator[Variant]:
+    """Yield the line with a keyword more between two operands."""
+    for number, (_, end) in enumerate(line.tokens[:-1]):
+        if ends_operand(line.token(number)) and begins_operand(line.token(number + 1)):
+            for word in keywords_of(line.language):
+                spelled = word.upper() if line.token(number).isupper() else word
+                yield Variant(_put(line, end, spelled), 8 + 1 - line.later(end))
+
+
+def _spelled(line: Line) -> Iterator[Variant]:
+    """Yield the line with a keyword in place of a word that is almost one."""
+    keywords = keywords_of(line.language)
+    for number, (start, end) in enumerate(line.tokens):
+        word = line.token(number)
+        if len(word) < LEAST_SPELLED or word in keywords or word.lower() in keywords:
+            continue
+        for keyword in get_close_matches(word.lower(), keywords, 2, 0.75):
+            if abs(len(keyword) - len(word)) < 2:
+                spelled = keyword.upper() if word.isupper() else keyword
+                yield Variant(line.text[:start] + spelled + line.text[end:], 1 + 1 - line.later(start))
+
+
+def _without(line: Line) -> Iterator[Variant]:
+    """Yield the line with a sign less, or a keyword less that stands there twice."""
+    text, keywords = line.text, line.language.lexical.keywords
+    for number, (start, end) in enumerate(line.tokens):
+        token = line.token(number)
+        twice = token == line.token(number - 1)
+        if token[0].isalnum() and not (twice and token in keywords):
+            continue
+        beside = token == "=" and bool(_OPERATING & {line.token(number - 1), line.token(number + 1)})
+        if not twice and not beside and (token not in _SEPARATING or text[start:].strip() == ";"):
+            continue  # it may lack an operand, which no sign can be
+        if twice and (token in line.scan.closed or token == line.scan.opened[-1:] == "{"):
+            base = 0.0
+        elif token in line.scan.closed:
+            base = 1.6
+        else:
+            base = 4 if not twice else 3 if 2 * token in tokens_of(line.language.id) else 1
+        joined = text[:start][-1:].isalnum() and text[end:][:1].isalnum()
+        left = _cut(text, start, end)
+        if left.strip():
+            yield Variant(left, base + 3 * joined + (1 - line.later(start) if base else 0))
+    for found in _DOUBLED.finditer(text):
+        yield Variant(text[: found.end(1)] + text[found.end() :], 1)
+
+
+def _cut(text: str, start: int, end: int) -> str:
+    """Return a text without a part of it, and without a blank too many."""
+    left, right = text[:start], text[end:]
+    right = right.lstrip() if not left.strip() or left[-1].isspace() else right
+    return left + right if right.strip() else left.rstrip()
+
+
+def _exchanged(line: Line) -> Iterator[Variant]:
+    """Yield the line with another sign in place of one, or with two signs in the other order."""
+    text = line.text
+    for number, (start, end) in enumerate(line.tokens):
+        token, right = line.token(number), line.token(number + 1)
+        for rank, other in enumerate(_ALIKE.get(token, ())):
+            if token in CLOSING or (token in QUOTES and text.count(other) % 2):
+                base = 2
+            else:
+                base = 3 if other == 2 * token else 5
+            base -= 2 * (token in QUOTES and token not in delimiters.quotes(line.language.id))
+            left = text[:start].rstrip() if other == ":" and "?" not in text[:start] else text[:start]
+            yield Variant(left + other + text[end:], base + rank / 10 - line.later(start))
+        if right and not token[0].isalnum() and not right[0].isalnum():
+            first, last = line.tokens[number + 1]
+            if first > end and token != right and token + right in tokens_of(line.language.id):
+                yield Variant(text[:end] + text[first:], 1.5)
+            if right + token in tokens_of(line.language.id) or (right in CLOSING and token in ":;,{"):
+                yield Variant(text[:start] + right + text[end:first] + token + text[last:], 5 - line.later(start))

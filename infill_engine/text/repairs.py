@@ -1,0 +1,76 @@
+"""Repairs of one line whose syntax is broken: a token put in, taken out, exchanged or moved, checked by a parse.
+
+What is tried is punctuation that the line lacks or has twice, and the words that open and end bodies. Every variant has
+a cost; the cheapest that leave the fewest faults in the text are the repairs.
+"""
+
+from typing import NamedTuple
+
+from tree_sitter import Tree
+
+from infill_engine.text import syntax
+from infill_engine.text.broken_line import Line
+from infill_engine.text.repair_variants import variants
+
+LONGEST = 400  # characters of a line
+MOST_TRIED = 500  # variants of one line
+MOST_REPAIRS = 3
+SURE = 5.5  # a dearer repair must be the only one
+EVIDENT = 2.0  # the dearest repair of a line in which no error begins
+SLACK = 0.5  # how much dearer than the cheapest repair another one may be
+
+
+def repairs(before: str, line: str, after: str, language: str, *, near: bool = True) -> list[str]:
+    """Return what may stand in place of a broken line, best first; empty if no single token mends it.
+
+    `before` and `after` are the lines around it. `near`: an error begins in the line. Where none does, only what the
+    line evidently lacks is a repair.
+    """
+    tree = None if len(line) > LONGEST else syntax.parse(before + line + after, language)
+    if tree is None or not tree.root_node.has_error:
+        return []
+    left, right = syntax.to_bytes(before), syntax.to_bytes(after)
+    now = _broken(tree, len(left), len(left) + len(syntax.to_bytes(line)))
+    found: list[tuple[int, float, str]] = []
+    tried = sorted(variants(Line.of(line, after, language)), key=lambda each: each.cost)
+    for variant in tried[:MOST_TRIED]:
+        if not near and variant.cost > EVIDENT:
+            break
+        if found and variant.cost > min(found)[1] + SLACK and min(found)[0] == 0:
+            break
+        mended = syntax.refilled(tree, left, line, variant.text, right, language)
+        end = len(left) + len(syntax.to_bytes(variant.text))
+        rest = now if mended is None else _broken(mended, len(left), end)
+        shrunk = not now.begins and rest.faults == now.faults and rest.size < now.size and variant.cost <= EVIDENT
+        if rest.faults < now.faults or shrunk:
+            found.append((rest.faults, variant.cost, variant.text))
+    least = min(found)[0] if found else 0
+    costs = {text: cost for faults, cost, text in sorted(found, reverse=True) if faults == least}
+    texts = sorted(costs, key=lambda text: costs[text])
+    if len(texts) > 1 and costs[texts[0]] > SURE:
+        return []  # anything would do
+    return texts[:MOST_REPAIRS]
+
+
+class _Broken(NamedTuple):
+    """How broken a text is. `size` is how much of it is inside of errors, in bytes."""
+
+    faults: int  # those that begin in the line twice
+    size: int
+    begins: bool  # whether one begins in the line
+
+
+def _broken(tree: Tree, start: int, end: int) -> _Broken:
+    """Measure the faults of a tree, given where the line is in it."""
+    faults = size = within = 0
+    waiting = [tree.root_node] if tree.root_node.has_error else []
+    for _ in range(syntax.MOST_VISITED):
+        if not waiting:
+            break
+        node = waiting.pop()
+        if node.is_error or node.is_missing:
+            faults += 1
+            within += start <= node.start_byte <= end
+            size += node.end_byte - node.start_byte
+        waiting.extend(child for child in node.children if child.has_error or child.is_missing)
+    return _Broken(faults + within, size, within > 0)
