@@ -92,7 +92,8 @@ def train(learner: Learner, run: Run, options: argparse.Namespace, stopping: lis
         if now - reported > 60:
             print(
                 f"{done.slots} slots · step {done.steps} · {slots / seconds:.0f} slots/s, "
-                f"{slots / (now - reported):.0f} by the wall · loss {shown(tally.losses)} · right {shown(tally.right)} · {tally.tokens:.3f} tokens",
+                f"{slots / (now - reported):.0f} by the wall · loss {shown(tally.losses)} · "
+                f"right {shown(tally.right)} · {tally.tokens:.3f} tokens",
                 flush=True,
             )
             tally, slots, seconds, reported = Tally(), 0, 0.0, now
@@ -144,10 +145,12 @@ def parser() -> argparse.ArgumentParser:
     add("--run", type=Path, default=Path("training/denoiser/run"), help="folder of the checkpoint")
     add("--texts", type=Path, default=Path("training/middles"), help="folder of pieces to learn from")
     add("--held-out", type=Path, default=Path("training/held-out-middles"), help="folder of pieces to evaluate on")
+    add("--contexts", type=Path, default=None, help="folder to keep the contexts of texts in")
     add("--trunk", type=Path, default=None, help="folder of the trunk; the one that would be served by default")
     add("--device", default="cpu")
     add("--workers", type=int, default=2, help="threads, each of which computes texts of its own")
     add("--first-layer", type=int, default=0, help="at which mask rows enter; 0 without the anchor's state")
+    add("--corpus", type=Path, default=None, help="corpus.jsonl whose frequent tokens are the draft vocabulary")
     add("--words", type=int, default=16_384, help="of the draft vocabulary")
     add("--slots", type=int, default=3_000_000, help="to train; the learning rate falls until then")
     add("--minutes", type=float, default=1e9, help="to train at most")

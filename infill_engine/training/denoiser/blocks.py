@@ -73,7 +73,7 @@ def _attend(
 
 
 def _mlp(layer: FrozenLayer, rows: Tensor) -> Tensor:
-    found: Tensor = _FrozenMlp.apply(rows, layer.gate_up, layer.down)
+    found: Tensor = _FrozenMlp.apply(rows, layer.gate_up, layer.down)  # type: ignore[no-untyped-call]
     return found
 
 

@@ -11,7 +11,7 @@ MIXED = 4  # pieces whose texts are shuffled together
 
 
 class Deck:
-    """`dealt` says how often each piece, by its path in `folder`, was dealt; it is part of a checkpoint."""
+    """`dealt` says how often each piece, by its name in `folder`, was dealt; it is part of a checkpoint."""
 
     def __init__(self, folder: Path, dealt: dict[str, int], seed: int = 0) -> None:
         self._folder, self.dealt, self._rng = folder, dealt, random.Random(seed)
@@ -26,11 +26,11 @@ class Deck:
                 )
             self._rng.shuffle(paths)
             paths.sort(key=lambda path: self.dealt.get(self._name(path), 0))
-            hand = [text for path in paths[:MIXED] for text in load_piece(path)]
+            hand = [text for path in paths[:MIXED] for text in load_piece(path, self._name(path))]
             for path in paths[:MIXED]:
                 self.dealt[self._name(path)] = self.dealt.get(self._name(path), 0) + 1
             self._rng.shuffle(hand)
             yield from hand
 
     def _name(self, path: Path) -> str:
-        return str(path.relative_to(self._folder))
+        return "-".join(path.relative_to(self._folder).with_suffix("").parts)

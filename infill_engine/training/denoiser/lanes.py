@@ -129,7 +129,8 @@ class Writer:
             seen = kept[..., :used, :] if len(busy) == len(self._lanes) else kept[:, which, :, :used]
             grouped = queries.transpose(0, 1).unflatten(1, (keys.shape[0], -1))  # [B, kv_heads, heads / kv_heads, hd]
             scores = grouped @ seen[0].transpose(2, 3) * queries.shape[-1] ** -0.5 + hidden.to(queries.dtype)
-            return (scores.softmax(-1) @ seen[1]).flatten(1)
+            found: Tensor = (scores.softmax(-1) @ seen[1]).flatten(1)
+            return found
 
         tokens = torch.tensor([lane.written[-1] for lane in lanes])
         return forward(self._network, self._network.embed(tokens), positions, attend)

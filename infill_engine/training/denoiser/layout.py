@@ -9,7 +9,7 @@ the text went another way, the trunk's choice is still a target, and the slots b
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -33,6 +33,7 @@ class Batch:
     before: Tensor  # [B, A, C], the token before the slot's target
     likeliest: Tensor  # [B, A, C, K], the target first
     chances: Tensor  # [B, A, C, K]
+    names: tuple[str, ...] = ()  # of the texts
 
     @property
     def slots(self) -> int:
@@ -42,7 +43,7 @@ class Batch:
     def to(self, device: str) -> "Batch":
         """Return the batch on a device."""
         names = ("tokens", "anchors", "weights", "before", "likeliest", "chances")
-        return Batch(*(getattr(self, name).to(device) for name in names))
+        return replace(self, **{name: getattr(self, name).to(device) for name in names})
 
 
 def anchors_of(text: Text, most: int, above: int, generator: torch.Generator) -> Tensor:
@@ -79,7 +80,7 @@ def lay_out(texts: Sequence[Text], anchors: Sequence[Tensor], slots: int = SLOTS
         before[number, : len(own)] = text.tokens[rows]
         likeliest[number, : len(own)] = text.likeliest[rows]
         chances[number, : len(own)] = text.logprobs[rows].exp()
-    return Batch(tokens, at, weights, before, likeliest, chances)
+    return Batch(tokens, at, weights, before, likeliest, chances, tuple(text.name for text in texts))
 
 
 def _some(places: Tensor, most: int, generator: torch.Generator) -> Tensor:

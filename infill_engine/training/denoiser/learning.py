@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 
 import torch
 from torch import Tensor
 
 from infill_engine.models.trunk.network import Network
 from infill_engine.training.denoiser.blocks import block_states
-from infill_engine.training.denoiser.context import read_context
+from infill_engine.training.denoiser.context import Context, Kept, read_context
 from infill_engine.training.denoiser.frozen import FrozenTrunk
 from infill_engine.training.denoiser.layout import Batch
 from infill_engine.training.denoiser.loss import SHARED, Scored, score
@@ -27,6 +28,17 @@ class Learner:
     words: Words
     head: Tensor
     ce: float
+    contexts: Path | None = None  # folder in which contexts of single texts are kept
+
+    def context(self, batch: Batch) -> Context:
+        """Return the context of a batch."""
+
+        def read(tokens: Tensor) -> Context:
+            return read_context(self.reader, tokens, self.shape.first_layer, self.trunk.norm.dtype)
+
+        if self.contexts is None or len(batch.names) != 1 or not batch.names[0]:
+            return read(batch.tokens)
+        return Kept(self.contexts, read).of(batch.tokens, batch.names[0])
 
     def working(self, weights: dict[str, Tensor]) -> dict[str, Tensor]:
         """Return copies of trained weights in the trunk's type, which gradients are computed for."""
@@ -39,7 +51,7 @@ class Learner:
         `total` is the sum of the weights of all batches of the step.
         """
         batch = batch.to(str(self.trunk.norm.device))
-        context = read_context(self.reader, batch.tokens, self.shape.first_layer, self.trunk.norm.dtype)
+        context = self.context(batch)
         states = block_states(self.trunk, self.shape, working, context, batch.anchors)
         targets, rows = self.words.targets(batch, total)
         chosen = states.flatten(0, 2)[rows]
@@ -55,7 +67,7 @@ class Learner:
     def judge(self, working: dict[str, Tensor], batch: Batch) -> tuple[Scored, Tensor]:
         """Return the scores of a batch's slots with a target, and the indices of these slots among all [N]."""
         batch = batch.to(str(self.trunk.norm.device))
-        context = read_context(self.reader, batch.tokens, self.shape.first_layer, self.trunk.norm.dtype)
+        context = self.context(batch)
         states = block_states(self.trunk, self.shape, working, context, batch.anchors)
         targets, rows = self.words.targets(batch, 1.0)
         scored, _ = score(states.flatten(0, 2)[rows], self.head, working, targets, self.ce)

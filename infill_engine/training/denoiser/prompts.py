@@ -25,14 +25,14 @@ class PromptSettings:
     the share of prompts without text to the right, where nothing follows on the hole's last line.
     """
 
-    own_kinds: float = 0.15
-    rows: tuple[int, int] = (2, 24)
+    own_kinds: float = 0.1
+    rows: tuple[int, int] = (4, 40)
     prefix_chars: tuple[int, int] = (200, 1100)
     short_suffix: tuple[int, int] = (40, 200)
     long_suffix: tuple[int, int] = (200, 400)
     long_share: float = 0.3
     no_suffix: float = 0.15
-    middle: tuple[int, int] = (32, 160)  # tokens
+    middle: tuple[int, int] = (64, 224)  # tokens
 
 
 def draw_order(

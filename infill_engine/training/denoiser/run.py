@@ -82,7 +82,7 @@ class Run:
         if not path.is_file():
             return None
         try:
-            with safe_open(path, framework="pt", device=device) as file:  # type: ignore[no-untyped-call]
+            with safe_open(path, framework="pt", device=device) as file:
                 notes = json.loads(file.metadata()["run"])
                 stored = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (not a mapping)
             vocabulary = stored.pop("vocabulary")

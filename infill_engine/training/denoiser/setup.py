@@ -1,7 +1,13 @@
 """Opens a run: the frozen trunk, the network that reads contexts, and the weights."""
 
 import argparse
+import json
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
+
+import torch
+from torch import Tensor
 
 from infill_engine.models.trunk.network import Network
 from infill_engine.training.denoiser.frozen import load_frozen
@@ -11,23 +17,42 @@ from infill_engine.training.denoiser.texts import read_texts
 from infill_engine.training.denoiser.vocabulary import Words, draft_vocabulary
 from infill_engine.training.denoiser.weights import Shape, new_weights
 
+EVERY = 6  # files of a corpus between those that are counted
+
 
 def open_learner(options: argparse.Namespace) -> tuple[Learner, Run]:
     """Open the run of `options.run`, or begin one. Raises ModelError or TrainingError."""
-    folder, trained = _folders(options.trunk)
+    folder, trained = folders_of(options.trunk)
     trunk = load_frozen(folder, trained, options.device)
     run = Run.load(options.run, options.device)
     if run is None:
         shape = Shape(options.first_layer)
-        vocabulary = draft_vocabulary(read_texts(options.texts), trunk.config.vocabulary, options.words)
+        counted = (
+            _corpus(options.corpus, folder) if options.corpus else (text.tokens for text in read_texts(options.texts))
+        )
+        vocabulary = draft_vocabulary(counted, trunk.config.vocabulary, options.words)
         run = Run.begin(shape, vocabulary.to(options.device), new_weights(trunk, shape, len(vocabulary)))
     words = Words(run.vocabulary, trunk.config.vocabulary)
     head = trunk.embedding[run.vocabulary]
     reader = _int8_reader(folder, trained) if options.device == "cpu" else None
-    return Learner(trunk, reader or trunk.network(), run.shape, words, head, options.ce), run
+    if options.contexts is not None:
+        options.contexts.mkdir(parents=True, exist_ok=True)
+    learner = Learner(trunk, reader or trunk.network(), run.shape, words, head, options.ce, options.contexts)
+    return learner, run
 
 
-def _folders(folder: Path | None) -> tuple[Path, Path]:
+def _corpus(path: Path, trunk: Path) -> Iterator[Tensor]:
+    """Yield the tokens of some files of a corpus.jsonl."""
+    from infill_engine.models.trunk.prompt import TrunkVocabulary  # needs more than torch
+
+    vocabulary = TrunkVocabulary(trunk / "tokenizer.json")
+    end = torch.tensor([vocabulary.end])
+    with path.open(encoding="utf-8") as lines:
+        for line in islice(lines, 0, None, EVERY):
+            yield torch.cat([torch.tensor(vocabulary.encode(json.loads(line)["text"])), end])
+
+
+def folders_of(folder: Path | None) -> tuple[Path, Path]:
     """The trunk's folder and its adapter's; a folder that is named has both."""
     if folder is not None:
         return folder, folder

@@ -28,6 +28,7 @@ class Text:
     start: int
     likeliest: Tensor
     logprobs: Tensor
+    name: str = ""  # of its piece in the folder, and its number there
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -52,18 +53,20 @@ def save_piece(path: Path, texts: Sequence[Text]) -> None:
     unfinished.replace(path)
 
 
-def load_piece(path: Path) -> list[Text]:
-    """Return the texts of a piece."""
+def load_piece(path: Path, name: str = "") -> list[Text]:
+    """Return the texts of a piece; with the `name` of the piece, they have names of their own."""
     stored = load_file(path)
     lengths, starts = stored["lengths"].tolist(), stored["starts"].tolist()
     return [
-        Text(tokens.long(), start, likeliest.long(), logprobs.float())
-        for tokens, start, likeliest, logprobs in zip(
-            stored["tokens"].split(lengths),
-            starts,
-            stored["likeliest"].split(lengths),
-            stored["logprobs"].split(lengths),
-            strict=True,
+        Text(tokens.long(), start, likeliest.long(), logprobs.float(), f"{name}-{number}" if name else "")
+        for number, (tokens, start, likeliest, logprobs) in enumerate(
+            zip(
+                stored["tokens"].split(lengths),
+                starts,
+                stored["likeliest"].split(lengths),
+                stored["logprobs"].split(lengths),
+                strict=True,
+            )
         )
     ]
 
@@ -74,6 +77,6 @@ def pieces_in(folder: Path) -> list[Path]:
 
 
 def read_texts(folder: Path) -> Iterator[Text]:
-    """Yield the texts of all pieces in a folder."""
+    """Yield the texts of all pieces in a folder, with names."""
     for path in pieces_in(folder):
-        yield from load_piece(path)
+        yield from load_piece(path, f"{folder.name}-{path.stem}")

@@ -7,20 +7,18 @@ from torch import Tensor
 
 from infill_engine.training.denoiser.layout import Batch
 from infill_engine.training.denoiser.loss import Targets
-from infill_engine.training.denoiser.texts import Text
 
 WORDS = 16_384
 
 
-def draft_vocabulary(texts: Iterable[Text], size: int, words: int = WORDS) -> Tensor:
+def draft_vocabulary(texts: Iterable[Tensor], size: int, words: int = WORDS) -> Tensor:
     """Return the tokens, of a vocabulary of `size`, that are most frequent in texts, sorted: [min(words, size)].
 
     Tokens that no text has come in the order of their ids, which is that of their merges: the frequent ones first.
     """
     counts = torch.zeros(size)
-    for text in texts:
-        counts += torch.bincount(text.tokens, minlength=size)
-        counts += torch.bincount(text.likeliest[text.start - 1 :, 0], minlength=size)
+    for tokens in texts:
+        counts += torch.bincount(tokens, minlength=size)
     ranked = (counts - torch.arange(size) / (2 * size)).argsort(descending=True)
     return ranked[:words].sort().values
 

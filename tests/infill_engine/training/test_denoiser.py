@@ -204,7 +204,7 @@ def test_gradients_of_the_loss(ce):
 
 def learner_and_run(first_layer=1):
     shape = Shape(first_layer, rank=4)
-    vocabulary = draft_vocabulary(TEXTS, CONFIG.vocabulary, 48)
+    vocabulary = draft_vocabulary([text.tokens for text in TEXTS], CONFIG.vocabulary, 48)
     run = Run.begin(shape, vocabulary, new_weights(TRUNK, shape, len(vocabulary)))
     words = Words(vocabulary, CONFIG.vocabulary)
     return Learner(TRUNK, NETWORK, shape, words, TRUNK.embedding[vocabulary], 0.5), run
