@@ -26,6 +26,7 @@ from infill_engine.training.denoiser.setup import open_learner
 from infill_engine.training.denoiser.texts import Text, read_texts
 
 RATE, CE = 2e-4, 0.1
+SHORT = 0.3  # share of the anchors with few known slots that are learned from
 MOST_SKIPPED = 8  # steps in a row without a finite gradient
 EVALUATED_TEXTS, EVALUATED_ANCHORS = 48, 16
 
@@ -110,7 +111,7 @@ def train(learner: Learner, run: Run, options: argparse.Namespace, stopping: lis
 
 def draw(texts: list[Text], options: argparse.Namespace, generator: torch.Generator) -> list[Batch]:
     """Lay out texts with anchors drawn at random, `options.together` of them in a batch, those of like length."""
-    chosen = [(text, anchors_of(text, options.anchors, options.above, generator)) for text in texts]
+    chosen = [(text, anchors_of(text, options.anchors, options.above, generator, short=SHORT)) for text in texts]
     chosen = sorted((pair for pair in chosen if len(pair[1])), key=lambda pair: len(pair[0]))
     parts = [chosen[start : start + options.together] for start in range(0, len(chosen), options.together)]
     return [lay_out([text for text, _ in part], [anchors for _, anchors in part]) for part in parts]

@@ -1,10 +1,9 @@
 """Reads the contexts of texts, once for all their blocks, without gradients; and keeps them for the next time.
 
 A context of the upper eight layers takes 6 KB a token and is read from disk in no time; reading its text again costs as
-much as learning from 300 slots.
+much as learning from 300 slots. Whoever writes texts has read them already, and can keep their contexts.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -49,22 +48,20 @@ def read_context(network: Network, tokens: Tensor, first_layer: int, dtype: torc
     return Context(entered.unflatten(0, (count, length)).to(dtype), kept)
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """Contexts in a folder, by the names of their texts. `read` returns one that is not there yet."""
+def context_path(folder: Path, name: str, first_layer: int) -> Path:
+    """Return the path of the context that is kept for the text `name`."""
+    return folder / f"{name}.{first_layer}.safetensors"
 
-    folder: Path
-    read: Callable[[Tensor], Context]
 
-    def of(self, tokens: Tensor, name: str) -> Context:
-        """Return the context of the text `name` with tokens [1, T]."""
-        path = self.folder / f"{name}.safetensors"
-        if path.is_file():
-            stored = load_file(path)
-            return Context(stored["entered"], list(zip(stored["keys"], stored["values"], strict=True)))
-        context = self.read(tokens)
-        keys, values = (torch.stack(each) for each in zip(*context.keys_values, strict=True))
-        unfinished = path.with_suffix(".part")
-        save_file({"entered": context.entered.contiguous(), "keys": keys, "values": values}, unfinished)
-        unfinished.replace(path)
-        return context
+def save_context(path: Path, context: Context) -> None:
+    """Write the context of a single text as a whole."""
+    keys, values = (torch.stack(each) for each in zip(*context.keys_values, strict=True))
+    unfinished = path.with_suffix(".part")
+    save_file({"entered": context.entered.contiguous(), "keys": keys, "values": values}, unfinished)
+    unfinished.replace(path)
+
+
+def load_context(path: Path) -> Context:
+    """Return a context that was kept."""
+    stored = load_file(path)
+    return Context(stored["entered"], list(zip(stored["keys"], stored["values"], strict=True)))

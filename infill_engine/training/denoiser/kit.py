@@ -22,10 +22,12 @@ from safetensors.torch import load, save
 from torch import Tensor
 
 from infill_engine.errors import InfillError, TrainingError
+from infill_engine.models.trunk.adapter import ADAPTER
 from infill_engine.training.denoiser.__main__ import parser as training_parser
 from infill_engine.training.denoiser.__main__ import train
 from infill_engine.training.denoiser.run import CHECKPOINT, Run
 from infill_engine.training.denoiser.setup import folders_of, open_learner
+from infill_engine.training.denoiser.texts import pieces_in
 from infill_engine.training.denoiser.weights import Shape
 
 LARGEST_PART, LARGEST_RESULT = 44 << 20, 15 << 20  # bytes
@@ -37,7 +39,7 @@ def main() -> None:
     options, rest = _parser().parse_known_args()
     try:
         if options.command == "pack":
-            pack(options.texts, options.held_out, options.start, options.out)
+            pack(options)
         elif options.command == "train":
             train_there(options, rest, time.monotonic())
         else:
@@ -46,20 +48,24 @@ def main() -> None:
         sys.exit(str(error))
 
 
-def pack(texts: Path, held_out: Path, start: Path | None, out: Path) -> None:
-    """Write the trunk with its adapter, all texts and, if given, the checkpoint in `start` to `out`, in parts."""
-    folder, trained = folders_of(None)
-    members = {f"trunk/{path.name}": path for path in [*sorted(folder.glob("model*")), folder / "config.json"]}
-    members |= {f"trunk/{name}": trained / name for name in ("adapter.safetensors", "checksums.json")}
-    for name, source in (("texts", texts), ("held-out", held_out)):
-        members |= {f"{name}/{'-'.join(p.relative_to(source).parts)}": p for p in source.rglob("piece-*.safetensors")}
-    if start is not None:
-        members["start/" + CHECKPOINT] = start / CHECKPOINT
+def pack(options: argparse.Namespace) -> None:
+    """Write the trunk with its adapter, all texts and, if given, the checkpoint in `options.start`, in parts."""
+    folder, trained = folders_of(options.trunk)
+    members = {
+        f"trunk/{path.name}": path
+        for path in [*sorted(folder.glob("model*")), folder / "config.json", folder / "tokenizer.json"]
+    }
+    members |= {f"trunk/{path.name}": path for path in (folder / "checksums.json", trained / ADAPTER) if path.is_file()}
+    for name, source in (("texts", options.texts), ("held-out", options.held_out)):
+        # Pieces of several folders lie in one there, and are still found by how their names begin.
+        members |= {f"{name}/piece-{'-'.join(path.relative_to(source).parts)}": path for path in pieces_in(source)}
+    if options.start is not None:
+        members[f"start/{CHECKPOINT}"] = options.start / CHECKPOINT
     whole = io.BytesIO()
     with tarfile.open(fileobj=whole, mode="w") as tar:
         for name, path in members.items():
-            tar.add(path, _piece_name(name))
-    write_parts(whole.getvalue(), out, LARGEST_PART)
+            tar.add(path, name)
+    write_parts(whole.getvalue(), options.out, LARGEST_PART)
 
 
 def train_there(options: argparse.Namespace, rest: list[str], began: float) -> None:
@@ -127,20 +133,13 @@ def _checked(folder: Path) -> Iterator[bytes]:
         raise TrainingError(f"{error.filename} cannot be read ({error.strerror}); copy the parts again") from error
 
 
-def _piece_name(name: str) -> str:
-    """Pieces of different subfolders lie in one folder there, and are still found by their names."""
-    folder, _, file = name.partition("/")
-    return (
-        name if not file.endswith(".safetensors") or folder not in ("texts", "held-out") else f"{folder}/piece-{file}"
-    )
-
-
 def _parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(prog="python -m infill_engine.training.denoiser.kit", description="Train on a GPU.")
     commands = made.add_subparsers(dest="command", required=True)
     packing = commands.add_parser("pack")
     packing.add_argument("--texts", type=Path, default=Path("training/middles"))
     packing.add_argument("--held-out", type=Path, default=Path("training/held-out-middles"))
+    packing.add_argument("--trunk", type=Path, default=None, help="folder; that which would be served by default")
     packing.add_argument("--start", type=Path, default=None, metavar="RUN", help="folder of a checkpoint to go on from")
     packing.add_argument("--out", type=Path, default=Path("training/gpu"))
     training = commands.add_parser("train", help="further options are those of the trainer")

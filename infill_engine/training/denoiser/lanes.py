@@ -4,13 +4,14 @@ Matrix products are over one row of each lane, so that the weights are read once
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
-from infill_engine.models.trunk.network import Network, forward, normed
+from infill_engine.models.trunk.network import Attend, Network, forward, normed
+from infill_engine.training.denoiser.context import Context
 from infill_engine.training.denoiser.texts import LIKELIEST, Text
 
 PERIOD, REPEATED = 16, 28  # a text that repeats so few tokens for so long is going round in circles
@@ -28,14 +29,26 @@ class Order:
     most: int
 
 
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A text, and its context for mask rows if it was asked for."""
+
+    text: Text
+    context: Context | None
+
+
 @dataclass(slots=True)
 class _Lane:
-    """A text while it is written, with the likeliest tokens behind its tokens and their log-probabilities [T, K]."""
+    """A text while it is written, with the likeliest tokens behind its tokens and their log-probabilities [T, K].
+
+    `entered` [T, D] are the states before the layer from which the context is kept.
+    """
 
     order: Order
     written: list[int] = field(default_factory=list)
     likeliest: list[Tensor] = field(default_factory=list)
     logprobs: list[Tensor] = field(default_factory=list)
+    entered: list[Tensor] = field(default_factory=list)
     forced: list[int] = field(default_factory=list)  # tokens of a guide that are still to come
     guided: int = 0
 
@@ -63,11 +76,16 @@ class _Lane:
 class Writer:
     """Continues prompts with a trunk's `network`, until a token of `ends` that no guide follows.
 
-    A prompt and its middle have at most `slots` tokens; an order for more is skipped.
+    A prompt and its middle have at most `slots` tokens; an order for more is skipped. Contexts are kept from the layer
+    `keep_from` on, if there is one.
     """
 
-    def __init__(self, network: Network, ends: frozenset[int], *, lanes: int, slots: int) -> None:
-        self._network, self._ends, self._slots = network, ends, slots
+    def __init__(
+        self, network: Network, ends: frozenset[int], *, lanes: int, slots: int, keep_from: int | None = None
+    ) -> None:
+        self._network, self._ends, self._slots, self._keep_from = network, ends, slots, keep_from
+        self._lower = replace(network, layers=network.layers[: keep_from or 0])
+        self._upper = replace(network, layers=network.layers[keep_from or 0 :])
         config = network.config
         shape = (2, lanes, config.kv_heads, slots, config.head_dim)
         dtype = network.embed(torch.zeros(1, dtype=torch.long)).dtype
@@ -75,7 +93,7 @@ class Writer:
         self._lanes: list[_Lane | None] = [None] * lanes
 
     @torch.inference_mode()
-    def write(self, orders: Iterable[Order]) -> Iterator[Text]:
+    def write(self, orders: Iterable[Order]) -> Iterator[Written]:
         """Yield the texts of all orders, each when it is finished."""
         waiting = iter(orders)
         while True:
@@ -90,18 +108,33 @@ class Writer:
             for row, number in enumerate(busy):
                 yield from self._after(number, (likeliest[row : row + 1], logprobs[row : row + 1]))
 
-    def _after(self, number: int, likely: tuple[Tensor, Tensor]) -> Iterator[Text]:
+    def _after(self, number: int, likely: tuple[Tensor, Tensor]) -> Iterator[Written]:
         """Give a lane its next token. If that was the last one, yield its text and free the lane."""
         lane = self._lanes[number]
         assert lane is not None
         lane.take(*likely, self._ends)
         if lane.written[-1] in self._ends or len(lane.written) > lane.order.most or lane.circles:
             self._lanes[number] = None
-            yield lane.text()
+            text = lane.text()
+            yield Written(text, self._context(number, lane, len(text)))
+
+    def _context(self, number: int, lane: _Lane, length: int) -> Context | None:
+        if self._keep_from is None:
+            return None
+        kept = [each[:, number : number + 1, :, :length].to(torch.bfloat16) for each in self._kept[self._keep_from :]]
+        entered = torch.cat(lane.entered)[None].to(torch.bfloat16)
+        return Context(entered, [(each[0], each[1]) for each in kept])
+
+    def _forward(self, tokens: Tensor, positions: Tensor, attend: Attend) -> tuple[Tensor, Tensor]:
+        """Return the states [T, D] of rows behind all layers, and before the layer from which contexts are kept."""
+        first = len(self._lower.layers)
+        entered = forward(self._lower, self._network.embed(tokens), positions, attend)
+        states = forward(self._upper, entered, positions, lambda layer, *rows: attend(first + layer, *rows))
+        return states, entered
 
     def _begin(self, number: int, order: Order) -> tuple[Tensor, Tensor]:
         """Read a prompt into a lane and return what is likeliest behind its tokens."""
-        self._lanes[number] = _Lane(order)
+        lane = self._lanes[number] = _Lane(order)
         size = len(order.prompt)
 
         def attend(layer: int, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
@@ -112,8 +145,9 @@ class Writer:
             )
             return found[0].transpose(0, 1).flatten(1)
 
-        x = self._network.embed(torch.tensor(order.prompt))
-        return self._likeliest(forward(self._network, x, torch.arange(size), attend))
+        states, entered = self._forward(torch.tensor(order.prompt), torch.arange(size), attend)
+        lane.entered.append(entered)
+        return self._likeliest(states)
 
     def _advance(self, busy: list[int]) -> Tensor:
         """Read the newest token of each busy lane. Returns their states [B, D]."""
@@ -133,7 +167,10 @@ class Writer:
             return found
 
         tokens = torch.tensor([lane.written[-1] for lane in lanes])
-        return forward(self._network, self._network.embed(tokens), positions, attend)
+        states, entered = self._forward(tokens, positions, attend)
+        for row, lane in enumerate(lanes):
+            lane.entered.append(entered[row : row + 1])
+        return states
 
     def _likeliest(self, states: Tensor) -> tuple[Tensor, Tensor]:
         """The likeliest tokens behind states [T, D], and their log-probabilities, each [T, K]."""

@@ -46,10 +46,15 @@ class Batch:
         return replace(self, **{name: getattr(self, name).to(device) for name in names})
 
 
-def anchors_of(text: Text, most: int, above: int, generator: torch.Generator) -> Tensor:
-    """Draw up to `most` anchors in the middle and up to `above` in the prompt, in order. Every one has a target."""
-    open_ = known_slots(text, torch.arange(len(text) - 1), 1)[:, 0]
-    places = open_.nonzero()[:, 0]
+def anchors_of(text: Text, most: int, above: int, generator: torch.Generator, *, short: float = 1.0) -> Tensor:
+    """Draw up to `most` anchors in the middle and up to `above` in the prompt, in order. Every one has a target.
+
+    Of the anchors with targets for less than half of their slots, only the share `short` is drawn: their rows cost as
+    much as others.
+    """
+    known = known_slots(text, torch.arange(len(text) - 1)).sum(1)
+    kept = torch.rand(len(known), generator=generator) < short
+    places = ((known > SLOTS // 2) | ((known > 0) & kept)).nonzero()[:, 0]
     inside = places[places >= text.start - 1]
     outside = places[places < text.start - 1]
     chosen = [_some(inside, most, generator), _some(outside, above, generator)]

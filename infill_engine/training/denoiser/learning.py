@@ -10,7 +10,13 @@ from torch import Tensor
 
 from infill_engine.models.trunk.network import Network
 from infill_engine.training.denoiser.blocks import block_states
-from infill_engine.training.denoiser.context import Context, Kept, read_context
+from infill_engine.training.denoiser.context import (
+    Context,
+    context_path,
+    load_context,
+    read_context,
+    save_context,
+)
 from infill_engine.training.denoiser.frozen import FrozenTrunk
 from infill_engine.training.denoiser.layout import Batch
 from infill_engine.training.denoiser.loss import SHARED, Scored, score
@@ -31,14 +37,16 @@ class Learner:
     contexts: Path | None = None  # folder in which contexts of single texts are kept
 
     def context(self, batch: Batch) -> Context:
-        """Return the context of a batch."""
-
-        def read(tokens: Tensor) -> Context:
-            return read_context(self.reader, tokens, self.shape.first_layer, self.trunk.norm.dtype)
-
-        if self.contexts is None or len(batch.names) != 1 or not batch.names[0]:
-            return read(batch.tokens)
-        return Kept(self.contexts, read).of(batch.tokens, batch.names[0])
+        """Return the context of a batch. That of a single text is kept."""
+        first_layer, path = self.shape.first_layer, None
+        if self.contexts is not None and len(batch.names) == 1 and batch.names[0]:
+            path = context_path(self.contexts, batch.names[0], first_layer)
+            if path.is_file():
+                return load_context(path)
+        context = read_context(self.reader, batch.tokens, first_layer, self.trunk.norm.dtype)
+        if path is not None:
+            save_context(path, context)
+        return context
 
     def working(self, weights: dict[str, Tensor]) -> dict[str, Tensor]:
         """Return copies of trained weights in the trunk's type, which gradients are computed for."""

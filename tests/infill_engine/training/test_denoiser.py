@@ -13,7 +13,7 @@ from tiny_trunk import network_of, random_weights, tiny_config
 
 from infill_engine.models.trunk.network import UNSEEN, attention, forward, normed
 from infill_engine.training.denoiser.blocks import block_states
-from infill_engine.training.denoiser.context import read_context
+from infill_engine.training.denoiser.context import load_context, read_context, save_context
 from infill_engine.training.denoiser.frozen import FrozenLayer, FrozenTrunk
 from infill_engine.training.denoiser.lanes import Order, Writer
 from infill_engine.training.denoiser.layout import anchors_of, known_slots, lay_out
@@ -58,14 +58,15 @@ TRUNK = frozen_trunk()
 
 
 def written(count=4, prompt=10, middle=24):
-    """Texts that the tiny trunk wrote."""
+    """Texts that the tiny trunk wrote, and their contexts."""
     generator = torch.Generator().manual_seed(3)
-    writer = Writer(NETWORK, frozenset({END}), lanes=3, slots=prompt + middle + count + 1)
+    writer = Writer(NETWORK, frozenset({END}), lanes=3, slots=prompt + middle + count + 1, keep_from=1)
     prompts = [torch.randint(0, 60, (prompt + number,), generator=generator).tolist() for number in range(count)]
     return list(writer.write(Order(each, [[1, 2]] * 50, middle) for each in prompts))
 
 
-TEXTS = written()
+WRITTEN = written()
+TEXTS = [each.text for each in WRITTEN]
 
 
 def naive_states(shape, weights, tokens, anchor):
@@ -139,6 +140,15 @@ def test_a_text_is_what_the_trunk_would_write():
 def causal(_layer, queries, keys, values):
     size = queries.shape[1]
     return attention(queries, keys, values, torch.full((size, size), UNSEEN).triu(1))
+
+
+def test_the_context_that_a_writer_keeps_is_the_one_that_is_read(tmp_path):
+    for each in WRITTEN:
+        read = read_context(NETWORK, each.text.tokens[None], 1, torch.bfloat16)
+        save_context(tmp_path / "text.1.safetensors", each.context)
+        kept = load_context(tmp_path / "text.1.safetensors")
+        torch.testing.assert_close(kept.entered, read.entered, atol=1e-2, rtol=1e-2)
+        torch.testing.assert_close(kept.keys_values, read.keys_values, atol=1e-2, rtol=1e-2)
 
 
 def test_slots_have_targets_as_long_as_the_text_went_the_trunks_way():
