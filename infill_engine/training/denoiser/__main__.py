@@ -3,7 +3,8 @@
     python -m infill_engine.training.denoiser --run training/denoiser/run --texts training/middles --slots 3000000
 
 Prints a line a minute, and evaluates on held-out texts. SIGTERM and SIGINT save the checkpoint and end the run after
-the step in hand; the same command goes on from there. Times are of the processor, so that pauses do not count.
+the step in hand; the same command goes on from there. `--export FILE` writes the weights for serving. Times are of the
+processor, so that pauses do not count.
 """
 
 import argparse
@@ -24,6 +25,7 @@ from infill_engine.training.denoiser.report import Tally, shown
 from infill_engine.training.denoiser.run import Run, rate_at
 from infill_engine.training.denoiser.setup import open_learner
 from infill_engine.training.denoiser.texts import Text, read_texts
+from infill_engine.training.denoiser.vocabulary import WORDS
 
 RATE, CE = 2e-4, 0.1
 SHORT = 0.3  # share of the anchors with few known slots that are learned from
@@ -59,11 +61,23 @@ def main() -> None:
         signal.signal(number, lambda number, _: stopping.append(number))
     try:
         torch.set_num_threads(1 if options.device == "cpu" else 4)
+        if options.export is not None:
+            export(options.run, options.export)
+            return
         options.run.mkdir(parents=True, exist_ok=True)
         learner, run = open_learner(options)
         train(learner, run, options, stopping)
     except InfillError as error:
         sys.exit(str(error))
+
+
+def export(folder: Path, path: Path) -> None:
+    """Write the weights of the checkpoint in `folder` to a file for serving. Raises TrainingError without one."""
+    run = Run.load(folder)
+    if run is None:
+        raise TrainingError(f"no checkpoint in {folder}")
+    run.export(path)
+    print(f"{run.progress.slots} trained slots, {path.stat().st_size / 1e6:.1f} MB in {path}")
 
 
 def train(learner: Learner, run: Run, options: argparse.Namespace, stopping: list[int]) -> None:
@@ -121,19 +135,18 @@ def evaluate(learner: Learner, run: Run, texts: list[Text]) -> float:
     """Print what the proposals are worth on some anchors of held-out texts. Returns the tokens of a verify pass."""
     generator = torch.Generator().manual_seed(1)
     tally, working = Tally(), learner.working(run.weights)
-    confident = torch.zeros(2)
+    missed, count = 0.0, 0
     for text in texts:
         anchors = anchors_of(text, EVALUATED_ANCHORS, 0, generator)
         if len(anchors):
             scored, rows = learner.judge(working, lay_out([text], [anchors]))
             tally.add(scored.right, rows, scored.losses)
-            confident += torch.stack(
-                [(scored.confidence - scored.right.float()).square().sum(), torch.tensor(len(rows))]
-            )
+            missed += float((scored.confidence - scored.right.float()).square().sum())
+            count += len(rows)
     print(
         f"held out at {run.progress.slots} slots: {tally.tokens:.3f} tokens a verify pass · accepted "
         f"{shown(tally.accepted)} · right {shown(tally.right)} · loss {shown(tally.losses)} · "
-        f"Brier score of the confidence {confident[0] / confident[1]:.3f}",
+        f"Brier score of the confidence {missed / max(count, 1):.3f}",
         flush=True,
     )
     return tally.tokens
@@ -152,7 +165,7 @@ def parser() -> argparse.ArgumentParser:
     add("--workers", type=int, default=2, help="threads, each of which computes texts of its own")
     add("--first-layer", type=int, default=0, help="at which mask rows enter; 0 without the anchor's state")
     add("--corpus", type=Path, default=None, help="corpus.jsonl whose frequent tokens are the draft vocabulary")
-    add("--words", type=int, default=16_384, help="of the draft vocabulary")
+    add("--words", type=int, default=WORDS, help="of the draft vocabulary")
     add("--slots", type=int, default=3_000_000, help="to train; the learning rate falls until then")
     add("--minutes", type=float, default=1e9, help="to train at most")
     add("--rate", type=float, default=RATE, help="highest learning rate")
@@ -163,6 +176,7 @@ def parser() -> argparse.ArgumentParser:
     add("--above", type=int, default=0, help="most anchors in a text's prompt")
     add("--evaluate", type=float, default=15.0, metavar="MINUTES", help="between evaluations")
     add("--evaluated", type=int, default=EVALUATED_TEXTS, help="held-out texts")
+    add("--export", type=Path, default=None, metavar="FILE", help="write the weights there and train nothing")
     add("--save", type=float, default=4.0, metavar="MINUTES", help="between checkpoints")
     return made
 

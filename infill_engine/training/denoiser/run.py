@@ -14,7 +14,7 @@ from infill_engine.errors import TrainingError
 from infill_engine.training.denoiser.weights import Shape
 
 CHECKPOINT = "denoiser.safetensors"
-WARMUP, LEAST_RATE = 0.05, 0.02
+WARMUP, LEAST_RATE = 0.02, 0.02
 FASTER = 5.0  # times the learning rate, for weights that do not begin as the trunk's
 FIRST, SECOND = "exp_avg", "exp_avg_sq"  # the optimiser's moments, stored as `exp_avg.{name}` and `exp_avg_sq.{name}`
 
@@ -74,6 +74,12 @@ class Run:
             {name: tensor.contiguous() for name, tensor in stored.items()}, unfinished, {"run": json.dumps(notes)}
         )
         unfinished.replace(folder / CHECKPOINT)
+
+    def export(self, path: Path) -> None:
+        """Write what serving needs: the weights in bfloat16, the draft vocabulary and the shape."""
+        stored = {name: tensor.to(torch.bfloat16).cpu().contiguous() for name, tensor in self.weights.items()}
+        notes = {"shape": asdict(self.shape), "trained_slots": self.progress.slots}
+        save_file(stored | {"vocabulary": self.vocabulary.int().cpu()}, path, {"denoiser": json.dumps(notes)})
 
     @classmethod
     def load(cls, folder: Path, device: str = "cpu") -> "Run | None":

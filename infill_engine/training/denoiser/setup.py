@@ -17,7 +17,7 @@ from infill_engine.training.denoiser.texts import read_texts
 from infill_engine.training.denoiser.vocabulary import Words, draft_vocabulary
 from infill_engine.training.denoiser.weights import Shape, new_weights
 
-EVERY = 6  # files of a corpus between those that are counted
+EVERY = 2  # of so many files of a corpus, one is counted
 
 
 def open_learner(options: argparse.Namespace) -> tuple[Learner, Run]:

@@ -8,7 +8,7 @@ from torch import Tensor
 from infill_engine.training.denoiser.layout import Batch
 from infill_engine.training.denoiser.loss import Targets
 
-WORDS = 16_384
+WORDS = 32_768
 
 
 def draft_vocabulary(texts: Iterable[Tensor], size: int, words: int = WORDS) -> Tensor:
