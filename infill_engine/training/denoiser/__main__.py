@@ -21,7 +21,7 @@ from infill_engine.errors import InfillError, TrainingError
 from infill_engine.training.denoiser.deck import Deck
 from infill_engine.training.denoiser.layout import Batch, anchors_of, lay_out
 from infill_engine.training.denoiser.learning import Learner, Step
-from infill_engine.training.denoiser.report import Tally, shown
+from infill_engine.training.denoiser.report import Recent, Tally, shown
 from infill_engine.training.denoiser.run import Run, rate_at
 from infill_engine.training.denoiser.setup import open_learner
 from infill_engine.training.denoiser.texts import Text, read_texts
@@ -88,30 +88,22 @@ def train(learner: Learner, run: Run, options: argparse.Namespace, stopping: lis
     texts, held_out = deck.texts(), list(islice(read_texts(options.held_out), options.evaluated))
     generator = torch.Generator().manual_seed(run.progress.steps)
     began = reported = evaluated = saved = time.monotonic()
-    tally, slots, seconds, skipped = Tally(), 0, 0.0, 0
+    recent, skipped = Recent(), 0
     while not stopping and run.progress.slots < options.slots and time.monotonic() - began < 60 * options.minutes:
         batches = draw(list(islice(texts, options.batch)), options, generator)
         clock.lap()
         scores, count = step.gradients(learner, run.weights, batches)
-        skipped = 0 if run.step(rate_at(run.progress.slots / options.slots, options.rate)) else skipped + 1
+        share = max(run.progress.slots / options.slots, (time.monotonic() - began) / (60 * options.minutes))
+        skipped = 0 if run.step(rate_at(share, options.rate)) else skipped + 1
         if skipped == MOST_SKIPPED:
             raise TrainingError(f"{skipped} steps in a row had no finite gradient; the checkpoint is from before them")
-        for scored, rows in scores:
-            tally.add(scored.right, rows, scored.losses)
         spent = clock.lap()
-        slots, seconds = slots + count, seconds + spent
-        done = run.progress
-        done.steps, done.slots, done.texts = done.steps + 1, done.slots + count, done.texts + options.batch
-        done.seconds += spent
+        run.progress.add(count, options.batch, spent)
+        recent.add(scores, count, spent)
         now = time.monotonic()
         if now - reported > 60:
-            print(
-                f"{done.slots} slots · step {done.steps} · {slots / seconds:.0f} slots/s, "
-                f"{slots / (now - reported):.0f} by the wall · loss {shown(tally.losses)} · "
-                f"right {shown(tally.right)} · {tally.tokens:.3f} tokens",
-                flush=True,
-            )
-            tally, slots, seconds, reported = Tally(), 0, 0.0, now
+            print(f"{run.progress.slots} slots · step {run.progress.steps} · {recent.line(now - reported)}", flush=True)
+            recent, reported = Recent(), now
         if now - saved > 60 * options.save:
             run.save(options.run)
             saved = now
@@ -166,7 +158,7 @@ def parser() -> argparse.ArgumentParser:
     add("--first-layer", type=int, default=0, help="at which mask rows enter; 0 without the anchor's state")
     add("--corpus", type=Path, default=None, help="corpus.jsonl whose frequent tokens are the draft vocabulary")
     add("--words", type=int, default=WORDS, help="of the draft vocabulary")
-    add("--slots", type=int, default=3_000_000, help="to train; the learning rate falls until then")
+    add("--slots", type=int, default=3_000_000, help="to train; the rate falls until then, or until the time is over")
     add("--minutes", type=float, default=1e9, help="to train at most")
     add("--rate", type=float, default=RATE, help="highest learning rate")
     add("--ce", type=float, default=CE, help="weight of the cross-entropy; the rest is total variation")

@@ -32,6 +32,7 @@ from infill_engine.training.denoiser.weights import Shape
 
 LARGEST_PART, LARGEST_RESULT = 44 << 20, 15 << 20  # bytes
 SUMS = "sums.json"
+NO_LIMIT = 10**9  # slots: the time decides
 RESERVED = 25.0  # seconds before the end that saving takes
 
 
@@ -76,6 +77,7 @@ def train_there(options: argparse.Namespace, rest: list[str], began: float) -> N
     run = unpacked / "start" if (unpacked / "start").is_dir() else unpacked / "run"
     settings = ["--run", str(run), "--texts", str(unpacked / "texts"), "--held-out", str(unpacked / "held-out")]
     settings += ["--trunk", str(unpacked / "trunk"), "--device", options.device, "--save", "1e9", "--evaluate", "2"]
+    settings += ["--slots", str(NO_LIMIT), "--together", "16", "--batch", "16"]
     chosen = training_parser().parse_args([*settings, *rest])
     chosen.run.mkdir(parents=True, exist_ok=True)
     learner, trained = open_learner(chosen)

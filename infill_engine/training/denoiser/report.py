@@ -1,11 +1,13 @@
 """What a denoiser's proposals are worth: shares of right slots, and the tokens of a verify pass."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 
 from infill_engine.training.denoiser.layout import SLOTS
+from infill_engine.training.denoiser.loss import Scored
 
 
 class Tally:
@@ -51,6 +53,28 @@ class Tally:
         A block behind which the text ends, or goes another way, counts as far as it goes (Kaplan and Meier, 1958).
         """
         return tokens_of(self.accepted)
+
+
+@dataclass(slots=True)
+class Recent:
+    """What was learned since the last report, and the seconds that it took."""
+
+    tally: Tally = field(default_factory=Tally)
+    slots: int = 0
+    seconds: float = 0.0
+
+    def add(self, scores: Sequence[tuple[Scored, Tensor]], slots: int, seconds: float) -> None:
+        """Count a step's slots: their scores, and their indices as for `Tally.add`."""
+        self.slots, self.seconds = self.slots + slots, self.seconds + seconds
+        for scored, rows in scores:
+            self.tally.add(scored.right, rows, scored.losses)
+
+    def line(self, wall: float) -> str:
+        """Return the report's line. `wall` are the seconds of the wall since the last one."""
+        return (
+            f"{self.slots / self.seconds:.0f} slots/s, {self.slots / wall:.0f} by the wall · loss "
+            f"{shown(self.tally.losses)} · right {shown(self.tally.right)} · {self.tally.tokens:.3f} tokens"
+        )
 
 
 def tokens_of(accepted: Iterable[float]) -> float:

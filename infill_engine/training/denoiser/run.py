@@ -29,6 +29,11 @@ class Progress:
     seconds: float = 0.0
     dealt: dict[str, int] = field(default_factory=dict)
 
+    def add(self, slots: int, texts: int, seconds: float) -> None:
+        """Count a step."""
+        self.steps, self.slots, self.texts = self.steps + 1, self.slots + slots, self.texts + texts
+        self.seconds += seconds
+
 
 @dataclass(slots=True)
 class Run:
