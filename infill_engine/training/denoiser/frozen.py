@@ -1,0 +1,89 @@
+"""The frozen trunk for training: its matrices with the adapter merged, as plain tensors on one device."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F  # noqa: N812
+from torch import Tensor
+
+from infill_engine.models.trunk.adapter import Adapter
+from infill_engine.models.trunk.config import TrunkConfig
+from infill_engine.models.trunk.files.weights import TrunkWeights
+from infill_engine.models.trunk.network import Layer, Network
+
+
+@dataclass(frozen=True, slots=True)
+class FrozenLayer:
+    """The tensors of one decoder layer; matrices are [out, in]."""
+
+    attention_norm: Tensor  # [D]
+    mlp_norm: Tensor  # [D]
+    qkv: Tensor  # [query_size + 2 * kv_size, D]
+    bias: Tensor  # [query_size + 2 * kv_size]
+    out: Tensor  # [D, query_size]
+    gate_up: Tensor  # [2 * hidden, D]
+    down: Tensor  # [D, hidden]
+
+
+@dataclass(frozen=True, slots=True)
+class FrozenTrunk:
+    """All layers, the norm after them [D], and the embedding [V, D], which is also the head."""
+
+    config: TrunkConfig
+    layers: Sequence[FrozenLayer]
+    norm: Tensor
+    embedding: Tensor
+
+    def network(self) -> Network:
+        """Return the same trunk as a network, to read contexts with."""
+        layers = [
+            Layer(
+                layer.attention_norm,
+                layer.mlp_norm,
+                partial(F.linear, weight=layer.qkv, bias=layer.bias),
+                partial(F.linear, weight=layer.out),
+                partial(F.linear, weight=layer.gate_up),
+                partial(F.linear, weight=layer.down),
+            )
+            for layer in self.layers
+        ]
+        embedding = self.embedding
+        return Network(
+            self.config, layers, self.norm, lambda ids: embedding[ids], partial(F.linear, weight=self.embedding)
+        )
+
+
+@torch.no_grad()
+def load_frozen(folder: Path, trained: Path, device: str = "cpu", dtype: torch.dtype = torch.bfloat16) -> FrozenTrunk:
+    """Return the trunk in `folder` with the adapter in `trained`. Raises ModelDamagedError."""
+    weights, adapter = TrunkWeights(folder), Adapter.load(trained)
+
+    def matrix(number: int, name: str, *parts: str) -> Tensor:
+        joined = torch.cat([weights.read_matrix(number, part) for part in parts])
+        return adapter.merged(f"layers.{number}.{name}", joined).to(device, dtype)
+
+    def vector(name: str) -> Tensor:
+        return weights.read_vector(name).to(device, dtype)
+
+    layers = [
+        FrozenLayer(
+            vector(f"layers.{number}.attention_norm"),
+            vector(f"layers.{number}.mlp_norm"),
+            matrix(number, "qkv", "q", "k", "v"),
+            torch.cat([vector(f"layers.{number}.{part}.bias") for part in "qkv"]),
+            matrix(number, "out", "o"),
+            matrix(number, "gate_up", "gate", "up"),
+            matrix(number, "down", "down"),
+        )
+        for number in range(weights.config.layers)
+    ]
+    codes, scales = weights.embedding()
+    embedding = torch.cat([part.float() * scale[:, None] for part, scale in _in_parts(codes, scales)])
+    return FrozenTrunk(weights.config, layers, vector("norm"), embedding.to(device, dtype))
+
+
+def _in_parts(codes: Tensor, scales: Tensor) -> list[tuple[Tensor, Tensor]]:
+    return list(zip(codes.split(8192), scales.split(8192), strict=True))

@@ -1,0 +1,75 @@
+"""Opens a run: the frozen trunk, the network that reads contexts, and the weights."""
+
+import argparse
+import json
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from infill_engine.models.trunk.network import Network
+from infill_engine.training.denoiser.frozen import load_frozen
+from infill_engine.training.denoiser.learning import Learner
+from infill_engine.training.denoiser.run import Run
+from infill_engine.training.denoiser.texts import read_texts
+from infill_engine.training.denoiser.vocabulary import Words, draft_vocabulary
+from infill_engine.training.denoiser.weights import Shape, new_weights
+
+EVERY = 2  # of so many files of a corpus, one is counted
+
+
+def open_learner(options: argparse.Namespace) -> tuple[Learner, Run]:
+    """Open the run of `options.run`, or begin one. Raises ModelError or TrainingError."""
+    folder, trained = folders_of(options.trunk)
+    trunk = load_frozen(folder, trained, options.device)
+    run = Run.load(options.run, options.device)
+    if run is None:
+        shape = Shape(options.first_layer)
+        counted = (
+            _corpus(options.corpus, folder) if options.corpus else (text.tokens for text in read_texts(options.texts))
+        )
+        vocabulary = draft_vocabulary(counted, trunk.config.vocabulary, options.words)
+        run = Run.begin(shape, vocabulary.to(options.device), new_weights(trunk, shape, len(vocabulary)))
+    words = Words(run.vocabulary, trunk.config.vocabulary)
+    head = trunk.embedding[run.vocabulary]
+    reader = _int8_reader(folder, trained) if options.device == "cpu" else None
+    if options.contexts is not None:
+        options.contexts.mkdir(parents=True, exist_ok=True)
+    learner = Learner(trunk, reader or trunk.network(), run.shape, words, head, options.ce, options.contexts)
+    return learner, run
+
+
+def _corpus(path: Path, trunk: Path) -> Iterator[Tensor]:
+    """Yield the tokens of some files of a corpus.jsonl."""
+    from infill_engine.models.trunk.prompt import TrunkVocabulary  # needs more than torch
+
+    vocabulary = TrunkVocabulary(trunk / "tokenizer.json")
+    end = torch.tensor([vocabulary.end])
+    with path.open(encoding="utf-8") as lines:
+        for line in islice(lines, 0, None, EVERY):
+            yield torch.cat([torch.tensor(vocabulary.encode(json.loads(line)["text"])), end])
+
+
+def folders_of(folder: Path | None) -> tuple[Path, Path]:
+    """The trunk's folder and its adapter's; a folder that is named has both."""
+    if folder is not None:
+        return folder, folder
+    from infill_engine.models.registry import folder_of, trained_folder  # needs more than torch
+
+    found = folder_of("trunk")
+    assert found is not None
+    return found, trained_folder(found)
+
+
+def _int8_reader(folder: Path, trained: Path) -> Network | None:
+    """The trunk as a CPU serves it, in int8, which reads contexts faster than bfloat16; None without a kernel."""
+    from infill_engine.models.trunk.adapter import Adapter
+    from infill_engine.models.trunk.backends.products import Int8Products, fastest_kernel
+    from infill_engine.models.trunk.files.weights import TrunkWeights
+    from infill_engine.models.trunk.loading import build_network
+
+    weights = TrunkWeights(folder)
+    kernel = fastest_kernel(weights.config)
+    return build_network(weights, Adapter.load(trained), Int8Products(kernel)) if kernel else None

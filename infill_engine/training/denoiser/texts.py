@@ -1,0 +1,82 @@
+"""Texts to train on, and the pieces in which they are stored.
+
+A text is a prompt and the middle that the trunk wrote for it, greedily. Middles would be short, for the adapter has
+learned short ones; so where the trunk ends, the first word of the original's next line is added, and it goes on. A
+piece is a safetensors file of some hundred texts.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+LIKELIEST = 12  # tokens of each position whose log-probabilities are kept
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A prompt and a middle: `tokens` [T], of which the middle begins at `start`.
+
+    `likeliest` [T, K] are the tokens that the trunk holds likeliest behind each token, the likeliest first, and
+    `logprobs` [T, K] their log-probabilities in nats. The last row says how the text would go on.
+    """
+
+    tokens: Tensor
+    start: int
+    likeliest: Tensor
+    logprobs: Tensor
+    name: str = ""  # of its piece in the folder, and its number there
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    @property
+    def written(self) -> int:
+        """The number of tokens of the middle."""
+        return len(self.tokens) - self.start
+
+
+def save_piece(path: Path, texts: Sequence[Text]) -> None:
+    """Write a piece as a whole: a reader never sees a part of it."""
+    stored = {
+        "tokens": torch.cat([text.tokens for text in texts]).int(),
+        "lengths": torch.tensor([len(text) for text in texts], dtype=torch.int32),
+        "starts": torch.tensor([text.start for text in texts], dtype=torch.int32),
+        "likeliest": torch.cat([text.likeliest for text in texts]).int(),
+        "logprobs": torch.cat([text.logprobs for text in texts]).half(),
+    }
+    unfinished = path.with_suffix(".part")
+    save_file(stored, unfinished)
+    unfinished.replace(path)
+
+
+def load_piece(path: Path, name: str = "") -> list[Text]:
+    """Return the texts of a piece; with the `name` of the piece, they have names of their own."""
+    stored = load_file(path)
+    lengths, starts = stored["lengths"].tolist(), stored["starts"].tolist()
+    return [
+        Text(tokens.long(), start, likeliest.long(), logprobs.float(), f"{name}-{number}" if name else "")
+        for number, (tokens, start, likeliest, logprobs) in enumerate(
+            zip(
+                stored["tokens"].split(lengths),
+                starts,
+                stored["likeliest"].split(lengths),
+                stored["logprobs"].split(lengths),
+                strict=True,
+            )
+        )
+    ]
+
+
+def pieces_in(folder: Path) -> list[Path]:
+    """Return the paths of the pieces in a folder and its subfolders, in order."""
+    return sorted(folder.rglob("piece-*.safetensors"))
+
+
+def read_texts(folder: Path) -> Iterator[Text]:
+    """Yield the texts of all pieces in a folder, with names."""
+    for path in pieces_in(folder):
+        yield from load_piece(path, f"{folder.name}-{path.stem}")
