@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
@@ -62,11 +63,11 @@ def load_frozen(folder: Path, trained: Path, device: str = "cpu", dtype: torch.d
     weights, adapter = TrunkWeights(folder), Adapter.load(trained)
 
     def matrix(number: int, name: str, *parts: str) -> Tensor:
-        joined = torch.cat([weights.read_matrix(number, part) for part in parts])
-        return adapter.merged(f"layers.{number}.{name}", joined).to(device, dtype)
+        joined = np.concatenate([weights.read_matrix(number, part) for part in parts])
+        return torch.from_numpy(adapter.merged(f"layers.{number}.{name}", joined)).to(device, dtype)
 
     def vector(name: str) -> Tensor:
-        return weights.read_vector(name).to(device, dtype)
+        return torch.from_numpy(weights.read_vector(name)).to(device, dtype)
 
     layers = [
         FrozenLayer(
@@ -80,7 +81,7 @@ def load_frozen(folder: Path, trained: Path, device: str = "cpu", dtype: torch.d
         )
         for number in range(weights.config.layers)
     ]
-    codes, scales = weights.embedding()
+    codes, scales = map(torch.from_numpy, weights.embedding())
     embedding = torch.cat([part.float() * scale[:, None] for part, scale in _in_parts(codes, scales)])
     return FrozenTrunk(weights.config, layers, vector("norm"), embedding.to(device, dtype))
 

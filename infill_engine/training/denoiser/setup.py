@@ -65,11 +65,10 @@ def folders_of(folder: Path | None) -> tuple[Path, Path]:
 
 def _int8_reader(folder: Path, trained: Path) -> Network | None:
     """The trunk as a CPU serves it, in int8, which reads contexts faster than bfloat16; None without a kernel."""
-    from infill_engine.models.trunk.adapter import Adapter
-    from infill_engine.models.trunk.backends.products import Int8Products, fastest_kernel
-    from infill_engine.models.trunk.files.weights import TrunkWeights
-    from infill_engine.models.trunk.loading import build_network
+    from infill_engine.models.checkpoint.user_data import prepared_folder
+    from infill_engine.models.trunk.backends.products import fastest_kernel
+    from infill_engine.models.trunk.prepared import load_prepared
+    from infill_engine.models.trunk.torch_loading import int8_backend
 
-    weights = TrunkWeights(folder)
-    kernel = fastest_kernel(weights.config)
-    return build_network(weights, Adapter.load(trained), Int8Products(kernel)) if kernel else None
+    prepared = load_prepared(folder, trained, prepared_folder(), lambda *_: None)
+    return int8_backend(prepared, "").network if fastest_kernel(prepared.config) else None

@@ -15,12 +15,11 @@ from pathlib import Path
 
 import torch
 
+from infill_engine.models.checkpoint.user_data import prepared_folder
 from infill_engine.models.registry import folder_of, trained_folder
-from infill_engine.models.trunk.adapter import Adapter
-from infill_engine.models.trunk.backends.products import FloatProducts, Int8Products, fastest_kernel
-from infill_engine.models.trunk.files.weights import TrunkWeights
-from infill_engine.models.trunk.loading import build_network
+from infill_engine.models.trunk.prepared import load_prepared
 from infill_engine.models.trunk.prompt import TrunkVocabulary
+from infill_engine.models.trunk.torch_loading import int8_backend
 from infill_engine.training.denoiser.context import context_path, save_context
 from infill_engine.training.denoiser.lanes import Order, Writer, Written
 from infill_engine.training.denoiser.prompts import PromptSettings, draw_order
@@ -96,10 +95,9 @@ def open_writer(options: argparse.Namespace) -> tuple[Writer, TrunkVocabulary]:
     """Return a writer with the trunk that is served by default, in int8 where that is exact, and its vocabulary."""
     folder = folder_of("trunk")
     assert folder is not None
-    weights, vocabulary = TrunkWeights(folder), TrunkVocabulary(folder / "tokenizer.json")
-    kernel = fastest_kernel(weights.config)
-    make = Int8Products(kernel) if kernel else FloatProducts("cpu", torch.float32)
-    network = build_network(weights, Adapter.load(trained_folder(folder)), make)
+    vocabulary = TrunkVocabulary(folder / "tokenizer.json")
+    prepared = load_prepared(folder, trained_folder(folder), prepared_folder(), lambda *_: None)
+    network = int8_backend(prepared, "").network
     ends = frozenset(vocabulary.need(*ENDS))
     keep_from = options.keep_from if options.contexts is not None else None
     return Writer(network, ends, lanes=options.lanes, slots=options.slots, keep_from=keep_from), vocabulary
