@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from cachetools import LRUCache
 
-from infill_engine.text.lines import with_plain_ends
+from infill_engine.text.lines import is_one_key, with_plain_ends
 from infill_engine.types import Answer, Candidate, InfillRequest, Source
 
 LONGEST_TYPED = 64  # characters typed into a candidate before a new computation is worth more
@@ -77,4 +77,6 @@ def _typed_between(earlier: InfillRequest, now: InfillRequest) -> str | None:
 
 
 def _rest_of(candidate: Candidate, typed: str) -> Candidate:
-    return replace(candidate, text=candidate.text[len(typed) :], source=Source.TYPED_THROUGH)
+    """Return what is left of a candidate. One that was too short to be shown has not been typed through."""
+    source = candidate.source if is_one_key(candidate.text) else Source.TYPED_THROUGH
+    return replace(candidate, text=candidate.text[len(typed) :], source=source)

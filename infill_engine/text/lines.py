@@ -56,3 +56,8 @@ def in_pieces(text: str, chars: int) -> Iterator[str]:
                 piece = ""
     if piece:
         yield piece
+
+
+def is_one_key(text: str) -> bool:
+    """Return whether a text is as quick to type as to accept."""
+    return len(text.strip()) < 2

@@ -1,5 +1,6 @@
 """Decides which files are never sent to the model: gitignore patterns matched against a document's path."""
 
+import os
 import re
 from collections.abc import Sequence
 from functools import lru_cache
@@ -19,15 +20,13 @@ def is_excluded(uri: str, patterns: tuple[str, ...], roots: tuple[str, ...]) -> 
 
     A pattern may match any part of the path, inside or outside a workspace folder. The workspace folder's own name
     counts only for secret folders that are always excluded, such as `.ssh`. An unsaved document is judged by its name,
-    if it has one.
+    if it has one. A symbolic link is judged by what it points to as well, and secrets whatever their names' case.
     """
     path = path_of(uri)
     if not path or not patterns:
         return False
-    root = root_of(path, roots)
-    if root is None:
-        return _spec(patterns).match_file(_from_top(path))
-    return _is_secret(root, patterns) or _spec(patterns).match_file(PurePath(path).relative_to(root).as_posix())
+    paths = {path, os.path.realpath(path)} if uri.startswith("file:") else {path}
+    return any(_matches(each, patterns, roots) for each in paths)
 
 
 def bad_patterns(patterns: Sequence[str]) -> list[str]:
@@ -35,11 +34,19 @@ def bad_patterns(patterns: Sequence[str]) -> list[str]:
     return [pattern for pattern in patterns if not _compiles(pattern)]
 
 
-@lru_cache(maxsize=64)
-def _is_secret(folder: str, patterns: tuple[str, ...]) -> bool:
-    """Return whether the built-in patterns, minus those the user negated, exclude everything in a workspace folder."""
-    always = tuple(pattern for pattern in patterns if pattern in DEFAULT_EXCLUDES or pattern.startswith("!"))
-    return _spec(always).match_file(f"{_from_top(folder)}/any")
+def _matches(path: str, patterns: tuple[str, ...], roots: tuple[str, ...]) -> bool:
+    root = root_of(path, roots)
+    inside = _from_top(path) if root is None else PurePath(path).relative_to(root).as_posix()
+    secrets, users = _parted(patterns)
+    return _spec(secrets).match_file(_from_top(path).lower()) or _spec(users).match_file(inside)
+
+
+@lru_cache(maxsize=8)
+def _parted(patterns: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the built-in patterns with those that the user negated, in lower case, and the user's own."""
+    users = tuple(pattern for pattern in patterns if pattern not in DEFAULT_EXCLUDES)
+    negated = {pattern for pattern in users if pattern.startswith("!")}
+    return tuple(pattern.lower() for pattern in patterns if pattern not in users or pattern in negated), users
 
 
 def _from_top(path: str) -> str:

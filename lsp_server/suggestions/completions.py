@@ -6,6 +6,7 @@ import traceback
 from dataclasses import dataclass, replace
 
 from infill_engine.budget.deadline import now
+from infill_engine.text.lines import is_one_key
 from infill_engine.types import Answer, InfillRequest, Reason, Source
 from lsp_server.documents.snapshots import Change, Snapshot, edited_lines
 from lsp_server.engine.pending import OnLate, OnPreview
@@ -153,8 +154,3 @@ def worth_showing(answer: Answer, *, unsure: bool) -> Answer:
     if is_one_key(best.text) and best.source is not Source.TYPED_THROUGH:
         return Answer(reason=Reason.ONE_KEY)
     return answer
-
-
-def is_one_key(text: str) -> bool:
-    """Return whether the text is as quick to type as to accept."""
-    return len(text.strip()) < 2

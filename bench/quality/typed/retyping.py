@@ -8,7 +8,7 @@ from bench.quality.problems.holes import Task
 from bench.quality.systems.product import Question, WatchedEngine, ask, copy
 from infill_engine.budget.deadline import Clock, Deadline, now
 from infill_engine.settings import USUAL_WINDOW, WindowSettings
-from lsp_server.suggestions.completions import is_one_key
+from infill_engine.text.lines import is_one_key
 
 WARM_MS = 10_000  # to read the text above, before the first character
 

@@ -9,12 +9,14 @@ from dataclasses import replace
 
 from infill_engine.ranking.cleanup.balance import balance
 from infill_engine.ranking.cleanup.blank import blank
+from infill_engine.ranking.cleanup.comment_mark import comment_mark
 from infill_engine.ranking.cleanup.indentation import indentation
 from infill_engine.ranking.cleanup.leading_blank import leading_blank
 from infill_engine.ranking.cleanup.line_ends import plain_line_ends
 from infill_engine.ranking.cleanup.max_lines import max_lines
 from infill_engine.ranking.cleanup.neighbours import neighbours
 from infill_engine.ranking.cleanup.repetition import repetition
+from infill_engine.ranking.cleanup.scripts import scripts
 from infill_engine.ranking.cleanup.suffix_overlap import suffix_overlap
 from infill_engine.ranking.cleanup.trailing_blank import trailing_blank
 from infill_engine.ranking.cleanup.undecodable import undecodable
@@ -32,6 +34,8 @@ RULES: tuple[Rule, ...] = (
     balance,
     suffix_overlap,
     trailing_blank,
+    comment_mark,
+    scripts,
     repetition,
     neighbours,
     blank,

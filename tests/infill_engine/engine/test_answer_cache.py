@@ -5,7 +5,7 @@ import pytest
 
 from infill_engine.engine.answer_cache import AnswerCache
 from infill_engine.models.kv_cache.prefix_cache import StreamCache, shared_length
-from infill_engine.types import Answer, Candidate, InfillRequest
+from infill_engine.types import Answer, Candidate, InfillRequest, Source
 
 SEEN = 0.1  # the least confidence at which candidates are shown
 ANSWERED = InfillRequest("x = ", "\n")
@@ -31,6 +31,14 @@ def test_what_is_left_of_an_answer(request_: InfillRequest, expected: list[str] 
     cache.put(ANSWERED, ANSWER)
     found = cache.get(request_, SEEN)
     assert (found and [candidate.text for candidate in found.candidates]) == expected
+
+
+def test_what_was_too_short_to_be_shown_has_not_been_typed_through() -> None:
+    cache = AnswerCache(8)
+    cache.put(InfillRequest("return a +", "\n"), Answer((Candidate(" b", 0.9), Candidate(" count", 0.8))))
+    left = cache.get(InfillRequest("return a + ", "\n"), SEEN)
+    assert left is not None
+    assert [(one.text, one.source) for one in left.candidates] == [("b", Source.MODEL), ("count", Source.TYPED_THROUGH)]
 
 
 def test_a_line_break_that_was_typed_is_the_documents_own() -> None:

@@ -243,3 +243,35 @@ def test_no_text_raises_and_what_is_left_is_visible(language: str) -> None:
             for text in odd:
                 cleaned = clean(text, request, hole)
                 assert cleaned is None or cleaned.strip()
+
+
+@pytest.mark.parametrize(
+    ("marked", "text", "expected", "language"),
+    [
+        ("items.append|(3)\n", " #", None, "python"),
+        ("x = 1|\n", "  # ", None, "python"),
+        ("x = 1|\n", "  # the first", "  # the first", "python"),
+        ('mark = "|\n', "#", "#", "python"),  # inside of a string
+        ("f(a|);\n", ", b //", None, "javascript"),
+        ("local x = 1|\n", " --", None, "lua"),
+        ("x = y|\n", " //", " //", "python"),  # an operator there
+        ("SELECT id| FROM users;\n", ", name --", None, "sql"),
+    ],
+)
+def test_comment_mark(marked: str, text: str, expected: str | None, language: str) -> None:
+    check("comment_mark", marked, text, expected, language)
+
+
+@pytest.mark.parametrize(
+    ("marked", "text", "expected"),
+    [
+        ('say("|")\n', "prивет", None),
+        ('say("p|")\n', "ривет", None),  # the word begins before the cursor
+        ('say("|")\n', "привет, world", "привет, world"),
+        ("x = |\n", "\u03b1_max + beta", "\u03b1_max + beta"),  # two words
+        ("prивет = 1\nx = |\n", "prивет", "prивет"),
+        ("x = |\n", "naïve_Straße", "naïve_Straße"),
+    ],
+)
+def test_scripts(marked: str, text: str, expected: str | None) -> None:
+    check("scripts", marked, text, expected)

@@ -1,5 +1,7 @@
 """What a user may write, what comes of it, and what they are told."""
 
+from pathlib import Path
+
 import pytest
 
 from lsp_server.documents.snapshots import Change, Documents, edited_lines
@@ -130,6 +132,23 @@ EXCLUDED = [
     ("file:///home/me/.ssh/config", DEFAULT_EXCLUDES, True),
     ("file:///w/config/secrets.yaml", DEFAULT_EXCLUDES, True),
     ("file:///w/environment.py", DEFAULT_EXCLUDES, False),
+    ("file:///w/prod.env", DEFAULT_EXCLUDES, True),
+    ("file:///w/.ENV", DEFAULT_EXCLUDES, True),
+    ("file:///w/.env.Sample", DEFAULT_EXCLUDES, False),
+    ("file:///w/.envrc", DEFAULT_EXCLUDES, True),
+    ("file:///home/me/.git-credentials", DEFAULT_EXCLUDES, True),
+    ("file:///w/terraform.tfvars", DEFAULT_EXCLUDES, True),
+    ("file:///w/terraform.tfstate.backup", DEFAULT_EXCLUDES, True),
+    ("file:///w/main.tf", DEFAULT_EXCLUDES, False),
+    ("file:///home/me/.Renviron", DEFAULT_EXCLUDES, True),
+    ("file:///home/me/.kube/config", DEFAULT_EXCLUDES, True),
+    ("file:///w/kube/config", DEFAULT_EXCLUDES, False),
+    ("file:///home/me/.docker/config.json", DEFAULT_EXCLUDES, True),
+    ("file:///w/config.json", DEFAULT_EXCLUDES, False),
+    ("file:///w/Service-Account-prod.json", DEFAULT_EXCLUDES, True),
+    ("file:///w/.my.cnf", DEFAULT_EXCLUDES, True),
+    ("file:///w/release.JKS", DEFAULT_EXCLUDES, True),
+    ("file:///w/A.PY", ("*.py",), False),  # the user's patterns are as written
     ("file:///w/keys.py", DEFAULT_EXCLUDES, False),
     ("file:///w/a%20b/%2Eenv", DEFAULT_EXCLUDES, True),
     ("file:///c%3A/w/.env", DEFAULT_EXCLUDES, True),
@@ -186,6 +205,16 @@ ADDED = [
 def test_excludes_are_added_to_those_of_secrets(excludes: list[str], path: str, expected: bool) -> None:
     settings, warnings = read_settings({"excludes": excludes})
     assert (is_excluded(f"file:///w/{path}", settings.excludes, ("/w",)), warnings) == (expected, ())
+
+
+def test_a_symbolic_link_counts_as_what_it_points_to(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("TOKEN=1")
+    (tmp_path / "plain.txt").write_text("text")
+    for name, target in (("settings.txt", ".env"), ("notes.txt", "plain.txt")):
+        (tmp_path / name).symlink_to(tmp_path / target)
+    root = (str(tmp_path),)
+    assert is_excluded((tmp_path / "settings.txt").as_uri(), DEFAULT_EXCLUDES, root)
+    assert not is_excluded((tmp_path / "notes.txt").as_uri(), DEFAULT_EXCLUDES, root)
 
 
 def test_patterns_that_are_none() -> None:
