@@ -9,7 +9,7 @@ from infill_engine.errors import ModelDamagedError
 
 @dataclass(frozen=True, slots=True)
 class TrunkConfig:
-    """Sizes of a Qwen2 decoder. The defaults are those of the 0.5 B model. If `tied`, the embedding is also the head."""
+    """Sizes of a Qwen2 decoder. The defaults are those of 0.5 B. If `tied`, the embedding is also the head."""
 
     vocabulary: int
     layers: int = 24

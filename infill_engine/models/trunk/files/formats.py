@@ -78,7 +78,7 @@ def pack_rows(weights: Floats) -> tuple[NDArray[np.int8], NDArray[np.float16]]:
 
 
 def pack_blocks(read: Callable[[slice], Floats], shape: tuple[int, int]) -> tuple[NDArray[np.int8], Floats]:
-    """Pack a matrix of this shape as `pack_rows` does; `read` returns some of its rows. Few are in float32 at a time."""
+    """Pack a matrix of this shape as `pack_rows` does, a few rows at a time, which `read` returns."""
     codes, scales = np.empty(shape, np.int8), np.empty(shape[0], np.float32)
     rows = max(1, WIDE_BLOCK // shape[1])
     for start in range(0, shape[0], rows):

@@ -4,7 +4,7 @@ Raises ModelError with a message that names the file, the problem and the remedy
 """
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -120,6 +120,11 @@ class GgufFile(NamedWeights):
         config = TrunkConfig(len(self.tokens()), tied=tied, **self.sizes())  # type: ignore[arg-type]
         super().__init__(config, NAMES | {EMBEDDING: embedding}, self._rows, path)
 
+    @property
+    def fields(self) -> Mapping[str, Any]:
+        """All fields, by name."""
+        return self._header.fields
+
     def sizes(self) -> dict[str, int | float]:
         """Return the fields of the trunk's config.json, except for the vocabulary."""
         sizes = {name: self._field(f"{ARCHITECTURE}.{field}") for name, field in SIZES.items()}
@@ -158,7 +163,9 @@ class GgufFile(NamedWeights):
         size = self.path.stat().st_size
         for name, tensor in self._header.tensors.items():
             if tensor.kind not in GGML_QUANT_SIZES:
-                raise ModelDamagedError(f"{self.path}: {name} is in an unknown format ({tensor.kind}); use another file")
+                raise ModelDamagedError(
+                    f"{self.path}: {name} is in an unknown format ({tensor.kind}); use another file"
+                )
             weights, bytes_ = GGML_QUANT_SIZES[GGMLQuantizationType(tensor.kind)]
             end = tensor.start + int(np.prod(tensor.shape)) // weights * bytes_
             if tensor.shape[-1] % weights:

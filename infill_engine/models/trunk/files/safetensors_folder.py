@@ -29,7 +29,7 @@ SIZES = {
     "hidden": "intermediate_size",
 }
 KNOWN = {"hidden_act": ("silu",), "use_sliding_window": (False, None), "rope_scaling": (None,)}
-PLACES = {name: "self_attn" for name in "qkvo"} | {name: "mlp" for name in ("gate", "up", "down")}
+PLACES = dict.fromkeys("qkvo", "self_attn") | dict.fromkeys(("gate", "up", "down"), "mlp")
 NAMES = {
     **{name: f"model.layers.{{}}.{place}.{name}_proj.weight" for name, place in PLACES.items()},
     **{f"{name}.bias": f"model.layers.{{}}.self_attn.{name}_proj.bias" for name in "qkv"},
@@ -39,7 +39,7 @@ NAMES = {
     EMBEDDING: "model.embed_tokens.weight",
     HEAD: "lm_head.weight",
 }
-DTYPES = {"F32": np.dtype("<f4"), "F16": np.dtype("<f2"), "BF16": np.dtype("<u2")}
+DTYPES: dict[str, np.dtype[Any]] = {"F32": np.dtype("<f4"), "F16": np.dtype("<f2"), "BF16": np.dtype("<u2")}
 
 
 def config_of(config: Mapping[str, Any], folder: Path) -> TrunkConfig:
@@ -81,7 +81,7 @@ def open_safetensors(folder: Path, config: TrunkConfig) -> NamedWeights:
 
 def _mapped(path: Path) -> dict[str, NDArray[Any]]:
     """Return the tensors of a safetensors file, mapped from disk; bfloat16 as uint16."""
-    header = read_header(path, REMEDY)
+    header: Mapping[str, Any] = read_header(path, REMEDY)
     mapped = np.memmap(path, np.uint8, mode="r")
     first = 8 + int(mapped[:8].view("<u8")[0])
     found: dict[str, NDArray[Any]] = {}
@@ -89,9 +89,9 @@ def _mapped(path: Path) -> dict[str, NDArray[Any]]:
         if name == "__metadata__":
             continue
         try:
-            start, end = about["data_offsets"]  # type: ignore[index]
-            dtype, shape = DTYPES[about["dtype"]], about["shape"]  # type: ignore[index]
-            found[name] = np.asarray(mapped[first + start : first + end]).view(dtype).reshape(shape)
+            start, end = about["data_offsets"]
+            stored = np.asarray(mapped[first + start : first + end]).view(DTYPES[about["dtype"]])
+            found[name] = stored.reshape(about["shape"])
         except (KeyError, TypeError, ValueError) as error:
             raise ModelDamagedError(f"{path}: {name} cannot be read ({error}); {REMEDY}") from error
     return found

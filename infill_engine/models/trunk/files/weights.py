@@ -28,7 +28,7 @@ class Weights(Protocol):
     def config(self) -> TrunkConfig: ...
 
     def read_matrix(self, layer: int, name: str) -> Floats:
-        """Return a matrix [out, in] of a layer in float32, which the caller may change: one of MATRICES."""
+        """Return a matrix [out, in] of a layer in float32: one of MATRICES."""
         ...
 
     def read_vector(self, name: str) -> Floats:
@@ -85,7 +85,10 @@ class TrunkWeights:
         expected = (self.config.vocabulary, self.config.dim)
         if found != expected:
             raise ModelDamagedError(f"the embedding in {self.folder} is {found} and should be {expected}; {REMEDY}")
-        read = lambda part: unpack(codes[part], scales[part], None if high is None else high[part])  # noqa: E731
+
+        def read(part: slice) -> Floats:
+            return unpack(codes[part], scales[part], None if high is None else high[part])
+
         return pack_blocks(read, expected)
 
     def head(self) -> Packed:
