@@ -51,8 +51,8 @@ def memory_needed(config: TrunkConfig, bytes_each: int = 1) -> int:
 def require_memory(source: Source, device: str, settings: ModelSettings) -> None:
     """Raise ModelTooLargeError if a model does not fit into the device's free memory."""
     if device == "cpu":
-        needed = memory_needed(source.config, 4 if settings.dtype in ("fp32", "float32") else 1)
-        free = psutil.virtual_memory().available
+        bytes_each = 1 if settings.dtype in (AUTO, INT8) else 4 if "32" in settings.dtype else 2
+        needed, free = memory_needed(source.config, bytes_each), psutil.virtual_memory().available
     elif device == MLX:
         return
     else:
