@@ -7,6 +7,7 @@ import psutil
 
 from infill_engine.errors import ModelTooLargeError
 from infill_engine.models.checkpoint.user_data import prepared_folder
+from infill_engine.models.registry import TRUNK
 from infill_engine.models.runtime.devices import MLX, physical_cores, wanted_threads
 from infill_engine.models.trunk.backends.interface import Backend
 from infill_engine.models.trunk.config import TrunkConfig
@@ -32,7 +33,8 @@ def load_trunk(source: Source, device: str, settings: ModelSettings, report: Rep
         if in_int8:
             beside.submit(find_openvino)
         vocabulary = source.vocabulary()  # first: preparing the weights may take a while
-    require_memory(source, device, settings)
+    if source.name != TRUNK:  # the default model is small, and what is free at one moment would decide for the day
+        require_memory(source, device, settings)
     if in_int8:
         prepared = load_prepared(source, prepared_folder(), report)
         report("compiling the model", 0.9)
