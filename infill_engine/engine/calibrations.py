@@ -17,6 +17,6 @@ def calibration_of(name: str) -> Calibration:
     if folder is None or not folder.exists():
         return Calibration()
     path = trained_folder(folder) / CALIBRATION
-    if not path.is_file() and source_of(folder, folder) is not None:
+    if not path.is_file() and (folder.is_file() or source_of(folder, folder) is not None):  # a file is a GGUF file
         path = TRUNK_FOLDER / CALIBRATION
     return Calibration.from_json(path.read_text()) if path.is_file() else Calibration()

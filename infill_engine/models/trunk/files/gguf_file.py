@@ -128,8 +128,11 @@ class GgufFile(NamedWeights):
     def sizes(self) -> dict[str, int | float]:
         """Return the fields of the trunk's config.json, except for the vocabulary."""
         sizes = {name: self._field(f"{ARCHITECTURE}.{field}") for name, field in SIZES.items()}
+        for name, size in sizes.items():
+            if not isinstance(size, int | float) or size <= 0:
+                raise ModelDamagedError(f"{self.path}: {SIZES[name]} is {size!r}, not a positive number; {REMEDY}")
         sizes["norm_epsilon"] = float(f"{sizes['norm_epsilon']:.3g}")  # written in single precision
-        return sizes | {"head_dim": sizes["dim"] // max(sizes["heads"], 1)}
+        return sizes | {"head_dim": sizes["dim"] // sizes["heads"]}
 
     def tokens(self) -> list[str]:
         """Return every token as written in the file, in order."""
