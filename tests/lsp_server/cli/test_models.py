@@ -72,7 +72,7 @@ def test_the_list_says_what_this_machine_can_hold(capsys: Said, monkeypatch: pyt
     assert passes[0] == 7.5
     assert passes == sorted(passes, reverse=True)
     assert main(["models", "list"]) == 0
-    assert "Qwen2.5-Coder-7B: 8.1 GB, too large; 0.5 passes of 8 tokens in 150 ms" in capsys.readouterr().out
+    assert "Qwen2.5-Coder-7B: 8.3 GB, too large; 0.8 passes of 8 tokens in 150 ms" in capsys.readouterr().out
 
 
 def test_a_prepared_model_is_listed_and_forgotten(
