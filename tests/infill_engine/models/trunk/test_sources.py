@@ -121,6 +121,16 @@ def test_what_the_transformers_library_computes(tmp_path: Path, form: str, kind:
     assert np.abs(rounded - expected).mean() < 0.1
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_mlx_computes_the_same(tmp_path: Path, form: str) -> None:
+    mlx = pytest.importorskip("infill_engine.models.trunk.backends.mlx_backend")
+    path = tmp_path / "coder.gguf"
+    write_gguf(path, form=coder(tmp_path, tied=form == "tied", untied=form == "untied"))
+    merged = given(path).open()
+    expected = logprobs(TorchBackend(build_network(merged)))
+    np.testing.assert_allclose(logprobs(mlx.MlxBackend(merged, torch.float32)), expected, atol=1e-3)
+
+
 def test_the_tokenizer_of_a_file_writes_what_the_published_one_does(gguf: Path, tmp_path: Path) -> None:
     ours, theirs = given(gguf).vocabulary(), given(published(gguf, tmp_path / "folder", tied=True)).vocabulary()
     for text in ("def width(self):\n    return self.width\n", "x  = 'é😀' # <|endoftext|>"):
