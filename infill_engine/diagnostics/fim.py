@@ -12,8 +12,6 @@ from transformers import (
     GemmaForCausalLM,
     LlamaConfig,
     LlamaForCausalLM,
-    Qwen2Config,
-    Qwen2ForCausalLM,
     Starcoder2Config,
     Starcoder2ForCausalLM,
 )
@@ -64,16 +62,6 @@ class Published:
 
 OTHERS = ("<pad>", "<table>")  # tokens that do not end a text
 PUBLISHED = {
-    "qwen2.5-coder": Published(
-        Qwen2Config,
-        Qwen2ForCausalLM,
-        "qwen2",
-        ["<|endoftext|>", "<|im_end|>"],
-        ["<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>", "<|fim_pad|>", "<|file_sep|>"],
-        ("<|fim_prefix|>", "P", "<|fim_suffix|>", "S", "<|fim_middle|>", "L"),
-        "<|endoftext|>",
-        {"tie_word_embeddings": True},
-    ),
     "starcoder2": Published(
         Starcoder2Config,
         Starcoder2ForCausalLM,

@@ -2,21 +2,21 @@
 
 from infill_engine.models.base import Model
 from infill_engine.models.checkpoint import hub
-from infill_engine.models.checkpoint.files import read_config
 from infill_engine.models.registry import TRUNK, folder_of, trained_folder
 from infill_engine.models.runtime.devices import device_for
 from infill_engine.models.trunk.loading import load_trunk
+from infill_engine.models.trunk.sources import source_of
 from infill_engine.settings import AUTO, ModelSettings
 
 
 def load_model(
     name: str, device: str = AUTO, settings: ModelSettings | None = None, report: hub.Report = hub.quietly
 ) -> Model:
-    """Load the trunk, or any other model with `load_canvas_model`. Raises the same errors."""
+    """Load a model of the trunk's architecture, or any other with `load_canvas_model`. Raises the same errors."""
     settings = settings or ModelSettings()
-    folder = None if hub.is_hub_name(name) else folder_of(name)
-    if folder is not None and read_config(folder)["model_type"] == TRUNK:
-        return load_trunk(folder, trained_folder(folder), device_for(TRUNK, device), settings, report)
+    path = hub.fetch(name, report) if hub.is_hub_name(name) else folder_of(name)
+    if path is not None and (source := source_of(path, trained_folder(path))) is not None:
+        return load_trunk(source, device_for(TRUNK, device), settings, report)
     from infill_engine.models.canvas_loading import load_canvas_model
 
     return load_canvas_model(name, device, settings, report)

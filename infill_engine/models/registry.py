@@ -4,7 +4,7 @@ default             the trunk, or the small model if the trunk is missing or too
 trunk, small        one of the two, on any machine
 scripted:FILE.json  answers from a file, for tests
 OWNER/NAME          a published model
-PATH                a folder with config.json, model.safetensors and tokenizer.json
+PATH                a GGUF file, or a folder with config.json, model.safetensors and tokenizer.json
 """
 
 import os

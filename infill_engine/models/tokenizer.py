@@ -44,13 +44,14 @@ class TokenizerVocabulary:
     """Implements `infill_engine.models.base.Vocabulary` over a tokenizer's files.
 
     `path` is a tokenizer.json, or where one would be: without it, vocab.json and merges.txt beside it are read, the
-    format of Qwen2 and its descendants. `end` is the id of the token that ends a hole, if it is already known; `width`
-    is the width of the logits, if it exceeds the number of tokens. Raises ModelDamagedError.
+    format of Qwen2 and its descendants. A `tokenizer` that was made from another kind of file is used as it is. `end`
+    is the id of the token that ends a hole, if it is already known; `width` is the width of the logits, if it exceeds
+    the number of tokens. Raises ModelDamagedError.
     """
 
-    def __init__(self, path: Path, *, end: int = -1, width: int = 0) -> None:
+    def __init__(self, path: Path, tokenizer: Tokenizer | None = None, *, end: int = -1, width: int = 0) -> None:
         self._path = path
-        self._tokenizer = _read(path)
+        self._tokenizer = tokenizer or _read(path)
         self._pieces = bool(getattr(self._tokenizer.model, "byte_fallback", False))
         if not self._pieces and b"ByteLevel" not in _state(self._tokenizer.decoder):
             raise ModelDamagedError(
@@ -222,6 +223,16 @@ def mask_name(folder: Path) -> str:
     return ""
 
 
+def qwen_tokenizer(model: models.BPE) -> Tokenizer:
+    """Return Qwen2's kind of tokenizer with these tokens and merges."""
+    tokenizer = Tokenizer(model)
+    cut = pre_tokenizers.Split(Regex(QWEN_PIECE), "isolated")
+    letters = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([cut, letters])
+    tokenizer.decoder = decoders.ByteLevel()
+    return tokenizer
+
+
 def _read(path: Path) -> Tokenizer:
     try:
         if path.is_file():
@@ -229,12 +240,7 @@ def _read(path: Path) -> Tokenizer:
         vocab, merges = (path.with_name(name) for name in TOKENIZER_PARTS)
         if not (vocab.is_file() and merges.is_file()):
             raise FileNotFoundError(f"neither it nor {vocab.name} with {merges.name} is there{_other_tokenizer(path)}")
-        tokenizer = Tokenizer(models.BPE.from_file(str(vocab), str(merges)))
-        cut = pre_tokenizers.Split(Regex(QWEN_PIECE), "isolated")
-        letters = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-        tokenizer.pre_tokenizer = pre_tokenizers.Sequence([cut, letters])
-        tokenizer.decoder = decoders.ByteLevel()
-        return tokenizer
+        return qwen_tokenizer(models.BPE.from_file(str(vocab), str(merges)))
     except Exception as error:  # the library raises plain exceptions
         raise ModelDamagedError(f"{path} is not a tokenizer ({error}); install the model again") from error
 

@@ -74,7 +74,7 @@ def add_commands(commands: "Subparsers[argparse.ArgumentParser]") -> None:
     engine.add_argument("--json", action="store_true", help="print one JSON object")
     engine.set_defaults(run=lambda options: _run("engine", options))
 
-    models = commands.add_parser("models", help="families of models: list, info, verify, bench, get")
+    models = commands.add_parser("models", help="families of models: list, info, verify, bench, get, forget")
     _add_models(models.add_subparsers(title="commands", metavar="COMMAND", dest="what", required=True))
     models.set_defaults(run=lambda options: _run("models.command", options))
 
@@ -118,13 +118,15 @@ def _add_models(commands: "Subparsers[argparse.ArgumentParser]") -> None:
     info = commands.add_parser("info", help="a model's configuration, and whether it fits this machine")
     verify = commands.add_parser("verify", help="compare a miniature of a family with its reference implementation")
     bench = commands.add_parser("bench", help="measure the cost of a denoising step and of encoding a context")
+    forget = commands.add_parser("forget", help="delete what was prepared of a model for this machine")
+    forget.add_argument("name", metavar="NAME", help="a name that `models list` shows as prepared")
     get = commands.add_parser("get", help="build the default model's weights here, from a published file")
     get.add_argument("name", metavar="NAME", nargs="?", default="default", help="which model (%(default)s)")
     source = get.add_mutually_exclusive_group()
     source.add_argument("--from", dest="file", metavar="FILE", help="the published file, if it is here already")
     source.add_argument("--download", action="store_true", help="fetch the published file, about 490 MB")
     for parser in (info, bench):
-        parser.add_argument("name", metavar="NAME", help='"default", the path of a model\'s folder, or OWNER/NAME')
+        parser.add_argument("name", metavar="NAME", help='"default", a GGUF file, a folder, or OWNER/NAME')
         _add_device(parser)
     _add_precision(bench)
     _add_reuse(bench)
@@ -148,7 +150,7 @@ def _add_engine(parser: argparse.ArgumentParser, *, from_file: bool = False) -> 
         "--model",
         type=_name,
         default=None if from_file else DEFAULTS.engine.model,
-        help='a name such as "default", the path of a model\'s folder, OWNER/NAME, or a server',
+        help='a name such as "default", a GGUF file, a model\'s folder, OWNER/NAME, or a server',
     )
     parser.add_argument(
         "--api-key-variable",

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
@@ -53,6 +54,7 @@ async def test_an_assignment_in_a_condition_is_repaired(window: Editor) -> None:
     ("chosen", "told"),
     [
         ({"model": "no/such/model"}, "/project/no/such/model"),
+        ({"model": str(Path(__file__).with_name("none.gguf"))}, "there is no file"),
         ({"model": "llama:http://gpu.example.com"}, "llama+unencrypted:http://gpu.example.com"),
         (ABSENT, "is not available here"),
     ],

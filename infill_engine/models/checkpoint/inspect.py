@@ -4,7 +4,8 @@ The checks are those of loading: the model is loaded onto torch's `meta` device,
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -14,17 +15,16 @@ from infill_engine.models.base import CanvasModel
 from infill_engine.models.canvas_loading import FAMILIES, require_known
 from infill_engine.models.checkpoint import hub
 from infill_engine.models.checkpoint.files import Checkpoint, Stored, open_checkpoint, read_config
-from infill_engine.models.checkpoint.folder import TOKENIZER
-from infill_engine.models.registry import TRUNK, folder_of
+from infill_engine.models.published.fim_tokens import QWEN_CODER
+from infill_engine.models.registry import TRUNK, folder_of, trained_folder
 from infill_engine.models.runtime.devices import choose_device
 from infill_engine.models.runtime.memory import OVERHEAD, PRECISIONS, free_memory, remedy_for
-from infill_engine.models.trunk.config import TrunkConfig
-from infill_engine.models.trunk.files.weights import TrunkWeights
-from infill_engine.models.trunk.prompt import TrunkVocabulary
+from infill_engine.models.trunk.loading import memory_needed
 from infill_engine.models.trunk.slots import SLOTS
+from infill_engine.models.trunk.sources import QWEN2, Source, source_of
 from infill_engine.settings import ModelSettings
 
-PACKED = ("duostream", TRUNK)  # stored in int8 or fewer bits, and loaded in their own way
+PACKED = "duostream"  # stored in int8, and loaded in its own way
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,17 +55,18 @@ def describe(name: str, device: str = "auto") -> Described:
         checkpoint = Checkpoint(folder, config, {key: Stored(folder, shape) for key, shape in tensors.items()})
         found, user_message = "", ""
         checked: tuple[str, ...] = ("names and shapes of the tensors were read; the rest is checked once it is here",)
+    elif (source := source_of(folder, trained_folder(folder))) is not None:
+        return _described(name, folder, source, chosen)
     else:
         checkpoint = Checkpoint(folder, read_config(folder), {})
         found, checked, user_message = "", (), ""
         try:
             checkpoint = open_checkpoint(folder)
-            found, checked = _check_loading(checkpoint)
+            found, checked = _checked(_loaded(checkpoint), checkpoint)
         except InfillError as error:
             user_message = str(error)
     try:
-        if checkpoint.config["model_type"] != TRUNK:
-            require_known(checkpoint.config, folder)
+        require_known(checkpoint.config, folder)
     except InfillError as error:
         user_message = str(error)
     memory, free = _memory(checkpoint), free_memory(chosen)
@@ -77,7 +78,7 @@ def describe(name: str, device: str = "auto") -> Described:
         found,
         checked,
         user_message,
-        _parameters(checkpoint),
+        checkpoint.parameters,
         memory,
         chosen,
         free,
@@ -85,22 +86,41 @@ def describe(name: str, device: str = "auto") -> Described:
     )
 
 
-def _check_loading(checkpoint: Checkpoint) -> tuple[str, tuple[str, ...]]:
-    """Return the name of the model's family and the checks that its files passed. Raises ModelError."""
-    if checkpoint.config["model_type"] != TRUNK:
-        return _checked(_loaded(checkpoint), checkpoint)
-    weights, vocabulary = TrunkWeights(checkpoint.folder), TrunkVocabulary(checkpoint.folder / TOKENIZER)
-    return TRUNK, (
-        f"{len(checkpoint.tensors)} tensors in shards that are what checksums.json says",
-        f"the tokenizer has the tokens of fill-in-the-middle; logits are {weights.config.vocabulary} wide",
-        f"a prompt and its texts may have {SLOTS} tokens, {len(vocabulary)} different ones",
+def _described(name: str, path: Path, source: Source, device: str) -> Described:
+    """Describe a model of the trunk's architecture."""
+    own, config, free = source.name == TRUNK, source.config, free_memory(device)
+    checked: tuple[str, ...] = ()
+    user_message = ""
+    try:
+        vocabulary = source.vocabulary()
+        source.open()
+        checked = (
+            "the weights are whole, and their sizes fit together",
+            f"the tokenizer has the tokens of fill-in-the-middle; logits are {config.vocabulary} wide",
+            f"a prompt and its texts may have {SLOTS} tokens, {len(vocabulary)} different ones",
+        )
+    except InfillError as error:
+        user_message = str(error)
+    memory = {precision: memory_needed(config, size) for precision, size in (("bf16", 2), ("int8", 1))}
+    return Described(
+        name,
+        str(path),
+        {"model_type": TRUNK if own else QWEN2, **asdict(config)},
+        "" if user_message else TRUNK if own else QWEN_CODER.name,
+        checked,
+        user_message,
+        config.parameters,
+        memory,
+        device,
+        free,
+        "" if memory["int8"] <= free else "Free some memory, or use a smaller model",
     )
 
 
 def _loaded(checkpoint: Checkpoint) -> CanvasModel:
     require_known(checkpoint.config, checkpoint.folder)
     model_type = checkpoint.config["model_type"]
-    device = "cpu" if model_type in PACKED else "meta"
+    device = "cpu" if model_type == PACKED else "meta"
     return FAMILIES[model_type](checkpoint.folder, device, torch.bfloat16, ModelSettings())
 
 
@@ -114,18 +134,8 @@ def _checked(family: CanvasModel, checkpoint: Checkpoint) -> tuple[str, tuple[st
     )
 
 
-def _parameters(checkpoint: Checkpoint) -> int:
-    """Return the number of weights of the network. The trunk's are packed, so its tensors have fewer elements."""
-    if checkpoint.config.get("model_type") == TRUNK:
-        return TrunkConfig.from_json(checkpoint.config).parameters
-    return checkpoint.parameters
-
-
 def _memory(checkpoint: Checkpoint) -> dict[str, int]:
     """Return bytes by precision, including activations and other overhead."""
-    if checkpoint.config.get("model_type") == TRUNK:
-        weights = {"bf16": 2, "int8": 1}
-        return {name: int(size * _parameters(checkpoint) * OVERHEAD) for name, size in weights.items()}
-    if checkpoint.config.get("model_type") in PACKED:
+    if checkpoint.config.get("model_type") == PACKED:
         return {name: int(checkpoint.bytes_in(dtype) * OVERHEAD) for name, dtype, stored in PRECISIONS if not stored}
     return {name: int(checkpoint.bytes_in(dtype, stored) * OVERHEAD) for name, dtype, stored in PRECISIONS}

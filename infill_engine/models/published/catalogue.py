@@ -137,6 +137,8 @@ CATALOGUE = (
         (
             Published("Qwen/Qwen2.5-Coder-0.5B", APACHE, 0.49, 0.136),
             Published("Qwen/Qwen2.5-Coder-1.5B", APACHE, 1.54, 0.233),
+            Published("Qwen/Qwen2.5-Coder-3B", "Qwen research licence", 3.09, 0.311),
+            Published("Qwen/Qwen2.5-Coder-7B", APACHE, 7.62, 1.09),
         ),
     ),
     Known(

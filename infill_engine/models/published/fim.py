@@ -1,4 +1,4 @@
-"""The supported fill-in-the-middle models: each one's tokens and the stock network it runs on."""
+"""Fill-in-the-middle models of other architectures than the trunk's: their tokens and stock networks."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,7 +10,7 @@ from infill_engine.errors import ModelDamagedError
 from infill_engine.models.base import CanvasModel
 from infill_engine.models.checkpoint.files import open_checkpoint
 from infill_engine.models.checkpoint.folder import name_of
-from infill_engine.models.published.fim_tokens import CODEGEMMA, DEEPSEEK_CODER, MELLUM, QWEN_CODER, STARCODER
+from infill_engine.models.published.fim_tokens import CODEGEMMA, DEEPSEEK_CODER, MELLUM, STARCODER
 from infill_engine.models.published.kinds.autoregressive import AutoregressiveModel, Recipe
 from infill_engine.models.stock.loader import Stock
 from infill_engine.models.tokenizer import TokenizerVocabulary
@@ -25,7 +25,6 @@ def gemma_fields(config: Mapping[str, Any]) -> dict[str, Any]:
 SILU = {"hidden_act": ("silu",)}
 LLAMA = Stock("llama", "Llama", known=SILU)
 RECIPES = (
-    Recipe(QWEN_CODER, ("qwen2",), Stock("qwen2", "Qwen2", known=SILU | {"use_sliding_window": (False, None)})),
     Recipe(STARCODER, ("starcoder2",), Stock("starcoder2", "Starcoder2", known={"hidden_act": ("gelu_pytorch_tanh",)})),
     Recipe(DEEPSEEK_CODER, ("llama",), LLAMA),
     Recipe(

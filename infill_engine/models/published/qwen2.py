@@ -1,7 +1,7 @@
-"""Models with the model type `qwen2`: Open-dCoder if the tokenizer has a mask, else Qwen2.5-Coder.
+"""Open-dCoder (huggingface.co/fredzzp/open-dcoder-0.5B): the model type `qwen2`, and a tokenizer with a mask.
 
-Open-dCoder (huggingface.co/fredzzp/open-dcoder-0.5B) is Qwen2.5-Coder further trained as masked diffusion, logits
-shifted to the right. Only the mask token tells its checkpoint apart.
+It is Qwen2.5-Coder further trained as masked diffusion, logits shifted to the right. Only the mask token tells its
+checkpoint apart; without one it is a model of the trunk's architecture (`trunk.sources`).
 """
 
 from pathlib import Path
@@ -10,7 +10,6 @@ import torch
 
 from infill_engine.models.base import CanvasModel
 from infill_engine.models.checkpoint.files import open_checkpoint
-from infill_engine.models.published import fim
 from infill_engine.models.published.dream import QWEN2
 from infill_engine.models.published.kinds.bidirectional import BidirectionalModel, Description, Shift
 from infill_engine.models.tokenizer import TokenizerVocabulary, mask_name
@@ -18,10 +17,8 @@ from infill_engine.settings import ModelSettings
 
 
 def load(folder: Path, device: str, dtype: torch.dtype, settings: ModelSettings) -> CanvasModel:
-    """Load a checkpoint with the model type `qwen2`. Raises ModelError."""
+    """Load such a checkpoint. Raises ModelError."""
     mask = mask_name(folder)
-    if not mask:
-        return fim.load(folder, device, dtype, settings)
     checkpoint = open_checkpoint(folder)
     vocabulary = TokenizerVocabulary(folder / "tokenizer.json", width=checkpoint.width)
     open_dcoder = Description("open-dcoder", QWEN2, Shift.RIGHT, mask, "<|endoftext|>", ends=("<|im_end|>",))

@@ -9,7 +9,7 @@ from infill_engine.errors import ModelDamagedError
 
 @dataclass(frozen=True, slots=True)
 class TrunkConfig:
-    """Sizes of a Qwen2 decoder with tied embeddings. The defaults are those of the 0.5 B model."""
+    """Sizes of a Qwen2 decoder. The defaults are those of 0.5 B. If `tied`, the embedding is also the head."""
 
     vocabulary: int
     layers: int = 24
@@ -20,6 +20,7 @@ class TrunkConfig:
     hidden: int = 4864
     rope_theta: float = 1e6
     norm_epsilon: float = 1e-6
+    tied: bool = True
 
     @property
     def query_size(self) -> int:
@@ -33,15 +34,28 @@ class TrunkConfig:
 
     @property
     def parameters(self) -> int:
-        """The number of weights in all matrices; the embedding is also the head."""
+        """The number of weights in all matrices."""
         attention = 2 * self.dim * (self.query_size + self.kv_size)
-        return self.layers * (attention + 3 * self.dim * self.hidden) + self.vocabulary * self.dim
+        return self.layers * (attention + 3 * self.dim * self.hidden) + (2 - self.tied) * self.vocabulary * self.dim
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, int]]:
+        """The shape of each matrix of a layer, (out, in)."""
+        return {
+            "q": (self.query_size, self.dim),
+            "k": (self.kv_size, self.dim),
+            "v": (self.kv_size, self.dim),
+            "o": (self.dim, self.query_size),
+            "gate": (self.hidden, self.dim),
+            "up": (self.hidden, self.dim),
+            "down": (self.dim, self.hidden),
+        }
 
     @classmethod
     def from_json(cls, config: Mapping[str, Any]) -> "TrunkConfig":
-        """Read this class's fields from config.json. Raises ModelDamagedError if one is missing."""
+        """Read the fields of the trunk's own config.json. Raises ModelDamagedError if one is missing."""
         try:
-            return cls(**{name: config[name] for name in cls.__dataclass_fields__})
+            return cls(**{name: config[name] for name in cls.__dataclass_fields__ if name != "tied"})
         except KeyError as error:
             raise ModelDamagedError(
                 f"The trunk's config.json has no {error}. Run `infill-ls models get` to rebuild it."

@@ -78,7 +78,7 @@ class _Builder:
             x, pair = self._layer(layer, x)
             new.append(op.result(pair, name=f"new.{layer}"))
         states = self._norm(op.gather(x, self.wanted, _int(0)), "norm")
-        logprobs = op.log_softmax(self._product(states, "embedding"), -1)
+        logprobs = op.log_softmax(self._product(states, "embedding" if self.config.tied else "head"), -1)
         outputs = [op.result(logprobs, name="logprobs")]
         if has_blocks(self.config):
             blocks = op.reshape(logprobs, _ints(0, -1, BLOCK), True)

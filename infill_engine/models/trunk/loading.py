@@ -1,39 +1,71 @@
-"""From the trunk's folder to a loaded model, on the device and in the precision that were chosen."""
+"""From a source to a loaded model, on the device and in the precision that were chosen."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
+import psutil
+
+from infill_engine.errors import ModelTooLargeError
 from infill_engine.models.checkpoint.user_data import prepared_folder
-from infill_engine.models.runtime.devices import physical_cores, wanted_threads
+from infill_engine.models.registry import TRUNK
+from infill_engine.models.runtime.devices import MLX, physical_cores, wanted_threads
 from infill_engine.models.trunk.backends.interface import Backend
-from infill_engine.models.trunk.model import TrunkModel
+from infill_engine.models.trunk.config import TrunkConfig
+from infill_engine.models.trunk.model import CACHES, TrunkModel
 from infill_engine.models.trunk.prepared import Prepared, load_prepared
-from infill_engine.models.trunk.prompt import TrunkVocabulary
+from infill_engine.models.trunk.slots import SLOTS
+from infill_engine.models.trunk.sources import Source
 from infill_engine.settings import AUTO, ModelSettings
 
 Report = Callable[[str, float], None]  # the current task, and the share of it that is done
 INT8 = "int8"
+LIBRARIES = 150_000_000  # bytes of the process without a model
 
 
-def load_trunk(folder: Path, trained: Path, device: str, settings: ModelSettings, report: Report) -> TrunkModel:
-    """Return the trunk in `folder` with the adapter in `trained`.
+def load_trunk(source: Source, device: str, settings: ModelSettings, report: Report) -> TrunkModel:
+    """Return a model of the trunk's architecture.
 
-    On a CPU it computes in int8, unless another precision was chosen. Raises ModelDamagedError, or InputError for an
-    unknown precision.
+    On a CPU it computes in int8, unless another precision was chosen. Raises ModelDamagedError, ModelTooLargeError, or
+    InputError for an unknown precision.
     """
     in_int8 = device == "cpu" and settings.dtype in (AUTO, INT8)
     with ThreadPoolExecutor(1) as beside:
         if in_int8:
             beside.submit(find_openvino)
-        vocabulary = TrunkVocabulary(folder / "tokenizer.json")  # first: preparing the weights may take a while
+        vocabulary = source.vocabulary()  # first: preparing the weights may take a while
+    if source.name != TRUNK:  # the default model is small, and what is free at one moment would decide for the day
+        require_memory(source, device, settings)
     if in_int8:
-        prepared = load_prepared(folder, trained, prepared_folder(), report)
+        prepared = load_prepared(source, prepared_folder(), report)
         report("compiling the model", 0.9)
         return TrunkModel(_int8_backend(prepared), vocabulary, prepared.note)
     from infill_engine.models.trunk.torch_loading import load_backend
 
-    return TrunkModel(load_backend(folder, trained, device, settings, report), vocabulary)
+    return TrunkModel(load_backend(source.open(), device, settings, report), vocabulary)
+
+
+def memory_needed(config: TrunkConfig, bytes_each: int = 1) -> int:
+    """Return bytes in use, in int8 unless a weight takes more bytes: weights, kept keys and values, libraries."""
+    kept = CACHES * config.layers * 2 * config.kv_size * SLOTS * 4
+    return config.parameters * bytes_each + kept + LIBRARIES
+
+
+def require_memory(source: Source, device: str, settings: ModelSettings) -> None:
+    """Raise ModelTooLargeError if a model does not fit into the device's free memory."""
+    if device == "cpu":
+        bytes_each = 1 if settings.dtype in (AUTO, INT8) else 4 if "32" in settings.dtype else 2
+        needed, free = memory_needed(source.config, bytes_each), psutil.virtual_memory().available
+    elif device == MLX:
+        return
+    else:
+        from infill_engine.models.runtime.memory import free_memory
+
+        needed, free = memory_needed(source.config, 2), free_memory(device)
+    if needed > free:
+        raise ModelTooLargeError(
+            f"{source.name} needs about {needed / 1e9:.1f} GB and {device} has {free / 1e9:.1f} GB free. Free some "
+            "memory, or use a smaller model"
+        )
 
 
 def find_openvino() -> bool:

@@ -1,12 +1,13 @@
 """The matrices of a layer as the backends multiply with them: with the adapter merged in, and with smoothed inputs."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from infill_engine.models.trunk.adapter import Adapter
-from infill_engine.models.trunk.files.weights import TrunkWeights
+from infill_engine.models.trunk.config import TrunkConfig
+from infill_engine.models.trunk.files.weights import Weights
 from infill_engine.models.trunk.smoothing import Smoothing
 
 Floats = NDArray[np.float32]
@@ -25,24 +26,37 @@ class MergedLayer:
     down: Floats  # [D, hidden]
 
 
-def merged_layer(weights: TrunkWeights, adapter: Adapter, smoothing: Smoothing, number: int) -> MergedLayer:
-    """Return a layer of the trunk. Raises ModelDamagedError."""
+@dataclass(frozen=True, slots=True)
+class MergedWeights:
+    """A model's weights with what is merged into them. Raises ModelDamagedError."""
 
-    def matrix(name: str, *parts: str) -> Floats:
-        joined = np.concatenate([weights.read_matrix(number, part) for part in parts])
-        return adapter.merged(f"layers.{number}.{name}", joined)
+    weights: Weights
+    adapter: Adapter = field(default_factory=Adapter)
+    smoothing: Smoothing = field(default_factory=Smoothing)
 
-    def smooth(name: str, of: Floats) -> Floats:
-        factors = smoothing.factors(number, name, of)
-        of *= factors
-        return factors
+    @property
+    def config(self) -> TrunkConfig:
+        """The sizes."""
+        return self.weights.config
 
-    qkv, out = matrix("qkv", "q", "k", "v"), matrix("out", "o")
-    gate_up, down = matrix("gate_up", "gate", "up"), matrix("down", "down")
-    bias = np.concatenate([weights.read_vector(f"layers.{number}.{part}.bias") for part in "qkv"])
-    attention, mlp, inside = smooth("attention", qkv), smooth("mlp", gate_up), smooth("down", down)
-    gate_up[len(inside) :] /= inside[:, None]
-    attention_norm = weights.read_vector(f"layers.{number}.attention_norm") / attention
-    return MergedLayer(
-        attention_norm, weights.read_vector(f"layers.{number}.mlp_norm") / mlp, qkv, bias, out, gate_up, down
-    )
+    def layer(self, number: int) -> MergedLayer:
+        """Return a layer."""
+
+        def matrix(name: str, *parts: str) -> Floats:
+            joined = np.concatenate([self.weights.read_matrix(number, part) for part in parts])
+            return self.adapter.merged(f"layers.{number}.{name}", joined)
+
+        def smooth(name: str, of: Floats) -> Floats:
+            factors = self.smoothing.factors(number, name, of)
+            of *= factors
+            return factors
+
+        qkv, out = matrix("qkv", "q", "k", "v"), matrix("out", "o")
+        gate_up, down = matrix("gate_up", "gate", "up"), matrix("down", "down")
+        bias = np.concatenate([self.weights.read_vector(f"layers.{number}.{part}.bias") for part in "qkv"])
+        attention, mlp, inside = smooth("attention", qkv), smooth("mlp", gate_up), smooth("down", down)
+        gate_up[len(inside) :] /= inside[:, None]
+        attention_norm = self.weights.read_vector(f"layers.{number}.attention_norm") / attention
+        return MergedLayer(
+            attention_norm, self.weights.read_vector(f"layers.{number}.mlp_norm") / mlp, qkv, bias, out, gate_up, down
+        )

@@ -1,19 +1,20 @@
-"""The trunk's weights as the compiled graph reads them, prepared once and mapped from the user's cache afterwards.
+"""Weights as the compiled graph reads them, prepared once and mapped from the user's cache afterwards.
 
-The adapter is merged in, inputs are smoothed, and every matrix is int8 with one scale for each row. A file's name has a
-hash of what it was made from and the checksum of its contents, so a file of another version or adapter is not used, and
-a damaged one is made again.
+The adapter is merged in, inputs are smoothed, and every matrix is int8 with one scale for each row. A file's name has
+the model's name, a hash of what it was made from, and the checksum of its contents. So a file of another version or
+adapter is not used, and a damaged one is made again. Models do not disturb each other's files.
 
     layers.{i}.{qkv,out,gate_up,down}.{codes,scales}    int8 [N, K], float16 [N, 1]
     layers.{i}.{bias,attention_norm,mlp_norm}, norm     float32
-    embedding.{codes,scales}                            the head too: int8 [V, D], float16 [V, 1]
+    embedding.{codes,scales}                            int8 [V, D], float16 [V, 1]
+    head.{codes,scales}                                 the same, if the embedding is not the head too
 """
 
 import hashlib
-import json
 import os
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,18 +25,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from infill_engine.models.checkpoint.files import read_config
-from infill_engine.models.checkpoint.folder import read_checksums, sha256_of
 from infill_engine.models.runtime.devices import physical_cores
-from infill_engine.models.trunk.adapter import ADAPTER, Adapter
 from infill_engine.models.trunk.config import TrunkConfig
-from infill_engine.models.trunk.files.formats import pack_rows
-from infill_engine.models.trunk.files.shards import map_shard, write_shard
-from infill_engine.models.trunk.files.weights import TrunkWeights
-from infill_engine.models.trunk.merged import merged_layer
-from infill_engine.models.trunk.smoothing import IMPORTANCE, Smoothing
+from infill_engine.models.trunk.files.formats import pack_blocks
+from infill_engine.models.trunk.files.shards import Layout, map_shard, write_parts
+from infill_engine.models.trunk.files.weights import Packed
+from infill_engine.models.trunk.merged import MergedWeights
+from infill_engine.models.trunk.sources import Source
 
 VERSION = 1  # of the contents
+SUFFIX = ".safetensors"
 ABANDONED_SECONDS = 3600  # after which an unfinished file is deleted
 MATRICES = ("qkv", "out", "gate_up", "down")
 Report = Callable[[str, float], None]  # the current task, and the share of it that is done
@@ -44,85 +43,132 @@ Arrays = dict[str, NDArray[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A trunk's arrays by name; `note` says why they could not be kept for the next start, "" if they were."""
+    """A model's arrays by name; `note` says why they could not be kept for the next start, "" if they were."""
 
     config: TrunkConfig
     arrays: Arrays
     note: str = ""
 
 
-def load_prepared(folder: Path, trained: Path, cache: Path, report: Report) -> Prepared:
-    """Return the prepared weights of the trunk in `folder` with the adapter in `trained`. Raises ModelDamagedError.
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A file in the cache, and the name of the model that it is of."""
 
-    They come from the folder `cache`, or are made and kept there, which takes some seconds.
+    model: str
+    path: Path
+    size: int
+
+
+def load_prepared(source: Source, cache: Path, report: Report) -> Prepared:
+    """Return the prepared weights of a model. Raises ModelDamagedError.
+
+    They come from the folder `cache`, or are made and kept there, which takes seconds to minutes.
     """
-    recipe = _recipe(folder, trained)
-    config = TrunkConfig.from_json(read_config(folder))
-    if (path := _intact(cache, recipe)) is not None:
-        return Prepared(config, map_shard(path))
-    weights = TrunkWeights(folder)
-    arrays = _prepare(weights, Adapter.load(trained), Smoothing.load(folder), report)
+    recipe = hashlib.sha256(f"{VERSION} {source.made_from()}".encode()).hexdigest()[:24]
+    if (path := _intact(cache, f"{source.name}-{recipe}")) is not None:
+        return Prepared(source.config, map_shard(path))
+    merged = source.open()
     try:
-        return Prepared(config, map_shard(_keep(cache, recipe, arrays)))
+        return Prepared(source.config, map_shard(_keep(cache, source.name, recipe, merged, report)))
     except OSError as error:
         note = f"The prepared model cannot be kept in {cache} ({error.strerror}), so every start takes longer."
-        return Prepared(config, arrays, note)
+        arrays = {name: array for part in _prepare(merged, report) for name, array in part.items()}
+        return Prepared(source.config, arrays, note)
 
 
-def _recipe(folder: Path, trained: Path) -> str:
-    """Return a hash of everything that determines the contents."""
-    files = [path for path in (trained / ADAPTER, folder / IMPORTANCE) if path.is_file()]
-    made_from = {"version": VERSION, "shards": read_checksums(folder), "files": [sha256_of(path) for path in files]}
-    return hashlib.sha256(json.dumps(made_from, sort_keys=True).encode("ascii")).hexdigest()[:24]
+def kept_files(cache: Path) -> list[Kept]:
+    """Return the prepared models in the cache, by name."""
+    found = (Kept(path.stem.rsplit("-", 2)[0], path, path.stat().st_size) for path in cache.glob(f"*-*-*{SUFFIX}"))
+    return sorted(found, key=lambda kept: kept.path)
 
 
-def _intact(cache: Path, recipe: str) -> Path | None:
-    """Return the file made by this recipe, if there is one; a damaged one is deleted."""
-    for path in cache.glob(f"{recipe}-*.safetensors"):
+def _intact(cache: Path, start: str) -> Path | None:
+    """Return the file whose name begins like this, if there is one; a damaged one is deleted."""
+    for path in cache.glob(f"{start}-*{SUFFIX}"):
         with suppress(OSError):
             with path.open("rb") as file:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
-            if path.stem == f"{recipe}-{digest}":
+            if path.stem == f"{start}-{digest}":
                 return path
             path.unlink()
     return None
 
 
-def _keep(cache: Path, recipe: str, arrays: Arrays) -> Path:
-    """Write the arrays, in place of those of other recipes. Raises OSError."""
+def _keep(cache: Path, name: str, recipe: str, merged: MergedWeights, report: Report) -> Path:
+    """Prepare the weights and write them, in place of those of the model's other recipes. Raises OSError."""
     cache.mkdir(parents=True, exist_ok=True)
     unfinished = cache / f"{os.getpid()}-{get_ident()}.unfinished"  # two engines may prepare at once
     try:
-        digest = write_shard(unfinished, arrays, recipe)
-        path = cache / f"{recipe}-{digest}.safetensors"
+        digest = write_parts(unfinished, _layout(merged.config), _prepare(merged, report), recipe)
+        path = cache / f"{name}-{recipe}-{digest}{SUFFIX}"
         unfinished.replace(path)
     finally:
-        unfinished.unlink(missing_ok=True)
+        for each in cache.glob(f"{unfinished.name}*"):
+            each.unlink()
     for other in cache.iterdir():
         with suppress(OSError):  # on Windows, another process may have mapped it
-            abandoned = other.suffix != path.suffix and time() - other.stat().st_mtime > ABANDONED_SECONDS
-            if abandoned or (other.suffix == path.suffix and other != path):
+            abandoned = other.suffix != SUFFIX and time() - other.stat().st_mtime > ABANDONED_SECONDS
+            if abandoned or (other != path and other.suffix == SUFFIX and other.stem.rsplit("-", 2)[0] == name):
                 other.unlink()
     return path
 
 
-def _prepare(weights: TrunkWeights, adapter: Adapter, smoothing: Smoothing, report: Report) -> Arrays:
+def _prepare(merged: MergedWeights, report: Report) -> Iterator[Arrays]:
+    """Yield the arrays, a layer at a time: of a large model, only a few layers are in memory."""
+    config, weights = merged.config, merged.weights
+
     def layer(number: int) -> Arrays:
-        merged, prefix = merged_layer(weights, adapter, smoothing, number), f"layers.{number}."
-        arrays: Arrays = {prefix + name: getattr(merged, name) for name in ("bias", "attention_norm", "mlp_norm")}
+        read, prefix = merged.layer(number), f"layers.{number}."
+        arrays: Arrays = {prefix + name: getattr(read, name) for name in ("bias", "attention_norm", "mlp_norm")}
         for name in MATRICES:
-            arrays |= _packed(prefix + name, *pack_rows(getattr(merged, name)))
+            matrix = getattr(read, name)
+            arrays |= _packed(prefix + name, pack_blocks(matrix.__getitem__, matrix.shape))
         return arrays
 
-    arrays: Arrays = {"norm": weights.read_vector("norm")}
+    yield {"norm": weights.read_vector("norm")}
     with ThreadPoolExecutor(physical_cores()) as pool:
-        embedding = pool.submit(weights.embedding)
-        for number, made in enumerate(pool.map(layer, range(weights.config.layers)), 1):
-            arrays |= made
-            report("preparing the model for this machine, once", 0.1 + 0.8 * number / weights.config.layers)
-        codes, scales = embedding.result()
-    return arrays | _packed("embedding", codes, scales.astype(np.float16))
+        made = _in_order(pool, layer, config.layers)
+        for number in range(config.layers):
+            yield next(made)
+            report("preparing the model for this machine, once", 0.1 + 0.7 * (number + 1) / config.layers)
+    yield _packed("embedding", weights.embedding())
+    if not config.tied:
+        yield _packed("head", weights.head())
 
 
-def _packed(name: str, codes: NDArray[np.int8], scales: NDArray[np.float16]) -> Arrays:
-    return {f"{name}.codes": codes, f"{name}.scales": scales[:, None]}
+def _in_order(pool: ThreadPoolExecutor, make: Callable[[int], Arrays], count: int) -> Iterator[Arrays]:
+    """Yield what is made of each number below `count`; never more at once than there are threads."""
+    waiting: deque[Future[Arrays]] = deque()
+    for number in range(count):
+        waiting.append(pool.submit(make, number))
+        if len(waiting) == physical_cores():
+            yield waiting.popleft().result()
+    for each in waiting:
+        yield each.result()
+
+
+def _packed(name: str, packed: Packed) -> Arrays:
+    codes, scales = packed
+    return {f"{name}.codes": codes, f"{name}.scales": scales.astype(np.float16)[:, None]}
+
+
+def _layout(config: TrunkConfig) -> Layout:
+    """Return the types and shapes of all arrays."""
+    int8, float16, float32 = np.dtype(np.int8), np.dtype(np.float16), np.dtype(np.float32)
+    found: dict[str, tuple[np.dtype[Any], tuple[int, ...]]] = {"norm": (float32, (config.dim,))}
+    qkv = config.query_size + 2 * config.kv_size
+    shapes = {
+        "qkv": (qkv, config.dim),
+        "out": (config.dim, config.query_size),
+        "gate_up": (2 * config.hidden, config.dim),
+        "down": (config.dim, config.hidden),
+    }
+    matrices = {f"layers.{layer}.{name}": shape for layer in range(config.layers) for name, shape in shapes.items()}
+    matrices |= dict.fromkeys(("embedding", "head")[: 2 - config.tied], (config.vocabulary, config.dim))
+    for name, (rows, columns) in matrices.items():
+        found[f"{name}.codes"], found[f"{name}.scales"] = (int8, (rows, columns)), (float16, (rows, 1))
+    for layer in range(config.layers):
+        prefix = f"layers.{layer}."
+        found[f"{prefix}bias"] = (float32, (qkv,))
+        found |= {f"{prefix}{norm}_norm": (float32, (config.dim,)) for norm in ("attention", "mlp")}
+    return found

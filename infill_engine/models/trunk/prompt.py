@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tokenizers import Tokenizer
+
 from infill_engine.context.retrieval import Snippet
 from infill_engine.models.tokenizer import LONGEST_PARTIAL, TokenizerVocabulary
 from infill_engine.text.lines import last_line
@@ -58,8 +60,8 @@ class Prompt:
 class TrunkVocabulary(TokenizerVocabulary):
     """The trunk's tokens. Raises ModelDamagedError for a tokenizer without fill-in-the-middle tokens."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
+    def __init__(self, path: Path, tokenizer: Tokenizer | None = None, width: int = 0) -> None:
+        super().__init__(path, tokenizer, width=width)
         names = ("<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>", "<|endoftext|>", "<|file_sep|>")
         self.fim = FimTokens(*self.need(*names))
         self.end = self.fim.end

@@ -1,8 +1,8 @@
-"""Loads the trunk for torch or MLX."""
+"""Loads the trunk, or another model of its architecture, for torch or MLX."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -11,12 +11,10 @@ from torch import Tensor
 from infill_engine.models.runtime.devices import MLX, physical_cores
 from infill_engine.models.runtime.precision import dtype_of
 from infill_engine.models.runtime.profile import profile_of
-from infill_engine.models.trunk.adapter import Adapter
 from infill_engine.models.trunk.backends.interface import Backend
 from infill_engine.models.trunk.backends.products import FloatProducts, Int8Products, Product, fastest_kernel
 from infill_engine.models.trunk.backends.torch_backend import TorchBackend
-from infill_engine.models.trunk.files.weights import TrunkWeights
-from infill_engine.models.trunk.merged import Floats, merged_layer
+from infill_engine.models.trunk.merged import Floats, MergedWeights
 from infill_engine.models.trunk.network import Layer, Network
 from infill_engine.models.trunk.prepared import Prepared
 from infill_engine.models.trunk.smoothing import Smoothing
@@ -26,17 +24,17 @@ Report = Callable[[str, float], None]  # the current task, and the share of it t
 
 
 @torch.inference_mode()
-def load_backend(folder: Path, trained: Path, device: str, settings: ModelSettings, report: Report) -> Backend:
-    """Return the trunk in `folder` with the adapter in `trained`, in a floating-point type.
+def load_backend(merged: MergedWeights, device: str, settings: ModelSettings, report: Report) -> Backend:
+    """Return a model in a floating-point type.
 
     Raises ModelDamagedError, or InputError for an unknown precision.
     """
-    weights, dtype = TrunkWeights(folder), dtype_of(settings, device)
+    dtype = dtype_of(settings, device)
     if device == MLX:
         from infill_engine.models.trunk.backends.mlx_backend import MlxBackend
 
-        return MlxBackend(weights, Adapter.load(trained), dtype)
-    network = build_network(weights, Adapter.load(trained), device, dtype, report)
+        return MlxBackend(replace(merged, smoothing=Smoothing()), dtype)
+    network = build_network(merged, device, dtype, report)
     return TorchBackend(network, device, dtype, profile_of(str(dtype).removeprefix("torch.")))
 
 
@@ -66,46 +64,45 @@ def int8_backend(prepared: Prepared, note: str) -> TorchBackend:
     ]
     codes = torch.from_numpy(arrays["embedding.codes"])
     scales = torch.from_numpy(arrays["embedding.scales"].astype(np.float32))
-    head = product("embedding")
+    head = product("embedding" if prepared.config.tied else "head")
     network = Network(prepared.config, layers, vector("norm"), lambda ids: codes[ids].float() * scales[ids], head)
     return TorchBackend(network, profile=f"{profile_of('float32' if kernel is None else kernel.NAME)}; {note}")
 
 
 def build_network(
-    weights: TrunkWeights,
-    adapter: Adapter,
+    merged: MergedWeights,
     device: str = "cpu",
     dtype: torch.dtype = torch.float32,
     report: Report | None = None,
 ) -> Network:
-    """Return the network of a trunk, with an adapter merged into its matrices."""
-    make, smoothing = FloatProducts(device, dtype), Smoothing.load(weights.folder)
+    """Return the network of a model."""
+    make, config, weights = FloatProducts(device, dtype), merged.config, merged.weights
 
     def tensor(array: Floats) -> Tensor:
         return torch.from_numpy(array).to(device, dtype)
 
     def layer(number: int) -> Layer:
-        merged = merged_layer(weights, adapter, smoothing, number)
+        read = merged.layer(number)
         return Layer(
-            tensor(merged.attention_norm),
-            tensor(merged.mlp_norm),
-            make.of(torch.from_numpy(merged.qkv), torch.from_numpy(merged.bias)),
-            make.of(torch.from_numpy(merged.out)),
-            make.of(torch.from_numpy(merged.gate_up)),
-            make.of(torch.from_numpy(merged.down)),
+            tensor(read.attention_norm),
+            tensor(read.mlp_norm),
+            make.of(torch.from_numpy(read.qkv), torch.from_numpy(read.bias)),
+            make.of(torch.from_numpy(read.out)),
+            make.of(torch.from_numpy(read.gate_up)),
+            make.of(torch.from_numpy(read.down)),
         )
 
     layers: list[Layer] = []
     with ThreadPoolExecutor(physical_cores()) as pool:
-        for made in pool.map(layer, range(weights.config.layers)):
+        for made in pool.map(layer, range(config.layers)):
             layers.append(made)
             if report is not None:
-                report("loading the model", 0.1 + 0.8 * len(layers) / weights.config.layers)
+                report("loading the model", 0.1 + 0.8 * len(layers) / config.layers)
     codes, scales = weights.embedding()
-    head = make.of_rows(codes, scales)
+    head = make.of_rows(codes, scales) if config.tied else make.of_rows(*weights.head())
     kept, steps = torch.from_numpy(codes).to(device), torch.from_numpy(scales).to(device)
 
     def embed(ids: Tensor) -> Tensor:
         return (kept[ids].float() * steps[ids, None]).to(dtype)
 
-    return Network(weights.config, layers, tensor(weights.read_vector("norm")), embed, head)
+    return Network(config, layers, tensor(weights.read_vector("norm")), embed, head)

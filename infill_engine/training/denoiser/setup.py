@@ -68,7 +68,8 @@ def _int8_reader(folder: Path, trained: Path) -> Network | None:
     from infill_engine.models.checkpoint.user_data import prepared_folder
     from infill_engine.models.trunk.backends.products import fastest_kernel
     from infill_engine.models.trunk.prepared import load_prepared
+    from infill_engine.models.trunk.sources import ShardsSource
     from infill_engine.models.trunk.torch_loading import int8_backend
 
-    prepared = load_prepared(folder, trained, prepared_folder(), lambda *_: None)
+    prepared = load_prepared(ShardsSource(folder, trained), prepared_folder(), lambda *_: None)
     return int8_backend(prepared, "").network if fastest_kernel(prepared.config) else None

@@ -19,6 +19,7 @@ from infill_engine.models.checkpoint.user_data import prepared_folder
 from infill_engine.models.registry import folder_of, trained_folder
 from infill_engine.models.trunk.prepared import load_prepared
 from infill_engine.models.trunk.prompt import TrunkVocabulary
+from infill_engine.models.trunk.sources import ShardsSource
 from infill_engine.models.trunk.torch_loading import int8_backend
 from infill_engine.training.denoiser.context import context_path, save_context
 from infill_engine.training.denoiser.lanes import Order, Writer, Written
@@ -96,7 +97,7 @@ def open_writer(options: argparse.Namespace) -> tuple[Writer, TrunkVocabulary]:
     folder = folder_of("trunk")
     assert folder is not None
     vocabulary = TrunkVocabulary(folder / "tokenizer.json")
-    prepared = load_prepared(folder, trained_folder(folder), prepared_folder(), lambda *_: None)
+    prepared = load_prepared(ShardsSource(folder, trained_folder(folder)), prepared_folder(), lambda *_: None)
     network = int8_backend(prepared, "").network
     ends = frozenset(vocabulary.need(*ENDS))
     keep_from = options.keep_from if options.contexts is not None else None

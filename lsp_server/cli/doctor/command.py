@@ -16,7 +16,7 @@ from rich.text import Text
 
 from infill_engine.engine.remote.address import SUFFIX_FIELD, Api, disclosure, is_remote, read_address
 from infill_engine.engine.remote.server import Server
-from infill_engine.errors import InfillError, InputError, ModelDamagedError
+from infill_engine.errors import InfillError, InputError, ModelDamagedError, ModelError
 from infill_engine.models.checkpoint.folder import INDEX, TOKENIZER, WEIGHTS, tokenizer_files, verify
 from infill_engine.models.checkpoint.hub import is_hub_name
 from infill_engine.models.checkpoint.user_data import settings_file
@@ -33,7 +33,7 @@ from lsp_server.suggestions.refusal import LARGEST_SIZE
 
 OLDEST_PYTHON = (3, 11)
 MOST_LISTED = 8
-OTHER_MODEL = f"Give --model a folder with config.json, {WEIGHTS}, {TOKENIZER}."
+OTHER_MODEL = f"Give --model a GGUF file, or a folder with config.json, {WEIGHTS}, {TOKENIZER}."
 REINSTALL = "Install infill-ls again: `pip install --force-reinstall .` in its folder, or from the wheel it came in"
 
 
@@ -202,7 +202,7 @@ def check_device(wanted: str, model: str = DEFAULT) -> Check:
     """Report which device is used. Raises InputError for a device that does not exist."""
     from infill_engine.models.runtime.devices import choose_device, device_for
 
-    device = device_for(TRUNK, wanted) if model == DEFAULT else choose_device(wanted)
+    device = device_for(TRUNK, wanted) if model in (DEFAULT, TRUNK) else choose_device(wanted)
     cores = physical_cores()
     detail = f"{device}, {cores} {'core' if cores == 1 else 'cores'}" if device == "cpu" else device
     return Check("device", Verdict.OK, detail)
@@ -211,7 +211,8 @@ def check_device(wanted: str, model: str = DEFAULT) -> Check:
 def check_model(model: str) -> Check:
     """Check that the model's files exist and are readable."""
     from infill_engine.models.checkpoint.files import weight_files
-    from infill_engine.models.registry import folder_of
+    from infill_engine.models.registry import folder_of, trained_folder
+    from infill_engine.models.trunk.sources import GGUF, source_of
 
     folder = folder_of(model)
     if folder is None:
@@ -220,6 +221,15 @@ def check_model(model: str) -> Check:
         return Check(
             "model", Verdict.WARN, f"{model}: is not on this machine yet", "It is fetched when it is first used."
         )
+    if folder.suffix.lower() == GGUF:
+        try:
+            source = source_of(folder, trained_folder(folder))
+            assert source is not None
+            source.vocabulary()
+        except ModelError as error:
+            return Check("model", Verdict.FAIL, str(error), "Fetch the file again, or name another model.")
+        billions, size = source.config.parameters / 1e9, folder.stat().st_size
+        return Check("model", Verdict.OK, f"{model}: {billions:.1f} B parameters, {size / 1e6:.1f} MB")
     try:
         several = not (folder / WEIGHTS).is_file() and (folder / INDEX).is_file()
         weights = [path.name for path in weight_files(folder)] if several else [WEIGHTS]

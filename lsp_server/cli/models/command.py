@@ -1,9 +1,10 @@
 """`infill-ls models`: lists model families, inspects a model, checks its adapter, measures its cost.
 
-list           the families and their published checkpoints; reads no model and uses no network
+list           the families, their published checkpoints, what this machine can hold, and what is prepared here
 info NAME      a model's configuration, what the adapter checked, and memory needed at each precision versus free
 verify NAME    writes a miniature model of the family, loads it, denoises, and compares with the family's reference
 bench NAME     the cost of one step and of reading a context on this machine
+forget NAME    deletes what is prepared of a model (`here`)
 get            builds the default model's weights from a published file (`get`)
 """
 
@@ -25,7 +26,7 @@ from infill_engine.models.registry import resolved
 from infill_engine.serving.loading import set_threads
 from infill_engine.settings import ModelSettings
 from lsp_server.cli.escapes import visible, visible_lines
-from lsp_server.cli.models import get
+from lsp_server.cli.models import get, here
 from lsp_server.cli.terminal import console_of, say
 
 if TYPE_CHECKING:
@@ -46,13 +47,15 @@ def run(options: argparse.Namespace) -> int:
             f"{options.name} is a server, and `models {options.what}` looks at models on this machine; "
             f"`infill-ls doctor --model {options.name}` asks the server"
         )
-    doing = {"list": _list, "info": _info, "verify": _verify, "bench": _bench, "get": get.run}
+    doing = {"list": _list, "info": _info, "verify": _verify, "bench": _bench, "get": get.run, "forget": here.forget}
     return doing[options.what](options)
 
 
 def _list(options: argparse.Namespace) -> int:
+    found = here.look()
     if options.json:
-        print(json.dumps({"families": [_known_as_json(known) for known in CATALOGUE], "score": BENCHMARK}))
+        families = [_known_as_json(known) for known in CATALOGUE]
+        print(json.dumps({"families": families, "score": BENCHMARK, **found.as_json()}))
         return 0
     console = console_of(sys.stdout)
     for known in CATALOGUE:
@@ -61,6 +64,7 @@ def _list(options: argparse.Namespace) -> int:
         for published in known.examples:
             console.print(f"  {published.name}: {_facts(published)}", soft_wrap=True)
     console.print(f"Memory is that of the weights, by arithmetic. Scores: {BENCHMARK}.", soft_wrap=True)
+    here.tell(found, console)
     return 0
 
 

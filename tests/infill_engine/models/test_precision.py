@@ -27,7 +27,7 @@ def asked(engine: LocalEngine, before: str) -> Answer:
     return engine.answer(InfillRequest(before, "\n", drafts=()), Deadline.after_ms(60_000))
 
 
-@pytest.mark.parametrize("name", ["dream", "qwen2.5-coder"])
+@pytest.mark.parametrize("name", ["dream", "mellum"])
 def test_the_default_model_takes_over_and_that_is_said_once(name: str, tmp_path: Path) -> None:
     folder = published(name, tmp_path / name)
     in_fp16 = EngineSettings(model=ModelSettings(dtype="fp16"))

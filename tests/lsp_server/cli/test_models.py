@@ -2,15 +2,20 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import psutil
 import pytest
 
 from infill_engine.diagnostics import checks, costs, masked
 from infill_engine.diagnostics.checks import MINIATURES
 from infill_engine.models.canvas_loading import FAMILIES
+from infill_engine.models.checkpoint.user_data import STATE_DIR
 from infill_engine.models.published.catalogue import CATALOGUE
+from infill_engine.models.trunk.published_sizes import SIZES
 from lsp_server.__main__ import main
+from lsp_server.cli.models import here
 
 Said = pytest.CaptureFixture[str]
 
@@ -18,6 +23,12 @@ Said = pytest.CaptureFixture[str]
 def as_json(said: Said, *arguments: str, status: int = 0) -> Any:
     assert main(["models", *arguments, "--json"]) == status
     return json.loads(said.readouterr().out)
+
+
+@pytest.fixture(autouse=True)
+def pass_of_the_default_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is loaded to estimate what larger models cost."""
+    monkeypatch.setattr(here, "default_pass", lambda: (SIZES["Qwen2.5-Coder-0.5B"], 20.0))
 
 
 @pytest.fixture
@@ -51,6 +62,30 @@ def test_the_list_for_people(capsys: Said) -> None:
     said = capsys.readouterr().out
     assert "qwen2.5-coder  left to right" in said
     assert "as published; not measured here" in said
+
+
+def test_the_list_says_what_this_machine_can_hold(capsys: Said, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=3e9))
+    found = as_json(capsys, "list")
+    assert [each["fits"] for each in found["larger"]] == [True, True, False, False]
+    passes = [each["passes"] for each in found["larger"]]
+    assert passes[0] == 7.5
+    assert passes == sorted(passes, reverse=True)
+    assert main(["models", "list"]) == 0
+    assert "Qwen2.5-Coder-7B: 8.3 GB, too large; 0.8 passes of 8 tokens in 150 ms" in capsys.readouterr().out
+
+
+def test_a_prepared_model_is_listed_and_forgotten(
+    capsys: Said, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv(STATE_DIR, str(tmp_path))
+    (tmp_path / "prepared").mkdir()
+    for name in ("trunk", "coder-1.5b-12ab34"):
+        (tmp_path / "prepared" / f"{name}-0123-4567.safetensors").write_bytes(b"x" * 20)
+    assert [kept["model"] for kept in as_json(capsys, "list")["prepared"]] == ["coder-1.5b-12ab34", "trunk"]
+    assert as_json(capsys, "forget", "coder-1.5b-12ab34")["bytes"] == 20
+    assert main(["models", "forget", "coder-1.5b-12ab34"]) == 2
+    assert "prepared models: trunk" in capsys.readouterr().err
 
 
 def test_info_says_what_was_checked_and_what_it_takes(dream: Path, capsys: Said) -> None:

@@ -19,8 +19,8 @@ from infill_engine.diagnostics.benchmark.systems.answered import UNHURRIED_MS, P
 from infill_engine.diagnostics.benchmark.systems.beams import LEFT_TO_RIGHT, LeftToRight
 from infill_engine.diagnostics.benchmark.systems.served import MODEL_ALONE, Served
 from infill_engine.engine.local import LocalEngine
-from infill_engine.models.checkpoint.files import read_config
-from infill_engine.models.registry import TRUNK, folder_of
+from infill_engine.models.registry import folder_of, trained_folder
+from infill_engine.models.trunk.sources import source_of
 from infill_engine.sampling.tree_sampler import MEASURED, TreeSampler
 from infill_engine.settings import EngineSettings
 
@@ -143,9 +143,9 @@ class Run:
 
 
 def is_trunk(model: str) -> bool:
-    """Return whether a model is of the trunk's family, without loading it."""
-    folder = folder_of(model)
-    return folder is not None and folder.is_dir() and read_config(folder)["model_type"] == TRUNK
+    """Return whether a model is of the trunk's architecture, without loading it."""
+    path = folder_of(model)
+    return path is not None and path.exists() and source_of(path, trained_folder(path)) is not None
 
 
 def parted(

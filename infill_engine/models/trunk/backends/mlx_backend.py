@@ -12,10 +12,8 @@ import numpy as np
 import torch
 
 from infill_engine.models.runtime.devices import MLX
-from infill_engine.models.trunk.adapter import Adapter
 from infill_engine.models.trunk.backends.interface import LIKELIEST, Floats, Ints, Likely
-from infill_engine.models.trunk.config import TrunkConfig
-from infill_engine.models.trunk.files.weights import TrunkWeights
+from infill_engine.models.trunk.merged import MergedLayer, MergedWeights
 from infill_engine.models.trunk.slots import SLOTS, Rows
 
 BITS, GROUP = 8, 64
@@ -41,14 +39,16 @@ class MlxBackend:
 
     device = MLX
 
-    def __init__(self, weights: TrunkWeights, adapter: Adapter, dtype: torch.dtype) -> None:
-        self.config: TrunkConfig = weights.config
+    def __init__(self, merged: MergedWeights, dtype: torch.dtype) -> None:
+        weights, self.config = merged.weights, merged.config
         self.dtype = DTYPES[dtype]
         self.profile = "float32" if dtype == torch.float32 else f"{BITS} bits"
-        self._layers = [self._layer(weights, adapter, number) for number in range(self.config.layers)]
+        self._layers = [self._layer(merged.layer(number)) for number in range(self.config.layers)]
         self._norm = self._array(weights.read_vector("norm"))
         codes, scales = weights.embedding()
         self._codes, self._scales = mx.array(codes), mx.array(scales)
+        if not self.config.tied:
+            codes, scales = weights.head()
         self._head = self._product(codes * scales[:, None], None)
 
     def new_buffer(self) -> Buffer:
@@ -111,21 +111,14 @@ class MlxBackend:
     def _embed(self, ids: mx.array) -> mx.array:
         return (self._codes[ids].astype(mx.float32) * self._scales[ids][:, None]).astype(self.dtype)
 
-    def _layer(self, weights: TrunkWeights, adapter: Adapter, number: int) -> MlxLayer:
-        def product(name: str, *parts: str) -> Product:
-            matrix = np.concatenate([weights.read_matrix(number, part) for part in parts])
-            biases = [weights.read_vector(f"layers.{number}.{part}.bias") for part in parts] if name == "qkv" else []
-            return self._product(
-                adapter.merged(f"layers.{number}.{name}", matrix), np.concatenate(biases) if biases else None
-            )
-
+    def _layer(self, read: MergedLayer) -> MlxLayer:
         return MlxLayer(
-            self._array(weights.read_vector(f"layers.{number}.attention_norm")),
-            self._array(weights.read_vector(f"layers.{number}.mlp_norm")),
-            product("qkv", "q", "k", "v"),
-            product("out", "o"),
-            product("gate_up", "gate", "up"),
-            product("down", "down"),
+            self._array(read.attention_norm),
+            self._array(read.mlp_norm),
+            self._product(read.qkv, read.bias),
+            self._product(read.out, None),
+            self._product(read.gate_up, None),
+            self._product(read.down, None),
         )
 
     def _product(self, matrix: Floats, bias: Floats | None) -> Product:

@@ -32,6 +32,7 @@ from infill_engine.models.trunk.files.formats import (
     FIVE_BITS,
     FOUR_BITS,
     FOUR_BITS_64,
+    Floats,
     Format,
     Packed,
     pack,
@@ -40,7 +41,6 @@ from infill_engine.models.trunk.files.gguf_file import (
     BIASES,
     MATRICES,
     NORMS,
-    Floats,
     GgufFile,
     Report,
     require_source,
@@ -149,18 +149,18 @@ def kept_tokens(tokenizer: Path, file: GgufFile) -> list[int]:
 def _parts(file: GgufFile, kept: list[int], plan: Plan) -> list[Part]:
     """Everything that goes into the shards, in order."""
     importance = load_file(plan.importance)
-    dim = int(file.sizes()["dim"])
+    dim = file.config.dim
 
     stored = FORMATS[plan.embedding]
     parts = [Part(stored.bytes_of(len(kept), dim), partial(_embedding, file, kept, stored))]
-    for layer in range(int(file.sizes()["layers"])):
+    for layer in range(file.config.layers):
         parts.append(Part(2 * 4 * dim, partial(_vectors, file, layer)))
         for name in MATRICES:
             stored = FORMATS[plan.stored[name][layer]]
             channels = importance[f"layers.{layer}.{INPUTS[name]}"].astype(np.float32)
             make = partial(_matrix, file, layer, name, stored, channels)
-            parts.append(Part(stored.bytes_of(*file.shape_of(layer, name)), make))
-    return [*parts, Part(4 * dim, lambda: {"norm": file.last_norm()})]
+            parts.append(Part(stored.bytes_of(*file.config.shapes[name]), make))
+    return [*parts, Part(4 * dim, lambda: {"norm": file.read_vector("norm")})]
 
 
 def _embedding(file: GgufFile, kept: list[int], stored: Format) -> Arrays:
@@ -173,13 +173,12 @@ def _embedding(file: GgufFile, kept: list[int], stored: Format) -> Arrays:
 
 
 def _vectors(file: GgufFile, layer: int) -> Arrays:
-    prefix = f"layers.{layer}."
-    norms = {prefix + name: file.norm(layer, name) for name in NORMS}
-    return norms | {f"{prefix}{name}.bias": file.bias(layer, name) for name in BIASES}
+    names = [f"layers.{layer}.{name}" for name in (*NORMS, *(f"{bias}.bias" for bias in BIASES))]
+    return {name: file.read_vector(name) for name in names}
 
 
 def _matrix(file: GgufFile, layer: int, name: str, stored: Format, importance: Floats) -> Arrays:
-    return _tensors(f"layers.{layer}.{name}", pack(file.matrix(layer, name), importance, stored))
+    return _tensors(f"layers.{layer}.{name}", pack(file.read_matrix(layer, name), importance, stored))
 
 
 def _tensors(prefix: str, packed: Packed) -> Arrays:

@@ -75,7 +75,7 @@ def require_shards(folder: Path) -> None:
         if not (folder / name).is_file():
             raise ModelDamagedError(f"{folder / name} is missing; {REMEDY}")
     for name in shard_names(folder):
-        _require_length(folder / name)
+        require_length(folder / name)
 
 
 def verify_shards(folder: Path) -> None:
@@ -84,32 +84,33 @@ def verify_shards(folder: Path) -> None:
     verify(folder, REMEDY)
 
 
-def read_header(path: Path) -> Mapping[str, object]:
+def read_header(path: Path, remedy: str = REMEDY) -> Mapping[str, object]:
     """Return the header of a safetensors file: dtype, shape and offsets of each tensor. Raises ModelDamagedError."""
     try:
         with path.open("rb") as file:
             length = int.from_bytes(file.read(_LENGTH_BYTES), "little")
             header = json.loads(file.read(min(length, _LONGEST_HEADER)))
     except FileNotFoundError as error:
-        raise ModelDamagedError(f"{path} is missing; {REMEDY}") from error
+        raise ModelDamagedError(f"{path} is missing; {remedy}") from error
     except OSError as error:
-        raise ModelDamagedError(f"{path} cannot be read ({error.strerror}); {REMEDY}") from error
+        raise ModelDamagedError(f"{path} cannot be read ({error.strerror}); {remedy}") from error
     except ValueError as error:
-        raise ModelDamagedError(f"{path} is damaged: its header makes no sense; {REMEDY}") from error
+        raise ModelDamagedError(f"{path} is damaged: its header makes no sense; {remedy}") from error
     if not isinstance(header, dict):
-        raise ModelDamagedError(f"{path} is damaged: its header makes no sense; {REMEDY}")
+        raise ModelDamagedError(f"{path} is damaged: its header makes no sense; {remedy}")
     return header
 
 
-def _require_length(path: Path) -> None:
-    header = read_header(path)
+def require_length(path: Path, remedy: str = REMEDY) -> None:
+    """Raise ModelDamagedError if a safetensors file does not have the length in its header."""
+    header = read_header(path, remedy)
     with path.open("rb") as file:
         length = int.from_bytes(file.read(_LENGTH_BYTES), "little")
     try:
         ends = [about["data_offsets"][1] for name, about in header.items() if name != "__metadata__"]  # type: ignore[index]
         expected = _LENGTH_BYTES + length + max(ends)
     except (TypeError, KeyError, IndexError, ValueError) as error:
-        raise ModelDamagedError(f"{path} is damaged: its header makes no sense; {REMEDY}") from error
+        raise ModelDamagedError(f"{path} is damaged: its header makes no sense; {remedy}") from error
     size = path.stat().st_size
     if size != expected:
-        raise ModelDamagedError(f"{path} is cut short: {size:,} of {expected:,} bytes; {REMEDY}")
+        raise ModelDamagedError(f"{path} is cut short: {size:,} of {expected:,} bytes; {remedy}")

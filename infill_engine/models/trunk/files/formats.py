@@ -12,6 +12,7 @@ and adds in a fixed order; no matrix product or library reduction decides a roun
 the least squared error, weighted by the importance of its input channels.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,6 +29,7 @@ WHOLE = 128  # the level that represents the scale itself
 STRETCHES = (1.0, 0.80, 0.84, 0.88, 0.91, 0.94, 0.97, 1.03, 1.06, 1.10)
 ROW_CODES = 127  # codes of eight bits are between this and its negative
 BLOCK = 1 << 18  # weights at a time, so that intermediate results stay in the cache
+WIDE_BLOCK = 1 << 22  # the same where reading a block takes setup
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,16 @@ def pack_rows(weights: Floats) -> tuple[NDArray[np.int8], NDArray[np.float16]]:
     scales = (np.abs(weights).max(1) / np.float32(ROW_CODES)).astype(np.float16)
     codes = np.rint(weights / _divisor(scales.astype(np.float32))[:, None])
     return np.clip(codes, -ROW_CODES, ROW_CODES).astype(np.int8), scales
+
+
+def pack_blocks(read: Callable[[slice], Floats], shape: tuple[int, int]) -> tuple[NDArray[np.int8], Floats]:
+    """Pack a matrix of this shape as `pack_rows` does, a few rows at a time, which `read` returns."""
+    codes, scales = np.empty(shape, np.int8), np.empty(shape[0], np.float32)
+    rows = max(1, WIDE_BLOCK // shape[1])
+    for start in range(0, shape[0], rows):
+        part = slice(start, start + rows)
+        codes[part], scales[part] = pack_rows(read(part))
+    return codes, scales
 
 
 def unpack(codes: Bytes | NDArray[np.int8], scales: NDArray[np.float16], high: Bytes | None = None) -> Floats:

@@ -1,25 +1,26 @@
-"""The GGUF file that the trunk is made from: whether it is the right one, and its tensors in float32.
+"""GGUF files with Qwen2 models: the one that the trunk is made from, and the weights of any other.
 
 Raises ModelError with a message that names the file, the problem and the remedy.
 """
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from gguf import GGUFReader, dequantize
-from numpy.typing import NDArray
+from gguf import GGML_QUANT_SIZES, GGMLQuantizationType, dequantize
 
 from infill_engine.errors import ModelDamagedError, ModelNotFoundError
-from infill_engine.models.trunk.files.source import SOURCE, Source
+from infill_engine.models.trunk.config import TrunkConfig
+from infill_engine.models.trunk.files.formats import Floats
+from infill_engine.models.trunk.files.gguf_header import ARCHITECTURE, REMEDY, TOKENS, GgufHeader, read_gguf_header
+from infill_engine.models.trunk.files.named_weights import EMBEDDING, EVERY, HEAD, NamedWeights
+from infill_engine.models.trunk.files.source import Source
 
 Report = Callable[[str, float], None]  # the current task, and the share of it that is done
-Floats = NDArray[np.float32]
 
-ARCHITECTURE = "qwen2"
 MATRICES = {
     "q": "attn_q",
     "k": "attn_k",
@@ -31,18 +32,24 @@ MATRICES = {
 }
 BIASES = ("q", "k", "v")
 NORMS = {"attention_norm": "attn_norm", "mlp_norm": "ffn_norm"}
-HEAD = "output.weight"  # also used as the embedding: the input's own copy has fewer bits
-SIZES = {
-    "layers": f"{ARCHITECTURE}.block_count",
-    "dim": f"{ARCHITECTURE}.embedding_length",
-    "heads": f"{ARCHITECTURE}.attention.head_count",
-    "kv_heads": f"{ARCHITECTURE}.attention.head_count_kv",
-    "hidden": f"{ARCHITECTURE}.feed_forward_length",
-    "rope_theta": f"{ARCHITECTURE}.rope.freq_base",
-    "norm_epsilon": f"{ARCHITECTURE}.attention.layer_norm_rms_epsilon",
+OUTPUT, INPUT = "output.weight", "token_embd.weight"
+NAMES = {
+    **{name: f"blk.{{}}.{theirs}.weight" for name, theirs in (MATRICES | NORMS).items()},
+    **{f"{name}.bias": f"blk.{{}}.{MATRICES[name]}.bias" for name in BIASES},
+    "norm": "output_norm.weight",
+    EMBEDDING: INPUT,
+    HEAD: OUTPUT,
 }
-TOKENS = "tokenizer.ggml.tokens"
-FIELDS = ("general.architecture", TOKENS, *SIZES.values())
+SIZES = {
+    "layers": "block_count",
+    "dim": "embedding_length",
+    "heads": "attention.head_count",
+    "kv_heads": "attention.head_count_kv",
+    "hidden": "feed_forward_length",
+    "rope_theta": "rope.freq_base",
+    "norm_epsilon": "attention.layer_norm_rms_epsilon",
+}
+COMPARED, ALIKE = 64, 0.1  # rows, and the relative squared error that rounding to two bits or more stays below
 _CHUNK = 1 << 23
 
 
@@ -69,28 +76,38 @@ def require_source(path: Path, source: Source, report: Report) -> None:
         raise _another(path, source, f"the same size, but SHA-256 {digest.hexdigest()}{_named(path)}")
 
 
-class GgufFile:
-    """The tensors and the sizes of a Qwen2 model in a GGUF file. Tensors stay on disk until they are requested."""
+class GgufFile(NamedWeights):
+    """The sizes and the weights of a Qwen2 model in a GGUF file. Tensors stay on disk until they are requested."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, header: GgufHeader | None = None) -> None:
         self.path = path
-        try:
-            reader = GGUFReader(path)
-        except (OSError, ValueError, IndexError, KeyError) as error:
-            raise ModelDamagedError(f"{path} is no GGUF file that can be read ({error}); fetch it again") from error
-        self._tensors = {tensor.name: tensor for tensor in reader.tensors}
-        self._fields = {name: field.contents() for name in FIELDS if (field := reader.get_field(name)) is not None}
-        reader.fields.clear()  # the vocabulary and the merges as objects take 450 MB
-        architecture = self._field(FIELDS[0])
+        self._header = header or read_gguf_header(path)
+        architecture = self._header.fields.get("general.architecture")
         if architecture != ARCHITECTURE:
             raise ModelDamagedError(
-                f"{path} holds a model of the architecture {architecture!r}; the trunk is {ARCHITECTURE!r}. "
-                f"Give {SOURCE.file} of {SOURCE.address}"
+                f"{path} holds a model of the architecture {architecture!r}, and only {ARCHITECTURE!r} can be read; "
+                "use a Qwen2.5-Coder model, or another form of this one"
             )
+        if (scaling := self._header.fields.get(f"{ARCHITECTURE}.rope.scaling.type", "none")) != "none":
+            raise ModelDamagedError(f"{path} scales its positions ({scaling}); use the model as published first")
+        self._require_whole()
+        self._content = np.memmap(path, np.uint8, mode="r")
+        tied = self._is_tied()
+        embedding = OUTPUT if tied and OUTPUT in self._header.tensors else INPUT  # the output has more bits
+        config = TrunkConfig(len(self.tokens()), tied=tied, **self.sizes())  # type: ignore[arg-type]
+        super().__init__(config, NAMES | {EMBEDDING: embedding}, self._rows, path)
+
+    @property
+    def fields(self) -> Mapping[str, Any]:
+        """All fields, by name."""
+        return self._header.fields
 
     def sizes(self) -> dict[str, int | float]:
         """Return the fields of the trunk's config.json, except for the vocabulary."""
-        sizes = {name: self._field(field) for name, field in SIZES.items()}
+        sizes = {name: self._field(f"{ARCHITECTURE}.{field}") for name, field in SIZES.items()}
+        for name, size in sizes.items():
+            if not isinstance(size, int | float) or size <= 0:
+                raise ModelDamagedError(f"{self.path}: {SIZES[name]} is {size!r}, not a positive number; {REMEDY}")
         sizes["norm_epsilon"] = float(f"{sizes['norm_epsilon']:.3g}")  # written in single precision
         return sizes | {"head_dim": sizes["dim"] // sizes["heads"]}
 
@@ -98,45 +115,53 @@ class GgufFile:
         """Return every token as written in the file, in order."""
         return list(self._field(TOKENS))
 
-    def shape_of(self, layer: int, name: str) -> tuple[int, int]:
-        """Return the shape of a matrix, (out, in)."""
-        columns, rows = self._tensor(f"blk.{layer}.{MATRICES[name]}.weight").shape
-        return int(rows), int(columns)
-
-    def matrix(self, layer: int, name: str) -> Floats:
-        """Return a matrix [out, in] of a layer: one of MATRICES."""
-        return self._read(f"blk.{layer}.{MATRICES[name]}.weight")
-
-    def bias(self, layer: int, name: str) -> Floats:
-        """Return the bias [out] of a matrix: one of BIASES."""
-        return self._read(f"blk.{layer}.{MATRICES[name]}.bias")
-
-    def norm(self, layer: int, name: str) -> Floats:
-        """Return a norm [dim] of a layer: one of NORMS."""
-        return self._read(f"blk.{layer}.{NORMS[name]}.weight")
-
-    def last_norm(self) -> Floats:
-        """Return the norm [dim] before the head."""
-        return self._read("output_norm.weight")
-
     def head_rows(self, tokens: Sequence[int]) -> Floats:
         """Return the head's rows [T, dim] for `tokens`."""
-        return self._read(HEAD, np.asarray(tokens))
+        return self._rows(OUTPUT, np.asarray(tokens))
 
-    def _read(self, name: str, rows: NDArray[np.integer] | None = None) -> Floats:
+    def _rows(self, name: str, rows: Any) -> Floats:
         tensor = self._tensor(name)
-        data = tensor.data if rows is None else tensor.data[rows]
-        return np.asarray(dequantize(data, tensor.tensor_type), np.float32)
+        kind = GGMLQuantizationType(tensor.kind)
+        weights, size = GGML_QUANT_SIZES[kind]
+        *count, columns = tensor.shape
+        stored = self._content[tensor.start :][: int(np.prod(count)) * columns // weights * size]
+        data = stored.reshape(*count, -1) if rows is EVERY else stored.reshape(*count, -1)[rows]
+        try:
+            return np.array(dequantize(data, kind), np.float32)
+        except NotImplementedError as error:
+            raise ModelDamagedError(f"{self.path}: {name} is in the format {kind.name}; use another file") from error
+
+    def _is_tied(self) -> bool:
+        """Return whether input and output are the same matrix, though each may be rounded in its own way."""
+        if not {OUTPUT, INPUT} <= self._header.tensors.keys():
+            return True
+        one, other = (self._rows(name, slice(COMPARED)) for name in (OUTPUT, INPUT))
+        return bool(np.square(one - other).sum() < ALIKE * np.square(one).sum())
+
+    def _require_whole(self) -> None:
+        """Raise ModelDamagedError if a tensor ends after the file does, or is of an unknown type."""
+        size = self.path.stat().st_size
+        for name, tensor in self._header.tensors.items():
+            if tensor.kind not in GGML_QUANT_SIZES:
+                raise ModelDamagedError(
+                    f"{self.path}: {name} is in an unknown format ({tensor.kind}); use another file"
+                )
+            weights, bytes_ = GGML_QUANT_SIZES[GGMLQuantizationType(tensor.kind)]
+            end = tensor.start + int(np.prod(tensor.shape)) // weights * bytes_
+            if tensor.shape[-1] % weights:
+                raise ModelDamagedError(f"{self.path}: {name} has the odd shape {tensor.shape}; {REMEDY}")
+            if end > size:
+                raise ModelDamagedError(f"{self.path} is cut short: {name} ends at byte {end:,} of {size:,}; {REMEDY}")
 
     def _tensor(self, name: str) -> Any:
-        if name not in self._tensors:
-            raise ModelDamagedError(f"{self.path} has no tensor {name}; fetch {SOURCE.file} of {SOURCE.address} again")
-        return self._tensors[name]
+        if name not in self._header.tensors:
+            raise ModelDamagedError(f"{self.path} has no tensor {name}; {REMEDY}")
+        return self._header.tensors[name]
 
     def _field(self, name: str) -> Any:
-        if name not in self._fields:
-            raise ModelDamagedError(f"{self.path} has no field {name}; fetch {SOURCE.file} of {SOURCE.address} again")
-        return self._fields[name]
+        if name not in self._header.fields:
+            raise ModelDamagedError(f"{self.path} has no field {name}; {REMEDY}")
+        return self._header.fields[name]
 
 
 def _another(path: Path, source: Source, found: str) -> ModelDamagedError:
@@ -155,8 +180,6 @@ def _is_gguf(path: Path) -> bool:
 
 def _named(path: Path) -> str:
     """Return the name that a GGUF file has for itself, to be added to a sentence; empty if it has none."""
-    with suppress(Exception):  # the file may be of any kind, and the reader fails in many ways
-        field = GGUFReader(path).get_field("general.name")
-        if field is not None:
-            return f', and it calls itself "{field.contents()}"'
+    with suppress(ModelDamagedError, KeyError):
+        return f', and it calls itself "{read_gguf_header(path).fields["general.name"]}"'
     return ", and it is no GGUF file" if not _is_gguf(path) else ""

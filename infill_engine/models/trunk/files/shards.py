@@ -8,7 +8,8 @@ import hashlib
 import json
 import mmap
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Arrays = Mapping[str, NDArray[Any]]
+Layout = Mapping[str, tuple[np.dtype[Any], tuple[int, ...]]]  # the types and shapes of tensors, by name
 DTYPES = {"float32": "F32", "float16": "F16", "int8": "I8", "uint8": "U8"}
 NUMPY_TYPES = {short: np.dtype(name).newbyteorder("<") for name, short in DTYPES.items()}
 RECIPE = "recipe"  # in a shard's metadata: what it was made from and how
@@ -24,25 +26,33 @@ PART = ".part"  # the suffix of a file that is being written
 
 def write_shard(path: Path, arrays: Arrays, recipe: str) -> str:
     """Write tensors to a safetensors file, atomically. Returns its SHA-256."""
-    names = sorted(arrays, key=lambda name: (-arrays[name].dtype.itemsize, name))
+    return write_parts(path, {name: (array.dtype, array.shape) for name, array in arrays.items()}, [arrays], recipe)
+
+
+def write_parts(path: Path, layout: Layout, parts: Iterable[Arrays], recipe: str) -> str:
+    """Write tensors to a safetensors file as they are made, in any order, atomically. Returns its SHA-256."""
     header: dict[str, Any] = {"__metadata__": {"format": "pt", RECIPE: recipe}}
     end = 0
-    for name in names:
-        array = arrays[name]
-        start, end = end, end + array.nbytes
-        header[name] = {"dtype": DTYPES[str(array.dtype)], "shape": list(array.shape), "data_offsets": [start, end]}
+    for name in sorted(layout, key=lambda name: (-layout[name][0].itemsize, name)):
+        dtype, shape = layout[name]
+        start, end = end, end + dtype.itemsize * prod(shape)
+        header[name] = {"dtype": DTYPES[str(dtype)], "shape": list(shape), "data_offsets": [start, end]}
     text = json.dumps(header, separators=(",", ":")).encode("ascii")
     text += b" " * (-len(text) % 8)
-    digest = hashlib.sha256()
     unfinished = path.with_name(path.name + PART)
-    with unfinished.open("wb") as file:
-        for piece in (len(text).to_bytes(8, "little"), text, *(_bytes_of(arrays[name]) for name in names)):
-            digest.update(piece)
-            file.write(piece)
+    with unfinished.open("wb+") as file:
+        file.write(len(text).to_bytes(8, "little") + text)
+        for name, array in (each for part in parts for each in part.items()):
+            if (array.dtype, array.shape) != layout[name]:
+                raise ValueError(f"{name} is {array.dtype} {array.shape} and should be {layout[name]}")
+            file.seek(8 + len(text) + header[name]["data_offsets"][0])
+            file.write(_bytes_of(array))
         file.flush()
         os.fsync(file.fileno())
+        file.seek(0)
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
     unfinished.replace(path)
-    return digest.hexdigest()
+    return digest
 
 
 def map_shard(path: Path) -> dict[str, NDArray[Any]]:
@@ -101,5 +111,6 @@ def split(sizes: Sequence[int], count: int) -> list[list[int]]:
     return shards
 
 
-def _bytes_of(array: NDArray[Any]) -> bytes:
-    return np.ascontiguousarray(array, array.dtype.newbyteorder("<")).tobytes()
+def _bytes_of(array: NDArray[Any]) -> memoryview:
+    """Return the array's bytes, without a copy if they are in order already."""
+    return np.ascontiguousarray(array, array.dtype.newbyteorder("<")).reshape(-1).view(np.uint8).data

@@ -1,11 +1,11 @@
-"""The trunk's weights, read from its shards one matrix at a time.
+"""The trunk's weights, read from its shards one matrix at a time; and what any Qwen2 decoder's weights have in common.
 
 The shards stay mapped from disk, so a tensor is in memory only while the caller holds it: an adapter can be merged into
 a matrix and the sum packed again without a float32 copy of the whole trunk.
 """
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +15,33 @@ from infill_engine.errors import ModelDamagedError
 from infill_engine.models.checkpoint.files import read_config
 from infill_engine.models.trunk.config import TrunkConfig
 from infill_engine.models.trunk.files.folder import REMEDY, verify_shards, weight_map
-from infill_engine.models.trunk.files.formats import Bytes, Floats, pack_rows, unpack
+from infill_engine.models.trunk.files.formats import Bytes, Floats, pack_blocks, unpack
 
 MATRICES = ("q", "k", "v", "o", "gate", "up", "down")
-ROWS = 4096  # of the embedding that are in float32 at a time
+Packed = tuple[NDArray[np.int8], Floats]  # codes [N, K] and a scale for each row [N]: a row is `codes * scale`
+
+
+class Weights(Protocol):
+    """The weights of a Qwen2 decoder. Every method raises ModelDamagedError, which names the file and the remedy."""
+
+    @property
+    def config(self) -> TrunkConfig: ...
+
+    def read_matrix(self, layer: int, name: str) -> Floats:
+        """Return a matrix [out, in] of a layer in float32: one of MATRICES."""
+        ...
+
+    def read_vector(self, name: str) -> Floats:
+        """Return a bias or norm in float32, such as `layers.0.q.bias`, `layers.0.mlp_norm` or `norm`."""
+        ...
+
+    def embedding(self) -> Packed:
+        """Return the embedding [V, dim]; also the head if they are tied."""
+        ...
+
+    def head(self) -> Packed:
+        """Return the head [V, dim] of a model in which it is not the embedding."""
+        ...
 
 
 class TrunkWeights:
@@ -39,7 +62,7 @@ class TrunkWeights:
     def read_matrix(self, layer: int, name: str) -> Floats:
         """Return a matrix [out, in] of a layer in float32: one of MATRICES."""
         matrix = unpack(*self.read_packed(layer, name))
-        expected = self._shapes()[name]
+        expected = self.config.shapes[name]
         if matrix.shape != expected:
             raise ModelDamagedError(
                 f"layers.{layer}.{name} in {self.folder} is {matrix.shape} and should be {expected}; {REMEDY}"
@@ -55,19 +78,22 @@ class TrunkWeights:
         vector: Floats = self._read(name).astype(np.float32)
         return vector
 
-    def embedding(self) -> tuple[NDArray[np.int8], Floats]:
-        """int8 codes [V, dim] and float32 scales [V]: a row is `codes * scale`. Also the head."""
+    def embedding(self) -> Packed:
+        """See `Weights`."""
         codes, scales, high = self._packed("embedding")
         found = (len(codes), codes.shape[1] * (1 if codes.dtype == np.int8 else 2))
         expected = (self.config.vocabulary, self.config.dim)
         if found != expected:
             raise ModelDamagedError(f"the embedding in {self.folder} is {found} and should be {expected}; {REMEDY}")
-        levels, steps = np.empty(expected, np.int8), np.empty(expected[0], np.float32)
-        for start in range(0, expected[0], ROWS):
-            part = slice(start, start + ROWS)
-            rows = unpack(codes[part], scales[part], None if high is None else high[part])
-            levels[part], steps[part] = pack_rows(rows)
-        return levels, steps
+
+        def read(part: slice) -> Floats:
+            return unpack(codes[part], scales[part], None if high is None else high[part])
+
+        return pack_blocks(read, expected)
+
+    def head(self) -> Packed:
+        """See `Weights`."""
+        return self.embedding()
 
     def _packed(self, prefix: str) -> tuple[Bytes, NDArray[np.float16], Bytes | None]:
         high = self._read(f"{prefix}.high") if f"{prefix}.high" in self._shard_of else None
@@ -79,15 +105,3 @@ class TrunkWeights:
         except (KeyError, SafetensorError) as error:
             raise ModelDamagedError(f"the shards in {self.folder} lack {name}; {REMEDY}") from error
         return tensor
-
-    def _shapes(self) -> dict[str, tuple[int, int]]:
-        config = self.config
-        return {
-            "q": (config.query_size, config.dim),
-            "k": (config.kv_size, config.dim),
-            "v": (config.kv_size, config.dim),
-            "o": (config.dim, config.query_size),
-            "gate": (config.hidden, config.dim),
-            "up": (config.hidden, config.dim),
-            "down": (config.dim, config.hidden),
-        }

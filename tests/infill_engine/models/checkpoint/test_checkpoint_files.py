@@ -16,6 +16,7 @@ from infill_engine.diagnostics.tiny import byte_level
 from infill_engine.errors import InputError, ModelDamagedError, ModelError
 from infill_engine.models.canvas_loading import load_canvas_model
 from infill_engine.models.checkpoint import files as files
+from infill_engine.models.loading import load_model
 from infill_engine.models.runtime import memory
 from infill_engine.settings import ModelSettings
 
@@ -115,7 +116,7 @@ def test_stock_models_with_code_of_their_own_are_refused(sound: Path, tmp_path: 
     byte_level(names).save(str(folder / "tokenizer.json"))
     _edit(folder, model_type="qwen2")
     with pytest.raises(ModelDamagedError, match="never runs code from a checkpoint"):
-        load_canvas_model(str(folder), "cpu")
+        load_model(str(folder), "cpu")
 
 
 def test_what_does_not_fit_is_refused_before_it_is_read(sound: Path) -> None:

@@ -37,7 +37,7 @@ LATER = ("x = [1:30", TEXT[1])  # after some more characters
 ENOUGH_MS = 60_000.0
 CASES = [(name, EXACT) for name in MINIATURES] + [("dream", KEPT), ("llada", KEPT)]
 # One of each adapter: the others differ in names and numbers.
-ADAPTERS = ("duostream", "dream", "qwen2.5-coder", "stable-diffcoder", "diffusion-gemma")
+ADAPTERS = ("duostream", "dream", "mellum", "stable-diffcoder", "diffusion-gemma")
 NAMES = [name + " kept" * settings.reuse_context for name, settings in CASES]
 
 

@@ -34,7 +34,7 @@ EXACT = ModelSettings(dtype="float32", probe_lengths=False)
 KEPT = ModelSettings(dtype="float32", probe_lengths=False, reuse_context=True)
 TEXTS = (("x = [1:", ":2]\nfor i in range(10):\n"), ("def f(x):\n    return x\n" * 12 + "y = f(", ")\n" * 9))
 ROWS = ([3], [8, 4, 5], [16, 16, 16, 16, 4])
-FAMILIES = (("dream", EXACT), ("dream", KEPT), ("stable-diffcoder", EXACT), ("qwen2.5-coder", EXACT))
+FAMILIES = (("dream", EXACT), ("dream", KEPT), ("stable-diffcoder", EXACT), ("mellum", EXACT))
 CODE = (*FAMILIES, ("starcoder2", EXACT), ("a2d-qwen3", KEPT), ("diffusion-gemma", EXACT))
 
 
@@ -131,7 +131,7 @@ def test_a_compiled_step_is_the_same_and_nothing_is_compiled_later(
     assert counting.compiled == len(tokens)
 
 
-@pytest.mark.parametrize(("name", "module"), [("qwen2.5-coder", autoregressive), ("diffusion-gemma", diffusion_gemma)])
+@pytest.mark.parametrize(("name", "module"), [("mellum", autoregressive), ("diffusion-gemma", diffusion_gemma)])
 def test_torch_can_compile_the_others_whole(
     load: Callable[..., Any], name: str, module: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

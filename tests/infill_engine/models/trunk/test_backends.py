@@ -20,10 +20,12 @@ from infill_engine.models.trunk.backends.torch_backend import TorchBackend
 from infill_engine.models.trunk.files.convert import convert
 from infill_engine.models.trunk.files.weights import TrunkWeights
 from infill_engine.models.trunk.graph import BLOCK
+from infill_engine.models.trunk.merged import MergedWeights
 from infill_engine.models.trunk.prepared import Prepared, load_prepared
 from infill_engine.models.trunk.prompt import Prompt
 from infill_engine.models.trunk.slots import MIDDLE, PREFIX, SUFFIX, TEXTS, Rows, joined, prompt_rows, text_rows
 from infill_engine.models.trunk.smoothing import Smoothing
+from infill_engine.models.trunk.sources import ShardsSource
 
 PROMPT = Prompt((50, 7, 3, 9, 22), (50, 11, 4), (50, 30, 31), (50, 17, 2))
 TEXT = [5, 8, 13]
@@ -54,14 +56,14 @@ def adapter() -> Adapter:
 
 
 def floats(weights: TrunkWeights, adapter: Adapter) -> TorchBackend:
-    return TorchBackend(torch_loading.build_network(weights, adapter))
+    return TorchBackend(torch_loading.build_network(MergedWeights(weights, adapter, Smoothing.load(weights.folder))))
 
 
 def prepared(weights: TrunkWeights, adapter: Adapter) -> Prepared:
     trained = weights.folder.with_name("trained")
     trained.mkdir(exist_ok=True)
     adapter.save(trained)
-    return load_prepared(weights.folder, trained, weights.folder.with_name("cache"), silent)
+    return load_prepared(ShardsSource(weights.folder, trained), weights.folder.with_name("cache"), silent)
 
 
 def openvino(weights: TrunkWeights, adapter: Adapter) -> OpenVinoBackend:
@@ -109,7 +111,7 @@ def run(backend, *, one_by_one: bool = False):
 def test_mlx_computes_what_torch_computes(weights, adapter, with_adapter):
     mlx = pytest.importorskip("infill_engine.models.trunk.backends.mlx_backend")
     used = adapter if with_adapter else Adapter()
-    expected, found = run(floats(weights, used)), run(mlx.MlxBackend(weights, used, torch.float32))
+    expected, found = run(floats(weights, used)), run(mlx.MlxBackend(MergedWeights(weights, used), torch.float32))
     np.testing.assert_allclose(found.logprobs, expected.logprobs, atol=1e-3)
     np.testing.assert_array_equal(found.tokens[:, 0], expected.tokens[:, 0])
 
@@ -117,7 +119,7 @@ def test_mlx_computes_what_torch_computes(weights, adapter, with_adapter):
 def test_mlx_rotates_keys_as_torch_does(weights):
     mlx = pytest.importorskip("infill_engine.models.trunk.backends.mlx_backend")
     found = []
-    for backend in (floats(weights, Adapter()), mlx.MlxBackend(weights, Adapter(), torch.float32)):
+    for backend in (floats(weights, Adapter()), mlx.MlxBackend(MergedWeights(weights), torch.float32)):
         buffer, rows = backend.new_buffer(), rows_of(PROMPT)
         backend.run(buffer, rows, 0)
         backend.rotate(buffer, slice(SUFFIX, SUFFIX + len(PROMPT.suffix)), 5)
@@ -128,7 +130,7 @@ def test_mlx_rotates_keys_as_torch_does(weights):
 def test_mlx_in_eight_bits_is_near(weights):
     mlx = pytest.importorskip("infill_engine.models.trunk.backends.mlx_backend")
     expected = run(floats(weights, Adapter()))
-    found = run(mlx.MlxBackend(weights, Adapter(), torch.float16))
+    found = run(mlx.MlxBackend(MergedWeights(weights), torch.float16))
     assert np.abs(found.logprobs - expected.logprobs).mean() < 0.02
 
 

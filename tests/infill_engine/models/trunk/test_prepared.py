@@ -14,6 +14,7 @@ from infill_engine.models.trunk.files.convert import convert
 from infill_engine.models.trunk.files.formats import pack_rows
 from infill_engine.models.trunk.files.weights import TrunkWeights
 from infill_engine.models.trunk.prepared import Prepared, load_prepared
+from infill_engine.models.trunk.sources import ShardsSource
 
 
 @pytest.fixture
@@ -34,7 +35,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def load(trunk: Path) -> Prepared:
-    return load_prepared(trunk, trunk, trunk.parent / "cache", silent)
+    return load_prepared(ShardsSource(trunk, trunk), trunk.parent / "cache", silent)
 
 
 def files(trunk: Path) -> list[Path]:

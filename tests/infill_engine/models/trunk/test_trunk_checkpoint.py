@@ -14,6 +14,7 @@ from infill_engine.models.trunk.files.folder import find_trunk, weight_map
 from infill_engine.models.trunk.files.formats import unpack
 from infill_engine.models.trunk.files.weights import MATRICES, TrunkWeights
 from infill_engine.models.trunk.loading import load_trunk
+from infill_engine.models.trunk.sources import ShardsSource
 from infill_engine.settings import ModelSettings
 
 SECOND = "model-00002-of-00003.safetensors"
@@ -82,7 +83,7 @@ def test_a_damaged_tokenizer_is_reported_before_weights_are_converted(trunk: Pat
     reports: list[str] = []
     (trunk / "tokenizer.json").write_text("{")
     with pytest.raises(ModelDamagedError, match=r"tokenizer\.json is not a tokenizer"):
-        load_trunk(trunk, trunk, "cpu", ModelSettings(), lambda task, _done: reports.append(task))
+        load_trunk(ShardsSource(trunk, trunk), "cpu", ModelSettings(), lambda task, _done: reports.append(task))
     assert reports == []
 
 

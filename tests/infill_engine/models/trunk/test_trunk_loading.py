@@ -11,6 +11,7 @@ from infill_engine.models.trunk.backends.openvino_backend import OpenVinoBackend
 from infill_engine.models.trunk.backends.torch_backend import TorchBackend
 from infill_engine.models.trunk.files.convert import convert
 from infill_engine.models.trunk.prepared import Prepared, load_prepared
+from infill_engine.models.trunk.sources import ShardsSource
 
 
 @pytest.fixture
@@ -18,7 +19,7 @@ def prepared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Prepared:
     monkeypatch.setattr(tiny_gguf, "KEPT", [f"token{number}" for number in range(50)] + ["<|fim_prefix|>"])
     source = write_gguf(tmp_path / "tiny.gguf")
     convert(tmp_path / "tiny.gguf", tmp_path / "trunk", write_plan(tmp_path / "made-from", source), silent)
-    return load_prepared(tmp_path / "trunk", tmp_path / "trunk", tmp_path / "cache", silent)
+    return load_prepared(ShardsSource(tmp_path / "trunk", tmp_path / "trunk"), tmp_path / "cache", silent)
 
 
 def test_openvino_computes_where_it_is_fast(prepared: Prepared, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,12 +2,14 @@
 
 import hashlib
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from gguf import GGMLQuantizationType, GGUFWriter, quantize
+from gguf import GGMLQuantizationType, GGUFWriter, TokenType, quantize
 from safetensors.numpy import save_file
+from tiny_trunk import SPECIALS, write_tokenizer
 
 from infill_engine.models.trunk.files.convert import INPUTS, Plan
 from infill_engine.models.trunk.files.source import Source
@@ -26,10 +28,32 @@ SHAPES = {
     "ffn_up": (HIDDEN, DIM),
     "ffn_down": (DIM, HIDDEN),
 }
+KINDS = {"<|": TokenType.CONTROL, "[P": TokenType.UNUSED}  # by how a token begins
 Q5_0, Q8_0 = GGMLQuantizationType.Q5_0, GGMLQuantizationType.Q8_0
 
 
-def write_gguf(path: Path, *, architecture: str = "qwen2", seed: int = 0, name: str = "Tiny") -> Source:
+@dataclass(frozen=True)
+class Written:
+    """What else a file has: a tokenizer of some kind, and an input matrix that is the output or another one."""
+
+    tokens: tuple[str, ...] = tuple(TOKENS)
+    merges: tuple[str, ...] = ()
+    pieces: str = ""
+    tied: bool = False
+    untied: bool = False
+
+
+def coder(folder: Path, **changes: Any) -> Written:
+    """The form of a published fill-in-the-middle model."""
+    content = json.loads(write_tokenizer(folder).read_text())["model"]
+    merges = tuple(" ".join(pair) for pair in content["merges"])
+    tokens = (*sorted(content["vocab"], key=content["vocab"].__getitem__), *SPECIALS, "[PAD0]")
+    return replace(Written(tokens, merges, "qwen2", tied=True), **changes)
+
+
+def write_gguf(
+    path: Path, *, architecture: str = "qwen2", seed: int = 0, name: str = "Tiny", form: Written = Written()
+) -> Source:
     """Writes the file; what it is to be known by."""
     draw = np.random.default_rng(seed)
     writer = GGUFWriter(path, architecture)
@@ -41,13 +65,25 @@ def write_gguf(path: Path, *, architecture: str = "qwen2", seed: int = 0, name: 
     writer.add_feed_forward_length(HIDDEN)
     writer.add_rope_freq_base(1e6)
     writer.add_layer_norm_rms_eps(1e-6)
-    writer.add_token_list(TOKENS)
+    writer.add_token_list(form.tokens)
+    if form.pieces:
+        writer.add_tokenizer_model("gpt2")
+        writer.add_tokenizer_pre(form.pieces)
+        writer.add_token_merges(form.merges)
+        writer.add_token_types([KINDS.get(token[:2], TokenType.NORMAL) for token in form.tokens])
 
     def add(tensor: str, shape: tuple[int, ...], kind: GGMLQuantizationType | None = None) -> None:
         values = (draw.standard_normal(shape) / 8).astype(np.float32)
         writer.add_tensor(tensor, values if kind is None else quantize(values, kind), raw_dtype=kind)
 
-    add("output.weight", (len(TOKENS), DIM), Q8_0)
+    if form.tied:
+        output = (draw.standard_normal((len(form.tokens), DIM)) / 8).astype(np.float32)
+        for tensor, kind in (("output.weight", Q8_0), ("token_embd.weight", Q5_0)):
+            writer.add_tensor(tensor, quantize(output, kind), raw_dtype=kind)
+    else:
+        add("output.weight", (len(form.tokens), DIM), Q8_0)
+    if form.untied:
+        add("token_embd.weight", (len(form.tokens), DIM), Q8_0)
     add("output_norm.weight", (DIM,))
     for layer in range(LAYERS):
         for matrix, shape in SHAPES.items():

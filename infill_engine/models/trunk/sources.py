@@ -1,0 +1,157 @@
+"""Where a model of the trunk's architecture comes from: the trunk's own shards, a GGUF file, or a safetensors folder.
+
+A source knows the sizes, the tokenizer, and what its weights are made of, without reading them. Does not import torch.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from infill_engine.errors import ModelDamagedError, ModelNotFoundError
+from infill_engine.models.checkpoint.files import read_config, weight_files
+from infill_engine.models.checkpoint.folder import TOKENIZER, name_of, read_checksums, sha256_of, verify
+from infill_engine.models.registry import TRUNK
+from infill_engine.models.tokenizer import mask_name
+from infill_engine.models.trunk.adapter import ADAPTER, Adapter
+from infill_engine.models.trunk.config import TrunkConfig
+from infill_engine.models.trunk.files.gguf_tokenizer import tokenizer_of
+from infill_engine.models.trunk.files.safetensors_folder import config_of, open_safetensors
+from infill_engine.models.trunk.files.weights import TrunkWeights
+from infill_engine.models.trunk.merged import MergedWeights
+from infill_engine.models.trunk.prompt import TrunkVocabulary
+from infill_engine.models.trunk.smoothing import IMPORTANCE, Smoothing
+
+QWEN2, GGUF = "qwen2", ".gguf"
+START = 1 << 20  # bytes of a file that tell it apart, beside its size and time
+_OTHER = re.compile(r"[^a-z0-9.]+")
+
+
+class Source(Protocol):
+    """A model that can be loaded. Methods raise ModelDamagedError."""
+
+    @property
+    def name(self) -> str:
+        """The name of its prepared file, which tells it apart from all other models on this machine."""
+        ...
+
+    @property
+    def config(self) -> TrunkConfig: ...
+
+    def made_from(self) -> str:
+        """Return a text that changes if the weights do."""
+        ...
+
+    def vocabulary(self) -> TrunkVocabulary: ...
+
+    def open(self) -> MergedWeights:
+        """Check the weights, and return them; they stay on disk until they are read."""
+        ...
+
+
+def source_of(path: Path, trained: Path) -> Source | None:
+    """Return the model at a path, if it is of this architecture and fills in; `trained` has the trunk's adapter.
+
+    Raises ModelNotFoundError if there is nothing, and ModelDamagedError.
+    """
+    if path.suffix.lower() == GGUF and not path.is_dir():
+        if not path.exists():
+            raise ModelNotFoundError(f"there is no file {path}; check how it is written")
+        return GgufSource(path)
+    config = read_config(path)
+    if config["model_type"] == TRUNK:
+        return ShardsSource(path, trained)
+    return SafetensorsSource(path, config) if config["model_type"] == QWEN2 and not mask_name(path) else None
+
+
+@dataclass(frozen=True)
+class ShardsSource:
+    """The trunk in `folder`, with the adapter in `trained`."""
+
+    folder: Path
+    trained: Path
+    name: str = TRUNK
+
+    @property
+    def config(self) -> TrunkConfig:
+        """See `Source`."""
+        return TrunkConfig.from_json(read_config(self.folder))
+
+    def made_from(self) -> str:
+        """See `Source`."""
+        files = [path for path in (self.trained / ADAPTER, self.folder / IMPORTANCE) if path.is_file()]
+        return json.dumps([read_checksums(self.folder), [sha256_of(path) for path in files]], sort_keys=True)
+
+    def vocabulary(self) -> TrunkVocabulary:
+        """See `Source`."""
+        return TrunkVocabulary(self.folder / TOKENIZER)
+
+    def open(self) -> MergedWeights:
+        """See `Source`."""
+        return MergedWeights(TrunkWeights(self.folder), Adapter.load(self.trained), Smoothing.load(self.folder))
+
+
+class GgufSource:
+    """A GGUF file. Its tokenizer is in the file too."""
+
+    def __init__(self, path: Path) -> None:
+        from infill_engine.models.trunk.files.gguf_file import GgufFile
+
+        self._file = GgufFile(path)
+        self.config, self.name = self._file.config, _name(path.stem, path)
+
+    def made_from(self) -> str:
+        """See `Source`."""
+        return _fingerprint([self._file.path])
+
+    def vocabulary(self) -> TrunkVocabulary:
+        """See `Source`."""
+        return TrunkVocabulary(
+            self._file.path, tokenizer_of(self._file.path, self._file.fields), self.config.vocabulary
+        )
+
+    def open(self) -> MergedWeights:
+        """See `Source`."""
+        return MergedWeights(self._file)
+
+
+class SafetensorsSource:
+    """A folder with a Qwen2 checkpoint: config.json, safetensors files, and a tokenizer."""
+
+    def __init__(self, folder: Path, config: dict[str, Any]) -> None:
+        self._folder = folder
+        self.config, self.name = config_of(config, folder), _name(name_of(folder), folder)
+
+    def made_from(self) -> str:
+        """See `Source`."""
+        return _fingerprint([self._folder / "config.json", *weight_files(self._folder)])
+
+    def vocabulary(self) -> TrunkVocabulary:
+        """See `Source`."""
+        return TrunkVocabulary(self._folder / TOKENIZER, width=self.config.vocabulary)
+
+    def open(self) -> MergedWeights:
+        """See `Source`."""
+        verify(self._folder)
+        return MergedWeights(open_safetensors(self._folder, self.config))
+
+
+def _name(name: str, path: Path) -> str:
+    place = hashlib.sha256(str(path.absolute()).encode("utf-8", "surrogateescape")).hexdigest()[:6]
+    return f"{_OTHER.sub('-', name.lower()).strip('-.') or 'model'}-{place}"
+
+
+def _fingerprint(paths: Iterable[Path]) -> str:
+    """Return what tells files apart without reading all of them, which would take seconds at every start."""
+    found = []
+    for path in paths:
+        try:
+            with path.open("rb") as file:
+                start = hashlib.sha256(file.read(START)).hexdigest()
+            found.append(f"{path.name} {path.stat().st_size} {path.stat().st_mtime_ns} {start}")
+        except OSError as error:
+            raise ModelDamagedError(f"{path} cannot be read ({error.strerror}); check its permissions") from error
+    return "\n".join(found)
