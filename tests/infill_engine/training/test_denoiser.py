@@ -15,7 +15,7 @@ from tiny_trunk import network_of, random_weights, tiny_config
 
 from infill_engine.models.trunk.network import UNSEEN, attention, forward, normed
 from infill_engine.training.denoiser.__main__ import evaluate
-from infill_engine.training.denoiser.blocks import block_states
+from infill_engine.training.denoiser.blocks import _mlp, block_states
 from infill_engine.training.denoiser.context import load_context, read_context, save_context
 from infill_engine.training.denoiser.frozen import FrozenLayer, FrozenTrunk
 from infill_engine.training.denoiser.lanes import Order, Writer
@@ -107,7 +107,11 @@ def naive_states(shape, weights, tokens, anchor):
     positions = torch.arange(length + slots)
     lower = replace(NETWORK, layers=NETWORK.layers[: shape.first_layer])
     x = forward(lower, NETWORK.embed(tokens[:length]), positions[:length], attend)
-    entered = x[-1] if shape.first_layer else 0.0
+    entered = 0.0
+    if shape.first_layer:
+        norm = NETWORK.layers[shape.first_layer].attention_norm
+        known = torch.nn.functional.rms_norm(x[-1], (CONFIG.dim,), norm, CONFIG.norm_epsilon)
+        entered = x[-1] + weights["entry"] @ known
     upper = replace(NETWORK, layers=layers[shape.first_layer :])
     states = forward(upper, torch.cat([x, weights["mask"] + entered]), positions, attend)
     return normed(NETWORK, states)[length:]
@@ -177,6 +181,17 @@ def test_slots_have_targets_as_long_as_the_text_went_the_trunks_way():
 
 def test_guides_are_the_beginnings_of_lines():
     assert guides_of("a = 1\n    b.c = 2\n\n}\n  ") == ["\n    b", "\n\n}"]
+
+
+def test_the_backward_pass_of_the_frozen_mlp():
+    rows, layer = torch.randn(5, CONFIG.dim, requires_grad=True), TRUNK.layers[0]
+    gate, up = (rows @ layer.gate_up.t()).chunk(2, -1)
+    expected = (torch.nn.functional.silu(gate) * up) @ layer.down.t()
+    slopes = torch.randn_like(expected)
+    (wanted,) = torch.autograd.grad(expected, rows, slopes)
+    found = _mlp(layer, rows)
+    torch.testing.assert_close(found, expected)
+    torch.testing.assert_close(torch.autograd.grad(found, rows, slopes)[0], wanted)
 
 
 @pytest.mark.parametrize("ce", [1.0, 0.1, 0.0])
