@@ -8,9 +8,11 @@ processor, so that pauses do not count.
 """
 
 import argparse
+import random
 import signal
 import sys
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -30,7 +32,7 @@ from infill_engine.training.denoiser.vocabulary import WORDS
 RATE, CE = 2e-4, 0.1
 SHORT = 0.3  # share of the anchors with few known slots that are learned from
 MOST_SKIPPED = 8  # steps in a row without a finite gradient
-EVALUATED_TEXTS, EVALUATED_ANCHORS = 48, 16
+EVALUATED_TEXTS, EVALUATED_ANCHORS = 80, 12
 
 
 @dataclass(slots=True)
@@ -85,7 +87,7 @@ def train(learner: Learner, run: Run, options: argparse.Namespace, stopping: lis
     on_device = options.device != "cpu"
     step, clock = Step(0 if on_device else options.workers), Clock(options.workers, on_device)
     deck = Deck(options.texts, run.progress.dealt, run.progress.steps)
-    texts, held_out = deck.texts(), list(islice(read_texts(options.held_out), options.evaluated))
+    texts, held_out = deck.texts(), some_of(read_texts(options.held_out), options.evaluated)
     generator = torch.Generator().manual_seed(run.progress.steps)
     began = reported = evaluated = saved = time.monotonic()
     recent, skipped = Recent(), 0
@@ -113,6 +115,12 @@ def train(learner: Learner, run: Run, options: argparse.Namespace, stopping: lis
     run.save(options.run)
     if held_out and not stopping:
         evaluate(learner, run, held_out)
+
+
+def some_of(texts: Iterable[Text], count: int) -> list[Text]:
+    """Return `count` of the texts, chosen at random but always the same ones."""
+    found = list(texts)
+    return random.Random(0).sample(found, min(count, len(found)))
 
 
 def draw(texts: list[Text], options: argparse.Namespace, generator: torch.Generator) -> list[Batch]:
@@ -157,6 +165,7 @@ def parser() -> argparse.ArgumentParser:
     add("--workers", type=int, default=2, help="threads, each of which computes texts of its own")
     add("--first-layer", type=int, default=0, help="at which mask rows enter; 0 without the anchor's state")
     add("--corpus", type=Path, default=None, help="corpus.jsonl whose frequent tokens are the draft vocabulary")
+    add("--vocabulary", type=Path, default=None, metavar="FILE", help="checkpoint with the draft vocabulary to take")
     add("--words", type=int, default=WORDS, help="of the draft vocabulary")
     add("--slots", type=int, default=3_000_000, help="to train; the rate falls until then, or until the time is over")
     add("--minutes", type=float, default=1e9, help="to train at most")

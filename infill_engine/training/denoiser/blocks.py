@@ -28,7 +28,9 @@ def block_states(
     x = weights["mask"].expand(count, most, -1, -1)
     if shape.first_layer:
         entered = context.entered.gather(1, anchors[..., None].expand(-1, -1, config.dim))
-        x = x + entered[:, :, None]
+        norm = trunk.layers[shape.first_layer].attention_norm
+        known = F.rms_norm(entered, (config.dim,), norm, config.norm_epsilon)
+        x = x + entered[:, :, None] + F.linear(known, weights["entry"].flatten(0, 1)).unflatten(-1, (shape.slots, -1))
     x = x.reshape(-1, config.dim)
     positions = anchors[..., None] + 1 + torch.arange(shape.slots, device=anchors.device)
     turn = tuple(table.to(x.dtype) for table in rotations(config, positions.flatten()))

@@ -1,6 +1,7 @@
 """Packs what a machine with a GPU and nothing else needs to train, in pieces that travel; and takes the results back.
 
-    python -m infill_engine.training.denoiser.kit pack --texts training/middles --out training/gpu
+    python -m infill_engine.training.denoiser.kit pack --texts training/middles --out training/gpu \\
+        --vocabulary training/denoiser/run/denoiser.safetensors
     python -m infill_engine.training.denoiser.kit train --parts training/gpu --out results --until 480
     python -m infill_engine.training.denoiser.kit join --parts results --out training/from-gpu
 
@@ -28,10 +29,11 @@ from infill_engine.training.denoiser.__main__ import train
 from infill_engine.training.denoiser.run import CHECKPOINT, Run
 from infill_engine.training.denoiser.setup import folders_of, open_learner
 from infill_engine.training.denoiser.texts import pieces_in
+from infill_engine.training.denoiser.vocabulary import read_vocabulary
 from infill_engine.training.denoiser.weights import Shape
 
 LARGEST_PART, LARGEST_RESULT = 44 << 20, 15 << 20  # bytes
-SUMS = "sums.json"
+SUMS, VOCABULARY = "sums.json", "vocabulary.safetensors"
 NO_LIMIT = 10**9  # slots: the time decides
 RESERVED = 25.0  # seconds before the end that saving takes
 
@@ -66,6 +68,11 @@ def pack(options: argparse.Namespace) -> None:
     with tarfile.open(fileobj=whole, mode="w") as tar:
         for name, path in members.items():
             tar.add(path, name)
+        if options.vocabulary is not None:
+            content = save({"vocabulary": read_vocabulary(options.vocabulary)})
+            entry = tarfile.TarInfo(VOCABULARY)
+            entry.size = len(content)
+            tar.addfile(entry, io.BytesIO(content))
     write_parts(whole.getvalue(), options.out, LARGEST_PART)
 
 
@@ -78,6 +85,8 @@ def train_there(options: argparse.Namespace, rest: list[str], began: float) -> N
     settings = ["--run", str(run), "--texts", str(unpacked / "texts"), "--held-out", str(unpacked / "held-out")]
     settings += ["--trunk", str(unpacked / "trunk"), "--device", options.device, "--save", "1e9", "--evaluate", "2"]
     settings += ["--slots", str(NO_LIMIT), "--together", "16", "--batch", "16"]
+    if (unpacked / VOCABULARY).is_file():
+        settings += ["--vocabulary", str(unpacked / VOCABULARY)]
     chosen = training_parser().parse_args([*settings, *rest])
     chosen.run.mkdir(parents=True, exist_ok=True)
     learner, trained = open_learner(chosen)
@@ -143,6 +152,7 @@ def _parser() -> argparse.ArgumentParser:
     packing.add_argument("--held-out", type=Path, default=Path("training/held-out-middles"))
     packing.add_argument("--trunk", type=Path, default=None, help="folder; that which would be served by default")
     packing.add_argument("--start", type=Path, default=None, metavar="RUN", help="folder of a checkpoint to go on from")
+    packing.add_argument("--vocabulary", type=Path, default=None, metavar="FILE", help="checkpoint with it")
     packing.add_argument("--out", type=Path, default=Path("training/gpu"))
     training = commands.add_parser("train", help="further options are those of the trainer")
     training.add_argument("--parts", type=Path, required=True)

@@ -49,8 +49,8 @@ class Run:
     def begin(cls, shape: Shape, vocabulary: Tensor, weights: dict[str, Tensor]) -> "Run":
         """Return a run that has done nothing yet."""
         groups = [
-            {"params": [tensor for name, tensor in weights.items() if _is_twin(name)], "factor": 1.0},
-            {"params": [tensor for name, tensor in weights.items() if not _is_twin(name)], "factor": FASTER},
+            {"params": [tensor for name, tensor in weights.items() if _is_matrix(name)], "factor": 1.0},
+            {"params": [tensor for name, tensor in weights.items() if not _is_matrix(name)], "factor": FASTER},
         ]
         optimiser = torch.optim.AdamW(groups, lr=0.0, betas=(0.9, 0.95), weight_decay=0.0)
         return cls(shape, vocabulary, weights, optimiser, Progress())
@@ -117,5 +117,5 @@ def rate_at(share: float, highest: float) -> float:
     return highest * (LEAST_RATE + (1 - LEAST_RATE) * 0.5 * (1 + math.cos(math.pi * fallen)))
 
 
-def _is_twin(name: str) -> bool:
-    return name.startswith("layers.")
+def _is_matrix(name: str) -> bool:
+    return name.startswith(("layers.", "entry"))

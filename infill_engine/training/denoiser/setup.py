@@ -14,7 +14,7 @@ from infill_engine.training.denoiser.frozen import load_frozen
 from infill_engine.training.denoiser.learning import Learner
 from infill_engine.training.denoiser.run import Run
 from infill_engine.training.denoiser.texts import read_texts
-from infill_engine.training.denoiser.vocabulary import Words, draft_vocabulary
+from infill_engine.training.denoiser.vocabulary import Words, draft_vocabulary, read_vocabulary
 from infill_engine.training.denoiser.weights import Shape, new_weights
 
 EVERY = 2  # of so many files of a corpus, one is counted
@@ -27,10 +27,7 @@ def open_learner(options: argparse.Namespace) -> tuple[Learner, Run]:
     run = Run.load(options.run, options.device)
     if run is None:
         shape = Shape(options.first_layer)
-        counted = (
-            _corpus(options.corpus, folder) if options.corpus else (text.tokens for text in read_texts(options.texts))
-        )
-        vocabulary = draft_vocabulary(counted, trunk.config.vocabulary, options.words)
+        vocabulary = _vocabulary(options, folder, trunk.config.vocabulary)
         run = Run.begin(shape, vocabulary.to(options.device), new_weights(trunk, shape, len(vocabulary)))
     words = Words(run.vocabulary, trunk.config.vocabulary)
     head = trunk.embedding[run.vocabulary]
@@ -39,6 +36,15 @@ def open_learner(options: argparse.Namespace) -> tuple[Learner, Run]:
         options.contexts.mkdir(parents=True, exist_ok=True)
     learner = Learner(trunk, reader or trunk.network(), run.shape, words, head, options.ce, options.contexts)
     return learner, run
+
+
+def _vocabulary(options: argparse.Namespace, folder: Path, size: int) -> Tensor:
+    """The draft vocabulary of another run, or that of a corpus, or that of the texts."""
+    if options.vocabulary is not None:
+        return read_vocabulary(options.vocabulary)
+    if options.corpus is not None:
+        return draft_vocabulary(_corpus(options.corpus, folder), size, options.words)
+    return draft_vocabulary((text.tokens for text in read_texts(options.texts)), size, options.words)
 
 
 def _corpus(path: Path, trunk: Path) -> Iterator[Tensor]:

@@ -1,10 +1,13 @@
 """The draft vocabulary: the tokens that mask rows can propose, a part of the trunk's, so that their head is small."""
 
 from collections.abc import Iterable
+from pathlib import Path
 
 import torch
+from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
+from infill_engine.errors import TrainingError
 from infill_engine.training.denoiser.layout import Batch
 from infill_engine.training.denoiser.loss import Targets
 
@@ -21,6 +24,16 @@ def draft_vocabulary(texts: Iterable[Tensor], size: int, words: int = WORDS) -> 
         counts += torch.bincount(tokens, minlength=size)
     ranked = (counts - torch.arange(size) / (2 * size)).argsort(descending=True)
     return ranked[:words].sort().values
+
+
+def read_vocabulary(path: Path) -> Tensor:
+    """Return the draft vocabulary in a checkpoint or in what was exported from one. Raises TrainingError."""
+    try:
+        with safe_open(path, framework="pt") as file:
+            vocabulary: Tensor = file.get_tensor("vocabulary")
+    except (SafetensorError, OSError) as error:
+        raise TrainingError(f"{path} holds no draft vocabulary ({error})") from error
+    return vocabulary.long()
 
 
 class Words:

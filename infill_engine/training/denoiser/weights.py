@@ -3,7 +3,9 @@
 layers.{i}.qkv.weight   [query_size + 2 * kv_size, D]    from `first_layer` on, beginning as the trunk's
 layers.{i}.qkv.bias     [query_size + 2 * kv_size]
 layers.{i}.out.weight   [D, query_size]
-mask                    [C, D]      what a slot's row begins with, added to the anchor's state if there is one
+mask                    [C, D]      what a slot's row begins with
+entry                   [C, D, D]   unless mask rows enter at layer 0: of the anchor's normed state, added to `mask`
+                                    and to the anchor's state itself
 markov.before           [N + 1, R]  by the token before, as an index of `vocabulary`; N for all others
 markov.after            [N, R]      the bias of a token's logit is the product of both
 confidence.weight       [D + 1]     of the normed state, and of the log-probability of the slot's choice
@@ -42,6 +44,7 @@ def new_weights(trunk: FrozenTrunk, shape: Shape, words: int, seed: int = 0) -> 
         made[f"layers.{number}.out.weight"] = layer.out.float().clone()
     if shape.first_layer:
         made["mask"] = torch.zeros(shape.slots, dim)
+        made["entry"] = torch.zeros(shape.slots, dim, dim)
     else:
         made["mask"] = trunk.embedding.float().mean(0).repeat(shape.slots, 1)
     made["markov.before"] = torch.randn(words + 1, shape.rank, generator=generator) * shape.rank**-0.5

@@ -1,4 +1,4 @@
-"""The denoiser's trainer: what mask rows see, what they should predict, and how a run goes on after it was stopped."""
+"""The denoiser's trainer: what mask rows see, what they learn, and how a run goes on after it was stopped."""
 
 import sys
 from dataclasses import fields, replace
@@ -8,69 +8,25 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-sys.path += [str(Path(__file__).parents[1] / folder) for folder in ("models", "models/trunk")]
+sys.path.append(str(Path(__file__).parents[1] / "models"))
 
 from pretended_device import pretended
-from tiny_trunk import network_of, random_weights, tiny_config
+from tiny_denoiser import CONFIG, NETWORK, TEXTS, TRUNK
 
 from infill_engine.models.trunk.network import UNSEEN, attention, forward, normed
 from infill_engine.training.denoiser.__main__ import evaluate
-from infill_engine.training.denoiser.blocks import block_states
-from infill_engine.training.denoiser.context import load_context, read_context, save_context
+from infill_engine.training.denoiser.blocks import _mlp, block_states
+from infill_engine.training.denoiser.context import read_context
 from infill_engine.training.denoiser.frozen import FrozenLayer, FrozenTrunk
-from infill_engine.training.denoiser.lanes import Order, Writer
-from infill_engine.training.denoiser.layout import anchors_of, known_slots, lay_out
+from infill_engine.training.denoiser.layout import anchors_of, lay_out
 from infill_engine.training.denoiser.learning import Learner, Step
 from infill_engine.training.denoiser.loss import SHARED, Targets, score
-from infill_engine.training.denoiser.prompts import guides_of
 from infill_engine.training.denoiser.report import Tally, tokens_of
 from infill_engine.training.denoiser.run import WARMUP, Run, rate_at
-from infill_engine.training.denoiser.texts import LIKELIEST, Text, load_piece, save_piece
 from infill_engine.training.denoiser.vocabulary import Words, draft_vocabulary
 from infill_engine.training.denoiser.weights import Shape, new_weights
 
-CONFIG = replace(tiny_config(64), layers=3)
-END = 63
 NAMES = [each.name for each in fields(FrozenLayer)]
-NETWORK = network_of(CONFIG, random_weights(CONFIG))
-
-
-def frozen_trunk():
-    weights = random_weights(CONFIG)
-
-    def joined(prefix, names, kind):
-        return torch.cat([weights[f"{prefix}{name}_proj.{kind}"] for name in names])
-
-    layers = []
-    for number in range(CONFIG.layers):
-        prefix = f"model.layers.{number}."
-        layers.append(
-            FrozenLayer(
-                weights[f"{prefix}input_layernorm.weight"],
-                weights[f"{prefix}post_attention_layernorm.weight"],
-                joined(f"{prefix}self_attn.", "qkv", "weight"),
-                joined(f"{prefix}self_attn.", "qkv", "bias"),
-                weights[f"{prefix}self_attn.o_proj.weight"],
-                joined(f"{prefix}mlp.", ("gate", "up"), "weight"),
-                weights[f"{prefix}mlp.down_proj.weight"],
-            )
-        )
-    return FrozenTrunk(CONFIG, layers, weights["model.norm.weight"], weights["model.embed_tokens.weight"])
-
-
-TRUNK = frozen_trunk()
-
-
-def written(count=4, prompt=10, middle=24):
-    """Texts that the tiny trunk wrote, and their contexts."""
-    generator = torch.Generator().manual_seed(3)
-    writer = Writer(NETWORK, frozenset({END}), lanes=3, slots=prompt + middle + count + 1, keep_from=1)
-    prompts = [torch.randint(0, 60, (prompt + number,), generator=generator).tolist() for number in range(count)]
-    return list(writer.write(Order(each, [[1, 2]] * 50, middle) for each in prompts))
-
-
-WRITTEN = written()
-TEXTS = [each.text for each in WRITTEN]
 
 
 def naive_states(shape, weights, tokens, anchor):
@@ -107,7 +63,11 @@ def naive_states(shape, weights, tokens, anchor):
     positions = torch.arange(length + slots)
     lower = replace(NETWORK, layers=NETWORK.layers[: shape.first_layer])
     x = forward(lower, NETWORK.embed(tokens[:length]), positions[:length], attend)
-    entered = x[-1] if shape.first_layer else 0.0
+    entered = 0.0
+    if shape.first_layer:
+        norm = NETWORK.layers[shape.first_layer].attention_norm
+        known = torch.nn.functional.rms_norm(x[-1], (CONFIG.dim,), norm, CONFIG.norm_epsilon)
+        entered = x[-1] + weights["entry"] @ known
     upper = replace(NETWORK, layers=layers[shape.first_layer :])
     states = forward(upper, torch.cat([x, weights["mask"] + entered]), positions, attend)
     return normed(NETWORK, states)[length:]
@@ -129,54 +89,15 @@ def test_a_block_sees_its_context_and_itself(first_layer):
             torch.testing.assert_close(states[number, place], expected, atol=1e-4, rtol=1e-3)
 
 
-def test_a_text_is_what_the_trunk_would_write():
-    for text in TEXTS:
-        states = forward(NETWORK, NETWORK.embed(text.tokens), torch.arange(len(text)), causal)
-        logprobs = torch.log_softmax(NETWORK.logits(normed(NETWORK, states)), -1)
-        expected = logprobs.topk(LIKELIEST, -1)
-        torch.testing.assert_close(text.logprobs, expected.values, atol=1e-4, rtol=1e-3)
-        assert (text.likeliest[:, 0] == expected.indices[:, 0]).all()
-        own = text.tokens[text.start :] == text.likeliest[text.start - 1 : -1, 0]
-        guided = text.likeliest[text.start - 1 : -1, 0] == END
-        assert (own | guided | guided.roll(1)).all()  # a guide has two tokens
-
-
-def causal(_layer, queries, keys, values):
-    size = queries.shape[1]
-    return attention(queries, keys, values, torch.full((size, size), UNSEEN).triu(1))
-
-
-def test_the_context_that_a_writer_keeps_is_the_one_that_is_read(tmp_path):
-    for each in WRITTEN:
-        read = read_context(NETWORK, each.text.tokens[None], 1, torch.bfloat16)
-        save_context(tmp_path / "text.1.safetensors", each.context)
-        kept = load_context(tmp_path / "text.1.safetensors")
-        torch.testing.assert_close(kept.entered, read.entered, atol=1e-2, rtol=1e-2)
-        torch.testing.assert_close(kept.keys_values, read.keys_values, atol=1e-2, rtol=1e-2)
-
-
-def test_slots_have_targets_as_long_as_the_text_went_the_trunks_way():
-    likeliest = torch.tensor([1, 2, 3, 9, 5, 6])[:, None].expand(-1, LIKELIEST)
-    text = Text(torch.tensor([0, 1, 2, 3, 4, 5]), 1, likeliest, torch.zeros(6, LIKELIEST))
-    assert known_slots(text, torch.arange(5), 3).int().tolist() == [
-        [1, 1, 1],
-        [1, 1, 0],  # its third slot would follow token 4, which the trunk would not have written
-        [1, 0, 0],
-        [0, 0, 0],
-        [1, 0, 0],  # the text has no more tokens
-    ]
-    batch = lay_out([text], [torch.tensor([0, 4])], slots=3)
-    assert batch.likeliest[0, 0, :, 0].tolist() == [2, 3, 9]
-    assert batch.before[0, 0].tolist() == [1, 2, 3]
-    assert batch.likeliest[0, 1, 0, 0] == 6
-    assert batch.slots == 4
-    generator = torch.Generator().manual_seed(0)
-    assert anchors_of(text, 9, 9, generator).tolist() == [0, 1, 2, 4]
-    assert anchors_of(text, 0, 9, generator).tolist() == []
-
-
-def test_guides_are_the_beginnings_of_lines():
-    assert guides_of("a = 1\n    b.c = 2\n\n}\n  ") == ["\n    b", "\n\n}"]
+def test_the_backward_pass_of_the_frozen_mlp():
+    rows, layer = torch.randn(5, CONFIG.dim, requires_grad=True), TRUNK.layers[0]
+    gate, up = (rows @ layer.gate_up.t()).chunk(2, -1)
+    expected = (torch.nn.functional.silu(gate) * up) @ layer.down.t()
+    slopes = torch.randn_like(expected)
+    (wanted,) = torch.autograd.grad(expected, rows, slopes)
+    found = _mlp(layer, rows)
+    torch.testing.assert_close(found, expected)
+    torch.testing.assert_close(torch.autograd.grad(found, rows, slopes)[0], wanted)
 
 
 @pytest.mark.parametrize("ce", [1.0, 0.1, 0.0])
@@ -319,12 +240,3 @@ def test_tokens_of_a_verify_pass():
 def test_the_rate_rises_and_falls():
     rates = [rate_at(share, 1.0) for share in (0.0, WARMUP / 2, WARMUP, 0.5 + WARMUP / 2, 1.0, 1.2)]
     assert rates == pytest.approx([0.01, 0.5, 1.0, 0.51, 0.02, 0.02])
-
-
-def test_a_piece_holds_its_texts(tmp_path):
-    save_piece(tmp_path / "piece-0000.safetensors", TEXTS)
-    for stored, text in zip(load_piece(tmp_path / "piece-0000.safetensors"), TEXTS, strict=True):
-        assert torch.equal(stored.tokens, text.tokens)
-        assert torch.equal(stored.likeliest, text.likeliest)
-        assert stored.start == text.start
-        torch.testing.assert_close(stored.logprobs, text.logprobs, atol=1e-2, rtol=1e-3)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import save_file
 
 sys.path.append(str(Path(__file__).parents[1] / "models" / "trunk"))
 
@@ -62,7 +63,11 @@ def paths(folder: Path, **named: str) -> list[str]:
 
 
 def test_what_is_packed_trains_without_the_other_dependencies_and_comes_back(folder):
-    finished(call("pack", *paths(folder, texts="texts", held_out="held-out", trunk="trunk", out="parts")))
+    save_file({"vocabulary": torch.tensor([0, 1, 3])}, folder / "words.safetensors")
+    packed = paths(
+        folder, texts="texts", held_out="held-out", trunk="trunk", vocabulary="words.safetensors", out="parts"
+    )
+    finished(call("pack", *packed))
     blocker = f"""
 import runpy, sys
 class Blocker:
@@ -79,6 +84,7 @@ runpy.run_module("infill_engine.training.denoiser.kit", run_name="__main__", alt
     run = Run.load(folder / "joined")
     assert run is not None
     assert run.shape.first_layer == 2
+    assert run.vocabulary.tolist() == [0, 1, 3]
     assert run.progress.slots >= 600
     assert all(torch.isfinite(tensor).all() for tensor in run.weights.values())
     finished(call("pack", *paths(folder, texts="texts", trunk="trunk", start="joined", out="again")))
