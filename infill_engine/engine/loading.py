@@ -38,7 +38,7 @@ def _load_named(name: str, device: str, settings: EngineSettings, report: Progre
     engine = LocalEngine(model, name, calibration_of(name), settings)
     if isinstance(model, TrunkModel):
         engine.tell(model.user_message)
-    elif model.device.startswith("cuda"):
+    else:
         from infill_engine.models.runtime.cuda_graphs import compile_steps  # needs torch
 
         compile_steps(

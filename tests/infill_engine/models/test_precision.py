@@ -32,7 +32,7 @@ def test_the_default_model_takes_over_and_that_is_said_once(name: str, tmp_path:
     folder = published(name, tmp_path / name)
     in_fp16 = EngineSettings(model=ModelSettings(dtype="fp16"))
     engine = load_engine(str(folder), device="cpu", settings=in_fp16)
-    assert engine.name == "default"
+    assert engine.name == "small"
     first, second = (asked(engine, f"import os\n\nfor {name} in range(") for name in ("one", "other"))
     assert "too large for its precision" in first.user_message
     assert "bf16 or fp32" in first.user_message

@@ -124,7 +124,7 @@ def test_then_the_small_model() -> None:
     engine = LocalEngine(Cramped(0, 0, ON_CPU), "large", Calibration())
     first = asked(engine, "x = ")
     assert "the small model is used instead" in first.user_message
-    assert engine.name == "default"
+    assert engine.name == "small"
     second = asked(engine, "import os\n\nfor number in range(")
     assert second.candidates
     assert not second.user_message
