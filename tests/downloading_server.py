@@ -16,7 +16,6 @@ from tiny_gguf import source_of, write_plan  # noqa: E402
 from infill_engine.models.checkpoint import download, user_data  # noqa: E402
 from infill_engine.models.trunk.files import convert, folder, source  # noqa: E402
 from infill_engine.serving.__main__ import add_socket  # noqa: E402
-from infill_engine.serving.health.succession import NEEDS_MS  # noqa: E402
 from tests.toy_engine import ToyEngine  # noqa: E402
 
 
@@ -25,7 +24,6 @@ def main() -> None:
     parser.add_argument("published", type=Path)
     parser.add_argument("--build", action="store_true")
     parser.add_argument("--stdio", action="store_true")
-    parser.add_argument(NEEDS_MS)
     add_socket(parser)
     options = parser.parse_args()
     source.SOURCE = source_of(options.published)

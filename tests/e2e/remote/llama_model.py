@@ -8,12 +8,23 @@ from pathlib import Path
 
 import torch
 from toy import learn_to_continue
+from transformers import Qwen2Config, Qwen2ForCausalLM
 
-from infill_engine.diagnostics.fim import PUBLISHED, new_network
+from infill_engine.diagnostics.fim import PUBLISHED, Published, new_network
 
 REPOSITORY = Path(__file__).parents[3]
 HOME = REPOSITORY / ".cache" / "e2e" / "remote"
 NAME = "qwen2.5-coder"
+PUBLISHED[NAME] = Published(
+    Qwen2Config,
+    Qwen2ForCausalLM,
+    "qwen2",
+    ["<|endoftext|>", "<|im_end|>"],
+    ["<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>", "<|fim_pad|>", "<|file_sep|>"],
+    ("<|fim_prefix|>", "P", "<|fim_suffix|>", "S", "<|fim_middle|>", "L"),
+    "<|endoftext|>",
+    {"tie_word_embeddings": True},
+)
 NORMAL, CONTROL = 1, 3  # kinds of tokens
 FIM = {"pre": "<|fim_prefix|>", "suf": "<|fim_suffix|>", "mid": "<|fim_middle|>", "pad": "<|fim_pad|>"}
 LAYER = {
