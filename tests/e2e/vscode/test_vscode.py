@@ -321,9 +321,9 @@ def test_a_failed_installation_leaves_the_server_that_works(code: Workbench) -> 
 
 
 @pytest.mark.skipif(not (WEIGHTS / "config.json").is_file(), reason="the default model is not here")
-def test_the_default_model(code: Workbench) -> None:
+def test_the_bundled_model(code: Workbench) -> None:
     code.configure(model="default", showThreshold=0)
-    code.wait_for_model("default")
+    code.wait_for_model("small")
     path = code.open("default.py", DEFAULT)
     code.type_text("(")
     code.until(lambda: code.ghost() != "", "ghost text", code.status)

@@ -38,7 +38,7 @@ def test_a_new_cell(code: Workbench) -> None:
 @pytest.mark.skipif(not (WEIGHTS / "config.json").is_file(), reason="the default model is not here")
 def test_what_stands_in_another_cell_is_known(code: Workbench) -> None:
     code.configure(model="default", showThreshold=0)
-    code.wait_for_model("default")
+    code.wait_for_model("small")
     path = open_notebook(code, "default.ipynb", "import os\nresult = compute_the_thing(alpha, beta)\n", "x = 1")
     code.type_text("\nresult = compute_the_")
     code.until(lambda: code.ghost().startswith("thing("), "what the other cell has", code.ghost)
