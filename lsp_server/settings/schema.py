@@ -11,66 +11,12 @@ from enum import StrEnum
 from typing import Any
 
 from infill_engine.engine.remote.address import KEY_VARIABLE
+from lsp_server.settings.secrets import DEFAULT_EXCLUDES
 
 SECTION = "infill"
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")  # capitals only, so that a key entered here by mistake is not accepted
 MOST_CANDIDATES = 16
 LEAST_BUDGET_MS, MOST_BUDGET_MS = 10, 60_000
-DEFAULT_EXCLUDES = (
-    "*.env",
-    ".env.*",
-    ".envrc",
-    "!.env.example",
-    "!.env.sample",
-    "!.env.template",
-    "*.pem",
-    "*.key",
-    "*.p12",
-    "*.pfx",
-    "*.keystore",
-    "*.jks",
-    "*.ppk",
-    "*.kdbx",
-    "id_rsa*",
-    "id_dsa*",
-    "id_ecdsa*",
-    "id_ed25519*",
-    ".netrc",
-    ".npmrc",
-    ".pypirc",
-    ".htpasswd",
-    ".pgpass",
-    ".my.cnf",
-    ".s3cfg",
-    ".boto",
-    ".dockercfg",
-    ".Renviron",
-    ".git-credentials",
-    "**/.docker/config.json",
-    "**/.kube/config",
-    "kubeconfig",
-    "*.kubeconfig",
-    "**/.config/gh/hosts.yml",
-    "**/.cargo/credentials*",
-    "**/.gem/credentials",
-    "*.tfvars",
-    "*.tfvars.json",
-    "*.tfstate",
-    "*.tfstate.*",
-    ".terraformrc",
-    ".ssh/",
-    ".gnupg/",
-    ".aws/",
-    "secrets",
-    "secrets.*",
-    "*.secret",
-    "*.secrets",
-    "credentials.json",
-    "client_secret*.json",
-    "service-account*.json",
-    "service_account*.json",
-    "application_default_credentials.json",
-)
 
 
 class Fallback(StrEnum):
