@@ -1,11 +1,10 @@
 """The frozen trunk for training: its matrices with the adapter merged, as plain tensors on one device."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
 
-import numpy as np
 import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
@@ -13,6 +12,7 @@ from torch import Tensor
 from infill_engine.models.trunk.adapter import Adapter
 from infill_engine.models.trunk.config import TrunkConfig
 from infill_engine.models.trunk.files.weights import TrunkWeights
+from infill_engine.models.trunk.merged import Floats, MergedWeights
 from infill_engine.models.trunk.network import Layer, Network
 
 
@@ -60,30 +60,20 @@ class FrozenTrunk:
 @torch.no_grad()
 def load_frozen(folder: Path, trained: Path, device: str = "cpu", dtype: torch.dtype = torch.bfloat16) -> FrozenTrunk:
     """Return the trunk in `folder` with the adapter in `trained`. Raises ModelDamagedError."""
-    weights, adapter = TrunkWeights(folder), Adapter.load(trained)
+    weights = TrunkWeights(folder)
+    merged = MergedWeights(weights, Adapter.load(trained))
 
-    def matrix(number: int, name: str, *parts: str) -> Tensor:
-        joined = np.concatenate([weights.read_matrix(number, part) for part in parts])
-        return torch.from_numpy(adapter.merged(f"layers.{number}.{name}", joined)).to(device, dtype)
+    def tensor(array: Floats) -> Tensor:
+        return torch.from_numpy(array).to(device, dtype)
 
-    def vector(name: str) -> Tensor:
-        return torch.from_numpy(weights.read_vector(name)).to(device, dtype)
+    def layer(number: int) -> FrozenLayer:
+        found = merged.layer(number)
+        return FrozenLayer(*(tensor(getattr(found, field.name)) for field in fields(FrozenLayer)))
 
-    layers = [
-        FrozenLayer(
-            vector(f"layers.{number}.attention_norm"),
-            vector(f"layers.{number}.mlp_norm"),
-            matrix(number, "qkv", "q", "k", "v"),
-            torch.cat([vector(f"layers.{number}.{part}.bias") for part in "qkv"]),
-            matrix(number, "out", "o"),
-            matrix(number, "gate_up", "gate", "up"),
-            matrix(number, "down", "down"),
-        )
-        for number in range(weights.config.layers)
-    ]
+    layers = [layer(number) for number in range(weights.config.layers)]
     codes, scales = map(torch.from_numpy, weights.embedding())
     embedding = torch.cat([part.float() * scale[:, None] for part, scale in _in_parts(codes, scales)])
-    return FrozenTrunk(weights.config, layers, vector("norm"), embedding.to(device, dtype))
+    return FrozenTrunk(weights.config, layers, tensor(weights.read_vector("norm")), embedding.to(device, dtype))
 
 
 def _in_parts(codes: Tensor, scales: Tensor) -> list[tuple[Tensor, Tensor]]:
