@@ -15,7 +15,7 @@ from infill_engine.models.small.network.dual_encoder import MAX_SLOTS, DualEncod
 from infill_engine.models.small.network.layers import Frames, Visible
 from infill_engine.models.small.network.weights import load_network, save_network
 from infill_engine.models.small.vocabulary import BytesVocabulary
-from infill_engine.training.small.objective import edge_states
+from train.small.objective import edge_states
 
 CONFIG = DualEncoderConfig(dim=48, heads=4, hidden=96, encoder_layers=2, decoder_layers=2, ngram_slots=256)
 

@@ -260,7 +260,7 @@ def column_of(encoded: Sequence[bytes], point: "tuple[int, int]") -> int:
 
 
 def main() -> int:
-    from infill_engine.training.corpus.sources import CALIBRATION_PACKAGES, DEVELOPMENT_PACKAGES, RECENT_PACKAGES
+    from train.corpus.sources import CALIBRATION_PACKAGES, DEVELOPMENT_PACKAGES, RECENT_PACKAGES
 
     held_out = {
         "development": DEVELOPMENT_PACKAGES,

@@ -25,11 +25,11 @@ from infill_engine.models.runtime.devices import choose_device
 from infill_engine.models.small.network.dual_encoder import DualEncoder
 from infill_engine.ranking.calibration import Calibration
 from infill_engine.settings import EngineSettings, ModelSettings
-from infill_engine.training.corpus.pack import open_tokenizer, pack_text
-from infill_engine.training.small.__main__ import SIZES
-from infill_engine.training.small.data import BatchShape, HoleSettings, Part, draw_window, stacked
-from infill_engine.training.small.objective import LossSettings, losses
 from infill_engine.types import Draft, HoleKind
+from train.corpus.pack import open_tokenizer, pack_text
+from train.small.__main__ import SIZES
+from train.small.data import BatchShape, HoleSettings, Part, draw_window, stacked
+from train.small.objective import LossSettings, losses
 
 EXACT = ModelSettings(dtype="float32", prefix_tokens=128, suffix_tokens=128)
 KEPT = ModelSettings(dtype="float32", prefix_tokens=128, suffix_tokens=128, reuse_context=True)
