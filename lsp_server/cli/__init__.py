@@ -5,7 +5,7 @@ bench       measures this machine; chooses model, budget and number of candidate
 doctor      what works on this machine, and how to fix what does not
 demo        a hole filled step by step
 engine      the engine that all windows share: its state and metrics; restart and stop
-models      lists model families, inspects a model, checks its adapter, measures its cost
+models      lists model families, inspects a model, measures its cost
 stats       what was offered and accepted, how fast, and why no candidates were shown
 
 A command's module is imported only when the command runs. Exit status: 0 for an answer (including "no candidates" with
@@ -74,7 +74,7 @@ def add_commands(commands: "Subparsers[argparse.ArgumentParser]") -> None:
     engine.add_argument("--json", action="store_true", help="print one JSON object")
     engine.set_defaults(run=lambda options: _run("engine", options))
 
-    models = commands.add_parser("models", help="families of models: list, info, verify, bench, get, forget")
+    models = commands.add_parser("models", help="families of models: list, info, bench, get, forget")
     _add_models(models.add_subparsers(title="commands", metavar="COMMAND", dest="what", required=True))
     models.set_defaults(run=lambda options: _run("models.command", options))
 
@@ -116,7 +116,6 @@ def _add_bench(bench: argparse.ArgumentParser) -> None:
 def _add_models(commands: "Subparsers[argparse.ArgumentParser]") -> None:
     commands.add_parser("list", help="model families, their published models, and memory needs")
     info = commands.add_parser("info", help="a model's configuration, and whether it fits this machine")
-    verify = commands.add_parser("verify", help="compare a miniature of a family with its reference implementation")
     bench = commands.add_parser("bench", help="measure the cost of a denoising step and of encoding a context")
     forget = commands.add_parser("forget", help="delete what was prepared of a model for this machine")
     forget.add_argument("name", metavar="NAME", help="a name that `models list` shows as prepared")
@@ -130,9 +129,6 @@ def _add_models(commands: "Subparsers[argparse.ArgumentParser]") -> None:
         _add_device(parser)
     _add_precision(bench)
     _add_reuse(bench)
-    verify.add_argument("name", metavar="FAMILY", nargs="?", default="", help="a family name from `models list`")
-    verify.add_argument("--all", action="store_true", help="all families")
-    _add_device(verify)
     for parser in commands.choices.values():
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 

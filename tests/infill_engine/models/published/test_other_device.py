@@ -12,9 +12,9 @@ import torch
 from few_passes import answer_in_few_passes
 from pretended_device import pretended
 
+from bench.families.checks import MINIATURES, check_family
 from infill_engine import InfillRequest, LocalEngine, load_engine
 from infill_engine.budget.work import finished
-from infill_engine.diagnostics.checks import MINIATURES, check_family
 from infill_engine.errors import InputError
 from infill_engine.models.base import CanvasModel
 from infill_engine.models.canvas.canvas import lay_out

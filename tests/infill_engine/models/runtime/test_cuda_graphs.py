@@ -17,10 +17,10 @@ from compilers import Counting, Graphs, best_backend, fail, prepared, quietly, r
 from few_passes import answer_in_few_passes
 from torch import Tensor
 
+from bench.families.checks import MINIATURES
+from bench.families.masked import publish, stock_network
 from infill_engine import Deadline, InfillRequest, LocalEngine, load_engine
 from infill_engine.budget.work import finished
-from infill_engine.diagnostics.checks import MINIATURES
-from infill_engine.diagnostics.masked import publish, stock_network
 from infill_engine.models.canvas.canvas import lay_out
 from infill_engine.models.canvas_loading import load_canvas_model
 from infill_engine.models.published.diffusion_gemma import model as diffusion_gemma

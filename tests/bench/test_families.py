@@ -7,8 +7,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from infill_engine.diagnostics import fim, masked
-from infill_engine.diagnostics.checks import MINIATURES, Miniature, Reference, check_family
+from bench.families import __main__ as command
+from bench.families import fim, masked
+from bench.families.checks import MINIATURES, Check, Miniature, Reference, check_family
 from infill_engine.errors import InputError
 from infill_engine.models.canvas_loading import FAMILIES
 
@@ -57,3 +58,28 @@ def test_what_cannot_be_loaded_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> 
 def test_an_unknown_name_says_which_there_are() -> None:
     with pytest.raises(InputError, match=r"duostream, dream.*mellum"):
         list(check_family("nothing"))
+
+
+def test_the_command_prints_every_check(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    found = [Check("dream", "loads", True, "to cpu"), Check("dream", "reference", False, "logits differ")]
+    monkeypatch.setattr(command, "check_family", lambda _name, _device: iter(found))
+    monkeypatch.setattr("sys.argv", ["families", "dream"])
+    assert command.main() == 1
+    said = capsys.readouterr().out
+    assert "ok    dream" in said
+    assert "FAIL  dream             reference    logits differ" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["nothing"], "there are duostream"),
+        (["dream", "--device", "nowhere"], "device `nowhere` is not available here"),
+    ],
+)
+def test_the_command_says_what_does_not_exist(
+    arguments: list[str], expected: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["families", *arguments])
+    assert command.main() == 2
+    assert expected in capsys.readouterr().err

@@ -16,9 +16,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from bench.families import default, diffusion_gemma, fim, masked, stable_diffcoder
 from infill_engine.budget.deadline import Deadline
 from infill_engine.budget.work import Budget, PassState, finished
-from infill_engine.diagnostics import default, diffusion_gemma, fim, masked, stable_diffcoder
 from infill_engine.engine.loading import load_engine
 from infill_engine.errors import InputError
 from infill_engine.models.base import CanvasModel

@@ -13,7 +13,7 @@ from tokenizers import Tokenizer
 from torch import Tensor, nn
 from transformers import LlamaConfig, LlamaForCausalLM, Qwen2Config, Qwen2ForCausalLM, Qwen3Config, Qwen3ForCausalLM
 
-from infill_engine.diagnostics.tiny import byte_level, everything, ids_of, write
+from bench.families.tiny import byte_level, everything, ids_of, write
 
 END, OTHER_END, BEGIN, MASK, GROW = range(FIRST := byte_level([]).get_vocab_size(), FIRST + 5)  # special tokens
 SHAPE = {

@@ -16,8 +16,8 @@ from transformers import (
     Starcoder2ForCausalLM,
 )
 
-from infill_engine.diagnostics.masked import SHAPE
-from infill_engine.diagnostics.tiny import backwards_only, byte_level, ids_of, pieces, special_ids, write
+from bench.families.masked import SHAPE
+from bench.families.tiny import backwards_only, byte_level, ids_of, pieces, special_ids, write
 
 ACTIVATIONS = {"gemma": "gelu", "starcoder2": "gelu_pytorch_tanh"}
 

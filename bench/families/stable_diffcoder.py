@@ -6,8 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from infill_engine.diagnostics.masked import SHAPE, stock_network
-from infill_engine.diagnostics.tiny import byte_level, ids_of, special_ids, write
+from bench.families.masked import SHAPE, stock_network
+from bench.families.tiny import byte_level, ids_of, special_ids, write
 
 MASK, BLOCK = 5, 4
 NAMES = ["<[end▁of▁sentence]>", "<[fim-suffix]>", "<[fim-prefix]>", "<[fim-middle]>"]

@@ -9,7 +9,7 @@ from tokenizers import Tokenizer
 from torch import Tensor, nn
 from transformers import DiffusionGemmaConfig, DiffusionGemmaForBlockDiffusion, DynamicCache
 
-from infill_engine.diagnostics.tiny import ids_of, pieces, special_ids
+from bench.families.tiny import ids_of, pieces, special_ids
 from infill_engine.models.published.diffusion_gemma.model import ASK, CLAMPED
 
 SPECIALS = ["<pad>", "<eos>", "<bos>", "<|turn>", "<turn|>", "<|channel>", "<channel|>"]
