@@ -18,7 +18,7 @@ from typing import Any
 import psutil
 
 from infill_engine.errors import InfillError, WorkerError
-from lsp_server.cli.bench.replay.client import LspClient
+from lsp_server.cli.bench.client import LspClient
 
 TEXT = """\
 def area_{0}(width, height):

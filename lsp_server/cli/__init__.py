@@ -26,7 +26,7 @@ from lsp_server.settings.schema import LEAST_BUDGET_MS, MOST_BUDGET_MS, MOST_CAN
 Subparsers = argparse._SubParsersAction  # argparse has no public name for this type
 
 DEFAULTS = ServerSettings()
-BENCH_PARTS = ("typing", "passes", "fight", "quality", "drift")
+BENCH_PARTS = ("typing", "fight", "quality")
 INTERRUPTED = 130  # the status a shell reports for a program ended by Ctrl-C
 
 
@@ -83,9 +83,9 @@ def _add_bench(bench: argparse.ArgumentParser) -> None:
     add = bench.add_argument
     add(
         "--suite",
-        choices=("quick", "full", "gate"),
+        choices=("quick", "full"),
         default="quick",
-        help="3 minutes on two cores; a few hours; or only the quality that no clock limits, for `compare`",
+        help="at most 3 minutes on two cores, or a few hours",
     )
     add("--out", metavar="DIR", help="folder for results and report; an interrupted run there is resumed")
     add("--apply", action="store_true", help="write what is recommended to the settings file")
@@ -99,18 +99,9 @@ def _add_bench(bench: argparse.ArgumentParser) -> None:
     add("--only", nargs="+", choices=BENCH_PARTS, metavar="PART", help=f"some of {', '.join(BENCH_PARTS)}")
     add("--problems", nargs="+", metavar="FILE", help="problems of your own instead of the bundled ones")
     add("--seed", type=_whole(0, 999_999_999), default=0, help="random seed of the replayed typing (%(default)s)")
-    add("--llama-server", metavar="PATH", help="llama.cpp's server, if it is not on the PATH")
-    add("--gguf", metavar="FILE", help="the default model's published file, to compare other programs")
     add("--json", action="store_true", help="print one JSON object")
     _add_device(bench)
     _add_precision(bench)
-    compare = bench.add_subparsers(title="commands", metavar="COMMAND", dest="what").add_parser(
-        "compare", help="what differs between two runs, with intervals"
-    )
-    compare.add_argument("before", metavar="A", help="the folder or file of a run")
-    compare.add_argument("after", metavar="B", help="the folder or file of another run")
-    compare.add_argument("--fail-on-loss", action="store_true", help="status 1 if quality is significantly worse in B")
-    compare.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def _add_models(commands: "Subparsers[argparse.ArgumentParser]") -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from driver.browser import Browser, Page
 
-from infill_engine.diagnostics.benchmark.report.page import write_report
+from infill_engine.diagnostics.benchmark.report import write_report
 from infill_engine.diagnostics.benchmark.results import read_results
 from infill_engine.diagnostics.benchmark.verdict import judge
 
