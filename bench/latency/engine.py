@@ -18,9 +18,9 @@ from time import perf_counter
 from bench.replay.keystrokes import Keystroke, Replay, make_replay
 from bench.replay.sources import SourceFile, standard_library
 from bench.sources import read_packages
+from bench.spread import spread
 from infill_engine.budget.deadline import Deadline
 from infill_engine.budget.work import PassState
-from infill_engine.diagnostics.benchmark.statistics import spread
 from infill_engine.engine.loading import load_engine
 from infill_engine.engine.local import LocalEngine
 from infill_engine.errors import InfillError

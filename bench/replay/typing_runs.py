@@ -10,12 +10,12 @@ request, didChange, and the request 35 to 70 ms later.
 import random
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
+from bench.replay.client import LspClient, Pending
 from bench.replay.keystrokes import Keystroke, Replay, Stroke
-from lsp_server.cli.bench.client import LspClient, Pending
 
 STROKES_A_SECOND = (8.0, 12.0)
 REQUEST_AFTER_SECONDS = (0.035, 0.070)
@@ -28,8 +28,7 @@ class Sample:
 
     `served` is "model", "typed-through" if every text continues one shown before, "refused" for an Automatic request
     after a deletion (never answered with candidates), or "cancelled" for null. `since_key_ms` counts from the
-    didChange. In closed loops the two times differ by the time needed to write one message. `first_ms` is the time
-    from the request to the first canvas that was shown, if one was asked for.
+    didChange. In closed loops the two times differ by the time needed to write one message.
     """
 
     loop: str
@@ -40,7 +39,6 @@ class Sample:
     since_key_ms: float
     candidates: int
     served: str
-    first_ms: float | None = None
 
 
 def open_document(client: LspClient, uri: str, text: str) -> None:
@@ -87,19 +85,6 @@ def open_loop(client: LspClient, uri: str, replay: Replay, lines: int, seed: int
     for key, pending, pressed in asked:
         yield _sample("open", lines, key, pending.wait(), pressed, shown)
         shown = _texts(pending) or shown
-
-
-def previewed(client: LspClient, uri: str, replay: Replay, lines: int) -> Iterator[Sample]:
-    """Type, ask for all candidates with their canvas while it is denoised, and wait. Yield one sample per keystroke."""
-    for version, key in enumerate(replay.keystrokes, 1):
-        pressed = perf_counter()
-        _change(client, uri, version, key)
-        row, column = key.cursor
-        params = {"textDocument": {"uri": uri}, "position": {"line": row, "character": column}}
-        answered = client.request("infill/candidates", params, previews=True).wait()
-        sample = _sample("preview", lines, replace(key, invoked=True), answered, pressed, [])
-        first_ms = 1000 * (answered.previewed - answered.sent) if answered.previewed else None
-        yield replace(sample, first_ms=None if first_ms is None else round(first_ms, 3))
 
 
 def _change(client: LspClient, uri: str, version: int, key: Keystroke) -> None:

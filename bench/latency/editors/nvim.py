@@ -24,7 +24,7 @@ from typing import Any
 from bench.replay.keystrokes import Keystroke, make_replay
 from bench.replay.sources import standard_library
 from bench.sources import read_packages
-from infill_engine.diagnostics.benchmark.statistics import spread
+from bench.spread import spread
 from infill_engine.errors import InfillError, InputError
 
 DEBOUNCE_MS = 200  # Neovim's own debounce

@@ -21,7 +21,7 @@ from typing import Any
 
 from bench.replay.keystrokes import Keystroke, Stroke, make_replay
 from bench.replay.sources import standard_library
-from infill_engine.diagnostics.benchmark.statistics import spread
+from bench.spread import spread
 
 REPOSITORY = Path(__file__).parents[3]
 HARNESS = REPOSITORY / "tests" / "e2e" / "vscode"

@@ -6,5 +6,5 @@ left_to_right     its opponent: the same weights, decoded from left to right
 plan, running     what is measured, and the measuring
 results           raw lines, written as soon as they were measured
 figures, verdict  the numbers, and what they recommend
-report, chart     one page that shows them
+report            one page that shows them
 """

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from html import escape
 from pathlib import Path
 
-from infill_engine.diagnostics.benchmark.chart import Point, draw
 from infill_engine.diagnostics.benchmark.figures import Duel, Quality, duels, qualities, typing_ms
 from infill_engine.diagnostics.benchmark.plan import USUAL_MS
 from infill_engine.diagnostics.benchmark.results import Results
@@ -126,16 +125,12 @@ def _by_budget(results: Results) -> str:
         (f"{each.model}, {each.budget_ms:.0f} ms, {_counted(each.candidates)}", str(each.problems), *_figures_of(each))
         for each in known
     ]
-    series: dict[str, list[Point]] = {}
-    for each in known:
-        name = f"{each.model}, {_counted(each.candidates)}"
-        series.setdefault(name, []).append((each.budget_ms or 0.0, each.first.value, each.first.low, each.first.high))
     text = (
         "A text is right if it is the original one or if the completed program passes its tests. JSON has to parse, "
         "and an SQL query has to give the original's rows. A text that comes too late is none."
     )
     headings = ("setting", "problems", "right first", "right among all", "median ms", "p90 ms", "in budget")
-    return _section("Quality by budget", text, draw("right first", "budget in ms", series), _table(headings, rows))
+    return _section("Quality by budget", text, _table(headings, rows))
 
 
 def _by_kind(results: Results) -> str:

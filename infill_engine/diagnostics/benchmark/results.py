@@ -9,9 +9,7 @@ A run that was interrupted resumes after its last finished unit. What a unit mea
 the file and counts until the unit is measured again.
 """
 
-import gzip
 import json
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -38,7 +36,6 @@ class Results:
     damaged: int = 0  # lines that are not JSON, such as the last one of an interrupted run
     _file: IO[str] | None = None
     _unit: str = ""
-    _moved: bool = False
 
     def begin(self, unit: str) -> None:
         """Start a unit of measurements. What an earlier, interrupted attempt at it measured no longer counts."""
@@ -83,26 +80,9 @@ class Results:
             self._file.write(_encoded(line))
             self._file.flush()
         except OSError as error:
-            try:
-                self._move(error)
-            except OSError as again:
-                raise InputError(
-                    f"{self.path} cannot be written ({error.strerror}), nor can a temporary folder ({again.strerror}); "
-                    "make room and run this again"
-                ) from again
-
-    def _move(self, error: OSError) -> None:
-        """Write everything measured so far into a temporary folder, because this one is full or gone."""
-        if self._moved:
-            raise error
-        path = Path(tempfile.mkdtemp(prefix="infill-bench-")) / NAME
-        sentence = f"{self.path.parent} could not be written ({error.strerror}); the results are in {path.parent}."
-        self.records.append({"record": "doubt", "unit": "", "sentence": sentence})
-        self._moved, self.path = True, path
-        self._file = path.open("w", encoding="utf-8")
-        for record in (self.header, *self.records, *({"record": "done", "unit": unit} for unit in self.finished)):
-            self._file.write(_encoded(record))
-        self._file.flush()
+            raise InputError(
+                f"{self.path} cannot be written ({error.strerror}); make room and run this again with the same --out"
+            ) from error
 
 
 def create_or_resume(folder: Path, header: Record) -> Results:
@@ -129,9 +109,8 @@ def read_results(path: Path) -> Results:
     """Return the results in a file or its folder. Raises InputError for anything else, or another format."""
     path = path / NAME if path.is_dir() else path
     try:
-        data = path.read_bytes()
-        text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8")
-    except (OSError, ValueError, EOFError) as error:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
         detail = error.strerror if isinstance(error, OSError) and error.strerror else error
         raise InputError(f"{path} cannot be read ({detail}); give the folder or file of a benchmark run") from error
     lines, damaged = _parsed(text)

@@ -54,12 +54,6 @@ def mean(values: Sequence[float]) -> float:
     return sum(values) / len(values) if values else 0.0
 
 
-def spread(values: Sequence[float]) -> dict[str, float]:
-    """Return count, p50, p95, p99 and maximum, rounded to two decimals."""
-    shares = (("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("max", 1.0))
-    return {"n": len(values), **{name: round(percentile(values, share), 2) for name, share in shares}}
-
-
 def mean_of(values: Sequence[float]) -> Estimate:
     """Return the mean of independent values, such as a share of problems."""
     if not values:

@@ -1,68 +1,100 @@
 """Latency while typing: a real server is started, lines of a document are typed into it, and every answer is timed."""
 
+import asyncio
 import contextlib
+import os
 import random
+import sys
 import tempfile
-import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from time import perf_counter
 from typing import Any
+
+from lsprotocol import types
+from pygls.lsp.client import LanguageClient
 
 from infill_engine.diagnostics.benchmark.results import Results
 from infill_engine.diagnostics.benchmark.running import Unit
-from infill_engine.models.checkpoint.user_data import state_folder
-from lsp_server.cli.bench.client import LspClient, Pending
+from infill_engine.errors import WorkerError
+from infill_engine.models.checkpoint.user_data import STATE_DIR, state_folder
+from infill_engine.serving.runtime_files import RUNTIME_DIR
+from lsp_server.engine.shared import IDLE_SECONDS
 
 TYPED = Path(__file__).with_name("typed.txt")
 URI = "file:///bench/typed.py"
 SETTLE_SECONDS = 1.0  # between opening the document and the first keystroke
+WAIT_SECONDS = 120.0  # for the model, and for any answer
 LOAD_SECONDS, STROKE_SECONDS = 14.0, 0.12
+LONGEST = 1_000  # characters of a line
 MODELS = "models"
-AUTOMATIC = 2  # the kind of a request that nobody made explicitly, on the wire
+PACKAGES = Path(__file__).parents[3]  # the folder that lsp_server lies in
+Stroke = tuple[int, int, str]  # row, column and character; "" removes everything right of the place
 
 
 def typing_units(results: Results, keystrokes: int, settings: Mapping[str, Any], seed: int) -> list[Unit]:
     """Return the unit in which a server with these initialization options is started and typed at."""
     seconds = LOAD_SECONDS + STROKE_SECONDS * keystrokes
-    return [Unit(f"typing {settings['model']}", seconds, lambda: _type(results, keystrokes, settings, seed))]
+    unit = Unit(f"typing {settings['model']}", seconds, lambda: _type_at_server(results, keystrokes, settings, seed))
+    return [unit]
 
 
-def _type(results: Results, keystrokes: int, settings: Mapping[str, Any], seed: int) -> None:
-    lines = TYPED.read_text(encoding="utf-8").splitlines()
-    about = {"model": settings["model"], "budget_ms": settings["budgetMs"], "wanted": settings["candidates"]}
-    with _state() as state:
-        client = LspClient(state=state)
+def _type_at_server(results: Results, keystrokes: int, settings: Mapping[str, Any], seed: int) -> None:
+    with _folders() as own:
         try:
-            initialize_ms, ready_ms = client.initialize(dict(settings)), client.until_ready()
-            results.add("start", initialize_ms=round(initialize_ms, 1), ready_ms=round(ready_ms, 1), **about)
-            _open(client, lines)
-            shown: list[str] = []
-            for version, (row, column, letter) in enumerate(_keystrokes(lines, keystrokes, random.Random(seed)), 1):
-                pending = _press(client, version, row, column, letter)
-                texts = [item["insertText"] for item in _items(pending.result)]
-                served = "cancelled" if pending.result is None else "model"
-                if texts and letter and all(letter + text in shown for text in texts):
-                    served = "typed-through"
-                ms = round(pending.elapsed_ms, 3)
-                results.add("keystroke", loop="closed", lines=len(lines), ms=ms, served=served, **about)
-                shown = texts
-            client.close()
-        finally:
-            client.process.kill()
-            client.process.wait()
+            asyncio.run(asyncio.wait_for(_measure(results, keystrokes, settings, seed, own), 10 * WAIT_SECONDS))
+        except (TimeoutError, RuntimeError) as error:
+            raise WorkerError(f"the server did not answer ({error}); run `infill-ls doctor`") from error
 
 
-def _open(client: LspClient, lines: list[str]) -> None:
-    document = {"uri": URI, "languageId": "python", "version": 0, "text": "\n".join(lines)}
-    client.notify("textDocument/didOpen", {"textDocument": document})
-    time.sleep(SETTLE_SECONDS)
+async def _measure(
+    results: Results, keystrokes: int, settings: Mapping[str, Any], seed: int, own: Mapping[str, str]
+) -> None:
+    about = {"model": settings["model"], "budget_ms": settings["budgetMs"], "wanted": settings["candidates"]}
+    client, loaded, lines = LanguageClient("infill-ls bench", "1"), asyncio.Event(), TYPED.read_text().splitlines()
+
+    @client.feature("infill/status")  # type: ignore[untyped-decorator]
+    def _on_status(status: Any) -> None:
+        if status.state in ("ready", "failed"):
+            loaded.set()
+
+    began = perf_counter()
+    await client.start_io(sys.executable, "-m", "lsp_server", "serve", env={**os.environ, **own})
+    await client.initialize_async(types.InitializeParams(types.ClientCapabilities(), initialization_options=settings))
+    client.initialized(types.InitializedParams())
+    await asyncio.wait_for(loaded.wait(), WAIT_SECONDS)
+    results.add("start", ready_ms=round(1000 * (perf_counter() - began), 1), **about)
+    document = types.TextDocumentItem(URI, "python", 0, "\n".join(lines))
+    client.text_document_did_open(types.DidOpenTextDocumentParams(document))
+    await asyncio.sleep(SETTLE_SECONDS)
+    shown: list[str] = []
+    for version, (row, column, letter) in enumerate(_strokes(lines, keystrokes, random.Random(seed)), 1):
+        _change(client, version, row, column, letter)
+        if not letter:
+            shown = []
+            continue
+        position = types.Position(row, column + 1)
+        asked = types.InlineCompletionParams(
+            types.InlineCompletionContext(types.InlineCompletionTriggerKind.Automatic),
+            types.TextDocumentIdentifier(URI),
+            position,
+        )
+        began = perf_counter()
+        found = await client.text_document_inline_completion_async(asked)
+        ms = round(1000 * (perf_counter() - began), 3)
+        items = found.items if isinstance(found, types.InlineCompletionList) else found or ()
+        texts = [str(item.insert_text) for item in items]
+        typed_through = bool(texts) and all(letter + text in shown for text in texts)
+        served = "cancelled" if found is None else "typed-through" if typed_through else "model"
+        results.add("keystroke", loop="closed", lines=len(lines), ms=ms, served=served, **about)
+        shown = texts
+    await client.shutdown_async(None)
+    client.exit(None)
+    await client.stop()  # type: ignore[no-untyped-call]
 
 
-def _keystrokes(lines: list[str], most: int, rng: random.Random) -> Iterator[tuple[int, int, str]]:
-    """Yield row, column and character: the ends of lines are deleted and typed again, in random order.
-
-    A deletion has the character "", and removes everything right of its place.
-    """
+def _strokes(lines: list[str], most: int, rng: random.Random) -> Iterator[Stroke]:
+    """Yield what is typed: the ends of lines are removed and written again, in random order."""
     rows = [row for row, line in enumerate(lines) if len(line.strip()) > 8]
     rng.shuffle(rows)
     typed = 0
@@ -77,31 +109,20 @@ def _keystrokes(lines: list[str], most: int, rng: random.Random) -> Iterator[tup
             yield row, column, line[column]
 
 
-def _press(client: LspClient, version: int, row: int, column: int, letter: str) -> Pending:
-    """Send a change and a request after it, and wait for the answer."""
-    start, end = {"line": row, "character": column}, {"line": row, "character": column if letter else 1_000}
-    change = {"range": {"start": start, "end": end}, "text": letter}
-    document = {"uri": URI, "version": version}
-    client.notify("textDocument/didChange", {"textDocument": document, "contentChanges": [change]})
-    position = {"line": row, "character": column + len(letter)}
-    asked = {"textDocument": document, "position": position, "context": {"triggerKind": AUTOMATIC}}
-    return client.request("textDocument/inlineCompletion", asked).wait()
-
-
-def _items(result: Any) -> list[dict[str, str]]:
-    return result.get("items", []) if isinstance(result, dict) else result or []
+def _change(client: LanguageClient, version: int, row: int, column: int, letter: str) -> None:
+    end = types.Position(row, column if letter else LONGEST)
+    change = types.TextDocumentContentChangePartial(types.Range(types.Position(row, column), end), letter)
+    document = types.VersionedTextDocumentIdentifier(version, URI)
+    client.text_document_did_change(types.DidChangeTextDocumentParams(document, [change]))
 
 
 @contextlib.contextmanager
-def _state() -> Iterator[Path | None]:
-    """A folder for the server's statistics, so that typing here does not count as the user's.
-
-    The user's models stay within reach. None if that is impossible.
-    """
-    with tempfile.TemporaryDirectory(prefix="infill-bench-", ignore_cleanup_errors=True) as folder:
-        try:
-            Path(folder, MODELS).symlink_to(state_folder() / MODELS)
-        except OSError:
-            yield None
-        else:
-            yield Path(folder)
+def _folders() -> Iterator[dict[str, str]]:
+    """Yield the variables of a server that shares no engine with the user's windows and does not count as their use."""
+    with tempfile.TemporaryDirectory(prefix="infill-", ignore_cleanup_errors=True) as name:
+        own = {RUNTIME_DIR: str(Path(name, "run")), IDLE_SECONDS: "0", "PYTHONPATH": str(PACKAGES)}
+        Path(name, "run").mkdir(mode=0o700)
+        with contextlib.suppress(OSError):  # the user's models stay within reach
+            Path(name, MODELS).symlink_to(state_folder() / MODELS)
+            own[STATE_DIR] = name
+        yield own

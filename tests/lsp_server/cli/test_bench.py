@@ -16,11 +16,11 @@ from unittest import mock
 import pytest
 from command_line import REPOSITORY, infill_ls, run_here
 
+from bench.replay.client import LspClient
 from infill_engine.diagnostics.benchmark import machine
 from infill_engine.diagnostics.benchmark.plan import PLANS, QUICK
 from lsp_server.__main__ import main
 from lsp_server.cli.bench import typing
-from lsp_server.cli.bench.client import LspClient
 
 SCRIPT: dict[str, object] = {
     "rules": [

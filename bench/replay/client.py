@@ -24,7 +24,7 @@ from infill_engine.serving.runtime_files import RUNTIME_DIR
 from lsp_server.engine.shared import IDLE_SECONDS
 
 SERVER = (sys.executable, "-m", "lsp_server", "serve")
-PACKAGES = Path(__file__).parents[4]  # the folder that lsp_server lies in
+PACKAGES = Path(__file__).parents[2]  # the folder that lsp_server lies in
 WAIT_SECONDS = 120.0  # for any expected message; a model may take long to load
 
 Position = dict[str, int]
@@ -32,11 +32,10 @@ Position = dict[str, int]
 
 @dataclass(slots=True)
 class Pending:
-    """A pending request. Times are in seconds of `perf_counter`. `previewed` is when its first canvas arrived."""
+    """A pending request. Times are in seconds of `perf_counter`."""
 
     sent: float
     arrived: float = 0.0
-    previewed: float = 0.0
     result: Any = None
     error: Any = None
     done: threading.Event = field(default_factory=threading.Event)
@@ -108,11 +107,9 @@ class LspClient:
             raise WorkerError("the engine did not become ready; run `infill-ls doctor`")
         return 1000 * (perf_counter() - self.started)
 
-    def request(self, method: str, params: Any, *, previews: bool = False) -> Pending:
-        """Send a request without waiting for its answer. With `previews`, its token is the request's number."""
+    def request(self, method: str, params: Any) -> Pending:
+        """Send a request without waiting for its answer."""
         number = next(self._ids)
-        if previews:
-            params = {**params, "partialResultToken": number}
         body = _encoded({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
         pending = self._pending[number] = Pending(perf_counter())
         self._write(body)
@@ -157,10 +154,6 @@ class LspClient:
     def _receive(self, message: dict[str, Any]) -> None:
         if "id" in message:  # a request from the server; always answered with null
             self._write(_encoded({"jsonrpc": "2.0", "id": message["id"], "result": None}))
-        elif message["method"] == "$/progress":
-            pending = self._pending.get(message["params"]["token"])
-            if pending is not None and not pending.previewed:
-                pending.previewed = perf_counter()
         elif message["method"] == "infill/status":
             with self._heard:
                 self.states.append(message["params"]["state"])
