@@ -8,8 +8,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from infill_engine.diagnostics.benchmark.plan import FIGHT, QUALITY
 from infill_engine.diagnostics.benchmark.results import Record, Results
-from infill_engine.diagnostics.benchmark.running import FIGHT, QUALITY
 from infill_engine.diagnostics.benchmark.statistics import (
     Estimate,
     mean,

@@ -1,7 +1,6 @@
 """What a run was measured on, and what makes its times doubtful: a battery, or other programs."""
 
 import platform
-import subprocess
 import sys
 from collections.abc import Iterator
 from importlib import metadata
@@ -18,20 +17,19 @@ _PACKAGES = ("numpy", "openvino", "torch", "transformers")
 
 
 def describe_machine() -> dict[str, Any]:
-    """Return processor, cores, memory and system."""
+    """Return processor, cores, gigabytes of memory and system."""
     return {
         "processor": _processor(),
         "cores": physical_cores(),
-        "memory_gb": round(psutil.virtual_memory().total / 1e9, 1),
+        "memory_gb": round(psutil.virtual_memory().total / 1e9),
         "system": f"{platform.system()} {platform.machine()}",
     }
 
 
 def describe_software() -> dict[str, Any]:
-    """Return the version of infill-ls, its commit if this is a checkout, and the versions of what it computes with."""
+    """Return the versions of infill-ls and of what it computes with."""
     return {
         "version": _version("infill-ls"),
-        "commit": _commit(),
         "python": platform.python_version(),
         "packages": {name: version for name in _PACKAGES if (version := _version(name))},
     }
@@ -65,16 +63,3 @@ def _version(name: str) -> str:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
         return ""
-
-
-def _commit() -> str:
-    """Return the commit of the checkout that runs; "" if infill-ls was installed from a wheel."""
-    root = Path(__file__).parents[3]
-    if not (root / ".git").exists():
-        return ""
-    command = ["git", "-C", str(root), "rev-parse", "--short=12", "HEAD"]
-    try:
-        ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=10)
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return ran.stdout.strip() if ran.returncode == 0 else ""

@@ -5,9 +5,8 @@ from html import escape
 from pathlib import Path
 
 from infill_engine.diagnostics.benchmark.figures import Duel, Quality, duels, qualities, typing_ms
-from infill_engine.diagnostics.benchmark.plan import USUAL_MS
+from infill_engine.diagnostics.benchmark.plan import FIGHT, USUAL_MS
 from infill_engine.diagnostics.benchmark.results import Results
-from infill_engine.diagnostics.benchmark.running import FIGHT
 from infill_engine.diagnostics.benchmark.statistics import Estimate, mean, median, percentile
 from infill_engine.diagnostics.benchmark.verdict import Verdict
 
@@ -38,7 +37,6 @@ def page(results: Results, verdict: Verdict | None) -> str:
         _typing(results),
         _fight(results),
         _by_budget(results),
-        _by_kind(results),
         _not_measured(results),
         _run(results),
     ]
@@ -133,21 +131,6 @@ def _by_budget(results: Results) -> str:
     return _section("Quality by budget", text, _table(headings, rows))
 
 
-def _by_kind(results: Results) -> str:
-    lines = [line for line in results.of("answer", suite="quality", budget_ms=USUAL_MS) if line["candidates"] > 1]
-    models = tuple(dict.fromkeys(line["model"] for line in lines))
-    rows: Rows = []
-    for kind in dict.fromkeys(line["kind"] for line in lines):
-        shares = []
-        for model in models:
-            right = [line["right"] for line in lines if line["kind"] == kind and line["model"] == model]
-            shares.append(f"{mean([bool(each and each[0]) for each in right]):.0%} / {mean(list(map(any, right))):.0%}")
-        problems = len({line["problem"] for line in lines if line["kind"] == kind})
-        rows.append((kind, str(problems), *shares))
-    headings = ("kind of problem", "problems", *(f"{model}, first / all" for model in models))
-    return _section("Quality by kind", "", _table(headings, rows)) if rows else ""
-
-
 def _not_measured(results: Results) -> str:
     sentences = not_measured(results)
     if not results.header["network_cut"]:
@@ -163,7 +146,7 @@ def _run(results: Results) -> str:
 
 def _facts(results: Results) -> Iterator[tuple[str, object]]:
     header = results.header
-    yield "version", f"{header['version']} {header['commit']}".strip()
+    yield "version", header["version"]
     yield "models", ", ".join(header["models"])
     for line in results.of("load"):
         yield f"loading {line['model']}", f"{line['seconds']:.1f} s, {line['profile'] or line['device']}"

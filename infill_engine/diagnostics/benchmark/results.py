@@ -19,8 +19,7 @@ from infill_engine.errors import InputError
 
 FORMAT = 1
 NAME = "results.jsonl"
-SAME = ("format", "version", "commit", "suite", "models", "seed", "problems", "machine")
-_SAME_MACHINE = ("processor", "cores", "system")
+SAME = ("format", "version", "suite", "models", "seed", "problems", "machine")
 
 Record = dict[str, Any]
 
@@ -137,21 +136,12 @@ def read_results(path: Path) -> Results:
 def _resumed(path: Path, header: Record) -> Results:
     results = read_results(path)
     for key in SAME:
-        before, now = _comparable(results.header.get(key)), _comparable(header.get(key))
+        before, now = results.header.get(key), header.get(key)
         if before != now:
             raise InputError(
-                f"{path.parent} holds a run with {key} {_short(before)}, and this one has {_short(now)}; "
-                "give another folder with --out"
+                f"{path.parent} holds a run with {key} {before}, and this one has {now}; give another folder with --out"
             )
     return results
-
-
-def _comparable(value: Any) -> Any:
-    return {key: value.get(key) for key in _SAME_MACHINE} if isinstance(value, Mapping) else value
-
-
-def _short(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)[:120]
 
 
 def _parsed(text: str) -> tuple[list[Record], int]:

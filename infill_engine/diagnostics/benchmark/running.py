@@ -1,22 +1,21 @@
 """A run: its loaded models, and the units that are measured one after the other. Each adds its lines to the results."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
 
 from infill_engine.budget.deadline import now, since
 from infill_engine.diagnostics.benchmark.left_to_right import LEFT_TO_RIGHT, LeftToRight
-from infill_engine.diagnostics.benchmark.plan import Fight, Sweep
+from infill_engine.diagnostics.benchmark.plan import FIGHT, Bout
 from infill_engine.diagnostics.benchmark.problems.judging import Judge
 from infill_engine.diagnostics.benchmark.problems.loading import Problem
 from infill_engine.diagnostics.benchmark.results import Results
-from infill_engine.diagnostics.benchmark.systems import MODEL_ALONE, SERVED, UNHURRIED_MS, Served, Setting, System
+from infill_engine.diagnostics.benchmark.systems import MODEL_ALONE, UNHURRIED_MS, Served, Setting, System
 from infill_engine.engine.local import LocalEngine
 from infill_engine.models.registry import folder_of, trained_folder
 from infill_engine.models.trunk.sources import source_of
 from infill_engine.settings import EngineSettings
 
-QUALITY, FIGHT = "quality", "fight"
 AT_ONCE = 26  # problems in a unit
 SECONDS_AN_ANSWER = 0.25
 
@@ -79,25 +78,15 @@ class Run:
         )
 
 
-def quality_units(run: Run, sweeps: tuple[Sweep, ...]) -> list[Unit]:
-    """Return the units of some sweeps: the product under one setting after the other."""
+def units_of(run: Run, bouts: Iterable[Bout]) -> list[Unit]:
+    """Return the units of some bouts. Only the trunk can be decoded in more than one way, so only it fights."""
     units: list[Unit] = []
-    for sweep in sweeps:
-        for model in run.models[1:] if sweep.others else run.models[:1]:
-            key = f"quality {model} {limit_of(sweep.setting)}"
-            problems = run.problems[:: sweep.stride]
-            units += parted(key, problems, SECONDS_AN_ANSWER, partial(_sweep, run, model, sweep.setting))
-    return units
-
-
-def fight_units(run: Run, fights: tuple[Fight, ...]) -> list[Unit]:
-    """Return the units of some fights, for every model that can be decoded in more than one way: the trunk."""
-    units: list[Unit] = []
-    for model in filter(is_trunk, run.models):
-        for fight in fights:
-            key = f"fight {model} {limit_of(fight.setting)}"
-            seconds = SECONDS_AN_ANSWER * fight.rounds * len(fight.ways)
-            units += parted(key, run.problems[:: fight.stride], seconds, partial(_fight, run, model, fight))
+    for bout in bouts:
+        measured = run.models[1:] if bout.others else run.models[:1]
+        for model in filter(is_trunk, run.models) if bout.suite == FIGHT else measured:
+            key, seconds = f"{bout.suite} {model} {limit_of(bout.setting)}", SECONDS_AN_ANSWER * bout.rounds
+            problems = run.problems[:: bout.stride]
+            units += parted(key, problems, seconds * len(bout.ways), partial(_measure, run, model, bout))
     return units
 
 
@@ -124,17 +113,11 @@ def parted(
     ]
 
 
-def _sweep(run: Run, model: str, setting: Setting, problems: tuple[Problem, ...]) -> None:
-    system = run.system(model, SERVED)
-    for problem in problems:
-        run.ask(QUALITY, model, system, problem, setting)
-
-
-def _fight(run: Run, model: str, fight: Fight, problems: tuple[Problem, ...]) -> None:
+def _measure(run: Run, model: str, bout: Bout, problems: tuple[Problem, ...]) -> None:
     """Ask all ways in turn: A B A B. Each of them begins equally often."""
-    systems = [run.system(model, way) for way in fight.ways]
+    systems = [run.system(model, way) for way in bout.ways]
     for number, problem in enumerate(problems):
         first = number % len(systems)
-        for turn in range(fight.rounds):
+        for turn in range(bout.rounds):
             for system in (*systems[first:], *systems[:first]):
-                run.ask(FIGHT, model, system, problem, fight.setting, turn)
+                run.ask(bout.suite, model, system, problem, bout.setting, turn)

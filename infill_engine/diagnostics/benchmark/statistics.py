@@ -35,13 +35,7 @@ NOTHING = Estimate(0.0, 0.0, 0.0)
 
 def percentile(values: Sequence[float], share: float) -> float:
     """Return the value below which `share` (0 to 1) of `values` lie, linearly interpolated; 0 without values."""
-    if not values:
-        return 0.0
-    ordered = sorted(values)
-    place = share * (len(ordered) - 1)
-    below = int(place)
-    above = min(below + 1, len(ordered) - 1)
-    return ordered[below] + (place - below) * (ordered[above] - ordered[below])
+    return float(np.quantile(values, share)) if len(values) else 0.0
 
 
 def median(values: Sequence[float]) -> float:

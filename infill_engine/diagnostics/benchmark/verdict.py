@@ -20,9 +20,8 @@ from infill_engine.diagnostics.benchmark.figures import (
     typing_ms,
 )
 from infill_engine.diagnostics.benchmark.left_to_right import LEFT_TO_RIGHT
-from infill_engine.diagnostics.benchmark.plan import USUAL_CANDIDATES, USUAL_MS
+from infill_engine.diagnostics.benchmark.plan import QUALITY, USUAL_CANDIDATES, USUAL_MS
 from infill_engine.diagnostics.benchmark.results import Record, Results
-from infill_engine.diagnostics.benchmark.running import QUALITY
 from infill_engine.diagnostics.benchmark.statistics import SIGNIFICANT, Estimate, mean, mean_of, median
 
 SLOWEST_MS = 300.0  # a longer budget is not recommended for typing, whatever it brings

@@ -15,8 +15,6 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
 from infill_engine.engine.remote.address import is_remote
 from infill_engine.errors import InfillError, InputError, ModelError
 from infill_engine.models.registry import SMALL, TRUNK, folder_of, resolved
@@ -105,7 +103,7 @@ def _load(device: str, model_settings: ModelSettings, model: str, settings: Engi
 def _units(made: "Run", options: argparse.Namespace) -> "tuple[list[Unit], float]":
     """Return all units in order, and the seconds that they may take together."""
     from infill_engine.diagnostics.benchmark.plan import PLANS
-    from infill_engine.diagnostics.benchmark.running import fight_units, is_trunk, quality_units
+    from infill_engine.diagnostics.benchmark.running import is_trunk, units_of
     from lsp_server.cli.bench.typing import typing_units
 
     plan, wanted, usual = PLANS[options.suite], set(options.only or BENCH_PARTS), ServerSettings()
@@ -113,11 +111,11 @@ def _units(made: "Run", options: argparse.Namespace) -> "tuple[list[Unit], float
     settings |= {"device": options.device, "precision": options.precision}
     units: list[Unit] = []
     if "quality" in wanted:
-        units += quality_units(made, plan.sweeps)
+        units += units_of(made, plan.quality)
     if "typing" in wanted:
         units += typing_units(made.results, plan.keystrokes, settings, options.seed)
     if "fight" in wanted:
-        units += fight_units(made, plan.fights)
+        units += units_of(made, plan.fights)
         if not any(map(is_trunk, made.models)):
             made.results.missing("fight", NO_FIGHT)
     return units, plan.most_seconds
@@ -152,18 +150,12 @@ def measure(results: "Results", units: "list[Unit]", most_seconds: float) -> boo
 
 
 def _shown(units: "list[Unit]") -> "Iterator[Unit]":
-    """Yield the units while their progress is shown: as a bar in a terminal, a line for each elsewhere."""
+    """Yield the units, each after a line about the progress."""
     console, total, done = console_of(sys.stderr), sum(unit.seconds for unit in units), 0.0
-    percent = TextColumn("{task.percentage:3.0f} %")
-    columns = (BarColumn(), percent, TimeRemainingColumn(), TextColumn("{task.description}"))
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task("", total=total)
-        for unit in units:
-            progress.update(task, completed=done, description=unit.key)
-            if not console.is_terminal:
-                console.print(f"{done / total:4.0%}  {unit.key}", soft_wrap=True)
-            yield unit
-            done += unit.seconds
+    for unit in units:
+        console.print(f"{done / total:4.0%}  {unit.key}", soft_wrap=True)
+        yield unit
+        done += unit.seconds
 
 
 def _conclude(results: "Results", options: argparse.Namespace, *, interrupted: bool) -> int:

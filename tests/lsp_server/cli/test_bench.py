@@ -18,7 +18,7 @@ from command_line import REPOSITORY, infill_ls, run_here
 
 from bench.replay.client import LspClient
 from infill_engine.diagnostics.benchmark import machine
-from infill_engine.diagnostics.benchmark.plan import PLANS, QUICK
+from infill_engine.diagnostics.benchmark.plan import PLANS
 from lsp_server.__main__ import main
 from lsp_server.cli.bench import typing
 
@@ -83,7 +83,7 @@ def test_a_run_its_report_and_its_settings(measured: Measured) -> None:
     said = json.loads(measured.printed)
     assert list(said) == ["verdict", "report", "results", "applied", "not_measured", "doubts"]
     assert said["verdict"]["budget_ms"] == 150
-    assert "<svg" in (measured.folder / said["report"]).read_text(encoding="utf-8")
+    assert "<table>" in (measured.folder / said["report"]).read_text(encoding="utf-8")
     settings = json.loads(Path(said["applied"]).read_text())
     assert (settings["budgetMs"], settings["candidates"]) == (150, 4)
     assert settings["model"].endswith("script.json")
@@ -136,7 +136,7 @@ def test_the_same_folder_again_measures_nothing_twice(measured: Measured) -> Non
 
 
 def test_typing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(PLANS, "quick", replace(QUICK, keystrokes=30))
+    monkeypatch.setitem(PLANS, "quick", replace(PLANS["quick"], keystrokes=30))
     monkeypatch.setattr(typing, "SETTLE_SECONDS", 0.1)
     done = run_here("bench", "--only", "typing", "--out", "out", folder=tmp_path, script=SCRIPT)
     assert done.returncode == 0, done.stderr
