@@ -1,6 +1,5 @@
 """The report as one HTML page that refers to nothing outside itself."""
 
-from collections.abc import Iterator
 from html import escape
 from pathlib import Path
 
@@ -27,8 +26,8 @@ def page(results: Results, verdict: Verdict | None) -> str:
     header, machine = results.header, results.header["machine"]
     title = f"infill-ls {header['version']} on {machine['processor']}"
     about = (
-        f"{machine['cores']} cores, {machine['memory_gb']:.0f} GB, {machine['system']}. {header['suite']} suite, begun "
-        f"{header['began']}."
+        f"{machine['cores']} cores, {machine['memory_gb']:.0f} GB, {machine['system']}. {header['suite']} suite, "
+        f"{header['device']}, {header['precision']}, begun {header['began']}."
     )
     parts = [
         f'<h1>{escape(title)}</h1><p class="soft">{escape(about)}</p>',
@@ -38,7 +37,6 @@ def page(results: Results, verdict: Verdict | None) -> str:
         _fight(results),
         _by_budget(results),
         _not_measured(results),
-        _run(results),
     ]
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
@@ -137,22 +135,6 @@ def _not_measured(results: Results) -> str:
         sentences.append("Completed programs ran with limits, but this system could not cut them off from the network.")
     items = "".join(f"<li>{escape(sentence)}</li>" for sentence in sentences)
     return _section("Not measured", "", f'<ul class="soft">{items}</ul>') if sentences else ""
-
-
-def _run(results: Results) -> str:
-    entries = "".join(f"<dt>{escape(name)}</dt><dd>{escape(str(value))}</dd>" for name, value in _facts(results))
-    return _section("This run", "", f"<dl>{entries}</dl>")
-
-
-def _facts(results: Results) -> Iterator[tuple[str, object]]:
-    header = results.header
-    yield "version", header["version"]
-    yield "models", ", ".join(header["models"])
-    for line in results.of("load"):
-        yield f"loading {line['model']}", f"{line['seconds']:.1f} s, {line['profile'] or line['device']}"
-    yield "device, precision", f"{header['device']}, {header['precision']}"
-    yield "problems", header["problems"]
-    yield "packages", ", ".join(f"{name} {version}" for name, version in header["packages"].items())
 
 
 def _section(title: str, text: str, *contents: str) -> str:

@@ -110,10 +110,10 @@ def _units(made: "Run", options: argparse.Namespace) -> "tuple[list[Unit], float
     settings = {"model": made.models[0], "budgetMs": usual.budget_ms, "candidates": usual.candidates}
     settings |= {"device": options.device, "precision": options.precision}
     units: list[Unit] = []
-    if "quality" in wanted:
-        units += units_of(made, plan.quality)
     if "typing" in wanted:
         units += typing_units(made.results, plan.keystrokes, settings, options.seed)
+    if "quality" in wanted:
+        units += units_of(made, plan.quality)
     if "fight" in wanted:
         units += units_of(made, plan.fights)
         if not any(map(is_trunk, made.models)):

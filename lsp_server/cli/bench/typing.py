@@ -51,18 +51,22 @@ async def _measure(
     results: Results, keystrokes: int, settings: Mapping[str, Any], seed: int, own: Mapping[str, str]
 ) -> None:
     about = {"model": settings["model"], "budget_ms": settings["budgetMs"], "wanted": settings["candidates"]}
-    client, loaded, lines = LanguageClient("infill-ls bench", "1"), asyncio.Event(), TYPED.read_text().splitlines()
+    client, loaded = LanguageClient("infill-ls bench", "1"), asyncio.get_running_loop().create_future()
+    lines = TYPED.read_text(encoding="utf-8").splitlines()
 
     @client.feature("infill/status")  # type: ignore[untyped-decorator]
     def _on_status(status: Any) -> None:
-        if status.state in ("ready", "failed"):
-            loaded.set()
+        if status.state in ("ready", "failed") and not loaded.done():
+            loaded.set_result(status.state)
 
     began = perf_counter()
     await client.start_io(sys.executable, "-m", "lsp_server", "serve", env={**os.environ, **own})
-    await client.initialize_async(types.InitializeParams(types.ClientCapabilities(), initialization_options=settings))
+    inline = types.TextDocumentClientCapabilities(inline_completion=types.InlineCompletionClientCapabilities())
+    capabilities = types.ClientCapabilities(text_document=inline)
+    await client.initialize_async(types.InitializeParams(capabilities, initialization_options=settings))
     client.initialized(types.InitializedParams())
-    await asyncio.wait_for(loaded.wait(), WAIT_SECONDS)
+    if await asyncio.wait_for(loaded, WAIT_SECONDS) == "failed":
+        raise WorkerError(f"the server could not load the model {settings['model']}; run `infill-ls doctor`")
     results.add("start", ready_ms=round(1000 * (perf_counter() - began), 1), **about)
     document = types.TextDocumentItem(URI, "python", 0, "\n".join(lines))
     client.text_document_did_open(types.DidOpenTextDocumentParams(document))
