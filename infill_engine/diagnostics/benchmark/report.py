@@ -95,7 +95,7 @@ def _fight(results: Results) -> str:
     ]
     differences: Rows = [
         (
-            f"{duel.other}, {_counted(duel.candidates)}, {duel.budget_ms or 0:.0f} ms",
+            f"{duel.other}, {duel.candidates} in {duel.budget_ms or 0:.0f} ms",
             _points(duel.first),
             _points(duel.any),
             f"{duel.ms.value:+.0f} ({duel.ms.low:+.0f} to {duel.ms.high:+.0f})",
@@ -108,7 +108,7 @@ def _fight(results: Results) -> str:
         "brackets 95 % intervals."
     )
     headings = ("way of decoding", "right first", "right among all", "median ms", "p90 ms", "in budget")
-    against = ("product minus …", "points first", "points among all", "ms", "first text")
+    against = ("product minus …", "points first", "points among all", "ms", "ahead")
     return _section("The fair fight", text, _table(headings, ways), _table(against, differences))
 
 
@@ -118,14 +118,22 @@ def _by_budget(results: Results) -> str:
         return ""
     known.sort(key=lambda each: (each.model, each.budget_ms, each.candidates))
     rows: Rows = [
-        (f"{each.model}, {each.budget_ms:.0f} ms, {_counted(each.candidates)}", str(each.problems), *_figures_of(each))
+        (f"{each.model}, {each.candidates} in {each.budget_ms:.0f} ms", str(each.problems), *_figures_of(each))
         for each in known
     ]
     text = (
         "A text is right if it is the original one or if the completed program passes its tests. JSON has to parse, "
         "and an SQL query has to give the original's rows. A text that comes too late is none."
     )
-    headings = ("setting", "problems", "right first", "right among all", "median ms", "p90 ms", "in budget")
+    headings = (
+        "candidates in budget",
+        "problems",
+        "right first",
+        "right among all",
+        "median ms",
+        "p90 ms",
+        "in budget",
+    )
     return _section("Quality by budget", text, _table(headings, rows))
 
 
@@ -168,5 +176,5 @@ def _points(estimate: Estimate) -> str:
 
 def _who_is_ahead(duel: Duel) -> str:
     if not duel.first.is_significant:
-        return f"no difference shown (p = {duel.first.p:.2f})"
-    return f"{'product' if duel.first.value > 0 else duel.other} ahead (p = {duel.first.p:.3f})"
+        return "–"
+    return "product" if duel.first.value > 0 else duel.other
