@@ -18,7 +18,7 @@ from infill_engine.engine.local import LocalEngine
 from infill_engine.errors import InputError
 from infill_engine.models.trunk.backends.interface import Backend, Likely
 from infill_engine.models.trunk.model import TrunkModel
-from infill_engine.models.trunk.slots import Rows
+from infill_engine.models.trunk.slots import NO_BLOCKS, Blocks, Rows
 from infill_engine.sampling.tree_sampler import MEASURED, TreeSampler
 
 
@@ -32,7 +32,7 @@ class SimulatedTime:
     def __call__(self) -> float:
         return self.seconds
 
-    def pass_ms(self, rows: int) -> float:
+    def pass_ms(self, rows: float) -> float:
         """Return the milliseconds of a pass over `rows` rows."""
         sizes = sorted(self.costs)
         return float(np.interp(rows, sizes, [self.costs[size] for size in sizes])) * max(1.0, rows / sizes[-1])
@@ -48,10 +48,11 @@ class SimulatedBackend:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.backend, name)
 
-    def run(self, buffer: Any, rows: Rows, first: int) -> Likely:
+    def run(self, buffer: Any, rows: Rows, first: int, blocks: Blocks = NO_BLOCKS) -> Likely:
         """See `Backend`."""
-        self.time.seconds += self.time.pass_ms(len(rows)) / 1000
-        return self.backend.run(buffer, rows, first)
+        share = self.backend.denoiser.mask_share if self.backend.denoiser else 0.0
+        self.time.seconds += self.time.pass_ms(len(rows) + len(blocks) * share) / 1000
+        return self.backend.run(buffer, rows, first, blocks)
 
 
 @dataclass(slots=True)
