@@ -77,6 +77,14 @@ def add_simulate(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def times_of(costs: Sequence[str]) -> dict[int, float]:
+    """Return milliseconds by rows from texts such as `16:49.5`. Raises InputError."""
+    try:
+        return {int(rows): float(took) for rows, took in (each.split(":") for each in costs)}
+    except ValueError as error:
+        raise InputError("give the costs of passes as ROWS:MILLISECONDS, such as 8:33 16:49.5") from error
+
+
 def simulate(engine: LocalEngine, costs: Sequence[str]) -> SimulatedTime:
     """Let an engine's passes take simulated time. `costs` are texts such as `16:49.5`, rows and milliseconds.
 
@@ -85,13 +93,11 @@ def simulate(engine: LocalEngine, costs: Sequence[str]) -> SimulatedTime:
     sampler = engine.sampler
     if not isinstance(sampler, TreeSampler):
         raise InputError("only the passes of the default model can be simulated")
-    try:
-        pairs = [each.split(":") for each in costs]
-        time = SimulatedTime({int(rows): float(took) for rows, took in pairs})
-    except ValueError as error:
-        raise InputError("give the costs of passes as ROWS:MILLISECONDS, such as 8:33 16:49.5") from error
+    time = SimulatedTime(times_of(costs))
     # A new model: caches of prompts hold the backend that they were made with.
-    sampler.model = TrunkModel(cast(Backend, SimulatedBackend(sampler.model.backend, time)), sampler.model.vocabulary)
+    model = sampler.model
+    backend = cast(Backend, SimulatedBackend(model.backend, time))
+    sampler.model = TrunkModel(backend, model.vocabulary, denoises=model.denoises)
     margin = LeastMargin(engine.settings.sampler.finish_margin_ms)
     engine.finish_margin = margin
     # Nobody waits while a prompt is read beforehand, and large parts are read faster.
