@@ -72,6 +72,7 @@ class TokenTree:
         for token in tokens[: self.most_depth - 1 - self.nodes[parent].depth]:
             usual = FIRST_LOGPROB if parent == ROOT else ASSUMED_LOGPROB
             parent = self.child(parent, token, usual)
+            self.nodes[parent].denoised = False
             path.append(parent)
         return path
 

@@ -63,7 +63,9 @@ def propose(tree: TokenTree, number: int, choices: Sequence[Choice]) -> None:
         stops = choice.token in node.rules.excluded or choice.token in node.rules.ends
         if stops or node.known or node.start or node.depth + 2 >= tree.most_depth or _closes_too_much(text, node):
             return
+        known = len(tree.nodes)
         number = tree.child(number, choice.token, choice.logprob)
+        tree.nodes[number].denoised |= number == known
 
 
 def _follow(tree: TokenTree, number: int, logprobs: Floats, base: float) -> None:

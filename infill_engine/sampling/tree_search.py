@@ -296,4 +296,6 @@ class TreeSearch:
 
 
 def _shown(nodes: Sequence[Node]) -> tuple[TextPiece, ...]:
-    return tuple(TextPiece(node.text, node.logprob, node.seen) for node in nodes)
+    return tuple(
+        TextPiece(node.text, node.logprob, node.seen, node.assumed_logprob if node.denoised else None) for node in nodes
+    )

@@ -18,6 +18,7 @@ from infill_engine.models.trunk.denoiser import Choice, Denoised
 from infill_engine.models.trunk.slots import NO_BLOCKS
 from infill_engine.sampling.tree_nodes import TreeStep
 from infill_engine.sampling.tree_sampler import TreeSampler
+from infill_engine.serving.preview import OPEN, _text_row
 from infill_engine.types import Gap, Hole, HoleKind, InfillRequest
 
 AGES_MS = 60_000
@@ -110,8 +111,12 @@ def test_somebody_who_watches_sees_what_blocks_propose(tmp_path):
     searched(tmp_path, right, watch=lambda seen: steps.append(seen.state))
     first = next(step for step in steps if isinstance(step, TreeStep))
     longest = max(first.texts, key=len)
-    assert [piece.seen for piece in longest] == [False] * len(longest)
     assert longest[-1].text == WRITTEN[:8].encode()
+    assert not any(piece.seen for piece in longest)
+    row = _text_row(longest)
+    assert row.texts == tuple(WRITTEN[:8])
+    assert row.states == (OPEN,) * 8
+    assert row.confidences[1:] == pytest.approx([0.8] * 7, abs=1e-3)
 
 
 def test_text_that_is_replaced_has_no_blocks(tmp_path):
