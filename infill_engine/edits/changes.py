@@ -53,6 +53,14 @@ def compose(changes: Sequence[Change], start: int, end: int, new: str) -> tuple[
     return tuple(sorted((*kept, Change(base_start, base_end, left + new + right))))
 
 
+def followed_by(first: Sequence[Change], then: Sequence[Change]) -> tuple[Change, ...]:
+    """Return two lists of changes as one; the second refers to the text after the first."""
+    changes = tuple(first)
+    for change in reversed(then):
+        changes = compose(changes, change.start, change.end, change.new)
+    return changes
+
+
 def trimmed(text: str, changes: Iterable[Change]) -> tuple[Change, ...]:
     """Return the changes without what each puts back as it was; those that change nothing are gone."""
     cut = (_trim(text[change.start : change.end], change) for change in changes)

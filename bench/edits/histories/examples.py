@@ -62,14 +62,13 @@ def examples(commit: Commit) -> Iterator[dict[str, Any]]:
         yield _example("reverted", step, step.text, [*steps[: number + 1], back])
 
 
-def earlier_texts(example: dict[str, Any]) -> Iterator[tuple[str, Hunk]]:
-    """Yield the text before the newest edit of the example's file with that edit, then before the one before it."""
+def earlier_texts(example: dict[str, Any]) -> Iterator[str]:
+    """Yield the text before the newest edit of the example's file, then before the one before it, and so on."""
     text = example["text"]
     for edit in reversed(example["history"]):
         if edit["path"] == example["path"]:
-            hunk = Hunk(edit["row"], edit["old"], edit["new"])
-            text = made(text, reversed_hunk(hunk))
-            yield text, hunk
+            text = made(text, Hunk(edit["row"], edit["new"], edit["old"]))
+            yield text
 
 
 def _steps(commit: Commit) -> Iterator[_Step]:

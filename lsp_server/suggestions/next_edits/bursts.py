@@ -10,7 +10,7 @@ The text before a burst is kept as the lines of a snapshot, which costs nothing.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from infill_engine.edits.changes import compose, trimmed
+from infill_engine.edits.changes import compose, followed_by, trimmed
 from infill_engine.edits.types import Change, EditedText, NoEditReason
 from lsp_server.documents.snapshots import Change as DocumentChange
 from lsp_server.documents.snapshots import Snapshot
@@ -119,7 +119,7 @@ class Bursts:
         after = "".join(snapshot.lines)
         changes: tuple[Change, ...] = ()
         for burst in reversed(self._held):
-            changes = _one_after_other(burst.changes, changes)
+            changes = followed_by(burst.changes, changes)
             before = "".join(burst.before.lines)
             net = trimmed(before, changes)
             if net:
@@ -131,14 +131,6 @@ class Bursts:
         self._recent = [one for one in self._recent if at - one[0] < BULK_SECONDS]
         self._recent.append((at, chars, lines))
         return sum(one[1] for one in self._recent) > PASTE_CHARS or sum(one[2] for one in self._recent) > PASTE_LINES
-
-
-def _one_after_other(first: Sequence[Change], then: Sequence[Change]) -> tuple[Change, ...]:
-    """Compose two lists of changes. The second refers to the text after the first."""
-    changes = tuple(first)
-    for change in reversed(then):
-        changes = compose(changes, change.start, change.end, change.new)
-    return changes
 
 
 def edited_by(before: Snapshot, change: DocumentChange, after: Snapshot) -> Edited:
