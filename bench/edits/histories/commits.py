@@ -33,6 +33,11 @@ class Hunk:
     old: str
     new: str
 
+    @property
+    def says_something(self) -> bool:
+        """Whether more than blanks changes."""
+        return self.old.split() != self.new.split()
+
 
 @dataclass(frozen=True, slots=True)
 class ChangedFile:
@@ -112,8 +117,7 @@ def _changed_file(path: str, language: str, old: bytes, new: bytes, places: Sequ
             text = made(text, hunk)
     except ValueError:  # other line ends than git sees
         return None
-    blank = all(hunk.old.split() == hunk.new.split() for hunk in hunks)
-    return None if text != after or blank else ChangedFile(path, language, before, tuple(hunks))
+    return None if text != after or not any(hunk.says_something for hunk in hunks) else ChangedFile(path, language, before, tuple(hunks))
 
 
 def _divided(row: int, removed: Sequence[str], inserted: Sequence[str]) -> list[Hunk]:

@@ -48,7 +48,7 @@ def examples(commit: Commit) -> Iterator[dict[str, Any]]:
     """Yield the examples of one commit. They are the same for the same commit."""
     chance = random.Random(commit.id)
     steps = list(_steps(commit))
-    numbers = range(1, len(steps))
+    numbers = [number for number in range(1, len(steps)) if steps[number].hunk.says_something]
     for number in sorted(chance.sample(numbers, min(MOST_EDITS, len(numbers)))):
         step = steps[number]
         region = _region(step, chance)
