@@ -3,7 +3,8 @@
     python -m bench.edits --packages FOLDER [--each N] [--out FILE]
     python -m bench.edits --histories FOLDER [--split held-out] [--each N] [--out FILE]
 
-The second command measures on the examples of `bench.edits.histories` instead. The baseline is a plain find-and-replace of the changed word. The last line is JSON.
+The second command measures on the examples of `bench.edits.histories` instead. The baseline of the first is a plain
+find-and-replace of the changed word. The last line is JSON.
 """
 
 import argparse

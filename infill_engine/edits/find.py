@@ -58,7 +58,7 @@ def find_consequences(
     after = before.changed(edited.after[start : end + growth], local)
     if _in_comments(before, local) and _in_comments_after(after, local):
         return Consequences(reason=NoEditReason.NO_CONSEQUENCE)
-    parsed = ParsedEdit(before, after, local, Shift(local))
+    parsed = ParsedEdit(before, after, local, Shift(local), edited.history)
     cursor = None if edited.cursor is None else edited.cursor - start
     found: list[Proposal] = []
     for finder in FINDERS:

@@ -15,6 +15,7 @@ class Kind(StrEnum):
     FIELD = "field"  # a field and the constructor that sets it
     LITERAL = "literal"  # a repeated literal
     TWIN = "twin"  # a line of the same shape
+    ALIKE = "alike"  # a place of the same shape as one that was edited
 
 
 class NoEditReason(StrEnum):
@@ -84,7 +85,8 @@ class Proposal:
 class EditedText:
     """A text before and after the user's edit. `changes` are sorted and do not touch each other.
 
-    `cursor` is where the user types, an offset in `after`, None where nobody does.
+    `cursor` is where the user types, an offset in `after`, None where nobody does. `history` has the lines of earlier
+    edits before and after them, newest last.
     """
 
     before: str
@@ -92,6 +94,7 @@ class EditedText:
     changes: tuple[Change, ...]
     language: str
     cursor: int | None = None
+    history: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,11 @@ class Hunk:
         """Whether more than blanks changes."""
         return self.old.split() != self.new.split()
 
+    @property
+    def growth(self) -> int:
+        """How many lines longer the text becomes."""
+        return len(lines_of(self.new)) - len(lines_of(self.old))
+
 
 @dataclass(frozen=True, slots=True)
 class ChangedFile:
@@ -117,7 +122,9 @@ def _changed_file(path: str, language: str, old: bytes, new: bytes, places: Sequ
             text = made(text, hunk)
     except ValueError:  # other line ends than git sees
         return None
-    return None if text != after or not any(hunk.says_something for hunk in hunks) else ChangedFile(path, language, before, tuple(hunks))
+    if text != after or not any(hunk.says_something for hunk in hunks):
+        return None
+    return ChangedFile(path, language, before, tuple(hunks))
 
 
 def _divided(row: int, removed: Sequence[str], inserted: Sequence[str]) -> list[Hunk]:
@@ -181,7 +188,8 @@ class _Texts:
 
     def read(self, blob: str) -> bytes:
         """Return a blob's content; b"" for one that the repository lacks."""
-        assert self._process.stdin is not None and self._process.stdout is not None
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
         self._process.stdin.write(blob.encode() + b"\n")
         self._process.stdin.flush()
         header = self._process.stdout.readline().split()

@@ -8,16 +8,16 @@ An example is one JSON object:
     history                       the edits so far, oldest first: {path, row, old, new, above, below}
     region                        {first, last, before, after}: rows [first, last) around the next edit, and what they
                                   become; None: nothing follows
-    rest                          the edits of this file that are still to come, the next one first: {row, old, new}
+    rest                          the edits of this file that are still to come, from top to bottom: {row, old, new}
 
 All rows count from 0, those of a history or of `rest` in the text in which all edits before them are made. `above` and
-`below` are the unchanged lines around an edit.
+`below` are the unchanged lines around an edit. Nobody knows in which order a commit was written: half of them are made
+from top to bottom, the others in a random order.
 """
 
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
-from itertools import accumulate
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from bench.edits.histories.commits import Commit, Hunk, lines_of, made, reversed_hunk
@@ -26,6 +26,7 @@ MOST_EDITS = 6  # of one commit; more would make large commits count for more
 MOST_HISTORY = 12
 AROUND = 2  # lines in `above` and `below`
 MARGIN = 4, 10  # the fewest and the most lines of a region on either side of its edit
+SHUFFLED = 0.5  # of the commits
 REVERTED = 0.25  # of the commits also give an example of an edit that was taken back
 
 
@@ -37,7 +38,7 @@ class _Step:
     language: str
     text: str
     hunk: Hunk
-    rest: tuple[Hunk, ...]  # of the file, this one first
+    rest: tuple[Hunk, ...]  # of the file, this one among them, from top to bottom
 
     @property
     def after(self) -> str:
@@ -47,7 +48,7 @@ class _Step:
 def examples(commit: Commit) -> Iterator[dict[str, Any]]:
     """Yield the examples of one commit. They are the same for the same commit."""
     chance = random.Random(commit.id)
-    steps = list(_steps(commit))
+    steps = list(_steps(commit, chance))
     numbers = [number for number in range(1, len(steps)) if steps[number].hunk.says_something]
     for number in sorted(chance.sample(numbers, min(MOST_EDITS, len(numbers)))):
         step = steps[number]
@@ -71,11 +72,16 @@ def earlier_texts(example: dict[str, Any]) -> Iterator[str]:
             yield text
 
 
-def _steps(commit: Commit) -> Iterator[_Step]:
-    for file in commit.files:
-        texts = accumulate(file.hunks, made, initial=file.text)
-        for at, (hunk, text) in enumerate(zip(file.hunks, texts, strict=False)):
-            yield _Step(file.path, file.language, text, hunk, file.hunks[at:])
+def _steps(commit: Commit, chance: random.Random) -> Iterator[_Step]:
+    shuffled = chance.random() < SHUFFLED
+    for file in chance.sample(commit.files, len(commit.files)) if shuffled else commit.files:
+        text, left = file.text, list(file.hunks)
+        for hunk in chance.sample(left, len(left)) if shuffled else file.hunks:
+            missing = sum(one.growth for one in left if one.row < hunk.row)
+            step = _Step(file.path, file.language, text, replace(hunk, row=hunk.row - missing), tuple(left))
+            yield step
+            text = step.after
+            left.remove(hunk)
 
 
 def _example(kind: str, step: _Step, text: str, history: Sequence[_Step]) -> dict[str, Any]:

@@ -1,11 +1,11 @@
 """Scores what is proposed for examples of version histories.
 
-    shown             share of the places with a next edit for which something is proposed
-    chrf              of the lines that the first proposal changes, beside what they became; 0 to 100, where shown
-    exact             share of all places whose first proposal makes later edits of the commit, and nothing else
-    quiet             share of finished and reverted states for which nothing is proposed
-    reversals         share of proposals that touch the newest edit or restore an earlier text
-    broken            proposals that add a syntax error
+shown             share of the places with a next edit for which something is proposed
+chrf              of the lines that the first proposal changes, beside what they became; 0 to 100, where shown
+exact             share of all places whose first proposal makes later edits of the commit, and nothing else
+quiet             share of finished and reverted states for which nothing is proposed
+reversals         share of proposals that touch the newest edit or restore an earlier text
+broken            proposals that add a syntax error
 """
 
 import json
@@ -137,7 +137,7 @@ def _row(example: dict[str, Any], proposals: Sequence[Proposal]) -> dict[str, An
 
 
 def _judged(text: str, rest: Sequence[Hunk], edits: Sequence[Edit]) -> dict[str, Any]:
-    """Compare the first proposal with the edits still to come that it touches; with the next one if it touches none."""
+    """Compare the first proposal with the edits still to come that it touches, or else with the one most like it."""
     lines = lines_of(text)
     starts = [0]
     for line in lines:
@@ -148,7 +148,7 @@ def _judged(text: str, rest: Sequence[Hunk], edits: Sequence[Edit]) -> dict[str,
     for hunk in rest:
         count = len(lines_of(hunk.old))
         row = hunk.row - grown
-        grown += len(lines_of(hunk.new)) - count
+        grown += hunk.growth
         start, end = starts[row], starts[row + count]
         inside = [edit for edit in outside if start <= edit.span.start and edit.span.end <= end]
         if not inside:
@@ -163,9 +163,9 @@ def _judged(text: str, rest: Sequence[Hunk], edits: Sequence[Edit]) -> dict[str,
         touched.append(hunk)
         proposed += result
     proposed += "".join(edit.new for edit in outside)
-    wanted = "".join(hunk.new for hunk in touched or rest[:1])
+    wanted = ["".join(hunk.new for hunk in touched)] if touched else [hunk.new for hunk in rest]
     return {
-        "chrf": round(chrf(proposed, wanted), 1),
+        "chrf": round(max(chrf(proposed, one) for one in wanted), 1),
         "exact": bool(touched) and whole and not outside,
         "touches": bool(touched),
     }

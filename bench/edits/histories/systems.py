@@ -26,6 +26,7 @@ def edited_texts(example: dict[str, Any]) -> list[EditedText]:
     """Return the newest edit of the file, then the two newest as one, and so on, as the server composes them."""
     found: list[EditedText] = []
     after, language = example["text"], example["language"]
+    history = tuple((edit["old"], edit["new"]) for edit in example["history"])
     following, changes, cursor = after, tuple[Change, ...](), 0
     for before in earlier_texts(example):
         newest = between(before, following)
@@ -34,7 +35,7 @@ def edited_texts(example: dict[str, Any]) -> list[EditedText]:
         if not found and newest:
             cursor = newest[0].start + len(newest[0].new)
         if changes:
-            found.append(EditedText(before, after, changes, language, cursor))
+            found.append(EditedText(before, after, changes, language, cursor, history[: -len(found) - 1]))
         if len(found) == REMEMBERED:
             break
     return found
