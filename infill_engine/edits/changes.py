@@ -81,6 +81,35 @@ def _trim(old: str, change: Change) -> Change:
     return Change(change.start + left, change.end - right, new[left : len(new) - right])
 
 
+def changed_lines(before: str, after: str, changes: Sequence[Change]) -> Iterator[tuple[int, int, str]]:
+    """Yield the start and end of each line, or group of neighbouring lines, that changes touch, and what it became.
+
+    Neighbouring lines that became as many lines come one by one.
+    """
+    groups: list[tuple[int, int, int, int]] = []  # start and end before, start and end after
+    growth = 0
+    for change in changes:
+        start = before.rfind("\n", 0, change.start) + 1
+        end = before.find("\n", change.end)
+        end = len(before) if end < 0 else end
+        grown = growth + change.growth
+        if groups and start <= groups[-1][1] + 1:
+            groups[-1] = (groups[-1][0], end, groups[-1][2], end + grown)
+        else:
+            groups.append((start, end, start + growth, end + grown))
+        growth = grown
+    for start, end, new_start, new_end in groups:
+        old, new = before[start:end].split("\n"), after[new_start:new_end].split("\n")
+        if len(old) != len(new):
+            yield start, end, after[new_start:new_end]
+            continue
+        at = start
+        for one, other in zip(old, new, strict=True):
+            if one != other:
+                yield at, at + len(one), other
+            at += len(one) + 1
+
+
 def words_changed(before: str, changes: Sequence[Change], language: str) -> Iterator[tuple[int, int, str]]:
     """Yield the changes widened to whole words of the text before; those in one word are joined."""
     waiting: tuple[int, int, list[Change]] | None = None

@@ -15,6 +15,7 @@ from itertools import pairwise
 from tree_sitter import Node
 
 from infill_engine.context.name_exchange import exchanged_names, renamed_word
+from infill_engine.edits.changes import changed_lines
 from infill_engine.edits.source import Source
 from infill_engine.edits.types import Change
 
@@ -27,11 +28,16 @@ WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """The smallest node around neighbouring changes that has a name in it. `changes` replace whole tokens."""
+    """A node that an edit changed, or that begins a line beside one that it inserted or removed.
+
+    `changes` replace whole tokens of the node, or one of them is lines beside the node: inserted in front of `row` or
+    removed there, `row` counting from the node's own.
+    """
 
     source: Source
     node: Node
     changes: tuple[Change, ...]
+    row: int | None = None
 
     @property
     def span(self) -> tuple[int, int]:
@@ -70,10 +76,20 @@ class Match:
     names: dict[str, str] = field(default_factory=dict)  # what a kept part is called in the other node
     changes: tuple[Change, ...] = ()
 
+    @property
+    def exchanged(self) -> dict[str, str]:
+        """The names, and the parts and other cases of them."""
+        words = {old: new for old, new in self.names.items() if WORD.fullmatch(old) and WORD.fullmatch(new)}
+        return exchanged_names(words)
+
 
 def templates(before: Source, after: str, changes: Sequence[Change]) -> Iterator[Template]:
-    """Yield a template for each line or group of neighbouring lines that the changes touch."""
-    for start, end, new in _line_groups(before.text, after, changes):
+    """Yield the templates of each line or group of neighbouring lines that the changes touch."""
+    for start, end, new in changed_lines(before.text, after, changes):
+        lines = _whole_lines(before.text, start, end, new)
+        if lines is not None:
+            yield from _beside(before, lines)
+            continue
         edits = token_changes(before.text[start:end], new, start)
         node = None if not edits else _node_around(before, edits)
         if node is not None:
@@ -106,13 +122,14 @@ def token_changes(old: str, new: str, offset: int = 0) -> tuple[Change, ...]:
 def match(template: Template, source: Source, other: Node) -> Match | None:
     """Return how to change another node as the template's was changed; None if it is of another shape."""
     matching = _Matching(template, source)
+    if template.row is not None:
+        return _match_lines(template, matching, other)
     if not matching.unify(template.node, other):
         return None
     if any(matching.found.names.get(old, old) != new for old, new in matching.gone):
         return None
     changes = []
-    names = matching.found.names
-    exchanged = exchanged_names({old: new for old, new in names.items() if WORD.fullmatch(old) and WORD.fullmatch(new)})
+    names, exchanged = matching.found.names, matching.found.exchanged
     for change in template.changes:
         start, end = matching.start_of(change), matching.end_of(change)
         if start is None or end is None or end < start:
@@ -125,6 +142,38 @@ def match(template: Template, source: Source, other: Node) -> Match | None:
     return found
 
 
+def _match_lines(template: Template, matching: "_Matching", other: Node) -> Match | None:
+    source, node, change = matching.other, template.node, template.changes[0]
+    text = source.text
+    starts = [text.rfind("\n", 0, source.to_char(one.start_byte)) + 1 for one in (node, other)]
+    indents = [text[start : source.to_char(one.start_byte)] for start, one in zip(starts, (node, other), strict=True)]
+    if indents[1].strip() or not matching.bind(node, other):
+        return None
+    found = matching.found
+    found.node = other
+    at = starts[1]
+    if template.row:
+        at = text.find("\n", at) + 1
+        if not at:
+            return None
+    exchanged = found.exchanged
+    new = "".join(
+        indents[1] + _renamed(line.removeprefix(indents[0]), found.names, exchanged) if line.strip() else line
+        for line in change.new.splitlines(keepends=True)
+    )
+    gone = text[change.start : change.end]
+    end = at
+    for line in gone.splitlines():
+        last = text.find("\n", end)
+        if last < 0:
+            return None
+        if _renamed(line.strip(), found.names, exchanged) != text[end:last].strip():
+            return None
+        end = last + 1
+    found.changes = (Change(at, end, new),)
+    return found
+
+
 def _renamed(new: str, names: dict[str, str], exchanged: dict[str, str]) -> str:
     for old, own in names.items():
         if not WORD.fullmatch(old) and len(old) > 2 and old in new:
@@ -132,30 +181,44 @@ def _renamed(new: str, names: dict[str, str], exchanged: dict[str, str]) -> str:
     return WORD.sub(lambda word: renamed_word(word.group(), exchanged), new)
 
 
-def _line_groups(before: str, after: str, changes: Sequence[Change]) -> Iterator[tuple[int, int, str]]:
-    """Yield where lines of the text before are that neighbouring changes touch, and what they became."""
-    groups: list[tuple[int, int, int, int]] = []  # start and end before, start and end after
-    growth = 0
-    for change in changes:
-        start = before.rfind("\n", 0, change.start) + 1
-        end = before.find("\n", change.end)
-        end = len(before) if end < 0 else end
-        grown = growth + change.growth
-        if groups and start <= groups[-1][1] + 1:
-            groups[-1] = (groups[-1][0], end, groups[-1][2], end + grown)
-        else:
-            groups.append((start, end, start + growth, end + grown))
-        growth = grown
-    for start, end, new_start, new_end in groups:
-        old, new = before[start:end].split("\n"), after[new_start:new_end].split("\n")
-        if len(old) != len(new):
-            yield start, end, after[new_start:new_end]
-            continue
-        at = start
-        for one, other in zip(old, new, strict=True):
-            if one != other:
-                yield at, at + len(one), other
-            at += len(one) + 1
+def _whole_lines(before: str, start: int, end: int, new: str) -> Change | None:
+    """Return the insertion or the removal of whole lines that a group of lines is; None if it is anything else."""
+    old_lines, new_lines = before[start:end].split("\n"), new.split("\n")
+    most = min(len(old_lines), len(new_lines))
+    top = next((at for at in range(most) if old_lines[at] != new_lines[at]), most)
+    most -= top
+    low = next((at for at in range(most) if old_lines[-1 - at] != new_lines[-1 - at]), most)
+    gone, fresh = old_lines[top : len(old_lines) - low], new_lines[top : len(new_lines) - low]
+    if bool(gone) == bool(fresh) or not low or not "".join((*gone, *fresh)).strip():
+        return None
+    at = start + sum(len(line) + 1 for line in old_lines[:top])
+    return Change(at, at + sum(len(line) + 1 for line in gone), "".join(f"{line}\n" for line in fresh))
+
+
+def _beside(source: Source, lines: Change) -> Iterator[Template]:
+    """Yield what stands below and above inserted lines, or the first of removed ones."""
+    below = _first_in_line(source, lines.start)
+    if below is not None:
+        yield Template(source, below, (lines,), 0)
+    if lines.new and lines.start:
+        above = _first_in_line(source, source.text.rfind("\n", 0, lines.start - 1) + 1)
+        if above is not None and above.start_point[0] == above.end_point[0]:
+            yield Template(source, above, (lines,), 1)
+
+
+def _first_in_line(source: Source, start: int) -> Node | None:
+    """Return the largest node that begins a line and ends in it, or, if none does, the smallest that ends later."""
+    found = TOKEN.search(source.text, start)
+    if found is None or "\n" in source.text[start : found.start()]:
+        return None
+    node = source.node_at(found.start(), found.end())
+    while node.parent is not None and node.parent.start_byte == node.start_byte:
+        if node.start_point[0] != node.end_point[0] or source.to_char(node.parent.end_byte) - start > MOST_NODE_CHARS:
+            break
+        if node.parent.end_point[0] != node.start_point[0] and any(map(str.isalpha, source.text_of(node))):
+            break
+        node = node.parent
+    return node if any(map(str.isalpha, source.text_of(node))) else None
 
 
 def _node_around(source: Source, changes: Sequence[Change]) -> Node | None:
@@ -185,7 +248,7 @@ class _Matching:
         self.found = Match(template.node)
         self.gone: list[tuple[str, str]] = []  # words that are removed here and there
         self._changes = template.changes
-        self._one, self._other = template.source, source
+        self._one, self.other = template.source, source
         self._starts: dict[int, int] = {}
         self._ends: dict[int, int] = {}
 
@@ -204,12 +267,12 @@ class _Matching:
     def unify(self, one: Node, other: Node) -> bool:
         """Return whether the other node has what the changes need where they need it."""
         start, end = self._one.span_of(one)
-        other_start, other_end = self._other.span_of(other)
+        other_start, other_end = self.other.span_of(other)
         self._starts[start], self._ends[end] = other_start, other_end
         if not any(change.start < end and start < change.end for change in self._changes) and not any(
             start < change.start == change.end < end for change in self._changes
         ):
-            return self._bind(one, other)
+            return self.bind(one, other)
         if one.type != other.type:
             return False
         if not one.child_count:
@@ -232,7 +295,7 @@ class _Matching:
         return [min(end, change.end) for change in self._changes if change.start <= end][-1]
 
     def _is_removed_alike(self, one: Node, other: Node, start: int, end: int, other_start: int) -> bool:
-        old, new = self._one.text_of(one), self._other.text_of(other)
+        old, new = self._one.text_of(one), self.other.text_of(other)
         if old == new:
             for change in self._changes:
                 for at, places in ((change.start, self._starts), (change.end, self._ends)):
@@ -245,14 +308,14 @@ class _Matching:
         self.gone.append((old, new))
         return True
 
-    def _bind(self, one: Node, other: Node) -> bool:
+    def bind(self, one: Node, other: Node) -> bool:
         """Note what a kept part is in the other node."""
-        old, new = self._one.text_of(one), self._other.text_of(other)
+        old, new = self._one.text_of(one), self.other.text_of(other)
         if old == new:
             self.found.same += len(WORD.findall(old))
             return True
         if one.type == other.type and one.child_count and one.child_count == other.child_count:
-            return all(map(self._bind, one.children, other.children))
+            return all(map(self.bind, one.children, other.children))
         if not one.is_named or not other.is_named:
             return False
         self.found.different += 1

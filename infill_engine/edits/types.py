@@ -85,8 +85,8 @@ class Proposal:
 class EditedText:
     """A text before and after the user's edit. `changes` are sorted and do not touch each other.
 
-    `cursor` is where the user types, an offset in `after`, None where nobody does. `history` has the lines of earlier
-    edits before and after them, newest last.
+    `cursor` is where the user types, an offset in `after`, None where nobody does. `history` has the lines of the
+    last edits, this one among them, before and after each; the newest is the last.
     """
 
     before: str

@@ -14,7 +14,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from bench.edits.case import faults, reverses
 from bench.edits.histories.commits import Hunk, lines_of
@@ -31,14 +31,16 @@ System = Callable[[dict[str, Any]], Sequence[Proposal]]
 def sample(path: Path, each: int, seed: int) -> list[dict[str, Any]]:
     """Return `each` examples with a next edit in a file that has been edited, and as many without, evenly drawn."""
     chance = random.Random(seed)
-    kept: dict[bool, list[tuple[float, str]]] = {True: [], False: []}
-    with path.open(encoding="utf-8") as lines:
-        for line in lines:
-            kept['"kind": "edit"' in line].append((chance.random(), line))
+    places: dict[bool, list[tuple[float, int]]] = {True: [], False: []}
     found: list[dict[str, Any]] = []
-    for drawn in kept.values():
-        usable = (example for _, line in sorted(drawn) if _is_edited(example := json.loads(line)))
-        found += [example for example, _ in zip(usable, range(each), strict=False)]
+    with path.open("rb") as lines:
+        at = 0
+        for line in lines:
+            places[b'"kind": "edit"' in line].append((chance.random(), at))
+            at += len(line)
+        for drawn in places.values():
+            usable = (example for _, at in sorted(drawn) if _is_edited(example := _read(lines, at)))
+            found += [example for example, _ in zip(usable, range(each), strict=False)]
     return found
 
 
@@ -100,6 +102,12 @@ def chrf(proposed: str, wanted: str) -> float:
 
 def _grams(text: str, order: int) -> Counter[str]:
     return Counter(text[at : at + order] for at in range(len(text) - order + 1))
+
+
+def _read(lines: BinaryIO, at: int) -> dict[str, Any]:
+    lines.seek(at)
+    example: dict[str, Any] = json.loads(lines.readline())
+    return example
 
 
 def _is_edited(example: dict[str, Any]) -> bool:

@@ -7,12 +7,14 @@ from bench.edits.histories.examples import earlier_texts
 from infill_engine.edits.changes import between, followed_by, trimmed
 from infill_engine.edits.find import find_consequences
 from infill_engine.edits.types import Change, EditedText, Proposal
-from lsp_server.suggestions.next_edits.bursts import REMEMBERED
+from lsp_server.suggestions.next_edits.bursts import COMPOSED
 from lsp_server.suggestions.next_edits.shown import Shown
 
 
 def propose(example: dict[str, Any]) -> Sequence[Proposal]:
     """Return what the product proposes after the newest edits of the example's file, best first."""
+    if example["text"] in set(earlier_texts(example)):
+        return ()  # taken back
     shown = Shown()
     for edited in edited_texts(example):
         shown.follows(edited)
@@ -35,7 +37,7 @@ def edited_texts(example: dict[str, Any]) -> list[EditedText]:
         if not found and newest:
             cursor = newest[0].start + len(newest[0].new)
         if changes:
-            found.append(EditedText(before, after, changes, language, cursor, history[: -len(found) - 1]))
-        if len(found) == REMEMBERED:
+            found.append(EditedText(before, after, changes, language, cursor, history))
+        if len(found) == COMPOSED:
             break
     return found
