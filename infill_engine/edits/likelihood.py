@@ -1,6 +1,6 @@
 """How likely the user wants a place changed as another was: logistic regression on what the two have in common.
 
-The weights are fitted on version histories, which no other figure is taken from (`python -m bench.edits.fitting`).
+The weights are fitted on version histories, which no other figure is taken from (`python -m bench.edits.histories.fitting`).
 """
 
 import math
@@ -15,7 +15,40 @@ from infill_engine.edits.templates import TOKEN, WORD, Match, Template
 
 NEAR_CHARS = 1500
 
-WEIGHTS: Mapping[str, float] = {}
+WEIGHTS: Mapping[str, float] = {
+    "constant": -2.93,
+    "removes a name": 0.41,
+    "length of the name": 1.21,
+    "words in common": 1.64,
+    "parts that differ": -0.44,
+    "similar line": 1.81,
+    "line of the same shape": 0.09,
+    "same line": -0.21,
+    "nodes around alike": 1.03,
+    "token in another role": 0.68,
+    "same parent": -1.07,
+    "same function": 0.31,
+    "distance": -1.76,
+    "below": 1.34,
+    "next line": -0.10,
+    "nearest": -0.11,
+    "only one": -0.38,
+    "number of places": -2.45,
+    "repeated": 0.79,
+    "repeated twice": -0.20,
+    "share done": 1.18,
+    "inserts nothing": -0.12,
+    "in text": 0.49,
+    "tokens removed": -0.86,
+    "tokens inserted": -1.43,
+    "inserted words near": -0.40,
+    "one token": -0.16,
+    "signs or numbers": -0.37,
+    "declaration": 0.22,
+    "inserts lines": -1.69,
+    "inserts the same lines": 0.70,
+    "removes lines": -1.61,
+}
 
 
 def probability(features: Mapping[str, float]) -> float:

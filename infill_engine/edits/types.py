@@ -17,6 +17,11 @@ class Kind(StrEnum):
     TWIN = "twin"  # a line of the same shape
     ALIKE = "alike"  # a place of the same shape as one that was edited
 
+    @property
+    def follows(self) -> bool:
+        """Whether syntax and names make it necessary, so that it comes before what merely looks alike."""
+        return self is not Kind.ALIKE
+
 
 class NoEditReason(StrEnum):
     """Why there is no proposal. Every answer without proposals has exactly one."""

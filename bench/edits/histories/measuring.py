@@ -48,10 +48,10 @@ def measure(examples: Iterable[dict[str, Any]], system: System) -> list[dict[str
     """Return a row for each example."""
     rows = []
     for example in examples:
-        began = time.perf_counter()
+        began, computed = time.perf_counter(), time.thread_time()
         proposals = system(example)
-        elapsed = (time.perf_counter() - began) * 1000
-        rows.append(_row(example, proposals) | {"ms": round(elapsed, 2)})
+        elapsed, computed = (time.perf_counter() - began) * 1000, (time.thread_time() - computed) * 1000
+        rows.append(_row(example, proposals) | {"ms": round(elapsed, 2), "cpu_ms": round(computed, 2)})
     return rows
 
 
@@ -72,6 +72,7 @@ def summarise(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
         "reversals": round(sum(row["reversals"] for row in rows) / max(1, proposed), 4),
         "broken": sum(row["broken"] for row in rows),
         "ms": spread([row["ms"] for row in rows]),
+        "cpu_ms": spread([row["cpu_ms"] for row in rows]),
         "first": {
             kind: [
                 sum(row["proposals"][0]["kind"] == kind for row in shown),
@@ -140,11 +141,11 @@ def _row(example: dict[str, Any], proposals: Sequence[Proposal]) -> dict[str, An
         "touches": False,
     }
     if example["rest"] and proposals:
-        row |= _judged(text, [Hunk(**hunk) for hunk in example["rest"]], proposals[0].edits)
+        row |= judged(text, [Hunk(**hunk) for hunk in example["rest"]], proposals[0].edits)
     return row
 
 
-def _judged(text: str, rest: Sequence[Hunk], edits: Sequence[Edit]) -> dict[str, Any]:
+def judged(text: str, rest: Sequence[Hunk], edits: Sequence[Edit]) -> dict[str, Any]:
     """Compare the first proposal with the edits still to come that it touches, or else with the one most like it."""
     lines = lines_of(text)
     starts = [0]

@@ -16,12 +16,14 @@ def propose(example: dict[str, Any]) -> Sequence[Proposal]:
     if example["text"] in set(earlier_texts(example)):
         return ()  # taken back
     shown = Shown()
+    alike: Sequence[Proposal] = ()
     for edited in edited_texts(example):
         shown.follows(edited)
         allowed = shown.allowed(find_consequences(edited).proposals)
-        if allowed:
+        if allowed and allowed[0].kind.follows:
             return allowed
-    return ()
+        alike = alike or allowed
+    return alike
 
 
 def edited_texts(example: dict[str, Any]) -> list[EditedText]:

@@ -10,8 +10,11 @@ from itertools import pairwise
 from tree_sitter import Node
 
 from infill_engine.edits.likelihood import features_of, probability
+from infill_engine.edits.occurrence import defines
 from infill_engine.edits.parsed import ParsedEdit
-from infill_engine.edits.source import ancestors
+from infill_engine.edits.renamings import Renaming, renamings
+from infill_engine.edits.scopes import Names
+from infill_engine.edits.source import Source, ancestors
 from infill_engine.edits.templates import TOKEN, WORD, Match, Template, match, templates, token_changes
 from infill_engine.edits.types import Change, Edit, Kind, Proposal, Span
 
@@ -58,9 +61,12 @@ def places(edit: ParsedEdit) -> list[Place]:
     if len(examples) > MOST_TEMPLATES:
         return []
     made = [rule_of(old, new) for old, new in edit.history]
+    defined = [start for one in renamings(edit) if _is_defined(edit.before, one) for start in one.starts]
     for example in examples:
         rule = _rule(example)
-        if _is_taken_back(rule, made):
+        if _is_taken_back(rule, made) or any(_changes_at(example, start) for start in defined):
+            continue
+        if made.count(rule) < 2 and (_is_one_value(example) or _is_parameter(example)):
             continue
         matches = [(one, edits) for one in _matches(example) if (edits := _placed(edit, one))]
         for one, edits in matches:
@@ -88,6 +94,30 @@ def _rule(example: Template) -> tuple[tuple[str, ...], ...]:
         for change in example.changes
         for tokens in (tuple(TOKEN.findall(text, change.start, change.end)), tuple(TOKEN.findall(change.new)))
     )
+
+
+def _changes_at(example: Template, at: int) -> bool:
+    return any(one.start <= at < one.end for one in example.changes)
+
+
+def _is_one_value(example: Template) -> bool:
+    """Return whether a literal or a comment was changed, which others may equal by chance."""
+    source = example.source
+    values = (*source.syntax.numbers, *source.syntax.string_parts, *source.nodes.strings, *source.nodes.comments)
+    return example.node.type in values
+
+
+def _is_parameter(example: Template) -> bool:
+    """Return whether the parameters of a function were changed: those of others are others."""
+    types = example.source.syntax.parameter_lists
+    return any(one.type in types for one in (example.node, *ancestors(example.node)))
+
+
+def _is_defined(before: Source, renaming: Renaming) -> bool:
+    """Return whether a name was changed where it is defined, so that it is for renames to say what follows."""
+    names = Names.of(before, renaming.old)
+    places = [] if names is None else [names.at(start) for start in renaming.starts]
+    return any(one is not None and defines(one, before.syntax) for one in places)
 
 
 def _is_taken_back(rule: tuple[tuple[str, ...], ...], made: Sequence[tuple[tuple[str, ...], ...]]) -> bool:

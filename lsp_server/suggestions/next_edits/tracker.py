@@ -111,6 +111,7 @@ class NextEdits:
         if earlier and not held.fresh:
             return self._answer(held, snapshot, Consequences(earlier))
         found = Consequences(reason=NoEditReason.NO_CONSEQUENCE)
+        alike: Consequences | None = None  # what the fewest edits are an example for
         for edited in held.bursts.texts(snapshot, cursor):
             held.shown.follows(edited)
             found = await self._search(edited, stop)
@@ -121,7 +122,11 @@ class NextEdits:
                 found = Consequences(reason=NoEditReason.DISMISSED)
             elif allowed:
                 found = replace(found, proposals=allowed)
-                break
+                if allowed[0].kind.follows:
+                    break
+                alike = alike or found
+        if alike is not None and not (found.proposals and found.proposals[0].kind.follows):
+            found = alike
         held.fresh = False
         more = tuple(proposal for proposal in earlier if proposal not in found.proposals)
         if more:
