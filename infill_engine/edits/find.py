@@ -77,7 +77,7 @@ def find_consequences(
     kept = _distinct(_checked(before, after, _clean(found, after.text, cursor)))
     if not whole:
         outside = edited.after[:start], edited.after[end + growth :]
-        staying = [proposal for proposal in kept if not _reaches_out(proposal, edited.language, *outside)]
+        staying = [one for one in kept if not (one.kind.follows and _reaches_out(one, edited.language, *outside))]
         if kept and not staying:
             return Consequences(reason=NoEditReason.TOO_LARGE)
         kept = [_moved(proposal, start) for proposal in staying]

@@ -1,6 +1,6 @@
 """How likely the user wants a place changed as another was: logistic regression on what the two have in common.
 
-The weights are fitted on version histories, which no other figure is taken from (`python -m bench.edits.histories.fitting`).
+The weights are fitted on version histories (`python -m bench.edits.histories.fitting`).
 """
 
 import math

@@ -126,10 +126,14 @@ def match(template: Template, source: Source, other: Node) -> Match | None:
         return _match_lines(template, matching, other)
     if not matching.unify(template.node, other):
         return None
-    if any(matching.found.names.get(old, old) != new for old, new in matching.gone):
-        return None
+    moved = {token for change in template.changes for token in TOKEN.findall(change.new)}
+    for old, new in matching.gone:
+        if old in moved:  # it is only put elsewhere
+            matching.found.names.setdefault(old, new)
     changes = []
     names, exchanged = matching.found.names, matching.found.exchanged
+    if any(_renamed(old, names, exchanged) != new for old, new in matching.gone):
+        return None
     for change in template.changes:
         start, end = matching.start_of(change), matching.end_of(change)
         if start is None or end is None or end < start:
@@ -273,10 +277,13 @@ class _Matching:
             start < change.start == change.end < end for change in self._changes
         ):
             return self.bind(one, other)
+        if one.is_named and any(change.start <= start and end <= change.end for change in self._changes):
+            self.gone.append((self._one.text_of(one), self.other.text_of(other)))
+            return True
         if one.type != other.type:
             return False
         if not one.child_count:
-            return self._is_removed_alike(one, other, start, end, other_start)
+            return self._is_split_alike(one, other, start, end, other_start)
         ours, theirs = one.children, other.children
         if len(ours) == len(theirs):
             return all(map(self.unify, ours, theirs))
@@ -294,18 +301,14 @@ class _Matching:
     def _last(self, end: int) -> int:
         return [min(end, change.end) for change in self._changes if change.start <= end][-1]
 
-    def _is_removed_alike(self, one: Node, other: Node, start: int, end: int, other_start: int) -> bool:
-        old, new = self._one.text_of(one), self.other.text_of(other)
-        if old == new:
-            for change in self._changes:
-                for at, places in ((change.start, self._starts), (change.end, self._ends)):
-                    if start < at < end:
-                        places[at] = other_start + at - start
-            return True
-        whole = any(change.start <= start and end <= change.end for change in self._changes)
-        if not whole or not one.is_named:
+    def _is_split_alike(self, one: Node, other: Node, start: int, end: int, other_start: int) -> bool:
+        """Return whether a token that is changed in part is the same in both."""
+        if self._one.text_of(one) != self.other.text_of(other):
             return False
-        self.gone.append((old, new))
+        for change in self._changes:
+            for at, places in ((change.start, self._starts), (change.end, self._ends)):
+                if start < at < end:
+                    places[at] = other_start + at - start
         return True
 
     def bind(self, one: Node, other: Node) -> bool:

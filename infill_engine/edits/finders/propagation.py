@@ -14,7 +14,7 @@ from infill_engine.edits.occurrence import defines
 from infill_engine.edits.parsed import ParsedEdit
 from infill_engine.edits.renamings import Renaming, renamings
 from infill_engine.edits.scopes import Names
-from infill_engine.edits.source import Source, ancestors
+from infill_engine.edits.source import Source, ancestors, enclosing
 from infill_engine.edits.templates import TOKEN, WORD, Match, Template, match, templates, token_changes
 from infill_engine.edits.types import Change, Edit, Kind, Proposal, Span
 
@@ -109,8 +109,11 @@ def _is_one_value(example: Template) -> bool:
 
 def _is_parameter(example: Template) -> bool:
     """Return whether the parameters of a function were changed: those of others are others."""
-    types = example.source.syntax.parameter_lists
-    return any(one.type in types for one in (example.node, *ancestors(example.node)))
+    source = example.source
+    return any(
+        enclosing(source.node_at(one.start, max(one.end, one.start + 1)), source.syntax.parameter_lists) is not None
+        for one in example.changes
+    )
 
 
 def _is_defined(before: Source, renaming: Renaming) -> bool:
@@ -188,19 +191,21 @@ def _placed(edit: ParsedEdit, found: Match) -> tuple[Edit, ...]:
         if place is None:
             return ()
         old = text[change.start : change.end]
-        if not old and change.new.strip() and change.new.strip() in _around(edit, found.node, change):
+        if not old and WORD.search(change.new) and _is_there(edit, found.node, change):
             return ()
         if old != change.new:
             edits.append(Edit(Span(*place, old), change.new))
     return tuple(sorted(edits))
 
 
-def _around(edit: ParsedEdit, node: Node, change: Change) -> str:
-    """Return the text after the user's edit that could have an insertion already."""
+def _is_there(edit: ParsedEdit, node: Node, change: Change) -> bool:
+    """Return whether the text after the user's edit has an insertion already."""
+    new, text = change.new.strip(), edit.after.text
+    at = edit.shift.offset(change.start)
     holder = node.parent if "\n" in change.new and node.parent is not None else node
     start, end = map(edit.shift.offset, edit.before.span_of(holder))
-    at = edit.shift.offset(change.start)
-    return edit.after.text[max(start, at - REACH_CHARS) : min(end, at + REACH_CHARS)]
+    start, end = max(start, at - REACH_CHARS), min(end, at + REACH_CHARS)
+    return new in text[start:end] or text[max(0, at - len(change.new)) : at].strip() == new
 
 
 def _apart(found: Sequence[Place]) -> list[Place]:
