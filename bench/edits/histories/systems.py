@@ -17,8 +17,10 @@ def propose(example: dict[str, Any]) -> Sequence[Proposal]:
         return ()  # taken back
     shown = Shown()
     alike: Sequence[Proposal] = ()
-    for edited in edited_texts(example):
+    texts = edited_texts(example)
+    for edited in reversed(texts):
         shown.follows(edited)
+    for edited in texts:
         allowed = shown.allowed(find_consequences(edited).proposals)
         if allowed and allowed[0].kind.follows:
             return allowed

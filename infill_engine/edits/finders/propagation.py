@@ -124,9 +124,9 @@ def _is_defined(before: Source, renaming: Renaming) -> bool:
 
 
 def _is_taken_back(rule: tuple[tuple[str, ...], ...], made: Sequence[tuple[tuple[str, ...], ...]]) -> bool:
-    """Return whether a later edit puts back what the rule replaces."""
+    """Return whether the user has made the opposite of the rule, so that either may be what is wanted."""
     back = tuple(tokens for at in range(0, len(rule), 2) for tokens in (rule[at + 1], rule[at]))
-    return back in made[made.index(rule) + 1 :] if rule in made else back in made
+    return back in made
 
 
 def _matches(example: Template) -> list[Match]:

@@ -1,5 +1,6 @@
 """Tracks shown proposals while the text changes, until they are applied, dismissed or no longer fit."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -135,4 +136,4 @@ def relabelled(proposal: Proposal, left: int) -> str:
     if left == count or not left:
         return proposal.label
     label = proposal.label.replace(f" {count} ", f" {left} ", 1)
-    return label.replace("uses", "use").replace("lines", "line").replace("calls", "call") if left == 1 else label
+    return re.sub(r"\b(use|line|place|call)s\b", r"\1", label) if left == 1 else label

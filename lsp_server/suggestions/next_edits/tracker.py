@@ -112,8 +112,10 @@ class NextEdits:
             return self._answer(held, snapshot, Consequences(earlier))
         found = Consequences(reason=NoEditReason.NO_CONSEQUENCE)
         alike: Consequences | None = None  # what the fewest edits are an example for
-        for edited in held.bursts.texts(snapshot, cursor):
+        texts = list(held.bursts.texts(snapshot, cursor))
+        for edited in reversed(texts):  # the newest last: it counts where two contradict each other
             held.shown.follows(edited)
+        for edited in texts:
             found = await self._search(edited, stop)
             if stop.is_set() or not is_newest():
                 return Found(snapshot, reason=NoEditReason.SUPERSEDED)
