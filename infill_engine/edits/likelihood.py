@@ -10,44 +10,45 @@ from collections.abc import Mapping, Sequence
 from tree_sitter import Node
 
 from infill_engine.context.line_shapes import shape_of
+from infill_engine.edits.matching import Match
 from infill_engine.edits.source import Source, ancestors, enclosing
-from infill_engine.edits.templates import TOKEN, WORD, Match, Template
+from infill_engine.edits.templates import TOKEN, WORD, Template
 
 NEAR_CHARS = 1500
 
 WEIGHTS: Mapping[str, float] = {
-    "constant": -2.93,
-    "removes a name": 0.41,
-    "length of the name": 1.21,
-    "words in common": 1.64,
-    "parts that differ": -0.44,
-    "similar line": 1.81,
-    "line of the same shape": 0.09,
-    "same line": -0.21,
-    "nodes around alike": 1.03,
-    "token in another role": 0.68,
-    "same parent": -1.07,
-    "same function": 0.31,
-    "distance": -1.76,
-    "below": 1.34,
-    "next line": -0.10,
-    "nearest": -0.11,
-    "only one": -0.38,
-    "number of places": -2.45,
-    "repeated": 0.79,
-    "repeated twice": -0.20,
-    "share done": 1.18,
-    "inserts nothing": -0.12,
-    "in text": 0.49,
-    "tokens removed": -0.86,
-    "tokens inserted": -1.43,
-    "inserted words near": -0.40,
-    "one token": -0.16,
-    "signs or numbers": -0.37,
-    "declaration": 0.22,
-    "inserts lines": -1.69,
-    "inserts the same lines": 0.70,
-    "removes lines": -1.61,
+    "constant": -2.71,
+    "removes a name": 0.47,
+    "length of the name": 1.01,
+    "words in common": 1.67,
+    "parts that differ": -0.64,
+    "similar line": 2.29,
+    "line of the same shape": -0.23,
+    "same line": -0.09,
+    "nodes around alike": 0.97,
+    "token in another role": 0.37,
+    "same parent": -0.61,
+    "same function": 0.16,
+    "distance": -2.06,
+    "below": 1.10,
+    "next line": -0.04,
+    "nearest": -0.13,
+    "only one": -0.31,
+    "number of places": -1.89,
+    "repeated": 0.71,
+    "repeated twice": -0.05,
+    "share done": 1.50,
+    "inserts nothing": -0.37,
+    "in text": 0.23,
+    "tokens removed": -0.97,
+    "tokens inserted": -1.76,
+    "inserted words near": -0.53,
+    "one token": -0.33,
+    "signs or numbers": -0.53,
+    "declaration": -0.21,
+    "inserts lines": -1.60,
+    "inserts the same lines": 0.32,
+    "removes lines": -1.47,
 }
 
 

@@ -10,12 +10,13 @@ from itertools import pairwise
 from tree_sitter import Node
 
 from infill_engine.edits.likelihood import features_of, probability
+from infill_engine.edits.matching import Match, match
 from infill_engine.edits.occurrence import defines
 from infill_engine.edits.parsed import ParsedEdit
 from infill_engine.edits.renamings import Renaming, renamings
 from infill_engine.edits.scopes import Names
 from infill_engine.edits.source import Source, ancestors, enclosing
-from infill_engine.edits.templates import TOKEN, WORD, Match, Template, match, templates, token_changes
+from infill_engine.edits.templates import TOKEN, WORD, Template, templates, token_changes
 from infill_engine.edits.types import Change, Edit, Kind, Proposal, Span
 
 MOST_PLACES = 60  # with one word in common; more of them is a word of the language
