@@ -73,7 +73,7 @@ def commits(folder: Path, languages: Sequence[str]) -> Iterator[Commit]:
                     continue
                 before = texts.read(old)
                 language = language_of(path, before[:200].partition(b"\n")[0].decode("utf-8", "replace"))
-                if language in languages:
+                if language is not None and language in languages:
                     changed = _changed_file(path, language, before, texts.read(new), places)
                     files += [] if changed is None else [changed]
             if 0 < sum(len(file.hunks) for file in files) <= MOST_HUNKS:
