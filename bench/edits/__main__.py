@@ -28,7 +28,7 @@ from bench.edits.others import fields, literals, mirrored
 from bench.edits.renaming import renames
 from bench.json_lines import write_lines
 from bench.sources import read_packages
-from infill_engine.diagnostics.benchmark.statistics import spread
+from bench.spread import spread
 from infill_engine.edits.changes import word_at
 from infill_engine.edits.find import MOST_PROPOSALS, SHOW_FROM, find_consequences
 from infill_engine.edits.source import words

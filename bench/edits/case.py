@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from bench.replay.sources import SourceFile
 from infill_engine.edits.changes import make
 from infill_engine.edits.types import Change, EditedText, Proposal, applied
 from infill_engine.text import syntax
-from lsp_server.cli.bench.replay.sources import SourceFile
 
 LONGEST = 60_000  # longest file used for cases, in characters
 MOST_OCCURRENCES = 60  # of the changed text; with more, a few files would outweigh all others

@@ -17,7 +17,7 @@ from bench.edits.histories.commits import commits
 from bench.edits.histories.examples import examples
 from bench.edits.histories.repositories import SPLITS, Repository, git, repositories
 from infill_engine.text.languages import Support, all_entries
-from infill_engine.training.corpus.leaks import HeldOut
+from train.corpus.leaks import HeldOut
 
 EACH = 1000  # examples of one repository
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 
 from infill_engine.text.languages import language_of
-from infill_engine.training.corpus.packages import usable
+from train.corpus.packages import usable
 
 MOST_COMMITS = 4000  # the newest
 MOST_HUNKS = 16  # in a commit; more is a bulk change

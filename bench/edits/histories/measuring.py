@@ -20,7 +20,7 @@ from bench.edits.case import faults, reverses
 from bench.edits.histories.commits import Hunk, lines_of
 from bench.edits.histories.examples import earlier_texts
 from bench.edits.histories.systems import edited_texts
-from infill_engine.diagnostics.benchmark.statistics import spread
+from bench.spread import spread
 from infill_engine.edits.types import Edit, Proposal, applied
 
 ORDERS, BETA = 6, 2.0  # of chrF (Popović 2015)

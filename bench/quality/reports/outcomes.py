@@ -11,7 +11,8 @@ from typing import Any
 from bench.json_lines import write_lines
 from bench.quality.reports import metrics
 from bench.quality.systems.product import Question, Reply
-from infill_engine.diagnostics.benchmark.problems.similarity import edit_similarity, is_exact, trimmed
+from bench.similarity import edit_similarity
+from infill_engine.diagnostics.benchmark.problems.judging import is_exact, trimmed
 from infill_engine.diagnostics.benchmark.statistics import percentile
 from infill_engine.errors import InputError
 

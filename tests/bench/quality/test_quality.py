@@ -18,11 +18,12 @@ from bench.quality.reports.outcomes import ALL, Outcome, calibration_of, judge, 
 from bench.quality.systems.decode import generate
 from bench.quality.systems.lengths import fixed_slots
 from bench.quality.systems.product import EngineSystem, Reply, WatchedEngine, ask, copy, nothing
-from infill_engine.diagnostics.benchmark.statistics import percentile, spread
+from bench.replay.sources import SourceFile, standard_library
+from bench.spread import spread
+from infill_engine.diagnostics.benchmark.statistics import percentile
 from infill_engine.errors import InputError
 from infill_engine.models.scripted import ByteVocabulary, Script, ScriptedModel
 from infill_engine.ranking.calibration import Calibration
-from lsp_server.cli.bench.replay.sources import SourceFile, standard_library
 
 CURSOR = "│"
 

@@ -22,12 +22,12 @@ from infill_engine.models.trunk.prepared import load_prepared
 from infill_engine.models.trunk.slots import NO_BLOCKS, SLOTS, Blocks, Rows
 from infill_engine.models.trunk.sources import ShardsSource
 from infill_engine.settings import ModelSettings
-from infill_engine.training.denoiser.blocks import block_states
-from infill_engine.training.denoiser.context import read_context
-from infill_engine.training.denoiser.export import export
-from infill_engine.training.denoiser.frozen import load_frozen
-from infill_engine.training.denoiser.run import Run
-from infill_engine.training.denoiser.weights import Shape, new_weights
+from train.denoiser.blocks import block_states
+from train.denoiser.context import read_context
+from train.denoiser.export import export
+from train.denoiser.frozen import load_frozen
+from train.denoiser.run import Run
+from train.denoiser.weights import Shape, new_weights
 
 FIRST_LAYER, WORDS, ACCEPTED = 2, 40, [0.5] * 7
 TOKENS = [50, 7, 3, 9, 22, 11, 4, 30, 31, 17, 2, 5, 8, 13, 21]
