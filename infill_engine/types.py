@@ -203,9 +203,23 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
+class Removal:
+    """A text that was proposed and is not among the candidates.
+
+    `step` names what removed it: a rule of `ranking/cleanup/` or a step of `ranking/rank.py`. `confidence` is None if
+    the text was removed before it had one.
+    """
+
+    step: str
+    text: str
+    confidence: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """The result of a request: candidates, best first, or the reason there are none.
 
+    `removed` are the proposals that are not among the candidates, in the order in which they were removed.
     `show_from` is the minimum confidence of the best candidate for showing them unasked.
     """
 
@@ -219,3 +233,4 @@ class Answer:
     final: bool = True  # a second try would not find more
     show_from: float = 0.0
     user_message: str = ""  # a problem that the user should know about and can fix
+    removed: tuple[Removal, ...] = ()

@@ -18,8 +18,7 @@ from infill_engine.engine.answer_cache import AnswerCache
 from infill_engine.errors import InputError
 from infill_engine.ranking.alternatives import alternatives
 from infill_engine.ranking.calibration import Calibration
-from infill_engine.ranking.cleanup import cleaned
-from infill_engine.ranking.rank import rank
+from infill_engine.ranking.rank import Ranking, rank
 from infill_engine.sampling.first_hole import first_hole, in_all_holes
 from infill_engine.sampling.proposals import Proposals
 from infill_engine.settings import WindowSettings
@@ -157,16 +156,16 @@ class Engine(ABC):
         if deadline.cancelled():
             return replace(answer, reason=Reason.CANCELLED, final=False)
         began = now()
-        candidates = self._ranked(found.proposals or [], request, hole)
+        candidates, removed = self._ranked(found.proposals or [], request, hole)
         self.finish_margin.observe(since(began))
         reason = None if candidates else Reason.DEADLINE if found.proposals is None else Reason.BLANK
-        cut_short = found.unread or any(candidate.partial for candidate in candidates)
-        return replace(answer, candidates=candidates, reason=reason, final=found.final and not cut_short)
+        final = found.final and not found.unread and not any(candidate.partial for candidate in candidates)
+        return replace(answer, candidates=candidates, reason=reason, final=final, removed=removed)
 
-    def _ranked(self, proposals: list[Proposal], request: InfillRequest, hole: Hole) -> tuple[Candidate, ...]:
+    def _ranked(self, proposals: list[Proposal], request: InfillRequest, hole: Hole) -> Ranking:
         if request.replaced or request.gaps:
-            return alternatives(proposals, request, hole, self.calibration)
-        return rank(cleaned(proposals, request, hole), request, hole, self.calibration)
+            return Ranking(alternatives(proposals, request, hole, self.calibration), ())
+        return rank(proposals, request, hole, self.calibration)
 
 
 def _texts(answer: Answer) -> list[tuple[str, float]]:

@@ -117,7 +117,7 @@ def test_warming_reads_the_words_that_texts_are_judged_by(model_folder: Path, mo
     assert not {"import os", "\nx = 1"} & set(encoded)
 
 
-def test_own_drafts_that_no_canvas_had_room_for_are_candidates_all_the_same(
+def test_own_drafts_that_no_canvas_had_room_for_are_weighed_all_the_same(
     model_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine = exact_engine(model_folder)
@@ -129,7 +129,7 @@ def test_own_drafts_that_no_canvas_had_room_for_are_candidates_all_the_same(
     monkeypatch.setattr(engine.model, "write_drafts", lambda *_: returning(written))
     steps: list[Step] = []
     answer = engine.answer(InfillRequest("x = ", "\n", candidates=40), soon(), lambda after: steps.append(after.state))
-    assert set(texts) <= {candidate.text for candidate in answer.candidates}
+    assert set(texts) <= {weighed.text for weighed in (*answer.candidates, *answer.removed)}
     assert 0 < len(steps) <= STEPS_BESIDE_OWN
 
 
