@@ -25,7 +25,7 @@ def answer_from_drafts(request: InfillRequest) -> Answer:
         ranking.candidates,
         None if ranking.candidates else Reason.LOADING,
         elapsed_ms=since(began),
-        show_from=calibration.show_from if request.show_from is None else request.show_from,
+        show_from=calibration.threshold(request.show_from),
         final=False,
         removed=ranking.removed,
     )

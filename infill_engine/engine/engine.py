@@ -7,7 +7,7 @@ hole and drafts ──▶ proposals of a local or remote model ──▶ clean �
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from infill_engine.budget.deadline import Deadline, FinishMargin, now, since
@@ -22,7 +22,18 @@ from infill_engine.ranking.rank import Ranking, rank
 from infill_engine.sampling.first_hole import first_hole, in_all_holes
 from infill_engine.sampling.proposals import Proposals
 from infill_engine.settings import WindowSettings
-from infill_engine.types import Answer, Candidate, Draft, Hole, InfillRequest, Proposal, Reason, Surroundings
+from infill_engine.types import (
+    Answer,
+    Candidate,
+    Draft,
+    Eagerness,
+    Hole,
+    InfillRequest,
+    Level,
+    Proposal,
+    Reason,
+    Surroundings,
+)
 
 KEPT_ANSWERS = 512
 PART_MS = 300.0  # of a search that goes on, after which it says what it has found
@@ -51,6 +62,11 @@ class Engine(ABC):
     def profile(self) -> str:
         """How the model computes, if that was chosen automatically."""
         return ""
+
+    @property
+    def levels(self) -> Mapping[Eagerness, Level]:
+        """What each level of eagerness means for the model."""
+        return self.calibration.levels
 
     @property
     def fills_several(self) -> bool:
@@ -136,7 +152,7 @@ class Engine(ABC):
             yield answer
 
     def _show_from(self, request: InfillRequest) -> float:
-        return self.calibration.show_from if request.show_from is None else request.show_from
+        return self.calibration.threshold(request.show_from)
 
     def _compute(self, request: InfillRequest, deadline: Deadline, watch: Watch | None = None) -> Answer:
         """Return a new answer, which is not kept."""

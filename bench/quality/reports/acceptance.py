@@ -12,6 +12,7 @@ or which is the first whole lines of several.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from infill_engine.diagnostics.benchmark.problems.similarity import is_exact, trimmed
 
@@ -46,8 +47,13 @@ def is_acceptable(text: str, gold: str, around: str) -> bool:
     ours, theirs = _tokens(text), _tokens(gold)
     if len(ours) != len(theirs):
         return False
-    known = {token.text for token in _tokens(around)}
+    known = _names_in(around)
     return _ordered(_renamed(ours, known)) == _ordered(_renamed(theirs, known))
+
+
+@lru_cache(maxsize=4)
+def _names_in(text: str) -> frozenset[str]:
+    return frozenset(token.text for token in _tokens(text))
 
 
 def _tokens(text: str) -> list[_Token]:
@@ -55,7 +61,7 @@ def _tokens(text: str) -> list[_Token]:
     return [_Token("string", token.text[1:-1]) if token.kind == "string" else token for token in found]
 
 
-def _renamed(tokens: Sequence[_Token], known: set[str]) -> list[_Token]:
+def _renamed(tokens: Sequence[_Token], known: frozenset[str]) -> list[_Token]:
     """Return the tokens with numbers for the names that are introduced here, in their order."""
     numbers: dict[str, str] = {}
     depth = 0
