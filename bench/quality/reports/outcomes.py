@@ -163,7 +163,7 @@ def read_outcomes(path: Path) -> list[Outcome]:
 
 
 def _is_right(proposal: dict[str, Any], gold: str, around: str) -> bool:
-    """Return whether a person would accept a proposal; if it is partial, whether it is half of the gold text or more."""
+    """Return whether a person would accept a proposal; of a partial one, whether it is the first half or more."""
     if proposal["features"]["partial"]:
         text, whole = trimmed(proposal["text"]), trimmed(gold)
         return whole.startswith(text) and 2 * len(text) >= len(whole)
