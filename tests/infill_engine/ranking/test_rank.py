@@ -224,3 +224,8 @@ def test_rather_a_text_of_doubtful_taste_than_none() -> None:
     check("foo(a)\n|\n", [proposal("foo(a)"), proposal("foo(b)", -9)], ["foo(b)"])
     check("foo(a\n|\n", [proposal("foo(a")], [])  # it leaves a fault
     check("x = 1 |\n", [proposal("#")], [])  # it would hide the rest of the line
+
+
+def test_a_php_file_without_code_is_html() -> None:
+    whole, cut = proposal("<li>Two</li>", -0.5), proposal("<li>Two</li", -0.1)
+    check("<ul>\n  <li>One</li>\n  |\n</ul>\n", [whole, cut], ["<li>Two</li>"], "php")
