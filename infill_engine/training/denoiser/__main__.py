@@ -20,12 +20,14 @@ from pathlib import Path
 import torch
 
 from infill_engine.errors import InfillError, TrainingError
+from infill_engine.models.trunk.sources import ShardsSource
 from infill_engine.training.denoiser.deck import Deck
+from infill_engine.training.denoiser.export import export
 from infill_engine.training.denoiser.layout import Batch, anchors_of, lay_out
 from infill_engine.training.denoiser.learning import Learner, Step
 from infill_engine.training.denoiser.report import Recent, Tally, shown
-from infill_engine.training.denoiser.run import Run, rate_at
-from infill_engine.training.denoiser.setup import open_learner
+from infill_engine.training.denoiser.run import CHECKPOINT, Run, rate_at
+from infill_engine.training.denoiser.setup import folders_of, open_learner
 from infill_engine.training.denoiser.texts import Text, read_texts
 from infill_engine.training.denoiser.vocabulary import WORDS
 
@@ -64,7 +66,7 @@ def main() -> None:
     try:
         torch.set_num_threads(1 if options.device == "cpu" else 4)
         if options.export is not None:
-            export(options.run, options.export)
+            write_served(options)
             return
         options.run.mkdir(parents=True, exist_ok=True)
         learner, run = open_learner(options)
@@ -73,13 +75,14 @@ def main() -> None:
         sys.exit(str(error))
 
 
-def export(folder: Path, path: Path) -> None:
-    """Write the weights of the checkpoint in `folder` to a file for serving. Raises TrainingError without one."""
-    run = Run.load(folder)
-    if run is None:
-        raise TrainingError(f"no checkpoint in {folder}")
-    run.export(path)
-    print(f"{run.progress.slots} trained slots, {path.stat().st_size / 1e6:.1f} MB in {path}")
+def write_served(options: argparse.Namespace) -> None:
+    """Write the weights of the run's checkpoint to a file for serving. Raises TrainingError without one."""
+    if not (options.run / CHECKPOINT).is_file():
+        raise TrainingError(f"no checkpoint in {options.run}")
+    learner, run = open_learner(options)
+    found = evaluate(learner, run, some_of(read_texts(options.held_out), options.evaluated))
+    export(run, ShardsSource(*folders_of(options.trunk)), found.accepted, options.export)
+    print(f"{run.progress.slots} trained slots, {options.export.stat().st_size / 1e6:.1f} MB in {options.export}")
 
 
 def train(learner: Learner, run: Run, options: argparse.Namespace, stopping: list[int]) -> None:
@@ -131,8 +134,8 @@ def draw(texts: list[Text], options: argparse.Namespace, generator: torch.Genera
     return [lay_out([text for text, _ in part], [anchors for _, anchors in part]) for part in parts]
 
 
-def evaluate(learner: Learner, run: Run, texts: list[Text]) -> float:
-    """Print what the proposals are worth on some anchors of held-out texts. Returns the tokens of a verify pass."""
+def evaluate(learner: Learner, run: Run, texts: list[Text]) -> Tally:
+    """Print and return what the proposals are worth on some anchors of held-out texts."""
     generator = torch.Generator().manual_seed(1)
     tally, working = Tally(), learner.working(run.weights)
     missed, count = 0.0, 0
@@ -149,7 +152,7 @@ def evaluate(learner: Learner, run: Run, texts: list[Text]) -> float:
         f"Brier score of the confidence {missed / max(count, 1):.3f}",
         flush=True,
     )
-    return tally.tokens
+    return tally
 
 
 def parser() -> argparse.ArgumentParser:

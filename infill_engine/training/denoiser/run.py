@@ -80,12 +80,6 @@ class Run:
         )
         unfinished.replace(folder / CHECKPOINT)
 
-    def export(self, path: Path) -> None:
-        """Write what serving needs: the weights in bfloat16, the draft vocabulary and the shape."""
-        stored = {name: tensor.to(torch.bfloat16).cpu().contiguous() for name, tensor in self.weights.items()}
-        notes = {"shape": asdict(self.shape), "trained_slots": self.progress.slots}
-        save_file(stored | {"vocabulary": self.vocabulary.int().cpu()}, path, {"denoiser": json.dumps(notes)})
-
     @classmethod
     def load(cls, folder: Path, device: str = "cpu") -> "Run | None":
         """Return the run whose checkpoint is in `folder`, or None without one. Raises TrainingError."""

@@ -51,8 +51,8 @@ class Fond:
     def __getattr__(self, name):
         return getattr(self.inner, name)
 
-    def run(self, buffer, rows, first):
-        logprobs = 0.2 * self.inner.run(buffer, rows, first).logprobs
+    def run(self, buffer, rows, first, blocks):
+        logprobs = 0.2 * self.inner.run(buffer, rows, first, blocks).logprobs
         logprobs[:, self.favoured] += 8.0
         logprobs -= np.log(np.exp(logprobs).sum(-1, keepdims=True))
         return Likely(logprobs, np.argsort(-logprobs, -1)[:, :24])

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from safetensors.torch import load_file
 
 sys.path.append(str(Path(__file__).parents[1] / "models"))
 
@@ -188,7 +187,7 @@ def test_a_device_computes_the_same(monkeypatch):
             moved = FrozenTrunk(CONFIG, layers, TRUNK.norm.to(device), TRUNK.embedding.to(device))
             learner, run = learner_and_run(trunk=moved)
             torch.testing.assert_close(results(learner, run), expected)
-            assert evaluate(learner, run, TEXTS) >= 1
+            assert evaluate(learner, run, TEXTS).tokens >= 1
 
 
 def train(learner, run, steps):
@@ -206,10 +205,6 @@ def test_training_teaches_and_a_run_goes_on_where_it_was_stopped(tmp_path):
     losses = train(learner, run, 20)
     assert losses[-1] < 0.6 * losses[0]
     run.save(tmp_path)
-    run.export(tmp_path / "exported.safetensors")
-    exported = load_file(tmp_path / "exported.safetensors")
-    assert exported.keys() == {*run.weights, "vocabulary"}
-    torch.testing.assert_close(exported["mask"].float(), run.weights["mask"], atol=1e-2, rtol=1e-2)
     resumed = Run.load(tmp_path)
     assert resumed.progress == run.progress
     train(learner, run, 2)
