@@ -62,7 +62,8 @@ class TokenTree:
     _numbers: dict[tuple[int, int, bool], int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.nodes.append(Node(-1, -1, -1, b"", self.start, self.rules, logprob=0.0, proposed=True))
+        root = Node(-1, -1, -1, b"", self.start, self.rules, opened=len(self.start), logprob=0.0, proposed=True)
+        self.nodes.append(root)
 
     def insert(self, tokens: Sequence[int], parent: int = ROOT) -> list[int]:
         """Insert a text that continues `parent`, and return its nodes."""

@@ -16,7 +16,7 @@ class Node:
     start: bytes  # the part of the word at the hole's beginning that remains to be spelled
     rules: EndRules  # of the hole that the token is in
     fills: tuple[bytes, ...] = ()  # the texts of the holes before it
-    opened: int = 0  # where the text of its hole begins in `text`
+    opened: int = 0  # where the text of its hole begins in `text`, after the word at the hole's beginning
     known: bool = False  # a token of known text, after which only known text or the end may follow
     endings: tuple[int, ...] = ()  # tokens of `rules.last` that end the replaced text here
     logprob: float | None = None  # of the text up to this token

@@ -57,7 +57,7 @@ class TreeSearch:
     @cached_property
     def tree(self) -> TokenTree:
         vocabulary, request = self.model.vocabulary, self.request
-        rules, start = rules_of(vocabulary, self.hole, request, self.partial_word), self.partial_word.encode()
+        rules, start = rules_of(vocabulary, self.hole, request), self.partial_word.encode()
         if not request.replaced:
             known = sum(len(vocabulary.encode(gap.known)) for gap in request.gaps)
             return TokenTree(vocabulary, rules, start, most_depth=MOST_DEPTH + known)
@@ -271,13 +271,8 @@ class TreeSearch:
             tokens=len(one.tokens),
             steps=passes,
             logprob=one.logprob,
-            fills=self._fills_of(one) if self.request.gaps else (),
+            fills=tuple(fill.decode(errors="replace") for fill in one.fills) if self.request.gaps else (),
         )
-
-    def _fills_of(self, one: Finished) -> tuple[str, ...]:
-        """Return the text of each hole of a whole text."""
-        first, *others = (fill.decode(errors="replace") for fill in one.fills)
-        return (first[len(self.partial_word) :], *others)
 
     def _keep(self, numbers: Sequence[int], found: Expected) -> None:
         """Keep the predictions of a pass for later searches."""

@@ -1,6 +1,7 @@
 """The arguments of every subcommand except `serve`. Each subcommand has a module of its own.
 
 complete    candidates for one place in a file
+why         what would appear there unasked, and which step removed which text
 bench       measures this machine; chooses model, budget and number of candidates
 doctor      what works on this machine, and how to fix what does not
 demo        a hole filled step by step
@@ -20,6 +21,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from infill_engine.errors import InfillError
+from infill_engine.types import Eagerness
 from lsp_server.cli.escapes import visible_lines
 from lsp_server.settings.schema import LEAST_BUDGET_MS, MOST_BUDGET_MS, MOST_CANDIDATES, Precision, ServerSettings
 
@@ -33,7 +35,7 @@ INTERRUPTED = 130  # the status a shell reports for a program ended by Ctrl-C
 def add_commands(commands: "Subparsers[argparse.ArgumentParser]") -> None:
     """Declare the subcommands and their arguments."""
     complete = commands.add_parser("complete", help="candidates for one place in a file")
-    complete.add_argument("place", metavar="FILE:LINE:COL", help="line and column count from 1, columns in characters")
+    _add_place(complete)
     complete.add_argument(
         "--candidates",
         type=_whole(1, MOST_CANDIDATES),
@@ -44,6 +46,18 @@ def add_commands(commands: "Subparsers[argparse.ArgumentParser]") -> None:
     complete.add_argument("--json", action="store_true", help="print one JSON object")
     _add_engine(complete)
     complete.set_defaults(run=lambda options: _run("complete", options))
+
+    why = commands.add_parser("why", help="what would appear at a place unasked, and which step removed which text")
+    _add_place(why)
+    why.add_argument(
+        "--eagerness",
+        choices=[each.value for each in Eagerness],
+        default=DEFAULTS.eagerness.value,
+        help="how readily candidates appear (%(default)s)",
+    )
+    why.add_argument("--json", action="store_true", help="print one JSON object")
+    _add_engine(why)
+    why.set_defaults(run=lambda options: _run("why", options))
 
     doctor = commands.add_parser("doctor", help="what works on this machine, and how to fix what does not")
     doctor.add_argument(
@@ -77,6 +91,10 @@ def add_commands(commands: "Subparsers[argparse.ArgumentParser]") -> None:
     models = commands.add_parser("models", help="families of models: list, info, bench, get, forget")
     _add_models(models.add_subparsers(title="commands", metavar="COMMAND", dest="what", required=True))
     models.set_defaults(run=lambda options: _run("models.command", options))
+
+
+def _add_place(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("place", metavar="FILE:LINE:COL", help="line and column count from 1, columns in characters")
 
 
 def _add_bench(bench: argparse.ArgumentParser) -> None:
