@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from infill_engine.diagnostics.benchmark.problems.similarity import is_exact, trimmed
+from infill_engine.diagnostics.benchmark.problems.judging import is_exact, trimmed
 
 _TOKEN = re.compile(
     r"""(?P<string>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')|(?P<name>[^\W\d]\w*)|(?P<number>\d[\w.]*)"""
