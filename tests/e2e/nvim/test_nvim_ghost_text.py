@@ -155,8 +155,27 @@ def test_dismissing(nvim: Editor) -> None:
     nvim.type("<C-]>")
     nvim.until_ghost(None)
     assert nvim.marked == "x = │"
-    nvim.type("<BS><BS>= ")  # whoever types on is asked again
+    nvim.type("<BS><BS>= ")  # the same place
+    nvim.until(lambda: nvim.status() == "infill silent: dismissed here")
+    nvim.type("al")
+    nvim.until_marked("x = al│")
+    nvim.until(lambda: nvim.status() == "infill silent: dismissed here")
+    assert nvim.ghost() is None
+    assert "dismissed it here" in nvim.command("Infill")
+    nvim.type("<CR>x = ")
     nvim.until_ghost("alpha(1)")
+
+
+def test_tab_in_the_indentation_indents(nvim: Editor) -> None:
+    """Where the text begins with its indentation, <Tab> types that first."""
+    nvim.open("if w:\n│\n")
+    nvim.command("setlocal expandtab shiftwidth=4 softtabstop=4")
+    nvim.until_ghost("    one()")
+    nvim.type("<Tab>")
+    nvim.until_marked("if w:\n    │")
+    nvim.until_ghost("one()")
+    nvim.type("<Tab>")
+    nvim.until_marked("if w:\n    one()│")
 
 
 def test_keys_do_what_they_did_when_nothing_is_shown(nvim: Editor) -> None:

@@ -28,8 +28,10 @@ function M.attach(client, bufnr)
       end,
     })
   end
+  on('InsertCharPre', ghost.before)
   on(FOLLOWED, ghost.follow)
   on('InsertLeave', ghost.forget)
+  require('infill.silence').watch(group, bufnr, ghost.make_way)
   on(MOVED, cursor.moved)
   on(CHANGED_OR_LEFT, cursor.stop)
   on(EDITED, require('infill.next_edit').follow)
