@@ -9,6 +9,7 @@ local DISMISSED = 'infill.dismissed'
 
 ---@alias infill.Part 'all'|'word'|'line'
 
+local mended = false
 ---@type fun()? runs once the undo step before it has ended
 local waiting
 
@@ -30,6 +31,28 @@ function M.accept(part)
   end
   ghost.clear(bufnr)
   return false
+end
+
+--- Whether Neovim's own accepting leaves characters behind that were typed just before it: it inserts the text where it
+--- began. (Ours does not.)
+---@return boolean
+function M.leaves_typed_behind()
+  return vim.fn.has('nvim-0.13') == 0
+end
+
+--- Has Neovim's own accepting insert only what is still missing, for those who have mapped it.
+function M.mend_own()
+  local get = vim.lsp.inline_completion.get
+  if mended or not M.leaves_typed_behind() then
+    return
+  end
+  mended = true
+  ---@diagnostic disable-next-line: duplicate-set-field
+  vim.lsp.inline_completion.get = function(options)
+    local bufnr = options and options.bufnr or 0
+    ghost.catch_up(bufnr ~= 0 and bufnr or vim.api.nvim_get_current_buf())
+    return get(options)
+  end
 end
 
 --- False when there was no ghost text.

@@ -190,16 +190,27 @@ function M.is_foreign(bufnr)
   return M.shown(bufnr) ~= nil and (not ghost or (typed ~= nil and not M._chosen(ghost, bufnr, typed)))
 end
 
+--- Has Neovim's own functions find what is left of the text that the user sees, or nothing.
+---@param bufnr integer
+---@return boolean whether something is left
+function M.catch_up(bufnr)
+  local fits = M.rest(bufnr) ~= nil or M.is_foreign(bufnr)
+  if fits then
+    M.follow(bufnr)
+  else
+    M.clear(bufnr)
+  end
+  return fits
+end
+
 --- Shows the candidate `count` places further. False when there is no ghost text.
 ---@param count integer
 ---@return boolean
 function M.cycle(count)
   local bufnr = vim.api.nvim_get_current_buf()
-  if not M.rest(bufnr) and not M.is_foreign(bufnr) then
-    M.clear(bufnr)
+  if not M.catch_up(bufnr) then
     return false
   end
-  M.follow(bufnr)
   vim.lsp.inline_completion.select({ bufnr = bufnr, count = count })
   stats.count('cycled')
   return true
