@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from infill_engine.budget.deadline import now
 from infill_engine.text.lines import is_one_key
-from infill_engine.types import Answer, InfillRequest, Reason, Source
+from infill_engine.types import Answer, Candidate, InfillRequest, Reason, Source
 from lsp_server.documents.snapshots import Change, Snapshot, edited_lines
 from lsp_server.engine.pending import OnLate, OnPreview
 from lsp_server.protocol.positions import Place
@@ -101,7 +101,10 @@ async def _answer(
     answer = await _from_engine(session, uri, request, due, listeners, unsure=unsure)
     if session.documents.get(uri) is not snapshot:
         return Answer(reason=Reason.SUPERSEDED)
-    return worth_showing(answer if invoked else without_typed_past(session, insertion, answer), unsure=unsure)
+    answer = worth_showing(answer if invoked else without_typed_past(session, insertion, answer), unsure=unsure)
+    empty = not insertion.lead and insertion.start == insertion.end
+    rest = session.suggestions.rest(insertion.snapshot, place) if empty and answer.reason not in OVERTAKEN else ""
+    return kept_first(answer, rest) if rest else answer
 
 
 async def _from_engine(
@@ -138,6 +141,16 @@ def _drafts_alone(request: InfillRequest) -> Answer:
     from infill_engine.engine.draft_answers import answer_from_drafts
 
     return answer_from_drafts(request)
+
+
+def kept_first(answer: Answer, rest: str) -> Answer:
+    """Return an answer that begins with `rest`, so that what is shown stays while the user types along it."""
+    if answer.candidates and answer.candidates[0].text.startswith(rest):
+        return answer
+    others = tuple(each for each in answer.candidates if each.text != rest)
+    known = next((each for each in answer.candidates if each.text == rest), None)
+    first = known or Candidate(rest, answer.show_from, source=Source.TYPED_THROUGH)
+    return replace(answer, candidates=(first, *others), reason=None)
 
 
 def without_typed_past(session: Session, insertion: Insertion, answer: Answer) -> Answer:

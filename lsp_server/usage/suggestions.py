@@ -112,11 +112,16 @@ class SuggestionTracker:
 
     def typed_into(self, snapshot: Snapshot, place: Place) -> bool:
         """Return whether the user is typing, up to this place, an unsure candidate that they asked to see."""
-        suggestion = self._suggestions.get(snapshot.uri)
-        if suggestion is None or suggestion.outcome is not None or not (suggestion.unsure and suggestion.begun):
-            return False
-        row, column = place
-        return suggestion.front() == (row, snapshot.lines[row][:column])
+        suggestion = self._begun(snapshot, place)
+        return suggestion is not None and suggestion.unsure
+
+    def rest(self, snapshot: Snapshot, place: Place) -> str:
+        """Return what is left of the text that was shown and that the user is typing up to this place, or ""."""
+        suggestion = self._begun(snapshot, place)
+        if suggestion is None:
+            return ""
+        typed = suggestion.inserted
+        return next((text[len(typed) :] for text in suggestion.texts if text.startswith(typed) and text != typed), "")
 
     def changed(self, snapshot: Snapshot) -> None:
         """The document has changed to this snapshot."""
@@ -174,6 +179,13 @@ class SuggestionTracker:
         """The session ends."""
         for uri in list(self._suggestions):
             self.left(uri)
+
+    def _begun(self, snapshot: Snapshot, place: Place) -> _Suggestion | None:
+        suggestion = self._suggestions.get(snapshot.uri)
+        if suggestion is None or suggestion.outcome is not None or not suggestion.begun:
+            return None
+        row, column = place
+        return suggestion if suggestion.front() == (row, snapshot.lines[row][:column]) else None
 
     def _note_typed_past(self, uri: str, suggestion: _Suggestion) -> None:
         line = suggestion.left + suggestion.inserted

@@ -54,7 +54,8 @@ def menu_is_open(nvim: Editor) -> bool:
     return bool(
         nvim.lua("""
             local blink, cmp = package.loaded['blink.cmp'], package.loaded['cmp']
-            return vim.fn.pumvisible() ~= 0 or (blink and blink.is_menu_visible()) or (cmp and cmp.visible()) or false""")
+            local theirs = (blink and blink.is_menu_visible()) or (cmp and cmp.visible())
+            return vim.fn.pumvisible() ~= 0 or theirs or false""")
     )
 
 
