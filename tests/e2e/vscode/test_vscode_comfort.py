@@ -31,7 +31,7 @@ def test_what_was_dismissed_stays_away(code: Workbench) -> None:
     assert code.ghost() == ""
     assert "You dismissed it here" in code.sentence()
     code.press("Backspace", "Backspace", "Backspace")
-    code.wait_for_status("Infill: after a deletion")
+    code.wait_for_status("Infill: after an undo")
     code.type_text(" ")
     code.wait_for_status("Infill: dismissed here")
     code.command("Infill: Trigger")
@@ -48,7 +48,7 @@ def test_what_was_typed_past_does_not_come_back(code: Workbench) -> None:
     code.type_text("z")
     code.wait_for_ghost("")
     code.press("Backspace", "Backspace")
-    code.wait_for_status("Infill: after a deletion")
+    code.wait_for_status("Infill: after an undo")
     code.type_text(" ")
     code.wait_for_status("Infill: dismissed here")
     assert code.ghost() == ""
