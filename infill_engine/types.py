@@ -45,6 +45,7 @@ class Reason(StrEnum):
     SUPERSEDED = "superseded"  # a newer request for the same document replaced it
     DELETION = "deletion"  # the last edit deleted text; only an explicit request is answered
     UNDO = "undo"  # the last edit undid or redid another; only an explicit request is answered
+    DISMISSED = "dismissed"  # the user dismissed it here, or typed past it; only an explicit request is answered
     DISABLED = "disabled"  # disabled for all languages or for this one
     EXCLUDED = "excluded"  # the file matches an exclude pattern
     UNSUPPORTED = "unsupported"  # binary, too large, not a supported text document, or more holes than the model fills

@@ -29,7 +29,15 @@ from lsp_server.features.candidates import candidates
 from lsp_server.features.cursor import cursor
 from lsp_server.features.inline_completion import inline_completion
 from lsp_server.features.status import get_status
-from lsp_server.protocol.messages import ACCEPTED, CANDIDATES, CURSOR, DOWNLOAD_MODEL, GET_STATUS, RESTART_ENGINE
+from lsp_server.protocol.messages import (
+    ACCEPTED,
+    CANDIDATES,
+    CURSOR,
+    DISMISSED,
+    DOWNLOAD_MODEL,
+    GET_STATUS,
+    RESTART_ENGINE,
+)
 from lsp_server.protocol.reading import MessageReader
 from lsp_server.protocol.wire import WireProtocol, came, silence_libraries
 from lsp_server.session import Session
@@ -120,6 +128,9 @@ def _add_commands(server: InfillServer, session: Session) -> None:
         commands.accepted(session, *sent(arguments))
 
     def dismissed(*arguments: object) -> None:
+        commands.dismissed(session, *sent(arguments))
+
+    def dismissed_next_edit(*arguments: object) -> None:
         next_edit.dismissed(session, *sent(arguments))
 
     def applied(*_arguments: object) -> None:
@@ -128,8 +139,9 @@ def _add_commands(server: InfillServer, session: Session) -> None:
     server.command(DOWNLOAD_MODEL)(download_model)
     server.command(RESTART_ENGINE)(restart_engine)
     server.command(ACCEPTED)(accepted)
+    server.command(DISMISSED)(dismissed)
     server.command(messages.ACCEPT)(applied)
-    server.command(messages.DISMISS)(dismissed)
+    server.command(messages.DISMISS)(dismissed_next_edit)
 
 
 class _Output(StdoutWriter):

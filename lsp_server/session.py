@@ -21,6 +21,7 @@ from lsp_server.protocol.uris import path_in_project
 from lsp_server.protocol.wire import WireProtocol
 from lsp_server.settings.schema import EngineChoice, ServerSettings
 from lsp_server.status import StatusReporter
+from lsp_server.suggestions.dismissals import Dismissals
 from lsp_server.suggestions.next_edits.tracker import NextEdits
 from lsp_server.suggestions.refusal import refusal
 from lsp_server.usage.counters import UsageCounters
@@ -64,6 +65,7 @@ class Session:
     engine: EngineClient = field(init=False)
     counters: UsageCounters = field(init=False)
     suggestions: SuggestionTracker = field(init=False)
+    dismissals: Dismissals = field(default_factory=Dismissals)
     next_edits: NextEdits = field(default_factory=NextEdits)
     project: ProjectText = field(default_factory=ProjectText)
     builder: Sequence[str] = (sys.executable, "-m", "lsp_server.cli.models.building")  # fetches the default model
@@ -80,19 +82,22 @@ class Session:
         self.reporter = StatusReporter(self.protocol)
         self.engine = EngineClient(self._on_status, self._on_error, self.command, self.shared)
         self.counters = UsageCounters(self.warn_once)
-        self.suggestions = SuggestionTracker(self.counters.count)
+        self.suggestions = SuggestionTracker(self.counters.count, self.dismissals)
 
-    def refusal(self, snapshot: Snapshot | None, automatic_row: int | None = None) -> Reason | None:
+    def refusal(self, snapshot: Snapshot | None, automatic: Place | None = None) -> Reason | None:
         """Return why a document must not be completed, or None. These checks cost no model call.
 
-        For an automatic request, `automatic_row` is its row.
+        For an automatic request, `automatic` is its place.
         """
-        return refusal(snapshot, self.settings, self.roots, automatic_row)
+        reason = refusal(snapshot, self.settings, self.roots, None if automatic is None else automatic[0])
+        if reason is None and snapshot is not None and automatic is not None:
+            return Reason.DISMISSED if self.dismissals.is_quiet(snapshot, automatic) else None
+        return reason
 
     def speculate_soon(self, snapshot: Snapshot, arrived: float) -> None:
         """Start computing for the cursor position after the change to `snapshot`, unless another change follows."""
         self.hold_speculation()
-        if self.engine.status.state is State.READY and self.refusal(snapshot, snapshot.cursor[0]) is None:
+        if self.engine.status.state is State.READY and self.refusal(snapshot, snapshot.cursor) is None:
             due = arrived + self.settings.budget_ms / 1000
             self._timer = asyncio.get_running_loop().call_later(BURST_SECONDS, self._speculate, snapshot, due)
 

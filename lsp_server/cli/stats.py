@@ -28,6 +28,7 @@ _WHY = {
     Reason.SUPERSEDED: "typing went on",
     Reason.DELETION: "text had just been deleted",
     Reason.UNDO: "an edit had just been undone",
+    Reason.DISMISSED: "it was dismissed or typed past there before",
     Reason.DISABLED: "switched off",
     Reason.EXCLUDED: "the file is excluded",
     Reason.UNSUPPORTED: "not a text document",
@@ -99,6 +100,7 @@ def _show_outcomes(console: Console, days: Days, counts: Counts) -> None:
         ("accepted in part", counts[Outcome.PARTIAL], "green"),
         ("typed by hand", counts[Outcome.TYPED], "cyan"),
         ("rejected", counts[Outcome.REJECTED], "yellow"),
+        ("dismissed", counts[Outcome.DISMISSED], "yellow"),
     ]
     _bars(console, [(name, number, style, _share(number, shown)) for name, number, style in bars], most=shown)
 

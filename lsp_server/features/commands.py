@@ -15,3 +15,11 @@ def accepted(session: Session, *arguments: object) -> None:
     which = read_arguments(arguments)
     if which is not None:
         session.suggestions.accepted(*which)
+
+
+def dismissed(session: Session, *arguments: object) -> None:
+    """The user has dismissed what a document shows. The argument is the one of `accepted`."""
+    which = read_arguments(arguments)
+    snapshot = None if which is None else session.documents.get(which[0])
+    if snapshot is not None:
+        session.suggestions.dismissed(snapshot)

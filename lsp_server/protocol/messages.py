@@ -7,6 +7,7 @@ infill/lateAnswer   notification  where to ask again (`lsp_server.suggestions.la
 infill/cursor       notification  `CursorParams`, from the client: where the cursor has come to rest
 infill/nextEdit     request       what the last edit makes necessary (`lsp_server.suggestions.next_edits.messages`)
 infill.accepted     command       a shown candidate was accepted
+infill.dismissed    command       the candidates shown in a document were dismissed
 infill.restartEngine  command     restart the worker
 infill.downloadModel  command     fetch the default model (`lsp_server.features.download`)
 """
@@ -23,6 +24,7 @@ CURSOR = "infill/cursor"
 LATE_ANSWER = "infill/lateAnswer"
 LATE_ANSWERS = "infillLateAnswers"  # the experimental capability of a client that asks again
 ACCEPTED = "infill.accepted"
+DISMISSED = "infill.dismissed"
 RESTART_ENGINE = "infill.restartEngine"
 DOWNLOAD_MODEL = "infill.downloadModel"
 

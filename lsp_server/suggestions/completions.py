@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from infill_engine.budget.deadline import now
 from infill_engine.text.lines import is_one_key
-from infill_engine.types import Answer, InfillRequest, Reason, Source
+from infill_engine.types import Answer, Candidate, InfillRequest, Reason, Source
 from lsp_server.documents.snapshots import Change, Snapshot, edited_lines
 from lsp_server.engine.pending import OnLate, OnPreview
 from lsp_server.protocol.positions import Place
@@ -89,8 +89,7 @@ async def _answer(
 ) -> Answer:
     """Return the engine's answer if it is worth showing, or else the reason why not."""
     snapshot = None if insertion is None else insertion.snapshot
-    automatic_row = None if insertion is None or invoked else insertion.start[0]
-    reason = session.refusal(snapshot, automatic_row)
+    reason = session.refusal(snapshot, None if insertion is None or invoked else insertion.end)
     if insertion is None or reason is not None:
         return Answer(reason=reason or Reason.UNSUPPORTED)
     session.hold_speculation()
@@ -102,7 +101,10 @@ async def _answer(
     answer = await _from_engine(session, uri, request, due, listeners, unsure=unsure)
     if session.documents.get(uri) is not snapshot:
         return Answer(reason=Reason.SUPERSEDED)
-    return worth_showing(answer, unsure=unsure)
+    answer = worth_showing(answer if invoked else without_typed_past(session, insertion, answer), unsure=unsure)
+    empty = not insertion.lead and insertion.start == insertion.end
+    rest = session.suggestions.rest(insertion.snapshot, place) if empty and answer.reason not in OVERTAKEN else ""
+    return kept_first(answer, rest) if rest else answer
 
 
 async def _from_engine(
@@ -139,6 +141,26 @@ def _drafts_alone(request: InfillRequest) -> Answer:
     from infill_engine.engine.draft_answers import answer_from_drafts
 
     return answer_from_drafts(request)
+
+
+def kept_first(answer: Answer, rest: str) -> Answer:
+    """Return an answer that begins with `rest`, so that what is shown stays while the user types along it."""
+    if answer.candidates and answer.candidates[0].text.startswith(rest):
+        return answer
+    others = tuple(each for each in answer.candidates if each.text != rest)
+    known = next((each for each in answer.candidates if each.text == rest), None)
+    first = known or Candidate(rest, answer.show_from, source=Source.TYPED_THROUGH)
+    return replace(answer, candidates=(first, *others), reason=None)
+
+
+def without_typed_past(session: Session, insertion: Insertion, answer: Answer) -> Answer:
+    """Return an answer without the texts that the user typed past at this place."""
+    snapshot, start, end, lead = insertion.snapshot, insertion.start, insertion.end, insertion.lead
+    is_past = session.dismissals.was_typed_past
+    kept = tuple(each for each in answer.candidates if not is_past(snapshot, start, end, lead + each.text))
+    if answer.candidates and not kept:
+        return Answer(reason=Reason.DISMISSED)
+    return answer if len(kept) == len(answer.candidates) else replace(answer, candidates=kept)
 
 
 def worth_showing(answer: Answer, *, unsure: bool) -> Answer:

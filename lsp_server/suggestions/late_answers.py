@@ -11,7 +11,7 @@ from lsprotocol import types
 from infill_engine.types import Answer
 from lsp_server.protocol.messages import LATE_ANSWER
 from lsp_server.session import Session
-from lsp_server.suggestions.completions import Insertion, Reply, worth_showing
+from lsp_server.suggestions.completions import Insertion, Reply, without_typed_past, worth_showing
 
 
 @dataclass(slots=True, eq=False)
@@ -32,7 +32,8 @@ class LateWatch:
     def __call__(self, answer: Answer) -> bool:
         """Tell the client, and return True, if an answer is worth showing in the place of what is shown."""
         session, snapshot = self.session, self.insertion.snapshot
-        candidates = worth_showing(answer, unsure=self.invoked).candidates
+        wanted = answer if self.invoked else without_typed_past(session, self.insertion, answer)
+        candidates = worth_showing(wanted, unsure=self.invoked).candidates
         if self._shown is None or not candidates or session.documents.get(snapshot.uri) is not snapshot:
             return False
         text = candidates[0].text

@@ -3,10 +3,12 @@
     a candidate's text, whole and in one edit        accepted
     several characters of its beginning in one edit  accepted in part
     anything else, or the cursor goes elsewhere      rejected
+    the editor says so, or else as rejected          dismissed
     its characters one by one                        pending; typed, once the text is complete
 
 A suggestion that is shown again while its text is being typed, or requested again at its place, counts once. A
-candidate shown by request, at any confidence, stays visible while it is being typed.
+candidate shown by request, at any confidence, stays visible while it is being typed. What was dismissed or typed past
+is remembered in `Dismissals`.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,6 +18,7 @@ from enum import StrEnum
 from infill_engine.text.lines import with_plain_ends
 from lsp_server.documents.snapshots import Snapshot, common_prefix, one_key_types
 from lsp_server.protocol.positions import Place
+from lsp_server.suggestions.dismissals import Dismissals, Offer, offered, surroundings
 
 LONGEST_LINES = 200  # inserted below a suggestion; a longer insertion is not one of ours
 
@@ -27,6 +30,7 @@ class Outcome(StrEnum):
     PARTIAL = "partial"
     REJECTED = "rejected"
     TYPED = "typed"
+    DISMISSED = "dismissed"
 
 
 SHOWN = "shown"
@@ -50,6 +54,7 @@ class _Suggestion:
     lines: int
     inserted: str
     texts: tuple[str, ...]
+    offers: tuple[Offer, ...]  # the text that was seen, here and where it was shown before it was typed up to here
     unsure: bool = False
     late: bool = False  # shown because the client was told to ask again
     begun: bool = False  # the user has begun to type or accept it
@@ -67,6 +72,7 @@ class SuggestionTracker:
     """The newest suggestion of each document. `count` is called for every outcome, and with -1 for a revoked one."""
 
     count: Count
+    dismissals: Dismissals
     _suggestions: dict[str, _Suggestion] = field(default_factory=dict)
 
     def shown(
@@ -83,9 +89,8 @@ class SuggestionTracker:
         row, column = start
         line = snapshot.lines[row]
         versions, held = {snapshot.client_version}, line[column : end[1]]
-        fresh = _Suggestion(
-            versions, row, line[:column], line[end[1] :], len(snapshot.lines), held, tuple(texts), unsure, late
-        )
+        left, right, offer = line[:column], line[end[1] :], offered(snapshot, start, end, texts[0])
+        fresh = _Suggestion(versions, row, left, right, len(snapshot.lines), held, tuple(texts), (offer,), unsure, late)
         older = self._suggestions.get(snapshot.uri)
         if older is not None and older.outcome is None and fresh.front() == older.front():
             fresh.versions |= older.versions
@@ -93,6 +98,8 @@ class SuggestionTracker:
             fresh.unsure |= older.unsure
             fresh.late |= older.late
             fresh.begun = older.begun
+            if fresh.row == older.row:
+                fresh.offers = tuple(dict.fromkeys((*older.offers, offer)))
             if not older.inserted:  # nothing has happened since, so either answer may be the one shown
                 fresh.texts = tuple(dict.fromkeys((*older.texts, *fresh.texts)))
         else:
@@ -105,11 +112,16 @@ class SuggestionTracker:
 
     def typed_into(self, snapshot: Snapshot, place: Place) -> bool:
         """Return whether the user is typing, up to this place, an unsure candidate that they asked to see."""
-        suggestion = self._suggestions.get(snapshot.uri)
-        if suggestion is None or suggestion.outcome is not None or not (suggestion.unsure and suggestion.begun):
-            return False
-        row, column = place
-        return suggestion.front() == (row, snapshot.lines[row][:column])
+        suggestion = self._begun(snapshot, place)
+        return suggestion is not None and suggestion.unsure
+
+    def rest(self, snapshot: Snapshot, place: Place) -> str:
+        """Return what is left of the text that was shown and that the user is typing up to this place, or ""."""
+        suggestion = self._begun(snapshot, place)
+        if suggestion is None:
+            return ""
+        typed = suggestion.inserted
+        return next((text[len(typed) :] for text in suggestion.texts if text.startswith(typed) and text != typed), "")
 
     def changed(self, snapshot: Snapshot) -> None:
         """The document has changed to this snapshot."""
@@ -124,6 +136,8 @@ class SuggestionTracker:
             self._end(suggestion, Outcome.REJECTED)
             return
         suggestion.inserted, suggestion.begun = inserted, True
+        if not before.startswith(inserted):
+            self._note_typed_past(snapshot.uri, suggestion)
         continues = any(text.startswith(inserted) and text != inserted for text in suggestion.texts)
         if before.startswith(inserted):  # part of it was deleted
             if not continues:
@@ -143,14 +157,42 @@ class SuggestionTracker:
         before = suggestion.inserted if suggestion.outcome is None else ""
         self._accept(suggestion, len(text) - common_prefix(text, before))
 
+    def dismissed(self, snapshot: Snapshot) -> None:
+        """The editor reports that the user has dismissed what is shown in a document."""
+        suggestion = self._suggestions.get(snapshot.uri)
+        if suggestion is None or suggestion.outcome is not None:
+            return
+        row, left = suggestion.front()
+        if row < len(snapshot.lines) and snapshot.lines[row].startswith(left):
+            here = surroundings(snapshot, (row, len(left)), (row, len(left)))
+            for text in suggestion.texts:
+                if text.startswith(suggestion.inserted):
+                    self.dismissals.dismissed(snapshot.uri, (here, text[len(suggestion.inserted) :]))
+        self._end(suggestion, Outcome.DISMISSED)
+
     def left(self, uri: str) -> None:
         """The document was closed."""
         self._end(self._suggestions.pop(uri, None), Outcome.REJECTED)
+        self.dismissals.forget(uri)
 
     def left_all(self) -> None:
         """The session ends."""
         for uri in list(self._suggestions):
             self.left(uri)
+
+    def _begun(self, snapshot: Snapshot, place: Place) -> _Suggestion | None:
+        suggestion = self._suggestions.get(snapshot.uri)
+        if suggestion is None or suggestion.outcome is not None or not suggestion.begun:
+            return None
+        row, column = place
+        return suggestion if suggestion.front() == (row, snapshot.lines[row][:column]) else None
+
+    def _note_typed_past(self, uri: str, suggestion: _Suggestion) -> None:
+        line = suggestion.left + suggestion.inserted
+        for at, text in suggestion.offers:
+            typed = line[len(at.left) :]
+            if not (text.startswith(typed) or typed.startswith(text)):
+                self.dismissals.typed_past(uri, (at, text))
 
     def _inserted_at_once(self, suggestion: _Suggestion, before: str, inserted: str, *, continues: bool) -> None:
         start = common_prefix(inserted, before)
@@ -192,7 +234,7 @@ class SuggestionTracker:
 
 
 def read_arguments(arguments: Sequence[object]) -> tuple[str, int, int] | None:
-    """Read uri, version and index from the arguments of `infill.accepted`; None if they are malformed."""
+    """Read uri, version and index from the arguments of `infill.accepted` or `infill.dismissed`; None if malformed."""
     first = arguments[0] if arguments else None
     if not isinstance(first, Mapping):
         return None

@@ -1,6 +1,7 @@
 /** What the command palette offers, by name. */
 
 import * as vscode from 'vscode';
+import { ExecuteCommandRequest } from 'vscode-languageclient/node';
 import { chooseEagerness } from './eagerness';
 import { install } from './install';
 import { showMenu } from './menu';
@@ -8,6 +9,7 @@ import { tell } from './messages';
 import type { ModelDownload } from './modelDownload';
 import type { NextEdits } from './nextEdit';
 import { pickCandidate } from './pick';
+import { DISMISSED } from './protocol';
 import { type Reports, showDoctor, statisticsLines, statusLines } from './report';
 import type { Server } from './server';
 import type { Statistics } from './statistics';
@@ -31,6 +33,7 @@ export function registerCommands(parts: Parts): vscode.Disposable {
         trigger,
         acceptWord: () => accept('editor.action.inlineSuggest.acceptNextWord'),
         acceptLine: () => accept('editor.action.inlineSuggest.acceptNextLine'),
+        dismiss: () => dismiss(server),
         nextEdit: (key) => nextEdits.jumpOrAccept(key === 'tab'),
         dismissNextEdit: () => nextEdits.dismiss(),
         pickNextEdit: () => nextEdits.pick(),
@@ -63,6 +66,18 @@ async function trigger(): Promise<void> {
 async function accept(command: string): Promise<void> {
     await trigger();
     await vscode.commands.executeCommand(command);
+}
+
+/** Take the ghost text away, and have the server keep it away. */
+async function dismiss({ client }: Server): Promise<void> {
+    const document = vscode.window.activeTextEditor?.document;
+    await vscode.commands.executeCommand('editor.action.inlineSuggest.hide');
+    if (document && client) {
+        const uri = client.code2ProtocolConverter.asUri(document.uri);
+        const params = { command: DISMISSED, arguments: [{ uri, version: document.version, index: 0 }] };
+        // An older server answers with an error, which means nothing to the user.
+        await client.sendRequest(ExecuteCommandRequest.type, params).catch(() => undefined);
+    }
 }
 
 let installing = false;

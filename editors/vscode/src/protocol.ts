@@ -117,6 +117,7 @@ export const dismissNotification = new NotificationType<DismissParams>('infill/d
 export const canvasProgress = new ProgressType<Canvas>();
 
 export const ACCEPTED = 'infill.accepted';
+export const DISMISSED = 'infill.dismissed';
 export const RESTART_ENGINE = 'infill.restartEngine';
 export const DOWNLOAD_MODEL = 'infill.downloadModel';
 export const METHOD_NOT_FOUND = -32601;

@@ -7,6 +7,7 @@ import type { Server } from './server';
 import { languageIsOn } from './toggle';
 import { viewOf } from './words';
 
+const SHOWN = 'editor.inlineSuggest.enabled';
 const HEALTHY = ['ready', 'thinking'];
 
 export function statusBar(server: Server): vscode.Disposable {
@@ -26,7 +27,11 @@ export function statusBar(server: Server): vscode.Disposable {
         item,
         server.onDidChangeStatus(update),
         vscode.window.onDidChangeActiveTextEditor(update),
-        vscode.workspace.onDidChangeConfiguration((event) => event.affectsConfiguration('infill') && update()),
+        vscode.workspace.onDidChangeConfiguration((event) => {
+            if (event.affectsConfiguration('infill') || event.affectsConfiguration(SHOWN)) {
+                update();
+            }
+        }),
     );
 }
 
@@ -35,7 +40,7 @@ function here(status: EngineStatus, document: vscode.TextDocument | undefined): 
     if (!document || !HEALTHY.includes(status.state)) {
         return status;
     }
-    const obstacle = whyNot(document);
+    const obstacle = whyNot(document) ?? whyNotShown(document);
     if (obstacle) {
         return { state: 'elsewhere', detail: obstacle };
     }
@@ -43,4 +48,10 @@ function here(status: EngineStatus, document: vscode.TextDocument | undefined): 
         return { ...status, reason: 'disabled' };
     }
     return status.reason === 'disabled' ? { ...status, reason: null } : status;
+}
+
+/** Why VS Code itself shows no ghost text in a document; undefined if it does. */
+function whyNotShown(document: vscode.TextDocument): string | undefined {
+    const shown = vscode.workspace.getConfiguration(undefined, document).get<boolean>(SHOWN);
+    return shown === false ? `VS Code shows no ghost text: its setting \`${SHOWN}\` is off.` : undefined;
 }

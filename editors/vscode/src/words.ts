@@ -26,6 +26,7 @@ const REASONS: Record<string, readonly [words: string, sentence: string]> = {
     ],
     deletion: ['after a deletion', 'Nothing is offered right after a deletion. *Infill: Trigger* asks anyway.'],
     undo: ['after an undo', 'Nothing is offered right after undo or redo. *Infill: Trigger* asks anyway.'],
+    dismissed: ['dismissed here', 'You dismissed it here or typed past it. *Infill: Trigger* shows it anyway.'],
     disabled: ['off for this language', 'Switched off for this language. *Infill: Toggle for Language* switches it on.'],
     excluded: ['file excluded', 'Files that tend to hold secrets, and those that `infill.excludes` names, are never read by the model.'],
     unsupported: ['not this document', 'This document is too large, or of a kind that is not filled in.'],

@@ -17,6 +17,7 @@ SCRIPT = {
         {"before": "mid(", "candidates": ["first", "second"]},
         {"before": "'😀é' + ", "candidates": ["'ünï' + tail"]},
         {"before": "():\n    ", "candidates": ["one = 1\n    return one", "pass"]},
+        {"before": "if w:\n", "candidates": ["    one()"]},
         {"before": "():\r\n    ", "candidates": ["one = 1\n    return one"]},
     ]
 }

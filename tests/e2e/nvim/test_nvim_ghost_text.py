@@ -1,7 +1,8 @@
 """Ghost text as it is seen, cycled through, accepted, typed through, dismissed and undone."""
 
 import pytest
-from nvim_editor import Editor
+from conftest import SCRIPT
+from nvim_editor import Editor, Start
 
 
 @pytest.mark.parametrize(
@@ -155,8 +156,27 @@ def test_dismissing(nvim: Editor) -> None:
     nvim.type("<C-]>")
     nvim.until_ghost(None)
     assert nvim.marked == "x = │"
-    nvim.type("<BS><BS>= ")  # whoever types on is asked again
+    nvim.type("<BS><BS>= ")  # the same place
+    nvim.until(lambda: nvim.status() == "infill silent: dismissed here")
+    nvim.type("al")
+    nvim.until_marked("x = al│")
+    nvim.until(lambda: nvim.status() == "infill silent: dismissed here")
+    assert nvim.ghost() is None
+    assert "dismissed it here" in nvim.command("Infill")
+    nvim.type("<CR>x = ")
     nvim.until_ghost("alpha(1)")
+
+
+def test_tab_in_the_indentation_indents(nvim: Editor) -> None:
+    """Where the text begins with its indentation, <Tab> types that first."""
+    nvim.open("if w:\n│\n")
+    nvim.command("setlocal expandtab shiftwidth=4 softtabstop=4")
+    nvim.until_ghost("    one()")
+    nvim.type("<Tab>")
+    nvim.until_marked("if w:\n    │")
+    nvim.until_ghost("one()")
+    nvim.type("<Tab>")
+    nvim.until_marked("if w:\n    one()│")
 
 
 def test_keys_do_what_they_did_when_nothing_is_shown(nvim: Editor) -> None:
@@ -225,6 +245,26 @@ def test_repeated_accepting_is_one_undo_step_each(nvim: Editor) -> None:
     for text in ("x = alpha(1)\ny = other;", "x = alpha(1)\ny = other", "x = alpha(1)\ny = ", "x = alpha(1)", "x = "):
         nvim.until(lambda text=text: nvim.text == text)
         nvim.type("u")
+
+
+@pytest.mark.parametrize("typed", ["a", "al", "be", "z"])
+def test_neovims_own_accepting_leaves_nothing_behind(start: Start, typed: str) -> None:
+    """Mapped as its documentation has it, and pressed before Neovim has noticed what was typed."""
+    with start({"keys": False, "settings": {"budgetMs": 5000}}, SCRIPT) as nvim:
+        nvim.lua("""
+            vim.keymap.set('i', '<Tab>', function()
+              if not vim.lsp.inline_completion.get() then
+                return '⇥'
+              end
+            end, { expr = true })""")
+        nvim.open("x = │")
+        nvim.ready()
+        nvim.until_ghost("alpha(1)")
+        nvim.type(f"{typed}<Tab>")
+        nvim.until_marked("x = alpha(1)│" if typed.startswith("a") else f"x = {typed}⇥│")
+        nvim.type("<Esc>")
+        nvim.command("checkhealth infill")
+        assert "infill works around that" in nvim.text
 
 
 def test_neovims_own_functions_are_right_too(nvim: Editor) -> None:

@@ -9,6 +9,7 @@ from lsprotocol import types
 from infill_engine.types import Answer, Candidate, Reason
 from lsp_server.documents.snapshots import Documents
 from lsp_server.suggestions.completions import Insertion, Reply
+from lsp_server.suggestions.dismissals import Dismissals, offered
 from lsp_server.suggestions.late_answers import late_watch, was_told
 
 POSITION = types.Position(0, 4)
@@ -29,6 +30,7 @@ class Case:
             engine=SimpleNamespace(takes_late=True),
             protocol=SimpleNamespace(notify=lambda method, params: self.told.append((method, params))),
             told_late=None,
+            dismissals=Dismissals(),
         )
         self.snapshot = self.session.documents.open("file:///a.py", "python", "x = ", 7)
         self.insertion = Insertion(self.snapshot, (0, 4), (0, 4))
@@ -85,3 +87,11 @@ def test_lists_of_the_editor_are_left_alone() -> None:
         assert late_watch(case.session, insertion, POSITION, invoked=False) is None
     case.session.engine.takes_late = False
     assert late_watch(case.session, case.insertion, POSITION, invoked=False) is None
+
+
+@pytest.mark.parametrize("invoked", [False, True])
+def test_what_was_typed_past_is_told_only_to_those_who_asked(invoked: bool) -> None:
+    case = Case(invoked)
+    case.session.dismissals.typed_past("file:///a.py", offered(case.snapshot, (0, 4), (0, 4), "alpha(1)"))
+    case.shows("")
+    assert case.watch(answer("alpha(1)")) is invoked

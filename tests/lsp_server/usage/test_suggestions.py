@@ -9,6 +9,7 @@ from editor import Editor, editor
 from lsprotocol import types
 
 from lsp_server.documents.snapshots import Change, Documents, Snapshot
+from lsp_server.suggestions.dismissals import Dismissals
 from lsp_server.usage.suggestions import SuggestionTracker, read_arguments
 
 URI = "file:///project/a.py"
@@ -21,7 +22,7 @@ class Following:
     def __init__(self, marked: str, texts: tuple[str, ...] = TEXTS, held: str = "") -> None:
         self.counts: Counter[str] = Counter()
         self.documents = Documents()
-        self.suggestions = SuggestionTracker(self._count)
+        self.suggestions = SuggestionTracker(self._count, Dismissals())
         self.left, _, self.right = marked.partition("│")
         self.documents.open(URI, "python", self.left + self.right, 1)
         self.version = 1

@@ -5,8 +5,11 @@ local stats = require('infill.stats')
 
 local M = {}
 
+local DISMISSED = 'infill.dismissed'
+
 ---@alias infill.Part 'all'|'word'|'line'
 
+local mended = false
 ---@type fun()? runs once the undo step before it has ended
 local waiting
 
@@ -15,7 +18,10 @@ local waiting
 ---@return boolean
 function M.accept(part)
   local bufnr = vim.api.nvim_get_current_buf()
-  if ghost.rest(bufnr) then
+  local rest = ghost.rest(bufnr)
+  if rest and part == 'all' and M._indents(rest) then
+    return false
+  elseif rest then
     M.as_undo_step(function()
       M._insert(bufnr, part)
     end)
@@ -27,16 +33,43 @@ function M.accept(part)
   return false
 end
 
+--- Whether Neovim's own accepting leaves characters behind that were typed just before it: it inserts the text where it
+--- began. (Ours does not.)
+---@return boolean
+function M.leaves_typed_behind()
+  return vim.fn.has('nvim-0.13') == 0
+end
+
+--- Has Neovim's own accepting insert only what is still missing, for those who have mapped it.
+function M.mend_own()
+  local get = vim.lsp.inline_completion.get
+  if mended or not M.leaves_typed_behind() then
+    return
+  end
+  mended = true
+  ---@diagnostic disable-next-line: duplicate-set-field
+  vim.lsp.inline_completion.get = function(options)
+    local bufnr = options and options.bufnr or 0
+    ghost.catch_up(bufnr ~= 0 and bufnr or vim.api.nvim_get_current_buf())
+    return get(options)
+  end
+end
+
 --- False when there was no ghost text.
 ---@return boolean
 function M.dismiss()
   local bufnr = vim.api.nvim_get_current_buf()
-  local shown = ghost.rest(bufnr) ~= nil
+  local shown, command, client = ghost.rest(bufnr)
   ghost.clear(bufnr)
   if shown then
     stats.count('dismissed')
   end
-  return shown
+  if command and client then
+    -- A server that does not know it answers with an error, which means nothing to the user.
+    local params = { command = DISMISSED, arguments = command.arguments }
+    client:request('workspace/executeCommand', params, function() end, bufnr)
+  end
+  return shown ~= nil
 end
 
 --- Changes the text in insert mode such that one undo takes back this change and nothing else.
@@ -71,7 +104,7 @@ end
 ---@param bufnr integer
 ---@param part infill.Part
 function M._insert(bufnr, part)
-  local rest, command = ghost.rest(bufnr)
+  local rest, command, client = ghost.rest(bufnr)
   if not rest then
     return
   end
@@ -83,13 +116,25 @@ function M._insert(bufnr, part)
     ghost.follow(bufnr)
     return stats.count('accepted_in_part')
   end
-  local client = vim.lsp.get_clients({ name = require('infill.hooks').NAME, bufnr = bufnr })[1]
   ghost.clear(bufnr)
   M.put(bufnr, here, here, text)
   stats.count('accepted')
   if command and client then
     client:exec_cmd(command, { bufnr = bufnr })
   end
+end
+
+--- Whether the cursor stands in the indentation, and the text begins with so many blanks that a tab would type them.
+---@param text string
+---@return boolean
+function M._indents(text)
+  local column = vim.api.nvim_win_get_cursor(0)[2]
+  local left = vim.api.nvim_get_current_line():sub(1, column)
+  local blanks = text:match('^[ \t]+')
+  if not blanks or left:find('%S') then
+    return false
+  end
+  return vim.fn.strdisplaywidth(blanks, vim.fn.strdisplaywidth(left)) >= vim.fn.shiftwidth()
 end
 
 ---@param part infill.Part

@@ -17,6 +17,7 @@ function M.attach(client, bufnr)
     server.tell_once(misfit, vim.log.levels.WARN)
   end
   ghost.watch(client)
+  require('infill.accept').mend_own()
   server.add_folder(client, bufnr)
   local group = vim.api.nvim_create_augroup('infill.buffer:' .. bufnr, {})
   local function on(events, callback)
@@ -28,8 +29,10 @@ function M.attach(client, bufnr)
       end,
     })
   end
+  on('InsertCharPre', ghost.before)
   on(FOLLOWED, ghost.follow)
   on('InsertLeave', ghost.forget)
+  require('infill.silence').watch(group, bufnr, ghost.make_way)
   on(MOVED, cursor.moved)
   on(CHANGED_OR_LEFT, cursor.stop)
   on(EDITED, require('infill.next_edit').follow)

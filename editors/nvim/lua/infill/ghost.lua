@@ -7,6 +7,7 @@
 local answer = require('infill.answer')
 local place = require('infill.place')
 local server = require('infill.server')
+local silence = require('infill.silence')
 local stats = require('infill.stats')
 local status = require('infill.status')
 
@@ -109,9 +110,38 @@ function M.follow(bufnr)
   end
 end
 
---- What accepting would insert at the cursor, and the command to run afterwards; nil when nothing of ours is shown.
+--- A character is about to be typed: takes it off the ghost text beforehand. Neovim may redraw between the typing and the
+--- events that follow it, and would show the character twice.
 ---@param bufnr integer
----@return string?, lsp.Command|false|nil
+function M.before(bufnr)
+  local rest = M.rest(bufnr)
+  local mark = rest and M._mark(bufnr)
+  if not rest or not mark then
+    return
+  end
+  local id, row, column, details = unpack(mark)
+  local drawn = { id = id, hl_mode = details.hl_mode, virt_text_pos = details.virt_text_pos, virt_text = {} }
+  if M._continues(rest, vim.v.char) then
+    local chunks = details.virt_text or {}
+    drawn.virt_text = vim.list_extend({ { chunks[1][1]:sub(#vim.v.char + 1), chunks[1][2] } }, chunks, 2)
+    drawn.virt_lines = details.virt_lines
+  end
+  vim.api.nvim_buf_set_extmark(bufnr, namespace, row, column, drawn)
+end
+
+--- A completion menu has been opened or closed, or another item is selected in it.
+---@param bufnr integer
+function M.make_way(bufnr)
+  M.follow(bufnr)
+  if not M.shown(bufnr) and not M._is_silent(bufnr) then
+    M.ask(bufnr)
+  end
+end
+
+--- What accepting would insert at the cursor, the command to run afterwards, and whose it is; nil when nothing of ours is
+--- shown.
+---@param bufnr integer
+---@return string?, lsp.Command|false|nil, vim.lsp.Client?
 function M.rest(bufnr)
   local ghost = ghosts[bufnr]
   local typed = ghost and M._typed_since(bufnr, ghost)
@@ -119,14 +149,14 @@ function M.rest(bufnr)
   if not chosen or not M._continues(ghost.texts[chosen], typed) then
     return nil
   end
-  return ghost.texts[chosen]:sub(#typed + 1), ghost.commands[chosen]
+  return ghost.texts[chosen]:sub(#typed + 1), ghost.commands[chosen], ghost.client
 end
 
 --- The ghost text on the screen, ours or another server's; nil for none.
 ---@param bufnr integer
 ---@return string?
 function M.shown(bufnr)
-  local mark = vim.api.nvim_buf_get_extmarks(bufnr, namespace, 0, -1, { details = true, limit = 1 })[1]
+  local mark = M._mark(bufnr)
   if not mark then
     return nil
   end
@@ -145,6 +175,12 @@ function M.shown(bufnr)
   return table.concat(lines, '\n')
 end
 
+---@param bufnr integer
+---@return vim.api.keyset.get_extmark_item?
+function M._mark(bufnr)
+  return vim.api.nvim_buf_get_extmarks(bufnr, namespace, 0, -1, { details = true, limit = 1 })[1]
+end
+
 --- Whether what is shown comes from another server.
 ---@param bufnr integer
 ---@return boolean
@@ -154,16 +190,27 @@ function M.is_foreign(bufnr)
   return M.shown(bufnr) ~= nil and (not ghost or (typed ~= nil and not M._chosen(ghost, bufnr, typed)))
 end
 
+--- Has Neovim's own functions find what is left of the text that the user sees, or nothing.
+---@param bufnr integer
+---@return boolean whether something is left
+function M.catch_up(bufnr)
+  local fits = M.rest(bufnr) ~= nil or M.is_foreign(bufnr)
+  if fits then
+    M.follow(bufnr)
+  else
+    M.clear(bufnr)
+  end
+  return fits
+end
+
 --- Shows the candidate `count` places further. False when there is no ghost text.
 ---@param count integer
 ---@return boolean
 function M.cycle(count)
   local bufnr = vim.api.nvim_get_current_buf()
-  if not M.rest(bufnr) and not M.is_foreign(bufnr) then
-    M.clear(bufnr)
+  if not M.catch_up(bufnr) then
     return false
   end
-  M.follow(bufnr)
   vim.lsp.inline_completion.select({ bufnr = bufnr, count = count })
   stats.count('cycled')
   return true
@@ -202,7 +249,9 @@ end
 ---@param bufnr integer
 ---@return boolean
 function M._is_silent(bufnr)
-  return held[bufnr] == vim.api.nvim_buf_get_changedtick(bufnr) or server.left_alone(bufnr) ~= nil
+  return held[bufnr] == vim.api.nvim_buf_get_changedtick(bufnr)
+    or server.left_alone(bufnr) ~= nil
+    or silence.reason() ~= nil
 end
 
 --- What has been typed since a ghost text was asked for; nil when it can no longer stand.

@@ -11,6 +11,12 @@ function M.check()
     return health.error(problem)
   end
   health.ok('Neovim ' .. tostring(vim.version()))
+  if require('infill.accept').leaves_typed_behind() then
+    health.info(
+      'Before 0.13, vim.lsp.inline_completion.get() leaves characters behind that were typed just before it. '
+        .. 'In the buffers that infill serves, it does not: infill works around that.'
+    )
+  end
   if not vim.lsp.is_enabled(name) then
     health.warn('The server is not enabled.', { "Put require('infill').setup() into your configuration." })
   end

@@ -1,4 +1,5 @@
 --- What the engine is doing, and why it is silent.
+local silence = require('infill.silence')
 local stats = require('infill.stats')
 
 local M = {}
@@ -12,18 +13,22 @@ local M = {}
 ---@field reason? string why nothing is shown, as the server calls it
 ---@field last_ms? number from the last request to its answer
 
+---@type table<string, { [1]: string, [2]: string }> a few words for a status line, and a sentence that says what helps
 local REASONS = {
-  blank = 'nothing to add',
-  low_confidence = 'not sure enough',
-  one_key = 'a single key does it',
-  deadline = 'out of time',
-  deletion = 'waits after deleting',
-  undo = 'waits after undo',
-  disabled = 'switched off here',
-  excluded = 'file is excluded',
-  unsupported = 'file is not supported',
-  loading = 'still loading',
-  worker_failed = 'the engine stopped',
+  blank = { 'nothing to add', 'The model found nothing worth adding here.' },
+  low_confidence = { 'not sure enough', 'All candidates are below showThreshold; `:Infill pick` lists them.' },
+  one_key = { 'a single key does it', 'The best candidate is one character, as quick to type as to accept.' },
+  deadline = { 'out of time', 'The time in budgetMs ran out before a candidate was finished.' },
+  deletion = { 'waits after deleting', 'Nothing is suggested right after a deletion; type on.' },
+  undo = { 'waits after undo', 'Nothing is suggested right after undo or redo; type on.' },
+  dismissed = { 'dismissed here', 'You dismissed it here or typed past it; `:Infill pick` lists it.' },
+  disabled = { 'switched off here', 'The settings `enable` or `languages` switch suggestions off here.' },
+  excluded = { 'file is excluded', 'Files that tend to hold secrets, and those that `excludes` names, are not read.' },
+  unsupported = { 'file is not supported', 'This file is too large, or of a kind that is not completed.' },
+  loading = { 'still loading', 'The model is being loaded.' },
+  worker_failed = { 'the engine stopped', '`:Infill restart` starts it again.' },
+  snippet = { 'a snippet is active', 'Nothing is shown until the snippet is filled in.' },
+  menu = { 'the menu has another item', 'The item that is selected in the completion menu is not in the text.' },
 }
 
 ---@type table<integer, infill.Status> by client
@@ -83,8 +88,9 @@ function M.of(bufnr)
   local status = vim.deepcopy(told[client.id] or { state = 'loading' })
   if status.state == 'ready' and (pending[client.id] or 0) > 0 then
     status.state = 'thinking'
-  elseif status.state == 'ready' and status.reason then
-    status.state = 'silent'
+  elseif status.state == 'ready' then
+    status.reason = silence.reason() or status.reason
+    status.state = status.reason and 'silent' or 'ready'
   end
   return status
 end
@@ -114,11 +120,11 @@ function M.text(bufnr)
   return text
 end
 
---- A reason for silence in words.
+--- A reason for silence in a few words.
 ---@param reason string as the server calls it
 ---@return string
 function M.why(reason)
-  return REASONS[reason] or reason
+  return (REASONS[reason] or { reason })[1]
 end
 
 --- The lines of `:Infill status`.
@@ -137,6 +143,11 @@ function M.lines(bufnr)
     return { server.missing() or 'infill does not serve this buffer: it is not enabled here' }
   end
   local lines = { M.text(bufnr) }
+  if status.state == 'silent' and REASONS[status.reason] then
+    table.insert(lines, REASONS[status.reason][2])
+  elseif not vim.lsp.inline_completion.is_enabled({ bufnr = bufnr or 0 }) then
+    table.insert(lines, 'Inline completion is off in this buffer; vim.lsp.inline_completion.enable() turns it on.')
+  end
   if status.detail then
     table.insert(lines, status.detail)
   end

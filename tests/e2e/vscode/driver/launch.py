@@ -57,6 +57,7 @@ KEYS = [
     {"key": "f9", "command": "workbench.action.revertAndCloseActiveEditor"},
     {"key": "f8", "command": "workbench.action.files.newUntitledFile"},
     {"key": "f7", "command": "notifications.clearAll"},
+    {"key": "f6", "command": "editor.action.insertSnippet", "args": {"snippet": "f(${1:a}, ${2:b})$0"}},
 ]
 
 

@@ -12,6 +12,7 @@ SCRIPT = {
         {"before": "join(", "candidates": ["left, right", "left"]},
         {"before": "area(", "candidates": ["box.width, box.height", "box.height, box.width", "box"]},
         {"before": "lines():\n    ", "candidates": ["total = 0\n    return total"]},
+        {"before": "if w:\n", "candidates": ["    one()"]},
         {"before": "lines():\r\n    ", "candidates": ["total = 0\n    return total"]},
     ]
 }
