@@ -185,7 +185,7 @@ def _read(body: bytes, kind: type[T]) -> T:
             return msgspec.json.decode(body, type=kind, strict=False)
         except msgspec.ValidationError:
             raise
-        except msgspec.DecodeError:  # perhaps only a character that an editor has cut in two
+        except (msgspec.DecodeError, UnicodeDecodeError):  # perhaps only a character that an editor has cut in two
             return msgspec.convert(json.loads(body.decode(errors="replace")), kind, strict=False)
     except (msgspec.ValidationError, RecursionError) as fault:
         raise HTTPException(400, f"The body does not fit: {_told(fault)}") from None
