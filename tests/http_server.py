@@ -76,7 +76,9 @@ class Server:
         return self.send("GET", path, None, headers)
 
     def post(self, path: str, content: Any, headers: dict[str, str] | None = None) -> Answer:
-        return self.send("POST", path, json.dumps(content).encode(), {"Content-Type": "application/json", **(headers or {})})
+        return self.send(
+            "POST", path, json.dumps(content).encode(), {"Content-Type": "application/json", **(headers or {})}
+        )
 
     def ready(self) -> None:
         end = time.monotonic() + WAIT

@@ -12,11 +12,12 @@ from infill_engine.budget.deadline import now
 from infill_engine.context.drafts.renamed_match import outline_of_other
 from infill_engine.context.surroundings import joined
 from infill_engine.settings import WindowSettings
-from infill_engine.text.languages import language_of, recognise, related
+from infill_engine.text.languages import language_of, related
 from infill_engine.types import Answer, InfillRequest, Reason, Surroundings
 from lsp_server.documents.snapshots import Documents, Snapshot, split_lines
 from lsp_server.engine.client import EngineClient
-from lsp_server.http.question import Pieces, Question, Reply, estimated_tokens
+from lsp_server.http.document_language import DocumentLanguages
+from lsp_server.http.question import Question, Reply, estimated_tokens
 from lsp_server.project.excludes import is_excluded
 from lsp_server.protocol.positions import Place
 from lsp_server.protocol.uris import path_of
@@ -25,7 +26,6 @@ from lsp_server.suggestions.answers import answer_by, worth_showing
 from lsp_server.suggestions.refusal import refusal
 from lsp_server.suggestions.request import build_request
 
-UNKNOWN_LANGUAGE = "plaintext"
 REPLY_SECONDS = 0.003  # reserved for turning the answer into a response and sending it
 MOST_AT_ONCE = 48  # questions that the engine has; it refuses more than 64 of one client
 KEPT_SURROUNDINGS = 6  # as many as an engine keeps
@@ -41,6 +41,7 @@ class Completer:
     _slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MOST_AT_ONCE))
     _waiting: Counter[str] = field(default_factory=Counter)  # by document
     _sent: LRUCache[str, None] = field(default_factory=lambda: LRUCache(KEPT_SURROUNDINGS))  # surroundings, by name
+    _languages: DocumentLanguages = field(default_factory=DocumentLanguages)
     _turns: TTLCache[str, int] = field(default_factory=lambda: TTLCache(REMEMBERED, AGAIN_SECONDS))
 
     async def complete(self, question: Question, arrived: float) -> Reply:
@@ -50,7 +51,8 @@ class Completer:
         """
         budget_ms = self.settings.budget_ms if question.budget_ms is None else question.budget_ms
         due = arrived + min(max(0.0, budget_ms), MOST_BUDGET_MS) / 1000 - REPLY_SECONDS
-        snapshot = _snapshot(question)
+        language, text = self._languages.of(question), question.before + question.after
+        snapshot = Documents().open(_uri(question.path), language, text)
         reason = refusal(snapshot, self.settings, ())
         answer = Answer(reason=reason) if reason else await self._answer(question, snapshot, due)
         texts = tuple(dict.fromkeys(filter(None, (_cut(each.text, question.stops) for each in answer.candidates))))
@@ -128,15 +130,6 @@ class Completer:
         return replace(answer, candidates=answer.candidates[first:] + answer.candidates[:first])
 
 
-def _snapshot(question: Question) -> Snapshot:
-    before, after = question.before, question.after
-    path = question.path or _own_path(before + after, question.pieces)
-    language = recognise(question.language or UNKNOWN_LANGUAGE, path, before + after).language
-    if language == UNKNOWN_LANGUAGE:
-        language = _usual_language(question.pieces)
-    return Documents().open(_uri(path), language, before + after)
-
-
 def _request(
     question: Question, snapshot: Snapshot, settings: ServerSettings, project: Surroundings, window: WindowSettings
 ) -> InfillRequest:
@@ -159,16 +152,6 @@ def _place_after(before: str, lines: Sequence[str]) -> Place:
     if before.endswith("\r") and lines[row - 1].endswith("\r\n"):
         return row - 1, len(lines[row - 1]) - 2
     return row, column
-
-
-def _own_path(text: str, pieces: Pieces) -> str:
-    """Return the path of a piece that is part of the text: some clients name no path but send such pieces."""
-    return next((path for path, piece in pieces if piece.strip() and piece in text), "")
-
-
-def _usual_language(pieces: Pieces) -> str:
-    languages = Counter(language for path, _ in pieces if (language := language_of(path)) is not None)
-    return languages.most_common(1)[0][0] if languages else UNKNOWN_LANGUAGE
 
 
 def _uri(path: str) -> str:

@@ -55,7 +55,15 @@ def llama_vscode(marked: str, **others: Any) -> dict[str, Any]:
 def minuet(marked: str, **others: Any) -> dict[str, Any]:
     """minuet 479487c: `openai_fim_compatible` with `suffix`."""
     before, after = marked.split(CURSOR)
-    return {"model": "m", "stream": True, "max_tokens": 56, "top_p": 0.9, "prompt": before, "suffix": after, **others}
+    return {
+        "model": "m",
+        "stream": True,
+        "max_tokens": 56,
+        "top_p": 0.9,
+        "prompt": f"# language: python\n{before}",
+        "suffix": after,
+        **others,
+    }
 
 
 def zed(marked: str) -> dict[str, Any]:
@@ -70,7 +78,15 @@ def cursortab(marked: str, path: str, others: tuple[tuple[str, str], ...]) -> di
     files = "".join(f"<|file_sep|>{name}\n{text}\n" for name, text in others)
     sides = "<|fim_prefix|>" + marked.replace(CURSOR, "<|fim_suffix|>") + "<|fim_middle|>"
     prompt = f"<|repo_name|>project\n{files}<|file_sep|>{path}\n{sides}"
-    return {"model": "m", "prompt": prompt, "temperature": 0.0, "max_tokens": 64, "n": 1, "echo": False, "stream": False}
+    return {
+        "model": "m",
+        "prompt": prompt,
+        "temperature": 0.0,
+        "max_tokens": 64,
+        "n": 1,
+        "echo": False,
+        "stream": False,
+    }
 
 
 def tabby(marked: str, **others: Any) -> dict[str, Any]:

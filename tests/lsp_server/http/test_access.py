@@ -104,7 +104,13 @@ def test_a_port_that_is_taken(tmp_path: Path, server: Server) -> None:
     ("host", "expected"),
     [
         *[("127.0.0.1", True), ("127.1.2.3", True), ("::1", True), ("localhost", True)],
-        *[("0.0.0.0", False), ("::", False), ("192.168.0.1", False), ("example.org", False), ("localhost.example.org", False)],
+        *[
+            ("0.0.0.0", False),
+            ("::", False),
+            ("192.168.0.1", False),
+            ("example.org", False),
+            ("localhost.example.org", False),
+        ],
     ],
 )
 def test_loopback(host: str, expected: bool) -> None:

@@ -30,17 +30,41 @@ def test_bodies(server: Server) -> None:
     check(server, "/infill", b'{"prompt": "x = "} trailing', 400, "The body is not JSON.")
     check(server, "/infill", b'{"a": ' + b"[" * 200_000, 400, "The body does not fit: it is nested too deeply")
     check(server, "/infill", b"[]", 400, "The body does not fit: Expected `object`, got `array`")
-    check(server, "/infill", b'{"n_cmpl": [1]}', 400, "The body does not fit: Expected `int`, got `array` - at `$.n_cmpl`")
+    check(
+        server, "/infill", b'{"n_cmpl": [1]}', 400, "The body does not fit: Expected `int`, got `array` - at `$.n_cmpl`"
+    )
     check(server, "/v1/completions", b"{}", 400, "The body does not fit: Object missing required field `prompt`")
-    check(server, "/v1/completions", b'{"prompt": [1, 2]}', 400, "The body does not fit: Expected `str`, got `int` - at `$.prompt[0]`")
-    check(server, "/v1/completions", b'{"prompt": ["a", "b"]}', 400, "prompt must be one text; send a request for each prompt")
-    check(server, "/v1/completions", b'{"segments": {}}', 400, "The body does not fit: Object missing required field `prefix` - at `$.segments`")
+    check(
+        server,
+        "/v1/completions",
+        b'{"prompt": [1, 2]}',
+        400,
+        "The body does not fit: Expected `str`, got `int` - at `$.prompt[0]`",
+    )
+    check(
+        server,
+        "/v1/completions",
+        b'{"prompt": ["a", "b"]}',
+        400,
+        "prompt must be one text; send a request for each prompt",
+    )
+    check(
+        server,
+        "/v1/completions",
+        b'{"segments": {}}',
+        400,
+        "The body does not fit: Object missing required field `prefix` - at `$.segments`",
+    )
     check(server, "/api/generate", b"nonsense", 400, "The body is not JSON.")
     assert still_answers(server)
 
 
 def test_a_text_is_not_in_an_error(server: Server) -> None:
-    for body in (b'{"prompt": "secret text', b'{"prompt": {"secret text": 1}}', b'{"secret text": 1, "n_cmpl": "secret text"}'):
+    for body in (
+        b'{"prompt": "secret text',
+        b'{"prompt": {"secret text": 1}}',
+        b'{"secret text": 1, "n_cmpl": "secret text"}',
+    ):
         assert b"secret" not in server.send("POST", "/infill", body).body
     assert "secret" not in server.log.read_text()
 
@@ -52,7 +76,10 @@ def test_unknown_fields_and_odd_values(server: Server) -> None:
     assert server.post("/infill", {**GOOD, "n_cmpl": -5}).json["content"] == "alpha(1)"
     assert server.post("/infill", {**GOOD, "t_max_predict_ms": -1}).json["content"] == ""
     assert server.post("/infill", {**GOOD, "n_indent": 10**9, "prompt": ""}).status == 200
-    assert server.post("/infill", {**GOOD, "response_fields": ["content", "content/x", "no", "/", "timings"]}).status == 200
+    assert (
+        server.post("/infill", {**GOOD, "response_fields": ["content", "content/x", "no", "/", "timings"]}).status
+        == 200
+    )
     assert server.post("/v1/completions", minuet("x = │\n", suffix=None, n=None, stream=None, stop=None)).status == 200
     assert server.post("/infill", {}).status == 200
 
@@ -85,7 +112,9 @@ def test_too_much(server: Server) -> None:
     with contextlib.suppress(ConnectionError):  # the answer may come before all was sent
         assert server.send("POST", "/infill", b"x" * 10_000_000).status == 413
     head = b"POST /infill HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
-    assert b" 413 " in talk(server, head + b"100000\r\n" + b"x" * 0x100000 + b"\r\n" + (b"400000\r\n" + b"x" * 0x400000 + b"\r\n"))
+    assert b" 413 " in talk(
+        server, head + b"100000\r\n" + b"x" * 0x100000 + b"\r\n" + (b"400000\r\n" + b"x" * 0x400000 + b"\r\n")
+    )
     assert still_answers(server)
 
 

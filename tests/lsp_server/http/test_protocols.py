@@ -19,7 +19,12 @@ def test_llama_vim(server: Server) -> None:
     assert found.pop("truncated") is False
     assert sorted(found) == sorted(llama_vim(TEXT)["response_fields"][1:-2] + ["tokens_cached"])
     assert all(isinstance(value, int | float) for value in found.values())
-    warm_up = {"n_predict": 0, "samplers": [], "response_fields": [""], "input_extra": [{"text": "t", "filename": "a.py"}]}
+    warm_up = {
+        "n_predict": 0,
+        "samplers": [],
+        "response_fields": [""],
+        "input_extra": [{"text": "t", "filename": "a.py"}],
+    }
     assert server.post("/infill", warm_up).json == {}
 
 
@@ -54,6 +59,8 @@ def test_minuet(server: Server) -> None:
         found.append("".join(event["choices"][0]["text"] for event in answer.events))
         assert answer.events[-1]["choices"][0]["finish_reason"] == "stop"
     assert found == ["alpha(1)", "beta(2)", "gamma"]
+    lines = server.post("/v1/completions", minuet("def f():\n    │\n"))  # the first line names the language
+    assert lines.events[0]["choices"][0]["text"] == "one = 1\n    return one"
     empty = server.post("/v1/completions", minuet("nothing = │\n"))
     assert [event["choices"][0]["text"] for event in empty.events] == ["", ""]
     assert b"error" not in empty.body  # which minuet would show
@@ -92,7 +99,9 @@ def test_tabby(server: Server) -> None:
     found = server.post("/v1/completions", tabby("x = │\n")).json
     assert found["choices"] == [{"index": 0, "text": "alpha(1)"}]
     # Asked to suggest explicitly, the plugin asks again with a temperature.
-    texts = [server.post("/v1/completions", tabby("x = │\n", temperature=0.8)).json["choices"][0]["text"] for _ in "123"]
+    texts = [
+        server.post("/v1/completions", tabby("x = │\n", temperature=0.8)).json["choices"][0]["text"] for _ in "123"
+    ]
     assert texts == ["alpha(1)", "beta(2)", "gamma"]
     assert server.post("/v1/completions", tabby("nothing = │\n")).json["choices"] == []
     event = {"type": "select", "completion_id": found["id"], "choice_index": 0, "view_id": "v", "elapsed": 12}

@@ -33,6 +33,8 @@ def test_files_before_the_document() -> None:
     assert split_prompt(f"Context:\n\nx = 1\n{sides}") == ("b", "a", (("", "Context:\n\nx = 1\n"),), "")
 
 
-@pytest.mark.parametrize("prompt", ["", "x = ", "<|fim_prefix|>b", "<|fim_prefix|>b<|fim_middle|>", "[SUFFIX]", "a [PREFIX] b"])
+@pytest.mark.parametrize(
+    "prompt", ["", "x = ", "<|fim_prefix|>b", "<|fim_prefix|>b<|fim_middle|>", "[SUFFIX]", "a [PREFIX] b"]
+)
 def test_a_prompt_without_all_tokens_is_text(prompt: str) -> None:
     assert split_prompt(prompt) == (prompt, "", (), "")
