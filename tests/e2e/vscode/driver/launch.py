@@ -82,10 +82,10 @@ def workbench(scratch: Path, settings: dict[str, Any], extensions: Path = CACHE 
             env={**_environment(scratch), "TMPDIR": temporary},
             start_new_session=True,
         )
-    browser = Browser()
+    browser, ours = Browser(), extensions == CACHE / "extensions"
     try:
         _wait_for(f"http://127.0.0.1:{port}/healthz", scratch / "code-server.log")
-        running = Running(f"http://127.0.0.1:{port}/", browser, scratch, user_data, Path(temporary), server)
+        running = Running(f"http://127.0.0.1:{port}/", browser, scratch, user_data, Path(temporary), server, ours)
         made = Workbench(running, folder)
         made.configure(settings)
         made.enter(f"folder={folder}")
