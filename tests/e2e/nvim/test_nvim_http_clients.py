@@ -5,7 +5,6 @@ milanglacier/minuet-ai.nvim.
 """
 
 import os
-import re
 import time
 from collections.abc import Iterator
 from pathlib import Path

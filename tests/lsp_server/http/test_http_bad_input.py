@@ -118,15 +118,18 @@ def test_too_much(server: Server) -> None:
     assert still_answers(server)
 
 
+CHUNKED = b"POST /infill HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n"
+
+
 @pytest.mark.parametrize(
     "head",
     [
-        b"POST /infill HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /health",
+        CHUNKED + b"Content-Length: 5\r\n\r\n0\r\n\r\nGET /health",
         b"POST /infill HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nabcdef",
         b"POST /infill HTTP/1.1\r\nHost: localhost\r\nContent-Length: +5\r\n\r\nabcde",
         b"POST /infill HTTP/1.1\r\nHost: localhost\r\nContent-Length : 5\r\n\r\nabcde",
-        b"POST /infill HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\n",
-        b"POST /infill HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n",
+        CHUNKED + b"Transfer-Encoding: identity\r\n\r\n0\r\n\r\n",
+        CHUNKED + b"\r\nzz\r\n{}\r\n0\r\n\r\n",
         b"POST /infill HTTP/1.1\r\nHost: localhost\r\n X: folded\r\n\r\n",
         b"GET /health HTTP/1.1\r\n\r\n",
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",

@@ -17,7 +17,7 @@ def test_llama_vim(server: Server) -> None:
     found = answer.json
     assert found.pop("content") == "alpha(1)"
     assert found.pop("truncated") is False
-    assert sorted(found) == sorted(llama_vim(TEXT)["response_fields"][1:-2] + ["tokens_cached"])
+    assert sorted(found) == sorted([*llama_vim(TEXT)["response_fields"][1:-2], "tokens_cached"])
     assert all(isinstance(value, int | float) for value in found.values())
     warm_up = {
         "n_predict": 0,
