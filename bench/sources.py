@@ -9,8 +9,8 @@ import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from bench.replay.sources import SourceFile, decoded
 from infill_engine.errors import InputError
-from lsp_server.cli.bench.replay.sources import SourceFile, decoded
 
 
 def download(packages: Sequence[str], folder: Path) -> list[str]:

@@ -17,8 +17,8 @@ from typing import Any
 
 import psutil
 
+from bench.replay.client import LspClient
 from infill_engine.errors import InfillError, WorkerError
-from lsp_server.cli.bench.replay.client import LspClient
 
 TEXT = """\
 def area_{0}(width, height):

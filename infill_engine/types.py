@@ -26,6 +26,14 @@ class Source(StrEnum):
     TYPED_THROUGH = "typed_through"  # the rest of an earlier candidate that the user has begun to type
 
 
+class Eagerness(StrEnum):
+    """How readily candidates appear unasked."""
+
+    QUIET = "quiet"
+    BALANCED = "balanced"
+    EAGER = "eager"
+
+
 class Reason(StrEnum):
     """Why an answer has no candidates. Every empty answer has exactly one reason."""
 
@@ -42,6 +50,19 @@ class Reason(StrEnum):
     UNSUPPORTED = "unsupported"  # binary, too large, not a supported text document, or more holes than the model fills
     LOADING = "loading"  # the model is still being loaded
     WORKER_FAILED = "worker_failed"  # the worker died or could not start
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """What a level of eagerness means for a model: the minimum confidence of what is shown unasked.
+
+    Where typing was measured, `shown` is the share of keystrokes at which something is shown, and `wrong` the share of
+    the suggestions that nobody would accept.
+    """
+
+    show_from: float
+    shown: float | None = None
+    wrong: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +145,8 @@ class InfillRequest:
     Equal requests have equal answers, so the request itself is the cache key.
     `surroundings` is the name of the document's `Surroundings`, "" if there are none. `path` is the document's path
     relative to its project, "" if it is in no project.
-    `show_from` is the minimum confidence of the best candidate for showing candidates unasked; None means the model's
-    default. Only candidates that were shown can be typed through.
+    `show_from` is the minimum confidence of the best candidate for showing candidates unasked, or how eager the user
+    wants it: the model knows the confidence then. Only candidates that were shown can be typed through.
     `beyond` is more of the text, left of the prefix and right of the suffix. Its words are counted, but the model does
     not read it. It is not part of request equality.
     """
@@ -137,7 +158,7 @@ class InfillRequest:
     drafts: tuple[Draft, ...] | None = None
     candidates: int = 4
     surroundings: str = ""
-    show_from: float | None = None
+    show_from: float | Eagerness = Eagerness.BALANCED
     beyond: tuple[str, str] = field(default=("", ""), compare=False)
     path: str = ""
     gaps: tuple[Gap, ...] = ()
@@ -203,9 +224,23 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
+class Removal:
+    """A text that was proposed and is not among the candidates.
+
+    `step` names what removed it: a rule of `ranking/cleanup/` or a step of `ranking/rank.py`. `confidence` is None if
+    the text was removed before it had one.
+    """
+
+    step: str
+    text: str
+    confidence: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """The result of a request: candidates, best first, or the reason there are none.
 
+    `removed` are the proposals that are not among the candidates, in the order in which they were removed.
     `show_from` is the minimum confidence of the best candidate for showing them unasked.
     """
 
@@ -219,3 +254,4 @@ class Answer:
     final: bool = True  # a second try would not find more
     show_from: float = 0.0
     user_message: str = ""  # a problem that the user should know about and can fix
+    removed: tuple[Removal, ...] = ()

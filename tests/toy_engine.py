@@ -1,10 +1,10 @@
 """The engine of workers in tests: it answers with the text left of the cursor. Tests override what they need."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from infill_engine.budget.deadline import Deadline
 from infill_engine.settings import USUAL_WINDOW, WindowSettings
-from infill_engine.types import Answer, Candidate, InfillRequest, Surroundings
+from infill_engine.types import Answer, Candidate, Eagerness, InfillRequest, Level, Surroundings
 
 
 class ToyEngine:
@@ -12,6 +12,7 @@ class ToyEngine:
 
     name, device, profile = "toy", "cpu", ""
     window: WindowSettings = USUAL_WINDOW
+    levels: Mapping[Eagerness, Level] = {Eagerness.EAGER: Level(0.25, 0.6, 0.4)}
 
     def answer(self, request: InfillRequest, deadline: Deadline, watch: object = None) -> Answer:
         return Answer((Candidate(request.prefix, 0.5),))

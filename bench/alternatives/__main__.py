@@ -18,8 +18,8 @@ from bench.alternatives.faults import Fault, faults_in, parses
 from bench.edits.case import Module, same_program
 from bench.json_lines import write_lines
 from bench.sources import read_packages
+from bench.spread import spread
 from infill_engine.budget.deadline import Deadline, now
-from infill_engine.diagnostics.benchmark.statistics import spread
 from infill_engine.engine.loading import load_engine
 from infill_engine.engine.local import LocalEngine
 from infill_engine.serving.loading import set_threads

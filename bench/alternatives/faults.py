@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from bench.edits.case import Module
-from lsp_server.cli.bench.replay.sources import SourceFile
+from bench.replay.sources import SourceFile
 
 MOST_BETWEEN = 250  # characters between two misspelled names
 

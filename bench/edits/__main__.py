@@ -1,8 +1,10 @@
 """Measures next edits after mechanical edits of real packages: edits found, false alarms, and time.
 
     python -m bench.edits --packages FOLDER [--each N] [--out FILE]
+    python -m bench.edits --histories FOLDER [--split held-out] [--each N] [--out FILE]
 
-The baseline is a plain find-and-replace of the changed word. The last line is JSON.
+The second command measures on the examples of `bench.edits.histories` instead. The baseline of the first is a plain
+find-and-replace of the changed word. The last line is JSON.
 """
 
 import argparse
@@ -17,18 +19,20 @@ from pathlib import Path
 from typing import Any
 
 from bench.edits.calling import signature_changes
-from bench.edits.case import Case, Module, Wanted, same_program
+from bench.edits.case import Case, Module, Wanted, faults, reverses, same_program
 from bench.edits.harmless import harmless
+from bench.edits.histories import measuring
+from bench.edits.histories.repositories import SPLITS
+from bench.edits.histories.systems import propose
 from bench.edits.others import fields, literals, mirrored
 from bench.edits.renaming import renames
 from bench.json_lines import write_lines
 from bench.sources import read_packages
-from infill_engine.diagnostics.benchmark.statistics import spread
+from bench.spread import spread
 from infill_engine.edits.changes import word_at
 from infill_engine.edits.find import MOST_PROPOSALS, SHOW_FROM, find_consequences
 from infill_engine.edits.source import words
-from infill_engine.edits.types import Edit, EditedText, Proposal, Span, applied
-from infill_engine.text import syntax
+from infill_engine.edits.types import Edit, EditedText, Span, applied
 
 SEED = 11
 FAMILIES = {
@@ -42,12 +46,22 @@ FAMILIES = {
 def main() -> None:
     """Make the cases, run them, and print the results."""
     parser = argparse.ArgumentParser(prog="python -m bench.edits", description=__doc__.split("\n")[0])
-    parser.add_argument("--packages", type=Path, required=True, nargs="+", help="folders of wheels or of sources")
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--packages", type=Path, nargs="+", help="folders of wheels or of sources")
+    source.add_argument("--histories", type=Path, help="folder of examples of version histories")
+    parser.add_argument("--split", choices=SPLITS, default="held-out", help="of the examples (default: held-out)")
     parser.add_argument("--each", type=int, default=60, help="cases of each kind, at most (default: 60)")
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--out", type=Path, help="raw results as JSON lines")
     parser.add_argument("--missed", type=int, default=0, help="print so many cases of each kind that went wrong")
     options = parser.parse_args()
+    if options.histories is not None:
+        examples = measuring.sample(options.histories / f"{options.split}.jsonl", options.each, options.seed)
+        rows = measuring.measure(examples, propose)
+        if options.out is not None:
+            write_lines(rows, options.out)
+        print(json.dumps(measuring.summarise(rows)))
+        return
     cases = make_cases(options.packages, options.each, options.seed)
     rows = [run_case(case) for case in cases]
     if options.out is not None:
@@ -139,17 +153,6 @@ def find_and_replace(case: Case) -> str | None:
     return applied(after, edits)
 
 
-def reverses(proposal: Proposal, edited: EditedText) -> bool:
-    """Return whether a proposal touches the user's edit or restores the text before it."""
-    growth = 0
-    for change in edited.changes:
-        start, end = change.start + growth, change.start + growth + len(change.new)
-        growth += change.growth
-        if any(edit.span.start < end and edit.span.end > start for edit in proposal.edits):
-            return True
-    return applied(edited.after, proposal.edits) == edited.before
-
-
 def summarise(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Return shares by kind and family, false alarms, reversals, syntax errors and times."""
     telling = [row for row in rows if not row["harmless"]]
@@ -203,17 +206,12 @@ def _cursor(case: Case) -> int:
 
 def _parses(text: str, case: Case) -> bool:
     if case.language != "python":
-        return _faults(text, case.language) <= _faults(case.after, case.language)
+        return faults(text, case.language) <= faults(case.after, case.language)
     try:
         ast.parse(text)
     except (SyntaxError, ValueError):
         return False
     return True
-
-
-def _faults(text: str, language: str) -> int:
-    tree = syntax.parse(text, language)
-    return 0 if tree is None else syntax.faults(tree)
 
 
 def print_table(summary: dict[str, Any]) -> None:

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from bench.replay.sources import SourceFile
 from infill_engine.edits.changes import make
-from infill_engine.edits.types import Change
-from lsp_server.cli.bench.replay.sources import SourceFile
+from infill_engine.edits.types import Change, EditedText, Proposal, applied
+from infill_engine.text import syntax
 
 LONGEST = 60_000  # longest file used for cases, in characters
 MOST_OCCURRENCES = 60  # of the changed text; with more, a few files would outweigh all others
@@ -128,3 +129,20 @@ def same_program(one: str, other: str, language: str = "python") -> bool:
         return ast.dump(ast.parse(one)) == ast.dump(ast.parse(other))
     except (SyntaxError, ValueError, RecursionError):
         return False
+
+
+def reverses(proposal: Proposal, edited: EditedText) -> bool:
+    """Return whether a proposal touches the user's edit or restores the text before it."""
+    growth = 0
+    for change in edited.changes:
+        start, end = change.start + growth, change.start + growth + len(change.new)
+        growth += change.growth
+        if any(edit.span.start < end and edit.span.end > start for edit in proposal.edits):
+            return True
+    return applied(edited.after, proposal.edits) == edited.before
+
+
+def faults(text: str, language: str) -> int:
+    """Return the number of syntax errors of a text."""
+    tree = syntax.parse(text, language)
+    return 0 if tree is None else syntax.faults(tree)

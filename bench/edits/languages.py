@@ -19,13 +19,13 @@ from typing import Any
 from bench.edits.__main__ import SEED, print_table, run_case, summarise
 from bench.edits.case import LONGEST, MOST_OCCURRENCES, Case
 from bench.json_lines import write_lines
+from bench.replay.sources import SourceFile
 from infill_engine.edits.changes import make
 from infill_engine.edits.source import Source
 from infill_engine.edits.types import Change
 from infill_engine.text import syntax
 from infill_engine.text.languages.query_files import load_query
 from infill_engine.text.languages.registry import language
-from lsp_server.cli.bench.replay.sources import SourceFile
 
 SERVICE = Path(__file__).with_name("rename_locations.mjs")
 OF_SERVICE = ("javascript", "typescript", "typescriptreact")

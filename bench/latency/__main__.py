@@ -21,13 +21,14 @@ from bench.json_lines import write_lines
 from bench.latency.engine import sources_of
 from bench.latency.model_costs import encode_costs, pass_costs, step_costs, windows_of
 from bench.latency.targets import judge
-from infill_engine.diagnostics.benchmark.statistics import percentile, spread
+from bench.replay.client import LspClient
+from bench.replay.keystrokes import Replay, make_replay
+from bench.replay.processes import has_torch, memory_mb
+from bench.replay.typing_runs import Sample, close_document, closed_loop, open_document, open_loop
+from bench.spread import spread
+from infill_engine.diagnostics.benchmark.statistics import percentile
 from infill_engine.errors import InfillError, InputError
 from infill_engine.models.base import CanvasModel
-from lsp_server.cli.bench.replay.client import LspClient
-from lsp_server.cli.bench.replay.keystrokes import Replay, make_replay
-from lsp_server.cli.bench.replay.processes import has_torch, memory_mb
-from lsp_server.cli.bench.replay.typing_runs import Sample, close_document, closed_loop, open_document, open_loop
 
 SETTLE_SECONDS = 1.0  # between opening a document and the first keystroke
 GRACE_MS = 20  # an answer later than the budget plus this counts as late

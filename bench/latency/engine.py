@@ -15,10 +15,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import perf_counter
 
+from bench.replay.keystrokes import Keystroke, Replay, make_replay
+from bench.replay.sources import SourceFile, standard_library
 from bench.sources import read_packages
+from bench.spread import spread
 from infill_engine.budget.deadline import Deadline
 from infill_engine.budget.work import PassState
-from infill_engine.diagnostics.benchmark.statistics import spread
 from infill_engine.engine.loading import load_engine
 from infill_engine.engine.local import LocalEngine
 from infill_engine.errors import InfillError
@@ -26,8 +28,6 @@ from infill_engine.sampling.denoising.denoise import Step
 from infill_engine.sampling.tree_nodes import TreeStep
 from infill_engine.settings import EngineSettings
 from infill_engine.types import InfillRequest
-from lsp_server.cli.bench.replay.keystrokes import Keystroke, Replay, make_replay
-from lsp_server.cli.bench.replay.sources import SourceFile, standard_library
 from lsp_server.documents.snapshots import Change, Documents
 from lsp_server.settings.schema import ServerSettings
 from lsp_server.suggestions.request import build_request

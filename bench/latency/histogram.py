@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from lsp_server.cli.bench.replay.typing_runs import Sample
+from bench.replay.typing_runs import Sample
 
 
 def draw(samples: Sequence[Sample], budget_ms: float, path: Path) -> None:

@@ -6,6 +6,7 @@ from time import perf_counter
 
 import numpy as np
 
+from bench.replay.keystrokes import Replay
 from infill_engine.budget.work import finished
 from infill_engine.diagnostics.benchmark.statistics import percentile
 from infill_engine.models.base import CanvasModel
@@ -13,7 +14,6 @@ from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.sampling.denoising.denoise import Row
 from infill_engine.sampling.denoising.plan import canvas_of
 from infill_engine.types import HoleKind
-from lsp_server.cli.bench.replay.keystrokes import Replay
 from lsp_server.documents.snapshots import Change, Documents
 from lsp_server.suggestions.request import build_context
 

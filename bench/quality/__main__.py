@@ -88,6 +88,8 @@ def systems_of(options: argparse.Namespace) -> tuple[dict[str, System], WatchedE
         raise InputError(f"unknown systems {', '.join(sorted(unknown))}; there are {', '.join(SYSTEMS)}")
     settings = EngineSettings(budget_ms=options.budget_ms)
     engine = WatchedEngine.of(load_engine(options.model, device=options.device, settings=settings))
+    if options.left_to_right and isinstance(engine.model, TrunkModel):
+        engine.model.denoises = False
     slots = fixed_slots(options.lengths, engine.model.info.max_slots)
     clock = simulate(engine, options.simulate) if options.simulate else now
     product = EngineSystem(
@@ -149,6 +151,7 @@ def settings_of(options: argparse.Namespace, engine: WatchedEngine) -> dict[str,
         "simulated": options.simulate,
         "typed": options.typed,
         "pause_ms": options.pause_ms,
+        "left_to_right": options.left_to_right,
         "seed": options.seed,
         "data": str(options.data or options.languages or options.packages),
     }
@@ -206,6 +209,7 @@ def _parser() -> argparse.ArgumentParser:
     add_simulate(parser)
     add("--model", default="default")
     add("--device", default="auto")
+    add("--left-to-right", action="store_true", help="without blocks of masked tokens")
     add("--systems", nargs="+", default=list(SYSTEMS), metavar="NAME", help=", ".join(SYSTEMS))
     add("--project", action="store_true", help="search the other files of the package for drafts too")
     add("--cold", action="store_true", help="do not encode the text above the cursor's line beforehand")

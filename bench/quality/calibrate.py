@@ -3,22 +3,24 @@
     python -m bench.quality.calibrate results-to-fit.jsonl.gz --judge results.jsonl.gz --out calibration.json
 
 A logistic regression by Newton's method on everything the engine weighed, not only what it showed. The target: the
-proposal was the gold text or, for a partial one, at least its first half. The variables are the features and the
-pairwise products that contribute most, selected one by one. The weights are fitted on the results of some packages and
-evaluated on those of others. The output also contains the lowest confidence above which the share of correct first
-candidates is at least --precision; from there on they are shown automatically. The engine uses the file if it is stored
-next to the model's weights.
+proposal was as good as the gold text (`reports/acceptance.py`) or, for a partial one, at least its first half. The
+variables are the features and the pairwise products that contribute most, selected one by one. The weights are fitted
+on the results of some packages and evaluated on those of others. The output also contains the lowest confidence above
+which the share of correct first candidates is at least --precision; from there on they are shown automatically, at
+every level of eagerness until typing (`bench.quality.typed`) says which levels there should be. The engine uses the
+file if it is stored next to the model's weights.
 """
 
 import argparse
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations_with_replacement
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,6 +29,7 @@ from bench.quality.reports.outcomes import Outcome, read_outcomes
 from infill_engine.errors import InfillError, InputError
 from infill_engine.ranking.calibration import NAMES, PAIR, Calibration
 from infill_engine.ranking.syntax_check import brokenness
+from infill_engine.types import Eagerness, Level
 
 Floats = NDArray[np.float64]
 Pair = tuple[int, int]  # of features, by index
@@ -70,7 +73,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "fitted": worth(fitted, reported_on),
             "gate": {"threshold": threshold, **shown(fitted, reported_on, threshold)},
         }
-        fitted = replace(fitted, show_from=threshold)
+        levels = {level: Level(threshold) for level in Eagerness}
+        fitted = msgspec.structs.replace(fitted, levels=levels)
     except InfillError as fault:
         print(fault, file=sys.stderr)
         return 2

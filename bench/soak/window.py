@@ -10,11 +10,11 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from bench.replay.client import LspClient, Pending
 from bench.soak.corpus import REPOSITORY, File
 from bench.soak.texts import Document, Edit, between_characters, offset, position
 from bench.soak.witness import TEXT, digest
 from infill_engine.errors import WorkerError
-from lsp_server.cli.bench.replay.client import LspClient, Pending
 from lsp_server.protocol.messages import ACCEPTED, CANDIDATES, CURSOR
 from lsp_server.suggestions.next_edits.messages import DID_DISMISS, NEXT_EDIT
 

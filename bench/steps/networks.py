@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from transformers import DiffusionGemmaConfig, DiffusionGemmaForBlockDiffusion, Qwen2Config, Qwen2ForCausalLM
 from transformers.models.diffusion_gemma import modeling_diffusion_gemma
 
-from infill_engine.diagnostics import diffusion_gemma, masked
+from bench.families import diffusion_gemma, masked
 from infill_engine.errors import ModelTooLargeError
 from infill_engine.models.base import CanvasModel
 from infill_engine.models.published.diffusion_gemma.model import DiffusionGemmaModel

@@ -22,9 +22,10 @@ SENTENCES = {
     "budgetMs": "Milliseconds from the editor's request to the answer. What is not finished by then is not shown.",
     "rewriteBudgetMs": "Milliseconds for a list of alternatives to code that is already there (*Refactor…*).",
     "candidates": "How many candidates to offer at most.",
-    "showThreshold": "The least confidence that the best candidate must have to be shown unasked, from 0 to 1; "
-    "`null` is the model's own. "
-    "*Infill: Trigger* and *Infill: Pick Candidate* show less certain ones as well.",
+    "eagerness": "How readily candidates appear unasked. *Infill: Choose Eagerness* says what each level costs. "
+    "*Infill: Trigger* and *Infill: Pick Candidate* show less certain candidates as well.",
+    "showThreshold": "The least confidence, from 0 to 1, with which the best candidate appears unasked, in place of "
+    "`eagerness`.",
     "excludes": "Further files whose text the model never reads, as patterns in `.gitignore` syntax. Files that tend "
     "to hold secrets (`.env`, `*.pem`, `.ssh/` and more) are always among them; `!PATTERN` takes one of these back.",
     "searchProject": "Look for text like that around the cursor in files of the workspace that are not open, too.",

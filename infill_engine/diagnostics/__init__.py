@@ -1,11 +1,1 @@
-"""Whether the adapters compute what they should, shown with miniature families instead of published weights.
-
-tiny        tokenizers and checkpoint folders, created quickly
-masked      the masked-diffusion families in miniature, and an explicit form of what their networks compute
-fim         the same for the fill-in-the-middle families
-default     the same for the default model's family
-diffusion_gemma, stable_diffcoder
-            families with their own network or mask
-checks      a family written to disk, loaded as in production, run, and compared
-costs       what a loaded model's steps and readings cost on this machine
-"""
+"""What a model costs on this machine (`costs`), and which one to use here (`benchmark`)."""

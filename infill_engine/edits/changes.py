@@ -53,6 +53,14 @@ def compose(changes: Sequence[Change], start: int, end: int, new: str) -> tuple[
     return tuple(sorted((*kept, Change(base_start, base_end, left + new + right))))
 
 
+def followed_by(first: Sequence[Change], then: Sequence[Change]) -> tuple[Change, ...]:
+    """Return two lists of changes as one; the second refers to the text after the first."""
+    changes = tuple(first)
+    for change in reversed(then):
+        changes = compose(changes, change.start, change.end, change.new)
+    return changes
+
+
 def trimmed(text: str, changes: Iterable[Change]) -> tuple[Change, ...]:
     """Return the changes without what each puts back as it was; those that change nothing are gone."""
     cut = (_trim(text[change.start : change.end], change) for change in changes)
@@ -71,6 +79,35 @@ def _trim(old: str, change: Change) -> Change:
     most -= left
     right = next((at for at in range(most) if old[-1 - at] != new[-1 - at]), most)
     return Change(change.start + left, change.end - right, new[left : len(new) - right])
+
+
+def changed_lines(before: str, after: str, changes: Sequence[Change]) -> Iterator[tuple[int, int, str]]:
+    """Yield the start and end of each line, or group of neighbouring lines, that changes touch, and what it became.
+
+    Neighbouring lines that became as many lines come one by one.
+    """
+    groups: list[tuple[int, int, int, int]] = []  # start and end before, start and end after
+    growth = 0
+    for change in changes:
+        start = before.rfind("\n", 0, change.start) + 1
+        end = before.find("\n", change.end)
+        end = len(before) if end < 0 else end
+        grown = growth + change.growth
+        if groups and start <= groups[-1][1] + 1:
+            groups[-1] = (groups[-1][0], end, groups[-1][2], end + grown)
+        else:
+            groups.append((start, end, start + growth, end + grown))
+        growth = grown
+    for start, end, new_start, new_end in groups:
+        old, new = before[start:end].split("\n"), after[new_start:new_end].split("\n")
+        if len(old) != len(new):
+            yield start, end, after[new_start:new_end]
+            continue
+        at = start
+        for one, other in zip(old, new, strict=True):
+            if one != other:
+                yield at, at + len(one), other
+            at += len(one) + 1
 
 
 def words_changed(before: str, changes: Sequence[Change], language: str) -> Iterator[tuple[int, int, str]]:

@@ -12,6 +12,7 @@ from itertools import pairwise
 from infill_engine.edits.changes import Shift, trimmed
 from infill_engine.edits.finders.fields import propose_fields
 from infill_engine.edits.finders.literals import propose_literals
+from infill_engine.edits.finders.propagation import propose_alike
 from infill_engine.edits.finders.renames import propose_renames
 from infill_engine.edits.finders.signatures import propose_calls
 from infill_engine.edits.finders.twins import propose_twins
@@ -33,7 +34,14 @@ EXCERPT_CHARS = 60_000
 LONGEST_FORMATTED = 5_000  # characters of lines that are compared word by word
 
 Finder = Callable[[ParsedEdit], list[Proposal]]
-FINDERS: tuple[Finder, ...] = (propose_renames, propose_calls, propose_fields, propose_literals, propose_twins)
+FINDERS: tuple[Finder, ...] = (
+    propose_renames,
+    propose_calls,
+    propose_fields,
+    propose_literals,
+    propose_twins,
+    propose_alike,
+)
 
 
 def find_consequences(
@@ -58,7 +66,7 @@ def find_consequences(
     after = before.changed(edited.after[start : end + growth], local)
     if _in_comments(before, local) and _in_comments_after(after, local):
         return Consequences(reason=NoEditReason.NO_CONSEQUENCE)
-    parsed = ParsedEdit(before, after, local, Shift(local))
+    parsed = ParsedEdit(before, after, local, Shift(local), edited.history)
     cursor = None if edited.cursor is None else edited.cursor - start
     found: list[Proposal] = []
     for finder in FINDERS:
@@ -69,7 +77,7 @@ def find_consequences(
     kept = _distinct(_checked(before, after, _clean(found, after.text, cursor)))
     if not whole:
         outside = edited.after[:start], edited.after[end + growth :]
-        staying = [proposal for proposal in kept if not _reaches_out(proposal, edited.language, *outside)]
+        staying = [one for one in kept if not (one.kind.follows and _reaches_out(one, edited.language, *outside))]
         if kept and not staying:
             return Consequences(reason=NoEditReason.TOO_LARGE)
         kept = [_moved(proposal, start) for proposal in staying]
@@ -163,13 +171,13 @@ def _checked(before: Source, after: Source, found: Iterator[Proposal]) -> Iterat
 
 
 def _distinct(found: Iterator[Proposal]) -> list[Proposal]:
-    """Return the best of those that make the same edits, all of them best first."""
+    """Return the best of those that make the same edits: what follows first, the rest best first."""
     best: dict[tuple[Edit, ...], Proposal] = {}
     for proposal in found:
         known = best.get(proposal.edits)
         if known is None or known.confidence < proposal.confidence:
             best[proposal.edits] = proposal
-    return sorted(best.values(), key=lambda proposal: -proposal.confidence)
+    return sorted(best.values(), key=lambda proposal: (not proposal.kind.follows, -proposal.confidence))
 
 
 def _moved(proposal: Proposal, by: int) -> Proposal:

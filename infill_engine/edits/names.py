@@ -59,7 +59,8 @@ def sight(source: Source, name: str) -> Sighting | None:
     query = load_query(language(source.language).entry, "locals")
     if query is None or not name:
         return None
-    scopes: dict[int, Scope] = {}
+    # No pattern of the query matches the root of a text that is broken from its beginning to its end.
+    scopes = {source.root.id: Scope(source.root.id, "", source.root)}
     found: list[Occurrence] = []
     opaque = False
     for count, start in enumerate(source.words(name)):

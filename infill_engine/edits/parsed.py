@@ -17,6 +17,7 @@ class ParsedEdit:
     after: Source
     changes: Sequence[Change]
     shift: Shift
+    history: Sequence[tuple[str, str]] = ()
 
     @property
     def syntax(self) -> Syntax:

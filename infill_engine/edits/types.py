@@ -15,6 +15,12 @@ class Kind(StrEnum):
     FIELD = "field"  # a field and the constructor that sets it
     LITERAL = "literal"  # a repeated literal
     TWIN = "twin"  # a line of the same shape
+    ALIKE = "alike"  # a place of the same shape as one that was edited
+
+    @property
+    def follows(self) -> bool:
+        """Whether syntax and names make it necessary, so that it comes before what merely looks alike."""
+        return self is not Kind.ALIKE
 
 
 class NoEditReason(StrEnum):
@@ -84,7 +90,8 @@ class Proposal:
 class EditedText:
     """A text before and after the user's edit. `changes` are sorted and do not touch each other.
 
-    `cursor` is where the user types, an offset in `after`, None where nobody does.
+    `cursor` is where the user types, an offset in `after`, None where nobody does. `history` has the lines of the
+    last edits, this one among them, before and after each; the newest is the last.
     """
 
     before: str
@@ -92,6 +99,7 @@ class EditedText:
     changes: tuple[Change, ...]
     language: str
     cursor: int | None = None
+    history: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

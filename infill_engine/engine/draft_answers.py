@@ -6,7 +6,6 @@ from pathlib import Path
 from infill_engine.budget.deadline import now, since
 from infill_engine.context.hole import hole_at
 from infill_engine.ranking.calibration import Calibration
-from infill_engine.ranking.cleanup import cleaned
 from infill_engine.ranking.rank import rank
 from infill_engine.sampling.proposals import unread
 from infill_engine.types import Answer, InfillRequest, Reason
@@ -21,13 +20,14 @@ def answer_from_drafts(request: InfillRequest) -> Answer:
     """
     began, calibration = now(), _calibration()
     hole = request.hole or hole_at(request.prefix, request.suffix, request.language)
-    candidates = rank(cleaned(unread(request.drafts or ()) or [], request, hole), request, hole, calibration)
+    ranking = rank(unread(request.drafts or ()) or [], request, hole, calibration)
     return Answer(
-        candidates,
-        None if candidates else Reason.LOADING,
+        ranking.candidates,
+        None if ranking.candidates else Reason.LOADING,
         elapsed_ms=since(began),
-        show_from=calibration.show_from if request.show_from is None else request.show_from,
+        show_from=calibration.threshold(request.show_from),
         final=False,
+        removed=ranking.removed,
     )
 
 

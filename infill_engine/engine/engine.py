@@ -7,7 +7,7 @@ hole and drafts ──▶ proposals of a local or remote model ──▶ clean �
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from infill_engine.budget.deadline import Deadline, FinishMargin, now, since
@@ -18,12 +18,22 @@ from infill_engine.engine.answer_cache import AnswerCache
 from infill_engine.errors import InputError
 from infill_engine.ranking.alternatives import alternatives
 from infill_engine.ranking.calibration import Calibration
-from infill_engine.ranking.cleanup import cleaned
-from infill_engine.ranking.rank import rank
+from infill_engine.ranking.rank import Ranking, rank
 from infill_engine.sampling.first_hole import first_hole, in_all_holes
 from infill_engine.sampling.proposals import Proposals
 from infill_engine.settings import WindowSettings
-from infill_engine.types import Answer, Candidate, Draft, Hole, InfillRequest, Proposal, Reason, Surroundings
+from infill_engine.types import (
+    Answer,
+    Candidate,
+    Draft,
+    Eagerness,
+    Hole,
+    InfillRequest,
+    Level,
+    Proposal,
+    Reason,
+    Surroundings,
+)
 
 KEPT_ANSWERS = 512
 PART_MS = 300.0  # of a search that goes on, after which it says what it has found
@@ -52,6 +62,11 @@ class Engine(ABC):
     def profile(self) -> str:
         """How the model computes, if that was chosen automatically."""
         return ""
+
+    @property
+    def levels(self) -> Mapping[Eagerness, Level]:
+        """What each level of eagerness means for the model."""
+        return self.calibration.levels
 
     @property
     def fills_several(self) -> bool:
@@ -137,7 +152,7 @@ class Engine(ABC):
             yield answer
 
     def _show_from(self, request: InfillRequest) -> float:
-        return self.calibration.show_from if request.show_from is None else request.show_from
+        return self.calibration.threshold(request.show_from)
 
     def _compute(self, request: InfillRequest, deadline: Deadline, watch: Watch | None = None) -> Answer:
         """Return a new answer, which is not kept."""
@@ -157,16 +172,16 @@ class Engine(ABC):
         if deadline.cancelled():
             return replace(answer, reason=Reason.CANCELLED, final=False)
         began = now()
-        candidates = self._ranked(found.proposals or [], request, hole)
+        candidates, removed = self._ranked(found.proposals or [], request, hole)
         self.finish_margin.observe(since(began))
         reason = None if candidates else Reason.DEADLINE if found.proposals is None else Reason.BLANK
-        cut_short = found.unread or any(candidate.partial for candidate in candidates)
-        return replace(answer, candidates=candidates, reason=reason, final=found.final and not cut_short)
+        final = found.final and not found.unread and not any(candidate.partial for candidate in candidates)
+        return replace(answer, candidates=candidates, reason=reason, final=final, removed=removed)
 
-    def _ranked(self, proposals: list[Proposal], request: InfillRequest, hole: Hole) -> tuple[Candidate, ...]:
+    def _ranked(self, proposals: list[Proposal], request: InfillRequest, hole: Hole) -> Ranking:
         if request.replaced or request.gaps:
-            return alternatives(proposals, request, hole, self.calibration)
-        return rank(cleaned(proposals, request, hole), request, hole, self.calibration)
+            return Ranking(alternatives(proposals, request, hole, self.calibration), ())
+        return rank(proposals, request, hole, self.calibration)
 
 
 def _texts(answer: Answer) -> list[tuple[str, float]]:

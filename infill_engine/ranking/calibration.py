@@ -2,21 +2,28 @@
 
 Fitted weights are stored beside the model in calibration.json:
 
-    {"bias": B, "show_from": P, "weights": {"FEATURE": W, …}, "pairs": {"FEATURE*FEATURE": W, …}}
+    {"bias": B, "weights": {"FEATURE": W, …}, "pairs": {"FEATURE*FEATURE": W, …},
+     "levels": {"balanced": {"show_from": P, "shown": S, "wrong": S}, …}}
 """
 
-import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
-from typing import Any
+from dataclasses import asdict, fields
+
+import msgspec
 
 from infill_engine.errors import ModelDamagedError
 from infill_engine.ranking.features import Features
+from infill_engine.types import Eagerness, Level
 
 PAIR = "*"  # separates the names of two features
 REMEDY = "Fetch the model again, or remove its calibration file to use the built-in weights."
 NAMES = tuple(each.name for each in fields(Features))
+LEVELS: Mapping[Eagerness, Level] = {
+    Eagerness.QUIET: Level(0.3),
+    Eagerness.BALANCED: Level(0.1),
+    Eagerness.EAGER: Level(0.05),
+}
 # Set by hand, for a model without fitted weights. A feature that is not listed has weight 0.
 BY_HAND: Mapping[str, float] = {
     "mean_logprob": 1.5,
@@ -40,17 +47,16 @@ BY_HAND: Mapping[str, float] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Calibration:
+class Calibration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Weights of the features by name, and of products of two of them ("copied*tokens").
 
-    `show_from` is the minimum confidence at which a first candidate is worth showing unasked.
+    `levels` say from which confidence on a first candidate is shown unasked.
     """
 
     bias: float = 0.6
-    show_from: float = 0.1
-    weights: Mapping[str, float] = field(default_factory=lambda: BY_HAND)
-    pairs: Mapping[str, float] = field(default_factory=dict)
+    levels: Mapping[Eagerness, Level] = msgspec.field(default_factory=lambda: LEVELS)
+    weights: Mapping[str, float] = msgspec.field(default_factory=lambda: BY_HAND)
+    pairs: Mapping[str, float] = msgspec.field(default_factory=dict)
 
     def confidence(self, features: Features) -> float:
         """Return the probability, between 0 and 1, that a proposal with these features is what the user wants.
@@ -64,39 +70,27 @@ class Calibration:
             score += weight * values[one] * values[other]
         return 0.0 if math.isnan(score) else 1 / (1 + math.exp(-max(-30.0, min(30.0, score))))
 
+    def threshold(self, show_from: float | Eagerness) -> float:
+        """Return the minimum confidence of what is shown unasked."""
+        return self.levels[show_from].show_from if isinstance(show_from, Eagerness) else show_from
+
     def to_json(self) -> str:
         """Return the contents of calibration.json."""
-        stored = {name: dict(value) if isinstance(value, Mapping) else value for name, value in _parts(self).items()}
-        return json.dumps(stored, indent=2, sort_keys=True) + "\n"
+        return msgspec.json.format(msgspec.json.encode(self, order="sorted")).decode() + "\n"
 
     @classmethod
     def from_json(cls, text: str) -> "Calibration":
         """Parse the output of `to_json`. Raises ModelDamagedError for anything else."""
         try:
-            stored = json.loads(text)
-        except ValueError as error:
-            raise ModelDamagedError(f"The model's calibration is not JSON: {error}. {REMEDY}") from error
-        expected = {each.name for each in fields(cls)}
-        if not isinstance(stored, dict) or not stored.keys() <= expected:
-            raise ModelDamagedError(
-                f"The model's calibration should be an object with {', '.join(sorted(expected))}. {REMEDY}"
-            )
-        for name in ("weights", "pairs"):
-            if not isinstance(stored.get(name, {}), dict):
-                raise ModelDamagedError(f"The {name} of the model's calibration are not an object. {REMEDY}")
-        single, pairs = stored.get("weights", {}), stored.get("pairs", {})
-        for name, weight in (*single.items(), *pairs.items(), *((each, stored.get(each, 0.0)) for each in _NUMBERS)):
-            parts = name.split(PAIR)
-            if name not in _NUMBERS and (len(parts) != 1 + (name in pairs) or not set(parts) <= set(NAMES)):
-                raise ModelDamagedError(f"The model's calibration names an unknown weight, {name!r}. {REMEDY}")
-            if isinstance(weight, bool) or not isinstance(weight, int | float) or not math.isfinite(weight):
-                raise ModelDamagedError(f"The weight {name!r} of the model's calibration is not a number. {REMEDY}")
-        return cls(**stored)
+            found = msgspec.json.decode(text, type=cls)
+        except msgspec.MsgspecError as error:
+            raise ModelDamagedError(f"The model's calibration cannot be used: {error}. {REMEDY}") from error
+        unknown = [name for name in found.weights if name not in NAMES]
+        unknown += [pair for pair in found.pairs if pair.count(PAIR) != 1 or not {*pair.split(PAIR)} <= {*NAMES}]
+        unknown += [level.value for level in Eagerness if level not in found.levels]
+        if unknown:
+            raise ModelDamagedError(f"The model's calibration has unknown weights or lacks levels: {unknown}. {REMEDY}")
+        return found
 
 
-_NUMBERS = ("bias", "show_from")
 BUILT_IN = Calibration()
-
-
-def _parts(calibration: Calibration) -> dict[str, Any]:
-    return {each.name: getattr(calibration, each.name) for each in fields(calibration)}

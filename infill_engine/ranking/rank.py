@@ -1,48 +1,125 @@
-"""From cleaned proposals to candidates: texts that parse come first, then probable ones; no text appears twice."""
+"""From proposals to candidates: clean, then sound texts first, then probable ones, each a different idea.
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+Every step takes a list of texts and returns those that it keeps. `Ranking.removed` has the others, under its name.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from infill_engine.ranking.calibration import BUILT_IN, Calibration
+from infill_engine.ranking.cleanup import OF_TASTE, cleaned
 from infill_engine.ranking.features import evidence
 from infill_engine.ranking.syntax_check import BREAKS, brokenness, leaves_faults
-from infill_engine.types import Candidate, Hole, InfillRequest, Proposal
+from infill_engine.types import Candidate, Hole, InfillRequest, Proposal, Removal
 
 UNSURE = 0.01  # confidence; a less sure text is not offered if it leaves a fault
+FAR_BEHIND = 0.02  # of the best text's confidence; a less sure text is no alternative to it
+_DRESS = re.compile(r"[\s\"'`()\[\]{}]|[;,]+\s*\Z")  # what two texts of the same idea may differ in
+
+
+class Ranking(NamedTuple):
+    """The candidates, best first, and the proposals that were removed on the way, in that order."""
+
+    candidates: tuple[Candidate, ...]
+    removed: tuple[Removal, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A distinct cleaned text with its confidence and the faults that it adds."""
+
+    proposal: Proposal
+    confidence: float
+    new_faults: float
+
+
+Step = Callable[[Sequence[Scored], InfillRequest], list[Scored]]
 
 
 def rank(
     proposals: Sequence[Proposal], request: InfillRequest, hole: Hole, calibration: Calibration = BUILT_IN
-) -> tuple[Candidate, ...]:
-    """Return the distinct texts of the cleaned `proposals`, most trustworthy first; at most `request.candidates`.
+) -> Ranking:
+    """Return the texts worth offering, most trustworthy first; at most `request.candidates`.
 
-    Only texts with the least `brokenness` are kept. Faults count for less in broken surroundings, because there the
-    parser's error recovery adds faults of its own. A text below UNSURE that leaves a fault is left out even there.
+    If nothing else is left, texts are offered that only taste speaks against (`OF_TASTE`), with a confidence of 0.
     """
-    scored = [
-        (found.new_faults, calibration.confidence(found), proposal)
-        for proposal, found in evidence(proposals, request, hole)
+    results = cleaned(proposals, request, hole)
+    kept = _scored([proposal for proposal, rule in results if rule is None], request, hole, calibration)
+    dropped = ((proposal, rule) for proposal, (_, rule) in zip(proposals, results, strict=True) if rule is not None)
+    removed = [Removal(rule.__name__, proposal.text) for proposal, rule in dropped]
+    for step in STEPS:
+        before, kept = kept, step(kept, request)
+        removed += [Removal(step.__name__, one.proposal.text, one.confidence) for one in before if one not in kept]
+    if not kept:
+        harmless = [proposal for proposal, rule in results if rule in OF_TASTE]
+        kept = [one for one in _scored(harmless, request, hole, calibration) if _is_sound(one, request)]
+        kept = [Scored(one.proposal, 0.0, 0.0) for one in different(kept, request)[: request.candidates]]
+    return Ranking(tuple(map(_candidate, kept)), tuple(removed))
+
+
+def least_broken(scored: Sequence[Scored], request: InfillRequest) -> list[Scored]:  # noqa: ARG001
+    """Keep the texts with the least `brokenness`.
+
+    Faults count for less in broken surroundings, because there the parser's error recovery adds faults of its own.
+    """
+    least = min((brokenness(one.new_faults) for one in scored), default=0)
+    return [one for one in scored if brokenness(one.new_faults) == least]
+
+
+def sure_or_sound(scored: Sequence[Scored], request: InfillRequest) -> list[Scored]:
+    """Leave out texts below UNSURE that leave a fault, even in broken surroundings."""
+    return [one for one in scored if one.confidence >= UNSURE or _is_sound(one, request)]
+
+
+def different(scored: Sequence[Scored], request: InfillRequest) -> list[Scored]:  # noqa: ARG001
+    """Keep one text of each idea: the best of those that differ only in blanks, quotes, brackets or a last mark."""
+    ideas: dict[str, Scored] = {}
+    for one in scored:
+        text = one.proposal.text
+        ideas.setdefault(_DRESS.sub("", text) or re.sub(r"\s", "", text).replace("'", '"'), one)
+    return list(ideas.values())
+
+
+def near_the_best(scored: Sequence[Scored], request: InfillRequest) -> list[Scored]:  # noqa: ARG001
+    """Leave out texts that are far less likely than the best."""
+    best = max((one.confidence for one in scored), default=0.0)
+    return [one for one in scored if one.confidence >= FAR_BEHIND * best]
+
+
+def first_few(scored: Sequence[Scored], request: InfillRequest) -> list[Scored]:
+    """Keep as many as are wanted."""
+    return list(scored[: request.candidates])
+
+
+STEPS: tuple[Step, ...] = (least_broken, sure_or_sound, different, near_the_best, first_few)
+
+
+def _scored(
+    proposals: Sequence[Proposal], request: InfillRequest, hole: Hole, calibration: Calibration
+) -> list[Scored]:
+    """Return the distinct texts, most trustworthy first."""
+    found = [
+        Scored(proposal, calibration.confidence(features), features.new_faults)
+        for proposal, features in evidence(proposals, request, hole)
     ]
-    least = min((brokenness(new) for new, _, _ in scored), default=0)
-    scored = [entry for entry in scored if brokenness(entry[0]) == least]
-    scored.sort(
-        key=lambda entry: (
-            entry[0] if entry[0] >= BREAKS else 0.0,
-            -entry[1],
-            entry[2].partial,
-            len(entry[2].text),
-            entry[2].text,
-        )
-    )
-    return tuple(
-        Candidate(proposal.text, confidence, proposal.partial, proposal.steps, proposal.source)
-        for _, confidence, proposal in islice(_offered(scored, request), request.candidates)
+    return sorted(
+        found,
+        key=lambda one: (
+            one.new_faults if one.new_faults >= BREAKS else 0.0,
+            -one.confidence,
+            one.proposal.partial,
+            len(one.proposal.text),
+            one.proposal.text,
+        ),
     )
 
 
-def _offered(
-    scored: Iterable[tuple[float, float, Proposal]], request: InfillRequest
-) -> Iterator[tuple[float, float, Proposal]]:
-    for new, confidence, proposal in scored:
-        if confidence >= UNSURE or (new <= 0 and not leaves_faults(proposal.text, request)):
-            yield new, confidence, proposal
+def _is_sound(one: Scored, request: InfillRequest) -> bool:
+    return one.new_faults <= 0 and not leaves_faults(one.proposal.text, request)
+
+
+def _candidate(one: Scored) -> Candidate:
+    proposal = one.proposal
+    return Candidate(proposal.text, one.confidence, proposal.partial, proposal.steps, proposal.source)

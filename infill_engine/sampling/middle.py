@@ -77,11 +77,10 @@ class Known:
 
 @dataclass(frozen=True, eq=False)
 class Middle:
-    """The holes of a request after the first one. `partial_word` is the word that the first hole completes."""
+    """The holes of a request after the first one."""
 
     vocabulary: Tokens
     gaps: Sequence[Gap]
-    partial_word: str
     rules: list[EndRules] = field(default_factory=list)  # of each hole; of a repeating one, those of its end
 
     def after(self, fills: Sequence[bytes], broken: bytes = b"") -> Known | None:
@@ -94,7 +93,6 @@ class Middle:
             texts = [fill.decode() for fill in fills]
         except UnicodeDecodeError:
             return None
-        texts[0] = texts[0][len(self.partial_word) :]
         if not all(texts):
             return None
         known, opens = "", False
@@ -113,14 +111,13 @@ class Middle:
         run, start = self.vocabulary.split_partial_word(text) if opens else (text, "")
         if not run:  # a token is needed to tell the holes apart
             run, start = text, ""
-        first = self.partial_word.encode() + fills[0]
         rules = self.rules[len(fills) if opens else -1]
-        return Known(tuple(self.vocabulary.encode(run)), start.encode(), (first, *fills[1:]), rules, opens)
+        return Known(tuple(self.vocabulary.encode(run)), start.encode(), fills, rules, opens)
 
 
-def rules_of(vocabulary: Tokens, hole: Hole, request: InfillRequest, partial_word: str) -> EndRules:
+def rules_of(vocabulary: Tokens, hole: Hole, request: InfillRequest) -> EndRules:
     """Return the rules of a request's first hole, which lead to those of the others."""
-    middle = Middle(vocabulary, request.gaps, partial_word) if request.gaps else None
+    middle = Middle(vocabulary, request.gaps) if request.gaps else None
     holes = [hole, *(gap.hole or hole for gap in request.gaps)]
     rights = [*(gap.known or request.suffix for gap in request.gaps), request.suffix]
     for number, (one, right) in enumerate(zip(holes, rights, strict=True)):

@@ -62,7 +62,8 @@ class TokenTree:
     _numbers: dict[tuple[int, int, bool], int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.nodes.append(Node(-1, -1, -1, b"", self.start, self.rules, logprob=0.0, proposed=True))
+        root = Node(-1, -1, -1, b"", self.start, self.rules, opened=len(self.start), logprob=0.0, proposed=True)
+        self.nodes.append(root)
 
     def insert(self, tokens: Sequence[int], parent: int = ROOT) -> list[int]:
         """Insert a text that continues `parent`, and return its nodes."""
@@ -72,6 +73,7 @@ class TokenTree:
         for token in tokens[: self.most_depth - 1 - self.nodes[parent].depth]:
             usual = FIRST_LOGPROB if parent == ROOT else ASSUMED_LOGPROB
             parent = self.child(parent, token, usual)
+            self.nodes[parent].denoised = False
             path.append(parent)
         return path
 
@@ -219,7 +221,11 @@ class TokenTree:
 
     def children(self, number: int) -> Iterator[Node]:
         """Yield the nodes right after a node."""
-        return (node for node in self.nodes[number + 1 :] if node.parent == number)
+        return (node for _, node in self.numbered_children(number))
+
+    def numbered_children(self, number: int) -> Iterator[tuple[int, Node]]:
+        """Yield the nodes right after a node, with their numbers."""
+        return ((n, self.nodes[n]) for n in range(number + 1, len(self.nodes)) if self.nodes[n].parent == number)
 
     def logprob_of(self, number: int) -> float:
         """Return the log-probability of a node's text, LEAST_LOGPROB while it is unknown."""

@@ -6,6 +6,7 @@ from math import log
 
 import numpy as np
 
+from infill_engine.models.trunk.denoiser import Choice
 from infill_engine.sampling.middle import Known
 from infill_engine.sampling.token_tree import CHILDREN, LEAST_LOGPROB, ROOT, Floats, Ints, TokenTree
 from infill_engine.sampling.tree_nodes import Finished, Node
@@ -52,6 +53,19 @@ def learn(tree: TokenTree, number: int, logprobs: Floats, likeliest: Ints) -> No
     _grow(tree, number, order, logprobs, base)
     if not node.start:
         _finish(tree, number, logprobs, base)
+
+
+def propose(tree: TokenTree, number: int, choices: Sequence[Choice]) -> None:
+    """Add what a denoised block proposes after a node, as far as it can be text of the node's hole."""
+    for choice in choices:
+        node = tree.nodes[number]
+        text = node.text + tree.vocabulary.bytes_of(choice.token)
+        stops = choice.token in node.rules.excluded or choice.token in node.rules.ends
+        if stops or node.known or node.start or node.depth + 2 >= tree.most_depth or _closes_too_much(text, node):
+            return
+        known = len(tree.nodes)
+        number = tree.child(number, choice.token, choice.logprob)
+        tree.nodes[number].denoised |= number == known
 
 
 def _follow(tree: TokenTree, number: int, logprobs: Floats, base: float) -> None:

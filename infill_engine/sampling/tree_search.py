@@ -18,6 +18,8 @@ from infill_engine.context.ngrams import LONGEST, Ngrams
 from infill_engine.models.base import NoNumbersError
 from infill_engine.models.trunk.continuations import Prediction
 from infill_engine.models.trunk.model import Expected, ReadPrompt, TrunkModel
+from infill_engine.models.trunk.slots import NO_BLOCKS, Blocks
+from infill_engine.sampling.blocks import BlockPlanner
 from infill_engine.sampling.middle import rules_of
 from infill_engine.sampling.proposals import unscored
 from infill_engine.sampling.token_tree import ASSUMED_LOGPROB, MOST_DEPTH, ROOT, TokenTree
@@ -55,7 +57,7 @@ class TreeSearch:
     @cached_property
     def tree(self) -> TokenTree:
         vocabulary, request = self.model.vocabulary, self.request
-        rules, start = rules_of(vocabulary, self.hole, request, self.partial_word), self.partial_word.encode()
+        rules, start = rules_of(vocabulary, self.hole, request), self.partial_word.encode()
         if not request.replaced:
             known = sum(len(vocabulary.encode(gap.known)) for gap in request.gaps)
             return TokenTree(vocabulary, rules, start, most_depth=MOST_DEPTH + known)
@@ -100,11 +102,13 @@ class TreeSearch:
             waiting = len(self.prompt.waiting)
             if not rows and not waiting:
                 break
+            blocks = self._blocks(rows)
+            size = self.model.size_of(len(rows) + waiting, len(blocks))
             try:
-                yield Work(Phase.PASS, len(rows) + waiting)
+                yield Work(Phase.PASS, size)
             except OutOfTime:
                 break
-            self._pass(rows)
+            self._pass(rows, blocks)
             passes += 1
             yield PassState(self.model, TreeStep(passes, tuple(map(_shown, self.tree.likeliest(SHOWN_TEXTS)))))
         return passes
@@ -151,11 +155,9 @@ class TreeSearch:
                 mean = sum(one.logprobs) / len(one.logprobs)
                 found.append(replace(self._propose(one, text, passes), draft_logprob=mean))
         found += [self._as_far_as_read(draft, passes) for draft in by_text.values()]
-        partial = (
-            self.tree.unfinished(UNFINISHED_LOGPROB)
-            if not self.request.replaced and not any(proposal.source is Source.MODEL for proposal in found)
-            else None
-        )
+        several = self.request.replaced or self.request.gaps
+        written = any(proposal.source is Source.MODEL for proposal in found)
+        partial = None if several or written else self.tree.unfinished(UNFINISHED_LOGPROB)
         if partial is not None and (text := self._text_of(partial)):
             found.append(replace(self._propose(partial, text, passes), partial=True, logprob=None))
         return found
@@ -223,8 +225,26 @@ class TreeSearch:
         (token, count), *_ = Counter(following.tolist()).most_common(1)
         return int(token) if count >= LEAST_SHARE * len(following) else None
 
-    def _pass(self, numbers: Sequence[int]) -> None:
-        """One pass over some nodes, and over the waiting part of the prompt."""
+    @cached_property
+    def _planner(self) -> BlockPlanner | None:
+        """Plans blocks of masks; None where the model has none, or the text to read is known."""
+        denoiser = self.model.denoiser
+        if denoiser is None or self.request.replaced:
+            return None
+        return BlockPlanner(denoiser, self.tree, self.budget.costs)
+
+    def _blocks(self, numbers: Sequence[int]) -> Blocks:
+        """Return the blocks of a pass over some nodes; none if there is no time to verify them afterwards."""
+        if self._planner is None:
+            return NO_BLOCKS
+        waiting = len(self.prompt.waiting)
+        blocks = self._planner.plan(numbers, behind_prompt=waiting > 0)
+        size = self.model.size_of(len(numbers) + waiting, len(blocks))
+        verified = self.budget.costs.predict_ms(Phase.PASS, 1)
+        return blocks if self.budget.allows(Work(Phase.PASS, size, then_ms=verified)) else NO_BLOCKS
+
+    def _pass(self, numbers: Sequence[int], blocks: Blocks) -> None:
+        """One pass over some nodes, the waiting part of the prompt, and blocks of masks behind them."""
         tree, nodes = self.tree, [self.tree.nodes[number] for number in numbers]
         order = {number: row for row, number in enumerate(numbers)}
         parents = [
@@ -232,11 +252,13 @@ class TreeSearch:
             for number in numbers
         ]
         found = self.model.logprobs(
-            self.prompt, [node.token for node in nodes], [node.depth for node in nodes], parents
+            self.prompt, [node.token for node in nodes], [node.depth for node in nodes], parents, blocks
         )
         if np.isnan(found.logprobs[:, 0]).any():
             raise NoNumbersError
         learn_pass(tree, numbers, found.logprobs, found.likeliest, found.slots)
+        if blocks and self._planner is not None:
+            self._planner.learn(numbers, blocks, found)
         self._keep(numbers, found)
 
     def _propose(self, one: Finished, text: str, passes: int) -> Proposal:
@@ -249,13 +271,8 @@ class TreeSearch:
             tokens=len(one.tokens),
             steps=passes,
             logprob=one.logprob,
-            fills=self._fills_of(one) if self.request.gaps else (),
+            fills=tuple(fill.decode(errors="replace") for fill in one.fills) if self.request.gaps else (),
         )
-
-    def _fills_of(self, one: Finished) -> tuple[str, ...]:
-        """Return the text of each hole of a whole text."""
-        first, *others = (fill.decode(errors="replace") for fill in one.fills)
-        return (first[len(self.partial_word) :], *others)
 
     def _keep(self, numbers: Sequence[int], found: Expected) -> None:
         """Keep the predictions of a pass for later searches."""
@@ -274,4 +291,6 @@ class TreeSearch:
 
 
 def _shown(nodes: Sequence[Node]) -> tuple[TextPiece, ...]:
-    return tuple(TextPiece(node.text, node.logprob, node.seen) for node in nodes)
+    return tuple(
+        TextPiece(node.text, node.logprob, node.seen, node.assumed_logprob if node.denoised else None) for node in nodes
+    )

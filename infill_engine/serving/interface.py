@@ -1,7 +1,7 @@
 """What the worker needs of an engine, and how it describes an engine's faults to the user."""
 
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Protocol
 
 from infill_engine.budget.deadline import Deadline
@@ -10,7 +10,7 @@ from infill_engine.errors import InfillError
 from infill_engine.serving.protocol import State, Status
 from infill_engine.settings import WindowSettings
 from infill_engine.stderr import say
-from infill_engine.types import Answer, InfillRequest, Surroundings
+from infill_engine.types import Answer, Eagerness, InfillRequest, Level, Surroundings
 
 
 class EngineLike(Protocol):
@@ -26,6 +26,9 @@ class EngineLike(Protocol):
 
     @property
     def profile(self) -> str: ...
+
+    @property
+    def levels(self) -> Mapping[Eagerness, Level]: ...
 
     def answer(self, request: InfillRequest, deadline: Deadline, watch: Watch | None = None) -> Answer: ...
 
@@ -45,7 +48,8 @@ Load = Callable[[Callable[[str, float], None]], EngineLike]
 
 def ready_status(engine: EngineLike) -> Status:
     """Return what the clients are told of a loaded engine."""
-    return Status(State.READY, engine.profile, 1.0, engine.name, engine.device, engine.window)
+    levels = dict(engine.levels)
+    return Status(State.READY, engine.profile, 1.0, engine.name, engine.device, engine.window, levels)
 
 
 def describe(fault: Exception) -> str:

@@ -49,16 +49,21 @@ def previewing(wanted: Callable[[], bool], show: Callable[[int, Rows], None]) ->
 
 
 def _text_row(pieces: Sequence[TextPiece]) -> PreviewRow:
-    """One text of a search: tokens read by the model are committed, its proposals open, retrieved ones drafts."""
+    """One text of a search: tokens read by the model are committed, its proposals open, retrieved ones drafts.
+
+    What a block of masks proposes is open, too.
+    """
     texts, states, confidences = [], [], []
     before, sure = b"", 0.0
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     for piece in pieces:
         texts.append(decoder.decode(piece.text[len(before) :]))
-        states.append(DRAFT if piece.logprob is None else COMMITTED if piece.seen else OPEN)
-        known = sure if piece.logprob is None else piece.logprob
-        confidences.append(round(exp(min(0.0, known - sure)), 3) if piece.logprob is not None else 0.0)
-        before, sure = piece.text, known
+        known = piece.logprob
+        if known is None and piece.denoised_logprob is not None:
+            known = sure + piece.denoised_logprob
+        states.append(DRAFT if known is None else COMMITTED if piece.seen else OPEN)
+        confidences.append(0.0 if known is None else round(exp(min(0.0, known - sure)), 3))
+        before, sure = piece.text, sure if known is None else known
     source = Source.RETRIEVAL if DRAFT in states else Source.MODEL
     return PreviewRow(tuple(texts), tuple(states), tuple(confidences), source)
 

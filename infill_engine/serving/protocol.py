@@ -20,9 +20,9 @@ import msgspec
 
 from infill_engine.errors import WorkerError
 from infill_engine.settings import USUAL_WINDOW, WindowSettings
-from infill_engine.types import Answer, InfillRequest, Source, Surroundings
+from infill_engine.types import Answer, Eagerness, InfillRequest, Level, Source, Surroundings
 
-PROTOCOL = 5  # of a shared engine and its clients; part of the name of its socket
+PROTOCOL = 6  # of a shared engine and its clients; part of the name of its socket
 MAX_FRAME_BYTES = 8 * 1024 * 1024
 MOST_CANDIDATES, MOST_HOLES, MOST_DRAFTS = 64, 1024, 1024  # of one request
 _LENGTH = struct.Struct(">I")
@@ -163,7 +163,8 @@ class Measured(_Message, frozen=True, tag="measured"):
 class Status(_Message, frozen=True, tag="status"):
     """`fraction` is the share of the load that is done, 0 to 1.
 
-    Once ready, `model` and `device` are the engine's own names, and `window` is how much text it wants.
+    Once ready, `model` and `device` are the engine's own names, `window` is how much text it wants, and `levels` say
+    what each level of eagerness costs.
     """
 
     state: State
@@ -172,6 +173,7 @@ class Status(_Message, frozen=True, tag="status"):
     model: str = ""
     device: str = ""
     window: WindowSettings = USUAL_WINDOW
+    levels: dict[Eagerness, Level] = {}
 
 
 @dataclass(frozen=True, slots=True)

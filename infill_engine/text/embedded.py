@@ -49,10 +49,14 @@ def _within(form: Embedded, prefix: str, suffix: str) -> Region | None:
     if last is None:
         return None
     code = prefix[last.end() :]
-    if "\n" not in code or form.close.search(code):
+    if form.close.search(code):
         return None
+    if last.group():  # the code begins below
+        _, below, code = code.partition("\n")
+        if not below:
+            return None
     named = last.groupdict().get("language") or form.language
     if language_named(named).id == GENERIC:
         return None
     end = form.close.search(suffix)
-    return Region(code[code.index("\n") + 1 :], suffix if end is None else suffix[: end.start()], named.lower())
+    return Region(code, suffix if end is None else suffix[: end.start()], named.lower())

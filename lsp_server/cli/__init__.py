@@ -2,11 +2,12 @@
 
 serve_http  serving over HTTP; serving an editor needs no module here
 complete    candidates for one place in a file
+why         what would appear there unasked, and which step removed which text
 bench       measures this machine; chooses model, budget and number of candidates
 doctor      what works on this machine, and how to fix what does not
 demo        a hole filled step by step
 engine      the engine that all windows share: its state and metrics; restart and stop
-models      lists model families, inspects a model, checks its adapter, measures its cost
+models      lists model families, inspects a model, measures its cost
 stats       what was offered and accepted, how fast, and why no candidates were shown
 
 A command's module is imported only when the command runs. Exit status: 0 for an answer (including "no candidates" with
@@ -21,20 +22,21 @@ from collections.abc import Callable
 from pathlib import Path
 
 from infill_engine.errors import InfillError
+from infill_engine.types import Eagerness
 from lsp_server.cli.escapes import visible_lines
 from lsp_server.settings.schema import LEAST_BUDGET_MS, MOST_BUDGET_MS, MOST_CANDIDATES, Precision, ServerSettings
 
 Subparsers = argparse._SubParsersAction  # argparse has no public name for this type
 
 DEFAULTS = ServerSettings()
-BENCH_PARTS = ("typing", "passes", "fight", "quality", "drift")
+BENCH_PARTS = ("typing", "fight", "quality")
 INTERRUPTED = 130  # the status a shell reports for a program ended by Ctrl-C
 
 
 def add_commands(commands: "Subparsers[argparse.ArgumentParser]") -> None:
     """Declare the subcommands and their arguments."""
     complete = commands.add_parser("complete", help="candidates for one place in a file")
-    complete.add_argument("place", metavar="FILE:LINE:COL", help="line and column count from 1, columns in characters")
+    _add_place(complete)
     complete.add_argument(
         "--candidates",
         type=_whole(1, MOST_CANDIDATES),
@@ -45,6 +47,18 @@ def add_commands(commands: "Subparsers[argparse.ArgumentParser]") -> None:
     complete.add_argument("--json", action="store_true", help="print one JSON object")
     _add_engine(complete)
     complete.set_defaults(run=lambda options: run_command("complete", options))
+
+    why = commands.add_parser("why", help="what would appear at a place unasked, and which step removed which text")
+    _add_place(why)
+    why.add_argument(
+        "--eagerness",
+        choices=[each.value for each in Eagerness],
+        default=DEFAULTS.eagerness.value,
+        help="how readily candidates appear (%(default)s)",
+    )
+    why.add_argument("--json", action="store_true", help="print one JSON object")
+    _add_engine(why)
+    why.set_defaults(run=lambda options: run_command("why", options))
 
     doctor = commands.add_parser("doctor", help="what works on this machine, and how to fix what does not")
     doctor.add_argument(
@@ -75,7 +89,7 @@ def add_commands(commands: "Subparsers[argparse.ArgumentParser]") -> None:
     engine.add_argument("--json", action="store_true", help="print one JSON object")
     engine.set_defaults(run=lambda options: run_command("engine", options))
 
-    models = commands.add_parser("models", help="families of models: list, info, verify, bench, get, forget")
+    models = commands.add_parser("models", help="families of models: list, info, bench, get, forget")
     _add_models(models.add_subparsers(title="commands", metavar="COMMAND", dest="what", required=True))
     models.set_defaults(run=lambda options: run_command("models.command", options))
 
@@ -118,13 +132,17 @@ def run_command(name: str, options: argparse.Namespace) -> int:
     return status
 
 
+def _add_place(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("place", metavar="FILE:LINE:COL", help="line and column count from 1, columns in characters")
+
+
 def _add_bench(bench: argparse.ArgumentParser) -> None:
     add = bench.add_argument
     add(
         "--suite",
-        choices=("quick", "full", "gate"),
+        choices=("quick", "full"),
         default="quick",
-        help="3 minutes on two cores; a few hours; or only the quality that no clock limits, for `compare`",
+        help="at most 3 minutes on two cores, or a few hours",
     )
     add("--out", metavar="DIR", help="folder for results and report; an interrupted run there is resumed")
     add("--apply", action="store_true", help="write what is recommended to the settings file")
@@ -138,24 +156,14 @@ def _add_bench(bench: argparse.ArgumentParser) -> None:
     add("--only", nargs="+", choices=BENCH_PARTS, metavar="PART", help=f"some of {', '.join(BENCH_PARTS)}")
     add("--problems", nargs="+", metavar="FILE", help="problems of your own instead of the bundled ones")
     add("--seed", type=_whole(0, 999_999_999), default=0, help="random seed of the replayed typing (%(default)s)")
-    add("--llama-server", metavar="PATH", help="llama.cpp's server, if it is not on the PATH")
-    add("--gguf", metavar="FILE", help="the default model's published file, to compare other programs")
     add("--json", action="store_true", help="print one JSON object")
     _add_device(bench)
     _add_precision(bench)
-    compare = bench.add_subparsers(title="commands", metavar="COMMAND", dest="what").add_parser(
-        "compare", help="what differs between two runs, with intervals"
-    )
-    compare.add_argument("before", metavar="A", help="the folder or file of a run")
-    compare.add_argument("after", metavar="B", help="the folder or file of another run")
-    compare.add_argument("--fail-on-loss", action="store_true", help="status 1 if quality is significantly worse in B")
-    compare.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def _add_models(commands: "Subparsers[argparse.ArgumentParser]") -> None:
     commands.add_parser("list", help="model families, their published models, and memory needs")
     info = commands.add_parser("info", help="a model's configuration, and whether it fits this machine")
-    verify = commands.add_parser("verify", help="compare a miniature of a family with its reference implementation")
     bench = commands.add_parser("bench", help="measure the cost of a denoising step and of encoding a context")
     forget = commands.add_parser("forget", help="delete what was prepared of a model for this machine")
     forget.add_argument("name", metavar="NAME", help="a name that `models list` shows as prepared")
@@ -169,9 +177,6 @@ def _add_models(commands: "Subparsers[argparse.ArgumentParser]") -> None:
         _add_device(parser)
     _add_precision(bench)
     _add_reuse(bench)
-    verify.add_argument("name", metavar="FAMILY", nargs="?", default="", help="a family name from `models list`")
-    verify.add_argument("--all", action="store_true", help="all families")
-    _add_device(verify)
     for parser in commands.choices.values():
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 

@@ -52,19 +52,18 @@ def load_engine_for(options: argparse.Namespace) -> EngineLike:
     return load_local(model, device, settings)
 
 
-def ask(engine: EngineLike, opened: Opened, candidates: int, budget_ms: int, watch: "Watch | None" = None) -> Asked:
+def ask(engine: EngineLike, opened: Opened, settings: ServerSettings, watch: "Watch | None" = None) -> Asked:
     """Request candidates for a place. If the engine has not seen the surroundings, it reads them within the budget."""
     parser_for(opened.snapshot.language)  # a running server has loaded the grammar
-    settings = ServerSettings(budget_ms=budget_ms, candidates=candidates)
     project = _project_near(opened.snapshot, settings)  # a running server has read this, and its worker has counted it
     outline_of_other(project.text, opened.snapshot.language)
     deque(engine.surround(project), maxlen=0)
     began = now()
     path = _path_in_project(opened.snapshot)
     request = build_request(opened.snapshot, opened.place, settings, project=project, window=engine.window, path=path)
-    answer = engine.answer(request, Deadline(began + budget_ms / 1000), watch)
+    answer = engine.answer(request, Deadline(began + settings.budget_ms / 1000), watch)
     elapsed_ms = (now() - began) * 1000
-    return Asked(answer, budget_ms, elapsed_ms, engine.name, engine.device)
+    return Asked(answer, settings.budget_ms, elapsed_ms, engine.name, engine.device)
 
 
 def _path_in_project(snapshot: Snapshot) -> str:

@@ -8,6 +8,7 @@ from infill_engine.types import Answer, Candidate, Reason
 from lsp_server.cli.asking import Asked, ask, load_engine_for
 from lsp_server.cli.place import NamedPlace, open_at
 from lsp_server.cli.terminal import print_answer, print_reason, say
+from lsp_server.settings.schema import ServerSettings
 
 
 def run(options: argparse.Namespace) -> int:
@@ -19,7 +20,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         with say(f"loading the model {options.model}"):
             engine = load_engine_for(options)
-        asked = ask(engine, opened, options.candidates, options.budget_ms)
+        asked = ask(engine, opened, ServerSettings(budget_ms=options.budget_ms, candidates=options.candidates))
     if asked.answer.user_message:
         print(asked.answer.user_message, file=sys.stderr)
     if options.json:

@@ -3,7 +3,8 @@
 import contextlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TextIO
 
 from rich.console import Console
@@ -43,6 +44,29 @@ def print_answer(asked: Asked, named: NamedPlace, opened: Opened, stream: TextIO
     else:
         _print_lines(console, answer.candidates, sides)
     _print_plainly(console, f"{named}: {_timing(asked)}")
+
+
+@dataclass(frozen=True, slots=True)
+class Fate:
+    """What became of a proposed text: it is shown, or a named step removed it. `confidence` is None if it had none."""
+
+    name: str
+    text: str
+    confidence: float | None
+
+
+def print_fates(
+    asked: Asked, named: NamedPlace, fates: Sequence[Fate], meanings: Mapping[str, str], stream: TextIO
+) -> None:
+    """Print for each proposed text its confidence and what became of it, and then from where on texts appear."""
+    console = console_of(stream)
+    width = max(map(len, meanings.values()))
+    for fate in fates:
+        confidence = "  –" if fate.confidence is None else f"{fate.confidence:4.0%}"
+        facts = f"{confidence:>4}  {meanings[fate.name]:<{width}}  "
+        shown = "\n".join(map(visible, split(fate.text))).replace("\n", "\n" + " " * len(facts))
+        _print_plainly(console, f"{facts}«{shown}»")
+    _print_plainly(console, f"{named}: texts appear unasked from {asked.answer.show_from:.0%} on; {_timing(asked)}")
 
 
 def print_reason(asked: Asked, named: NamedPlace, stream: TextIO) -> None:

@@ -8,7 +8,9 @@ def get_status(session: Session, _params: object = None) -> dict[str, object]:
     """Return the status; unknown values are null.
 
     {state, detail, fraction, model, device, reason, lastElapsedMs, lastReason, budgetMs, candidates,
-    enabled, nextEdits, workerPid, missingModel}; `missingModel` is {file, megabytes, address, folder}
+    enabled, nextEdits, eagerness, levels, workerPid, missingModel}; `eagerness` is null if `showThreshold` takes its
+    place, `levels` map each eagerness to {showFrom, shown, wrong}, and `missingModel` is {file, megabytes, address,
+    folder}
     """
     reporter, settings = session.reporter, session.settings
     return {
@@ -18,6 +20,11 @@ def get_status(session: Session, _params: object = None) -> dict[str, object]:
         "candidates": settings.candidates,
         "enabled": settings.enable,
         "nextEdits": settings.enable and settings.next_edits,
+        "eagerness": settings.eagerness.value if settings.show_threshold is None else None,
+        "levels": {
+            name.value: {"showFrom": level.show_from, "shown": level.shown, "wrong": level.wrong}
+            for name, level in session.engine.status.levels.items()
+        },
         "workerPid": session.engine.worker.pid,
         "missingModel": missing_model(session),
     }

@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Any
 
 from infill_engine.engine.remote.address import KEY_VARIABLE
+from infill_engine.types import Eagerness
 from lsp_server.settings.secrets import DEFAULT_EXCLUDES
 
 SECTION = "infill"
@@ -59,8 +60,9 @@ class ServerSettings:
     """All user settings. Everything except `engine` applies from the next request.
 
     `languages` maps LSP language identifiers to yes or no; "*" covers the rest. `further_excludes` are patterns in
-    .gitignore syntax, matched against paths inside the workspace. `show_threshold` is the lowest confidence, 0 to 1, at
-    which a best candidate is shown automatically; None means the model's own. `search_project` also looks for similar
+    .gitignore syntax, matched against paths inside the workspace. `eagerness` says how sure a best candidate must be to
+    appear unasked; `show_threshold`, the lowest such confidence from 0 to 1, takes its place unless it is None.
+    `search_project` also looks for similar
     text in workspace files that are not open. `next_edits` proposes what an edit makes necessary elsewhere.
     `late_answers` shows what is found after an answer that showed nothing, in editors that support it.
     `completion_fallback` is read at `initialize`; afterwards it can only be switched off.
@@ -71,6 +73,7 @@ class ServerSettings:
     budget_ms: int = 150
     rewrite_budget_ms: int = 600
     candidates: int = 4
+    eagerness: Eagerness = Eagerness.BALANCED
     show_threshold: float | None = None
     further_excludes: tuple[str, ...] = ()
     search_project: bool = True
@@ -78,6 +81,11 @@ class ServerSettings:
     late_answers: bool = True
     completion_fallback: Fallback = Fallback.AUTO
     engine: EngineChoice = field(default_factory=EngineChoice)
+
+    @property
+    def show_from(self) -> float | Eagerness:
+        """From which confidence on candidates appear unasked, or how eager the user wants it."""
+        return self.eagerness if self.show_threshold is None else self.show_threshold
 
     @property
     def excludes(self) -> tuple[str, ...]:
@@ -137,6 +145,10 @@ def _fallback(value: object) -> Fallback:
 
 def _precision(value: object) -> Precision:
     return Precision(_name(value))
+
+
+def _eagerness(value: object) -> Eagerness:
+    return Eagerness(_name(value))
 
 
 def _languages(value: object) -> Mapping[str, bool]:
@@ -224,7 +236,8 @@ SETTINGS: Mapping[str, Setting] = {
     "budgetMs": _between("budget_ms", "of milliseconds ", LEAST_BUDGET_MS, MOST_BUDGET_MS),
     "rewriteBudgetMs": _between("rewrite_budget_ms", "of milliseconds ", LEAST_BUDGET_MS, MOST_BUDGET_MS),
     "candidates": _between("candidates", "", 1, MOST_CANDIDATES),
-    "showThreshold": Setting("show_threshold", "a number from 0 to 1, or null for the model's own", _share, (0, 1)),
+    "eagerness": Setting("eagerness", _named(Eagerness), _eagerness),
+    "showThreshold": Setting("show_threshold", "a number from 0 to 1, or null for that of eagerness", _share, (0, 1)),
     "excludes": Setting("further_excludes", "a list of patterns in .gitignore syntax", _strings),
     "searchProject": Setting("search_project", "true or false", _boolean),
     "nextEdits": Setting("next_edits", "true or false", _boolean),

@@ -59,7 +59,7 @@ def build_request(
         drafts,
         settings.candidates,
         project.name,
-        settings.show_threshold,
+        settings.show_from,
         beyond,
         path,
     )

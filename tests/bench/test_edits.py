@@ -12,8 +12,8 @@ from bench.edits.case import Case, Module, Wanted, same_program
 from bench.edits.others import fields, literals, mirrored
 from bench.edits.renaming import renames
 from bench.edits.scoping import variables
+from bench.replay.sources import SourceFile
 from infill_engine.edits.types import Change, Edit, EditedText, Kind, Proposal, Span
-from lsp_server.cli.bench.replay.sources import SourceFile
 
 TEXT = """from os import path
 

@@ -7,10 +7,10 @@ import pytest
 
 from bench.latency.__main__ import main, summarise
 from bench.latency.targets import TARGETS, judge
+from bench.replay.keystrokes import Keystroke, Replay, Stroke, _block, apply, make_replay
+from bench.replay.sources import SourceFile, standard_library
+from bench.replay.typing_runs import Sample
 from infill_engine.errors import InputError
-from lsp_server.cli.bench.replay.keystrokes import Keystroke, Replay, Stroke, _block, apply, make_replay
-from lsp_server.cli.bench.replay.sources import SourceFile, standard_library
-from lsp_server.cli.bench.replay.typing_runs import Sample
 
 
 @pytest.fixture(scope="module")

@@ -21,11 +21,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from bench.replay.keystrokes import Keystroke, make_replay
+from bench.replay.sources import standard_library
 from bench.sources import read_packages
-from infill_engine.diagnostics.benchmark.statistics import spread
+from bench.spread import spread
 from infill_engine.errors import InfillError, InputError
-from lsp_server.cli.bench.replay.keystrokes import Keystroke, make_replay
-from lsp_server.cli.bench.replay.sources import standard_library
 
 DEBOUNCE_MS = 200  # Neovim's own debounce
 ALREADY_COMPUTED_MS = 5  # from request to answer, including both ways over the pipe

@@ -19,9 +19,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from infill_engine.diagnostics.benchmark.statistics import spread
-from lsp_server.cli.bench.replay.keystrokes import Keystroke, Stroke, make_replay
-from lsp_server.cli.bench.replay.sources import standard_library
+from bench.replay.keystrokes import Keystroke, Stroke, make_replay
+from bench.replay.sources import standard_library
+from bench.spread import spread
 
 REPOSITORY = Path(__file__).parents[3]
 HARNESS = REPOSITORY / "tests" / "e2e" / "vscode"

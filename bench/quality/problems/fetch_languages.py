@@ -16,7 +16,7 @@ from pathlib import Path
 
 from infill_engine.errors import InputError
 from infill_engine.text.languages import language
-from infill_engine.training.corpus.packages import download, licence_of, read_archive, usable
+from train.corpus.packages import download, licence_of, read_archive, usable
 
 LISTS = {
     "held-out": Path(__file__).with_name("held_out_languages.toml"),  # reported on

@@ -25,12 +25,12 @@ from pathlib import Path, PurePosixPath
 from tree_sitter import Node
 
 from bench.quality.reports.metrics import is_trivial
+from bench.replay.sources import SourceFile
 from bench.sources import download, read_packages
 from infill_engine.context.surroundings import joined, nearest_first
 from infill_engine.errors import InfillError, InputError
 from infill_engine.text import syntax
 from infill_engine.types import Surroundings
-from lsp_server.cli.bench.replay.sources import SourceFile
 
 KINDS = ("line", "middle", "statement", "block")
 BLOCK_LINES = (2, 5)
@@ -260,7 +260,7 @@ def column_of(encoded: Sequence[bytes], point: "tuple[int, int]") -> int:
 
 
 def main() -> int:
-    from infill_engine.training.corpus.sources import CALIBRATION_PACKAGES, DEVELOPMENT_PACKAGES, RECENT_PACKAGES
+    from train.corpus.sources import CALIBRATION_PACKAGES, DEVELOPMENT_PACKAGES, RECENT_PACKAGES
 
     held_out = {
         "development": DEVELOPMENT_PACKAGES,

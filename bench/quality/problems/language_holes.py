@@ -13,12 +13,12 @@ from pathlib import Path
 from tree_sitter import Node
 
 from bench.quality.problems.holes import BLOCK_LINES, FileHoles, Task, column_of, draw_tasks
+from bench.replay.sources import SourceFile
 from bench.sources import read_folder
 from infill_engine.errors import InputError
 from infill_engine.text import syntax
 from infill_engine.text.languages import Language, grammar_of, language
 from infill_engine.text.languages.queries import ARGUMENT, BLOCK, PROSE, STATEMENT, captures
-from lsp_server.cli.bench.replay.sources import SourceFile
 
 FAULTS_PER_LINE = 0.005  # a file with more is written for another grammar or full of macros
 MOST_FILES = 400  # per language

@@ -10,8 +10,10 @@ from typing import Any
 
 from bench.json_lines import write_lines
 from bench.quality.reports import metrics
+from bench.quality.reports.acceptance import is_acceptable
 from bench.quality.systems.product import Question, Reply
-from infill_engine.diagnostics.benchmark.problems.similarity import edit_similarity, is_exact, trimmed
+from bench.similarity import edit_similarity
+from infill_engine.diagnostics.benchmark.problems.judging import is_exact, trimmed
 from infill_engine.diagnostics.benchmark.statistics import percentile
 from infill_engine.errors import InputError
 
@@ -73,7 +75,7 @@ def judge(system: str, question: Question, reply: Reply, budget_ms: float) -> Ou
         late=reply.elapsed_ms > budget_ms,
         reason=reply.reason,
         extra=reply.extra,
-        proposals=[{**proposal, "right": _is_right(proposal, gold)} for proposal in reply.proposals],
+        proposals=[{**one, "right": _is_right(one, gold, f"{before}\n{after}")} for one in reply.proposals],
         language=task.language,
     )
 
@@ -161,12 +163,12 @@ def read_outcomes(path: Path) -> list[Outcome]:
         raise InputError(f"{path} holds no results ({fault}); write some with `python -m bench.quality`") from fault
 
 
-def _is_right(proposal: dict[str, Any], gold: str) -> bool:
-    """Return whether a proposal is the gold text or, if partial, a prefix of at least half of it."""
+def _is_right(proposal: dict[str, Any], gold: str, around: str) -> bool:
+    """Return whether a person would accept a proposal; of a partial one, whether it is the first half or more."""
     if proposal["features"]["partial"]:
         text, whole = trimmed(proposal["text"]), trimmed(gold)
         return whole.startswith(text) and 2 * len(text) >= len(whole)
-    return is_exact(proposal["text"], gold)
+    return is_acceptable(proposal["text"], gold, around)
 
 
 def _interval(outcomes: Sequence[Outcome], values: Sequence[float]) -> list[float]:

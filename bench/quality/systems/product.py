@@ -229,7 +229,8 @@ def _weighed(proposals: list[Proposal], request: InfillRequest) -> tuple[dict[st
     """Return every distinct cleaned text with its features."""
     hole = request.hole
     assert hole is not None
-    weighed = evidence(cleaned(proposals, request, hole), request, hole)
+    kept = [proposal for proposal, dropped_by in cleaned(proposals, request, hole) if dropped_by is None]
+    weighed = evidence(kept, request, hole)
     return tuple({"text": proposal.text, "features": asdict(features)} for proposal, features in weighed)
 
 

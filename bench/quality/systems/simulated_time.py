@@ -18,7 +18,7 @@ from infill_engine.engine.local import LocalEngine
 from infill_engine.errors import InputError
 from infill_engine.models.trunk.backends.interface import Backend, Likely
 from infill_engine.models.trunk.model import TrunkModel
-from infill_engine.models.trunk.slots import Rows
+from infill_engine.models.trunk.slots import NO_BLOCKS, Blocks, Rows
 from infill_engine.sampling.tree_sampler import MEASURED, TreeSampler
 
 
@@ -32,7 +32,7 @@ class SimulatedTime:
     def __call__(self) -> float:
         return self.seconds
 
-    def pass_ms(self, rows: int) -> float:
+    def pass_ms(self, rows: float) -> float:
         """Return the milliseconds of a pass over `rows` rows."""
         sizes = sorted(self.costs)
         return float(np.interp(rows, sizes, [self.costs[size] for size in sizes])) * max(1.0, rows / sizes[-1])
@@ -48,10 +48,11 @@ class SimulatedBackend:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.backend, name)
 
-    def run(self, buffer: Any, rows: Rows, first: int) -> Likely:
+    def run(self, buffer: Any, rows: Rows, first: int, blocks: Blocks = NO_BLOCKS) -> Likely:
         """See `Backend`."""
-        self.time.seconds += self.time.pass_ms(len(rows)) / 1000
-        return self.backend.run(buffer, rows, first)
+        share = self.backend.denoiser.mask_share if self.backend.denoiser else 0.0
+        self.time.seconds += self.time.pass_ms(len(rows) + len(blocks) * share) / 1000
+        return self.backend.run(buffer, rows, first, blocks)
 
 
 @dataclass(slots=True)
@@ -76,6 +77,14 @@ def add_simulate(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def times_of(costs: Sequence[str]) -> dict[int, float]:
+    """Return milliseconds by rows from texts such as `16:49.5`. Raises InputError."""
+    try:
+        return {int(rows): float(took) for rows, took in (each.split(":") for each in costs)}
+    except ValueError as error:
+        raise InputError("give the costs of passes as ROWS:MILLISECONDS, such as 8:33 16:49.5") from error
+
+
 def simulate(engine: LocalEngine, costs: Sequence[str]) -> SimulatedTime:
     """Let an engine's passes take simulated time. `costs` are texts such as `16:49.5`, rows and milliseconds.
 
@@ -84,13 +93,11 @@ def simulate(engine: LocalEngine, costs: Sequence[str]) -> SimulatedTime:
     sampler = engine.sampler
     if not isinstance(sampler, TreeSampler):
         raise InputError("only the passes of the default model can be simulated")
-    try:
-        pairs = [each.split(":") for each in costs]
-        time = SimulatedTime({int(rows): float(took) for rows, took in pairs})
-    except ValueError as error:
-        raise InputError("give the costs of passes as ROWS:MILLISECONDS, such as 8:33 16:49.5") from error
+    time = SimulatedTime(times_of(costs))
     # A new model: caches of prompts hold the backend that they were made with.
-    sampler.model = TrunkModel(cast(Backend, SimulatedBackend(sampler.model.backend, time)), sampler.model.vocabulary)
+    model = sampler.model
+    backend = cast(Backend, SimulatedBackend(model.backend, time))
+    sampler.model = TrunkModel(backend, model.vocabulary, denoises=model.denoises)
     margin = LeastMargin(engine.settings.sampler.finish_margin_ms)
     engine.finish_margin = margin
     # Nobody waits while a prompt is read beforehand, and large parts are read faster.

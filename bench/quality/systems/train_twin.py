@@ -24,10 +24,10 @@ from bench.quality.systems.twin import MOST_PREFIX, MOST_SUFFIX, joined, read
 from infill_engine.errors import InfillError, InputError
 from infill_engine.models.small.network.dual_encoder import EOS, MAX_SLOTS, PAD, DualEncoder
 from infill_engine.models.small.network.weights import load_network, save_network
-from infill_engine.training.small.checkpoint import progress_of
-from infill_engine.training.small.data import Part, load_part
-from infill_engine.training.small.optimiser import optimisers_of, set_rate, take_step
-from infill_engine.training.small.precision import precision_of
+from train.small.checkpoint import progress_of
+from train.small.data import Part, load_part
+from train.small.optimiser import optimisers_of, set_rate, take_step
+from train.small.precision import precision_of
 
 LONGEST = 2 + MOST_PREFIX + MOST_SUFFIX + MAX_SLOTS + 1
 WINDOWS = 16
@@ -102,7 +102,7 @@ def batches(folder: Path, rng: np.random.Generator) -> Iterator[tuple[Tensor, Te
     """Yield batches of WINDOWS sequences, as `loss` takes them. Raises InputError if there are no packed parts."""
     parts = [load_part(path) for path in sorted(folder.glob("part-*.npz"))]
     if not parts:
-        raise InputError(f"no packed parts in {folder}: run `python -m infill_engine.training.corpus.pack` first")
+        raise InputError(f"no packed parts in {folder}: run `python -m train.corpus.pack` first")
     while True:
         drawn = [sequence(parts[part], rng) for part in rng.integers(0, len(parts), WINDOWS)]
         yield torch.tensor([ids for ids, _ in drawn]), torch.tensor([middle for _, middle in drawn])

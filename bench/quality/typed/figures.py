@@ -6,11 +6,11 @@ from typing import Any
 
 from bench.quality.reports.metrics import cluster_interval
 from bench.quality.reports.outcomes import ALL
-from bench.quality.typed.retyping import Looks, Typing, typed
+from bench.quality.typed.retyping import Looks, Sight, Typing, seen, typed
 from infill_engine.diagnostics.benchmark.statistics import percentile
 
 THRESHOLDS = tuple(step / 20 for step in range(20))
-CURVE = ("saved", "right_of_shown", "wrong_per_100_keystrokes")
+CURVE = ("saved", "right_of_shown", "wrong_per_100_keystrokes", "visible", "right_of_visible", "wrong_starts")
 
 
 def summarise(results: Sequence[Looks], show_from: float, budget_ms: float) -> dict[str, dict[str, dict[str, Any]]]:
@@ -40,12 +40,13 @@ def groups_of(results: Sequence[Looks]) -> dict[tuple[str, str], list[Looks]]:
 
 
 def figures_of(group: Sequence[Looks], show_from: float, budget_ms: float) -> dict[str, Any]:
-    total = Typing()
+    total, sight = Typing(), Sight()
     # A share of characters, so each character counts equally. Those of one package are not independent.
     clusters: dict[str, list[float]] = defaultdict(list)
     for result in group:
         typing = typed(result, show_from)
         total += typing
+        sight += seen(result, show_from)
         characters = len(result.gold)
         clusters[result.cluster] += [1 - typing.keystrokes / characters] * characters
     characters = sum(map(len, clusters.values()))
@@ -60,6 +61,9 @@ def figures_of(group: Sequence[Looks], show_from: float, budget_ms: float) -> di
         "taken": total.taken,
         "right_of_shown": round(total.taken / total.shown, 4) if total.shown else 0.0,
         "wrong_per_100_keystrokes": round(100 * (total.shown - total.taken) / total.keystrokes, 2),
+        "visible": round(sight.visible / sight.keystrokes, 4),
+        "right_of_visible": round(sight.right / sight.visible, 4) if sight.visible else 0.0,
+        "wrong_starts": round(sight.wrong_starts / sight.keystrokes, 4),
         "fresh": round(total.fresh / total.keystrokes, 4),
         "p50_ms": round(percentile(times, 0.5), 2),
         "p99_ms": round(percentile(times, 0.99), 2),

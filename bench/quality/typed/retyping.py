@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import astuple, dataclass, replace
 
 from bench.quality.problems.holes import Task
+from bench.quality.reports.acceptance import is_acceptable
 from bench.quality.systems.product import Question, WatchedEngine, ask, copy
 from infill_engine.budget.deadline import Clock, Deadline, now
 from infill_engine.settings import USUAL_WINDOW, WindowSettings
@@ -15,11 +16,15 @@ WARM_MS = 10_000  # to read the text above, before the first character
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """The best text for a place ("" for none), its confidence, and how long it took."""
+    """The best text for a place ("" for none), its confidence, its time, and whether a person would accept it."""
 
     text: str
     confidence: float = 1.0
     ms: float = 0.0
+    right: bool = False
+
+
+NOTHING = Look("")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +51,23 @@ class Typing:
     def __add__(self, other: "Typing") -> "Typing":
         both = zip(astuple(self), astuple(other), strict=True)
         return Typing(*(one + more for one, more in both))
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What somebody sees who accepts nothing: keys pressed, at how many something is shown, at how many it is right.
+
+    `wrong_starts` are the keys at which the very first character shown is wrong.
+    """
+
+    keystrokes: int = 0
+    visible: int = 0
+    right: int = 0
+    wrong_starts: int = 0
+
+    def __add__(self, other: "Sight") -> "Sight":
+        both = zip(astuple(self), astuple(other), strict=True)
+        return Sight(*(one + more for one, more in both))
 
 
 Looker = Callable[[Question], Look]
@@ -98,31 +120,60 @@ def look_everywhere(
     task: Task, system: str, look: Looker, candidates: int, window: WindowSettings = USUAL_WINDOW
 ) -> Looks:
     """Return what `look` suggests before each character of the task's gold text."""
-    looks = [look(ask(_after(task, at), candidates, window)) for at in range(len(task.gold))]
+    around = "\n".join(task.sides)
+    looks = []
+    for at in range(len(task.gold)):
+        found = look(ask(_after(task, at), candidates, window))
+        gold = task.gold[at:]
+        right = bool(found.text) and (gold.startswith(found.text) or is_acceptable(found.text, gold, around))
+        looks.append(replace(found, right=right))
     return Looks(task.id, task.cluster, task.kind, system, task.gold, looks)
 
 
 def typed(found: Looks, show_from: float) -> Typing:
     """Simulate typing the gold text. Suggestions are shown from `show_from` confidence on, if they save a key."""
     at = keystrokes = shown = taken = fresh = 0
-    rest = ""  # remainder of the shown suggestion after its beginning was typed
+    rest = NOTHING  # remainder of the shown suggestion after its beginning was typed
     while at < len(found.gold):
         keystrokes += 1
         suggestion = rest
-        if not rest:
+        if not rest.text:
             fresh += 1
-            look = found.looks[at]
-            sure = look.confidence >= show_from and not is_one_key(look.text)
-            suggestion = look.text if sure else ""
-            shown += bool(suggestion)
-        if suggestion and found.gold.startswith(suggestion, at):
+            suggestion = _shown(found.looks[at], show_from)
+            shown += bool(suggestion.text)
+        if suggestion.right:
             taken += 1
-            at += len(suggestion)
-            rest = ""
+            # What is not the gold text itself is as good as all of it.
+            at = at + len(suggestion.text) if found.gold.startswith(suggestion.text, at) else len(found.gold)
+            rest = NOTHING
         else:
-            rest = suggestion[1:] if suggestion[:1] == found.gold[at] else ""
+            rest = _rest(suggestion, found.gold[at])
             at += 1
     return Typing(keystrokes, shown, taken, fresh)
+
+
+def seen(found: Looks, show_from: float) -> Sight:
+    """Simulate typing the gold text without accepting anything."""
+    visible = right = wrong_starts = 0
+    rest = NOTHING
+    for character, look in zip(found.gold, found.looks, strict=True):
+        suggestion = rest if rest.text else _shown(look, show_from)
+        visible += bool(suggestion.text)
+        right += suggestion.right
+        wrong_starts += not suggestion.right and suggestion.text[:1] not in ("", character)
+        rest = _rest(suggestion, character)
+    return Sight(len(found.gold), visible, right, wrong_starts)
+
+
+def _shown(look: Look, show_from: float) -> Look:
+    return look if look.confidence >= show_from and not is_one_key(look.text) else NOTHING
+
+
+def _rest(suggestion: Look, typed_character: str) -> Look:
+    """Return what is left of a suggestion if its first character is typed, and nothing if another is."""
+    if suggestion.text[:1] != typed_character or len(suggestion.text) == 1:
+        return NOTHING
+    return replace(suggestion, text=suggestion.text[1:])
 
 
 def unwritten(task: Task) -> Task:

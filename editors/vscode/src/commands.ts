@@ -1,6 +1,7 @@
 /** What the command palette offers, by name. */
 
 import * as vscode from 'vscode';
+import { chooseEagerness } from './eagerness';
 import { install } from './install';
 import { showMenu } from './menu';
 import { tell } from './messages';
@@ -36,6 +37,7 @@ export function registerCommands(parts: Parts): vscode.Disposable {
         toggle,
         toggleLanguage,
         toggleNextEdits,
+        chooseEagerness: () => chooseEagerness(server),
         showStatus: async () => reports.show('Status', await statusLines(server)),
         showStatistics: async () => reports.show('Statistics', await statisticsLines(statistics, server, folder)),
         showLog: () => log.show(),

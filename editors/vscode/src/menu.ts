@@ -36,6 +36,7 @@ function entries(server: Server, isModelMissing: boolean): Entry[] {
         list.push({ label, command: 'infill.toggleLanguage' });
     }
     if (isOn()) {
+        list.push({ label: '$(settings) Choose Eagerness', command: 'infill.chooseEagerness' });
         const label = nextEditsAreOn() ? '$(circle-slash) Switch Off Next Edits' : '$(edit) Switch On Next Edits';
         list.push({ label, command: 'infill.toggleNextEdits' });
     }

@@ -86,6 +86,13 @@ export interface DownloadResult {
     message: string;
 }
 
+/** What a level of eagerness costs: shares of keystrokes, and of what is shown; null where they were not measured. */
+export interface Level {
+    showFrom: number;
+    shown: number | null;
+    wrong: number | null;
+}
+
 export interface EngineStatus {
     state: string;
     detail?: string;
@@ -95,6 +102,8 @@ export interface EngineStatus {
     reason?: string | null;
     lastElapsedMs?: number | null;
     nextEdits?: boolean;
+    eagerness?: string | null;
+    levels?: Record<string, Level>;
     missingModel?: MissingModel | null;
 }
 

@@ -1,4 +1,4 @@
-/** Switching infill on and off, for everything or for a language, in the user's settings. */
+/** Changing the user's settings: switching infill on and off, for everything or for a language. */
 
 import * as vscode from 'vscode';
 import { OPEN_SETTINGS, tell } from './messages';
@@ -37,7 +37,7 @@ export async function toggleLanguage(): Promise<void> {
 }
 
 /** Write a setting where it is set now, so that the change has an effect; in the user's settings if nowhere. */
-async function change(key: string, value: unknown): Promise<void> {
+export async function change(key: string, value: unknown): Promise<void> {
     const set = section().inspect(key);
     const target =
         set?.workspaceValue === undefined ? vscode.ConfigurationTarget.Global : vscode.ConfigurationTarget.Workspace;
@@ -48,7 +48,7 @@ async function change(key: string, value: unknown): Promise<void> {
     }
 }
 
-function section(): vscode.WorkspaceConfiguration {
+export function section(): vscode.WorkspaceConfiguration {
     return vscode.workspace.getConfiguration('infill');
 }
 

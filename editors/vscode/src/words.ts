@@ -14,7 +14,7 @@ const REASONS: Record<string, readonly [words: string, sentence: string]> = {
     blank: ['nothing to add', 'The model found nothing worth adding here.'],
     low_confidence: [
         'not sure enough',
-        'There were guesses, all below `infill.showThreshold`. *Infill: Trigger* shows them anyway.',
+        'There were guesses, none of them sure enough for `infill.eagerness`. *Infill: Trigger* shows them anyway.',
     ],
     one_key: [
         'a single key does it',

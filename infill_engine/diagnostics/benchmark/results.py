@@ -9,9 +9,7 @@ A run that was interrupted resumes after its last finished unit. What a unit mea
 the file and counts until the unit is measured again.
 """
 
-import gzip
 import json
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,8 +19,7 @@ from infill_engine.errors import InputError
 
 FORMAT = 1
 NAME = "results.jsonl"
-SAME = ("format", "version", "commit", "suite", "models", "seed", "problems", "machine")
-_SAME_MACHINE = ("processor", "cores", "system")
+SAME = ("format", "version", "suite", "models", "seed", "problems", "machine")
 
 Record = dict[str, Any]
 
@@ -38,7 +35,6 @@ class Results:
     damaged: int = 0  # lines that are not JSON, such as the last one of an interrupted run
     _file: IO[str] | None = None
     _unit: str = ""
-    _moved: bool = False
 
     def begin(self, unit: str) -> None:
         """Start a unit of measurements. What an earlier, interrupted attempt at it measured no longer counts."""
@@ -83,26 +79,9 @@ class Results:
             self._file.write(_encoded(line))
             self._file.flush()
         except OSError as error:
-            try:
-                self._move(error)
-            except OSError as again:
-                raise InputError(
-                    f"{self.path} cannot be written ({error.strerror}), nor can a temporary folder ({again.strerror}); "
-                    "make room and run this again"
-                ) from again
-
-    def _move(self, error: OSError) -> None:
-        """Write everything measured so far into a temporary folder, because this one is full or gone."""
-        if self._moved:
-            raise error
-        path = Path(tempfile.mkdtemp(prefix="infill-bench-")) / NAME
-        sentence = f"{self.path.parent} could not be written ({error.strerror}); the results are in {path.parent}."
-        self.records.append({"record": "doubt", "unit": "", "sentence": sentence})
-        self._moved, self.path = True, path
-        self._file = path.open("w", encoding="utf-8")
-        for record in (self.header, *self.records, *({"record": "done", "unit": unit} for unit in self.finished)):
-            self._file.write(_encoded(record))
-        self._file.flush()
+            raise InputError(
+                f"{self.path} cannot be written ({error.strerror}); make room and run this again with the same --out"
+            ) from error
 
 
 def create_or_resume(folder: Path, header: Record) -> Results:
@@ -129,9 +108,8 @@ def read_results(path: Path) -> Results:
     """Return the results in a file or its folder. Raises InputError for anything else, or another format."""
     path = path / NAME if path.is_dir() else path
     try:
-        data = path.read_bytes()
-        text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8")
-    except (OSError, ValueError, EOFError) as error:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
         detail = error.strerror if isinstance(error, OSError) and error.strerror else error
         raise InputError(f"{path} cannot be read ({detail}); give the folder or file of a benchmark run") from error
     lines, damaged = _parsed(text)
@@ -158,21 +136,12 @@ def read_results(path: Path) -> Results:
 def _resumed(path: Path, header: Record) -> Results:
     results = read_results(path)
     for key in SAME:
-        before, now = _comparable(results.header.get(key)), _comparable(header.get(key))
+        before, now = results.header.get(key), header.get(key)
         if before != now:
             raise InputError(
-                f"{path.parent} holds a run with {key} {_short(before)}, and this one has {_short(now)}; "
-                "give another folder with --out"
+                f"{path.parent} holds a run with {key} {before}, and this one has {now}; give another folder with --out"
             )
     return results
-
-
-def _comparable(value: Any) -> Any:
-    return {key: value.get(key) for key in _SAME_MACHINE} if isinstance(value, Mapping) else value
-
-
-def _short(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)[:120]
 
 
 def _parsed(text: str) -> tuple[list[Record], int]:

@@ -15,16 +15,15 @@ from infill_engine.diagnostics.benchmark.figures import (
     by_problem,
     duels,
     first_is_right,
-    latencies,
+    inside,
     paired,
+    typing_ms,
 )
+from infill_engine.diagnostics.benchmark.left_to_right import LEFT_TO_RIGHT
+from infill_engine.diagnostics.benchmark.plan import QUALITY, USUAL_CANDIDATES, USUAL_MS
 from infill_engine.diagnostics.benchmark.results import Record, Results
 from infill_engine.diagnostics.benchmark.statistics import SIGNIFICANT, Estimate, mean, mean_of, median
-from infill_engine.diagnostics.benchmark.suites.plan import USUAL_MS
-from infill_engine.diagnostics.benchmark.suites.quality import QUALITY
-from infill_engine.diagnostics.benchmark.systems.beams import LEFT_TO_RIGHT
 
-USUAL_CANDIDATES = 4
 SLOWEST_MS = 300.0  # a longer budget is not recommended for typing, whatever it brings
 IN_TIME = 0.95  # share of the answers inside the budget that a setting needs
 
@@ -66,9 +65,9 @@ def judge(results: Results) -> Verdict | None:
         "right_first_high": round(first.high, 4),
         "right_among_all": round(mean([any_is_right(line) for line in lines]), 4),
         "median_ms": round(median([line["ms"] for line in lines]), 1),
-        "inside_budget": round(_inside(lines, setting[0]), 4),
+        "inside_budget": round(inside(lines, setting[0]), 4),
     }
-    typed = [time for each in latencies(results) if each.loop == "closed" for time in each.times]
+    typed = typing_ms(results)
     if typed and model == results.header["models"][0]:
         numbers |= {"typing_p50_ms": round(median(typed), 1)}
         numbers |= {"typing_inside_budget": round(mean([time <= setting[0] for time in typed]), 4)}
@@ -107,17 +106,13 @@ def _choice(own: str, models: dict[str, Answers]) -> tuple[Choice, Estimate | No
         (model, setting): found
         for model, settings in models.items()
         for setting, found in settings.items()
-        if (model, setting) != usual and _inside(found, setting[0]) >= IN_TIME
+        if (model, setting) != usual and inside(found, setting[0]) >= IN_TIME
     }
     gains = {choice: paired(lines, found, score) for choice, found in timely.items()}
-    if _inside(lines, USUAL_MS) >= IN_TIME:
+    if inside(lines, USUAL_MS) >= IN_TIME:
         gains = {choice: gain for choice, gain in gains.items() if gain.p < SIGNIFICANT / len(gains) and gain.value > 0}
     best = max(gains, key=lambda choice: gains[choice].value, default=usual)
     return best, gains.get(best)
-
-
-def _inside(lines: Sequence[Record], budget_ms: float) -> float:
-    return mean([line["ms"] <= budget_ms for line in lines])
 
 
 def _recommendation(model: str, setting: Setting, numbers: dict[str, float]) -> str:

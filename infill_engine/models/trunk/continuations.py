@@ -7,7 +7,7 @@ become part of the prompt, and what is known about the rest of it stays.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from infill_engine.models.trunk.backends.interface import Floats, Ints
+from infill_engine.models.trunk.denoiser import Floats, Ints
 from infill_engine.models.trunk.slots import SLOTS, TEXTS
 
 LEAST_FREE = 64  # slots that a new request should find; if there are fewer, everything is forgotten

@@ -7,12 +7,18 @@
 `keys.{i}`, already rotated, and `values.{i}` are those of S kept tokens in layer i. `new.{i}` are those of the rows,
 keys first. Only the `wanted` rows get predictions.
 
+With a denoiser, M mask rows join at its first layer, behind rows of the same pass:
+
+    anchors [B], slots [M] of these blocks, side by side, cos and sin [1, 1, T + M, head_dim], mask [T + M, S + T + M]
+      ─▶ denoised [M, W] and its likeliest_of_blocks, confidence [M, 1]
+
 Matrices are int8 with a scale for each of their rows. The plugin rounds activations to int8 with a scale for each row,
 keeps a matrix in int8 if it is `Constant ─▶ Convert ─▶ Multiply ─▶ MatMul`, and fuses the operations of RMSNorm and of
 RoPE if they are written as they are here.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,20 +28,17 @@ from openvino import Node
 from openvino import opset15 as op
 
 from infill_engine.models.trunk.config import TrunkConfig
+from infill_engine.models.trunk.denoiser import Denoiser
 
+BLOCKS = "likeliest_of_blocks"
 BLOCK = 128  # tokens of the vocabulary whose largest log-probability is computed too, to find the likeliest ones
 UNSEEN = np.finfo(np.float32).min / 2  # twice this is still finite
 Arrays = Mapping[str, NDArray[Any]]
 
 
-def build_graph(config: TrunkConfig, arrays: Arrays) -> ov.Model:
+def build_graph(config: TrunkConfig, arrays: Arrays, denoiser: Denoiser | None = None) -> ov.Model:
     """Return the network with the arrays of `prepared`, which must outlive its compilation."""
-    return _Builder(config, arrays).model()
-
-
-def has_blocks(config: TrunkConfig) -> bool:
-    """Return whether the graph computes the largest log-probability of each BLOCK tokens."""
-    return config.vocabulary % BLOCK == 0
+    return _Builder(config, arrays, denoiser).model()
 
 
 def compile_graph(model: ov.Model, threads: int) -> ov.CompiledModel:
@@ -54,91 +57,172 @@ def _width(model: ov.Model) -> int:
     return int(model.get_rt_info(["width"]).astype(int))
 
 
+@dataclass(frozen=True, slots=True)
+class _Sight:
+    """Where rows are, and what they see: the inputs `cos`, `sin` and `mask`."""
+
+    cos: Node
+    sin: Node
+    mask: Node
+
+
+@dataclass(frozen=True, slots=True)
+class _Blocks:
+    """The weights of mask rows, what they and the rows before them see, and how many of each there are [2]."""
+
+    arrays: Arrays
+    sight: _Sight
+    counts: Node
+
+
 class _Builder:
     """Makes the nodes of one graph."""
 
-    def __init__(self, config: TrunkConfig, arrays: Arrays) -> None:
-        self.config, self.arrays = config, arrays
-        f32, i32, head = ov.Type.f32, ov.Type.i32, config.head_dim
+    def __init__(self, config: TrunkConfig, arrays: Arrays, denoiser: Denoiser | None) -> None:
+        self.config, self.arrays, self.denoiser = config, arrays, denoiser
+        f32, i32 = ov.Type.f32, ov.Type.i32
         self.ids, self.wanted = op.parameter([-1], i32, "ids"), op.parameter([-1], i32, "wanted")
-        self.cos, self.sin = op.parameter([1, 1, -1, head], f32, "cos"), op.parameter([1, 1, -1, head], f32, "sin")
-        self.mask = op.parameter([-1, -1], f32, "mask")
-        shape, parts = [config.kv_heads, -1, head], ("keys", "values")
+        shape, parts = [config.kv_heads, -1, config.head_dim], ("keys", "values")
         self.kept = [[op.parameter(shape, f32, f"{part}.{layer}") for part in parts] for layer in range(config.layers)]
-        self.mask_shape = op.shape_of(self.mask)
-        self.all_keys = op.gather(self.mask_shape, _ints(1), _int(0))
-        self.rows = op.gather(self.mask_shape, _ints(0), _int(0))
+        self.inputs = [self.ids, self.wanted, *(part for pair in self.kept for part in pair)]
+        self.sight = self._new_sight("")
+        self.outputs: list[Node] = []
 
     def model(self) -> ov.Model:
         codes, scales = self.arrays["embedding.codes"], self.arrays["embedding.scales"].astype(np.float32)
         x = op.convert(op.gather(_shared(codes), self.ids, _int(0)), "f32")
         x = op.multiply(x, op.gather(op.constant(scales), self.ids, _int(0)))
-        new = []
-        for layer in range(self.config.layers):
-            x, pair = self._layer(layer, x)
-            new.append(op.result(pair, name=f"new.{layer}"))
-        states = self._norm(op.gather(x, self.wanted, _int(0)), "norm")
-        logprobs = op.log_softmax(self._product(states, "embedding" if self.config.tied else "head"), -1)
-        outputs = [op.result(logprobs, name="logprobs")]
-        if has_blocks(self.config):
-            blocks = op.reshape(logprobs, _ints(0, -1, BLOCK), True)
-            outputs.append(op.result(op.reduce_max(blocks, _ints(2), False), name="likeliest_of_blocks"))
-        inputs = [self.ids, self.cos, self.sin, self.mask, self.wanted, *(part for pair in self.kept for part in pair)]
-        model = ov.Model([*outputs, *new], inputs, "trunk")
+        joins = self.config.layers if self.denoiser is None else self.denoiser.first_layer
+        for layer in range(joins):
+            x = self._layer(layer, x)
+        if self.denoiser is not None:
+            x, masks = self._with_blocks(self.denoiser, x, joins)
+        states = self._norm(op.gather(x, self.wanted, _int(0)), self._vector("norm"))
+        name = "embedding" if self.config.tied else "head"
+        self._predict("logprobs", self._product(states, self.arrays, name), self.config.vocabulary)
+        if self.denoiser is not None:
+            self._denoise(self.denoiser, self._norm(masks, self._vector("norm")), name)
+        model = ov.Model(self.outputs, self.inputs, "trunk")
         model.set_rt_info(self.config.dim, ["width"])
         return model
 
-    def _layer(self, layer: int, x: Node) -> tuple[Node, Node]:
-        """Return the states [T, D] after a layer, and the rows' keys and values."""
+    def _new_sight(self, suffix: str) -> "_Sight":
+        """Return the inputs that say where rows are and what they see."""
+        shape, f32 = [1, 1, -1, self.config.head_dim], ov.Type.f32
+        made = _Sight(
+            op.parameter(shape, f32, f"cos{suffix}"),
+            op.parameter(shape, f32, f"sin{suffix}"),
+            op.parameter([-1, -1], f32, f"mask{suffix}"),
+        )
+        self.inputs += [made.cos, made.sin, made.mask]
+        return made
+
+    def _with_blocks(self, denoiser: Denoiser, x: Node, joins: int) -> tuple[Node, Node]:
+        """Return the states of the rows and of the mask rows, which join at the layer `joins`."""
+        anchors = op.parameter([-1], ov.Type.i32, "anchors")
+        slots, dim = op.parameter([-1], ov.Type.i32, "slots"), self.config.dim
+        self.inputs += [anchors, slots]
+        entered = op.gather(x, anchors, _int(0))
+        norm = _constant(denoiser.arrays[f"layers.{joins}.attention_norm"])
+        known = self._product(self._norm(entered, norm), denoiser.arrays, "entry")
+        known = op.reshape(known, _ints(-1, denoiser.slots, dim), False)
+        known = op.add(known, _constant(denoiser.arrays["mask"][None]))
+        known = op.add(known, op.reshape(entered, _ints(-1, 1, dim), False))
+        masks = op.gather(op.reshape(known, _ints(-1, dim), False), slots, _int(0))
+        sight = self._new_sight(".blocks")
+        counts = op.concat([op.shape_of(self.ids), op.shape_of(slots)], 0)
+        both = op.concat([x, masks], 0)
+        for layer in range(joins, self.config.layers):
+            both = self._layer(layer, both, _Blocks(denoiser.arrays, sight, counts))
+        x, masks = op.variadic_split(both, _int(0), counts).outputs()
+        return x, masks
+
+    def _denoise(self, denoiser: Denoiser, states: Node, head: str) -> None:
+        arrays = {f"draft.{kind}": self.arrays[f"{head}.{kind}"][denoiser.vocabulary] for kind in ("codes", "scales")}
+        self._predict("denoised", self._product(states, arrays, "draft"), len(denoiser.vocabulary))
+        weight = denoiser.arrays["confidence.weight"][:-1].reshape(-1, 1)
+        self.outputs.append(op.result(op.matmul(states, _constant(weight), False, False), name="confidence"))
+
+    def _predict(self, name: str, logits: Node, size: int) -> None:
+        logprobs = op.log_softmax(logits, -1)
+        self.outputs.append(op.result(logprobs, name=name))
+        if size % BLOCK == 0:
+            blocks = op.reduce_max(op.reshape(logprobs, _ints(0, -1, BLOCK), True), _ints(2), False)
+            self.outputs.append(op.result(blocks, name=f"{name}.{BLOCKS}"))
+
+    def _layer(self, layer: int, x: Node, blocks: "_Blocks | None" = None) -> Node:
+        """Return the states after a layer, and make the rows' keys and values an output."""
         name, config = f"layers.{layer}.", self.config
-        joined = self._product(self._norm(x, f"{name}attention_norm"), f"{name}qkv")
-        joined = op.add(joined, self._vector(f"{name}bias"))
+        sight = self.sight if blocks is None else blocks.sight
+        joined = self._by_kind(x, blocks, lambda x, arrays: self._qkv(x, arrays, name))
         heads = _ints(1, -1, config.heads + 2 * config.kv_heads, config.head_dim)
         joined = op.transpose(op.reshape(joined, heads, False), _ints(0, 2, 1, 3))
         turned, values = _split(joined, 1, config.heads + config.kv_heads, config.kv_heads)
-        queries, keys = _split(self._rotated(turned), 1, config.heads, config.kv_heads)
+        queries, keys = _split(self._rotated(turned, sight), 1, config.heads, config.kv_heads)
         keys, values = op.squeeze(keys, _int(0)), op.squeeze(values, _int(0))
-        seen = self._attention(queries, keys, values, *self.kept[layer])
-        x = op.add(x, self._product(seen, f"{name}out"))
-        gate_up = self._product(self._norm(x, f"{name}mlp_norm"), f"{name}gate_up")
+        seen = self._attention(queries, keys, values, self.kept[layer], sight.mask)
+        x = op.add(x, self._by_kind(seen, blocks, lambda x, arrays: self._product(x, arrays, f"{name}out")))
+        gate_up = self._product(self._norm(x, self._vector(f"{name}mlp_norm")), self.arrays, f"{name}gate_up")
         gate, up = _split(gate_up, 1, config.hidden, config.hidden)
-        x = op.add(x, self._product(op.multiply(op.swish(gate), up), f"{name}down"))
-        return x, op.concat([keys, values], 0)
+        x = op.add(x, self._product(op.multiply(op.swish(gate), up), self.arrays, f"{name}down"))
+        new = op.concat([keys, values], 0)
+        if blocks is not None:
+            new = op.variadic_split(new, _int(1), blocks.counts).outputs()[0]
+        self.outputs.append(op.result(new, name=f"new.{layer}"))
+        return x
 
-    def _attention(self, queries: Node, keys: Node, values: Node, kept_keys: Node, kept_values: Node) -> Node:
+    def _by_kind(self, x: Node, blocks: "_Blocks | None", compute: Callable[[Node, Arrays], Node]) -> Node:
+        """Compute the rows with the trunk's matrices, and the mask rows with their own."""
+        if blocks is None:
+            return compute(x, self.arrays)
+        rows, masks = op.variadic_split(x, _int(0), blocks.counts).outputs()
+        return op.concat([compute(rows, self.arrays), compute(masks, blocks.arrays)], 0)
+
+    def _qkv(self, x: Node, arrays: Arrays, layer: str) -> Node:
+        joined = self._product(self._norm(x, _constant(arrays[f"{layer}attention_norm"])), arrays, f"{layer}qkv")
+        return op.add(joined, _constant(arrays[f"{layer}bias"]))
+
+    def _attention(self, queries: Node, keys: Node, values: Node, kept: Sequence[Node], mask: Node) -> Node:
         """Return what the rows see, [T, query_size]. Kept and new keys stay apart, so that neither is copied."""
-        config = self.config
+        kept_keys, kept_values = kept
+        config, shape = self.config, op.shape_of(mask)
+        rows, all_keys = op.gather(shape, _ints(0), _int(0)), op.gather(shape, _ints(1), _int(0))
         scale = op.constant(np.float32(config.head_dim**-0.5))
         queries = op.multiply(op.reshape(queries, _ints(config.kv_heads, -1, config.head_dim), False), scale)
         scores = op.concat([op.matmul(queries, kept_keys, False, True), op.matmul(queries, keys, False, True)], 2)
-        by_head = op.concat([_ints(config.kv_heads, config.heads // config.kv_heads), self.mask_shape], 0)
-        weights = op.softmax(op.add(op.reshape(scores, by_head, False), self.mask), -1)
-        weights = op.reshape(weights, op.concat([_ints(config.kv_heads, -1), self.all_keys], 0), False)
-        parts = op.concat([op.subtract(self.all_keys, self.rows), self.rows], 0)
+        by_head = op.concat([_ints(config.kv_heads, config.heads // config.kv_heads), shape], 0)
+        weights = op.softmax(op.add(op.reshape(scores, by_head, False), mask), -1)
+        weights = op.reshape(weights, op.concat([_ints(config.kv_heads, -1), all_keys], 0), False)
+        parts = op.concat([op.subtract(all_keys, rows), rows], 0)
         of_kept, of_new = op.variadic_split(weights, _int(2), parts).outputs()
         seen = op.add(op.matmul(of_kept, kept_values, False, False), op.matmul(of_new, values, False, False))
         seen = op.transpose(op.reshape(seen, _ints(config.heads, -1, config.head_dim), False), _ints(1, 0, 2))
         return op.reshape(seen, _ints(-1, config.query_size), False)
 
-    def _rotated(self, x: Node) -> Node:
+    def _rotated(self, x: Node, sight: _Sight) -> Node:
         """Rotate x [1, heads, T, head_dim] by the angles of its rows; see `network.rotate`."""
         half = self.config.head_dim // 2
         left, right = _split(x, 3, half, half)
         turned = op.concat([op.multiply(right, op.constant(np.full((1, 1, 1, 1), -1, np.float32))), left], -1)
-        return op.add(op.multiply(x, self.cos), op.multiply(turned, self.sin))
+        return op.add(op.multiply(x, sight.cos), op.multiply(turned, sight.sin))
 
-    def _norm(self, x: Node, name: str) -> Node:
+    def _norm(self, x: Node, weight: Node) -> Node:
         mean = op.reduce_mean(op.power(x, op.constant(np.float32(2))), _ints(-1), True)
         root = op.sqrt(op.add(mean, op.constant(np.float32(self.config.norm_epsilon))))
-        return op.multiply(self._vector(name), op.multiply(x, op.divide(op.constant(np.float32(1)), root)))
+        return op.multiply(weight, op.multiply(x, op.divide(op.constant(np.float32(1)), root)))
 
-    def _product(self, x: Node, name: str) -> Node:
-        codes = op.convert(_shared(self.arrays[f"{name}.codes"]), "f16")
-        scaled = op.multiply(codes, op.constant(np.array(self.arrays[f"{name}.scales"])))
+    def _product(self, x: Node, arrays: Arrays, name: str) -> Node:
+        codes = op.convert(_shared(arrays[f"{name}.codes"]), "f16")
+        scaled = op.multiply(codes, _constant(arrays[f"{name}.scales"]))
         return op.matmul(x, op.convert(scaled, "f32"), False, True)
 
     def _vector(self, name: str) -> Node:
-        return op.constant(np.array(self.arrays[name]))
+        return _constant(self.arrays[name])
+
+
+def _constant(array: NDArray[Any]) -> Node:
+    """Return a constant with a copy of the array."""
+    return op.constant(np.array(array))
 
 
 def _shared(array: NDArray[Any]) -> Node:

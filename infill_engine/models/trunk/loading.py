@@ -5,12 +5,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import psutil
 
-from infill_engine.errors import ModelTooLargeError
+from infill_engine.errors import ModelDamagedError, ModelTooLargeError
 from infill_engine.models.checkpoint.user_data import prepared_folder
 from infill_engine.models.registry import TRUNK
 from infill_engine.models.runtime.devices import MLX, physical_cores, wanted_threads
 from infill_engine.models.trunk.backends.interface import Backend
 from infill_engine.models.trunk.config import TrunkConfig
+from infill_engine.models.trunk.denoiser import Denoiser
 from infill_engine.models.trunk.model import CACHES, TrunkModel
 from infill_engine.models.trunk.prepared import Prepared, load_prepared
 from infill_engine.models.trunk.slots import SLOTS
@@ -35,13 +36,22 @@ def load_trunk(source: Source, device: str, settings: ModelSettings, report: Rep
         vocabulary = source.vocabulary()  # first: preparing the weights may take a while
     if source.name != TRUNK:  # the default model is small, and what is free at one moment would decide for the day
         require_memory(source, device, settings)
+    denoiser, note = _denoiser(source)
     if in_int8:
         prepared = load_prepared(source, prepared_folder(), report)
         report("compiling the model", 0.9)
-        return TrunkModel(_int8_backend(prepared), vocabulary, prepared.note)
+        return TrunkModel(_int8_backend(prepared, denoiser), vocabulary, " ".join(filter(None, (prepared.note, note))))
     from infill_engine.models.trunk.torch_loading import load_backend
 
-    return TrunkModel(load_backend(source.open(), device, settings, report), vocabulary)
+    return TrunkModel(load_backend(source.open(), denoiser, device, settings, report), vocabulary, note)
+
+
+def _denoiser(source: Source) -> tuple[Denoiser | None, str]:
+    """Return the weights of mask rows, or why there are none although there should be."""
+    try:
+        return source.denoiser(), ""
+    except ModelDamagedError as error:
+        return None, f"{error}. The model writes from left to right until infill-ls is installed again."
 
 
 def memory_needed(config: TrunkConfig, bytes_each: int = 1) -> int:
@@ -77,14 +87,14 @@ def find_openvino() -> bool:
     return True
 
 
-def _int8_backend(prepared: Prepared) -> Backend:
+def _int8_backend(prepared: Prepared, denoiser: Denoiser | None) -> Backend:
     """Return the fastest backend here: torch where OpenVINO cannot be used, or has no fast int8 products."""
     note = "without OpenVINO: `pip install openvino` makes it faster"
     if find_openvino():
         from infill_engine.models.trunk.backends.openvino_backend import OpenVinoBackend
 
         try:
-            backend = OpenVinoBackend(prepared, wanted_threads() or physical_cores())
+            backend = OpenVinoBackend(prepared, wanted_threads() or physical_cores(), denoiser)
             if backend.is_fast():
                 return backend
             note = "OpenVINO is slower on this processor"
@@ -92,4 +102,4 @@ def _int8_backend(prepared: Prepared) -> Backend:
             note = "OpenVINO does not know this processor"
     from infill_engine.models.trunk.torch_loading import int8_backend
 
-    return int8_backend(prepared, note)
+    return int8_backend(prepared, note, denoiser)

@@ -2,18 +2,21 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from math import ceil
 
 from infill_engine.budget.work import Job
 from infill_engine.models.base import Corruption, ModelInfo, Order
-from infill_engine.models.trunk.backends.interface import Backend, Floats, Ints
+from infill_engine.models.trunk.backends.interface import Backend
 from infill_engine.models.trunk.continuations import Continuations, Prediction
+from infill_engine.models.trunk.denoiser import Denoised, Denoiser, Floats, Ints
 from infill_engine.models.trunk.prompt import Prompt, TrunkVocabulary, build_prompt
 from infill_engine.models.trunk.prompt_cache import NEAR, NOTHING, PromptCache
-from infill_engine.models.trunk.slots import NO_ROWS, SLOTS, TEXTS, Rows, joined, text_rows
+from infill_engine.models.trunk.slots import NO_BLOCKS, NO_ROWS, SLOTS, TEXTS, Blocks, Rows, joined, text_rows
 from infill_engine.settings import WindowSettings
 
 WINDOW = WindowSettings(prefix_chars=1600, suffix_chars=500, surroundings=True)
 PART = 64  # rows that are read at once while idle
+BEFORE = -1  # stands for the end of the prompt among the tokens of a pass
 CACHES = 4  # prompts that are kept: two windows, what is read anew in one of them, and one brief visit elsewhere
 
 
@@ -42,12 +45,14 @@ class Expected:
     """What a model predicts after some tokens: log-probabilities [T, V] and the likeliest tokens [T, K], best first.
 
     `slots` hold the tokens' keys. With `behind_prompt` the first row is the prediction after the prompt itself.
+    `denoised` are the mask rows of the pass's blocks.
     """
 
     logprobs: Floats
     likeliest: Ints
     slots: list[int]
     behind_prompt: bool
+    denoised: Denoised | None = None
 
     @property
     def root(self) -> Floats | None:
@@ -67,12 +72,22 @@ class TrunkModel:
     backend: Backend
     vocabulary: TrunkVocabulary
     user_message: str = ""  # what the user should know about how it was loaded
+    denoises: bool = True  # whether mask rows are used, if there are any
     _caches: list[PromptCache] = field(default_factory=list)  # the most recently used last
 
     @property
     def device(self) -> str:
         """The device that it computes on."""
         return self.backend.device
+
+    @property
+    def denoiser(self) -> Denoiser | None:
+        """The weights of mask rows; without them there are no blocks."""
+        return self.backend.denoiser if self.denoises else None
+
+    def size_of(self, rows: int, masks: int) -> int:
+        """Return how many rows cost as much as these and some mask rows."""
+        return rows + (ceil(masks * self.denoiser.mask_share) if self.denoiser else 0)
 
     @property
     def info(self) -> ModelInfo:
@@ -146,24 +161,27 @@ class TrunkModel:
         tokens: Sequence[int],
         depths: Sequence[int],
         parents: Sequence[Sequence[int]],
+        blocks: Blocks = NO_BLOCKS,
     ) -> Expected:
         """Return the predictions after the prompt, if not known yet, and after each of `tokens` [T].
 
         `depths` are their positions after the prompt. `parents` are the slots of the tokens before each of them;
-        negative numbers are tokens of this pass (~0 is the first).
+        negative numbers are tokens of this pass (~0 is the first). The anchors of `blocks` are such tokens, or BEFORE
+        for the end of a prompt that waits.
         """
         used = reading.continuations.used
         slots = list(range(used, used + len(tokens)))
         before = [[slots[~parent] if parent < 0 else parent for parent in each] for each in parents]
         waiting = reading.waiting
         rows = joined(waiting, text_rows(reading.prompt, tokens, depths, slots, before))
-        found = reading.cache.run(rows, max(len(waiting) - 1, 0))
+        behind = Blocks([len(waiting) + anchor for anchor in blocks.anchors], blocks.widths)
+        found = reading.cache.run(rows, max(len(waiting) - 1, 0), behind)
         reading.cache.hold(reading.prompt, waiting.slots)
         reading.continuations.used += len(tokens)
         if waiting:
             reading.continuations.keep((), Prediction(found.logprobs[0], found.tokens[0], -1))
         reading.waiting = NO_ROWS
-        return Expected(found.logprobs, found.tokens, slots, behind_prompt=bool(waiting))
+        return Expected(found.logprobs, found.tokens, slots, bool(waiting), found.denoised)
 
     def _kept_for(self, prompt: Prompt) -> tuple[Prompt, PromptCache]:
         """A prompt, with the head of the cache that leaves the least to read.

@@ -21,6 +21,7 @@ KeysValues = tuple[Tensor, Tensor]  # keys, already rotated, and values of one l
 # Layer, the rows' rotated queries [heads, T, hd], their keys and values -> what they see, [T, heads * hd]
 Attend = Callable[[int, Tensor, Tensor, Tensor], Tensor]
 UNSEEN = torch.finfo(torch.float32).min
+EVERY_LAYER = slice(None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +61,13 @@ def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     return x * cos + torch.cat([-x[..., half:], x[..., :half]], -1) * sin
 
 
-def forward(network: Network, x: Tensor, positions: Tensor, attend: Attend) -> Tensor:
-    """Return states [T, D], not yet normed, of embedded rows x [T, D] at `positions` [T].
+def forward(network: Network, x: Tensor, positions: Tensor, attend: Attend, layers: slice = EVERY_LAYER) -> Tensor:
+    """Return states [T, D], not yet normed, of embedded rows x [T, D] at `positions` [T] after some layers.
 
     `attend` decides what a row sees; it is called for each layer.
     """
     cos, sin = (table.to(x.dtype) for table in rotations(network.config, positions))
-    for number, layer in enumerate(network.layers):
+    for number, layer in list(enumerate(network.layers))[layers]:
         x = x + layer.out(attend(number, *_project(network.config, layer, x, cos, sin)))
         x = x + _mlp(network.config, layer, x)
     return x

@@ -14,7 +14,7 @@ from infill_engine.budget.work import Job, Phase, Work
 from infill_engine.models.trunk.backends.interface import Backend, Likely
 from infill_engine.models.trunk.continuations import LEAST_FREE, Continuations
 from infill_engine.models.trunk.prompt import Prompt
-from infill_engine.models.trunk.slots import MIDDLE, PREFIX, SUFFIX, Rows, first_of_head, prompt_rows
+from infill_engine.models.trunk.slots import MIDDLE, NO_BLOCKS, PREFIX, SUFFIX, Blocks, Rows, first_of_head, prompt_rows
 
 NOTHING = Prompt((), (), ())
 NEAR = 32  # rows that a request may have the time to read itself
@@ -86,9 +86,9 @@ class PromptCache:
             self.hold(prompt, slots)
         return prompt_rows(prompt, waiting)
 
-    def run(self, rows: Rows, first: int) -> Likely:
-        """One pass over rows; the predictions from row `first` on."""
-        return self._backend.run(self._buffer, rows, first)
+    def run(self, rows: Rows, first: int, blocks: Blocks = NO_BLOCKS) -> Likely:
+        """One pass over rows and blocks behind them; the predictions from row `first` on."""
+        return self._backend.run(self._buffer, rows, first, blocks)
 
     def _advance_to(self, prompt: Prompt) -> None:
         """Make the beginning of a text part of the prompt, if that is what `prompt` adds and it has been read."""

@@ -23,6 +23,7 @@ MIDDLE = PREFIX + PREFIX_TOKENS + 1
 TEXTS = MIDDLE + LINE_TOKENS + 1
 SLOTS = TEXTS + 224
 Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
 _EVERY = np.arange(SLOTS)
 
 
@@ -48,6 +49,39 @@ class Rows:
         return slice(self.first, max(TEXTS, max(self.slots, default=0) + 1))
 
 
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """Blocks of mask rows in a pass: block b has `widths[b]` of them, behind row `anchors[b]`."""
+
+    anchors: Sequence[int]
+    widths: Sequence[int]
+
+    def __len__(self) -> int:
+        """The number of mask rows."""
+        return sum(self.widths)
+
+    def rows(self, number: int) -> slice:
+        """Return which mask rows a block has."""
+        start = sum(self.widths[:number])
+        return slice(start, start + self.widths[number])
+
+    @property
+    def numbers(self) -> Ints:
+        """The block of each mask row [M]."""
+        return np.repeat(np.arange(len(self.widths)), self.widths)
+
+    @property
+    def slots(self) -> Ints:
+        """The slot of each mask row in its block [M]."""
+        return np.array([slot for width in self.widths for slot in range(width)], np.int64)
+
+    @property
+    def behind(self) -> Ints:
+        """The anchor of each mask row [M]."""
+        return np.array(self.anchors, np.int64)[self.numbers]
+
+
+NO_BLOCKS = Blocks((), ())
 NO_ROWS = Rows((), (), (), np.zeros((0, SLOTS), np.bool_))
 
 

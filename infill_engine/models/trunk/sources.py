@@ -18,6 +18,7 @@ from infill_engine.models.registry import TRUNK
 from infill_engine.models.tokenizer import mask_name
 from infill_engine.models.trunk.adapter import ADAPTER, Adapter
 from infill_engine.models.trunk.config import TrunkConfig
+from infill_engine.models.trunk.denoiser import Denoiser
 from infill_engine.models.trunk.files.gguf_tokenizer import tokenizer_of
 from infill_engine.models.trunk.files.safetensors_folder import config_of, open_safetensors
 from infill_engine.models.trunk.files.weights import TrunkWeights
@@ -49,6 +50,10 @@ class Source(Protocol):
 
     def open(self) -> MergedWeights:
         """Check the weights, and return them; they stay on disk until they are read."""
+        ...
+
+    def denoiser(self) -> Denoiser | None:
+        """Return the weights of mask rows, if the model has any."""
         ...
 
 
@@ -93,6 +98,10 @@ class ShardsSource:
         """See `Source`."""
         return MergedWeights(TrunkWeights(self.folder), Adapter.load(self.trained), Smoothing.load(self.folder))
 
+    def denoiser(self) -> Denoiser | None:
+        """See `Source`."""
+        return Denoiser.load(self.trained, self.config, self.made_from())
+
 
 class GgufSource:
     """A GGUF file. Its tokenizer is in the file too."""
@@ -117,6 +126,9 @@ class GgufSource:
         """See `Source`."""
         return MergedWeights(self._file)
 
+    def denoiser(self) -> None:
+        """See `Source`."""
+
 
 class SafetensorsSource:
     """A folder with a Qwen2 checkpoint: config.json, safetensors files, and a tokenizer."""
@@ -137,6 +149,9 @@ class SafetensorsSource:
         """See `Source`."""
         verify(self._folder)
         return MergedWeights(open_safetensors(self._folder, self.config))
+
+    def denoiser(self) -> None:
+        """See `Source`."""
 
 
 def _name(name: str, path: Path) -> str:

@@ -14,6 +14,8 @@ from infill_engine.models.runtime.profile import profile_of
 from infill_engine.models.trunk.backends.interface import Backend
 from infill_engine.models.trunk.backends.products import FloatProducts, Int8Products, Product, fastest_kernel
 from infill_engine.models.trunk.backends.torch_backend import TorchBackend
+from infill_engine.models.trunk.backends.torch_blocks import TorchBlocks
+from infill_engine.models.trunk.denoiser import Denoiser
 from infill_engine.models.trunk.merged import Floats, MergedWeights
 from infill_engine.models.trunk.network import Layer, Network
 from infill_engine.models.trunk.prepared import Prepared
@@ -24,7 +26,9 @@ Report = Callable[[str, float], None]  # the current task, and the share of it t
 
 
 @torch.inference_mode()
-def load_backend(merged: MergedWeights, device: str, settings: ModelSettings, report: Report) -> Backend:
+def load_backend(
+    merged: MergedWeights, denoiser: Denoiser | None, device: str, settings: ModelSettings, report: Report
+) -> Backend:
     """Return a model in a floating-point type.
 
     Raises ModelDamagedError, or InputError for an unknown precision.
@@ -33,13 +37,16 @@ def load_backend(merged: MergedWeights, device: str, settings: ModelSettings, re
     if device == MLX:
         from infill_engine.models.trunk.backends.mlx_backend import MlxBackend
 
-        return MlxBackend(replace(merged, smoothing=Smoothing()), dtype)
-    network = build_network(merged, device, dtype, report)
-    return TorchBackend(network, device, dtype, profile_of(str(dtype).removeprefix("torch.")))
+        return MlxBackend(replace(merged, smoothing=Smoothing()), dtype, denoiser)
+    network, blocks = build_network(merged, device, dtype, report), None
+    if denoiser is not None:
+        head = merged.weights.embedding() if merged.config.tied else merged.weights.head()
+        blocks = TorchBlocks.of(denoiser, network, head, FloatProducts(device, dtype).of_rows)
+    return TorchBackend(network, device, dtype, profile_of(str(dtype).removeprefix("torch.")), blocks)
 
 
 @torch.inference_mode()
-def int8_backend(prepared: Prepared, note: str) -> TorchBackend:
+def int8_backend(prepared: Prepared, note: str, denoiser: Denoiser | None = None) -> TorchBackend:
     """Return the trunk on a CPU with the fastest int8 kernel; in float32 if none works. `note` joins its profile."""
     kernel, arrays = fastest_kernel(prepared.config), prepared.arrays
     make = Int8Products(kernel) if kernel is not None else FloatProducts("cpu", torch.float32)
@@ -64,9 +71,16 @@ def int8_backend(prepared: Prepared, note: str) -> TorchBackend:
     ]
     codes = torch.from_numpy(arrays["embedding.codes"])
     scales = torch.from_numpy(arrays["embedding.scales"].astype(np.float32))
-    head = product("embedding" if prepared.config.tied else "head")
-    network = Network(prepared.config, layers, vector("norm"), lambda ids: codes[ids].float() * scales[ids], head)
-    return TorchBackend(network, profile=f"{profile_of('float32' if kernel is None else kernel.NAME)}; {note}")
+    head = "embedding" if prepared.config.tied else "head"
+    network = Network(
+        prepared.config, layers, vector("norm"), lambda ids: codes[ids].float() * scales[ids], product(head)
+    )
+    blocks = None
+    if denoiser is not None:
+        of_head = arrays[f"{head}.codes"], arrays[f"{head}.scales"][:, 0].astype(np.float32)
+        blocks = TorchBlocks.of(denoiser, network, of_head, make.of_rows)
+    profile = f"{profile_of('float32' if kernel is None else kernel.NAME)}; {note}"
+    return TorchBackend(network, profile=profile, blocks=blocks)
 
 
 def build_network(

@@ -42,18 +42,30 @@ RULES: tuple[Rule, ...] = (
 )
 
 
+# These drop texts that do no harm, so what they drop is offered if there is nothing else.
+OF_TASTE: tuple[Rule, ...] = (repetition, neighbours)
+
+
 def clean(text: str, request: InfillRequest, hole: Hole) -> str | None:
     """`text` as it may be inserted at the cursor, or None if nothing worth inserting remains."""
+    text, dropped_by = _apply_rules(text, within_embedded(request), hole)
+    return text if dropped_by is None else None
+
+
+def cleaned(proposals: Iterable[Proposal], request: InfillRequest, hole: Hole) -> list[tuple[Proposal, Rule | None]]:
+    """Return the proposals in the form in which they would be inserted, each with the rule that dropped it, if any.
+
+    A text that was dropped is as the rules before that one left it.
+    """
     request = within_embedded(request)
-    result: str | None = text
+    results = ((proposal, *_apply_rules(proposal.text, request, hole)) for proposal in proposals)
+    return [(replace(proposal, text=text), dropped_by) for proposal, text, dropped_by in results]
+
+
+def _apply_rules(text: str, request: InfillRequest, hole: Hole) -> tuple[str, Rule | None]:
     for rule in RULES:
+        result = rule(text, request, hole)
         if result is None:
-            return None
-        result = rule(result, request, hole)
-    return result
-
-
-def cleaned(proposals: Iterable[Proposal], request: InfillRequest, hole: Hole) -> list[Proposal]:
-    """Return the proposals in the form in which they would be inserted, without those that are empty after cleaning."""
-    texts = ((proposal, clean(proposal.text, request, hole)) for proposal in proposals)
-    return [replace(proposal, text=text) for proposal, text in texts if text is not None]
+            return text, rule
+        text = result
+    return text, None

@@ -220,7 +220,9 @@ class Project:
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """Code of another language within this one: the line that opens it, the line that closes it.
+    """Code of another language within this one: what opens it in the line above, and what closes it.
+
+    Where `open` matches an empty text, the code begins there.
 
     `open` names the language in a group `language`; where it names none, it is `language`.
     """

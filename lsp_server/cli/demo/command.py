@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
         engine.warm(build_context(opened.snapshot, opened.place, engine.window), Deadline.after_ms(MOST_READING_MS))
         read = now()
     player = CanvasPlayer()
-    asked = ask(engine, opened, ServerSettings().candidates, options.budget_ms, player.record)
+    asked = ask(engine, opened, ServerSettings(budget_ms=options.budget_ms), player.record)
     player.show(console)
     console.print()
     print_answer(asked, named, opened, sys.stdout)

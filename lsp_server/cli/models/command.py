@@ -1,8 +1,7 @@
-"""`infill-ls models`: lists model families, inspects a model, checks its adapter, measures its cost.
+"""`infill-ls models`: lists model families, inspects a model, measures its cost.
 
 list           the families, their published checkpoints, what this machine can hold, and what is prepared here
 info NAME      a model's configuration, what the adapter checked, and memory needed at each precision versus free
-verify NAME    writes a miniature model of the family, loads it, denoises, and compares with the family's reference
 bench NAME     the cost of one step and of reading a context on this machine
 forget NAME    deletes what is prepared of a model (`here`)
 get            builds the default model's weights from a published file (`get`)
@@ -20,7 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from infill_engine.engine.remote.address import is_remote
-from infill_engine.errors import InputError, ModelError
+from infill_engine.errors import InputError
 from infill_engine.models.published.catalogue import BYTES, CATALOGUE, Known, Published, known_for
 from infill_engine.models.registry import resolved
 from infill_engine.serving.loading import set_threads
@@ -38,7 +37,7 @@ BENCHMARK = "HumanEval-Infilling, single line, pass@1 in percent, as published; 
 
 
 def run(options: argparse.Namespace) -> int:
-    """Return the subcommand's exit status: 1 if a family failed its checks or a model does not fit.
+    """Return the subcommand's exit status: 1 if a model does not fit.
 
     Raises InputError for a remote server: these commands work only on models that are local or can be downloaded.
     """
@@ -47,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
             f"{options.name} is a server, and `models {options.what}` looks at models on this machine; "
             f"`infill-ls doctor --model {options.name}` asks the server"
         )
-    doing = {"list": _list, "info": _info, "verify": _verify, "bench": _bench, "get": get.run, "forget": here.forget}
+    doing = {"list": _list, "info": _info, "bench": _bench, "get": get.run, "forget": here.forget}
     return doing[options.what](options)
 
 
@@ -122,32 +121,6 @@ def _tell_of(found: "Described", console: Console) -> None:
         console.print(fits.append(f"{precision}  about {needed / 1e9:.2f} GB in use", "default"))
     if found.remedy:
         console.print(f"→ {found.remedy}", soft_wrap=True)
-
-
-def _verify(options: argparse.Namespace) -> int:
-    try:
-        from infill_engine.diagnostics.checks import MINIATURES, check_family
-    except ImportError as error:
-        raise ModelError(
-            f"families are verified with the transformers library ({error}); install it with "
-            "`pip install 'infill-ls[models]'`"
-        ) from error
-    if bool(options.name) == options.all:
-        raise InputError(f"give one family, or --all; there are {', '.join(MINIATURES)}")
-    console = None if options.json else console_of(sys.stdout)
-    found = []
-    for name in MINIATURES if options.all else [options.name]:
-        for check in check_family(name, options.device):
-            found.append(check)
-            if console is not None:
-                sign = Text("ok    ", "green") if check.ok else Text("fail  ", "bold red")
-                console.print(
-                    sign.append(f"{check.family:<18}{check.name:<13}{check.detail}", "default"), soft_wrap=True
-                )
-    ok = all(check.ok for check in found)
-    if console is None:
-        print(json.dumps({"checks": [asdict(check) for check in found], "ok": ok}))
-    return 0 if ok else 1
 
 
 def _bench(options: argparse.Namespace) -> int:

@@ -10,7 +10,7 @@ The text before a burst is kept as the lines of a snapshot, which costs nothing.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from infill_engine.edits.changes import compose, trimmed
+from infill_engine.edits.changes import changed_lines, compose, followed_by, make, trimmed
 from infill_engine.edits.types import Change, EditedText, NoEditReason
 from lsp_server.documents.snapshots import Change as DocumentChange
 from lsp_server.documents.snapshots import Snapshot
@@ -19,7 +19,8 @@ from lsp_server.protocol.positions import Place
 PASTE_CHARS, PASTE_LINES = 200, 8  # inserted or removed at once, or within BULK_SECONDS
 BULK_SECONDS = 1.5
 FORGOTTEN_SECONDS = 300.0  # a later edit elsewhere is unrelated to the earlier ones
-REMEMBERED = 3  # bursts
+REMEMBERED = 8  # bursts
+COMPOSED = 3  # of them are searched as one edit, at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,20 @@ class Burst:
     at: float  # time of the newest edit, in seconds
     ended: bool = False
     announced: bool = False  # consists of a proposal that the user accepted
+    _lines: tuple[tuple[str, str], ...] = ()  # what `lines` returned for the changes as they are now
+
+    def extend(self, edit: Edited) -> None:
+        """Add one more change."""
+        self.changes = compose(self.changes, edit.start, edit.end, edit.new)
+        self._lines = ()
+
+    def lines(self) -> tuple[tuple[str, str], ...]:
+        """Return the lines that were changed, before and after."""
+        if not self._lines:
+            before = "".join(self.before.lines)
+            found = changed_lines(before, make(before, self.changes), self.changes)
+            self._lines = tuple((before[start:end], new) for start, end, new in found)
+        return self._lines
 
     def is_at(self, first: int, last: int) -> bool:
         """Return whether an edit of these rows continues the burst."""
@@ -81,10 +96,10 @@ class Bursts:
         self.reason = None
         newest = self.newest
         if newest is not None and newest.announced and announced:
-            newest.changes = compose(newest.changes, edit.start, edit.end, edit.new)
+            newest.extend(edit)
             return False
         if newest is not None and not announced and newest.is_at(edit.row, edit.row + gone):
-            newest.changes = compose(newest.changes, edit.start, edit.end, edit.new)
+            newest.extend(edit)
             newest.first = min(newest.first, edit.row)
             newest.last = max(newest.last + grown, edit.row + edit.rows)
             newest.at = at
@@ -118,12 +133,13 @@ class Bursts:
         """Yield the newest burst as an edit of the text before it, then combined with the bursts before it."""
         after = "".join(snapshot.lines)
         changes: tuple[Change, ...] = ()
-        for burst in reversed(self._held):
-            changes = _one_after_other(burst.changes, changes)
+        history = tuple(pair for burst in self._held for pair in burst.lines())
+        for burst in reversed(self._held[-COMPOSED:]):
+            changes = followed_by(burst.changes, changes)
             before = "".join(burst.before.lines)
             net = trimmed(before, changes)
             if net:
-                yield EditedText(before, after, net, snapshot.language, cursor)
+                yield EditedText(before, after, net, snapshot.language, cursor, history)
 
     def _is_bulk(self, edit: Edited, gone: int, at: float) -> bool:
         chars = max(len(edit.new), edit.end - edit.start)
@@ -131,14 +147,6 @@ class Bursts:
         self._recent = [one for one in self._recent if at - one[0] < BULK_SECONDS]
         self._recent.append((at, chars, lines))
         return sum(one[1] for one in self._recent) > PASTE_CHARS or sum(one[2] for one in self._recent) > PASTE_LINES
-
-
-def _one_after_other(first: Sequence[Change], then: Sequence[Change]) -> tuple[Change, ...]:
-    """Compose two lists of changes. The second refers to the text after the first."""
-    changes = tuple(first)
-    for change in reversed(then):
-        changes = compose(changes, change.start, change.end, change.new)
-    return changes
 
 
 def edited_by(before: Snapshot, change: DocumentChange, after: Snapshot) -> Edited:

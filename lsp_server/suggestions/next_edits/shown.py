@@ -1,14 +1,16 @@
 """Tracks shown proposals while the text changes, until they are applied, dismissed or no longer fit."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from infill_engine.edits.changes import words_changed
-from infill_engine.edits.types import Edit, EditedText, Proposal, Span
+from infill_engine.edits.types import Edit, EditedText, Kind, Proposal, Span
 from lsp_server.suggestions.next_edits.bursts import Edited
 
 MOST_DISMISSED = 200  # dismissed proposals remembered per document
 MOST_REPLACED = 40  # pairs of words replaced by the user
+BY_SHAPE = (Kind.TWIN, Kind.ALIKE)
 
 Key = tuple[str, frozenset[tuple[str, str]]]
 
@@ -76,7 +78,6 @@ class Shown:
             old = edited.before[start:end]
             if old.strip() and new.strip() and old != new:
                 self._replaced.pop((old, new), None)
-                self._replaced.pop((new, old), None)  # the user's newest edit wins
                 self._replaced[old, new] = None
         for pair in list(self._replaced)[:-MOST_REPLACED]:
             del self._replaced[pair]
@@ -97,7 +98,15 @@ class Shown:
         self.held = []
 
     def _puts_back(self, proposal: Proposal) -> bool:
-        return all((edit.new, edit.span.text) in self._replaced for edit in proposal.edits)
+        """Return whether a proposal leads back to what the user replaced and has not brought back since.
+
+        Where the user did both, neither follows from the shape of a line.
+        """
+        order = {pair: number for number, pair in enumerate(self._replaced)}
+        opposites = [(order.get((edit.new, edit.span.text), -1), edit) for edit in proposal.edits]
+        if proposal.kind in BY_SHAPE:
+            return all(number >= 0 for number, _ in opposites)
+        return all(number > order.get((edit.span.text, edit.new), -1) for number, edit in opposites)
 
 
 def key_of(proposal: Proposal) -> Key:
@@ -135,4 +144,4 @@ def relabelled(proposal: Proposal, left: int) -> str:
     if left == count or not left:
         return proposal.label
     label = proposal.label.replace(f" {count} ", f" {left} ", 1)
-    return label.replace("uses", "use").replace("lines", "line").replace("calls", "call") if left == 1 else label
+    return re.sub(r"\b(use|line|place|call)s\b", r"\1", label) if left == 1 else label

@@ -111,8 +111,11 @@ class NextEdits:
         if earlier and not held.fresh:
             return self._answer(held, snapshot, Consequences(earlier))
         found = Consequences(reason=NoEditReason.NO_CONSEQUENCE)
-        for edited in held.bursts.texts(snapshot, cursor):
+        alike: Consequences | None = None  # what the fewest edits are an example for
+        texts = list(held.bursts.texts(snapshot, cursor))
+        for edited in reversed(texts):  # the newest last: it counts where two contradict each other
             held.shown.follows(edited)
+        for edited in texts:
             found = await self._search(edited, stop)
             if stop.is_set() or not is_newest():
                 return Found(snapshot, reason=NoEditReason.SUPERSEDED)
@@ -121,7 +124,11 @@ class NextEdits:
                 found = Consequences(reason=NoEditReason.DISMISSED)
             elif allowed:
                 found = replace(found, proposals=allowed)
-                break
+                if allowed[0].kind.follows:
+                    break
+                alike = alike or found
+        if alike is not None and not (found.proposals and found.proposals[0].kind.follows):
+            found = alike
         held.fresh = False
         more = tuple(proposal for proposal in earlier if proposal not in found.proposals)
         if more:

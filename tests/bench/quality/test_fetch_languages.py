@@ -8,7 +8,7 @@ import pytest
 from bench.quality.problems import fetch_languages
 from bench.quality.problems.fetch_languages import LISTS, fetch, listed
 from infill_engine.text.languages import language
-from infill_engine.training.corpus.packages import COMMANDS
+from train.corpus.packages import COMMANDS
 
 PACK = (
     "import io,sys,tarfile\n"

@@ -10,9 +10,9 @@ from bench.quality.reports.language_report import draw_languages, print_language
 from bench.quality.reports.metrics import indentation_is_wrong
 from bench.quality.reports.outcomes import by_language
 from bench.quality.systems.product import copy, nothing
+from bench.replay.sources import SourceFile
 from infill_engine.errors import InputError
 from infill_engine.text.languages import language
-from lsp_server.cli.bench.replay.sources import SourceFile
 
 GO = "package a\n\n// why\nfunc f(a int) int {\n\tif g(a, one) {\n\t\th(a)\n\t\tk(two)\n\t}\n\treturn a\n}\n"
 SHELL = '# why\nf() {\n  local first="$1"\n  echo "$first" second\n  return 1\n}\n'

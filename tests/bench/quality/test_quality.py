@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -18,11 +19,12 @@ from bench.quality.reports.outcomes import ALL, Outcome, calibration_of, judge, 
 from bench.quality.systems.decode import generate
 from bench.quality.systems.lengths import fixed_slots
 from bench.quality.systems.product import EngineSystem, Reply, WatchedEngine, ask, copy, nothing
-from infill_engine.diagnostics.benchmark.statistics import percentile, spread
+from bench.replay.sources import SourceFile, standard_library
+from bench.spread import spread
+from infill_engine.diagnostics.benchmark.statistics import percentile
 from infill_engine.errors import InputError
 from infill_engine.models.scripted import ByteVocabulary, Script, ScriptedModel
 from infill_engine.ranking.calibration import Calibration
-from lsp_server.cli.bench.replay.sources import SourceFile, standard_library
 
 CURSOR = "│"
 
@@ -174,7 +176,8 @@ def test_a_calibration_finds_what_two_features_say_together() -> None:
     assert next(iter(fitted.pairs)) == "copied*tokens"
     assert fitted.pairs["copied*tokens"] == pytest.approx(3, abs=0.4)
     assert len(fitted.pairs) <= MOST_PAIRS
-    assert worth(fitted, proposals)["log_loss"] < 0.8 * worth(replace(fitted, pairs={}), proposals)["log_loss"]
+    without = msgspec.structs.replace(fitted, pairs={})
+    assert worth(fitted, proposals)["log_loss"] < 0.8 * worth(without, proposals)["log_loss"]
 
 
 def test_the_gate_is_the_least_confidence_that_keeps_what_is_shown_right() -> None:

@@ -11,8 +11,8 @@ from bench.quality.systems.twin import PREFIX_FOLLOWS, SUFFIX_FOLLOWS, Twin, joi
 from infill_engine.models.small.network.config import DualEncoderConfig
 from infill_engine.models.small.network.dual_encoder import EOS, PAD, DualEncoder
 from infill_engine.models.small.vocabulary import BytesVocabulary
-from infill_engine.training.small.data import Part
 from infill_engine.types import Hole, HoleKind
+from train.small.data import Part
 
 TOKENIZER = Path("infill_engine/weights/small/tokenizer.json")
 HOLE = Hole(HoleKind.LINE, max_lines=1)

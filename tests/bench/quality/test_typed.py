@@ -1,6 +1,7 @@
 """What suggestions save whoever types: counted by hand for scripted ones, and the whole bench once."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from bench.quality.reports.outcomes import ALL
 from bench.quality.systems.product import Question
 from bench.quality.typed.__main__ import main
 from bench.quality.typed.figures import curve, summarise
-from bench.quality.typed.retyping import Look, Looks, look_everywhere, typed, unwritten
+from bench.quality.typed.retyping import Look, Looks, look_everywhere, seen, typed, unwritten
 
 GOLD = "alpha(beta)"
 
@@ -18,7 +19,8 @@ GOLD = "alpha(beta)"
 def looks(shown: dict[str, tuple[str, float]], *, gold: str = GOLD, cluster: str = "a") -> Looks:
     """What is said of a hole filled with `gold`: after the text on the left, that on the right so surely."""
     at = [Look(*shown.get(gold[:number], ("",)), ms=5.0) for number in range(len(gold))]
-    return Looks("id", cluster, "statement", "engine", gold, at)
+    judged = [replace(one, right=bool(one.text) and gold.startswith(one.text, number)) for number, one in enumerate(at)]
+    return Looks("id", cluster, "statement", "engine", gold, judged)
 
 
 def test_every_place_is_asked_with_what_has_been_typed() -> None:
@@ -71,6 +73,21 @@ def test_what_is_wrong_is_typed_by_hand_and_shown_until_it_differs() -> None:
     assert found.fresh == 1 + len("eta)")  # at first, and once it has gone
     again = typed(looks({"": ("abc", 0.9), "alp": ("xy", 0.9)}), 0.5)
     assert (again.shown, again.taken) == (2, 0)
+
+
+def test_what_is_as_good_as_the_text_is_taken_for_all_of_it() -> None:
+    task = Task("id", "a", "statement", "def f(a, b):\n    \n", 1, 4, "return a + b")
+    found = look_everywhere(task, "engine", lambda _question: Look("return b + a"), 4)
+    assert [look.right for look in found.looks] == [True, *[False] * (len(task.gold) - 1)]
+    assert (typed(found, 0).keystrokes, typed(found, 0).taken) == (1, 1)
+
+
+def test_who_accepts_nothing_sees_what_is_shown_at_every_key() -> None:
+    found = looks({"": ("alpha(gamma)", 0.9), "alpha(": ("beta)", 0.4), "alpha(b": ("x" * 3, 0.9)})
+    wrong = seen(found, 0.5)
+    assert (wrong.keystrokes, wrong.visible, wrong.right, wrong.wrong_starts) == (len(GOLD), len("alpha(") + 2, 0, 2)
+    surer = seen(looks({"": ("alpha(gamma)", 0.3), "alpha(": ("beta)", 0.6)}), 0.5)
+    assert (surer.visible, surer.right, surer.wrong_starts) == (len("beta)"), len("beta)"), 0)
 
 
 def test_figures_count_characters_not_holes() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from infill_engine.diagnostics import fim
+from bench.families import fim
 
 HERE = Path(__file__).parent
 TOY = HERE.parents[1] / "infill_engine" / "models"

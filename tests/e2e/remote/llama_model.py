@@ -10,7 +10,7 @@ import torch
 from toy import learn_to_continue
 from transformers import Qwen2Config, Qwen2ForCausalLM
 
-from infill_engine.diagnostics.fim import PUBLISHED, Published, new_network
+from bench.families.fim import PUBLISHED, Published, new_network
 
 REPOSITORY = Path(__file__).parents[3]
 HOME = REPOSITORY / ".cache" / "e2e" / "remote"

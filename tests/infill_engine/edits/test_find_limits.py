@@ -75,3 +75,8 @@ def test_a_span_carried_across_changes() -> None:
     shift = Shift(edit.changes)
     assert shift.span(6, 7) == (7, 8)
     assert edit.after[7:8] == "d"
+
+
+def test_a_text_that_is_broken_throughout_is_read_as_far_as_possible() -> None:
+    edit = edited('f() {\n  [[padding -> margin]]=1\n  case "$a" in\n', "shellscript")
+    assert find_consequences(edit).reason is not None

@@ -17,7 +17,7 @@ from infill_engine.models.small.model import SmallModel
 from infill_engine.ranking.calibration import Calibration
 from infill_engine.sampling.canvas_sampler import OWN_DRAFTS, STEPS_BESIDE_OWN, CanvasSampler
 from infill_engine.sampling.denoising.denoise import Step
-from infill_engine.types import Proposal, Surroundings
+from infill_engine.types import Eagerness, Level, Proposal, Surroundings
 
 PLACES = [
     ("def f(a):\n    return ", "\n"),
@@ -117,7 +117,7 @@ def test_warming_reads_the_words_that_texts_are_judged_by(model_folder: Path, mo
     assert not {"import os", "\nx = 1"} & set(encoded)
 
 
-def test_own_drafts_that_no_canvas_had_room_for_are_candidates_all_the_same(
+def test_own_drafts_that_no_canvas_had_room_for_are_weighed_all_the_same(
     model_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine = exact_engine(model_folder)
@@ -129,7 +129,7 @@ def test_own_drafts_that_no_canvas_had_room_for_are_candidates_all_the_same(
     monkeypatch.setattr(engine.model, "write_drafts", lambda *_: returning(written))
     steps: list[Step] = []
     answer = engine.answer(InfillRequest("x = ", "\n", candidates=40), soon(), lambda after: steps.append(after.state))
-    assert set(texts) <= {candidate.text for candidate in answer.candidates}
+    assert set(texts) <= {weighed.text for weighed in (*answer.candidates, *answer.removed)}
     assert 0 < len(steps) <= STEPS_BESIDE_OWN
 
 
@@ -177,8 +177,10 @@ def test_without_time_to_read_the_copies_are_the_answer(model_folder: Path) -> N
 def test_the_model_says_from_where_on_it_is_shown(model_folder: Path, tmp_path: Path) -> None:
     folder = tmp_path / "model"
     shutil.copytree(model_folder, folder)
-    (folder / "calibration.json").write_text(Calibration(show_from=0.77).to_json())
+    levels = {level: Level(0.77 - number / 10) for number, level in enumerate(Eagerness)}
+    (folder / "calibration.json").write_text(Calibration(levels=levels).to_json())
     request = InfillRequest("x = ", "\n")
     engine = real_engine(folder)
-    assert [engine.answer(request, soon()).show_from for _ in range(2)] == [0.77, 0.77]  # the second is a kept one
+    assert [engine.answer(request, soon()).show_from for _ in range(2)] == [0.67, 0.67]  # the second is a kept one
+    assert engine.answer(replace(request, show_from=Eagerness.QUIET), soon()).show_from == 0.77
     assert engine.answer(replace(request, show_from=0.2), soon()).show_from == 0.2  # the user's own goes first

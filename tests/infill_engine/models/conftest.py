@@ -9,9 +9,9 @@ import torch
 from torch import nn
 from toy import Frame, learn_to_fill
 
-from infill_engine.diagnostics import masked
-from infill_engine.diagnostics.masked import BEGIN, END, GROW, MASK, PUBLISHED, stock_network
-from infill_engine.diagnostics.tiny import byte_level
+from bench.families import masked
+from bench.families.masked import BEGIN, END, GROW, MASK, PUBLISHED, stock_network
+from bench.families.tiny import byte_level
 from infill_engine.models.base import CanvasModel
 from infill_engine.models.canvas_loading import load_canvas_model
 from infill_engine.settings import ModelSettings

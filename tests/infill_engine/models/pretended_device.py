@@ -16,7 +16,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_map_only
 from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
 
-from infill_engine.diagnostics import checks
+from bench.families import checks
 from infill_engine.models.runtime import devices
 
 DEVICE = torch.device("privateuseone:0")  # torch has a place for devices that it does not know

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import torch
 
+from bench.families import fim, masked
 from infill_engine import Deadline, InfillRequest, LocalEngine, load_engine
-from infill_engine.diagnostics import fim, masked
 from infill_engine.models.runtime.precision import fastest_dtype
 from infill_engine.ranking.calibration import Calibration
 from infill_engine.ranking.features import Features

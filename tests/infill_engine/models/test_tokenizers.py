@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from infill_engine.diagnostics.tiny import byte_level, pieces
+from bench.families.tiny import byte_level, pieces
 from infill_engine.errors import ModelDamagedError
 from infill_engine.models.tokenizer import TokenizerVocabulary
 

@@ -16,7 +16,7 @@ from tokenizers import Tokenizer
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
-from infill_engine.diagnostics.tiny import backwards_only, everything, ids_of
+from bench.families.tiny import backwards_only, everything, ids_of
 
 LANGUAGE = "toy"  # of no grammar: what is no fault here would be one in another language
 LEFT, RIGHT = "abcdefgh", "stuvwxyz"

@@ -1,6 +1,7 @@
 """Order, de-duplication, syntax check and calibration of proposals for the hole at the cursor `|`."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -8,7 +9,7 @@ from infill_engine.context.hole import hole_at
 from infill_engine.errors import ModelDamagedError
 from infill_engine.ranking.calibration import BUILT_IN, Calibration
 from infill_engine.ranking.features import Features, evidence
-from infill_engine.ranking.rank import UNSURE, rank
+from infill_engine.ranking.rank import FAR_BEHIND, UNSURE, Ranking, rank
 from infill_engine.types import Candidate, Draft, InfillRequest, Proposal, Source
 
 COPY = Draft("a", copied=10**9)
@@ -18,16 +19,20 @@ def proposal(text: str, mean: float = -0.5, **more: object) -> Proposal:
     return replace(Proposal(text, mean, mean * 2), **more)  # type: ignore[arg-type]
 
 
-def ranked(
+def ranking(
     marked: str,
     *proposals: Proposal,
     language: str = "python",
     candidates: int = 4,
     calibration: Calibration = BUILT_IN,
-) -> tuple[Candidate, ...]:
+) -> Ranking:
     prefix, _, suffix = marked.partition("|")
     request = InfillRequest(prefix, suffix, language, candidates=candidates)
     return rank(proposals, request, hole_at(prefix, suffix, language), calibration)
+
+
+def ranked(marked: str, *proposals: Proposal, **how: Any) -> tuple[Candidate, ...]:
+    return ranking(marked, *proposals, **how).candidates
 
 
 def evidence_of(marked: str, wanted: Proposal) -> Features:
@@ -175,7 +180,52 @@ def test_an_unsure_text_that_leaves_a_fault_is_not_offered() -> None:
     broken = "x = = (\n|\n"
     assert BUILT_IN.confidence(evidence_of(broken, unsure)) < UNSURE
     check(broken, [sure, unsure], ["a = 1"])
-    check("x = 1\n|\n", [sure, unsure], ["a = 1", "b = 2"])
+    check("x = 1\n|\n", [unsure], ["b = 2"])
     repairing = proposal("b + 2)", -60)
     check("x = (\n|\n", [repairing], ["b + 2)"])
     check("| ~ text", [unsure], ["b = 2"], language="klingon")
+
+
+@pytest.mark.parametrize(
+    ("language", "marked", "texts", "expected"),
+    [
+        ("lua", "|\n", ["return a + b", "return a+b", "return (a + b)", "return a + b;"], ["return a + b"]),
+        ("python", "x = |\n", ["'a'", '"a"', "a", "b"], ["'a'", "b"]),
+        ("python", "x = |\n", ["f(a)", "f(a", "f[a]", "f(b)"], ["f(a)", "f(b)"]),
+        ("python", "x = |\n", ["[]", "{}", "()", "''", '""'], ["[]", "{}", "()", "''"]),
+        ("go", "func f() string {\n\treturn |\n}\n", ['"f"', "f()", '"g"'], ['"f"', '"g"']),
+    ],
+)
+def test_candidates_are_different_ideas(language: str, marked: str, texts: list[str], expected: list[str]) -> None:
+    proposals = [proposal(text, -0.5 - number / 20) for number, text in enumerate(texts)]
+    check(marked, proposals, expected, language)
+
+
+def test_a_text_far_behind_the_best_is_no_alternative() -> None:
+    best, near, far = ranked("x = |\n", proposal("a", -0.1)), proposal("b", -1.0), proposal("c", -60)
+    assert best[0].confidence * FAR_BEHIND > ranked("x = |\n", far)[0].confidence
+    check("x = |\n", [proposal("a", -0.1), near, far], ["a", "b"])
+
+
+def test_every_text_that_is_removed_is_told_with_the_step_that_removed_it() -> None:
+    texts = {"a": "", "b": "first_few", "f(": "least_broken", "( a )": "different", "  ": "blank"}
+    texts |= {"q, q, q, q, q, q, q": "repetition", "z": "near_the_best"}
+    worth = {"a": -0.1, "b": -0.3, "z": -60.0}
+    found = ranking("x = |\n", *(proposal(text, worth.get(text, -0.2)) for text in texts), candidates=1)
+    assert [one.text for one in found.candidates] == ["a"]
+    assert {one.text: one.step for one in found.removed} == {text: step for text, step in texts.items() if step}
+    assert all((one.confidence is None) == (one.step in ("blank", "repetition")) for one in found.removed)
+
+
+def test_rather_a_text_of_doubtful_taste_than_none() -> None:
+    """It keeps the document sound, but it is never sure enough to appear unasked."""
+    (found,) = ranked("foo(a)\n|\n", proposal("foo(a)"))
+    assert (found.text, found.confidence) == ("foo(a)", 0.0)
+    check("foo(a)\n|\n", [proposal("foo(a)"), proposal("foo(b)", -9)], ["foo(b)"])
+    check("foo(a\n|\n", [proposal("foo(a")], [])  # it leaves a fault
+    check("x = 1 |\n", [proposal("#")], [])  # it would hide the rest of the line
+
+
+def test_a_php_file_without_code_is_html() -> None:
+    whole, cut = proposal("<li>Two</li>", -0.5), proposal("<li>Two</li", -0.1)
+    check("<ul>\n  <li>One</li>\n  |\n</ul>\n", [whole, cut], ["<li>Two</li>"], "php")

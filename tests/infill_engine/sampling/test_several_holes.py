@@ -51,8 +51,8 @@ class Fond:
     def __getattr__(self, name):
         return getattr(self.inner, name)
 
-    def run(self, buffer, rows, first):
-        logprobs = 0.2 * self.inner.run(buffer, rows, first).logprobs
+    def run(self, buffer, rows, first, blocks):
+        logprobs = 0.2 * self.inner.run(buffer, rows, first, blocks).logprobs
         logprobs[:, self.favoured] += 8.0
         logprobs -= np.log(np.exp(logprobs).sum(-1, keepdims=True))
         return Likely(logprobs, np.argsort(-logprobs, -1)[:, :24])
@@ -114,19 +114,19 @@ def test_the_engine_ranks_alternatives_by_how_much_likelier_they_are(tmp_path):
 
 def test_what_follows_holes_that_are_filled(sampler):
     vocabulary = sampler.model.vocabulary
-    middle = rules_of(vocabulary, HOLE, NAMES, "(").middle
-    known = middle.after((b"(wi",))
+    middle = rules_of(vocabulary, HOLE, NAMES).middle
+    known = middle.after((b"wi",))
     assert b"".join(map(vocabulary.bytes_of, known.tokens)) == b", height):\n    return wi"
-    assert known.fills == (b"(wi", b"wi")
+    assert known.fills == (b"wi", b"wi")
     assert not known.opens
-    assert middle.after((b"(",)) is None  # an empty name
-    assert middle.after((b"(\xf0",)) is None  # a part of a character
+    assert middle.after((b"",)) is None  # an empty name
+    assert middle.after((b"\xf0",)) is None  # a part of a character
     assert isinstance(middle, Middle)
 
 
 def test_a_hole_after_known_text_begins_with_the_end_of_its_last_word(sampler):
     vocabulary = sampler.model.vocabulary
-    known = rules_of(vocabulary, HOLE, TWO, "").middle.after((b"a",))
+    known = rules_of(vocabulary, HOLE, TWO).middle.after((b"a",))
     assert (b"".join(map(vocabulary.bytes_of, known.tokens)), known.start) == (b" *", b" (")
     assert known.opens
 

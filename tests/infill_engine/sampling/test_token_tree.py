@@ -129,6 +129,21 @@ def test_inside_brackets_a_text_closes_what_it_opens_and_nothing_else():
     assert "()" in texts(tree)
 
 
+@pytest.mark.parametrize("word", ["(", ")", ")("])
+def test_brackets_of_the_word_at_the_cursor_are_none_of_the_text(word):
+    """`f(█)` begins with the word `(`, and the second group of `(a)-(█)` with `)-(`."""
+    tree = tree_of(word, in_brackets=True)
+    number = 0
+    for part in word:
+        learn(tree, number, after({part: 0.9}))
+        number = next(at for at, node in enumerate(tree.nodes) if node.parent == number)
+    learn(tree, number, after({"1": 0.6, ")": 0.3, "<end>": 0.05}))
+    one = next(at for at, node in enumerate(tree.nodes) if node.text == f"{word}1".encode())
+    learn(tree, one, after({"<end>": 0.9}))
+    assert set(texts(tree)) == {f"{word}1"}
+    assert f"{word})".encode() not in {node.text for node in tree.nodes}
+
+
 def test_a_token_with_a_line_break_behind_text_ends_a_text_of_one_line():
     tree = tree_of(last=["):\n"])
     learn(tree, 0, after({"1": 0.9}))

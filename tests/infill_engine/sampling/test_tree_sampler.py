@@ -84,11 +84,11 @@ def test_a_pass_that_could_not_finish_is_not_begun(sampler):
     now = 0.0
     passes = []
 
-    def run(buffer, rows, first, original=sampler.model.backend.run):
+    def run(buffer, rows, first, blocks, original=sampler.model.backend.run):
         nonlocal now
         now += 0.040
         passes.append(now)
-        return original(buffer, rows, first)
+        return original(buffer, rows, first, blocks)
 
     backend = sampler.model.backend
     object.__setattr__(sampler.model, "backend", Slow(backend, run))
@@ -128,8 +128,8 @@ def test_a_request_that_names_text_not_counted_yet_is_worth_another_try(sampler)
 
 def test_numbers_that_are_none_are_told(sampler):
     class Broken(Slow):
-        def run(self, buffer, rows, first):
-            found = self.inner.run(buffer, rows, first)
+        def run(self, buffer, rows, first, blocks):
+            found = self.inner.run(buffer, rows, first, blocks)
             return Likely(np.full_like(found.logprobs, np.nan), found.tokens)
 
     object.__setattr__(sampler.model, "backend", Broken(sampler.model.backend))
@@ -188,9 +188,9 @@ def test_a_keystroke_neither_retrieves_nor_reads_again(sampler, monkeypatch):
     rows = []
     run = sampler.model.backend.run
 
-    def noting(buffer, each, first):
+    def noting(buffer, each, first, blocks):
         rows.extend(each.slots)
-        return run(buffer, each, first)
+        return run(buffer, each, first, blocks)
 
     object.__setattr__(sampler.model, "backend", Slow(sampler.model.backend, noting))
     for cache in sampler.model._caches:

@@ -2,7 +2,7 @@
 
 import queue
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from infill_engine.budget.deadline import Deadline
 from infill_engine.serving.dispatch import Dispatch
@@ -18,7 +18,7 @@ from infill_engine.serving.protocol import (
     Warm,
 )
 from infill_engine.settings import WindowSettings
-from infill_engine.types import Answer, Candidate, InfillRequest, Reason, Surroundings
+from infill_engine.types import Answer, Candidate, Eagerness, InfillRequest, Level, Reason, Surroundings
 
 FAR = 1000.0  # seconds on the test's clock, which stands at 0
 WAIT = 10  # seconds after which a test has failed
@@ -29,6 +29,7 @@ class HeldEngine:
     """Every call is put on `calls` and ends when told to, or when it is cancelled."""
 
     name, device, window, profile = "held", "cpu", WindowSettings(70, 30), "slowly"
+    levels: Mapping[Eagerness, Level] = {}
 
     def __init__(self) -> None:
         self.calls: queue.Queue[tuple[str, str]] = queue.Queue()

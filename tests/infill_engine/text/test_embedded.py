@@ -21,6 +21,11 @@ CURSOR = "│"
         ("html", "<p>a</p>\n<script>\nlet a = │\n</script>\n", "javascript"),
         ("html", "<script>\nlet a\n</script>\n<p>│</p>\n", "html"),
         ("html", "<style>\na { color: │ }\n</style>\n", "css"),
+        ("php", "<ul>\n  │\n</ul>\n", "html"),
+        ("php", "<p>│</p>", "html"),
+        ("php", "<ul>\n  │\n</ul>\n<?php f();\n", "html"),
+        ("php", "<ul>\n<?php f(); │\n", "php"),
+        ("php", "$a < $b;\n│\n", "php"),
         ("python", "x = '''\n```go\n│\n```\n'''\n", "python"),
     ],
 )

@@ -8,8 +8,9 @@ from typing import Any
 import psutil
 import pytest
 
-from infill_engine.diagnostics import checks, costs, masked
-from infill_engine.diagnostics.checks import MINIATURES
+from bench.families import masked
+from bench.families.checks import MINIATURES
+from infill_engine.diagnostics import costs
 from infill_engine.models.canvas_loading import FAMILIES
 from infill_engine.models.checkpoint.user_data import STATE_DIR
 from infill_engine.models.published.catalogue import CATALOGUE
@@ -123,30 +124,6 @@ def test_a_config_does_not_steer_the_terminal(dream: Path, capsys: Said) -> None
     assert "\\x1b[2J" in said.out
     assert "\\x1b]0;x" in said.out
     assert not {"\u001b", "\u0007", "\u009b"} & {*said.out, *said.err}
-
-
-def test_verify(capsys: Said) -> None:
-    found = as_json(capsys, "verify", "dream", "--device", "cpu")
-    assert found["ok"] is True
-    assert found["checks"][0]["detail"].endswith(", to cpu")
-    assert {check["family"] for check in found["checks"]} == {"dream"}
-
-
-def test_verify_for_people(capsys: Said, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = [checks.Check("dream", "loads", True, "to cpu"), checks.Check("dream", "reference", False, "logits differ")]
-    monkeypatch.setattr(checks, "check_family", lambda _name, _device: iter(found))
-    assert main(["models", "verify", "dream"]) == 1
-    said = capsys.readouterr().out
-    assert "ok    dream" in said
-    assert "fail  dream             reference    logits differ" in said
-
-
-def test_verify_wants_a_family(capsys: Said) -> None:
-    assert main(["models", "verify"]) == 2
-    assert main(["models", "verify", "nothing"]) == 2
-    assert "there are duostream" in capsys.readouterr().err
-    assert main(["models", "verify", "dream", "--device", "nowhere"]) == 2
-    assert "device `nowhere` is not available here" in capsys.readouterr().err
 
 
 def test_bench(dream: Path, capsys: Said, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from infill_engine.diagnostics import masked
+from bench.families import masked
 from infill_engine.serving.protocol import CanvasPreview, State
 from infill_engine.settings import ModelSettings, WindowSettings
 from infill_engine.types import Answer, InfillRequest, Reason, Surroundings

@@ -160,6 +160,11 @@ async def test_the_status_on_request(vscode: Editor) -> None:
     assert psutil.Process(status.workerPid).ppid() == vscode.client._server.pid
     assert (status.budgetMs, status.candidates, status.enabled, status.device) == (5000, 4, True, "cpu")
     assert status.lastElapsedMs > 0
+    assert status.levels.quiet.showFrom > status.levels.balanced.showFrom > status.levels.eager.showFrom
+    vscode.configure({"eagerness": "eager"})
+    assert (await vscode.status()).eagerness == "eager"
+    vscode.configure({"eagerness": "eager", "showThreshold": 0.1})  # takes the place of a level
+    assert (await vscode.status()).eagerness is None
 
 
 async def test_the_canvas_is_shown_while_it_is_denoised_to_whoever_asked() -> None:

@@ -1,9 +1,11 @@
 """What a user may write, what comes of it, and what they are told."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from infill_engine.types import Eagerness
 from lsp_server.documents.snapshots import Change, Documents, edited_lines
 from lsp_server.project.excludes import bad_patterns, is_excluded
 from lsp_server.server import create_server
@@ -31,6 +33,7 @@ GOOD = [
     ({"budgetMs": 80.0}, ServerSettings(budget_ms=80, engine=EngineChoice(usual_budget_ms=80))),
     ({"candidates": 1, "showThreshold": 1}, ServerSettings(candidates=1, show_threshold=1.0)),
     ({"showThreshold": None}, ServerSettings()),
+    ({"eagerness": "eager"}, ServerSettings(eagerness=Eagerness.EAGER)),
     ({"languages": ["python"]}, ServerSettings(languages={"*": False, "python": True})),
     ({"languages": {"markdown": False}}, ServerSettings(languages={"*": True, "markdown": False})),
     ({"excludes": []}, DEFAULTS),
@@ -70,6 +73,8 @@ BAD = [
     ("candidates", 0, "from 1 to 16"),
     ("candidates", -1, "from 1 to 16"),
     ("showThreshold", 1.01, "0 to 1"),
+    ("eagerness", "loud", "quiet"),
+    ("eagerness", 0.5, "quiet"),
     ("excludes", ".env", "list of patterns"),
     ("excludes", [None], "list of patterns"),
     ("model", "", "name"),
@@ -240,9 +245,10 @@ def test_a_request_holds_both_sides_hole_and_drafts() -> None:
 
 def test_a_request_tells_from_where_on_the_user_is_shown_something() -> None:
     snapshot = Documents().open("file:///w/a.py", "python", "x = \n")
-    settings = ServerSettings(show_threshold=0.4)
-    assert build_request(snapshot, (0, 4), settings).show_from == 0.4
-    assert build_request(snapshot, (0, 4), DEFAULTS).show_from is None
+    quiet = ServerSettings(eagerness=Eagerness.QUIET)
+    number = replace(quiet, show_threshold=0.4)
+    found = [build_request(snapshot, (0, 4), settings).show_from for settings in (DEFAULTS, quiet, number)]
+    assert found == [Eagerness.BALANCED, Eagerness.QUIET, 0.4]
 
 
 def test_equal_places_give_equal_requests_whether_parsed_or_not() -> None:

@@ -1,5 +1,6 @@
 --- The sub-commands of `:Infill`.
 local config = require('infill.config')
+local eagerness = require('infill.eagerness')
 local server = require('infill.server')
 
 local M = {}
@@ -105,6 +106,20 @@ local COMMANDS = {
     set({ enable = enable })
     say({ 'infill is ' .. (enable and 'on' or 'off') })
   end,
+  eagerness = function(arguments)
+    local function choose(level)
+      -- A number from the settings would go before the level.
+      set({ eagerness = level, showThreshold = vim.NIL })
+      say({ 'infill is ' .. level })
+    end
+    local level = arguments.fargs[2]
+    if not level then
+      return eagerness.choose(client(), choose)
+    elseif not vim.list_contains(eagerness.LEVELS, level) then
+      return config.warn(('no such eagerness: %s; there are %s'):format(level, table.concat(eagerness.LEVELS, ', ')))
+    end
+    choose(level)
+  end,
   ['toggle-language'] = function()
     local running = client()
     local filetype = vim.bo.filetype
@@ -169,12 +184,11 @@ end
 ---@param line string
 ---@return string[]
 function M.complete(lead, line)
-  if line:match('Infill%s+%S+%s') then
-    return {}
-  end
+  local command = line:match('Infill%s+(%S+)%s')
+  local names = not command and config.names(COMMANDS) or command == 'eagerness' and eagerness.LEVELS or {}
   return vim.tbl_filter(function(name)
     return vim.startswith(name, lead)
-  end, config.names(COMMANDS))
+  end, names)
 end
 
 return M

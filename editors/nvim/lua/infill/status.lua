@@ -150,6 +150,9 @@ function M.lines(bufnr)
   elseif places > 0 then
     table.insert(lines, ('next edit at %d place%s'):format(places, places == 1 and '' or 's'))
   end
+  if settings.eagerness then
+    table.insert(lines, 'eagerness ' .. settings.eagerness)
+  end
   if status.last_ms then
     table.insert(lines, ('last answer in %.0f ms'):format(status.last_ms))
   end

@@ -3,14 +3,16 @@
 Truncation rule: a candidate is judged as it would be inserted, after the product's own cleaning.
 """
 
-from collections.abc import Iterable
+import re
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 from infill_engine.diagnostics.benchmark.problems.execution import passes
 from infill_engine.diagnostics.benchmark.problems.loading import Problem
-from infill_engine.diagnostics.benchmark.problems.similarity import is_exact
 from infill_engine.models.runtime.devices import physical_cores
 
+_BLANK_ENDS = re.compile(r"[^\S\n]+(?=\n|\Z)")
 _JSON = """\
 import json
 def refuse(constant):
@@ -37,18 +39,13 @@ class Judge:
     def __init__(self) -> None:
         self._known: dict[tuple[str, str], bool] = {}
 
-    def is_right(self, problem: Problem, text: str) -> bool:
-        """Return whether a text for the hole is right. Runs the completed program if that decides."""
-        key = (problem.id, text)
-        if key not in self._known:
-            self._known[key] = is_right(problem, text)
-        return self._known[key]
-
-    def decide(self, answers: Iterable[tuple[Problem, str]]) -> None:
-        """Decide about many texts at once, on all cores. Not while something is timed."""
-        new = list({(problem.id, text): (problem, text) for problem, text in answers}.values())
+    def which_are_right(self, problem: Problem, texts: Sequence[str]) -> list[bool]:
+        """Return for each text whether it is right. New ones are run at once, on all cores: not while timing."""
+        new = [text for text in dict.fromkeys(texts) if (problem.id, text) not in self._known]
         with ThreadPoolExecutor(physical_cores()) as pool:
-            list(pool.map(lambda answer: self.is_right(*answer), new))
+            for text, right in zip(new, pool.map(partial(is_right, problem), new), strict=True):
+                self._known[problem.id, text] = right
+        return [self._known[problem.id, text] for text in texts]
 
 
 def is_right(problem: Problem, text: str) -> bool:
@@ -73,3 +70,13 @@ def program_of(problem: Problem, text: str) -> str | None:
     elif problem.language == "json":
         completed = _JSON.format(document=completed)
     return f"{completed}\n\n{tests}\nraise SystemExit({REACHED_THE_END})\n"
+
+
+def trimmed(text: str) -> str:
+    """Return `text` as it is compared: without blanks at the ends of lines and blank lines at the end."""
+    return _BLANK_ENDS.sub("", text.replace("\r\n", "\n")).rstrip()
+
+
+def is_exact(candidate: str, original: str) -> bool:
+    """Return whether two texts are equal, ignoring trailing blanks."""
+    return trimmed(candidate) == trimmed(original)

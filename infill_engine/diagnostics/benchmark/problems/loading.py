@@ -2,7 +2,7 @@
 
 [[problem]]
 id = "line-mean"                unique
-kind = "line"                   one of KINDS
+kind = "line"                   a Kind
 language = "python"             an LSP language identifier; python if missing
 text = '''…⟦original⟧…'''       a document with the hole's original text marked
 also = ["…"]                    other texts that are right
@@ -10,21 +10,34 @@ tests = '''assert …'''          Python that runs after the completed text, or 
 schema = '''create table …'''   for SQL: tables that the query is run on
 """
 
-import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Literal
+
+import msgspec
 
 from infill_engine.errors import InputError
 from infill_engine.types import InfillRequest
 
 FOLDER = Path(__file__).parent
-KINDS = ("line", "middle", "statement", "block", "specification", "json", "sql", "repair", "constraint")
 OPEN, CLOSE = "⟦", "⟧"
-_KEYS = {"id": str, "kind": str, "language": str, "text": str, "also": list, "tests": str, "schema": str}
-_REQUIRED = ("id", "kind", "text")
+Kind = Literal["line", "middle", "statement", "block", "specification", "json", "sql", "repair", "constraint"]
+
+
+class _Entry(msgspec.Struct, forbid_unknown_fields=True):
+    id: str
+    kind: Kind
+    text: str
+    language: str = "python"
+    also: tuple[str, ...] = ()
+    tests: str = ""
+    schema: str = ""
+
+
+class _File(msgspec.Struct, forbid_unknown_fields=True):
+    problem: list[_Entry] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +71,10 @@ def load_problems(paths: Sequence[Path] | None = None) -> tuple[Problem, ...]:
     chosen = sorted(FOLDER.glob("*.toml")) if paths is None else paths
     found: dict[str, Problem] = {}
     for path in chosen:
-        for number, entry in enumerate(_entries(path), 1):
-            problem = _problem(entry, f"{path}, problem {number}")
+        for number, entry in enumerate(_entries(path)):
+            problem = _problem(entry, f"{path}, $.problem[{number}]")
             if problem.id in found:
-                raise InputError(f"{path}, problem {number}: the id {problem.id!r} is used twice; give it another one")
+                raise InputError(f"{path}, $.problem[{number}]: the id {problem.id!r} is used twice")
             found[problem.id] = problem
     if not found:
         raise InputError(f"{', '.join(map(str, chosen))}: no problems; write at least one [[problem]]")
@@ -73,41 +86,19 @@ def digest(problems: Sequence[Problem]) -> str:
     return blake2b(repr(problems).encode(), digest_size=6).hexdigest()
 
 
-def _entries(path: Path) -> list[Any]:
+def _entries(path: Path) -> list[_Entry]:
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        detail = error.strerror if isinstance(error, OSError) and error.strerror else error
-        raise InputError(f"{path} cannot be read ({detail}); give a TOML file with problems") from error
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{path} is not TOML: {error}; mend that line") from error
-    entries = data.get("problem", [])
-    return entries if isinstance(entries, list) else [entries]
+        return msgspec.toml.decode(path.read_bytes(), type=_File).problem
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror}); give a TOML file with problems") from error
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} is no file of problems: {error}") from error
 
 
-def _problem(entry: Any, where: str) -> Problem:
-    if not isinstance(entry, Mapping):
-        raise InputError(f"{where} is not a table; write it as [[problem]]")
-    for key, value in entry.items():
-        if key not in _KEYS or not isinstance(value, _KEYS[key]):
-            raise InputError(f"{where}: {key} is not known or not of the right type; known are {', '.join(_KEYS)}")
-    if missing := [key for key in _REQUIRED if not entry.get(key)]:
-        raise InputError(f"{where} has no {missing[0]}; every problem needs {', '.join(_REQUIRED)}")
-    if entry["kind"] not in KINDS:
-        raise InputError(f"{where} has the kind {entry['kind']!r}; there are {', '.join(KINDS)}")
-    text = entry["text"].lstrip("\n")
-    if text.count(OPEN) != 1 or text.count(CLOSE) != 1 or text.index(CLOSE) < text.index(OPEN):
+def _problem(entry: _Entry, where: str) -> Problem:
+    text = entry.text.lstrip("\n")
+    prefix, opened, rest = text.partition(OPEN)
+    truth, closed, suffix = rest.partition(CLOSE)
+    if not (opened and closed) or (text.count(OPEN), text.count(CLOSE)) != (1, 1):
         raise InputError(f"{where}: mark exactly one hole in its text, as {OPEN}original{CLOSE}")
-    prefix, _, rest = text.partition(OPEN)
-    truth, _, suffix = rest.partition(CLOSE)
-    return Problem(
-        entry["id"],
-        entry["kind"],
-        entry.get("language", "python"),
-        prefix,
-        suffix,
-        truth,
-        tuple(entry.get("also", ())),
-        entry.get("tests", ""),
-        entry.get("schema", ""),
-    )
+    return Problem(entry.id, entry.kind, entry.language, prefix, suffix, truth, entry.also, entry.tests, entry.schema)

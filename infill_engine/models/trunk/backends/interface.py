@@ -4,15 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
 from infill_engine.models.trunk.config import TrunkConfig
-from infill_engine.models.trunk.slots import Rows
+from infill_engine.models.trunk.denoiser import Denoised, Denoiser, Floats, Ints
+from infill_engine.models.trunk.slots import NO_BLOCKS, Blocks, Rows
 
 LIKELIEST = 24  # tokens that are selected after each row
-Floats = NDArray[np.float32]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +19,7 @@ class Likely:
 
     logprobs: Floats
     tokens: Ints
+    denoised: Denoised | None = None  # of the pass's blocks
 
 
 class Backend(Protocol):
@@ -41,8 +38,16 @@ class Backend(Protocol):
 
     def new_buffer(self) -> Any: ...
 
-    def run(self, buffer: Any, rows: Rows, first: int) -> Likely:
-        """One pass over rows, whose keys and values go to their slots; returns the predictions from row `first` on."""
+    @property
+    def denoiser(self) -> Denoiser | None:
+        """The weights of mask rows, if this backend has them."""
+        ...
+
+    def run(self, buffer: Any, rows: Rows, first: int, blocks: Blocks = NO_BLOCKS) -> Likely:
+        """One pass over rows, whose keys and values go to their slots, and over the mask rows of blocks behind them.
+
+        Returns the predictions from row `first` on. Nothing is kept of mask rows.
+        """
         ...
 
     def copy(self, buffer: Any, slots: Sequence[int], to: int) -> None:

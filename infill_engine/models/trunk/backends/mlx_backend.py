@@ -5,21 +5,25 @@ Matrices are stored in 8 bits, in groups, unless float32 is requested; norms and
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import mlx.core as mx
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from infill_engine.models.runtime.devices import MLX
-from infill_engine.models.trunk.backends.interface import LIKELIEST, Floats, Ints, Likely
+from infill_engine.models.trunk.backends.interface import LIKELIEST, Likely
+from infill_engine.models.trunk.denoiser import Denoised, Denoiser, Floats, Ints
 from infill_engine.models.trunk.merged import MergedLayer, MergedWeights
-from infill_engine.models.trunk.slots import SLOTS, Rows
+from infill_engine.models.trunk.slots import NO_BLOCKS, SLOTS, Blocks, Rows
 
 BITS, GROUP = 8, 64
 DTYPES = {torch.float32: mx.float32, torch.bfloat16: mx.bfloat16, torch.float16: mx.float16}
 Buffer = list[tuple[mx.array, mx.array]]  # a layer's keys and values, [kv_heads, SLOTS, head_dim] each
 Product = Callable[[mx.array], mx.array]
+Turn = tuple[mx.array, mx.array]  # cosines and sines
+See = Callable[[int, mx.array, mx.array, mx.array], mx.array]  # layer, queries, keys, values -> what the rows see
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +43,8 @@ class MlxBackend:
 
     device = MLX
 
-    def __init__(self, merged: MergedWeights, dtype: torch.dtype) -> None:
-        weights, self.config = merged.weights, merged.config
+    def __init__(self, merged: MergedWeights, dtype: torch.dtype, denoiser: Denoiser | None = None) -> None:
+        weights, self.config, self.denoiser = merged.weights, merged.config, denoiser
         self.dtype = DTYPES[dtype]
         self.profile = "float32" if dtype == torch.float32 else f"{BITS} bits"
         self._layers = [self._layer(merged.layer(number)) for number in range(self.config.layers)]
@@ -50,33 +54,68 @@ class MlxBackend:
         if not self.config.tied:
             codes, scales = weights.head()
         self._head = self._product(codes * scales[:, None], None)
+        if denoiser is not None:
+            self._read_denoiser(denoiser, codes, scales)
 
     def new_buffer(self) -> Buffer:
         """See `Backend`."""
         shape = (self.config.kv_heads, SLOTS, self.config.head_dim)
         return [(mx.zeros(shape, self.dtype), mx.zeros(shape, self.dtype)) for _ in range(self.config.layers)]
 
-    def run(self, buffer: Buffer, rows: Rows, first: int) -> Likely:
+    def run(self, buffer: Buffer, rows: Rows, first: int, blocks: Blocks = NO_BLOCKS) -> Likely:
         """See `Backend`."""
         slots, used = mx.array(list(rows.slots)), rows.used
         mask = mx.array(rows.seen[:, used])
-        cos, sin = self._rotations(mx.array(list(rows.positions)))
-        x = self._embed(mx.array(list(rows.ids)))
+        entered = x = self._embed(mx.array(list(rows.ids)))
+
+        def see(number: int, queries: mx.array, keys: mx.array, values: mx.array) -> mx.array:
+            kept_keys, kept_values = buffer[number]
+            kept_keys[:, slots], kept_values[:, slots] = keys, values
+            buffer[number] = kept_keys, kept_values
+            return self._attention(queries, kept_keys[:, used], kept_values[:, used], mask)
+
+        turn = self._rotations(mx.array(list(rows.positions)))
         for number, layer in enumerate(self._layers):
-            joined = layer.qkv(self._normed(x, layer.attention_norm))
-            joined = joined.reshape(len(x), -1, self.config.head_dim).transpose(1, 0, 2)
-            turned = _rotate(joined[: self.config.heads + self.config.kv_heads], cos, sin)
-            keys, values = buffer[number]
-            keys[:, slots] = turned[self.config.heads :]
-            values[:, slots] = joined[self.config.heads + self.config.kv_heads :]
-            buffer[number] = keys, values
-            x = x + layer.out(self._attention(turned[: self.config.heads], keys[:, used], values[:, used], mask))
-            gate, up = mx.split(layer.gate_up(self._normed(x, layer.mlp_norm)), 2, -1)
-            x = x + layer.down(gate * mx.sigmoid(gate) * up)
-        logits = self._head(self._normed(x[first:], self._norm)).astype(mx.float32)
-        found = np.array(logits - mx.logsumexp(logits, -1, keepdims=True))
+            if self.denoiser is not None and number == self.denoiser.first_layer:
+                entered = x
+            x = self._forward(number, layer, x, turn, see)
+        found = _logprobs(self._head(self._normed(x[first:], self._norm)))
+        denoised = self._denoise(self.denoiser, entered, buffer, rows, blocks) if self.denoiser and blocks else None
         mx.eval(buffer)
-        return Likely(found, _likeliest(found))
+        return Likely(found, _likeliest(found), denoised)
+
+    def _denoise(self, denoiser: Denoiser, entered: mx.array, buffer: Buffer, rows: Rows, blocks: Blocks) -> Denoised:
+        """Return what mask rows propose. `entered` [T, D] are the states of the rows where mask rows join."""
+        used, slots, numbers = rows.used, mx.array(blocks.slots), blocks.numbers
+        anchor = entered[mx.array(blocks.behind)]
+        known = self._entry(self._normed(anchor, self._masked[0].attention_norm))
+        known = known.reshape(len(numbers), -1, self.config.dim)[mx.arange(len(numbers)), slots]
+        x = anchor + known + self._mask[slots]
+        mask = mx.array(np.concatenate([rows.seen[blocks.behind][:, used], numbers[:, None] == numbers], 1))
+
+        def see(number: int, queries: mx.array, keys: mx.array, values: mx.array) -> mx.array:
+            kept_keys, kept_values = buffer[number]
+            seen_keys = mx.concatenate([kept_keys[:, used], keys], 1)
+            return self._attention(queries, seen_keys, mx.concatenate([kept_values[:, used], values], 1), mask)
+
+        turn = self._rotations(mx.array(np.array(rows.positions)[blocks.behind]) + 1 + slots)
+        for number, layer in enumerate(self._masked, denoiser.first_layer):
+            x = self._forward(number, layer, x, turn, see)
+        states = self._normed(x, self._norm)
+        found = _logprobs(self._draft_head(states))
+        words = _likeliest(found)
+        doubt = np.array(states.astype(mx.float32) @ self._confidence)
+        return Denoised(words, np.take_along_axis(found, words, 1), doubt)
+
+    def _forward(self, number: int, layer: MlxLayer, x: mx.array, turn: Turn, see: See) -> mx.array:
+        """Return the states [T, D] after a layer. `see` attends with rotated queries and keys, and values."""
+        config = self.config
+        joined = layer.qkv(self._normed(x, layer.attention_norm))
+        joined = joined.reshape(len(x), -1, config.head_dim).transpose(1, 0, 2)
+        turned, values = _rotate(joined[: -config.kv_heads], *turn), joined[-config.kv_heads :]
+        x = x + layer.out(see(number, turned[: config.heads], turned[config.heads :], values))
+        gate, up = mx.split(layer.gate_up(self._normed(x, layer.mlp_norm)), 2, -1)
+        return x + layer.down(gate * mx.sigmoid(gate) * up)
 
     def copy(self, buffer: Buffer, slots: Sequence[int], to: int) -> None:
         """See `Backend`."""
@@ -121,6 +160,28 @@ class MlxBackend:
             self._product(read.down, None),
         )
 
+    def _read_denoiser(self, denoiser: Denoiser, codes: NDArray[np.int8], scales: Floats) -> None:
+        """Make the matrices of mask rows; `codes` and `scales` are those of the head."""
+        arrays = denoiser.arrays
+
+        def product(name: str, bias: Floats | None = None) -> Product:
+            return self._product(arrays[f"{name}.codes"].astype(np.float32) * arrays[f"{name}.scales"], bias)
+
+        self._masked = [
+            replace(
+                layer,
+                attention_norm=self._array(arrays[f"layers.{number}.attention_norm"]),
+                qkv=product(f"layers.{number}.qkv", arrays[f"layers.{number}.bias"]),
+                out=product(f"layers.{number}.out"),
+            )
+            for number, layer in enumerate(self._layers)
+            if number >= denoiser.first_layer
+        ]
+        self._entry, self._mask = product("entry"), self._array(arrays["mask"])
+        chosen = denoiser.vocabulary
+        self._draft_head = self._product(codes[chosen] * scales[chosen, None], None)
+        self._confidence = mx.array(arrays["confidence.weight"][:-1])
+
     def _product(self, matrix: Floats, bias: Floats | None) -> Product:
         weight = mx.array(matrix)
         added = None if bias is None else self._array(bias)
@@ -155,8 +216,13 @@ def _rotate(x: mx.array, cos: mx.array, sin: mx.array) -> mx.array:
     return x * cos + mx.concatenate([-x[..., half:], x[..., :half]], -1) * sin
 
 
+def _logprobs(logits: mx.array) -> Floats:
+    logits = logits.astype(mx.float32)
+    return np.array(logits - mx.logsumexp(logits, -1, keepdims=True))
+
+
 def _likeliest(logprobs: Floats) -> Ints:
-    best = np.argpartition(logprobs, -LIKELIEST, -1)[:, -LIKELIEST:]
+    best = np.argpartition(logprobs, -min(LIKELIEST, logprobs.shape[1]), -1)[:, -LIKELIEST:]
     order = np.argsort(-np.take_along_axis(logprobs, best, -1), -1, kind="stable")
     found: Ints = np.take_along_axis(best, order, -1)
     return found

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from infill_engine.budget.deadline import now, since
-from infill_engine.models.trunk.backends.interface import LIKELIEST, Floats, Ints, Likely
+from infill_engine.models.trunk.backends.interface import LIKELIEST, Likely
+from infill_engine.models.trunk.denoiser import Denoised, Denoiser, Floats, Ints
 from infill_engine.models.trunk.files.shards import forget_mapped
-from infill_engine.models.trunk.graph import BLOCK, UNSEEN, build_graph, compile_graph, has_blocks
+from infill_engine.models.trunk.graph import BLOCK, BLOCKS, UNSEEN, build_graph, compile_graph
 from infill_engine.models.trunk.prepared import Prepared
-from infill_engine.models.trunk.slots import SLOTS, TEXTS, Rows
+from infill_engine.models.trunk.slots import NO_BLOCKS, SLOTS, TEXTS, Blocks, Rows
 
 MANY, SLOW = 8, 3.0
 KEYS_STEP = 32  # kept keys of a pass are a multiple of this: the plugin plans each number of them anew
@@ -23,15 +24,14 @@ class OpenVinoBackend:
 
     device = "cpu"
 
-    def __init__(self, prepared: Prepared, threads: int) -> None:
-        self.config = prepared.config
+    def __init__(self, prepared: Prepared, threads: int, denoiser: Denoiser | None = None) -> None:
+        self.config, self.denoiser = prepared.config, denoiser
         self.profile = f"int8, {threads} thread" + "s" * (threads > 1)
-        compiled = compile_graph(build_graph(self.config, prepared.arrays), threads)
+        compiled = compile_graph(build_graph(self.config, prepared.arrays, denoiser), threads)
         self._arrays = prepared.arrays  # the embedding stays mapped
         self._staging = np.empty(prod(self._shape), np.float32)
         self._request = compiled.create_infer_request()
-        self._outputs = list(compiled.outputs)
-        self._has_blocks = has_blocks(self.config)
+        self._outputs = {output.node.friendly_name: output for output in compiled.outputs}
 
     def is_fast(self) -> bool:
         """Return whether MANY rows cost less than SLOW times what one does, as they do in int8.
@@ -58,7 +58,7 @@ class OpenVinoBackend:
     def _shape(self) -> tuple[int, int, int, int]:
         return self.config.layers, 2 * self.config.kv_heads, SLOTS, self.config.head_dim
 
-    def run(self, buffer: Buffer, rows: Rows, first: int) -> Likely:
+    def run(self, buffer: Buffer, rows: Rows, first: int, blocks: Blocks = NO_BLOCKS) -> Likely:
         """See `Backend`."""
         slots = np.array(rows.slots)
         kept = self._kept(rows, slots)
@@ -66,14 +66,34 @@ class OpenVinoBackend:
         mask[:, : len(kept)][rows.seen[:, kept]] = 0
         mask[:, : len(kept)][:, np.isin(kept, slots)] = UNSEEN  # the rows' own keys are the new ones
         mask[:, len(kept) :][rows.seen[:, slots]] = 0
-        cos, sin = self._rotations(rows.positions)
-        inputs: list[Any] = [np.array(rows.ids, np.int32), cos, sin, mask, np.arange(first, len(rows), dtype=np.int32)]
-        found = self._request.infer([*inputs, *self._gathered(buffer, kept)], share_inputs=True, share_outputs=True)
-        outputs = [found[output] for output in self._outputs]
-        for layer, new in enumerate(outputs[1 + self._has_blocks :]):
-            buffer[layer][:, slots] = new
-        logprobs = outputs[0].copy()  # the request's own memory is written again by the next pass
-        return Likely(logprobs, likeliest(logprobs, outputs[1] if self._has_blocks else None))
+        wanted = np.arange(first, len(rows), dtype=np.int32)
+        inputs: list[Any] = [np.array(rows.ids, np.int32), wanted, *self._gathered(buffer, kept)]
+        inputs += [*self._rotations(rows.positions), mask]
+        if self.denoiser is not None:
+            inputs += self._of_blocks(self.denoiser, rows, blocks, mask)
+        result = self._request.infer(inputs, share_inputs=True, share_outputs=True)
+        found = {name: result[output] for name, output in self._outputs.items()}
+        for layer in range(self.config.layers):
+            buffer[layer][:, slots] = found[f"new.{layer}"]
+        logprobs = found["logprobs"].copy()  # the request's own memory is written again by the next pass
+        denoised = None
+        if blocks:
+            words = likeliest(found["denoised"], found.get(f"denoised.{BLOCKS}"))
+            chances = np.take_along_axis(found["denoised"], words, 1)
+            denoised = Denoised(words, chances, found["confidence"][:, 0].copy())
+        return Likely(logprobs, likeliest(logprobs, found.get(f"logprobs.{BLOCKS}")), denoised)
+
+    def _of_blocks(self, denoiser: Denoiser, rows: Rows, blocks: Blocks, mask: Floats) -> list[Any]:
+        """Return the inputs for mask rows. Without any, the anchor of none is row 0."""
+        of, behind = blocks.numbers, blocks.behind
+        positions = np.array(rows.positions)[behind] + 1 + blocks.slots
+        whole = np.full((len(rows) + len(of), mask.shape[1] + len(of)), UNSEEN, np.float32)
+        whole[: len(rows), : mask.shape[1]] = mask
+        whole[len(rows) :, : mask.shape[1]] = mask[behind]
+        whole[len(rows) :, mask.shape[1] :][of[:, None] == of] = 0
+        turned = self._rotations([*rows.positions, *positions])
+        slots = of * denoiser.slots + blocks.slots
+        return [np.array(blocks.anchors or [0], np.int32), slots.astype(np.int32), *turned, whole]
 
     def copy(self, buffer: Buffer, slots: Sequence[int], to: int) -> None:
         """See `Backend`."""

@@ -7,7 +7,9 @@ import torch
 from torch import Tensor
 
 from infill_engine.models.trunk.backends.interface import LIKELIEST, Likely
+from infill_engine.models.trunk.backends.torch_blocks import TorchBlocks
 from infill_engine.models.trunk.config import TrunkConfig
+from infill_engine.models.trunk.denoiser import Denoiser
 from infill_engine.models.trunk.network import (
     UNSEEN,
     Network,
@@ -17,7 +19,7 @@ from infill_engine.models.trunk.network import (
     rotate,
     rotations,
 )
-from infill_engine.models.trunk.slots import SLOTS, Bools, Rows
+from infill_engine.models.trunk.slots import NO_BLOCKS, SLOTS, Blocks, Bools, Rows
 
 Buffer = list[Tensor]  # a layer's keys and values each, [2, kv_heads, SLOTS, head_dim]
 
@@ -30,11 +32,17 @@ class TorchBackend:
     device: str = "cpu"
     dtype: torch.dtype = torch.float32
     profile: str = ""
+    blocks: TorchBlocks | None = None
 
     @property
     def config(self) -> TrunkConfig:
         """The shape of the network."""
         return self.network.config
+
+    @property
+    def denoiser(self) -> Denoiser | None:
+        """See `Backend`."""
+        return None if self.blocks is None else self.blocks.denoiser
 
     def new_buffer(self) -> Buffer:
         """See `Backend`."""
@@ -42,7 +50,7 @@ class TorchBackend:
         return [torch.zeros(shape, dtype=self.dtype, device=self.device) for _ in range(self.config.layers)]
 
     @torch.inference_mode()
-    def run(self, buffer: Buffer, rows: Rows, first: int) -> Likely:
+    def run(self, buffer: Buffer, rows: Rows, first: int, blocks: Blocks = NO_BLOCKS) -> Likely:
         """See `Backend`."""
         slots, used = torch.tensor(rows.slots, device=self.device), rows.used
         mask = self._mask(rows.seen[:, used])
@@ -54,10 +62,15 @@ class TorchBackend:
             return attention(queries, kept[0, :, used], kept[1, :, used], mask)
 
         x = self.network.embed(torch.tensor(rows.ids, device=self.device))
-        states = forward(self.network, x, torch.tensor(list(rows.positions), device=self.device), attend)
+        positions, denoised = torch.tensor(list(rows.positions), device=self.device), None
+        joins = self.blocks.denoiser.first_layer if self.blocks is not None else len(self.network.layers)
+        entered = forward(self.network, x, positions, attend, slice(joins))
+        states = forward(self.network, entered, positions, attend, slice(joins, None))
+        if self.blocks is not None and blocks:
+            denoised = self.blocks.denoise(entered, buffer, used, rows, blocks)
         logprobs = torch.log_softmax(self.network.logits(normed(self.network, states[first:])).float(), -1)
         likeliest = logprobs.topk(LIKELIEST).indices
-        return Likely(logprobs.numpy(force=True), likeliest.numpy(force=True))
+        return Likely(logprobs.numpy(force=True), likeliest.numpy(force=True), denoised)
 
     def _mask(self, seen: Bools) -> Tensor:
         hidden = ~torch.from_numpy(seen).to(self.device)

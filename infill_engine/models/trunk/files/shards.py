@@ -8,7 +8,7 @@ import hashlib
 import json
 import mmap
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,10 @@ from numpy.typing import NDArray
 
 Arrays = Mapping[str, NDArray[Any]]
 Layout = Mapping[str, tuple[np.dtype[Any], tuple[int, ...]]]  # the types and shapes of tensors, by name
-DTYPES = {"float32": "F32", "float16": "F16", "int8": "I8", "uint8": "U8"}
+DTYPES = {"float32": "F32", "float16": "F16", "int32": "I32", "int8": "I8", "uint8": "U8"}
 NUMPY_TYPES = {short: np.dtype(name).newbyteorder("<") for name, short in DTYPES.items()}
+METADATA = "__metadata__"
+LONGEST_HEADER = 1 << 24  # bytes
 RECIPE = "recipe"  # in a shard's metadata: what it was made from and how
 PART = ".part"  # the suffix of a file that is being written
 
@@ -31,7 +33,7 @@ def write_shard(path: Path, arrays: Arrays, recipe: str) -> str:
 
 def write_parts(path: Path, layout: Layout, parts: Iterable[Arrays], recipe: str) -> str:
     """Write tensors to a safetensors file as they are made, in any order, atomically. Returns its SHA-256."""
-    header: dict[str, Any] = {"__metadata__": {"format": "pt", RECIPE: recipe}}
+    header: dict[str, Any] = {METADATA: {"format": "pt", RECIPE: recipe}}
     end = 0
     for name in sorted(layout, key=lambda name: (-layout[name][0].itemsize, name)):
         dtype, shape = layout[name]
@@ -61,14 +63,28 @@ def map_shard(path: Path) -> dict[str, NDArray[Any]]:
     Raises OSError.
     """
     mapped = np.memmap(path, np.uint8, mode="c")
-    length = int(mapped[:8].view("<u8")[0])
-    header = json.loads(mapped[8 : 8 + length].tobytes())
+    length, header = _header(mapped[:8].tobytes(), lambda length: mapped[8 : 8 + length].tobytes())
     arrays: dict[str, NDArray[Any]] = {}
     for name, about in header.items():
-        if name != "__metadata__":
+        if name != METADATA:
             start, end = (8 + length + offset for offset in about["data_offsets"])
             arrays[name] = np.asarray(mapped[start:end]).view(NUMPY_TYPES[about["dtype"]]).reshape(about["shape"])
     return arrays
+
+
+def recipe_of(path: Path) -> str:
+    """Return the recipe of a file that `write_shard` wrote. Raises OSError, ValueError, KeyError or TypeError."""
+    with path.open("rb") as file:
+        _, header = _header(file.read(8), file.read)
+    return str(header[METADATA][RECIPE])
+
+
+def _header(start: bytes, read: Callable[[int], bytes]) -> tuple[int, dict[str, Any]]:
+    """Return the length of a file's header, and the header. `read` returns so many bytes after `start`."""
+    length = int.from_bytes(start, "little")
+    if length > LONGEST_HEADER:
+        raise ValueError(f"a header of {length} bytes")
+    return length, json.loads(read(length))
 
 
 def forget_mapped(arrays: Arrays) -> None:

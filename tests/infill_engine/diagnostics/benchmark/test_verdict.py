@@ -1,10 +1,10 @@
 """Which setting is recommended: the usual one, unless the numbers speak for another."""
 
 import pytest
-from made_results import add_answers, add_generations, add_passes, empty
+from made_results import add_answers, empty
 
-from infill_engine.diagnostics.benchmark.report.contents import sections
-from infill_engine.diagnostics.benchmark.report.page import page
+from infill_engine.diagnostics.benchmark.figures import qualities
+from infill_engine.diagnostics.benchmark.report import page
 from infill_engine.diagnostics.benchmark.results import Results
 from infill_engine.diagnostics.benchmark.verdict import Verdict, judge
 
@@ -71,26 +71,21 @@ def test_the_second_sentence_is_about_the_same_weights(product: list[bool], othe
 
 def test_a_text_that_comes_too_late_is_none() -> None:
     results = empty()
-    add_answers(results, GOOD)
-    add_answers(results, [True] * 60, suite="fight", ms=300.0, way="llama.cpp")
+    add_answers(results, [True] * 60, suite="fight", ms=300.0, way="left to right")
     add_answers(results, GOOD, suite="fight")
-    (table, _) = next(section for section in sections(results) if section.title == "The fair fight").tables
-    rows = {row[0]: row for row in table.rows}
-    assert rows["llama.cpp, 4 candidates"][1].startswith("0%")
-    assert rows["llama.cpp, 4 candidates"][3] == "100%"  # however late
+    late, served = sorted(qualities(results, "fight"), key=lambda each: each.way)
+    assert (late.first.value, late.inside) == (0, 0)
+    assert served.first.value == pytest.approx(2 / 3)
 
 
 def test_too_little_for_a_verdict() -> None:
     results = empty()
     assert judge(results) is None
-    add_passes(results, 0)
-    add_generations(results, 10, 0.0)
-    assert judge(results) is None
     results.header |= {"began": "now", "device": "cpu", "precision": "auto", "python": "3", "packages": {}}
     results.header |= {"network_cut": False}
-    results.header["machine"] |= {"memory_gb": 8.0, "accelerator": "", "energy": "", "kernel": "6"}
+    results.header["machine"] |= {"memory_gb": 8.0}
     results.missing("fight <b>", "there was no time")
-    written = page(results, sections(results), None)
+    written = page(results, None)
     assert "Too little was measured" in written
     assert "fight &lt;b&gt;: there was no time" in written
     assert "could not cut them off from the network" in written

@@ -11,8 +11,8 @@ import torch
 from conftest import Publish
 from safetensors.torch import load_file, save_file
 
-from infill_engine.diagnostics.masked import stock_network
-from infill_engine.diagnostics.tiny import byte_level
+from bench.families.masked import stock_network
+from bench.families.tiny import byte_level
 from infill_engine.errors import InputError, ModelDamagedError, ModelError
 from infill_engine.models.canvas_loading import load_canvas_model
 from infill_engine.models.checkpoint import files as files

@@ -15,7 +15,7 @@ from hub_programs import Program, in_process
 from hub_server import COMMIT, Hub, serving
 from safetensors.torch import save_file
 
-from infill_engine.diagnostics import masked
+from bench.families import masked
 from infill_engine.models.checkpoint.hub import is_hub_name
 
 NAME = "some/dream"

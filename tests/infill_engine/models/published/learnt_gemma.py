@@ -8,14 +8,14 @@ from torch.nn import functional as F  # noqa: N812
 from toy import PAIRS, answer, sides
 from transformers import DynamicCache
 
-from infill_engine.diagnostics.diffusion_gemma import (
+from bench.families.diffusion_gemma import (
     TURN_END,
     VOCABULARY,
     new_network,
     prompt_of,
     tokenizer,
 )
-from infill_engine.diagnostics.tiny import ids_of
+from bench.families.tiny import ids_of
 
 STEPS, BATCH = 150, len(PAIRS)
 

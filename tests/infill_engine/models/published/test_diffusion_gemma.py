@@ -16,9 +16,7 @@ from learnt_gemma import learnt_network
 from torch import Tensor, nn
 from toy import LANGUAGE, PAIRS, share_right, sides
 
-from infill_engine import Deadline, InfillRequest, LocalEngine, load_engine
-from infill_engine.budget.work import Budget, OutOfTime, finished
-from infill_engine.diagnostics.diffusion_gemma import (
+from bench.families.diffusion_gemma import (
     TURN_END,
     VOCABULARY,
     new_network,
@@ -26,6 +24,8 @@ from infill_engine.diagnostics.diffusion_gemma import (
     reference,
     scatter,
 )
+from infill_engine import Deadline, InfillRequest, LocalEngine, load_engine
+from infill_engine.budget.work import Budget, OutOfTime, finished
 from infill_engine.errors import ModelDamagedError
 from infill_engine.models.base import Context, corruptor_of
 from infill_engine.models.canvas.canvas import Canvas, State, lay_out

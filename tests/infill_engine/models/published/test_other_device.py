@@ -9,11 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from few_passes import answer_in_few_passes
 from pretended_device import pretended
 
-from infill_engine import Deadline, InfillRequest, LocalEngine, load_engine
+from bench.families.checks import MINIATURES, check_family
+from infill_engine import InfillRequest, LocalEngine, load_engine
 from infill_engine.budget.work import finished
-from infill_engine.diagnostics.checks import MINIATURES, check_family
 from infill_engine.errors import InputError
 from infill_engine.models.base import CanvasModel
 from infill_engine.models.canvas.canvas import lay_out
@@ -24,17 +25,16 @@ from infill_engine.models.runtime.devices import choose_device
 from infill_engine.models.small.network.dual_encoder import DualEncoder
 from infill_engine.ranking.calibration import Calibration
 from infill_engine.settings import EngineSettings, ModelSettings
-from infill_engine.training.corpus.pack import open_tokenizer, pack_text
-from infill_engine.training.small.__main__ import SIZES
-from infill_engine.training.small.data import BatchShape, HoleSettings, Part, draw_window, stacked
-from infill_engine.training.small.objective import LossSettings, losses
 from infill_engine.types import Draft, HoleKind
+from train.corpus.pack import open_tokenizer, pack_text
+from train.small.__main__ import SIZES
+from train.small.data import BatchShape, HoleSettings, Part, draw_window, stacked
+from train.small.objective import LossSettings, losses
 
 EXACT = ModelSettings(dtype="float32", prefix_tokens=128, suffix_tokens=128)
 KEPT = ModelSettings(dtype="float32", prefix_tokens=128, suffix_tokens=128, reuse_context=True)
 TEXT = ("x = [1:", ":2]\nfor i in range(10):\n")
 LATER = ("x = [1:30", TEXT[1])  # after some more characters
-ENOUGH_MS = 60_000.0
 CASES = [(name, EXACT) for name in MINIATURES] + [("dream", KEPT), ("llada", KEPT)]
 # One of each adapter: the others differ in names and numbers.
 ADAPTERS = ("duostream", "dream", "mellum", "stable-diffcoder", "diffusion-gemma")
@@ -96,7 +96,7 @@ def test_half_precision_is_enough_for_every_family(folders: dict[str, Path], nam
     """What Apple's Metal computes in, and what no mask and no given token may overflow."""
     half = EngineSettings(model=replace(EXACT, dtype="fp16"))
     engine = load_engine(str(folders[name]), device="cpu", settings=half)
-    answer = engine.answer(InfillRequest(*TEXT, candidates=2), Deadline.after_ms(ENOUGH_MS))
+    answer = answer_in_few_passes(engine, InfillRequest(*TEXT, candidates=2))
     assert not answer.user_message
     assert all(torch.isfinite(logits).all() for logits in predictions(engine.model))
 
@@ -164,6 +164,5 @@ def answers(folder: Path, device: str) -> list[list[tuple[str, str]]]:
         InfillRequest(*LATER, candidates=2, language="plaintext"),
     )
     return [
-        [(each.text, each.source) for each in engine.infill(request, Deadline.after_ms(ENOUGH_MS))]
-        for request in requests
+        [(each.text, each.source) for each in answer_in_few_passes(engine, request).candidates] for request in requests
     ]

@@ -9,9 +9,9 @@ import torch
 from conftest import Publish
 from torch import Tensor, nn
 
+from bench.families.masked import stock_network
+from bench.families.tiny import byte_level, write
 from infill_engine.budget.work import finished
-from infill_engine.diagnostics.masked import stock_network
-from infill_engine.diagnostics.tiny import byte_level, write
 from infill_engine.models.canvas.canvas import lay_out
 from infill_engine.models.canvas_loading import load_canvas_model
 from infill_engine.models.checkpoint.files import open_checkpoint

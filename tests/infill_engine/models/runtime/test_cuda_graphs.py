@@ -14,12 +14,13 @@ import numpy as np
 import pytest
 import torch
 from compilers import Counting, Graphs, best_backend, fail, prepared, quietly, runs
+from few_passes import answer_in_few_passes
 from torch import Tensor
 
+from bench.families.checks import MINIATURES
+from bench.families.masked import publish, stock_network
 from infill_engine import Deadline, InfillRequest, LocalEngine, load_engine
 from infill_engine.budget.work import finished
-from infill_engine.diagnostics.checks import MINIATURES
-from infill_engine.diagnostics.masked import publish, stock_network
 from infill_engine.models.canvas.canvas import lay_out
 from infill_engine.models.canvas_loading import load_canvas_model
 from infill_engine.models.published.diffusion_gemma import model as diffusion_gemma
@@ -87,7 +88,7 @@ def test_the_whole_loop_gives_the_same_candidates(load: Callable[..., Any], name
         engine = LocalEngine(family, name, Calibration())
         before = "def f(x):\n    return x\n" * 8 + "y = "
         asked = [InfillRequest(before + typed, TEXTS[0][1]) for typed in ("", "ab")]
-        answers = [engine.answer(request, Deadline.after_ms(60_000)) for request in asked]
+        answers = [answer_in_few_passes(engine, request) for request in asked]
         return [[candidate.text for candidate in answer.candidates] for answer in answers]
 
     family = load(name, settings)

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import torch
 
+from bench.families import masked
 from infill_engine import Deadline, InfillRequest, LocalEngine, load_engine
-from infill_engine.diagnostics import masked
 from infill_engine.errors import ModelTooLargeError
 from infill_engine.models.canvas_loading import load_canvas_model
 from infill_engine.models.checkpoint import weights

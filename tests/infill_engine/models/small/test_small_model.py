@@ -5,8 +5,8 @@ import pytest
 import torch
 from jobs import limited
 
+from bench.families.default import trained_logits
 from infill_engine.budget.work import OutOfTime, finished
-from infill_engine.diagnostics.default import trained_logits
 from infill_engine.models.canvas.canvas import lay_out
 from infill_engine.models.small.backends.torch_backend import TorchBackend
 from infill_engine.models.small.model import SmallModel

@@ -24,19 +24,19 @@ def prepared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Prepared:
 
 def test_openvino_computes_where_it_is_fast(prepared: Prepared, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(OpenVinoBackend, "is_fast", lambda _backend: True)
-    assert isinstance(module._int8_backend(prepared), OpenVinoBackend)
+    assert isinstance(module._int8_backend(prepared, None), OpenVinoBackend)
 
 
 def test_it_is_not_installed(prepared: Prepared, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "find_openvino", lambda: False)
-    backend = module._int8_backend(prepared)
+    backend = module._int8_backend(prepared, None)
     assert isinstance(backend, TorchBackend)
     assert "pip install openvino" in backend.profile
 
 
 def test_it_has_no_fast_int8_products_here(prepared: Prepared, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(OpenVinoBackend, "is_fast", lambda _backend: False)
-    backend = module._int8_backend(prepared)
+    backend = module._int8_backend(prepared, None)
     assert isinstance(backend, TorchBackend)
     assert "slower on this processor" in backend.profile
 
@@ -46,4 +46,4 @@ def test_it_does_not_know_the_processor(prepared: Prepared, monkeypatch: pytest.
         raise RuntimeError("could not create a primitive descriptor")
 
     monkeypatch.setattr(OpenVinoBackend, "is_fast", fail)
-    assert "does not know this processor" in module._int8_backend(prepared).profile
+    assert "does not know this processor" in module._int8_backend(prepared, None).profile

@@ -83,6 +83,40 @@ def test_what_was_taken_may_have_consequences_of_its_own() -> None:
     assert labels(desk.ask()) == ["pass b in 1 call"]
 
 
+READS = "".join(f"part{number} = requests.get(path{number})\nshow(part{number})\n\n" for number in range(4))
+
+
+def test_places_of_the_shape_of_an_edit_follow_one_by_one_or_all_together() -> None:
+    desk = Desk(READS)
+    desk.replace("requests", "client")
+    found = desk.ask(3)
+    assert [(held.proposal.kind, held.of) for held in found.held] == [(Kind.ALIKE, 1), (Kind.ALIKE, 3)]
+    desk.accept(found.held[0])
+    assert "part1 = client.get(path1)" in desk.text
+    found = desk.ask(6)
+    assert labels(found) == ["change 2 places alike"]
+    desk.accept(found.held[0])
+    assert desk.text == READS.replace("requests", "client")
+    assert desk.ask().held == ()
+
+
+def test_a_dismissed_place_keeps_its_like_away() -> None:
+    desk = Desk(READS)
+    desk.replace("requests", "client")
+    found = desk.ask(3)
+    desk.edits.dismiss(URI, [held.id for held in found.held])
+    assert desk.ask(3).reason is NoEditReason.DISMISSED
+
+
+def test_the_taking_back_of_one_of_two_alike_edits_is_followed_by_silence() -> None:
+    desk = Desk(READS)
+    desk.replace("requests", "client")
+    desk.replace("requests", "client")
+    desk.edits.rests(URI, 20)
+    desk.replace("client", "requests")
+    assert desk.ask().held == ()
+
+
 def test_what_was_dismissed_never_comes_back() -> None:
     desk = Desk()
     desk.replace("width", "breadth")

@@ -8,9 +8,9 @@ import pytest
 from torch import Tensor
 from toy import LANGUAGE, PAIRS
 
+from bench.families.masked import PUBLISHED
 from infill_engine import Deadline, InfillRequest, LocalEngine, load_engine
 from infill_engine.budget.work import finished
-from infill_engine.diagnostics.masked import PUBLISHED
 from infill_engine.models.canvas.canvas import lay_out
 from infill_engine.models.canvas_loading import load_canvas_model
 from infill_engine.models.published.kinds.bidirectional import BidirectionalModel

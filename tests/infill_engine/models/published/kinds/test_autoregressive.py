@@ -13,11 +13,11 @@ from jobs import limited, states
 from torch import Tensor, nn
 from toy import LANGUAGE, PAIRS, answer, learn_to_continue, share_right, sides
 
+from bench.families import fim
+from bench.families.fim import PUBLISHED, new_network, reference
+from bench.families.tiny import byte_level
 from infill_engine import Deadline, InfillRequest, Source, load_engine
 from infill_engine.budget.work import Budget, OutOfTime, finished
-from infill_engine.diagnostics import fim
-from infill_engine.diagnostics.fim import PUBLISHED, new_network, reference
-from infill_engine.diagnostics.tiny import byte_level
 from infill_engine.errors import ModelDamagedError
 from infill_engine.models.canvas.canvas import State, lay_out
 from infill_engine.models.canvas_loading import load_canvas_model

@@ -23,10 +23,10 @@ from masked_families import (
 from torch import Tensor
 from toy import LANGUAGE, share_right, sides
 
+from bench.families import masked
+from bench.families.masked import MASK, PUBLISHED, reference, stock_network
 from infill_engine import Deadline, InfillRequest
 from infill_engine.budget.work import Budget, OutOfTime, finished
-from infill_engine.diagnostics import masked
-from infill_engine.diagnostics.masked import MASK, PUBLISHED, reference, stock_network
 from infill_engine.errors import ModelDamagedError
 from infill_engine.models.canvas.canvas import State, lay_out
 from infill_engine.models.canvas_loading import load_canvas_model

@@ -13,9 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 from toy import LANGUAGE, PAIRS, answer, share_right, sides
 
-from infill_engine import Deadline, InfillRequest, load_engine
-from infill_engine.budget.work import Budget, finished
-from infill_engine.diagnostics.stable_diffcoder import (
+from bench.families.stable_diffcoder import (
     BLOCK,
     CONFIG,
     END,
@@ -28,7 +26,9 @@ from infill_engine.diagnostics.stable_diffcoder import (
     publish,
     reference,
 )
-from infill_engine.diagnostics.tiny import byte_level, ids_of, write
+from bench.families.tiny import byte_level, ids_of, write
+from infill_engine import Deadline, InfillRequest, load_engine
+from infill_engine.budget.work import Budget, finished
 from infill_engine.errors import ModelDamagedError
 from infill_engine.models.canvas.canvas import State, lay_out
 from infill_engine.models.canvas_loading import load_canvas_model

@@ -24,8 +24,8 @@ from masked_families import (
 from torch import Tensor
 from toy import answer, share_right, sides
 
+from bench.families.masked import MASK, PUBLISHED, STOCK, stock_network
 from infill_engine.budget.work import OutOfTime, finished
-from infill_engine.diagnostics.masked import MASK, PUBLISHED, STOCK, stock_network
 from infill_engine.models.base import Context
 from infill_engine.models.canvas.canvas import lay_out
 from infill_engine.models.kv_cache.layers import LayerMemory, Remembered

@@ -1,0 +1,137 @@
+"""Compares greedy text with blocks of masks and without: the same text, in how many passes, and how long it takes.
+
+    python -m bench.greedy --packages training/heldout --holes 60 --simulate 1:22.4 4:25.5 8:31 16:43 32:66
+
+Each hole is decoded twice, up to its end or to --tokens tokens. A pass reads the last token and what the blocks of the
+pass before proposed behind it, and denoises a block behind each row at which the text is likely to leave the pass. The
+last line is a JSON object: tokens a verify pass, all passes counted, and milliseconds for a text, real and simulated.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from math import exp, log
+from pathlib import Path
+
+import numpy as np
+
+from bench.quality.problems.holes import draw_tasks
+from bench.quality.systems.simulated_time import SimulatedTime, add_simulate, times_of
+from bench.sources import read_packages
+from infill_engine.budget.deadline import now, since
+from infill_engine.budget.work import finished
+from infill_engine.models.loading import load_model
+from infill_engine.models.trunk.denoiser import Choice
+from infill_engine.models.trunk.model import WINDOW, ReadPrompt, TrunkModel
+from infill_engine.models.trunk.slots import NO_BLOCKS, Blocks
+
+BLOCKS = 3  # in a pass
+LEAST_VERIFIED = log(0.1)  # of a proposal with all before it
+
+
+@dataclass(slots=True)
+class Decoded:
+    """A greedy text, and its passes: rows, mask rows, and milliseconds of each."""
+
+    tokens: list[int] = field(default_factory=list)
+    passes: list[tuple[int, int, float]] = field(default_factory=list)
+
+
+def decode(model: TrunkModel, prompt: ReadPrompt, most: int, *, blocks: bool) -> Decoded:
+    """Return the greedy text behind a prompt, of at most `most` tokens, without its end."""
+    found = Decoded()
+    token = int(model.after(prompt).likeliest[0])
+    path: list[int] = []  # the slots of the text so far
+    chain: list[Choice] = []
+    while token != model.vocabulary.end and len(found.tokens) < most:
+        rows = [token, *(choice.token for choice in chain)]
+        planned = _planned(chain, model) if blocks else NO_BLOCKS
+        depths = range(len(found.tokens), len(found.tokens) + len(rows))
+        parents = [[*path, *(~before for before in range(row))] for row in range(len(rows))]
+        began = now()
+        expected = model.logprobs(prompt, rows, depths, parents, planned)
+        found.passes.append((len(rows), len(planned), since(began)))
+        choices = expected.likeliest[:, 0].tolist()
+        accepted = 1
+        while accepted < len(rows) and rows[accepted] == choices[accepted - 1] != model.vocabulary.end:
+            accepted += 1
+        found.tokens += rows[:accepted]
+        path += expected.slots[:accepted]
+        token, chain = choices[accepted - 1], []
+        if expected.denoised is not None and accepted - 1 in planned.anchors and model.denoiser is not None:
+            block = planned.rows(list(planned.anchors).index(accepted - 1))
+            chain = list(_worth_verifying(model.denoiser.choices(expected.denoised, block, token)))
+        if prompt.free_slots < len(chain) + 1:
+            break
+    found.tokens = found.tokens[:most]
+    return found
+
+
+def _planned(chain: Sequence[Choice], model: TrunkModel) -> Blocks:
+    """Return blocks behind the rows at which the text is likeliest to leave the pass."""
+    assert model.denoiser is not None
+    reached = np.cumprod([1.0, *(exp(choice.logprob) for choice in chain)])
+    leaves = reached - np.append(reached[1:], 0.0)
+    anchors = sorted(np.argsort(-leaves)[:BLOCKS].tolist())
+    return Blocks(anchors, [model.denoiser.slots] * len(anchors))
+
+
+def _worth_verifying(choices: Sequence[Choice]) -> Iterator[Choice]:
+    total = 0.0
+    for choice in choices:
+        total += choice.logprob
+        if total < LEAST_VERIFIED:
+            return
+        yield choice
+
+
+def main() -> None:
+    """Run the command line."""
+    options = _parser().parse_args()
+    model = load_model("trunk")
+    if not isinstance(model, TrunkModel) or model.denoiser is None:
+        sys.exit("the default model has no denoiser here")
+    time = SimulatedTime(times_of(options.simulate)) if options.simulate else None
+    tasks = draw_tasks(read_packages(options.packages), options.holes, options.seed)
+    sums: dict[bool, list[float]] = {False: [0.0] * 4, True: [0.0] * 4}  # tokens, passes, real and simulated ms
+    same = count = 0
+    for task in islice(tasks, options.most):
+        lines, texts = task.text.splitlines(keepends=True), []
+        prefix = "".join(lines[: task.row]) + lines[task.row][: task.column]
+        suffix = task.text[len(prefix) :]
+        for blocks in (False, True):
+            before, _ = model.vocabulary.split_partial_word(prefix)
+            prompt = finished(model.read(model.prompt(before[-WINDOW.prefix_chars :], suffix[: WINDOW.suffix_chars])))
+            model.after(prompt)
+            found = decode(model, prompt, options.tokens, blocks=blocks)
+            model.forget_prompts()
+            texts.append(found.tokens)
+            share = model.denoiser.mask_share
+            simulated = sum(time.pass_ms(rows + share * masks) for rows, masks, _ in found.passes) if time else 0.0
+            each = (len(found.tokens), len(found.passes), sum(ms for *_, ms in found.passes), simulated)
+            sums[blocks] = [total + one for total, one in zip(sums[blocks], each, strict=True)]
+        same, count = same + (texts[0] == texts[1]), count + 1
+    result = {
+        name: {"tokens_a_pass": tokens / max(passes, 1), "ms": real / count, "simulated_ms": simulated / count}
+        for name, (tokens, passes, real, simulated) in (("left to right", sums[False]), ("blocks", sums[True]))
+    }
+    print(json.dumps(result | {"texts": count, "same": same}))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m bench.greedy", description="Compares greedy decoding.")
+    add = parser.add_argument
+    add("--packages", type=Path, default=Path("training/heldout"), help="folder of held-out wheels or source folders")
+    add("--holes", type=int, default=60, help="holes of each kind")
+    add("--most", type=int, default=None, help="holes in all")
+    add("--tokens", type=int, default=48, help="of a text at most")
+    add("--seed", type=int, default=0)
+    add_simulate(parser)
+    return parser
+
+
+if __name__ == "__main__":
+    main()

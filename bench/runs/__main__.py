@@ -1,0 +1,97 @@
+"""Measures what a build answers and how fast it is, so that two builds can be compared.
+
+    python -m bench.runs gate --model small --out bench/results/gate
+    python -m bench.runs speed --model small --out before
+    python -m bench.runs fight --gguf FILE --out peers
+    python -m bench.runs compare A B --fail-on-loss
+
+`gate` limits passes in place of time, so a busy or slow machine gives the same answers. `speed` measures single passes
+and whether they become slower. `fight` asks programs of others beside the product.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from bench.runs import compare
+from infill_engine.errors import InfillError
+from infill_engine.serving.loading import set_threads
+from lsp_server.cli.bench.command import begin, measure
+
+if TYPE_CHECKING:
+    from bench.peers.finding import Peer
+    from infill_engine.diagnostics.benchmark.running import Run, Unit
+
+GATED_PASSES = 6
+
+
+def main() -> int:
+    """Run the command line. Return its exit status."""
+    options = _parser().parse_args()
+    try:
+        if options.what == "compare":
+            return compare.run(options)
+        set_threads()  # must run before torch is imported
+        return _measure(options)
+    except InfillError as error:
+        print(error, file=sys.stderr)
+        return 2
+
+
+def _measure(options: argparse.Namespace) -> int:
+    from bench.peers.finding import find_peers
+
+    peers, missing = find_peers(options.llama_server, options.gguf) if options.what == "fight" else ((), [])
+    options.suite = options.what
+    run = begin(options, (options.model,))
+    for name, why in missing:
+        run.results.missing(name, why)
+    try:
+        interrupted = measure(run.results, _units(run, options.what, peers), 0.0)
+    finally:
+        for peer in peers:
+            peer.close()
+        run.results.close()
+    for line in run.results.of("missing"):
+        print(f"{line['what']} was not measured: {line['why']}", file=sys.stderr)
+    return int(interrupted or not run.results.finished)
+
+
+def _units(run: "Run", what: str, peers: "Sequence[Peer]") -> "list[Unit]":
+    from bench.runs.drift import drift_unit
+    from bench.runs.peers_fight import peer_units
+    from bench.runs.processes import process_units
+    from infill_engine.diagnostics.benchmark.plan import Bout
+    from infill_engine.diagnostics.benchmark.running import units_of
+    from infill_engine.diagnostics.benchmark.systems import Setting
+
+    if what == "gate":
+        return units_of(run, (Bout(Setting(4, passes=GATED_PASSES)),))
+    return peer_units(run, peers) if what == "fight" else [*process_units(run), drift_unit(run)]
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m bench.runs", description=__doc__)
+    commands = parser.add_subparsers(dest="what", required=True)
+    for what in ("gate", "speed", "fight"):
+        command = commands.add_parser(what)
+        command.add_argument("--model", default="default", help="the model (%(default)s)")
+        command.add_argument("--out", required=True, metavar="DIR", help="folder of the results")
+        command.add_argument("--device", default="auto")
+        command.add_argument("--precision", default="auto")
+        command.add_argument("--problems", nargs="+", metavar="FILE", help="other problems than the bundled ones")
+        command.set_defaults(seed=0)
+        if what == "fight":
+            command.add_argument("--llama-server", metavar="PATH", help="llama.cpp's server, if it is not on the PATH")
+            command.add_argument("--gguf", metavar="FILE", required=True, help="the model's published file")
+    compared = commands.add_parser("compare")
+    compared.add_argument("before", metavar="A", help="the folder or file of a run")
+    compared.add_argument("after", metavar="B", help="the folder or file of another run")
+    compared.add_argument("--fail-on-loss", action="store_true", help="status 1 if quality is significantly worse in B")
+    compared.add_argument("--json", action="store_true", help="print one JSON object")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

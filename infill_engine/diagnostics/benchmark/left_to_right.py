@@ -1,0 +1,91 @@
+"""Left-to-right beam search by the trunk, with the same prompt and weights as the product and without retrieval."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from infill_engine.budget.deadline import Deadline, FinishMargin, now, since
+from infill_engine.budget.work import Budget, Costs, Phase, Work, finished
+from infill_engine.context.hole import hole_at
+from infill_engine.diagnostics.benchmark.problems.loading import Problem
+from infill_engine.diagnostics.benchmark.systems import Answered, RecordedCosts, Setting, recorded
+from infill_engine.engine.local import LocalEngine
+from infill_engine.models.trunk.model import TrunkModel
+from infill_engine.ranking.cleanup import clean
+from infill_engine.sampling.middle import rules_for
+from infill_engine.sampling.token_tree import MOST_DEPTH, ROOT, TokenTree
+from infill_engine.sampling.tree_growth import learn_pass
+from infill_engine.text.lines import first_line
+from infill_engine.types import Hole, InfillRequest
+
+LEFT_TO_RIGHT = "left to right"
+MARGIN_MS = 12.0  # kept free for cleaning, as the product does
+
+
+def write_left_to_right(
+    model: TrunkModel, request: InfillRequest, hole: Hole, beams: int, budget: Budget
+) -> list[tuple[str, float]]:
+    """The texts of a beam search and their mean log-probabilities: one token a pass, as many passes as time allows."""
+    before, partial_word = model.vocabulary.split_partial_word(request.prefix)
+    rules = rules_for(model.vocabulary, hole, first_line(request.suffix))
+    tree = TokenTree(model.vocabulary, rules, partial_word.encode())
+    reading = finished(model.read(model.prompt(before, request.suffix)))
+    began, rows = now(), max(1, len(reading.waiting))
+    root = model.after(reading)
+    budget.costs.observe(Phase.PASS, rows, since(began))
+    learn_pass(tree, [], [root.logprobs], [root.likeliest], [])
+    beam = _next(tree, {ROOT}, beams)
+    for _ in range(MOST_DEPTH):
+        work = Work(Phase.PASS, len(beam))
+        if not beam or not budget.allows(work) or len(beam) > reading.free_slots:
+            break
+        began = now()
+        nodes = [tree.nodes[number] for number in beam]
+        parents = [[tree.nodes[one].slot for one in tree.path(number)[:-1]] for number in beam]
+        found = model.logprobs(reading, [node.token for node in nodes], [node.depth for node in nodes], parents)
+        learn_pass(tree, beam, found.logprobs, found.likeliest, found.slots)
+        budget.costs.observe(Phase.PASS, len(beam), since(began))
+        beam = _next(tree, set(beam), beams)
+    texts = [(one.text.decode(errors="replace"), one.logprob) for one in tree.texts()]
+    return [(text[len(partial_word) :], logprob) for text, logprob in texts if text.startswith(partial_word)]
+
+
+def _next(tree: TokenTree, beam: set[int], beams: int) -> list[int]:
+    """Return the likeliest continuations of a beam, except those that cannot beat a finished text."""
+    return [number for number in tree.worthwhile(beams) if tree.nodes[number].parent in beam][:beams]
+
+
+def read_before_the_line(model: TrunkModel, request: InfillRequest) -> None:
+    """Read the text up to the cursor's line, as while typing."""
+    line = request.prefix.rfind("\n") + 1
+    warm = finished(model.read(model.prompt(request.prefix[:line], request.suffix)))
+    model.after(warm)
+    model.forget_continuations()  # those that other systems have read would be free
+
+
+def distinct(texts: Sequence[tuple[str, float]], request: InfillRequest, hole: Hole) -> list[str]:
+    """Return the different texts after the product's cleaning, as many as are wanted."""
+    cleaned = (clean(text, request, hole) for text, _ in texts)
+    return list(dict.fromkeys(text for text in cleaned if text is not None))[: request.candidates]
+
+
+@dataclass(slots=True)
+class LeftToRight:
+    """The trunk's own left-to-right decoding: greedy for one candidate, else as many beams as candidates."""
+
+    engine: LocalEngine
+    way: str = LEFT_TO_RIGHT
+
+    def answer(self, problem: Problem, setting: Setting) -> Answered:
+        """Return the finished texts of the beam. The prompt up to the cursor's line is read before the clock starts."""
+        model, request = self.engine.model, problem.request(setting.candidates)
+        assert isinstance(model, TrunkModel)
+        read_before_the_line(model, request)
+        own = RecordedCosts(Costs().phases | {Phase.PASS: recorded(self.engine).phases[Phase.PASS]})
+        own.restart(setting.passes)
+        began, cpu = now(), time.process_time()
+        budget = Budget(Deadline.after_ms(setting.budget_ms), own, FinishMargin(MARGIN_MS))
+        hole = hole_at(request.prefix, request.suffix, request.language)
+        found = distinct(write_left_to_right(model, request, hole, setting.candidates, budget), request, hole)
+        ms, cpu_ms = since(began), 1000 * (time.process_time() - cpu)
+        return Answered(tuple(found), ms, cpu_ms, tuple(own.pass_ms))

@@ -1,0 +1,218 @@
+"""The last edit is an example: other places of its shape are changed alike, with their own names.
+
+The place where it is most likely wanted is one proposal, all places together are another.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from tree_sitter import Node
+
+from infill_engine.edits.likelihood import features_of, probability
+from infill_engine.edits.matching import Match, match
+from infill_engine.edits.occurrence import defines
+from infill_engine.edits.parsed import ParsedEdit
+from infill_engine.edits.renamings import Renaming, renamings
+from infill_engine.edits.scopes import Names
+from infill_engine.edits.source import Source, ancestors, enclosing
+from infill_engine.edits.templates import TOKEN, WORD, Template, templates, token_changes
+from infill_engine.edits.types import Change, Edit, Kind, Proposal, Span
+
+MOST_PLACES = 60  # with one word in common; more of them is a word of the language
+MOST_SIBLINGS = 20
+MOST_WORDS = 6  # whose other places are looked at, those nearest to the change first
+MOST_TEMPLATES = 12
+REACH_CHARS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Somewhere that can be changed as the user's edit was, and how sure it is that it should be."""
+
+    edits: tuple[Edit, ...]
+    features: dict[str, float]
+    distance: int  # lines below the user's edit; negative above it
+
+    @property
+    def confidence(self) -> float:
+        """The estimated probability that the user wants it."""
+        return probability(self.features)
+
+
+def propose_alike(edit: ParsedEdit) -> list[Proposal]:
+    """Return two proposals at most: the best place, and all that are as good as shown alone."""
+    found = sorted(places(edit), key=lambda place: (-place.confidence, abs(place.distance)))
+    if not found:
+        return []
+    best = found[0]
+    proposals = [Proposal(best.edits, "change 1 place alike", best.confidence, Kind.ALIKE)]
+    together = _apart([place for place in found if place.confidence >= best.confidence / 2])
+    if len(together) > 1:
+        edits = tuple(sorted(edit for place in together for edit in place.edits))
+        certain = sum(place.confidence for place in together) / len(together)
+        proposals.append(Proposal(edits, f"change {len(together)} places alike", certain, Kind.ALIKE))
+    return proposals
+
+
+def places(edit: ParsedEdit) -> list[Place]:
+    """Return the places that each edited line is an example for."""
+    found: dict[tuple[Edit, ...], Place] = {}
+    examples = list(templates(edit.before, edit.after.text, edit.changes))
+    if len(examples) > MOST_TEMPLATES:
+        return []
+    made = [rule_of(old, new) for old, new in edit.history]
+    defined = [start for one in renamings(edit) if _is_defined(edit.before, one) for start in one.starts]
+    for example in examples:
+        rule = _rule(example)
+        if _is_taken_back(rule, made) or any(_changes_at(example, start) for start in defined):
+            continue
+        if made.count(rule) < 2 and (_is_one_value(example) or _is_parameter(example)):
+            continue
+        matches = [(one, edits) for one in _matches(example) if (edits := _placed(edit, one))]
+        for one, edits in matches:
+            features = features_of(example, one, [other for other, _ in matches], made.count(rule) - 1)
+            place = Place(edits, features, one.node.start_point[0] - example.node.start_point[0])
+            known = found.get(edits)
+            if known is None or known.confidence < place.confidence:
+                found[edits] = place
+    return list(found.values())
+
+
+def rule_of(old: str, new: str) -> tuple[tuple[str, ...], ...]:
+    """Return what is replaced by what between two texts, by tokens."""
+    return tuple(
+        tokens
+        for change in token_changes(old, new)
+        for tokens in (tuple(TOKEN.findall(old, change.start, change.end)), tuple(TOKEN.findall(change.new)))
+    )
+
+
+def _rule(example: Template) -> tuple[tuple[str, ...], ...]:
+    text = example.source.text
+    return tuple(
+        tokens
+        for change in example.changes
+        for tokens in (tuple(TOKEN.findall(text, change.start, change.end)), tuple(TOKEN.findall(change.new)))
+    )
+
+
+def _changes_at(example: Template, at: int) -> bool:
+    return any(one.start <= at < one.end for one in example.changes)
+
+
+def _is_one_value(example: Template) -> bool:
+    """Return whether a literal or a comment was changed, which others may equal by chance."""
+    source = example.source
+    values = (*source.syntax.numbers, *source.syntax.string_parts, *source.nodes.strings, *source.nodes.comments)
+    return example.node.type in values
+
+
+def _is_parameter(example: Template) -> bool:
+    """Return whether the parameters of a function were changed: those of others are others."""
+    source = example.source
+    return any(
+        enclosing(source.node_at(one.start, max(one.end, one.start + 1)), source.syntax.parameter_lists) is not None
+        for one in example.changes
+    )
+
+
+def _is_defined(before: Source, renaming: Renaming) -> bool:
+    """Return whether a name was changed where it is defined, so that it is for renames to say what follows."""
+    names = Names.of(before, renaming.old)
+    places = [] if names is None else [names.at(start) for start in renaming.starts]
+    return any(one is not None and defines(one, before.syntax) for one in places)
+
+
+def _is_taken_back(rule: tuple[tuple[str, ...], ...], made: Sequence[tuple[tuple[str, ...], ...]]) -> bool:
+    """Return whether the user has made the opposite of the rule, so that either may be what is wanted."""
+    back = tuple(tokens for at in range(0, len(rule), 2) for tokens in (rule[at + 1], rule[at]))
+    return back in made
+
+
+def _matches(example: Template) -> list[Match]:
+    source, seen, found = example.source, {example.node.id}, []
+    for node in _candidates(example):
+        if node.id in seen or node.type != example.node.type:
+            continue
+        seen.add(node.id)
+        one = match(example, source, node)
+        if one is not None:
+            found.append(one)
+    return found
+
+
+def _candidates(example: Template) -> Iterator[Node]:
+    """Yield nodes that have a word in common with the template's node in the same depth, and its siblings."""
+    source, node = example.source, example.node
+    gone = (
+        []
+        if example.row is not None and example.changes[0].new
+        else [
+            (found.start(), found.group())
+            for one in example.changes
+            for found in WORD.finditer(source.text, one.start, one.end)
+            if len(found.group()) > 1
+        ]
+    )
+    words = [max(gone, key=lambda word: len(word[1]))] if gone else _nearest(example)
+    for at, word in words:
+        leaf = source.node_at(at, at + len(word))
+        depth = next((up for up, above in enumerate((leaf, *ancestors(leaf))) if above.id == node.id), None)
+        if depth is None:
+            continue
+        starts = list(source.words(word))
+        if len(starts) > MOST_PLACES:
+            continue
+        for start in starts:
+            other: Node | None = source.node_at(start, start + len(word))
+            if other is None or other.type != leaf.type:
+                continue
+            for _ in range(depth):
+                other = None if other is None else other.parent
+            if other is not None:
+                yield other
+    parent = node.parent
+    if parent is not None and not gone:
+        siblings = [other for other in parent.named_children if other.type == node.type]
+        yield from sorted(siblings, key=lambda other: abs(other.start_byte - node.start_byte))[: MOST_SIBLINGS + 1]
+
+
+def _nearest(example: Template) -> list[tuple[int, str]]:
+    starts = [change.start for change in example.changes]
+    words = [(at, word) for at, word in example.kept if len(word) > 1 and not word.isdigit()]
+    return sorted(words, key=lambda word: min(abs(word[0] - start) for start in starts))[:MOST_WORDS]
+
+
+def _placed(edit: ParsedEdit, found: Match) -> tuple[Edit, ...]:
+    """Return the changes in the text after the user's edit; none where they are made or the user is already there."""
+    text, edits = edit.before.text, []
+    for change in found.changes:
+        place = edit.shift.span(change.start, change.end)
+        if place is None:
+            return ()
+        old = text[change.start : change.end]
+        if not old and WORD.search(change.new) and _is_there(edit, found.node, change):
+            return ()
+        if old != change.new:
+            edits.append(Edit(Span(*place, old), change.new))
+    return tuple(sorted(edits))
+
+
+def _is_there(edit: ParsedEdit, node: Node, change: Change) -> bool:
+    """Return whether the text after the user's edit has an insertion already."""
+    new, text = change.new.strip(), edit.after.text
+    at = edit.shift.offset(change.start)
+    holder = node.parent if "\n" in change.new and node.parent is not None else node
+    start, end = map(edit.shift.offset, edit.before.span_of(holder))
+    start, end = max(start, at - REACH_CHARS), min(end, at + REACH_CHARS)
+    return new in text[start:end] or text[max(0, at - len(change.new)) : at].strip() == new
+
+
+def _apart(found: Sequence[Place]) -> list[Place]:
+    kept: list[Place] = []
+    for place in found:
+        edits = sorted(edit for one in (*kept, place) for edit in one.edits)
+        if all(one.span.end < other.span.start for one, other in pairwise(edits)):
+            kept.append(place)
+    return kept

@@ -1,0 +1,160 @@
+"""One edit as an example for others: the syntax node that it changed, and other nodes that can be changed alike.
+
+    check(a, b)  became  check(a, b, strict)         and so   check(left(c), d)  becomes  check(left(c), d, strict)
+
+What the edit kept of its node may be something else in another node. What it removed must be the same there, with the
+other node's names.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+from tree_sitter import Node
+
+from infill_engine.edits.changes import changed_lines
+from infill_engine.edits.source import Source
+from infill_engine.edits.types import Change
+
+MOST_NODE_CHARS = 600  # of the node that an edit changed
+LONGEST_LINES = 1200  # characters that are compared word by word
+
+TOKEN = re.compile(r"\w+|[^\w\s]")
+WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A node that an edit changed, or that begins a line beside one that it inserted or removed.
+
+    `changes` replace whole tokens of the node, or one of them is lines beside the node: inserted in front of `row` or
+    removed there, `row` counting from the node's own.
+    """
+
+    source: Source
+    node: Node
+    changes: tuple[Change, ...]
+    row: int | None = None
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """Where the node is, in characters."""
+        return self.source.span_of(self.node)
+
+    @property
+    def removed(self) -> list[str]:
+        """The tokens that the changes take away."""
+        return [token for one in self.changes for token in TOKEN.findall(self.source.text, one.start, one.end)]
+
+    @property
+    def inserted(self) -> list[str]:
+        """The tokens that they bring."""
+        return [token for one in self.changes for token in TOKEN.findall(one.new)]
+
+    @property
+    def kept(self) -> list[tuple[int, str]]:
+        """The words of the node that stay, and where they are."""
+        words = (found for found in WORD.finditer(self.source.text, *self.span))
+        gone = [(one.start, one.end) for one in self.changes]
+        return [
+            (word.start(), word.group())
+            for word in words
+            if not any(start < word.end() and word.start() < end for start, end in gone)
+        ]
+
+
+def templates(before: Source, after: str, changes: Sequence[Change]) -> Iterator[Template]:
+    """Yield the templates of each line or group of neighbouring lines that the changes touch."""
+    for start, end, new in changed_lines(before.text, after, changes):
+        lines = _whole_lines(before.text, start, end, new)
+        if lines is not None:
+            yield from _beside(before, lines)
+            continue
+        edits = token_changes(before.text[start:end], new, start)
+        node = None if not edits else _node_around(before, edits)
+        if node is not None:
+            yield Template(before, node, edits)
+
+
+def token_changes(old: str, new: str, offset: int = 0) -> tuple[Change, ...]:
+    """Return the changes of whole tokens that lead from one text to another; offsets begin at `offset`."""
+    if max(len(old), len(new)) > LONGEST_LINES:
+        return ()
+    ours, theirs = list(TOKEN.finditer(old)), list(TOKEN.finditer(new))
+    matcher = SequenceMatcher(None, [one.group() for one in ours], [one.group() for one in theirs], autojunk=False)
+    found = []
+    for tag, first, last, new_first, new_last in matcher.get_opcodes():
+        if tag == "equal":
+            continue
+        start = ours[first - 1].end() if first else 0
+        end = ours[last].start() if last < len(ours) else len(old)
+        new_start = theirs[new_first - 1].end() if new_first else 0
+        new_end = theirs[new_last].start() if new_last < len(theirs) else len(new)
+        gone, fresh = old[start:end], new[new_start:new_end]
+        most = min(len(gone), len(fresh))
+        left = next((at for at in range(most) if gone[at] != fresh[at] or not gone[at].isspace()), most)
+        most -= left
+        right = next((at for at in range(most) if gone[-1 - at] != fresh[-1 - at] or not gone[-1 - at].isspace()), most)
+        found.append(Change(offset + start + left, offset + end - right, fresh[left : len(fresh) - right]))
+    return tuple(found)
+
+
+def _whole_lines(before: str, start: int, end: int, new: str) -> Change | None:
+    """Return the insertion or the removal of whole lines that a group of lines is; None if it is anything else."""
+    old_lines, new_lines = before[start:end].split("\n"), new.split("\n")
+    most = min(len(old_lines), len(new_lines))
+    top = next((at for at in range(most) if old_lines[at] != new_lines[at]), most)
+    most -= top
+    low = next((at for at in range(most) if old_lines[-1 - at] != new_lines[-1 - at]), most)
+    gone, fresh = old_lines[top : len(old_lines) - low], new_lines[top : len(new_lines) - low]
+    if bool(gone) == bool(fresh) or not low or not "".join((*gone, *fresh)).strip():
+        return None
+    at = start + sum(len(line) + 1 for line in old_lines[:top])
+    return Change(at, at + sum(len(line) + 1 for line in gone), "".join(f"{line}\n" for line in fresh))
+
+
+def _beside(source: Source, lines: Change) -> Iterator[Template]:
+    """Yield what stands below and above inserted lines, or the first of removed ones."""
+    below = _first_in_line(source, lines.start)
+    if below is not None:
+        yield Template(source, below, (lines,), 0)
+    if lines.new and lines.start:
+        above = _first_in_line(source, source.text.rfind("\n", 0, lines.start - 1) + 1)
+        if above is not None and above.start_point[0] == above.end_point[0]:
+            yield Template(source, above, (lines,), 1)
+
+
+def _first_in_line(source: Source, start: int) -> Node | None:
+    """Return the largest node that begins a line and ends in it, or, if none does, the smallest that ends later."""
+    found = TOKEN.search(source.text, start)
+    if found is None or "\n" in source.text[start : found.start()]:
+        return None
+    node = source.node_at(found.start(), found.end())
+    while node.parent is not None and node.parent.start_byte == node.start_byte:
+        if node.start_point[0] != node.end_point[0] or source.to_char(node.parent.end_byte) - start > MOST_NODE_CHARS:
+            break
+        if node.parent.end_point[0] != node.start_point[0] and any(map(str.isalpha, source.text_of(node))):
+            break
+        node = node.parent
+    return node if any(map(str.isalpha, source.text_of(node))) else None
+
+
+def _node_around(source: Source, changes: Sequence[Change]) -> Node | None:
+    start, end = changes[0].start, changes[-1].end
+    if start == end:  # between two tokens of a line
+        line = source.text.rfind("\n", 0, start) + 1
+        stop = source.text.find("\n", start)
+        left = [found.start() for found in TOKEN.finditer(source.text, line, start)]
+        right = next((found.end() for found in TOKEN.finditer(source.text, start, stop if stop >= 0 else start)), end)
+        start, end = (left[-1] if left else start), right
+    node: Node | None = source.node_at(start, end)
+    removed = any(WORD.search(source.text, one.start, one.end) for one in changes)
+    while node is not None:
+        first, last = source.span_of(node)
+        if last - first > MOST_NODE_CHARS or node.parent is None:
+            return None
+        if removed or any(len(word) > 1 for word in WORD.findall(source.text, first, last)):
+            return node
+        node = node.parent
+    return None

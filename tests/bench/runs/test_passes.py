@@ -1,0 +1,28 @@
+"""How single passes are measured."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+
+from bench.runs import passes
+from bench.runs.reference import Spent
+from infill_engine.models.loading import load_model
+
+
+def test_passes_are_measured_on_one_thread_and_the_usual_number_is_restored(monkeypatch: pytest.MonkeyPatch) -> None:
+    used: list[int] = []
+
+    def spent(_device: str, _work: Callable[[], object]) -> Spent:
+        used.append(torch.get_num_threads())
+        return Spent(1.0, 1.0)
+
+    monkeypatch.setattr(passes, "spent", spent)
+    model, before = load_model("small", "cpu"), torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        assert len(list(passes.measure_passes(model, 0.0))) == passes.FEWEST
+        assert set(used) == {1}
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)

@@ -1,0 +1,204 @@
+"""Mask rows behind real rows: served as they were trained, on every backend, and without a trace in real rows."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tiny_gguf
+import torch
+from tiny_gguf import silent, write_gguf, write_plan
+
+from infill_engine.errors import ModelDamagedError
+from infill_engine.models.trunk import torch_loading
+from infill_engine.models.trunk.backends.openvino_backend import OpenVinoBackend
+from infill_engine.models.trunk.backends.products import FloatProducts
+from infill_engine.models.trunk.backends.torch_backend import TorchBackend
+from infill_engine.models.trunk.backends.torch_blocks import TorchBlocks
+from infill_engine.models.trunk.denoiser import DENOISER, LIKELIEST_WORDS, Denoised, Denoiser
+from infill_engine.models.trunk.files.convert import convert
+from infill_engine.models.trunk.files.shards import map_shard, write_shard
+from infill_engine.models.trunk.loading import load_trunk
+from infill_engine.models.trunk.prepared import load_prepared
+from infill_engine.models.trunk.slots import NO_BLOCKS, SLOTS, Blocks, Rows
+from infill_engine.models.trunk.sources import ShardsSource
+from infill_engine.settings import ModelSettings
+from train.denoiser.blocks import block_states
+from train.denoiser.context import read_context
+from train.denoiser.export import export
+from train.denoiser.frozen import load_frozen
+from train.denoiser.run import Run
+from train.denoiser.weights import Shape, new_weights
+
+FIRST_LAYER, WORDS, ACCEPTED = 2, 40, [0.5] * 7
+TOKENS = [50, 7, 3, 9, 22, 11, 4, 30, 31, 17, 2, 5, 8, 13, 21]
+BLOCKS = Blocks([14, 4, 9], [7, 3, 1])
+
+
+@pytest.fixture
+def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ShardsSource:
+    monkeypatch.setattr(tiny_gguf, "KEPT", [f"token{number}" for number in range(50)] + ["<|fim_prefix|>"])
+    made_from = write_gguf(tmp_path / "tiny.gguf")
+    convert(tmp_path / "tiny.gguf", tmp_path / "trunk", write_plan(tmp_path / "made-from", made_from), silent)
+    (tmp_path / "trained").mkdir()
+    return ShardsSource(tmp_path / "trunk", tmp_path / "trained")
+
+
+@pytest.fixture
+def run(source):
+    trunk = load_frozen(source.folder, source.trained, dtype=torch.float32)
+    weights = new_weights(trunk, Shape(FIRST_LAYER), WORDS)
+    generator = torch.Generator().manual_seed(3)
+    for tensor in weights.values():
+        tensor += torch.randn(tensor.shape, generator=generator) * 0.1
+    return Run.begin(Shape(FIRST_LAYER), torch.arange(5, 5 + WORDS), weights)
+
+
+@pytest.fixture
+def denoiser(source, run):
+    export(run, source, ACCEPTED, source.trained / DENOISER)
+    return source.denoiser()
+
+
+def floats(source, denoiser):
+    network = torch_loading.build_network(source.open())
+    head = source.open().weights.embedding()
+    blocks = TorchBlocks.of(denoiser, network, head, FloatProducts("cpu", torch.float32).of_rows)
+    return TorchBackend(network, blocks=blocks)
+
+
+def openvino(source, denoiser):
+    return OpenVinoBackend(load_prepared(source, source.trained.with_name("cache"), silent), 2, denoiser)
+
+
+def torch_int8(source, denoiser):
+    prepared = load_prepared(source, source.trained.with_name("cache"), silent)
+    return torch_loading.int8_backend(prepared, "", denoiser)
+
+
+def mlx(source, denoiser):
+    backend = pytest.importorskip("infill_engine.models.trunk.backends.mlx_backend")
+    return backend.MlxBackend(source.open(), torch.float32, denoiser)
+
+
+def rows_of(tokens):
+    seen = np.tril(np.ones((SLOTS, SLOTS), np.bool_))[: len(tokens)]
+    return Rows(tokens, range(len(tokens)), range(len(tokens)), seen, 0)
+
+
+def dense(found: Denoised):
+    """The log-probabilities of all selected words [M, W]; the others are left at -20."""
+    result = np.full((len(found.words), WORDS), -20.0, np.float32)
+    np.put_along_axis(result, found.words, found.logprobs, 1)
+    return result
+
+
+def trained_logprobs(source, run):
+    """What the trainer computes for the same blocks."""
+    trunk = load_frozen(source.folder, source.trained, dtype=torch.float32)
+    context = read_context(trunk.network(), torch.tensor([TOKENS]), FIRST_LAYER, torch.float32)
+    states = block_states(trunk, run.shape, run.weights, context, torch.tensor([BLOCKS.anchors]))[0]
+    logits = torch.log_softmax(states @ trunk.embedding[run.vocabulary].T, -1)
+    return logits, states
+
+
+def test_mask_rows_are_served_as_they_were_trained(source, run, denoiser):
+    expected, states = trained_logprobs(source, run)
+    backend = floats(source, denoiser)
+    found = backend.run(backend.new_buffer(), rows_of(TOKENS), 0, Blocks(BLOCKS.anchors, [7, 7, 7])).denoised
+    wanted = np.take_along_axis(expected.flatten(0, 1).detach().numpy(), found.words, 1)
+    assert np.abs(found.logprobs - wanted).mean() < 0.05  # the served weights are rounded to eight bits
+    doubt = (states.flatten(0, 1) @ run.weights["confidence.weight"][:-1]).detach().numpy()
+    assert np.abs(found.confidence - doubt).mean() < 0.05
+
+
+@pytest.mark.parametrize("make", [openvino, torch_int8, mlx])
+def test_every_backend_proposes_the_same(source, denoiser, make):
+    reference, backend = floats(source, denoiser), make(source, denoiser)
+    expected = reference.run(reference.new_buffer(), rows_of(TOKENS), 0, BLOCKS).denoised
+    found = backend.run(backend.new_buffer(), rows_of(TOKENS), 0, BLOCKS).denoised
+    assert found.words.shape == (len(BLOCKS), LIKELIEST_WORDS)
+    assert np.abs(dense(found) - dense(expected))[dense(expected) > -20].mean() < 0.3
+    assert np.abs(found.confidence - expected.confidence).mean() < 0.1
+
+
+@pytest.mark.parametrize("make", [floats, openvino, torch_int8, mlx])
+def test_real_rows_do_not_notice_mask_rows(source, denoiser, make):
+    backend, found = make(source, denoiser), []
+    for blocks in (NO_BLOCKS, Blocks([4, 13], [7, 2])):
+        buffer = backend.new_buffer()
+        first = backend.run(buffer, rows_of(TOKENS[:-1]), 0, blocks)
+        last = rows_of(TOKENS)
+        one = Rows(last.ids[-1:], last.positions[-1:], last.slots[-1:], last.seen[-1:], 0)
+        found.append(np.concatenate([first.logprobs, backend.run(buffer, one, 0).logprobs]))
+    np.testing.assert_allclose(found[1], found[0], atol=1e-5)
+
+
+@pytest.mark.parametrize("make", [floats, openvino, torch_int8, mlx])
+def test_a_block_does_not_notice_other_blocks(source, denoiser, make):
+    backend = make(source, denoiser)
+    together = backend.run(backend.new_buffer(), rows_of(TOKENS), 0, BLOCKS).denoised
+    for number, (anchor, width) in enumerate(zip(BLOCKS.anchors, BLOCKS.widths, strict=True)):
+        alone = backend.run(backend.new_buffer(), rows_of(TOKENS), 0, Blocks([anchor], [width])).denoised
+        np.testing.assert_allclose(alone.logprobs, together.logprobs[BLOCKS.rows(number)], atol=1e-4)
+
+
+def test_choices_follow_the_token_before(source, run, denoiser):
+    run.weights["markov.before"].zero_()
+    run.weights["markov.after"].zero_()
+    run.weights["markov.before"][3, 0] = 8.0
+    run.weights["markov.after"][17, 0] = 8.0
+    export(run, source, ACCEPTED, source.trained / DENOISER)
+    denoiser = source.denoiser()
+    words = np.tile(np.array([1, 17, 3, *range(18, 39)]), (2, 1))
+    denoised = Denoised(words, np.log(np.full(words.shape, 1 / 30, np.float32)), np.zeros(2, np.float32))
+    plain = [choice.token - 5 for choice in denoiser.choices(denoised, slice(0, 2), 5)]
+    after = [choice.token - 5 for choice in denoiser.choices(denoised, slice(0, 2), 8)]
+    assert (plain, after) == ([1, 1], [17, 1])
+    assert all(choice.logprob <= 0 for choice in denoiser.choices(denoised, slice(0, 2), 8))
+
+
+def test_a_block_without_numbers_proposes_nothing(denoiser):
+    broken = Denoised(np.zeros((2, 3), np.int64), np.full((2, 3), np.nan, np.float32), np.zeros(2, np.float32))
+    assert denoiser.choices(broken, slice(0, 2), 5) == []
+
+
+def damaged(path):
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def of_another_trunk(path):
+    write_shard(path, map_shard(path), "another recipe")
+
+
+
+@pytest.mark.parametrize("spoil", [damaged, of_another_trunk, lambda path: path.write_bytes(b"")])
+def test_a_denoiser_that_cannot_be_used_is_named_and_the_model_serves(source, denoiser, spoil):
+    spoil(source.trained / DENOISER)
+    with pytest.raises(ModelDamagedError, match=DENOISER):
+        source.denoiser()
+
+
+def test_a_denoiser_of_other_sizes_is_refused(source, denoiser):
+    arrays = dict(denoiser.arrays)
+    with pytest.raises(ModelDamagedError, match="does not fit"):
+        Denoiser(arrays | {"entry.codes": arrays["entry.codes"][:-1]}, source.config)
+    del arrays["mask"]
+    with pytest.raises(ModelDamagedError, match="mask"):
+        Denoiser(arrays, source.config)
+
+
+def test_without_a_file_there_are_no_blocks(source):
+    assert source.denoiser() is None
+
+
+@pytest.mark.parametrize("dtype", ["auto", "float32"])
+def test_a_model_loads_with_its_denoiser_and_without_a_damaged_one(source, denoiser, monkeypatch, tmp_path, dtype):
+    monkeypatch.setattr("infill_engine.models.trunk.loading.prepared_folder", lambda: tmp_path / "cache")
+    monkeypatch.setattr(ShardsSource, "vocabulary", lambda _self: None)
+    loaded = load_trunk(source, "cpu", ModelSettings(dtype=dtype), silent)
+    assert loaded.denoiser is not None
+    assert not loaded.user_message
+    damaged(source.trained / DENOISER)
+    loaded = load_trunk(source, "cpu", ModelSettings(dtype=dtype), silent)
+    assert loaded.denoiser is None
+    assert DENOISER in loaded.user_message

@@ -1,0 +1,45 @@
+"""Writes a run's weights as they are served: int8 with a scale for each row, and with smoothed inputs."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from infill_engine.models.trunk.files.formats import pack_rows
+from infill_engine.models.trunk.files.shards import write_shard
+from infill_engine.models.trunk.merged import Floats
+from infill_engine.models.trunk.sources import ShardsSource
+from train.denoiser.run import Run
+
+
+def export(run: Run, source: ShardsSource, accepted: Sequence[float], path: Path) -> None:
+    """Write the denoiser of the trunk in `source`, as `models.trunk.denoiser` describes it.
+
+    `accepted` are the shares of right proposals by slot where all before them are right, on held-out texts. Inputs are
+    smoothed by the factors of the trunk's own matrices.
+    """
+    weights = {name: tensor.float().cpu().numpy() for name, tensor in run.weights.items()}
+    merged, first_layer = source.open(), run.shape.first_layer
+    arrays: dict[str, NDArray[Any]] = {name: weights[name] for name in ("mask", "confidence.weight", "confidence.bias")}
+    arrays["vocabulary"] = run.vocabulary.cpu().numpy().astype(np.int32)
+    arrays["confidence.reached"] = np.cumprod(accepted).astype(np.float32)
+    for number in range(first_layer, merged.config.layers):
+        layer, name = merged.layer(number), f"layers.{number}"
+        factors = merged.weights.read_vector(f"{name}.attention_norm") / layer.attention_norm
+        arrays[f"{name}.attention_norm"] = layer.attention_norm
+        arrays[f"{name}.bias"] = weights[f"{name}.qkv.bias"]
+        arrays |= _packed(f"{name}.qkv", weights[f"{name}.qkv.weight"] * factors)
+        arrays |= _packed(f"{name}.out", weights[f"{name}.out.weight"])
+        if number == first_layer:
+            entry = weights["entry"].reshape(-1, merged.config.dim)
+            arrays |= _packed("entry", entry * factors)
+    for name in ("markov.before", "markov.after"):
+        arrays |= _packed(name, weights[name])
+    write_shard(path, arrays, source.made_from())
+
+
+def _packed(name: str, matrix: Floats) -> dict[str, NDArray[Any]]:
+    codes, scales = pack_rows(matrix)
+    return {f"{name}.codes": codes, f"{name}.scales": scales[:, None]}
