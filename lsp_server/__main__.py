@@ -6,8 +6,9 @@ The other subcommands live in `lsp_server.cli`. Each imports its own dependencie
 import argparse
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
-from lsp_server.cli import INTERRUPTED, add_commands
+from lsp_server.cli import INTERRUPTED, add_commands, add_http, run_command
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -17,8 +18,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return int(run(options))
 
 
-def serve(_options: argparse.Namespace) -> int:
-    """Serve one editor on stdin and stdout."""
+def serve(options: argparse.Namespace) -> int:
+    """Serve one editor on stdin and stdout, or clients over HTTP."""
+    return run_command("serve_http", options) if getattr(options, "http", False) else _serve_editor()
+
+
+def _serve_editor() -> NoReturn:
     from infill_engine.stderr import exit_now
     from lsp_server.protocol.fast_import import import_protocol_types
 
@@ -39,15 +44,16 @@ def _parser() -> argparse.ArgumentParser:
     parser.set_defaults(run=serve)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
 
-    serving = commands.add_parser("serve", help="serve an editor on stdin and stdout (the default)")
+    serving = commands.add_parser("serve", help="serve an editor on stdin and stdout (the default), or over HTTP")
     _add_stdio(serving)
+    add_http(serving)
     serving.set_defaults(run=serve)
     add_commands(commands)
     return parser
 
 
 def _add_stdio(parser: argparse.ArgumentParser) -> None:
-    # Some clients append --stdio. There is no other transport.
+    # Some clients append --stdio.
     parser.add_argument("--stdio", action="store_true", help="accepted and ignored")
 
 
@@ -55,9 +61,9 @@ class _ShowVersion(argparse.Action):
     """Prints the version. Looking it up takes longer than parsing all other arguments, so it is done on request."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_arguments: object) -> None:
-        from lsp_server.server import NAME, version
+        from infill_engine.serving.runtime_files import package_version
 
-        sys.stdout.write(f"{NAME} {version()}\n")
+        sys.stdout.write(f"{parser.prog} {package_version()}\n")
         parser.exit()
 
 

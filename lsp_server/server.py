@@ -6,7 +6,6 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
-from importlib import metadata
 from threading import Event
 from typing import BinaryIO
 
@@ -14,6 +13,8 @@ from lsprotocol import types
 from pygls.io_ import StdoutWriter, run_async
 from pygls.lsp.server import LanguageServer
 
+from infill_engine.serving.runtime_files import package_version
+from lsp_server.core_files import write_no_core_files
 from lsp_server.engine.link import Command, worker_command
 from lsp_server.features import (
     code_action,
@@ -63,7 +64,7 @@ def create_server(command: Command = worker_command) -> tuple[InfillServer, Sess
     """Return a server with all handlers registered, and its session. `command` builds the worker's command line."""
     server = InfillServer(
         NAME,
-        version(),
+        package_version(),
         text_document_sync_kind=types.TextDocumentSyncKind.Incremental,
         notebook_document_sync=notebook_sync.SYNC,
         protocol_cls=WireProtocol,
@@ -166,7 +167,7 @@ def serve_stdio(command: Command = worker_command) -> int:
     """
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(name)s: %(message)s")
     silence_libraries()
-    _write_no_core_file()
+    write_no_core_files()
     if sys.stdin.isatty():
         sys.stderr.write("infill-ls: waiting for an editor on stdin and stdout; see infill-ls --help\n")
     stdin, stdout = _claim_stdio()
@@ -203,19 +204,3 @@ def _claim_stdio() -> tuple[BinaryIO, BinaryIO]:
     os.dup2(2, 1)
     sys.stdout = sys.stderr
     return sys.stdin.buffer, stdout
-
-
-def _write_no_core_file() -> None:
-    """Keep this process and those that it starts from writing core files, which would hold the user's text."""
-    if sys.platform != "win32":
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-
-
-def version() -> str:
-    """Return the installed package's version."""
-    try:
-        return metadata.version(NAME)
-    except metadata.PackageNotFoundError:
-        return "0"

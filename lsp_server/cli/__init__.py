@@ -1,5 +1,6 @@
-"""The arguments of every subcommand except `serve`. Each subcommand has a module of its own.
+"""The arguments of every subcommand. Each subcommand has a module of its own.
 
+serve_http  serving over HTTP; serving an editor needs no module here
 complete    candidates for one place in a file
 why         what would appear there unasked, and which step removed which text
 bench       measures this machine; chooses model, budget and number of candidates
@@ -45,7 +46,7 @@ def add_commands(commands: "Subparsers[argparse.ArgumentParser]") -> None:
     )
     complete.add_argument("--json", action="store_true", help="print one JSON object")
     _add_engine(complete)
-    complete.set_defaults(run=lambda options: _run("complete", options))
+    complete.set_defaults(run=lambda options: run_command("complete", options))
 
     why = commands.add_parser("why", help="what would appear at a place unasked, and which step removed which text")
     _add_place(why)
@@ -57,7 +58,7 @@ def add_commands(commands: "Subparsers[argparse.ArgumentParser]") -> None:
     )
     why.add_argument("--json", action="store_true", help="print one JSON object")
     _add_engine(why)
-    why.set_defaults(run=lambda options: _run("why", options))
+    why.set_defaults(run=lambda options: run_command("why", options))
 
     doctor = commands.add_parser("doctor", help="what works on this machine, and how to fix what does not")
     doctor.add_argument(
@@ -65,32 +66,70 @@ def add_commands(commands: "Subparsers[argparse.ArgumentParser]") -> None:
     )
     doctor.add_argument("--json", action="store_true", help="print one JSON object")
     _add_engine(doctor, from_file=True)
-    doctor.set_defaults(run=lambda options: _run("doctor.command", options))
+    doctor.set_defaults(run=lambda options: run_command("doctor.command", options))
 
     demo = commands.add_parser("demo", help="a hole filled step by step")
     demo.add_argument(
         "place", metavar="FILE:LINE:COL", nargs="?", help="a place of your own instead of the bundled one"
     )
     _add_engine(demo)
-    demo.set_defaults(run=lambda options: _run("demo.command", options))
+    demo.set_defaults(run=lambda options: run_command("demo.command", options))
 
     stats = commands.add_parser("stats", help="what was shown and accepted, how fast, and why nothing was shown")
     stats.add_argument("--json", action="store_true", help="print one JSON object")
     stats.add_argument("--reset", action="store_true", help="delete the statistics")
-    stats.set_defaults(run=lambda options: _run("stats", options))
+    stats.set_defaults(run=lambda options: run_command("stats", options))
 
     bench = commands.add_parser("bench", help="measure this machine; choose model, budget and number of candidates")
     _add_bench(bench)
-    bench.set_defaults(run=lambda options: _run("bench.command", options))
+    bench.set_defaults(run=lambda options: run_command("bench.command", options))
 
     engine = commands.add_parser("engine", help="the engine that all windows share: status, metrics, restart, stop")
     engine.add_argument("what", choices=("status", "metrics", "restart", "stop"), help="the action to perform")
     engine.add_argument("--json", action="store_true", help="print one JSON object")
-    engine.set_defaults(run=lambda options: _run("engine", options))
+    engine.set_defaults(run=lambda options: run_command("engine", options))
 
     models = commands.add_parser("models", help="families of models: list, info, bench, get, forget")
     _add_models(models.add_subparsers(title="commands", metavar="COMMAND", dest="what", required=True))
-    models.set_defaults(run=lambda options: _run("models.command", options))
+    models.set_defaults(run=lambda options: run_command("models.command", options))
+
+
+def add_http(serving: argparse.ArgumentParser) -> None:
+    """Declare the options of serving over HTTP."""
+    add = serving.add_argument_group("over HTTP").add_argument
+    add("--http", action="store_true", help="serve clients of llama.cpp, OpenAI, Tabby and Ollama over HTTP instead")
+    add("--host", default="127.0.0.1", metavar="ADDRESS", help="the address to listen at (%(default)s)")
+    add("--port", type=_whole(0, 65_535), default=8012, help="the port; 0 for any (%(default)s)")
+    add("--api-key-file", type=Path, metavar="FILE", help="keys that may be used, one a line")
+    add("--tls-certificate", type=Path, metavar="FILE", help="encrypt, with this certificate (PEM)")
+    add("--tls-key", type=Path, metavar="FILE", help="the certificate's private key (PEM)")
+    add("--plain-http", action="store_true", help="allow other machines to connect without encryption")
+
+
+def run_command(name: str, options: argparse.Namespace) -> int:
+    """Run a command. If it ends early, print one line on stderr and return an exit status."""
+    if sys.stdout is None:  # the parent process closed it
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  (for as long as we run)
+    try:
+        status = int(importlib.import_module(f"{__name__}.{name}").run(options))
+        sys.stdout.flush()
+    except InfillError as error:
+        print(f"infill-ls: {visible_lines(str(error))}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        if not _is_somewhere():
+            print("infill-ls: the folder you are in is gone; change to another one", file=sys.stderr)
+            return 2
+        # This is our own output: its reader is gone or its disk is full. Leave nothing for Python to flush at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            print(f"infill-ls: the output cannot be written: {error.strerror}", file=sys.stderr)
+        return 1
+    return status
 
 
 def _add_place(parser: argparse.ArgumentParser) -> None:
@@ -187,32 +226,6 @@ def _add_reuse(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="for bidirectional models (Dream, LLaDA): reuse the encoded context; faster, but approximate",
     )
-
-
-def _run(name: str, options: argparse.Namespace) -> int:
-    """Run a command. If it ends early, print one line on stderr and return an exit status."""
-    if sys.stdout is None:  # the parent process closed it
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  (for as long as we run)
-    try:
-        status = int(importlib.import_module(f"{__name__}.{name}").run(options))
-        sys.stdout.flush()
-    except InfillError as error:
-        print(f"infill-ls: {visible_lines(str(error))}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        return INTERRUPTED
-    except OSError as error:
-        if error.filename is not None:
-            raise
-        if not _is_somewhere():
-            print("infill-ls: the folder you are in is gone; change to another one", file=sys.stderr)
-            return 2
-        # This is our own output: its reader is gone or its disk is full. Leave nothing for Python to flush at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if not isinstance(error, BrokenPipeError):
-            print(f"infill-ls: the output cannot be written: {error.strerror}", file=sys.stderr)
-        return 1
-    return status
 
 
 def _is_somewhere() -> bool:

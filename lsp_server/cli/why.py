@@ -10,7 +10,7 @@ from lsp_server.cli.asking import Asked, ask, load_engine_for
 from lsp_server.cli.place import NamedPlace, open_at
 from lsp_server.cli.terminal import Fate, print_fates, print_reason, say
 from lsp_server.settings.schema import ServerSettings
-from lsp_server.suggestions.completions import worth_showing
+from lsp_server.suggestions.answers import worth_showing
 
 SHOWN, BESIDE = "shown", "beside"
 MEANINGS = {

@@ -6,13 +6,13 @@ import traceback
 from dataclasses import dataclass, replace
 
 from infill_engine.budget.deadline import now
-from infill_engine.text.lines import is_one_key
-from infill_engine.types import Answer, Candidate, InfillRequest, Reason, Source
+from infill_engine.types import Answer, Candidate, Reason, Source
 from lsp_server.documents.snapshots import Change, Snapshot, edited_lines
 from lsp_server.engine.pending import OnLate, OnPreview
 from lsp_server.protocol.positions import Place
 from lsp_server.protocol.wire import arrived
 from lsp_server.session import Session
+from lsp_server.suggestions.answers import answer_by, worth_showing
 
 REPLY_SECONDS = 0.002  # reserved for turning the answer into a reply
 OVERTAKEN = (Reason.SUPERSEDED, Reason.CANCELLED)  # answered with null, so that the client keeps what it shows
@@ -98,49 +98,13 @@ async def _answer(
         edited = edited_lines(edited, Change(insertion.lead, insertion.start, insertion.end))
         place = edited.cursor
     request = session.request_at(edited, place, least)
-    answer = await _from_engine(session, uri, request, due, listeners, unsure=unsure)
+    answer = await answer_by(session.engine, uri, request, due, *listeners, unsure=unsure)
     if session.documents.get(uri) is not snapshot:
         return Answer(reason=Reason.SUPERSEDED)
     answer = worth_showing(answer if invoked else without_typed_past(session, insertion, answer), unsure=unsure)
     empty = not insertion.lead and insertion.start == insertion.end
     rest = session.suggestions.rest(insertion.snapshot, place) if empty and answer.reason not in OVERTAKEN else ""
     return kept_first(answer, rest) if rest else answer
-
-
-async def _from_engine(
-    session: Session, uri: str, request: InfillRequest, due: float, listeners: Listeners, *, unsure: bool
-) -> Answer:
-    """Return the engine's answer, or retrieved texts while it loads, or while it is overdue and does not answer."""
-    overdue = session.engine.worker.overdue
-    drafts = asyncio.ensure_future(_from_drafts(request, due)) if overdue else None
-    try:
-        answer = await session.engine.ask(uri, request, due, *listeners)
-        if answer.reason is Reason.LOADING or (overdue and answer.reason is Reason.DEADLINE):
-            found = await (drafts or _from_drafts(request, due))
-            if worth_showing(found, unsure=unsure).candidates:
-                return found
-    finally:
-        if drafts is not None:
-            drafts.cancel()
-    return answer
-
-
-async def _from_drafts(request: InfillRequest, due: float) -> Answer:
-    """Return retrieved texts by `due`, if there are any and there is time to find them."""
-    if request.replaced or request.gaps:  # their order needs the model
-        return Answer()
-    # The module is imported here, because a server rarely needs it, and in a thread, because that takes a while.
-    try:
-        async with asyncio.timeout(max(0.0, due - now())):
-            return await asyncio.to_thread(_drafts_alone, request)
-    except TimeoutError:
-        return Answer()
-
-
-def _drafts_alone(request: InfillRequest) -> Answer:
-    from infill_engine.engine.draft_answers import answer_from_drafts
-
-    return answer_from_drafts(request)
 
 
 def kept_first(answer: Answer, rest: str) -> Answer:
@@ -161,18 +125,3 @@ def without_typed_past(session: Session, insertion: Insertion, answer: Answer) -
     if answer.candidates and not kept:
         return Answer(reason=Reason.DISMISSED)
     return answer if len(kept) == len(answer.candidates) else replace(answer, candidates=kept)
-
-
-def worth_showing(answer: Answer, *, unsure: bool) -> Answer:
-    """Return all candidates or none, so that an explicit repeat of the request starts with the same candidates."""
-    if not answer.candidates:
-        return answer if answer.reason is not None else replace(answer, reason=Reason.BLANK)
-    if unsure:
-        return answer
-    if max(candidate.confidence for candidate in answer.candidates) < answer.show_from:
-        return Answer(reason=Reason.LOW_CONFIDENCE)
-    best = answer.candidates[0]
-    # Keep showing the last character of a candidate that the user is typing.
-    if is_one_key(best.text) and best.source is not Source.TYPED_THROUGH:
-        return Answer(reason=Reason.ONE_KEY)
-    return answer

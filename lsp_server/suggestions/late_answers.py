@@ -11,7 +11,8 @@ from lsprotocol import types
 from infill_engine.types import Answer
 from lsp_server.protocol.messages import LATE_ANSWER
 from lsp_server.session import Session
-from lsp_server.suggestions.completions import Insertion, Reply, without_typed_past, worth_showing
+from lsp_server.suggestions.answers import worth_showing
+from lsp_server.suggestions.completions import Insertion, Reply, without_typed_past
 
 
 @dataclass(slots=True, eq=False)

@@ -62,8 +62,8 @@ KEYS = [
 
 
 @contextlib.contextmanager
-def workbench(scratch: Path, settings: dict[str, Any]) -> Iterator[Workbench]:
-    """A workbench with the extension installed and these settings of its section; ended with all its processes."""
+def workbench(scratch: Path, settings: dict[str, Any], extensions: Path = CACHE / "extensions") -> Iterator[Workbench]:
+    """A workbench with the extensions of a folder and these settings of our section; ended with all its processes."""
     folder, user_data = scratch / "project", scratch / "user-data"
     for path in (folder, user_data / "User", user_data / "Machine"):
         path.mkdir(parents=True)
@@ -73,16 +73,20 @@ def workbench(scratch: Path, settings: dict[str, Any]) -> Iterator[Workbench]:
     temporary = tempfile.mkdtemp(prefix="vs-")  # the path of a socket in it must be short
     with (scratch / "code-server.log").open("wb") as log:
         server = subprocess.Popen(
-            [str(NODE), str(CACHE / "node_modules/code-server/out/node/entry.js"), *_options(port, user_data)],
+            [
+                str(NODE),
+                str(CACHE / "node_modules/code-server/out/node/entry.js"),
+                *_options(port, user_data, extensions),
+            ],
             stdout=log,
             stderr=subprocess.STDOUT,
             env={**_environment(scratch), "TMPDIR": temporary},
             start_new_session=True,
         )
-    browser = Browser()
+    browser, ours = Browser(), extensions == CACHE / "extensions"
     try:
         _wait_for(f"http://127.0.0.1:{port}/healthz", scratch / "code-server.log")
-        running = Running(f"http://127.0.0.1:{port}/", browser, scratch, user_data, Path(temporary), server)
+        running = Running(f"http://127.0.0.1:{port}/", browser, scratch, user_data, Path(temporary), server, ours)
         made = Workbench(running, folder)
         made.configure(settings)
         made.enter(f"folder={folder}")
@@ -93,12 +97,12 @@ def workbench(scratch: Path, settings: dict[str, Any]) -> Iterator[Workbench]:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
-def _options(port: int, user_data: Path) -> list[str]:
+def _options(port: int, user_data: Path, extensions: Path) -> list[str]:
     return [
         *("--auth", "none", "--bind-addr", f"127.0.0.1:{port}"),
         *("--disable-telemetry", "--disable-update-check"),
         *("--disable-getting-started-override", "--user-data-dir", str(user_data)),
-        *("--extensions-dir", str(CACHE / "extensions")),
+        *("--extensions-dir", str(extensions)),
     ]
 
 

@@ -1,0 +1,8 @@
+"""Completions over HTTP, in the protocols of other servers, so that their clients work here unchanged.
+
+serving       checks who may connect, starts the engine, and runs the application
+application   routes, limits, keys, errors and metrics
+protocols     one module for each protocol: from its request to a `Question`, and from a `Reply` to its answer
+completing    asks the engine a `Question` and returns a `Reply` by the deadline
+question      what all protocols ask for, and what they get
+"""

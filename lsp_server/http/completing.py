@@ -1,0 +1,166 @@
+"""Asks the engine a question from an HTTP client, always by the deadline."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from urllib.parse import quote
+
+from cachetools import LRUCache, TTLCache
+
+from infill_engine.budget.deadline import now
+from infill_engine.context.drafts.renamed_match import outline_of_other
+from infill_engine.context.surroundings import joined
+from infill_engine.settings import WindowSettings
+from infill_engine.text.languages import language_of, related
+from infill_engine.types import Answer, InfillRequest, Reason, Surroundings
+from lsp_server.documents.snapshots import Documents, Snapshot, split_lines
+from lsp_server.engine.client import EngineClient
+from lsp_server.http.document_language import DocumentLanguages
+from lsp_server.http.question import Question, Reply, estimated_tokens
+from lsp_server.project.excludes import is_excluded
+from lsp_server.protocol.positions import Place
+from lsp_server.protocol.uris import path_of
+from lsp_server.settings.schema import MOST_BUDGET_MS, MOST_CANDIDATES, ServerSettings
+from lsp_server.suggestions.answers import answer_by, worth_showing
+from lsp_server.suggestions.refusal import refusal
+from lsp_server.suggestions.request import build_request
+
+REPLY_SECONDS = 0.003  # reserved for turning the answer into a response and sending it
+MOST_AT_ONCE = 48  # questions that the engine has; it refuses more than 64 of one client
+KEPT_SURROUNDINGS = 6  # as many as an engine keeps
+AGAIN_SECONDS, REMEMBERED = 2.0, 256  # within which, and of how many, an equal sampled question gets the next candidate
+
+
+@dataclass(eq=False)
+class Completer:
+    """Answers the questions of all HTTP clients with one engine. Must be used on one event loop."""
+
+    engine: EngineClient
+    settings: ServerSettings
+    _slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MOST_AT_ONCE))
+    _waiting: Counter[str] = field(default_factory=Counter)  # by document
+    _sent: LRUCache[str, None] = field(default_factory=lambda: LRUCache(KEPT_SURROUNDINGS))  # surroundings, by name
+    _languages: DocumentLanguages = field(default_factory=DocumentLanguages)
+    _turns: TTLCache[str, int] = field(default_factory=lambda: TTLCache(REMEMBERED, AGAIN_SECONDS))
+
+    async def complete(self, question: Question, arrived: float) -> Reply:
+        """Return candidates, or the reason why there are none, within the budget from `arrived` (`deadline.now`).
+
+        A question for no candidates has the engine read its pieces ahead of those that follow.
+        """
+        budget_ms = self.settings.budget_ms if question.budget_ms is None else question.budget_ms
+        due = arrived + min(max(0.0, budget_ms), MOST_BUDGET_MS) / 1000 - REPLY_SECONDS
+        language, text = self._languages.of(question), question.before + question.after
+        snapshot = Documents().open(_uri(question.path), language, text)
+        reason = refusal(snapshot, self.settings, ())
+        answer = Answer(reason=reason) if reason else await self._answer(question, snapshot, due)
+        texts = tuple(dict.fromkeys(filter(None, (_cut(each.text, question.stops) for each in answer.candidates))))
+        window = self.engine.status.window
+        most = window.prefix_chars + window.suffix_chars
+        return Reply(
+            texts[: question.candidates],
+            answer,
+            (now() - arrived) * 1000,
+            self.model,
+            estimated_tokens(min(snapshot.size, most)),
+            estimated_tokens(most),
+        )
+
+    @property
+    def model(self) -> str:
+        """The name of the model that answers, or is being loaded."""
+        return self.engine.status.model or self.engine.choice.model
+
+    def engine_changed(self) -> None:
+        """Forget what was sent: another process of the engine has not read it."""
+        self._sent.clear()
+
+    async def _answer(self, question: Question, snapshot: Snapshot, due: float) -> Answer:
+        try:
+            async with asyncio.timeout(max(0.0, due - now())):
+                project = await self._surroundings(question, snapshot)
+                if not question.candidates:
+                    return Answer()
+                await self._slots.acquire()
+        except TimeoutError:
+            return Answer(reason=Reason.DEADLINE)
+        try:
+            request = _request(question, snapshot, self.settings, project, self.engine.status.window)
+            answer = await self._ask(f"http:{hash(request)}", request, due)
+        finally:
+            self._slots.release()
+        return self._next_turn(request, answer) if question.sampled else answer
+
+    async def _ask(self, document: str, request: InfillRequest, due: float) -> Answer:
+        """Ask as a document of its own: equal requests share an answer, and no client's replaces another's."""
+        self._waiting[document] += 1
+        try:
+            return worth_showing(await answer_by(self.engine, document, request, due, unsure=False), unsure=False)
+        finally:
+            self._waiting[document] -= 1
+            if not self._waiting[document]:
+                del self._waiting[document]
+                self.engine.forget(document)
+
+    async def _surroundings(self, question: Question, snapshot: Snapshot) -> Surroundings:
+        """Return the pieces that may be used, as the text around the document. The engine is sent it once."""
+        text = question.before + question.after
+        alike = related(snapshot.language)
+        used = (
+            (path, piece)
+            for path, piece in question.pieces
+            if piece not in text
+            and (language_of(path) or snapshot.language) in alike
+            and not is_excluded(_uri(path), self.settings.excludes, ())
+        )
+        found = joined(used) if self.settings.search_project else Surroundings()
+        if found.text and found.name not in self._sent:
+            self._sent[found.name] = None
+            self.engine.surround(found)
+            await asyncio.to_thread(outline_of_other, found.text, snapshot.language)  # caches what the search needs
+        return found
+
+    def _next_turn(self, request: InfillRequest, answer: Answer) -> Answer:
+        """Return the candidates in another order each time, for clients that take only the first and ask repeatedly."""
+        key = str(hash(request))
+        turn = self._turns.get(key, 0)
+        self._turns[key] = turn + 1
+        first = turn % max(1, len(answer.candidates))
+        return replace(answer, candidates=answer.candidates[first:] + answer.candidates[:first])
+
+
+def _request(
+    question: Question, snapshot: Snapshot, settings: ServerSettings, project: Surroundings, window: WindowSettings
+) -> InfillRequest:
+    wanted = min(max(question.candidates, settings.candidates), MOST_CANDIDATES)
+    path = "" if question.path.startswith(("/", "file:")) else question.path
+    return build_request(
+        snapshot,
+        _place_after(question.before, snapshot.lines),
+        replace(settings, candidates=wanted),
+        project=project,
+        window=window,
+        path=path,
+    )
+
+
+def _place_after(before: str, lines: Sequence[str]) -> Place:
+    """Return the place at which `before` ends. Between the two characters of a line end, it is before both."""
+    above = split_lines(before)
+    row, column = len(above) - 1, len(above[-1])
+    if before.endswith("\r") and lines[row - 1].endswith("\r\n"):
+        return row - 1, len(lines[row - 1]) - 2
+    return row, column
+
+
+def _uri(path: str) -> str:
+    """Return a URI for a path of the client's machine. It must not be looked up on this one."""
+    inner = path_of(path) if "://" in path else path.replace("\\", "/")
+    return f"untitled:/{quote(inner.lstrip('/'))}"
+
+
+def _cut(text: str, stops: Sequence[str]) -> str:
+    """Return the text up to the first of `stops` in it."""
+    ends = [at for stop in stops if stop and (at := text.find(stop)) >= 0]
+    return text[: min(ends)] if ends else text

@@ -1,0 +1,37 @@
+"""The OpenAPI description of the server, from the types that requests are read with."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from lsp_server.http.protocols.exchange import Exchange
+
+Described = Mapping[str, Iterable[Exchange[Any]]]
+
+
+def openapi(exchanges: Described, others: Iterable[str], version: str) -> dict[str, Any]:
+    """Return the description. `exchanges` are the POST requests by path, `others` the paths of GET requests."""
+    types = [each for group in exchanges.values() for exchange in group for each in (exchange.asked, exchange.answered)]
+    (*schemas,), components = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")
+    schema = iter(schemas)
+    paths: dict[str, Any] = {path: {"get": {"responses": {"200": {"description": "OK"}}}} for path in others}
+    for path, group in exchanges.items():
+        pairs = [(exchange.summary, next(schema), next(schema)) for exchange in group]
+        paths[path] = {
+            "post": {
+                "summary": " or ".join(summary for summary, _, _ in pairs),
+                "requestBody": {"required": True, "content": _json([asked for _, asked, _ in pairs])},
+                "responses": {"200": {"description": "OK", "content": _json([answered for _, _, answered in pairs])}},
+            }
+        }
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "infill-ls", "version": version},
+        "paths": paths,
+        "components": {"schemas": components},
+    }
+
+
+def _json(schemas: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"application/json": {"schema": schemas[0] if len(schemas) == 1 else {"anyOf": schemas}}}

@@ -1,0 +1,1 @@
+"""Protocols of other servers. Each module turns its requests into questions, and replies into its responses."""

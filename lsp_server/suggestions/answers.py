@@ -1,0 +1,71 @@
+"""The engine's answer to a request by its deadline, and whether it is worth showing."""
+
+import asyncio
+from dataclasses import replace
+
+from infill_engine.budget.deadline import now
+from infill_engine.text.lines import is_one_key
+from infill_engine.types import Answer, InfillRequest, Reason, Source
+from lsp_server.engine.client import EngineClient
+from lsp_server.engine.pending import OnLate, OnPreview
+
+
+async def answer_by(
+    engine: EngineClient,
+    document: str,
+    request: InfillRequest,
+    due: float,
+    on_preview: OnPreview | None = None,
+    on_late: OnLate | None = None,
+    *,
+    unsure: bool,
+) -> Answer:
+    """Return the engine's answer by `due` (seconds of `deadline.now`); see `EngineClient.ask`.
+
+    While the engine loads, or is overdue and does not answer, retrieved texts take its place.
+    """
+    overdue = engine.worker.overdue
+    drafts = asyncio.ensure_future(_from_drafts(request, due)) if overdue else None
+    try:
+        answer = await engine.ask(document, request, due, on_preview, on_late)
+        if answer.reason is Reason.LOADING or (overdue and answer.reason is Reason.DEADLINE):
+            found = await (drafts or _from_drafts(request, due))
+            if worth_showing(found, unsure=unsure).candidates:
+                return found
+    finally:
+        if drafts is not None:
+            drafts.cancel()
+    return answer
+
+
+def worth_showing(answer: Answer, *, unsure: bool) -> Answer:
+    """Return all candidates or none, so that an explicit repeat of the request starts with the same candidates."""
+    if not answer.candidates:
+        return answer if answer.reason is not None else replace(answer, reason=Reason.BLANK)
+    if unsure:
+        return answer
+    if max(candidate.confidence for candidate in answer.candidates) < answer.show_from:
+        return Answer(reason=Reason.LOW_CONFIDENCE)
+    best = answer.candidates[0]
+    # Keep showing the last character of a candidate that the user is typing.
+    if is_one_key(best.text) and best.source is not Source.TYPED_THROUGH:
+        return Answer(reason=Reason.ONE_KEY)
+    return answer
+
+
+async def _from_drafts(request: InfillRequest, due: float) -> Answer:
+    """Return retrieved texts by `due`, if there are any and there is time to find them."""
+    if request.replaced or request.gaps:  # their order needs the model
+        return Answer()
+    # The module is imported here, because a server rarely needs it, and in a thread, because that takes a while.
+    try:
+        async with asyncio.timeout(max(0.0, due - now())):
+            return await asyncio.to_thread(_drafts_alone, request)
+    except TimeoutError:
+        return Answer()
+
+
+def _drafts_alone(request: InfillRequest) -> Answer:
+    from infill_engine.engine.draft_answers import answer_from_drafts
+
+    return answer_from_drafts(request)
