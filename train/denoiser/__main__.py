@@ -20,9 +20,7 @@ from pathlib import Path
 import torch
 
 from infill_engine.errors import InfillError, TrainingError
-from infill_engine.models.trunk.sources import ShardsSource
 from train.denoiser.deck import Deck
-from train.denoiser.export import export
 from train.denoiser.layout import Batch, anchors_of, lay_out
 from train.denoiser.learning import Learner, Step
 from train.denoiser.report import Recent, Tally, shown
@@ -77,6 +75,9 @@ def main() -> None:
 
 def write_served(options: argparse.Namespace) -> None:
     """Write the weights of the run's checkpoint to a file for serving. Raises TrainingError without one."""
+    from infill_engine.models.trunk.sources import ShardsSource  # these need more than torch
+    from train.denoiser.export import export
+
     if not (options.run / CHECKPOINT).is_file():
         raise TrainingError(f"no checkpoint in {options.run}")
     learner, run = open_learner(options)
