@@ -79,7 +79,9 @@ def test_what_is_typed_before_the_model_is_ready(bare: Workbench, scratch: Path)
         loaded.touch()
         if wanted:
             bare.wait_for_ghost(loading)
-        bare.wait_for_model(loading)
+            bare.wait_for_model(loading)
+        else:
+            bare.until(lambda: "inlineSuggest.enabled` is off" in bare.sentence(), "a reason", bare.sentence)
         bare.command("Infill: Show Status")
         bare.until(lambda: "Device    cpu" in bare.text(), "the status", bare.text)
         assert asked(server) == ([AUTOMATIC] * 2 if wanted else [])
