@@ -26,6 +26,8 @@ from lsp_server.suggestions.request import build_request
 if TYPE_CHECKING:
     from infill_engine.budget.work import Watch
 
+READ_SECONDS = 10.0  # enough for a whole prompt on a busy machine
+
 
 @dataclass(frozen=True, slots=True)
 class Asked:
@@ -52,8 +54,18 @@ def load_engine_for(options: argparse.Namespace) -> EngineLike:
     return load_local(model, device, settings)
 
 
-def ask(engine: EngineLike, opened: Opened, settings: ServerSettings, watch: "Watch | None" = None) -> Asked:
-    """Request candidates for a place. If the engine has not seen the surroundings, it reads them within the budget."""
+def ask(
+    engine: EngineLike,
+    opened: Opened,
+    settings: ServerSettings,
+    watch: "Watch | None" = None,
+    *,
+    read_before: bool = False,
+) -> Asked:
+    """Request candidates for a place.
+
+    The engine reads the text around it within the budget, or beforehand with `read_before`, as in an editor.
+    """
     parser_for(opened.snapshot.language)  # a running server has loaded the grammar
     project = _project_near(opened.snapshot, settings)  # a running server has read this, and its worker has counted it
     outline_of_other(project.text, opened.snapshot.language)
@@ -61,6 +73,9 @@ def ask(engine: EngineLike, opened: Opened, settings: ServerSettings, watch: "Wa
     began = now()
     path = _path_in_project(opened.snapshot)
     request = build_request(opened.snapshot, opened.place, settings, project=project, window=engine.window, path=path)
+    if read_before:
+        engine.warm(request, Deadline(now() + READ_SECONDS))
+        began = now()
     answer = engine.answer(request, Deadline(began + settings.budget_ms / 1000), watch)
     elapsed_ms = (now() - began) * 1000
     return Asked(answer, settings.budget_ms, elapsed_ms, engine.name, engine.device)

@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         with say(f"loading the model {options.model}"):
             engine = load_engine_for(options)
-        asked = ask(engine, opened, settings)
+        asked = ask(engine, opened, settings, read_before=True)
     fates = list(fates_in(asked.answer))
     if options.json:
         print(json.dumps(as_json(asked, fates)))
