@@ -53,9 +53,15 @@ def engine() -> Iterator[tuple[Path, psutil.Process]]:
     with tempfile.TemporaryDirectory(prefix="infill-") as folder:
         path = Path(folder, "a.sock")
         with subprocess.Popen([sys.executable, "-c", LARGE, str(path)], cwd=REPOSITORY) as process:
-            until(path.exists)
+            until(lambda: accepts(path))
             yield path, psutil.Process(process.pid)
             process.kill()
+
+
+def accepts(path: Path) -> bool:
+    """Whether somebody listens: the file is there a moment before."""
+    with socket.socket(socket.AF_UNIX) as probe:
+        return probe.connect_ex(str(path)) == 0
 
 
 def until(holds: object) -> None:

@@ -192,13 +192,13 @@ async def test_the_canvas_is_shown_while_it_is_denoised_to_whoever_asked() -> No
 
 
 async def test_somebody_who_joins_sees_the_rest() -> None:
-    script = {**SCRIPT, "steps": 6, "step_ms": 200}
+    script = {**SCRIPT, "steps": 12, "step_ms": 200}
     async with editor(VSCODE, script, options={"budgetMs": 5000}) as made:
         await made.ready()
         uri = made.open("x =│\n")
         made.type(uri, " ")
         inline = made.request(uri)
-        await asyncio.sleep(0.3)
+        await asyncio.sleep(1.0)
         result = await made.candidates(uri, partialResultToken=1)
         assert [item.insert_text for item in (await inline).items] == texts(result) == ["alpha(1)", "beta(2)"]
         steps = [value["step"] for value in made.previews[1]]
