@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from bench.quality.problems.holes import draw_tasks
+from bench.quality.systems.product import ask
 from bench.quality.systems.simulated_time import SimulatedTime, add_simulate, times_of
 from bench.sources import read_packages
 from infill_engine.budget.deadline import now, since
@@ -99,12 +100,10 @@ def main() -> None:
     sums: dict[bool, list[float]] = {False: [0.0] * 4, True: [0.0] * 4}  # tokens, passes, real and simulated ms
     same = count = 0
     for task in islice(tasks, options.most):
-        lines, texts = task.text.splitlines(keepends=True), []
-        prefix = "".join(lines[: task.row]) + lines[task.row][: task.column]
-        suffix = task.text[len(prefix) :]
+        request, texts = ask(task, 1, WINDOW).request, []
         for blocks in (False, True):
-            before, _ = model.vocabulary.split_partial_word(prefix)
-            prompt = finished(model.read(model.prompt(before[-WINDOW.prefix_chars :], suffix[: WINDOW.suffix_chars])))
+            before, _ = model.vocabulary.split_partial_word(request.prefix)
+            prompt = finished(model.read(model.prompt(before, request.suffix)))
             model.after(prompt)
             found = decode(model, prompt, options.tokens, blocks=blocks)
             model.forget_prompts()

@@ -64,7 +64,7 @@ def places(edit: ParsedEdit) -> list[Place]:
     made = [rule_of(old, new) for old, new in edit.history]
     defined = [start for one in renamings(edit) if _is_defined(edit.before, one) for start in one.starts]
     for example in examples:
-        rule = _rule(example)
+        rule = _rule(example.source.text, example.changes)
         if _is_taken_back(rule, made) or any(_changes_at(example, start) for start in defined):
             continue
         if made.count(rule) < 2 and (_is_one_value(example) or _is_parameter(example)):
@@ -81,18 +81,13 @@ def places(edit: ParsedEdit) -> list[Place]:
 
 def rule_of(old: str, new: str) -> tuple[tuple[str, ...], ...]:
     """Return what is replaced by what between two texts, by tokens."""
-    return tuple(
-        tokens
-        for change in token_changes(old, new)
-        for tokens in (tuple(TOKEN.findall(old, change.start, change.end)), tuple(TOKEN.findall(change.new)))
-    )
+    return _rule(old, token_changes(old, new))
 
 
-def _rule(example: Template) -> tuple[tuple[str, ...], ...]:
-    text = example.source.text
+def _rule(text: str, changes: Sequence[Change]) -> tuple[tuple[str, ...], ...]:
     return tuple(
         tokens
-        for change in example.changes
+        for change in changes
         for tokens in (tuple(TOKEN.findall(text, change.start, change.end)), tuple(TOKEN.findall(change.new)))
     )
 

@@ -34,7 +34,6 @@ from infill_engine.models.trunk.config import TrunkConfig
 from infill_engine.models.trunk.files.shards import Arrays, map_shard, recipe_of
 
 DENOISER = "denoiser.safetensors"
-LIKELIEST_WORDS = 24  # that are selected for each slot, before the Markov head
 SMALL_HEAD = 0.5  # of the cost of a row in the upper layers, measured on two cores
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]

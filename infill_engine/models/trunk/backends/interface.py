@@ -8,7 +8,7 @@ from infill_engine.models.trunk.config import TrunkConfig
 from infill_engine.models.trunk.denoiser import Denoised, Denoiser, Floats, Ints
 from infill_engine.models.trunk.slots import NO_BLOCKS, Blocks, Rows
 
-LIKELIEST = 24  # tokens that are selected after each row
+LIKELIEST = 24  # tokens that are selected after each row, and words for each mask row
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,10 +67,14 @@ class OpenVinoBackend:
         mask[:, : len(kept)][:, np.isin(kept, slots)] = UNSEEN  # the rows' own keys are the new ones
         mask[:, len(kept) :][rows.seen[:, slots]] = 0
         wanted = np.arange(first, len(rows), dtype=np.int32)
+        behind = np.array(rows.positions)[blocks.behind] + 1 + blocks.slots
+        cos, sin = self._rotations([*rows.positions, *behind])
         inputs: list[Any] = [np.array(rows.ids, np.int32), wanted, *self._gathered(buffer, kept)]
-        inputs += [*self._rotations(rows.positions), mask]
+        inputs += [cos[:, :, : len(rows)], sin[:, :, : len(rows)], mask]
         if self.denoiser is not None:
-            inputs += self._of_blocks(self.denoiser, rows, blocks, mask)
+            slots_of_blocks = blocks.numbers * self.denoiser.slots + blocks.slots
+            inputs += [np.array(blocks.anchors or [0], np.int32), slots_of_blocks.astype(np.int32)]
+            inputs += [cos, sin, _with_blocks(mask, blocks)]
         result = self._request.infer(inputs, share_inputs=True, share_outputs=True)
         found = {name: result[output] for name, output in self._outputs.items()}
         for layer in range(self.config.layers):
@@ -82,18 +86,6 @@ class OpenVinoBackend:
             chances = np.take_along_axis(found["denoised"], words, 1)
             denoised = Denoised(words, chances, found["confidence"][:, 0].copy())
         return Likely(logprobs, likeliest(logprobs, found.get(f"logprobs.{BLOCKS}")), denoised)
-
-    def _of_blocks(self, denoiser: Denoiser, rows: Rows, blocks: Blocks, mask: Floats) -> list[Any]:
-        """Return the inputs for mask rows. Without any, the anchor of none is row 0."""
-        of, behind = blocks.numbers, blocks.behind
-        positions = np.array(rows.positions)[behind] + 1 + blocks.slots
-        whole = np.full((len(rows) + len(of), mask.shape[1] + len(of)), UNSEEN, np.float32)
-        whole[: len(rows), : mask.shape[1]] = mask
-        whole[len(rows) :, : mask.shape[1]] = mask[behind]
-        whole[len(rows) :, mask.shape[1] :][of[:, None] == of] = 0
-        turned = self._rotations([*rows.positions, *positions])
-        slots = of * denoiser.slots + blocks.slots
-        return [np.array(blocks.anchors or [0], np.int32), slots.astype(np.int32), *turned, whole]
 
     def copy(self, buffer: Buffer, slots: Sequence[int], to: int) -> None:
         """See `Backend`."""
@@ -132,6 +124,16 @@ class OpenVinoBackend:
         angles = np.array(positions, np.float32)[:, None] * (1 / np.float32(self.config.rope_theta) ** half)
         angles = np.concatenate([angles, angles], -1)[None, None]
         return np.cos(angles), np.sin(angles)
+
+
+def _with_blocks(mask: Floats, blocks: Blocks) -> Floats:
+    """Return the mask [T + M, S + T + M] of rows with the mask [T, S + T] and of the mask rows behind them."""
+    numbers, (rows, seen) = blocks.numbers, mask.shape
+    whole = np.full((rows + len(numbers), seen + len(numbers)), UNSEEN, np.float32)
+    whole[:rows, :seen] = mask
+    whole[rows:, :seen] = mask[blocks.behind]
+    whole[rows:, seen:][numbers[:, None] == numbers] = 0
+    return whole
 
 
 def _timed(run: Callable[..., object], *arguments: object) -> float:

@@ -8,8 +8,9 @@ import torch
 import torch.nn.functional as F  # noqa: N812  (the conventional name)
 from torch import Tensor
 
+from infill_engine.models.trunk.backends.interface import LIKELIEST
 from infill_engine.models.trunk.backends.products import Codes, Product, Scales
-from infill_engine.models.trunk.denoiser import LIKELIEST_WORDS, Denoised, Denoiser
+from infill_engine.models.trunk.denoiser import Denoised, Denoiser
 from infill_engine.models.trunk.files.weights import Packed
 from infill_engine.models.trunk.network import UNSEEN, Layer, Network, attention, forward, normed
 from infill_engine.models.trunk.slots import Blocks, Rows
@@ -83,6 +84,6 @@ class TorchBlocks:
 
         positions = torch.tensor(list(rows.positions))[behind].to(device) + 1 + slots
         states = normed(self.network, forward(self.network, x, positions, attend, slice(first_layer, None)))
-        found = torch.log_softmax(self.head(states).float(), -1).topk(LIKELIEST_WORDS)
+        found = torch.log_softmax(self.head(states).float(), -1).topk(LIKELIEST)
         doubt = (states.float() @ self.confidence.float()).numpy(force=True)
         return Denoised(found.indices.numpy(force=True), found.values.numpy(force=True), doubt)

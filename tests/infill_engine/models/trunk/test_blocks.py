@@ -10,11 +10,12 @@ from tiny_gguf import silent, write_gguf, write_plan
 
 from infill_engine.errors import ModelDamagedError
 from infill_engine.models.trunk import torch_loading
+from infill_engine.models.trunk.backends.interface import LIKELIEST
 from infill_engine.models.trunk.backends.openvino_backend import OpenVinoBackend
 from infill_engine.models.trunk.backends.products import FloatProducts
 from infill_engine.models.trunk.backends.torch_backend import TorchBackend
 from infill_engine.models.trunk.backends.torch_blocks import TorchBlocks
-from infill_engine.models.trunk.denoiser import DENOISER, LIKELIEST_WORDS, Denoised, Denoiser
+from infill_engine.models.trunk.denoiser import DENOISER, Denoised, Denoiser
 from infill_engine.models.trunk.files.convert import convert
 from infill_engine.models.trunk.files.shards import map_shard, write_shard
 from infill_engine.models.trunk.loading import load_trunk
@@ -116,7 +117,7 @@ def test_every_backend_proposes_the_same(source, denoiser, make):
     reference, backend = floats(source, denoiser), make(source, denoiser)
     expected = reference.run(reference.new_buffer(), rows_of(TOKENS), 0, BLOCKS).denoised
     found = backend.run(backend.new_buffer(), rows_of(TOKENS), 0, BLOCKS).denoised
-    assert found.words.shape == (len(BLOCKS), LIKELIEST_WORDS)
+    assert found.words.shape == (len(BLOCKS), LIKELIEST)
     assert np.abs(dense(found) - dense(expected))[dense(expected) > -20].mean() < 0.3
     assert np.abs(found.confidence - expected.confidence).mean() < 0.1
 
