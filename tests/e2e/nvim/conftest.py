@@ -1,13 +1,13 @@
 """Editors for the tests. Without a Neovim they are skipped, loudly; with INFILL_E2E=1 they fail."""
 
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from nvim_editor import Editor, SetupError, Start, editor, set_up
+from editor_setup import set_up_or_skip
+from nvim_editor import Editor, Start, editor
 
 SCRIPT = {
     "rules": [
@@ -27,12 +27,7 @@ _ERROR = re.compile(r"^(?:E\d+:|Error|Lua:|.*stack traceback)")
 @pytest.fixture(scope="session")
 def neovim() -> str:
     """The editor's path."""
-    try:
-        return set_up()
-    except SetupError as reason:
-        if os.environ.get("INFILL_E2E") == "1":
-            pytest.fail(f"no Neovim to test with: {reason}")
-        pytest.skip(f"NO NEOVIM, so nothing of editors/nvim was tested: {reason}")
+    return set_up_or_skip(Path(__file__).parent, "Neovim", "nothing of editors/nvim was tested")
 
 
 @pytest.fixture

@@ -6,12 +6,13 @@ Texts hold a │ where the cursor is. What a test waits for has WAIT seconds; no
 import contextlib
 import json
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+
+from editor_setup import set_up
 
 WAIT = 30
 POLL = 0.01
@@ -39,23 +40,6 @@ _ATTACHED = """
 local client = vim.lsp.get_clients({ bufnr = 0 })[1]
 return client ~= nil and client.initialized
 """
-
-
-class SetupError(Exception):
-    """There is no Neovim to test with, and the text says why."""
-
-
-def set_up() -> str:
-    """The path of a Neovim that is new enough. Raises SetupError."""
-    environment = {**os.environ, "PYTHON": sys.executable}
-    setup = [str(Path(__file__).with_name("setup"))]
-    try:
-        ran = subprocess.run(setup, env=environment, capture_output=True, text=True, timeout=300, check=False)
-    except (OSError, subprocess.TimeoutExpired) as fault:
-        raise SetupError(f"{setup[0]}: {fault}") from fault
-    if ran.returncode:
-        raise SetupError(ran.stderr.strip() or f"{setup[0]} ended with {ran.returncode}")
-    return ran.stdout.strip()
 
 
 class Editor:
@@ -200,7 +184,7 @@ def editor(
             path.write_text(json.dumps(script), encoding="utf-8")
             options["settings"]["model"] = f"scripted:{path}"
     with _environment(folder, options):
-        argv = [set_up(), "--clean", "-u", str(init), "--embed", "--headless", "-n"]
+        argv = [set_up(Path(__file__).parent), "--clean", "-u", str(init), "--embed", "--headless", "-n"]
         nvim = attach("child", argv=argv)
     started = Editor(nvim, folder)
     try:

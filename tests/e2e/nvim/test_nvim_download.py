@@ -5,11 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from nvim_editor import Editor, Start
-
-sys.path.append(str(Path(__file__).parents[1]))
-
 from downloads import FILE, PROGRAM, Hub, published
+from nvim_editor import Editor, Start
 
 
 @pytest.fixture

@@ -50,6 +50,13 @@ def settle(nvim: Editor) -> None:
     nvim.lua("vim.wait(...)", SETTLED)
 
 
+def gives_way(nvim: Editor) -> None:
+    """The ghost text goes, and none comes back."""
+    nvim.until_ghost(None)
+    settle(nvim)
+    assert nvim.ghost() is None
+
+
 def menu_is_open(nvim: Editor) -> bool:
     return bool(
         nvim.lua("""
@@ -78,9 +85,7 @@ def test_neovims_menu(start: Any, options: str) -> None:
             assert nvim.ghost() == "z(1)"
             nvim.type("<C-n>")
         if options.endswith("noinsert"):  # an item is selected that is not in the text
-            nvim.until_ghost(None)
-            settle(nvim)
-            assert nvim.ghost() is None
+            gives_way(nvim)
             assert nvim.status() == "infill silent: the menu has another item"
             nvim.type("<C-e>z")
             nvim.until_ghost("(1)")
@@ -99,9 +104,7 @@ def test_blink_with_an_item_selected(beside: Start) -> None:
     with beside("blink") as nvim:
         nvim.type("xy")
         nvim.until(lambda: menu_is_open(nvim))
-        nvim.until_ghost(None)
-        settle(nvim)
-        assert nvim.ghost() is None
+        gives_way(nvim)
         nvim.type("<C-e>")
         nvim.until(lambda: not menu_is_open(nvim))
         nvim.until_ghost("z(1)")
@@ -165,9 +168,7 @@ def test_cmp_with_an_item_selected(beside: Start, options: dict[str, Any]) -> No
         if "behavior" in options:
             nvim.until_ghost("z(1)")
             nvim.type("<C-n>")
-        nvim.until_ghost(None)
-        settle(nvim)
-        assert nvim.ghost() is None
+        gives_way(nvim)
         nvim.type("<C-e>")
         nvim.until(lambda: not menu_is_open(nvim))
         nvim.until_ghost("z(1)")

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from editor_setup import set_up_or_skip
 from http_server import serving
-from vim_editor import SetupError, Vim, editor, set_up
+from vim_editor import Vim, editor
 
 SCRIPT = {
     "rules": [
@@ -24,12 +25,7 @@ SCRIPT = {
 def vim(tmp_path: Path) -> Iterator[Vim]:
     if not os.environ.get("INFILL_LLAMA_VIM"):
         pytest.skip("INFILL_LLAMA_VIM names no folder with ggml-org/llama.vim")
-    try:
-        set_up()
-    except SetupError as reason:
-        if os.environ.get("INFILL_E2E") == "1":
-            pytest.fail(f"no Vim to test with: {reason}")
-        pytest.skip(f"NO VIM, so llama.vim was not tested in it: {reason}")
+    set_up_or_skip(Path(__file__).parent, "Vim", "llama.vim was not tested in it")
     with serving(tmp_path, script=SCRIPT) as server:
         server.ready()
         settings = [f"let g:llama_config = {{'endpoint_fim': '{server.url}/infill'}}"]
@@ -48,25 +44,30 @@ def shown(vim: Vim) -> str:
     return "\n".join(found)
 
 
-def test_one_line(vim: Vim) -> None:
-    vim.open("x =│\ny = 2\n", "first.txt")
-    vim.type(" ")
-    vim.until(lambda: shown(vim) == "alpha(1)")
+TAKEN = {
+    "one line": ("first.txt", "x =│\ny = 2\n", " ", "alpha(1)", "x = alpha(1)\ny = 2"),
+    "characters of several bytes": (
+        "unicode.txt",
+        "ünï 😀\n😀é =│\ny = 2\n",
+        " ",
+        "'ünï'",
+        "ünï 😀\n😀é = 'ünï'\ny = 2",
+    ),
+    "several lines": (
+        "lines.txt",
+        "#include <a.h>\n\nint main() {│\n",
+        "\r",
+        "    one();\n    return 1;",
+        "#include <a.h>\n\nint main() {\n    one();\n    return 1;",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_what_is_shown_is_taken(vim: Vim, name: str) -> None:
+    file, marked, typed, ghost, expected = TAKEN[name]
+    vim.open(marked, file)
+    vim.type(typed)
+    vim.until(lambda: shown(vim) == ghost)
     vim.type("\t")
-    vim.until(lambda: vim.text == "x = alpha(1)\ny = 2")
-
-
-def test_characters_of_several_bytes(vim: Vim) -> None:
-    vim.open("ünï 😀\n😀é =│\ny = 2\n", "unicode.txt")
-    vim.type(" ")
-    vim.until(lambda: shown(vim) == "'ünï'")
-    vim.type("\t")
-    vim.until(lambda: vim.text == "ünï 😀\n😀é = 'ünï'\ny = 2")
-
-
-def test_several_lines(vim: Vim) -> None:
-    vim.open("#include <a.h>\n\nint main() {│\n", "lines.txt")
-    vim.type("\r")
-    vim.until(lambda: shown(vim) == "    one();\n    return 1;")
-    vim.type("\t")
-    vim.until(lambda: vim.text == "#include <a.h>\n\nint main() {\n    one();\n    return 1;")
+    vim.until(lambda: vim.text == expected)

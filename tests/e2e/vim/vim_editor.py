@@ -6,34 +6,18 @@ import os
 import pty
 import socket
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from editor_setup import set_up
+
 WAIT = 30
 POLL = 0.02
 CURSOR = "│"
 HOME = Path(__file__).parents[3] / ".cache" / "e2e" / "vim"
-
-
-class SetupError(Exception):
-    """There is no Vim to test with, and the text says why."""
-
-
-def set_up() -> str:
-    """The path of a Vim that is new enough. Raises SetupError."""
-    setup = [str(Path(__file__).with_name("setup"))]
-    environment = {**os.environ, "PYTHON": sys.executable}
-    try:
-        ran = subprocess.run(setup, env=environment, capture_output=True, text=True, timeout=300, check=False)
-    except (OSError, subprocess.TimeoutExpired) as fault:
-        raise SetupError(f"{setup[0]}: {fault}") from fault
-    if ran.returncode:
-        raise SetupError(ran.stderr.strip() or f"{setup[0]} ended with {ran.returncode}")
-    return ran.stdout.strip()
 
 
 class Vim:
@@ -110,7 +94,7 @@ def editor(folder: Path, plugin: Path, settings: list[str]) -> Iterator[Vim]:
         environment = {**os.environ, "TERM": "xterm", "LANG": "C.UTF-8", "HOME": str(folder)}
         if runtime := next(HOME.glob("root/usr/share/vim/vim9*"), None):
             environment["VIMRUNTIME"] = str(runtime)
-        command = [set_up(), "-u", str(folder / "vimrc"), "-i", "NONE"]
+        command = [set_up(Path(__file__).parent), "-u", str(folder / "vimrc"), "-i", "NONE"]
         process = subprocess.Popen(
             command, stdin=outer, stdout=outer, stderr=outer, cwd=folder, env=environment, start_new_session=True
         )

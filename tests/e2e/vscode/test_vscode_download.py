@@ -6,11 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from driver.workbench import Workbench
-
-sys.path.append(str(Path(__file__).parents[1]))
-
 from downloads import FILE, PROGRAM, Hub, published
+from driver.workbench import Workbench
 
 PROGRESS = ":is(.notification-toast, .notifications-center.visible) .notification-list-item-message"
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pictures import COLUMNS, FOLDER, GLANCE, KEY, LAST, Recording
 
-sys.path.append(str(Path(__file__).parents[1]))
+sys.path += map(str, Path(__file__).parents[1:3])
 
 from nvim_editor import editor
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from PIL import Image
 from screen import Screen
 
-sys.path.append(str(Path(__file__).parents[1]))
+sys.path += map(str, Path(__file__).parents[1:3])
 
 from nvim_editor import REPOSITORY, Editor, editor
 
