@@ -16,7 +16,7 @@ local M = {}
 ---@type table<string, { [1]: string, [2]: string }> a few words for a status line, and a sentence that says what helps
 local REASONS = {
   blank = { 'nothing to add', 'The model found nothing worth adding here.' },
-  low_confidence = { 'not sure enough', 'All candidates are below showThreshold; `:Infill pick` lists them.' },
+  low_confidence = { 'not sure enough', 'No candidate is as sure as `eagerness` asks for; `:Infill pick` lists them.' },
   one_key = { 'a single key does it', 'The best candidate is one character, as quick to type as to accept.' },
   deadline = { 'out of time', 'The time in budgetMs ran out before a candidate was finished.' },
   deletion = { 'waits after deleting', 'Nothing is suggested right after a deletion; type on.' },
