@@ -133,11 +133,9 @@ def test_own_drafts_that_no_canvas_had_room_for_are_weighed_all_the_same(
     assert 0 < len(steps) <= STEPS_BESIDE_OWN
 
 
-def test_a_copied_continuation_is_among_the_candidates(model_folder: Path) -> None:
+def test_a_copied_continuation_is_scored(model_folder: Path) -> None:
     prefix = "self.connection = open_connection(host, port)\nself.closed = False\nself.connection = "
-    # All are asked for: what a random network thinks of a copy changes with the text its tokenizer was trained on.
-    found = real_engine(model_folder).infill(InfillRequest(prefix, "\n", candidates=12), soon())
-    assert "open_connection(host, port)" in [candidate.text for candidate in found]
+    assert "open_connection(host, port)" in likelihoods(exact_engine(model_folder), InfillRequest(prefix, "\n"))
 
 
 def test_drafts_of_its_own_are_tried_again_after_they_once_took_long(

@@ -10,7 +10,7 @@ from capabilities import NEOVIM
 from editor import INVOKED, Editor, editor
 
 TAKES_LATE = {**NEOVIM, "experimental": {"infillLateAnswers": True}}
-SLOW = {"rules": [{"before": "x = ", "candidates": ["alpha(1)"]}], "step_ms": 300}
+SLOW = {"rules": [{"before": "x = ", "candidates": ["alpha(1)"]}], "step_ms": 1_000}
 LONG = 3.0  # seconds: later than any late answer
 
 
