@@ -13,7 +13,7 @@ from infill_engine.models.trunk.backends.interface import Backend
 from infill_engine.models.trunk.config import TrunkConfig
 from infill_engine.models.trunk.denoiser import Denoiser
 from infill_engine.models.trunk.model import CACHES, TrunkModel
-from infill_engine.models.trunk.prepared import Prepared, load_prepared
+from infill_engine.models.trunk.prepared import Prepared, find_prepared, prepare
 from infill_engine.models.trunk.slots import SLOTS
 from infill_engine.models.trunk.sources import Source
 from infill_engine.settings import AUTO, ModelSettings
@@ -30,17 +30,21 @@ def load_trunk(source: Source, device: str, settings: ModelSettings, report: Rep
     InputError for an unknown precision.
     """
     in_int8 = device == "cpu" and settings.dtype in (AUTO, INT8)
-    with ThreadPoolExecutor(1) as beside:
+    # What does not hold the interpreter's lock runs beside what does: hashing and compiling beside Python.
+    with ThreadPoolExecutor(2) as beside:
         if in_int8:
             beside.submit(find_openvino)
+            found = beside.submit(find_prepared, source, prepared_folder())
         vocabulary = source.vocabulary()  # first: preparing the weights may take a while
-    if source.name != TRUNK:  # the default model is small, and what is free at one moment would decide for the day
-        require_memory(source, device, settings)
-    denoiser, note = _denoiser(source)
-    if in_int8:
-        prepared = load_prepared(source, prepared_folder(), report)
-        report("compiling the model", 0.9)
-        return TrunkModel(_int8_backend(prepared, denoiser), vocabulary, " ".join(filter(None, (prepared.note, note))))
+        beside.submit(vocabulary.build_tables)
+        if source.name != TRUNK:  # the default model is small, and what is free at one moment would decide for the day
+            require_memory(source, device, settings)
+        denoiser, note = _denoiser(source)
+        if in_int8:
+            prepared = found.result() or prepare(source, prepared_folder(), report)
+            report("compiling the model", 0.9)
+            backend, note = _int8_backend(prepared, denoiser), " ".join(filter(None, (prepared.note, note)))
+            return TrunkModel(backend, vocabulary, note)
     from infill_engine.models.trunk.torch_loading import load_backend
 
     return TrunkModel(load_backend(source.open(), denoiser, device, settings, report), vocabulary, note)

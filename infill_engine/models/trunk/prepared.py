@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from threading import get_ident
 from time import time
@@ -64,12 +65,20 @@ def load_prepared(source: Source, cache: Path, report: Report) -> Prepared:
 
     They come from the folder `cache`, or are made and kept there, which takes seconds to minutes.
     """
-    recipe = hashlib.sha256(f"{VERSION} {source.made_from()}".encode()).hexdigest()[:24]
-    if (path := _intact(cache, f"{source.name}-{recipe}")) is not None:
-        return Prepared(source.config, map_shard(path))
+    return find_prepared(source, cache) or prepare(source, cache, report)
+
+
+def find_prepared(source: Source, cache: Path) -> Prepared | None:
+    """Return the weights that an earlier start has kept, if they are intact; damaged ones are deleted."""
+    path = _intact(cache, f"{source.name}-{_recipe(source)}")
+    return Prepared(source.config, map_shard(path)) if path else None
+
+
+def prepare(source: Source, cache: Path, report: Report) -> Prepared:
+    """Prepare the weights, and keep them in the folder `cache`. Raises ModelDamagedError."""
     merged = source.open()
     try:
-        return Prepared(source.config, map_shard(_keep(cache, source.name, recipe, merged, report)))
+        return Prepared(source.config, map_shard(_keep(cache, source.name, _recipe(source), merged, report)))
     except OSError as error:
         note = f"The prepared model cannot be kept in {cache} ({error.strerror}), so every start takes longer."
         arrays = {name: array for part in _prepare(merged, report) for name, array in part.items()}
@@ -82,12 +91,18 @@ def kept_files(cache: Path) -> list[Kept]:
     return sorted(found, key=lambda kept: kept.path)
 
 
+def _recipe(source: Source) -> str:
+    """Return a hash of what the weights are made from."""
+    return hashlib.sha256(f"{VERSION} {source.made_from()}".encode()).hexdigest()[:24]
+
+
 def _intact(cache: Path, start: str) -> Path | None:
     """Return the file whose name begins like this, if there is one; a damaged one is deleted."""
     for path in cache.glob(f"{start}-*{SUFFIX}"):
-        with suppress(OSError):
-            with path.open("rb") as file:
-                digest = hashlib.file_digest(file, "sha256").hexdigest()
+        with suppress(OSError, ValueError):  # an empty file cannot be mapped
+            # At once, without the interpreter's lock: other threads are busy, and every chunk would wait for it.
+            with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
+                digest = hashlib.sha256(data).hexdigest()
             if path.stem == f"{start}-{digest}":
                 return path
             path.unlink()

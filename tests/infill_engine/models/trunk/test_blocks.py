@@ -1,6 +1,7 @@
 """Mask rows behind real rows: served as they were trained, on every backend, and without a trace in real rows."""
 
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -195,7 +196,7 @@ def test_without_a_file_there_are_no_blocks(source):
 @pytest.mark.parametrize("dtype", ["auto", "float32"])
 def test_a_model_loads_with_its_denoiser_and_without_a_damaged_one(source, denoiser, monkeypatch, tmp_path, dtype):
     monkeypatch.setattr("infill_engine.models.trunk.loading.prepared_folder", lambda: tmp_path / "cache")
-    monkeypatch.setattr(ShardsSource, "vocabulary", lambda _self: None)
+    monkeypatch.setattr(ShardsSource, "vocabulary", lambda _self: Mock())
     loaded = load_trunk(source, "cpu", ModelSettings(dtype=dtype), silent)
     assert loaded.denoiser is not None
     assert not loaded.user_message
