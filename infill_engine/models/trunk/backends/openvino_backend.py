@@ -1,7 +1,7 @@
 """Computes the trunk on a CPU with OpenVINO, from its prepared weights. Does not import torch."""
 
 from collections.abc import Callable, Iterator, Sequence
-from math import prod
+from math import inf, prod
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from infill_engine.models.trunk.graph import BLOCK, BLOCKS, UNSEEN, build_graph,
 from infill_engine.models.trunk.prepared import Prepared
 from infill_engine.models.trunk.slots import NO_BLOCKS, SLOTS, TEXTS, Blocks, Rows
 
-MANY, SLOW = 8, 3.0
+MANY, SLOW, ATTEMPTS = 8, 3.0, 6
 KEYS_STEP = 32  # kept keys of a pass are a multiple of this: the plugin plans each number of them anew
 Buffer = Floats  # [layers, 2 * kv_heads, SLOTS, head_dim]: keys, then values
 
@@ -38,17 +38,14 @@ class OpenVinoBackend:
 
         Raises RuntimeError if this processor cannot run the graph.
         """
-        buffer = self.new_buffer()
-        took_ms = {}
-        for rows in (1, MANY):
-            slots = range(TEXTS, TEXTS + rows)
-            seen = np.zeros((rows, SLOTS), np.bool_)
-            seen[range(rows), slots] = True
-            took_ms[rows] = min(
-                _timed(self.run, buffer, Rows([0] * rows, [0] * rows, slots, seen), 0) for _ in range(2)
-            )
+        buffer, least_ms = self.new_buffer(), {1: inf, MANY: inf}
+        for attempt in range(ATTEMPTS):  # a busy moment must not decide
+            for rows, before_ms in least_ms.items():
+                least_ms[rows] = min(before_ms, _timed(self.run, buffer, _unrelated(rows), 0))
+            if attempt and least_ms[MANY] < SLOW * least_ms[1]:
+                break
         forget_mapped(self._arrays)  # the passes have packed the matrices
-        return took_ms[MANY] < SLOW * took_ms[1]
+        return least_ms[MANY] < SLOW * least_ms[1]
 
     def new_buffer(self) -> Buffer:
         """See `Backend`."""
@@ -134,6 +131,14 @@ def _with_blocks(mask: Floats, blocks: Blocks) -> Floats:
     whole[rows:, :seen] = mask[blocks.behind]
     whole[rows:, seen:][numbers[:, None] == numbers] = 0
     return whole
+
+
+def _unrelated(count: int) -> Rows:
+    """Return rows that see only themselves."""
+    slots = range(TEXTS, TEXTS + count)
+    seen = np.zeros((count, SLOTS), np.bool_)
+    seen[range(count), slots] = True
+    return Rows([0] * count, [0] * count, slots, seen)
 
 
 def _timed(run: Callable[..., object], *arguments: object) -> float:
