@@ -2,9 +2,10 @@
 
     python -m bench.greedy --packages training/heldout --holes 60 --simulate 1:22.4 4:25.5 8:31 16:43 32:66
 
-Each hole is decoded twice, up to its end or to --tokens tokens. A pass reads the last token and what the blocks of the
-pass before proposed behind it, and denoises a block behind each row at which the text is likely to leave the pass. The
-last line is a JSON object: tokens a verify pass, all passes counted, and milliseconds for a text, real and simulated.
+Each hole is decoded twice, up to its end or to --tokens tokens. The first pass reads the end of the prompt, as after a
+keystroke. Each further one reads the last token and what the blocks of the pass before proposed behind it. A pass
+denoises a block behind each row at which the text is likely to leave it. The last line is a JSON object: tokens a pass,
+the end and the first pass counted, and milliseconds for a text, real and simulated.
 """
 
 import argparse
@@ -26,10 +27,11 @@ from infill_engine.budget.deadline import now, since
 from infill_engine.budget.work import finished
 from infill_engine.models.loading import load_model
 from infill_engine.models.trunk.denoiser import Choice
-from infill_engine.models.trunk.model import WINDOW, ReadPrompt, TrunkModel
+from infill_engine.models.trunk.model import BEFORE, WINDOW, ReadPrompt, TrunkModel
 from infill_engine.models.trunk.slots import NO_BLOCKS, Blocks
 
 BLOCKS = 3  # in a pass
+TYPED = 3  # tokens at the end of the prompt that the first pass reads
 LEAST_VERIFIED = log(0.1)  # of a proposal with all before it
 
 
@@ -43,32 +45,34 @@ class Decoded:
 
 def decode(model: TrunkModel, prompt: ReadPrompt, most: int, *, blocks: bool) -> Decoded:
     """Return the greedy text behind a prompt, of at most `most` tokens, without its end."""
+    assert model.denoiser is not None
     found = Decoded()
-    token = int(model.after(prompt).likeliest[0])
     path: list[int] = []  # the slots of the text so far
-    chain: list[Choice] = []
-    while token != model.vocabulary.end and len(found.tokens) < most:
-        rows = [token, *(choice.token for choice in chain)]
-        planned = _planned(chain, model) if blocks else NO_BLOCKS
+    rows: list[int] = []
+    planned = Blocks([BEFORE], [model.denoiser.slots]) if blocks else NO_BLOCKS
+    while True:
         depths = range(len(found.tokens), len(found.tokens) + len(rows))
         parents = [[*path, *(~before for before in range(row))] for row in range(len(rows))]
-        began = now()
+        size, began = len(rows) + len(prompt.waiting), now()
         expected = model.logprobs(prompt, rows, depths, parents, planned)
-        found.passes.append((len(rows), len(planned), since(began)))
+        found.passes.append((size, len(planned), since(began)))
         choices = expected.likeliest[:, 0].tolist()
-        accepted = 1
+        accepted = min(len(rows), 1)
         while accepted < len(rows) and rows[accepted] == choices[accepted - 1] != model.vocabulary.end:
             accepted += 1
         found.tokens += rows[:accepted]
         path += expected.slots[:accepted]
-        token, chain = choices[accepted - 1], []
-        if expected.denoised is not None and accepted - 1 in planned.anchors and model.denoiser is not None:
-            block = planned.rows(list(planned.anchors).index(accepted - 1))
+        last = accepted - 1  # of the pass; BEFORE in the first one
+        token = choices[max(last, 0)]
+        chain: list[Choice] = []
+        if expected.denoised is not None and last in planned.anchors:
+            block = planned.rows(list(planned.anchors).index(last))
             chain = list(_worth_verifying(model.denoiser.choices(expected.denoised, block, token)))
-        if prompt.free_slots < len(chain) + 1:
-            break
-    found.tokens = found.tokens[:most]
-    return found
+        if token == model.vocabulary.end or len(found.tokens) >= most or prompt.free_slots < len(chain) + 1:
+            found.tokens = found.tokens[:most]
+            return found
+        rows = [token, *(choice.token for choice in chain)]
+        planned = _planned(chain, model) if blocks else NO_BLOCKS
 
 
 def _planned(chain: Sequence[Choice], model: TrunkModel) -> Blocks:
@@ -103,14 +107,13 @@ def main() -> None:
         request, texts = ask(task, 1, WINDOW).request, []
         for blocks in (False, True):
             before, _ = model.vocabulary.split_partial_word(request.prefix)
-            prompt = finished(model.read(model.prompt(before, request.suffix)))
-            model.after(prompt)
+            prompt = finished(model.read(model.prompt(before, request.suffix), part=TYPED))
             found = decode(model, prompt, options.tokens, blocks=blocks)
             model.forget_prompts()
             texts.append(found.tokens)
             share = model.denoiser.mask_share
             simulated = sum(time.pass_ms(rows + share * masks) for rows, masks, _ in found.passes) if time else 0.0
-            each = (len(found.tokens), len(found.passes), sum(ms for *_, ms in found.passes), simulated)
+            each = (len(found.tokens) + 1, len(found.passes), sum(ms for *_, ms in found.passes), simulated)
             sums[blocks] = [total + one for total, one in zip(sums[blocks], each, strict=True)]
         same, count = same + (texts[0] == texts[1]), count + 1
     result = {
