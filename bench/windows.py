@@ -1,6 +1,6 @@
 """Memory of several windows that share one engine, and how soon a second window has its first answer.
 
-    python -m bench.windows --model small --windows 3 --out bench/results/windows.json
+    python -m bench.windows --model default --windows 3 --out bench/results/windows.json
 
 Each window is a real server process with a document of its own. Memory is proportional (PSS where the system tells:
 pages that processes share count once): that of the servers and of the engine. The second window's time runs from the

@@ -1,7 +1,7 @@
 """infill-ls on a machine without the default model: `python downloading_server.py PUBLISHED`.
 
 A model in miniature, the file PUBLISHED, stands in for the default one. The engine is a toy. Its name is `whole` if the
-default model's files are there when it starts, else `small`.
+default model's files are there when it starts, else `retrieval`.
 """
 
 import argparse
@@ -43,7 +43,7 @@ def _serve_engine(options: argparse.Namespace) -> None:
     from infill_engine.serving.listening import serve_socket
 
     toy = ToyEngine()
-    toy.name = "whole" if folder.find_trunk(user_data.trunk_folder()).folder else "small"
+    toy.name = "whole" if folder.find_trunk(user_data.trunk_folder()).folder else "retrieval"
     serve_socket(lambda _progress: toy, options.socket, options.idle_seconds, 150.0, succeeds=options.succeeds)
 
 

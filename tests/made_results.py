@@ -13,7 +13,7 @@ HEADER = {
     "version": "1.0",
     "commit": "",
     "suite": "quick",
-    "models": ["trunk", "small"],
+    "models": ["trunk", "other"],
     "seed": 0,
     "problems": "abc",
     "machine": {"processor": "one", "cores": 2, "system": "Linux"},

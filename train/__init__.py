@@ -1,1 +1,1 @@
-"""Training: corpora, holes, adapters of the trunk, and the small model from scratch."""
+"""Training: corpora, holes, adapters of the trunk, and its mask rows."""

@@ -3,7 +3,6 @@
 tiny        tokenizers and checkpoint folders, created quickly
 masked      the masked-diffusion families in miniature, and an explicit form of what their networks compute
 fim         the same for the fill-in-the-middle families
-default     the same for the small model's family
 diffusion_gemma, stable_diffcoder
             families with their own network or mask
 checks      a family written to disk, loaded as in production, run, and compared

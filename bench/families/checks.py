@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bench.families import default, diffusion_gemma, fim, masked, stable_diffcoder
+from bench.families import diffusion_gemma, fim, masked, stable_diffcoder
 from infill_engine.budget.deadline import Deadline
 from infill_engine.budget.work import Budget, PassState, finished
 from infill_engine.engine.loading import load_engine
@@ -57,10 +57,6 @@ class Check:
     detail: str
 
 
-def _write_default(folder: Path) -> Reference:
-    return partial(default.reference, default.publish(folder))
-
-
 def _write_masked(name: str, folder: Path) -> Reference:
     network = masked.stock_network(masked.PUBLISHED[name].stock)
     masked.publish(name, network, folder)
@@ -89,7 +85,6 @@ def _write_stable_diffcoder(folder: Path) -> Reference:
 MINIATURES: dict[str, Miniature] = {
     each.name: each
     for each in (
-        Miniature("duostream", _write_default),
         *(Miniature(name, partial(_write_masked, name)) for name in masked.PUBLISHED),
         *(Miniature(name, partial(_write_fim, name)) for name in fim.PUBLISHED),
         Miniature("diffusion-gemma", _write_diffusion_gemma),

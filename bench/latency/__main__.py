@@ -15,7 +15,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from bench.json_lines import write_lines
 from bench.latency.engine import sources_of
@@ -28,7 +28,6 @@ from bench.replay.typing_runs import Sample, close_document, closed_loop, open_d
 from bench.spread import spread
 from infill_engine.diagnostics.benchmark.statistics import percentile
 from infill_engine.errors import InfillError, InputError
-from infill_engine.models.base import CanvasModel
 
 SETTLE_SECONDS = 1.0  # between opening a document and the first keystroke
 GRACE_MS = 20  # an answer later than the budget plus this counts as late
@@ -148,14 +147,16 @@ def _settings(options: argparse.Namespace) -> dict[str, Any]:
 
 def _model_costs(options: argparse.Namespace, replay: Replay) -> dict[str, Any]:
     from infill_engine.engine.loading import load_engine
-    from infill_engine.models.trunk.model import TrunkModel
+    from infill_engine.sampling.canvas_sampler import CanvasSampler
+    from infill_engine.sampling.tree_sampler import TreeSampler
 
     engine = load_engine(options.model)
     windows = windows_of(Replay(replay.text, replay.keystrokes[:200]))
-    if isinstance(engine.model, TrunkModel):
-        costs = {"pass_ms": pass_costs(engine.model, windows[-1])}
-    else:
-        family = cast(CanvasModel, engine.model)
+    costs: dict[str, Any] = {}
+    if isinstance(engine.proposer, TreeSampler):
+        costs = {"pass_ms": pass_costs(engine.proposer.model, windows[-1])}
+    elif isinstance(engine.proposer, CanvasSampler):
+        family = engine.proposer.model
         costs = {"encode": encode_costs(family, replay), "step_ms": step_costs(family, windows[-1])}
     return {"device": engine.device, "pace_here": engine.profile, **costs}
 

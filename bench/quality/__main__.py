@@ -24,34 +24,25 @@ from bench.quality.problems.language_holes import draw_language_tasks
 from bench.quality.reports.outcomes import Outcome
 from bench.quality.reports.writing import last_line, report
 from bench.quality.systems.beams import BeamSystem
-from bench.quality.systems.lengths import GivenLengths, fixed_slots
-from bench.quality.systems.ngram import corpus_table
 from bench.quality.systems.product import (
     EngineSystem,
-    NgramSystem,
     System,
-    TwinSystem,
     WatchedEngine,
     copy,
     drafts,
     nothing,
 )
 from bench.quality.systems.simulated_time import SimulatedCosts, add_simulate, simulate
-from bench.quality.systems.twin import Twin
 from bench.sources import read_packages
 from infill_engine.budget.deadline import Clock, now
 from infill_engine.budget.work import Costs
 from infill_engine.diagnostics.benchmark.problems.execution import passes
 from infill_engine.engine.loading import load_engine
 from infill_engine.errors import InfillError, InputError
-from infill_engine.models.runtime.precision import fastest_dtype
-from infill_engine.models.small.autotune import autotune
-from infill_engine.models.small.vocabulary import BytesVocabulary
-from infill_engine.models.trunk.model import TrunkModel
-from infill_engine.sampling.canvas_sampler import CanvasSampler
+from infill_engine.sampling.tree_sampler import TreeSampler
 from infill_engine.settings import EngineSettings
 
-SYSTEMS = ("nothing", "copy", "drafts", "ngram", "twin", "beams", "engine", "model-only")
+SYSTEMS = ("nothing", "copy", "drafts", "beams", "engine", "model-only")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -80,33 +71,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def systems_of(options: argparse.Namespace) -> tuple[dict[str, System], WatchedEngine]:
     """Return the requested systems by name, and the engine behind two of them.
 
-    Systems that are not available are reported and left out. Raises InputError for an unknown name or length choice,
-    and whatever loading the model raises.
+    Systems that are not available are reported and left out. Raises InputError for an unknown name, and whatever
+    loading the model raises.
     """
     unknown = set(options.systems) - set(SYSTEMS)
     if unknown:
         raise InputError(f"unknown systems {', '.join(sorted(unknown))}; there are {', '.join(SYSTEMS)}")
     settings = EngineSettings(budget_ms=options.budget_ms)
     engine = WatchedEngine.of(load_engine(options.model, device=options.device, settings=settings))
-    if options.left_to_right and isinstance(engine.model, TrunkModel):
-        engine.model.denoises = False
-    slots = fixed_slots(options.lengths, engine.model.info.max_slots)
+    if options.left_to_right and isinstance(engine.proposer, TreeSampler):
+        engine.proposer.model.denoises = False
     clock = simulate(engine, options.simulate) if options.simulate else now
     product = EngineSystem(
         engine, options.budget_ms, cold=options.cold, clock=clock, typed=options.typed, pause_ms=options.pause_ms
     )
-    if options.lengths != "predicted":
-        if not isinstance(engine.sampler, CanvasSampler):
-            raise InputError(f"{options.model} has no lengths to be given; use --lengths predicted")
-        given = GivenLengths(engine.sampler.model, slots or 1)
-        engine.sampler.model = given
-        product.before = (lambda _question: None) if slots else given.take_from
     makers: dict[str, Callable[[], System]] = {
         "nothing": lambda: nothing,
         "copy": lambda: copy,
         "drafts": lambda: drafts,
-        "ngram": partial(_ngram, options),
-        "twin": partial(_twin, options),
         "beams": partial(_beams, engine, options, clock),
         "engine": lambda: product,
         "model-only": lambda: replace(product, with_drafts=False),
@@ -145,7 +127,6 @@ def settings_of(options: argparse.Namespace, engine: WatchedEngine) -> dict[str,
         "model": options.model,
         "device": engine.device,
         "profile": engine.profile,
-        "lengths": options.lengths,
         "candidates": options.candidates,
         "budget_ms": options.budget_ms,
         "simulated": options.simulate,
@@ -172,25 +153,11 @@ def _drawn(options: argparse.Namespace) -> list[Task]:
     return draw_tasks(read_packages(options.packages), options.holes, options.seed, with_project=options.project)
 
 
-def _ngram(options: argparse.Namespace) -> System:
-    if not options.tokenizer.is_file():
-        raise InputError(f"no tokenizer at {options.tokenizer}")
-    table = corpus_table(options.ngram_table, options.parts, options.ngram_parts)
-    return NgramSystem(table, BytesVocabulary(options.tokenizer))
-
-
 def _beams(engine: WatchedEngine, options: argparse.Namespace, clock: Clock) -> System:
-    if not isinstance(engine.model, TrunkModel):
+    if not isinstance(engine.proposer, TreeSampler):
         raise InputError("only the trunk is decoded left to right beside the product")
-    costs = SimulatedCosts(engine.sampler.costs.phases) if options.simulate else Costs()
-    return BeamSystem(engine.model, options.budget_ms, clock=clock, costs=costs)
-
-
-def _twin(options: argparse.Namespace) -> System:
-    if not options.twin.is_dir():
-        raise InputError(f"no twin in {options.twin}: run `python -m bench.quality.systems.train_twin` first")
-    dtype = fastest_dtype("cpu")  # what the engine chooses for the default model
-    return TwinSystem(Twin.load(options.twin, dtype, autotune(dtype)), options.budget_ms)
+    costs = SimulatedCosts(engine.proposer.costs.phases) if options.simulate else Costs()
+    return BeamSystem(engine.proposer.model, options.budget_ms, clock=clock, costs=costs)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -203,7 +170,6 @@ def _parser() -> argparse.ArgumentParser:
     add("--execute", action="store_true", help="with --data: run the completed programs with their tests")
     add("--holes", type=int, default=300, help="non-trivial holes of each kind")
     add("--seed", type=int, default=0)
-    add("--lengths", default="predicted", metavar="predicted|fixed:N|oracle")
     add("--candidates", type=int, default=4)
     add("--budget-ms", type=float, default=150)
     add_simulate(parser)
@@ -215,11 +181,6 @@ def _parser() -> argparse.ArgumentParser:
     add("--cold", action="store_true", help="do not encode the text above the cursor's line beforehand")
     add("--typed", type=int, default=0, metavar="N", help="the last N characters of the line were typed just before")
     add("--pause-ms", type=float, default=200.0, help="with --typed: the time after each character")
-    add("--parts", type=Path, default=Path("training/parts"), help="packed corpus for the n-gram counts")
-    add("--ngram-parts", type=int, default=1, help="how many parts to count, about seven million tokens each")
-    add("--ngram-table", type=Path, default=Path("training/ngram.npz"), help="where the counts are kept")
-    add("--tokenizer", type=Path, default=Path("training/tokenizer.json"), help="the tokenizer of the parts")
-    add("--twin", type=Path, default=Path("training/twin"), help="the trained autoregressive twin")
     add("--out", type=Path, help="where the raw results go; the charts and the summary go beside it")
     return parser
 

@@ -15,7 +15,7 @@ from bench.quality.reports.writing import last_line, report
 from infill_engine.errors import InfillError, InputError
 
 SETTINGS = tuple(
-    "model device profile lengths candidates budget_ms simulated typed pause_ms seed".split()
+    "model device profile candidates budget_ms simulated typed pause_ms seed".split()
 )  # those that must be equal
 
 

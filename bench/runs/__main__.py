@@ -1,7 +1,7 @@
 """Measures what a build answers and how fast it is, so that two builds can be compared.
 
-    python -m bench.runs gate --model small --out bench/results/gate
-    python -m bench.runs speed --model small --out before
+    python -m bench.runs gate --out bench/results/gate
+    python -m bench.runs speed --out before
     python -m bench.runs fight --gguf FILE --out peers
     python -m bench.runs compare A B --fail-on-loss
 

@@ -3,14 +3,13 @@
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import count
-from typing import cast
 
 from bench.runs.one_thread import on_one_thread
 from bench.runs.reference import Reference, spent
 from infill_engine.budget.deadline import now, since
 from infill_engine.diagnostics.benchmark.results import Record
 from infill_engine.diagnostics.costs import lines, prepared_step
-from infill_engine.models.base import CanvasModel, Model
+from infill_engine.models.base import CanvasModel
 from infill_engine.models.trunk.model import TrunkModel
 
 FEWEST = 12  # turns
@@ -18,7 +17,7 @@ ROWS = (1, 8, 16, 32)
 CANVAS = (4, 16)  # rows and slots of a denoising step
 
 
-def measure_passes(model: Model, seconds: float) -> Iterator[Record]:
+def measure_passes(model: TrunkModel | CanvasModel, seconds: float) -> Iterator[Record]:
     """Yield the time of each pass with that of the fixed calculation beside its turn, for so long, or FEWEST turns."""
     with on_one_thread():
         prepare, sizes = _prepared(model)
@@ -40,12 +39,12 @@ def measure_passes(model: Model, seconds: float) -> Iterator[Record]:
                 }
 
 
-def _prepared(model: Model) -> tuple[Callable[[int], Callable[[], object]], tuple[int, ...]]:
+def _prepared(model: TrunkModel | CanvasModel) -> tuple[Callable[[int], Callable[[], object]], tuple[int, ...]]:
     """Return what prepares a pass over so many rows, and the sizes to measure."""
     if isinstance(model, TrunkModel):
         run_pass = model.apart()
         return (lambda rows: partial(run_pass, rows)), ROWS
-    family, (rows, slots) = cast(CanvasModel, model), CANVAS
+    rows, slots = CANVAS
     sides = lines(0, 24) + "result = ", "\nprint(result)\n"
-    step, _ = prepared_step(family, sides, rows, slots)
+    step, _ = prepared_step(model, sides, rows, slots)
     return (lambda _: step), (rows * slots,)

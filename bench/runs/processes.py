@@ -17,6 +17,8 @@ from infill_engine.diagnostics.benchmark.results import Record
 from infill_engine.diagnostics.benchmark.running import Load, Run, Unit
 from infill_engine.diagnostics.benchmark.systems import Served
 from infill_engine.errors import ModelError
+from infill_engine.sampling.canvas_sampler import CanvasSampler
+from infill_engine.sampling.tree_sampler import TreeSampler
 from infill_engine.settings import EngineSettings
 
 PROCESSES = 6
@@ -50,5 +52,6 @@ def _live(
     load: Load, model: str, pass_seconds: float, problems: Sequence[Problem], numbers: range
 ) -> tuple[list[Record], list[Record]]:
     engine = load(model, EngineSettings())
-    passes = list(measure_passes(engine.model, pass_seconds))
+    assert isinstance(engine.proposer, TreeSampler | CanvasSampler)
+    passes = list(measure_passes(engine.proposer.model, pass_seconds))
     return passes, list(generations(Served(engine, drafts=False), problems, numbers))

@@ -163,7 +163,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m bench.soak", description="An editing day in three windows.")
     parser.add_argument("--keystrokes", type=int, default=20_000, help="in all windows together")
     parser.add_argument("--seed", type=int, default=random.randrange(10_000))
-    parser.add_argument("--model", default="small")
+    parser.add_argument("--model", default="default")
     parser.add_argument("--out", type=Path, help="file for the rows; the summary and the picture are put beside it")
     return parser
 

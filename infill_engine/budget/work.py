@@ -28,7 +28,6 @@ class Phase(StrEnum):
 
     READ = "read"  # part of a prompt or context [tokens]
     PASS = "pass"  # a forward pass over a canvas, or over tokens after a prompt [slots or tokens]
-    WRITE = "write"  # the next token of each row [rows]
     COUNT = "count"  # n-grams of new lines [lines]
 
 

@@ -9,14 +9,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
-from typing import TypeVar, cast
+from typing import TypeVar
 
 import numpy as np
 import psutil
 import torch
 
 from infill_engine.budget.work import finished
-from infill_engine.models.base import CanvasModel, ConditionsItself, Context, Model
+from infill_engine.models.base import CanvasModel, ConditionsItself, Context
 from infill_engine.models.canvas.canvas import lay_out
 from infill_engine.models.runtime.devices import finish
 from infill_engine.models.trunk.model import ReadPrompt, TrunkModel
@@ -44,19 +44,18 @@ class Cost:
     tokens: int = 0
 
 
-def measure(model: Model) -> Iterator[Cost]:
+def measure(model: TrunkModel | CanvasModel) -> Iterator[Cost]:
     """Yield each cost once measured: of the trunk's passes by rows, of other models' steps by rows and slots."""
     if isinstance(model, TrunkModel):
         yield from passes(model)
         return
-    family = cast(CanvasModel, model)
     for above, below in CONTEXTS:
-        yield from reading(family, above, below)
+        yield from reading(model, above, below)
     sides = lines(0, CONTEXTS[0][0]) + "result = ", "\nprint(result)\n"
     for rows in ROWS:
         for slots in SLOTS:
-            if slots <= family.info.max_slots:
-                yield step(family, sides, rows, slots)
+            if slots <= model.info.max_slots:
+                yield step(model, sides, rows, slots)
 
 
 def passes(model: TrunkModel, runs: int = RUNS) -> Iterator[Cost]:

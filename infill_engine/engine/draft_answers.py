@@ -18,7 +18,7 @@ def answer_from_drafts(request: InfillRequest) -> Answer:
 
     The confidences are fitted to drafts that no model has scored. The answer is not final: the model's is better.
     """
-    began, calibration = now(), _calibration()
+    began, calibration = now(), calibration_of_retrieval()
     hole = request.hole or hole_at(request.prefix, request.suffix, request.language)
     ranking = rank(unread(request.drafts or ()) or [], request, hole, calibration)
     return Answer(
@@ -32,5 +32,6 @@ def answer_from_drafts(request: InfillRequest) -> Answer:
 
 
 @cache
-def _calibration() -> Calibration:
+def calibration_of_retrieval() -> Calibration:
+    """Return the calibration fitted to retrieved texts that no model has scored."""
     return Calibration.from_json(CALIBRATION.read_text())

@@ -3,11 +3,16 @@
 from collections.abc import Callable
 
 from infill_engine.engine.calibrations import calibration_of
+from infill_engine.engine.draft_answers import calibration_of_retrieval
 from infill_engine.engine.local import LocalEngine
 from infill_engine.errors import ModelError, ModelNotFoundError
+from infill_engine.models.base import CanvasModel
 from infill_engine.models.loading import load_model
-from infill_engine.models.registry import DEFAULT, SMALL, TRUNK
+from infill_engine.models.registry import DEFAULT, RETRIEVAL, TRUNK
 from infill_engine.models.trunk.model import TrunkModel
+from infill_engine.sampling.proposer import Proposer
+from infill_engine.sampling.retrieval import Retrieval
+from infill_engine.sampling.tree_sampler import TreeSampler
 from infill_engine.settings import EngineSettings
 
 Progress = Callable[[str, float], None]  # the current task, and the share of it that is done
@@ -33,9 +38,18 @@ def load_engine(
     return engine
 
 
+def proposer_of(model: TrunkModel | CanvasModel, settings: EngineSettings) -> Proposer:
+    """Return what proposes texts with a loaded model."""
+    if isinstance(model, TrunkModel):
+        return TreeSampler(model)
+    from infill_engine.sampling.canvas_sampler import CanvasSampler  # needs torch
+
+    return CanvasSampler(model, settings.sampler)
+
+
 def _load_named(name: str, device: str, settings: EngineSettings, report: Progress) -> LocalEngine:
     model = load_model(name, device, settings.model, report)
-    engine = LocalEngine(model, name, calibration_of(name), settings)
+    engine = LocalEngine(proposer_of(model, settings), name, calibration_of(name), settings)
     if isinstance(model, TrunkModel):
         engine.tell(model.user_message)
     else:
@@ -53,17 +67,17 @@ def _load_named(name: str, device: str, settings: EngineSettings, report: Progre
 
 
 def _load_default(_name: str, device: str, settings: EngineSettings, report: Progress) -> LocalEngine:
-    """Load the trunk, or the small model if the trunk is missing, damaged or too large for this machine."""
+    """Load the default model. If it is missing, damaged or too large for this machine, retrieved texts serve."""
     try:
-        trunk = _load_named(TRUNK, device, settings, report)
+        engine = _load_named(TRUNK, device, settings, report)
     except ModelNotFoundError:
-        why_small, user_message = "run `infill-ls models get` for the default model", ""
+        why, user_message = "run `infill-ls models get` for the default model", ""
     except ModelError as error:
-        why_small, user_message = "the default model cannot be loaded", f"{error} Until then the small model serves."
+        why = "the default model cannot be loaded"
+        user_message = f"{error} Until then only retrieved texts are suggested."
     else:
-        trunk.name = DEFAULT
-        return trunk
-    small = _load_named(SMALL, device, settings, report)
-    small.replace_default(why_small)
-    small.tell(user_message)
-    return small
+        engine.name = DEFAULT
+        return engine
+    engine = LocalEngine(Retrieval(why), RETRIEVAL, calibration_of_retrieval(), settings)
+    engine.tell(user_message)
+    return engine

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from infill_engine.budget.work import Job
-from infill_engine.context.ngrams import Ngrams
 from infill_engine.models.canvas.canvas import Canvas
 from infill_engine.models.canvas.corruption import Corruptor
 from infill_engine.settings import USUAL_WINDOW, WindowSettings
@@ -52,7 +51,7 @@ class ModelInfo:
     second of `temperatures` while a canvas is denoised. A slot decided as `delete_id` is removed, and one decided as
     `expand_id` becomes two open slots: such rows change their length between two steps. `window` is how much text
     around a hole the model can use. `profile` says how it computes, such as `int8, 1 thread`, if that was chosen
-    automatically. `languages` are those that the model has learnt; None means any.
+    automatically.
     """
 
     name: str
@@ -69,7 +68,6 @@ class ModelInfo:
     delete_id: int | None = None
     window: WindowSettings = USUAL_WINDOW
     profile: str = ""
-    languages: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,22 +85,6 @@ class Context:
     state: Any
     encoded: int
     tokens: int
-
-
-@dataclass(frozen=True, slots=True)
-class ModelDraft:
-    """A text generated from left to right.
-
-    `logprobs` are the natural log-probabilities of `tokens`, followed by that of the text's end.
-    """
-
-    tokens: tuple[int, ...]
-    logprobs: tuple[float, ...]
-
-    @property
-    def logprob(self) -> float:
-        """The log-probability of the whole text and its end."""
-        return sum(self.logprobs)
 
 
 class Vocabulary(Protocol):
@@ -133,8 +115,8 @@ class Vocabulary(Protocol):
         ...
 
 
-class Model(Protocol):
-    """What the engine needs from any loaded model."""
+class CanvasModel(Protocol):
+    """A loaded model that denoises a canvas, or fills it in order."""
 
     @property
     def info(self) -> ModelInfo: ...
@@ -144,10 +126,6 @@ class Model(Protocol):
 
     @property
     def device(self) -> str: ...
-
-
-class CanvasModel(Model, Protocol):
-    """A loaded model that denoises a canvas, or fills it in order."""
 
     def encode(self, prefix: str, suffix: str) -> Job[Context]:
         """Encode both sides, reusing keys and values of earlier calls where their tokens agree.
@@ -162,47 +140,6 @@ class CanvasModel(Model, Protocol):
 
     def denoise(self, context: Context, kind: HoleKind, canvas: Canvas, wanted: Ints) -> "Tensor":
         """One denoising step: logits [len(wanted), V], in float32, of the flat canvas positions `wanted`."""
-        ...
-
-
-@runtime_checkable
-class WritesDrafts(Protocol):
-    """An optional interface: the family writes drafts of its own, with a language model of its own."""
-
-    def prompt(self, context: Context) -> Job[Any]:
-        """Return the state that `write_drafts` continues from."""
-        ...
-
-    def write_drafts(self, prompt: Any, partial_word: str, right: str, limit: int) -> Job[list[ModelDraft]]:
-        """At most `limit` texts from the cursor to `right`, the likeliest first, each beginning with `partial_word`.
-
-        `right` is the rest of the line right of the cursor; if it is blank, the texts are ends of the line.
-
-        Leaves out what is not finished when time runs out.
-        """
-        ...
-
-    def count(self, around: tuple[str, str]) -> Job[Ngrams]:
-        """Return counts of the text left of the cursor's word and right of the hole, which is more than was encoded.
-
-        The counts of lines are cached.
-        """
-        ...
-
-    def score(
-        self,
-        prompt: Any,
-        partial_word: str,
-        right: str,
-        texts: Sequence[str],
-        near: Ngrams,
-        project: Ngrams | None,
-    ) -> Job[list[float]]:
-        """Return the log-probability of each text and its end, given `partial_word` before it, which no text includes.
-
-        `right` is as for `write_drafts`. How text continues after the same tokens counts too: `near` the hole, and
-        elsewhere in the `project`.
-        """
         ...
 
 

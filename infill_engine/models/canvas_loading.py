@@ -1,6 +1,6 @@
 """Loads models that denoise a canvas or fill it in order. Nothing from a checkpoint is ever executed."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,43 +13,17 @@ from infill_engine.models.checkpoint.files import read_config, require_no_code
 from infill_engine.models.checkpoint.folder import verify
 from infill_engine.models.published import a2d, blockwise, dream, fim, llada, llama, qwen2
 from infill_engine.models.published.diffusion_gemma import model as diffusion_gemma
-from infill_engine.models.quantization.int8_kernels import KERNELS, Kernel
-from infill_engine.models.quantization.weight_only import INT8
 from infill_engine.models.registry import folder_of
-from infill_engine.models.runtime.devices import MLX, device_for
+from infill_engine.models.runtime.devices import device_for
 from infill_engine.models.runtime.precision import dtype_of
 from infill_engine.models.scripted import ScriptedModel
-from infill_engine.models.small.autotune import autotune
-from infill_engine.models.small.backends.torch_backend import TorchBackend
-from infill_engine.models.small.model import SmallModel
-from infill_engine.models.small.network.weights import load_network
-from infill_engine.models.small.vocabulary import BytesVocabulary
 from infill_engine.settings import AUTO, ModelSettings
 
-# Kernels that may multiply the default's matrices on a CPU, by requested precision; None is that precision itself.
-INTEGER_KERNELS: dict[str, Sequence[type[Kernel] | None]] = {AUTO: (None, *KERNELS), INT8: KERNELS}
 Load = Callable[[Path, str, torch.dtype, ModelSettings], CanvasModel]
-
-
-def load_small(folder: Path, device: str, dtype: torch.dtype, settings: ModelSettings) -> CanvasModel:
-    """Load the embedded default's family. Raises ModelDamagedError.
-
-    On a CPU its matrices are multiplied in int8 if requested, or if that is fastest and no precision was requested.
-    """
-    vocabulary = BytesVocabulary(folder / "tokenizer.json")
-    if device == MLX:
-        from infill_engine.models.small.backends.mlx_backend import MlxBackend
-
-        return SmallModel(MlxBackend(load_network(folder), dtype), vocabulary)
-    kernels = INTEGER_KERNELS.get(settings.dtype, (None,))
-    network = load_network(folder, dtype, autotune(dtype, kernels) if device == "cpu" else None).to(device)
-    network.join()
-    return SmallModel(TorchBackend(network, device), vocabulary)
 
 
 # By the model_type of config.json. The function checks anything else that tells two families apart, such as a token.
 FAMILIES: dict[str, Load] = {
-    "duostream": load_small,
     "Dream": dream.load,
     "dream": dream.load,
     "a2d-qwen2": a2d.load,
@@ -62,10 +36,12 @@ FAMILIES: dict[str, Load] = {
     "llama": llama.load,
     "gemma": fim.load,
 }
+
+
 def load_canvas_model(
     name: str, device: str = AUTO, settings: ModelSettings | None = None, report: hub.Report = hub.quietly
 ) -> CanvasModel:
-    """Load `small`, `scripted`, `scripted:FILE.json`, a folder with config.json and model.safetensors, or a
+    """Load `scripted`, `scripted:FILE.json`, a folder with config.json and model.safetensors, or a
     published model by its name `OWNER/NAME`, which is downloaded if it is not on this machine yet.
 
     Raises ModelNotFoundError, ModelDamagedError, ModelError if it does not fit into memory or cannot be downloaded, or

@@ -1,17 +1,18 @@
 """From a model's name to a loaded model. Imports torch only for models that need it."""
 
-from infill_engine.models.base import Model
+from infill_engine.models.base import CanvasModel
 from infill_engine.models.checkpoint import hub
 from infill_engine.models.registry import TRUNK, folder_of, trained_folder
 from infill_engine.models.runtime.devices import device_for
 from infill_engine.models.trunk.loading import load_trunk
+from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.models.trunk.sources import source_of
 from infill_engine.settings import AUTO, ModelSettings
 
 
 def load_model(
     name: str, device: str = AUTO, settings: ModelSettings | None = None, report: hub.Report = hub.quietly
-) -> Model:
+) -> TrunkModel | CanvasModel:
     """Load a model of the trunk's architecture, or any other with `load_canvas_model`. Raises the same errors."""
     settings = settings or ModelSettings()
     path = hub.fetch(name, report) if hub.is_hub_name(name) else folder_of(name)

@@ -1,7 +1,7 @@
 """What a model's name means, for the server, the command line and the benchmarks. Does not import torch.
 
-default             the trunk, or the small model if the trunk is missing or too slow for the budget
-trunk, small        one of the two, on any machine
+default             the trunk; retrieved texts alone if it cannot be loaded
+trunk               the same model; loading fails if it is missing
 scripted:FILE.json  answers from a file, for tests
 OWNER/NAME          a published model
 PATH                a GGUF file, or a folder with config.json, model.safetensors and tokenizer.json
@@ -12,11 +12,11 @@ from pathlib import Path
 
 from infill_engine.errors import ModelDamagedError, ModelNotFoundError
 from infill_engine.models.checkpoint import hub
-from infill_engine.models.checkpoint.folder import SMALL_FOLDER
 from infill_engine.models.checkpoint.user_data import trunk_folder
 from infill_engine.models.trunk.files.folder import TRUNK_FOLDER, find_trunk
 
-DEFAULT, TRUNK, SMALL, SCRIPTED = "default", "trunk", "small", "scripted"
+DEFAULT, TRUNK, SCRIPTED = "default", "trunk", "scripted"
+RETRIEVAL = "retrieval"  # what serves if no model can; not a name that can be chosen
 ADDRESS = "://"  # in the name of a model on a server; parsed by `infill_engine.engine.remote`
 
 
@@ -25,7 +25,7 @@ def resolved(name: str, folder: Path) -> str:
 
     A folder of that name takes precedence over a published model.
     """
-    if name in (DEFAULT, TRUNK, SMALL, SCRIPTED) or ADDRESS in name:
+    if name in (DEFAULT, TRUNK, SCRIPTED) or ADDRESS in name:
         return name
     kind, colon, script = name.partition(":")
     if kind == SCRIPTED and colon:
@@ -43,13 +43,11 @@ def folder_of(name: str) -> Path | None:
         return None
     if hub.is_hub_name(name) and (folder := hub.cached(name)) is not None:
         return folder
-    if name == SMALL:
-        return SMALL_FOLDER
     if name in (DEFAULT, TRUNK):
         found = find_trunk(trunk_folder())
-        if name == TRUNK and found.folder is None:
+        if found.folder is None:
             raise ModelDamagedError(found.user_message) if found.damaged else ModelNotFoundError(found.user_message)
-        return found.folder or SMALL_FOLDER
+        return found.folder
     return Path(name).expanduser()
 
 

@@ -1,30 +1,30 @@
 """How a canvas model answers one request: from both sides of a hole to proposals.
 
-encode both sides ──▶ write drafts ──▶ plan the canvas ──▶ denoise ──▶ score every text
+encode both sides ──▶ propose lengths ──▶ plan the canvas ──▶ denoise ──▶ read the texts
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
 
 from infill_engine.budget.deadline import Deadline, now, since
-from infill_engine.budget.work import Budget, Costs, Job, OutOfTime, Phase, within
-from infill_engine.context.project_counts import CountedSurroundings
-from infill_engine.models.base import CanvasModel, Context, ModelDraft, ProposedLength, WritesDrafts
+from infill_engine.budget.work import Budget, Costs, Job, OutOfTime, Phase, finished
+from infill_engine.models.base import CanvasModel, Context
+from infill_engine.models.canvas.canvas import lay_out
 from infill_engine.sampling.denoising.constraints import constraints_for
 from infill_engine.sampling.denoising.denoise import Row, Step, Task, TimeFrame, denoise
-from infill_engine.sampling.denoising.plan import WORTHWHILE_STEPS, affordable, canvas_of, plan_rows
-from infill_engine.sampling.denoising.read_canvas import originals_of, proposals_of, unread_own
+from infill_engine.sampling.denoising.plan import affordable, canvas_of, plan_rows
+from infill_engine.sampling.denoising.read_canvas import originals_of, proposals_of
 from infill_engine.sampling.proposals import Proposals, unread, unscored
+from infill_engine.sampling.proposer import Capabilities, Rehearsal
 from infill_engine.settings import SamplerSettings
-from infill_engine.text.lines import first_line
-from infill_engine.types import Draft, Hole, InfillRequest, Proposal, Source, Surroundings
+from infill_engine.types import Draft, Hole, HoleKind, InfillRequest, Proposal, Surroundings
 
-OWN_DRAFTS = 6  # texts that the model generates itself before the canvas is laid out
-USUAL_TOKENS = 4  # of a correct line; without time for this many tokens no draft is started
-LOOKS = 1  # steps that must still fit afterwards
-SCORED_TOKENS = 32  # usual total of all texts, which are read once more at the end
-STEPS_BESIDE_OWN = 2  # with such drafts, further steps bring no improvement
+WARM_UP_ROUNDS, WARM_UP_MS = 2, 5_000.0
+PROBED_SLOTS = 16
+BEFORE, AFTER = "total = 0\nfor value in values:\n    ", "\nprint(total)\n"  # around the canvas of a probe
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,9 @@ class MemoryLimit:
 
     rows: int
     slots: int
+
+
+MEMORY_LIMITS = (MemoryLimit(64, 512), MemoryLimit(2, 16), MemoryLimit(1, 8))  # tried in this order
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,22 +48,23 @@ class _Read:
     hole: Hole
     drafts: tuple[Draft, ...]
     budget: Budget
-    due: Deadline  # for everything except reading and scoring
+    due: Deadline  # for everything except reading
 
 
 class CanvasSampler:
-    """A loaded model, its measured costs, and the text it has counted. One request at a time."""
+    """A loaded model and its measured costs. Implements `infill_engine.sampling.proposer.Proposer`."""
 
-    def __init__(self, model: CanvasModel, settings: SamplerSettings, limit: MemoryLimit) -> None:
+    def __init__(self, model: CanvasModel, settings: SamplerSettings) -> None:
         self.model = model
-        self.limit = limit
         self.costs = Costs()
         self._settings = settings
-        self._surroundings = CountedSurroundings(model.vocabulary.encode)
+        self._limits = list(MEMORY_LIMITS)  # the first one holds
+        self._probed: Context | None = None  # read once, because reading is cached
 
-    def surround(self, surroundings: Surroundings) -> Iterator[None]:
-        """Count the text around a document, for requests that name it; yields about every 2 ms."""
-        return self._surroundings.count(surroundings)
+    @property
+    def can(self) -> Capabilities:
+        """See `Proposer`."""
+        return Capabilities(self.model.device, self.model.info.profile, self.model.info.window)
 
     def propose(self, request: InfillRequest, hole: Hole, drafts: tuple[Draft, ...], budget: Budget) -> Job[Proposals]:
         """Return all texts found for a hole in time."""
@@ -73,24 +77,49 @@ class CanvasSampler:
         began = now()
         due = budget.deadline.sooner(self._settings.latency_target)
         proposals = yield from self._denoise(_Read(context, partial_word, request, hole, drafts, budget, due))
-        # Another try is worthwhile if no canvas had time for a step, or if the surroundings were not counted yet.
+        # Another try is worthwhile if no canvas had time for a step.
         looked = not proposals or any(proposal.steps for proposal in proposals)
-        counted = not (self.model.info.window.surroundings and request.surroundings) or self._near(request) is not None
-        return Proposals(proposals, encode_ms, since(began), final=looked and counted)
+        return Proposals(proposals, encode_ms, since(began), final=looked)
 
-    def read_ahead(self, request: InfillRequest) -> Job[None]:
-        """Encode a request's two sides, so that a later request nearby finds them cached.
+    def prefetch(self, request: InfillRequest) -> Job[None]:
+        """Encode a request's two sides, so that a later request nearby finds them cached."""
+        yield from self._encode(request)
 
-        Also reads the model's prompt, if it has one, and counts the text that candidates are scored by.
-        """
-        context, partial_word = yield from self._encode(request)
-        if isinstance(self.model, WritesDrafts):
-            yield from self.model.prompt(context)
-            yield from self.model.count(request.around(partial_word))
+    def index(self, surroundings: Surroundings) -> Iterator[None]:  # noqa: ARG002
+        """Do nothing: a canvas model does not use the text around a document."""
+        return iter(())
 
-    def _near(self, request: InfillRequest) -> Any:
-        """Return the counts of the text that a request names; None if there are none yet."""
-        return self._surroundings.get(request.surroundings)
+    def probe(self) -> Callable[[], None]:
+        """See `Proposer`."""
+        self._probed = self._probed or finished(self.model.encode(BEFORE, AFTER))
+        return partial(self._probe, self._probed)
+
+    def warm_up(self) -> Iterator[Rehearsal]:
+        """See `Proposer`. Libraries initialise in the first request; the second one is measured, part by part."""
+        for number in range(WARM_UP_ROUNDS):
+            if number == 1:
+                self.costs = Costs(first_share=1.0)  # the setup is done
+            before = "".join(f"value_{line} = compute({line}, {number})\n" for line in range(30))
+            yield Rehearsal(InfillRequest(f"{before}result = ", f"\n{before[:400]}"), WARM_UP_MS)
+
+    def use_less_memory(self) -> str:
+        """Limit the canvas further; see `Proposer`."""
+        if len(self._limits) == 1:
+            return ""
+        del self._limits[0]
+        return "it now gives fewer and shorter candidates. Free some memory, or choose the precision int8 or int4"
+
+    def least_ms(self) -> float:
+        """See `Proposer`."""
+        return self.costs.best_ms(Phase.PASS, 1)
+
+    def forget_predictions(self) -> None:
+        """Do nothing: none are kept."""
+
+    def _probe(self, context: Context) -> None:
+        slots = min(PROBED_SLOTS, self.model.info.max_slots)
+        canvas = lay_out([slots], self.model.info.mask_id)
+        self.model.denoise(context, HoleKind.LINE, canvas, np.arange(slots)).numpy(force=True)
 
     def _encode(self, request: InfillRequest) -> Job[tuple[Context, str]]:
         """Return the encoded context, with the prefix cut before the cursor's word, and the beginning of that word."""
@@ -99,87 +128,28 @@ class CanvasSampler:
         return context, partial_word
 
     def _denoise(self, read: _Read) -> Job[list[Proposal] | None]:
-        """All proposals, or None if there was no time for even one step and nothing was retrieved or generated."""
+        """All proposals, or None if there was no time for even one step and nothing was retrieved."""
+        limit = self._limits[0]
         lengths = self.model.propose_lengths(read.context, read.hole.kind, read.request.candidates)
-        prompt, written = yield from self._written(read)
-        scoring_ms = 0.0 if prompt is None else self._scoring_ms()
-        settings = self._settings
-        if written:
-            settings = replace(settings, max_steps=min(settings.max_steps, STEPS_BESIDE_OWN))
-        rows = self._rows(read, lengths, written, read.budget.left_ms(read.due) - scoring_ms)
+        rows = plan_rows(self.model, lengths, read.drafts, read.partial_word, read.request.candidates, limit.slots)
+        rows = affordable(self.model, read.context, rows[: limit.rows], self.costs, read.budget.left_ms(read.due))
         if not rows:  # no length was proposed: the model has no suggestion here
             return []
-        step = yield from self._last_step(read, rows, settings, scoring_ms)
-        proposals = [
-            *([] if step is None else proposals_of(self.model, step, rows, read.partial_word, settings)),
-            *self._as_found(read, written, rows, step),
-        ]
-        if prompt is not None:
-            proposals = yield from self._scored(proposals, prompt, read)
+        step = yield from self._last_step(read, rows)
+        texts = [] if step is None else proposals_of(self.model, step, rows, read.partial_word, self._settings)
+        proposals = [*texts, *self._as_found(read, rows, step)]
         return proposals or (None if step is None else [])
 
-    def _last_step(self, read: _Read, rows: list[Row], settings: SamplerSettings, then_ms: float) -> Job[Step | None]:
+    def _last_step(self, read: _Read, rows: list[Row]) -> Job[Step | None]:
         """Return the canvas as far as it can be denoised in time; None if there is no time for a single step."""
         canvas = canvas_of(rows, self.model.info.mask_id)
         constraints = constraints_for(self.model, read.hole, canvas, read.partial_word)
         task = Task(read.context, read.hole.kind, canvas, rows, constraints)
-        return (yield from denoise(self.model, task, settings, TimeFrame(read.budget, read.due, then_ms)))
+        return (yield from denoise(self.model, task, self._settings, TimeFrame(read.budget, read.due)))
 
-    def _rows(self, read: _Read, lengths: list[ProposedLength], written: list[ModelDraft], time_ms: float) -> list[Row]:
-        """Return the rows of the canvas, as many as memory and time allow."""
-        request, steps = read.request, LOOKS if written else WORTHWHILE_STEPS
-        most = self.limit.slots
-        rows = plan_rows(self.model, lengths, read.drafts, written, read.partial_word, request.candidates, most)
-        return affordable(self.model, read.context, rows[: self.limit.rows], self.costs, time_ms, steps)
-
-    def _as_found(
-        self, read: _Read, written: list[ModelDraft], rows: list[Row], step: Step | None
-    ) -> Iterator[Proposal]:
-        """Yield all drafts as retrieved or generated, including those without memory or time for a canvas row."""
-        seen = [] if step is None else originals_of(self.model, step, rows, read.partial_word)
+    def _as_found(self, read: _Read, rows: list[Row], step: Step | None) -> Iterator[Proposal]:
+        """Yield all retrieved drafts as found, including those without memory or time for a canvas row."""
+        seen = [] if step is None else originals_of(step, rows, self.model.info.copies_end)
         yield from seen
-        copies = {proposal.text for proposal in seen if proposal.source is Source.RETRIEVAL}
-        own = {proposal.text for proposal in seen if proposal.source is Source.MODEL}
+        copies = {proposal.text for proposal in seen}
         yield from (unscored(draft) for draft in read.drafts if draft.text not in copies)
-        yield from (
-            proposal for proposal in unread_own(self.model, written, read.partial_word) if proposal.text not in own
-        )
-
-    def _written(self, read: _Read) -> Job[tuple[Any, list[ModelDraft]]]:
-        """The prompt and the model's own drafts, if the hole is a single line and there is time to denoise them too.
-
-        The prompt is None if the model writes no drafts for this hole or time is too short.
-        """
-        if read.hole.max_lines > 1 or not isinstance(self.model, WritesDrafts):
-            return None, []
-        looking_ms = LOOKS * self.costs.predict_ms(Phase.PASS, self.model.info.max_slots * 2)
-        afterwards_ms = looking_ms + self._scoring_ms()
-        writing_ms = USUAL_TOKENS * self.costs.predict_ms(Phase.WRITE, OWN_DRAFTS)
-        if read.budget.left_ms(read.due) < afterwards_ms + writing_ms:
-            self.costs.relent(Phase.WRITE)
-            return None, []
-        try:
-            prompt = yield from within(self.model.prompt(read.context), read.due, afterwards_ms + writing_ms)
-        except OutOfTime:
-            return None, []
-        right = first_line(read.request.suffix)
-        writing = self.model.write_drafts(prompt, read.partial_word, right, OWN_DRAFTS)
-        return prompt, (yield from within(writing, read.due, afterwards_ms))
-
-    def _scoring_ms(self) -> float:
-        """Return the expected milliseconds of `_scored`."""
-        return self.costs.predict_ms(Phase.READ, SCORED_TOKENS)
-
-    def _scored(self, proposals: list[Proposal], prompt: Any, read: _Read) -> Job[list[Proposal]]:
-        """Return the proposals, each with the likelihood of its text if there is time to compute it."""
-        assert isinstance(self.model, WritesDrafts)
-        texts = list(dict.fromkeys(proposal.text for proposal in proposals if not proposal.partial))
-        request = read.request
-        right, project = first_line(request.suffix), self._near(request)
-        try:
-            near = yield from self.model.count(request.around(read.partial_word))
-            found = yield from self.model.score(prompt, read.partial_word, right, texts, near, project)
-        except OutOfTime:
-            return proposals
-        likelihoods = dict(zip(texts, found, strict=True))
-        return [replace(proposal, logprob=likelihoods.get(proposal.text)) for proposal in proposals]

@@ -12,10 +12,11 @@ from infill_engine.context.ngrams import Ngrams
 from infill_engine.context.project_counts import CountedSurroundings
 from infill_engine.context.retrieval import Retriever
 from infill_engine.models.cached_lines import CachedLines
-from infill_engine.models.trunk.model import ReadPrompt, TrunkModel
+from infill_engine.models.trunk.model import WINDOW, ReadPrompt, TrunkModel
 from infill_engine.models.trunk.prompt import Prompt, build_head, fitting
 from infill_engine.models.trunk.prompt_cache import NEAR
 from infill_engine.sampling.proposals import Proposals, unread
+from infill_engine.sampling.proposer import Capabilities, Rehearsal
 from infill_engine.sampling.token_tree import ROOT
 from infill_engine.sampling.tree_search import TreeSearch
 from infill_engine.types import Draft, Hole, InfillRequest, Surroundings
@@ -26,6 +27,10 @@ PARTS = (8, 16, 32, 64)  # rows of a prompt that are read at once
 PART_MS, FAR_MS = 45.0, 160.0  # time limits for one such part: near the prompt's end, and far from it
 HURRIED_MS = 100.0  # time limit for the part that the first pass of a request reads: two passes take longer than one
 USUAL_ROWS = 8  # of a pass that must still fit after counting
+LEAST_ROWS = 4  # of a pass that is of any use
+PROBED_ROWS = 16
+REHEARSAL_MS = 150.0
+MOST_MEMORY_FAULTS = 2  # after which the model is given up
 
 
 class TreeSampler:
@@ -39,16 +44,19 @@ class TreeSampler:
         self._lines = CachedLines(model.vocabulary)
         self._surroundings = CountedSurroundings(model.vocabulary.encode)
         self._retriever = Retriever()
+        self._memory_faults = 0
 
-    def surround(self, surroundings: Surroundings) -> Iterator[None]:
-        """Index and counts the text around a document, for requests that name it.
+    @property
+    def can(self) -> Capabilities:
+        """See `Proposer`."""
+        return Capabilities(self.model.device, self.model.backend.profile, WINDOW, fills_several=True, goes_on=True)
 
-        Yields about every 2 ms.
-        """
+    def index(self, surroundings: Surroundings) -> Iterator[None]:
+        """See `Proposer`. Also counts the text."""
         yield from self._retriever.index(surroundings)
         yield from self._surroundings.count(surroundings)
 
-    def read_ahead(self, request: InfillRequest) -> Job[None]:
+    def prefetch(self, request: InfillRequest) -> Job[None]:
         """Read a request's prompt, so that a later request nearby finds it cached, and count the text around it.
 
         Snippets are retrieved only here; a hurried request uses those that have been read.
@@ -97,6 +105,31 @@ class TreeSampler:
     def best_pass_ms(self, rows: int) -> float:
         """Return the milliseconds of a pass over `rows` tokens on an idle machine."""
         return self.costs.best_ms(Phase.PASS, rows)
+
+    def probe(self) -> Callable[[], None]:
+        """See `Proposer`."""
+        return partial(self.model.apart(), PROBED_ROWS)
+
+    def warm_up(self) -> Iterator[Rehearsal]:
+        """See `Proposer`."""
+        self.measure()
+        yield Rehearsal(InfillRequest("total = sum(", ")\n"), REHEARSAL_MS)
+
+    def use_less_memory(self) -> str:
+        """Forget all prompts, a few times; see `Proposer`."""
+        self.model.forget_prompts()
+        self._memory_faults += 1
+        if self._memory_faults > MOST_MEMORY_FAULTS:
+            return ""
+        return "it has to read the text around the cursor again. Free some memory"
+
+    def least_ms(self) -> float:
+        """See `Proposer`."""
+        return self.best_pass_ms(LEAST_ROWS)
+
+    def forget_predictions(self) -> None:
+        """See `Proposer`."""
+        self.model.forget_continuations()
 
     def measure(self) -> None:
         """Measure passes of usual sizes, without one-time setup."""

@@ -151,7 +151,7 @@ def _add_bench(bench: argparse.ArgumentParser) -> None:
         type=_name,
         nargs="+",
         metavar="NAME",
-        help="models to measure instead of the trunk and the small one",
+        help="models to measure instead of the default one, the main one first",
     )
     add("--only", nargs="+", choices=BENCH_PARTS, metavar="PART", help=f"some of {', '.join(BENCH_PARTS)}")
     add("--problems", nargs="+", metavar="FILE", help="problems of your own instead of the bundled ones")

@@ -9,7 +9,7 @@ from msgspec import structs
 
 from infill_engine.engine.remote.address import disclosure, is_remote, read_address
 from infill_engine.errors import InputError
-from infill_engine.models.registry import DEFAULT, SMALL, resolved
+from infill_engine.models.registry import DEFAULT, RETRIEVAL, resolved
 from infill_engine.serving.protocol import Status
 from lsp_server.settings.schema import EngineChoice
 
@@ -39,7 +39,7 @@ def successor(failed: EngineChoice, budget_ms: int) -> EngineChoice | None:
 
 def as_shown(status: Status, wanted: EngineChoice) -> Status:
     """Return the worker's status for display. If another engine was substituted, it names the one the user wanted."""
-    if status.model in (DEFAULT, SMALL) and wanted.model not in (DEFAULT, SMALL):
+    if status.model in (DEFAULT, RETRIEVAL) and wanted.model not in (DEFAULT, RETRIEVAL):
         status = structs.replace(status, model=f"{status.model}, in place of {wanted.model}")
     if status.device and wanted.device not in (ALWAYS_THERE.device, status.device) and not is_remote(wanted.model):
         status = structs.replace(status, device=f"{status.device}, in place of {wanted.device}")

@@ -23,7 +23,7 @@ def test_every_family_is_sound(name: str) -> None:
 
 def test_no_family_is_left_out(tmp_path: Path) -> None:
     made = {about.config["model_type"] for about in masked.PUBLISHED.values()}
-    made |= {about.model_type for about in fim.PUBLISHED.values()} | {"duostream", "diffusion_gemma"}
+    made |= {about.model_type for about in fim.PUBLISHED.values()} | {"diffusion_gemma"}
     assert {name.lower() for name in FAMILIES} <= {name.lower() for name in made}
 
 
@@ -56,7 +56,7 @@ def test_what_cannot_be_loaded_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_an_unknown_name_says_which_there_are() -> None:
-    with pytest.raises(InputError, match=r"duostream, dream.*mellum"):
+    with pytest.raises(InputError, match=r"dream.*mellum"):
         list(check_family("nothing"))
 
 
@@ -73,7 +73,7 @@ def test_the_command_prints_every_check(monkeypatch: pytest.MonkeyPatch, capsys:
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["nothing"], "there are duostream"),
+        (["nothing"], "there are dream"),
         (["dream", "--device", "nowhere"], "device `nowhere` is not available here"),
     ],
 )

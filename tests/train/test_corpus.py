@@ -6,16 +6,12 @@ import zipfile
 from collections import Counter
 from pathlib import Path
 
-import numpy as np
 import pytest
-from tokenizers import Tokenizer
 
 from infill_engine.types import HoleKind
 from train.corpus import build as corpus
-from train.corpus import pack
-from train.corpus.holes import KINDS, spans_of
+from train.corpus.holes import spans_of
 from train.corpus.leaks import HeldOut
-from train.corpus.pack import pack_text
 from train.corpus.sources import (
     CALIBRATION_PACKAGES,
     DEVELOPMENT_PACKAGES,
@@ -147,35 +143,6 @@ def test_holes_lie_in_the_text_and_say_something(seed: int) -> None:
         text = CODE[span.start : span.end]
         assert text.strip()
         assert ("\n" not in text) or span.kind is HoleKind.BLOCK
-
-
-@pytest.mark.parametrize("seed", range(10))
-def test_packing_loses_nothing_and_cuts_at_the_holes(tokenizer: Tokenizer, seed: int) -> None:
-    tokens, holes = pack_text(CODE, tokenizer, random.Random(seed))
-    assert tokenizer.decode(tokens[1:].tolist()) == CODE
-    spans = {(CODE[s.start : s.end], s.kind) for s in spans_of(CODE, random.Random(seed))}
-    for start, end, kind in holes:
-        assert (tokenizer.decode(tokens[start:end].tolist()), KINDS[kind]) in spans
-
-
-def test_packing_an_empty_text(tokenizer: Tokenizer) -> None:
-    tokens, holes = pack_text("", tokenizer, random.Random(0))
-    assert (len(tokens), holes.shape) == (1, (0, 3))
-    assert holes.dtype == np.int32
-
-
-def test_a_packing_takes_the_place_of_another(
-    tokenizer_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    texts = tmp_path / "corpus.jsonl"
-    texts.write_text(json.dumps({"text": CODE}) + "\n")
-    parts = tmp_path / "parts"
-    parts.mkdir()
-    (parts / "part-007.npz").touch()
-    options = {"--corpus": texts, "--tokenizer": tokenizer_path, "--out": parts, "--processes": 1}
-    monkeypatch.setattr("sys.argv", ["pack", *(str(each) for option in options.items() for each in option)])
-    pack.main()
-    assert [part.name for part in parts.iterdir()] == ["part-000.npz"]
 
 
 OTHERS = {

@@ -22,7 +22,6 @@ from infill_engine.types import HoleKind
 if TYPE_CHECKING:
     from tree_sitter import Point
 
-KINDS = tuple(HoleKind)  # a hole's kind is stored as its index in this tuple
 CHARACTERS_PER_HOLE = 70
 CUT_ANYWHERE = 0.4  # share of cursors inside a word rather than between two
 MOST_CHARACTERS = 80  # longest node

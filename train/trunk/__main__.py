@@ -27,16 +27,17 @@ import torch
 from infill_engine.errors import InfillError, InputError, TrainingError
 from infill_engine.models.registry import folder_of
 from infill_engine.models.runtime.devices import wanted_threads
+from infill_engine.models.runtime.precision import fastest_dtype
 from infill_engine.models.trunk.adapter import Adapter
 from infill_engine.models.trunk.files.weights import TrunkWeights
 from infill_engine.models.trunk.prompt import TrunkVocabulary
-from train.small.precision import dtype_of
 from train.trunk import run_folder
 from train.trunk.data import ExampleSettings, Window, draw_window
 from train.trunk.network import TrainedTrunk
 from train.trunk.snippets import File, Heads
 
 RATE, WARMUP_STEPS, LEAST_RATE = 4e-4, 20, 0.02
+MULTIPLIED_ROWS = 2048  # by a matrix at once, approximately
 WINDOWS = 2  # per step, by default
 LARGEST_SHARE = 30_000  # characters of a file that count when files are drawn, so that huge files do not dominate
 EVALUATED_WINDOWS, EVALUATED_HOLES = 16, 10
@@ -80,7 +81,7 @@ def open_run(options: argparse.Namespace) -> Run:
     assert folder is not None
     weights = TrunkWeights(folder)
     torch.set_num_threads(wanted_threads() or os.cpu_count() or 1)
-    trunk = TrainedTrunk(weights, dtype_of(torch.device("cpu")), options.rank)
+    trunk = TrainedTrunk(weights, fastest_dtype("cpu", MULTIPLIED_ROWS), options.rank)
     optimiser = torch.optim.AdamW(trunk.parameters.values(), lr=RATE, betas=(0.9, 0.98), weight_decay=0.0)
     run = Run(options.run, trunk, TrunkVocabulary(folder / "tokenizer.json"), optimiser)
     if restored := run_folder.restore(options.run, trunk.parameters, optimiser, "progress"):

@@ -12,14 +12,9 @@ from typing import Any
 import numpy as np
 
 from bench.quality.problems.holes import Task
-from bench.quality.systems.decode import generate
-from bench.quality.systems.ngram import ORDER, NgramModel, NgramTable, count
-from bench.quality.systems.twin import Twin
 from infill_engine.budget.deadline import Clock, Deadline, now
 from infill_engine.engine.answer_cache import AnswerCache
 from infill_engine.engine.local import LocalEngine
-from infill_engine.models.base import Vocabulary
-from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.ranking.cleanup import clean, cleaned
 from infill_engine.ranking.features import evidence
 from infill_engine.sampling.proposals import Proposals, unread
@@ -32,7 +27,6 @@ from lsp_server.suggestions.request import build_request
 
 PRODUCT = "engine"
 WARM_MS = 10_000  # to read beforehand
-NGRAM_FILE_CHARS = 100_000  # of the open file on each side of the cursor
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +64,12 @@ class WatchedEngine(LocalEngine):
     @classmethod
     def of(cls, engine: LocalEngine) -> "WatchedEngine":
         """Watch a loaded engine, whose caches and measured costs are used on."""
-        watched = cls(engine.model, engine.name, engine.calibration, engine.settings)
-        watched.sampler = engine.sampler
-        return watched
+        return cls(engine.proposer, engine.name, engine.calibration, engine.settings)
 
     def forget(self) -> None:
         """Drop all cached answers, so that the next one is computed even for an equal request."""
         self.forget_answers()
-        if isinstance(self.model, TrunkModel):
-            self.model.forget_continuations()
+        self.proposer.forget_predictions()
 
     def forget_answers(self) -> None:
         """Drop all cached answers, but keep what the model has read."""
@@ -124,63 +115,18 @@ def drafts(question: Question) -> Reply:
 
 
 @dataclass(slots=True)
-class NgramSystem:
-    """The greedy text and the best branches of the n-gram model. Its time excludes counting the open file."""
-
-    corpus: NgramTable
-    vocabulary: Vocabulary
-
-    def __call__(self, question: Question) -> Reply:
-        left, right = _sides(question.task)
-        tokens = self.vocabulary.encode(left[-NGRAM_FILE_CHARS:]) + self.vocabulary.encode(right[:NGRAM_FILE_CHARS])
-        file = count(np.array(tokens, dtype=np.int64))
-        started = perf_counter()
-        model = NgramModel(self.corpus, file)
-        prefix, partial_word = self.vocabulary.split_partial_word(question.request.prefix)
-        context = self.vocabulary.encode(prefix)[-ORDER:]
-        hole = question.hole
-        texts = generate(
-            lambda rows: [model.scores([*context, *ids]) for ids in rows],
-            self.vocabulary,
-            partial_word,
-            question.request.candidates,
-            hole.max_lines,
-            hole.indent,
-        )
-        return reply(question, [(text.text, text.mean_logprob) for text in texts], started)
-
-
-@dataclass(slots=True)
-class TwinSystem:
-    """The autoregressive twin, within the budget."""
-
-    twin: Twin
-    budget_ms: float
-
-    def __call__(self, question: Question) -> Reply:
-        request, started = question.request, perf_counter()
-        texts, elapsed_ms = self.twin.texts(
-            request.prefix, request.suffix, question.hole, request.candidates, self.budget_ms
-        )
-        found = reply(question, [(text.text, text.mean_logprob) for text in texts], started)
-        return replace(found, elapsed_ms=elapsed_ms)
-
-
-@dataclass(slots=True)
 class EngineSystem:
     """The product, or the model alone if drafts are off.
 
     Before the clock starts, the project's other files are counted and the text up to the cursor's line is encoded, as
-    in an editor when the user arrives there by typing; `cold` skips the latter. `before` is called with the question
-    first, which the oracle length needs. With `typed`, the user has typed that many characters of the line, each
-    followed by a pause of `pause_ms`, in which the engine computes.
+    in an editor when the user arrives there by typing; `cold` skips the latter. With `typed`, the user has typed that
+    many characters of the line, each followed by a pause of `pause_ms`, in which the engine computes.
     """
 
     engine: WatchedEngine
     budget_ms: float
     with_drafts: bool = True
     cold: bool = False
-    before: Callable[[Question], None] = lambda _question: None
     clock: Clock = now
     typed: int = 0
     pause_ms: float = 200.0
@@ -191,7 +137,6 @@ class EngineSystem:
             deque(self.engine.surround(question.surroundings), maxlen=0)
         else:
             request = replace(request, drafts=(), surroundings="", beyond=("", ""))
-        self.before(question)
         self.engine.forget()
         if not self.cold:
             line = request.prefix.rfind("\n") + 1
@@ -244,9 +189,3 @@ def reply(question: Question, texts: Sequence[tuple[str, float]], started: float
     elapsed = 1000 * (perf_counter() - started)
     shown = list(kept)[: question.request.candidates]
     return Reply(tuple(shown), tuple(round(kept[text], 5) for text in shown), elapsed_ms=elapsed)
-
-
-def _sides(task: Task) -> tuple[str, str]:
-    lines = task.text.split("\n")
-    left = "\n".join([*lines[: task.row], lines[task.row][: task.column]])
-    return left, task.text[len(left) :]

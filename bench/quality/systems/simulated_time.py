@@ -90,7 +90,7 @@ def simulate(engine: LocalEngine, costs: Sequence[str]) -> SimulatedTime:
 
     Raises InputError.
     """
-    sampler = engine.sampler
+    sampler = engine.proposer
     if not isinstance(sampler, TreeSampler):
         raise InputError("only the passes of the default model can be simulated")
     time = SimulatedTime(times_of(costs))

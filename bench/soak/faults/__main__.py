@@ -24,6 +24,7 @@ from typing import Any
 
 import psutil
 
+from bench.families import masked
 from bench.json_lines import write_lines
 from bench.soak.faults import places, preload, processes
 from bench.soak.faults.processes import Struck
@@ -33,7 +34,6 @@ from bench.soak.ticker import Ticker, keep_own_delays_short
 from bench.soak.watching import engines_in
 from bench.soak.window import BUDGET_MS
 from infill_engine.errors import InfillError
-from infill_engine.models.checkpoint.folder import SMALL_FOLDER
 
 GRACE_MS = 20.0  # after the deadline
 SMALL_DISK = "size=2m,nr_inodes=40,mode=700"
@@ -50,7 +50,7 @@ class Setting:
     slow: bool = False  # all files of the servers
     clock: bool = False  # the servers' wall clock can be set
     small_disk: bool = False  # the runtime and state folders are on a small file system
-    own_model: bool = False  # a copy of the small model
+    own_model: bool = False  # in a folder that may be damaged
 
 
 # An engine that has died lately is started again later and later, so a setting has few deaths of engines.
@@ -179,10 +179,10 @@ def _stall_ms(row: dict[str, Any], ticker: Ticker) -> float:
 
 
 def _model(model: str, folder: Path) -> str:
-    """Return a copy of the small model, or of the folder that was named."""
-    source = SMALL_FOLDER if model == "small" else Path(model)
-    shutil.copytree(source, folder / "model")
-    return str(folder / "model")
+    """Return a copy of the folder that was named, or a miniature of a published model."""
+    if Path(model).is_dir():
+        return str(shutil.copytree(model, folder / "model"))
+    return str(masked.publish("dream", masked.stock_network("qwen2"), folder / "model"))
 
 
 @contextlib.contextmanager
@@ -212,7 +212,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--only", nargs="+", choices=FAULTS, default=FAULTS, metavar="FAULT")
     parser.add_argument("--windows", type=int, default=3)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--model", default="small")
+    parser.add_argument("--model", default="default")
     parser.add_argument("--out", type=Path, help="file for a row of each time; the summary is put beside it")
     return parser
 

@@ -51,7 +51,7 @@ MESSAGES: tuple[Message, ...] = (
     Welcome(1, 150.0),
     Measure(),
     Alive(),
-    Status(State.READY, "", 1.0, "small", "cpu"),
+    Status(State.READY, "", 1.0, "default", "cpu"),
     Answered(7, Answer((Candidate("y)", 0.5),))),
     Failure(9, "The engine met an unexpected KeyError."),
 )

@@ -95,7 +95,7 @@ export class ModelDownload implements vscode.Disposable {
         await this.memory.update(OFFERED, true);
         tell(
             'information',
-            `Infill's default model is not on this machine, so its small model serves. Download the default one? ` +
+            `Infill's default model is not on this machine, so only retrieved texts are suggested. Download it? ` +
                 `${megabytes} MB from ${address}; completions go on meanwhile. ` +
                 '"Infill: Download Default Model" does it later.',
             download,

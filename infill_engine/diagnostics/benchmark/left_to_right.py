@@ -15,6 +15,7 @@ from infill_engine.ranking.cleanup import clean
 from infill_engine.sampling.middle import rules_for
 from infill_engine.sampling.token_tree import MOST_DEPTH, ROOT, TokenTree
 from infill_engine.sampling.tree_growth import learn_pass
+from infill_engine.sampling.tree_sampler import TreeSampler
 from infill_engine.text.lines import first_line
 from infill_engine.types import Hole, InfillRequest
 
@@ -78,8 +79,9 @@ class LeftToRight:
 
     def answer(self, problem: Problem, setting: Setting) -> Answered:
         """Return the finished texts of the beam. The prompt up to the cursor's line is read before the clock starts."""
-        model, request = self.engine.model, problem.request(setting.candidates)
-        assert isinstance(model, TrunkModel)
+        sampler, request = self.engine.proposer, problem.request(setting.candidates)
+        assert isinstance(sampler, TreeSampler)
+        model = sampler.model
         read_before_the_line(model, request)
         own = RecordedCosts(Costs().phases | {Phase.PASS: recorded(self.engine).phases[Phase.PASS]})
         own.restart(setting.passes)

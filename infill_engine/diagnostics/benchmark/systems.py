@@ -74,9 +74,9 @@ class RecordedCosts(Costs):
 
 def recorded(engine: LocalEngine) -> RecordedCosts:
     """Replace the engine's costs with recorded ones, once, and return them."""
-    if not isinstance(engine.sampler.costs, RecordedCosts):
-        engine.sampler.costs = RecordedCosts(engine.sampler.costs.phases)
-    return engine.sampler.costs
+    if not isinstance(engine.proposer.costs, RecordedCosts):
+        engine.proposer.costs = RecordedCosts(engine.proposer.costs.phases)
+    return engine.proposer.costs
 
 
 @dataclass(slots=True)

@@ -1,14 +1,12 @@
-"""A model's folder on disk: where the default's is, and whether weights are intact. Does not import torch."""
+"""A model's folder on disk: its files, and whether weights are intact. Does not import torch."""
 
 import hashlib
 import json
 from concurrent.futures import ThreadPoolExecutor
-from importlib.resources import files
 from pathlib import Path
 
 from infill_engine.errors import ModelDamagedError
 
-SMALL_FOLDER = Path(str(files("infill_engine"))) / "weights" / "small"
 WEIGHTS = "model.safetensors"
 INDEX = "model.safetensors.index.json"
 CHECKSUMS = (
@@ -30,11 +28,6 @@ def tokenizer_files(folder: Path) -> tuple[str, ...]:
     """Return the files of the model's tokenizer; if there is none, the files that are missing."""
     in_parts = not (folder / TOKENIZER).is_file() and all((folder / part).is_file() for part in TOKENIZER_PARTS)
     return (*TOKENIZER_PARTS, TOKENIZER_CONFIG) if in_parts else (TOKENIZER,)
-
-
-def write_checksum(folder: Path) -> None:
-    """Write checksums.json: the SHA-256 of the weights beside it."""
-    (folder / CHECKSUMS).write_text(json.dumps({WEIGHTS: sha256_of(folder / WEIGHTS)}) + "\n", encoding="ascii")
 
 
 def verify(folder: Path, remedy: str = REMEDY) -> None:

@@ -24,8 +24,6 @@ from infill_engine.models.trunk.slots import SLOTS
 from infill_engine.models.trunk.sources import QWEN2, Source, source_of
 from infill_engine.settings import ModelSettings
 
-PACKED = "duostream"  # stored in int8, and loaded in its own way
-
 
 @dataclass(frozen=True, slots=True)
 class Described:
@@ -119,9 +117,7 @@ def _described(name: str, path: Path, source: Source, device: str) -> Described:
 
 def _loaded(checkpoint: Checkpoint) -> CanvasModel:
     require_known(checkpoint.config, checkpoint.folder)
-    model_type = checkpoint.config["model_type"]
-    device = "cpu" if model_type == PACKED else "meta"
-    return FAMILIES[model_type](checkpoint.folder, device, torch.bfloat16, ModelSettings())
+    return FAMILIES[checkpoint.config["model_type"]](checkpoint.folder, "meta", torch.bfloat16, ModelSettings())
 
 
 def _checked(family: CanvasModel, checkpoint: Checkpoint) -> tuple[str, tuple[str, ...]]:
@@ -136,6 +132,4 @@ def _checked(family: CanvasModel, checkpoint: Checkpoint) -> tuple[str, tuple[st
 
 def _memory(checkpoint: Checkpoint) -> dict[str, int]:
     """Return bytes by precision, including activations and other overhead."""
-    if checkpoint.config.get("model_type") == PACKED:
-        return {name: int(checkpoint.bytes_in(dtype) * OVERHEAD) for name, dtype, stored in PRECISIONS if not stored}
     return {name: int(checkpoint.bytes_in(dtype, stored) * OVERHEAD) for name, dtype, stored in PRECISIONS}

@@ -61,13 +61,6 @@ QWEN_7B = 0.545  # billions: 152,064 embeddings of 3,584
 
 CATALOGUE = (
     Known(
-        "duostream",
-        ("duostream",),
-        Sight.BOTH,
-        "both sides kept across keystrokes, exactly",
-        (Published("default", APACHE, 0.0266, 0.0266, note="bundled; measured in its model card"),),
-    ),
-    Known(
         "diffusion-gemma",
         ("diffusion_gemma",),
         Sight.PROMPT,

@@ -12,13 +12,11 @@ from abc import ABC, abstractmethod
 from threading import Lock
 from typing import ClassVar, Protocol
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 LEAST = 1e-12  # minimum scale, for rows of zeros
-PROBED = 1024, 384  # the shape of a matrix of the default model
+PROBED = 1024, 384  # the shape of a probing matrix
 ROWS = 32
 LARGEST = 127  # code in a matrix
 _PACKING = Lock()  # the library that packs is a setting of the whole process
@@ -35,9 +33,6 @@ class Kernel(Protocol):
     def product(self, x: Tensor) -> Tensor:
         """x [T, K] in float32 -> [T, N]"""
 
-    def product_of_rows(self, x: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return the same for arrays, which is faster for a few rows."""
-
 
 class _ScaledRows(ABC):
     """The part of a kernel that gives each row a scale of its own."""
@@ -48,13 +43,6 @@ class _ScaledRows(ABC):
         """See `Kernel`."""
         scale = _scale(x, self.LEVELS)
         return self._rounded_product(x / scale).mul_(scale)
-
-    def product_of_rows(self, x: NDArray[np.float32]) -> NDArray[np.float32]:
-        """See `Kernel`. In numpy, which has less overhead for each operation."""
-        scale = _scale_of_rows(x, self.LEVELS)
-        product: NDArray[np.float32] = self._rounded_product(torch.from_numpy(x / scale)).numpy()
-        product *= scale
-        return product
 
     @abstractmethod
     def _rounded_product(self, levels: Tensor) -> Tensor:
@@ -137,10 +125,3 @@ def _usual_rows(rows: int) -> int:
 
 def _scale(x: Tensor, levels: int) -> Tensor:
     return x.abs().amax(-1, keepdim=True).clamp_(min=LEAST).mul_(1 / levels)
-
-
-def _scale_of_rows(x: NDArray[np.float32], levels: int) -> NDArray[np.float32]:
-    scale: NDArray[np.float32] = np.maximum(np.abs(x).max(-1, keepdims=True), np.float32(LEAST)) * np.float32(
-        1 / levels
-    )
-    return scale

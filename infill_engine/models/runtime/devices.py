@@ -13,7 +13,7 @@ from infill_engine.errors import InputError
 from infill_engine.settings import AUTO
 
 MLX = "mlx"
-MLX_TYPES = ("trunk", "duostream")  # the models with an MLX implementation
+MLX_TYPE = "trunk"  # the only model with an MLX implementation
 GPU_FILES = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")  # on Linux, one exists if there is a driver that torch can use
 
 
@@ -26,7 +26,7 @@ def device_for(model_type: str, wanted: str) -> str:
     """The device that a model of this type runs on: that of `choose_device`, but on Apple Silicon the default uses MLX
     if it is installed. Raises InputError.
     """
-    if model_type in MLX_TYPES:
+    if model_type == MLX_TYPE:
         return MLX if wanted == AUTO and on_apple_silicon() and find_spec("mlx") else choose_device(wanted)
     if wanted == MLX:
         raise InputError(f"device `{MLX}` runs only the default model; use `auto`")

@@ -5,13 +5,12 @@ from dataclasses import dataclass, field, replace
 from math import ceil
 
 from infill_engine.budget.work import Job
-from infill_engine.models.base import Corruption, ModelInfo, Order
 from infill_engine.models.trunk.backends.interface import Backend
 from infill_engine.models.trunk.continuations import Continuations, Prediction
 from infill_engine.models.trunk.denoiser import Denoised, Denoiser, Floats, Ints
 from infill_engine.models.trunk.prompt import Prompt, TrunkVocabulary, build_prompt
 from infill_engine.models.trunk.prompt_cache import NEAR, NOTHING, PromptCache
-from infill_engine.models.trunk.slots import NO_BLOCKS, NO_ROWS, SLOTS, TEXTS, Blocks, Rows, joined, text_rows
+from infill_engine.models.trunk.slots import NO_BLOCKS, NO_ROWS, TEXTS, Blocks, Rows, joined, text_rows
 from infill_engine.settings import WindowSettings
 
 WINDOW = WindowSettings(prefix_chars=1600, suffix_chars=500, surroundings=True)
@@ -88,21 +87,6 @@ class TrunkModel:
     def size_of(self, rows: int, masks: int) -> int:
         """Return how many rows cost as much as these and some mask rows."""
         return rows + (ceil(masks * self.denoiser.mask_share) if self.denoiser else 0)
-
-    @property
-    def info(self) -> ModelInfo:
-        """The facts that the engine needs."""
-        return ModelInfo(
-            "trunk",
-            Corruption.MASK,
-            self.backend.config.vocabulary,
-            -1,
-            self.vocabulary.fim.end,
-            SLOTS - TEXTS,
-            order=Order.LEFT_TO_RIGHT,
-            window=WINDOW,
-            profile=self.backend.profile,
-        )
 
     def prompt(self, prefix: str, suffix: str, head: tuple[int, ...] = ()) -> Prompt:
         """Return the prompt of a hole. `prefix` ends before the word at the cursor."""

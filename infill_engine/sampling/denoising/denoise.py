@@ -24,7 +24,6 @@ from infill_engine.models.base import (
     ConditionsItself,
     Context,
     Corruption,
-    ModelDraft,
     ModelInfo,
     Order,
     corruptor_of,
@@ -46,7 +45,7 @@ from infill_engine.types import Draft, HoleKind
 class Row:
     """How one row of the canvas starts.
 
-    `tokens` are the ids of `draft` or of `written`, the model's own draft; None starts from masks. `branch` makes the
+    `tokens` are the ids of `draft`; None starts from masks. `branch` makes the
     row take the second choice at the slot where that is most probable; `sampled` draws its tokens at the settings'
     temperature instead of taking the best.
     """
@@ -55,7 +54,6 @@ class Row:
     length_logprob: float = 0.0
     tokens: tuple[int, ...] | None = None
     draft: Draft | None = None
-    written: ModelDraft | None = None
     branch: bool = False
     sampled: bool = False
 
@@ -89,20 +87,19 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class TimeFrame:
-    """When steps must end: by `due`, or the request's deadline if that is None, with `then_ms` left after them."""
+    """When steps must end: by `due`, or the request's deadline if that is None."""
 
     budget: Budget
     due: Deadline | None = None
-    then_ms: float = 0.0
 
     @property
     def left_ms(self) -> float:
         """Return the milliseconds left for steps."""
-        return self.budget.left_ms(self.due) - self.then_ms
+        return self.budget.left_ms(self.due)
 
     def work(self, size: int) -> Work:
         """Return a step over `size` slots as a piece of work."""
-        return Work(Phase.PASS, size, self.then_ms, self.due)
+        return Work(Phase.PASS, size, due=self.due)
 
 
 def denoise(model: CanvasModel, task: Task, settings: SamplerSettings, time: TimeFrame) -> Job[Step | None]:

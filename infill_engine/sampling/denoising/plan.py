@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from infill_engine.budget.work import Costs, Phase
-from infill_engine.models.base import CanvasModel, Context, ModelDraft, Order, ProposedLength, step_size
+from infill_engine.models.base import CanvasModel, Context, Order, ProposedLength, step_size
 from infill_engine.models.canvas.canvas import Canvas, lay_out
 from infill_engine.sampling.denoising.denoise import Row
 from infill_engine.types import Draft
 
 DRAFT_ROWS = 2
-OWN_ROWS = 4  # further drafts of the model's own are scored, but get no canvas row
 DRAFT_LENGTH_LOGPROB = -0.7  # a copy brings its own length, which no head predicts; about half of them are right
 WORTHWHILE_STEPS = 3  # a canvas too wide for this many steps is narrowed
 
@@ -24,15 +23,11 @@ def plan_rows(
     model: CanvasModel,
     lengths: Sequence[ProposedLength],
     drafts: Sequence[Draft],
-    written: Sequence[ModelDraft],
     partial_word: str,
     candidates: int,
     max_slots: int,
 ) -> list[Row]:
-    """Return rows in order of value: the best length first, then the drafts, then the other lengths and branches.
-
-    `written` are the model's own drafts; each replaces a row that would start from masks.
-    """
+    """Return rows in order of value: the best length first, then the drafts, then the other lengths and branches."""
     most, in_order = min(max_slots, model.info.max_slots), model.info.order is Order.LEFT_TO_RIGHT
     usable = (
         [replace(length, slots=min(length.slots, most)) for length in lengths]
@@ -47,12 +42,11 @@ def plan_rows(
     least = len(model.vocabulary.encode(partial_word)) + 1 if partial_word else 1
     fresh = [
         Row(max(length.slots, least), length.logprob, branch=how == "branch", sampled=how == "sampled")
-        for which, how in pattern[: max(2, candidates + 1 - len(written))]
+        for which, how in pattern[: max(2, candidates + 1)]
         if which < len(usable) and (length := usable[which])
     ]
     copies = [row for draft in drafts[:DRAFT_ROWS] if (row := _draft_row(model, draft, partial_word, most))]
-    own = [row for one in written[:OWN_ROWS] if (row := _written_row(model, one, most))]
-    return [*fresh[:1], *copies, *own, *fresh[1:]]
+    return [*fresh[:1], *copies, *fresh[1:]]
 
 
 def affordable(
@@ -61,14 +55,13 @@ def affordable(
     rows: Sequence[Row],
     costs: Costs,
     budget_ms: float,
-    steps: int = WORTHWHILE_STEPS,
 ) -> list[Row]:
-    """Return the leading rows whose canvas leaves time for `steps` steps; at least one row."""
+    """Return the leading rows whose canvas leaves time for WORTHWHILE_STEPS steps; at least one row."""
 
     def cost_ms(rows: Sequence[Row]) -> float:
         lengths = [row.slots for row in rows]
         first, later = (costs.predict_ms(Phase.PASS, step_size(model, context, lengths, number)) for number in (0, 1))
-        return first + (steps - 1) * later
+        return first + (WORTHWHILE_STEPS - 1) * later
 
     kept = list(rows)
     while len(kept) > 1 and cost_ms(kept) > budget_ms:
@@ -88,8 +81,3 @@ def _draft_row(model: CanvasModel, draft: Draft, partial_word: str, max_slots: i
     if not ids or len(ids) > max_slots + 1:
         return None
     return Row(len(ids), DRAFT_LENGTH_LOGPROB, tuple(ids), draft)
-
-
-def _written_row(model: CanvasModel, written: ModelDraft, max_slots: int) -> Row | None:
-    ids = (*written.tokens, model.info.eos_id)
-    return Row(len(ids), written.logprobs[-1], ids, written=written) if len(ids) <= max_slots + 1 else None

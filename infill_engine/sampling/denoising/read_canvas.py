@@ -1,10 +1,10 @@
 """Reads the texts from a canvas, finished or not."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from infill_engine.models.base import CanvasModel, ModelDraft
+from infill_engine.models.base import CanvasModel
 from infill_engine.models.canvas.canvas import State
 from infill_engine.sampling.denoising.denoise import Row, Step
 from infill_engine.settings import SamplerSettings
@@ -54,62 +54,28 @@ def _propose(
         partial=partial,
         steps=step.number,
         source=Source.RETRIEVAL if row.draft else Source.MODEL,
-        draft_logprob=_draft_logprob(row),
     )
 
 
-def originals_of(model: CanvasModel, step: Step, rows: Sequence[Row], partial_word: str) -> list[Proposal]:
-    """The unchanged drafts, retrieved or generated, with the scores the model gave them before it changed anything."""
+def originals_of(step: Step, rows: Sequence[Row], copies_end: bool) -> list[Proposal]:
+    """The unchanged retrieved drafts, with the scores that the model gave them before it changed anything.
+
+    `copies_end` says whether a draft's row ends in an end-of-hole token.
+    """
     originals = []
     for number, row in enumerate(rows):
-        text = None if row.tokens is None else _original_text(model, row, partial_word)
-        if text is not None:
+        if row.draft is not None:
             logprobs = step.draft_logprob[step.canvas.span(number)]
             originals.append(
                 Proposal(
-                    text=text,
+                    text=row.draft.text,
                     mean_logprob=float(logprobs.mean()),
                     min_logprob=float(logprobs.min()),
                     length_logprob=row.length_logprob,
-                    tokens=max(1, row.slots - int(model.info.copies_end)),
+                    tokens=max(1, row.slots - int(copies_end)),
                     draft=row.draft,
                     steps=1,
-                    source=Source.RETRIEVAL if row.draft else Source.MODEL,
-                    draft_logprob=_draft_logprob(row),
+                    source=Source.RETRIEVAL,
                 )
             )
     return originals
-
-
-def unread_own(model: CanvasModel, written: Sequence[ModelDraft], partial_word: str) -> Iterator[Proposal]:
-    """Yield the model's own drafts as generated, whether or not they were denoised on a canvas."""
-    for one in written:
-        text = _own_text(model, one, partial_word)
-        if text is not None:
-            yield Proposal(
-                text,
-                mean_logprob=_mean(one.logprobs),
-                min_logprob=min(one.logprobs),
-                length_logprob=one.logprobs[-1],
-                tokens=len(one.tokens),
-                draft_logprob=_mean(one.logprobs),
-            )
-
-
-def _original_text(model: CanvasModel, row: Row, partial_word: str) -> str | None:
-    if row.draft is not None:
-        return row.draft.text
-    return _own_text(model, row.written, partial_word) if row.written else None
-
-
-def _own_text(model: CanvasModel, written: ModelDraft, partial_word: str) -> str | None:
-    text = model.vocabulary.decode(written.tokens)
-    return text[len(partial_word) :] if text is not None and text.startswith(partial_word) else None
-
-
-def _draft_logprob(row: Row) -> float | None:
-    return _mean(row.written.logprobs) if row.written else None
-
-
-def _mean(logprobs: Sequence[float]) -> float:
-    return sum(logprobs) / len(logprobs)

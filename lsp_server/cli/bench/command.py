@@ -16,8 +16,8 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from infill_engine.engine.remote.address import is_remote
-from infill_engine.errors import InfillError, InputError, ModelError
-from infill_engine.models.registry import SMALL, TRUNK, folder_of, resolved
+from infill_engine.errors import InfillError, InputError
+from infill_engine.models.registry import TRUNK, folder_of, resolved
 from infill_engine.serving.loading import load_local, set_threads
 from infill_engine.settings import EngineSettings, ModelSettings
 from lsp_server.cli import BENCH_PARTS, INTERRUPTED
@@ -38,34 +38,23 @@ LEAST_PACES = 3  # units that must have been measured before the rest is planned
 def run(options: argparse.Namespace) -> int:
     """Measure, report, and apply the verdict if asked to. Return 1 if nothing could be measured."""
     set_threads()  # must run before torch is imported
-    models, missing = _models(options)
+    models = _models(options)
     with say("looking at this machine"):
         made = begin(options, models)
-    for model, why in missing:
-        made.results.missing(model, why)
     units, most_seconds = _units(made, options)
     interrupted = measure(made.results, units, most_seconds)
     made.results.close()
     return _conclude(made.results, options, interrupted=interrupted)
 
 
-def _models(options: argparse.Namespace) -> tuple[tuple[str, ...], list[tuple[str, str]]]:
-    """Return the models to measure, and those of the usual ones that are not here with the reason.
-
-    Raises InfillError for a model that was named and is not here.
-    """
-    named = tuple(dict.fromkeys(resolved(name, Path.cwd()) for name in options.model or ()))
-    for name in named:
+def _models(options: argparse.Namespace) -> tuple[str, ...]:
+    """Return the models to measure. Raises InfillError for one that is not here."""
+    models = tuple(dict.fromkeys(resolved(name, Path.cwd()) for name in options.model or (TRUNK,)))
+    for name in models:
         if is_remote(name):
             raise InputError(f"{name} is a server; the benchmark measures models on this machine")
         folder_of(name)
-    if named:
-        return named, []
-    try:
-        folder_of(TRUNK)
-    except ModelError as error:
-        return (SMALL,), [(TRUNK, str(error))]
-    return (TRUNK, SMALL), []
+    return models
 
 
 def begin(options: argparse.Namespace, models: tuple[str, ...]) -> "Run":

@@ -20,7 +20,7 @@ from infill_engine.errors import InfillError, InputError, ModelDamagedError, Mod
 from infill_engine.models.checkpoint.folder import INDEX, TOKENIZER, WEIGHTS, tokenizer_files, verify
 from infill_engine.models.checkpoint.hub import is_hub_name
 from infill_engine.models.checkpoint.user_data import settings_file
-from infill_engine.models.registry import DEFAULT, SMALL, TRUNK, resolved
+from infill_engine.models.registry import DEFAULT, RETRIEVAL, TRUNK, resolved
 from infill_engine.models.runtime.devices import physical_cores
 from infill_engine.text.languages import Support, all_entries, grammar_trouble, language, recognise
 from infill_engine.types import Reason
@@ -214,7 +214,12 @@ def check_model(model: str) -> Check:
     from infill_engine.models.registry import folder_of, trained_folder
     from infill_engine.models.trunk.sources import GGUF, source_of
 
-    folder = folder_of(model)
+    try:
+        folder = folder_of(model)
+    except ModelError as error:
+        if model != DEFAULT:
+            raise
+        return Check("model", Verdict.WARN, str(error), "Until then only retrieved texts are suggested.")
     if folder is None:
         return Check("model", Verdict.OK, f"{model}: has no files")
     if is_hub_name(model) and not folder.is_dir():
@@ -253,8 +258,8 @@ def check_worker(trial: Trial) -> Check:
         remedy = "Run `infill-ls complete` on a file with the same --model: it shows the fault in this terminal."
         return Check("worker", Verdict.FAIL, trial.user_message, remedy)
     detail = f"answers, {trial.ready_seconds:.1f} s after it was started"
-    if trial.model == SMALL:
-        detail += ", with the small model in place of the default"
+    if trial.model == RETRIEVAL:
+        detail += ", with retrieved texts only, because no model is loaded"
         return Check("worker", Verdict.WARN, detail, "Run `infill-ls models get` to build the default model.")
     return Check("worker", Verdict.OK, detail)
 

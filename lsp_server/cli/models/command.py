@@ -21,7 +21,7 @@ from rich.text import Text
 from infill_engine.engine.remote.address import is_remote
 from infill_engine.errors import InputError
 from infill_engine.models.published.catalogue import BYTES, CATALOGUE, Known, Published, known_for
-from infill_engine.models.registry import resolved
+from infill_engine.models.registry import TRUNK, resolved
 from infill_engine.serving.loading import set_threads
 from infill_engine.settings import ModelSettings
 from lsp_server.cli.escapes import visible, visible_lines
@@ -129,6 +129,7 @@ def _bench(options: argparse.Namespace) -> int:
         from infill_engine.diagnostics.costs import LONGEST, measure, memory_bytes
         from infill_engine.models.loading import load_model
         from infill_engine.models.runtime.cuda_graphs import compile_steps
+        from infill_engine.models.trunk.model import TrunkModel
 
         settings = ModelSettings(options.precision, *LONGEST, reuse_context=options.reuse_context)
         family = load_model(resolved(options.name, Path.cwd()), options.device, settings)
@@ -139,7 +140,7 @@ def _bench(options: argparse.Namespace) -> int:
     memory = memory_bytes(family.device)
     report = {
         "model": options.name,
-        "family": family.info.name,
+        "family": TRUNK if isinstance(family, TrunkModel) else family.info.name,
         "device": family.device,
         "precision": options.precision,
         "reuse_context": options.reuse_context,

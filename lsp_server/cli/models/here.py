@@ -63,7 +63,7 @@ def default_pass() -> tuple[TrunkConfig, float]:
     """Return the default model's sizes and the milliseconds of a pass over ROWS rows. Raises ModelError."""
     from infill_engine.sampling.tree_sampler import TreeSampler
 
-    sampler = load_local(TRUNK).sampler
+    sampler = load_local(TRUNK).proposer
     assert isinstance(sampler, TreeSampler)
     return sampler.model.backend.config, sampler.best_pass_ms(ROWS)
 

@@ -1,7 +1,6 @@
 """Holes, systems and figures, with real text and a scripted model; the whole bench from the command line once."""
 
 import json
-from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -16,15 +15,15 @@ from bench.quality.calibrate import main as calibrate
 from bench.quality.measuring import measure
 from bench.quality.problems.holes import KINDS, Task, draw_tasks
 from bench.quality.reports.outcomes import ALL, Outcome, calibration_of, judge, read_outcomes, summarise
-from bench.quality.systems.decode import generate
-from bench.quality.systems.lengths import fixed_slots
 from bench.quality.systems.product import EngineSystem, Reply, WatchedEngine, ask, copy, nothing
 from bench.replay.sources import SourceFile, standard_library
 from bench.spread import spread
 from infill_engine.diagnostics.benchmark.statistics import percentile
+from infill_engine.engine.loading import proposer_of
 from infill_engine.errors import InputError
-from infill_engine.models.scripted import ByteVocabulary, Script, ScriptedModel
+from infill_engine.models.scripted import Script, ScriptedModel
 from infill_engine.ranking.calibration import Calibration
+from infill_engine.settings import EngineSettings
 
 CURSOR = "│"
 
@@ -41,7 +40,7 @@ def task(marked: str, gold: str, *, cluster: str = "a", kind: str = "line", triv
 
 
 def engine(*rules: tuple[str, tuple[str, ...]]) -> WatchedEngine:
-    return WatchedEngine(ScriptedModel(Script(rules)), "scripted", Calibration())
+    return WatchedEngine(proposer_of(ScriptedModel(Script(rules)), EngineSettings()), "scripted", Calibration())
 
 
 def test_holes_put_back_give_the_file(files: list[SourceFile]) -> None:
@@ -118,36 +117,6 @@ def test_an_equal_request_is_computed_again() -> None:
     made = task("def f():\n    return │\n", "one")
     outcomes = measure([made, made], {"engine": system}, 4, 5_000)
     assert all(outcome.proposals for outcome in outcomes)
-
-
-@pytest.mark.parametrize(("choice", "slots"), [("predicted", None), ("oracle", None), ("fixed:8", 8)])
-def test_length_choices(choice: str, slots: int | None) -> None:
-    assert fixed_slots(choice, 24) == slots
-
-
-@pytest.mark.parametrize("choice", ["fixed", "fixed:0", "fixed:999", "fixed:x", "gold"])
-def test_other_length_choices_are_refused(choice: str) -> None:
-    with pytest.raises(InputError, match="fixed:N"):
-        fixed_slots(choice, 24)
-
-
-@pytest.mark.parametrize(
-    ("text", "partial", "max_lines", "indent", "expected"),
-    [
-        ("return x\ny", "", 1, "", "return x"),
-        ("return x\n", "re", 1, "", "turn x"),
-        ("if a:\n        b\n    c\nd\n", "", 6, "    ", "if a:\n        b\n    c"),
-        ("a\n    b\n    c\n    d", "", 2, "    ", "a\n    b"),
-    ],
-)
-def test_generation_ends_where_the_hole_does(
-    text: str, partial: str, max_lines: int, indent: str, expected: str
-) -> None:
-    def scores(rows: Sequence[Sequence[int]]) -> list[dict[int, float]]:
-        return [{ord(text[len(ids)]): -0.1, ord("#"): -3.0} if len(ids) < len(text) else {} for ids in rows]
-
-    first = generate(scores, ByteVocabulary(), partial, 2, max_lines, indent)[0]
-    assert first.text == expected
 
 
 def test_a_calibration_learns_what_matters_and_stays_honest() -> None:
@@ -281,7 +250,7 @@ def test_the_whole_bench_on_problems(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--packages", "/nowhere"], ["--execute"], ["--lengths", "long"], ["--systems", "oracle"], ["--data", "/nowhere"]],
+    [["--packages", "/nowhere"], ["--execute"], ["--systems", "oracle"], ["--data", "/nowhere"]],
 )
 def test_bad_options_are_told(arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "package").mkdir()

@@ -7,7 +7,7 @@ import torch
 
 from bench.runs import passes
 from bench.runs.reference import Spent
-from infill_engine.models.loading import load_model
+from infill_engine.models.scripted import BUILT_IN, ScriptedModel
 
 
 def test_passes_are_measured_on_one_thread_and_the_usual_number_is_restored(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -18,7 +18,7 @@ def test_passes_are_measured_on_one_thread_and_the_usual_number_is_restored(monk
         return Spent(1.0, 1.0)
 
     monkeypatch.setattr(passes, "spent", spent)
-    model, before = load_model("small", "cpu"), torch.get_num_threads()
+    model, before = ScriptedModel(BUILT_IN), torch.get_num_threads()
     torch.set_num_threads(2)
     try:
         assert len(list(passes.measure_passes(model, 0.0))) == passes.FEWEST

@@ -23,7 +23,7 @@ def bare(start: Start, hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     with start({"cmd": [sys.executable, str(PROGRAM), str(tmp_path / "published" / FILE)]}) as nvim:
         nvim.open("x = │")
         nvim.ready()
-        assert nvim.state()["model"] == "small"
+        assert nvim.state()["model"] == "retrieval"
         yield nvim
 
 

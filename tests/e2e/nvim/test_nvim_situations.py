@@ -7,7 +7,7 @@ import pytest
 from nvim_editor import REPOSITORY, SERVER, Editor, Start
 
 PLUGIN = REPOSITORY / "editors" / "nvim"
-WEIGHTS = REPOSITORY / "infill_engine" / "weights" / "small" / "config.json"
+WEIGHTS = REPOSITORY / "infill_engine" / "weights" / "trunk" / "model.safetensors.index.json"
 
 
 def test_two_buffers_in_two_windows(nvim: Editor) -> None:

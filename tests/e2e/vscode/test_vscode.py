@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 from driver.browser import SIZE
 from driver.scripts_said import scripted
-from driver.workbench import IMAGES, REPOSITORY, Workbench
+from driver.workbench import IMAGES, Workbench
 
 STATUS = "[id='infill-ls.infill.infill.status']"
 [WALKTHROUGH] = json.loads((IMAGES.parent / "package.json").read_text())["contributes"]["walkthroughs"]
-WEIGHTS = REPOSITORY / "infill_engine" / "weights" / "small"
 PICTURED = """from dataclasses import dataclass
 
 
@@ -27,16 +26,7 @@ class Box:
 def volume(box: Box) -> float:
     return area│) * box.depth
 """
-DEFAULT = """import os
-
-
-def folder_and_name(path):
-    return os.path.dirname(path), os.path.basename(path)
-
-
-def name_of(path):
-    return os.path.basename│)
-"""
+DEFAULT = "result = compute(alpha, beta)\nother = 1\nresult =│\n"
 
 
 def test_one_click_installs_the_server(code: Workbench, offer: str) -> None:
@@ -320,13 +310,11 @@ def test_a_failed_installation_leaves_the_server_that_works(code: Workbench) -> 
     assert code.server_processes() == [server]
 
 
-@pytest.mark.skipif(not (WEIGHTS / "config.json").is_file(), reason="the default model is not here")
-def test_the_bundled_model(code: Workbench) -> None:
+def test_retrieved_texts_without_the_files_of_the_default_model(code: Workbench) -> None:
     code.configure(model="default", showThreshold=0)
-    code.wait_for_model("small")
+    code.wait_for_model("retrieval")
     path = code.open("default.py", DEFAULT)
-    code.type_text("(")
-    code.until(lambda: code.ghost() != "", "ghost text", code.status)
-    ghost = code.ghost()
+    code.type_text(" ")
+    code.wait_for_ghost("compute(alpha, beta)")
     code.press("Tab")
-    assert code.saved(path).decode() == DEFAULT.replace("│", f"({ghost}")
+    assert code.saved(path).decode() == DEFAULT.replace("│", " compute(alpha, beta)")

@@ -33,7 +33,7 @@ def _bare(code: Workbench, hub: Hub, tmp_path: Path, own_engine: str) -> Iterato
     path.write_text(f'#!/bin/sh\n{environment} exec {program} "$@"\n')
     path.chmod(0o755)
     code.configure(serverPath=str(path), model=None, showThreshold=0)
-    code.wait_for_model("small")
+    code.wait_for_model("retrieval")
     yield code
     code.close()
     code.close_messages()

@@ -3,10 +3,8 @@
 import json
 from pathlib import Path
 
-import pytest
-from driver.workbench import REPOSITORY, Workbench
+from driver.workbench import Workbench
 
-WEIGHTS = REPOSITORY / "infill_engine" / "weights" / "small"
 CELL_LINE = ".notebookOverlay .view-line"
 
 
@@ -35,10 +33,9 @@ def test_a_new_cell(code: Workbench) -> None:
     assert sources(code.saved(path)) == ["import os\nos.getcwd()", "x = below(1)"]
 
 
-@pytest.mark.skipif(not (WEIGHTS / "config.json").is_file(), reason="the default model is not here")
 def test_what_stands_in_another_cell_is_known(code: Workbench) -> None:
     code.configure(model="default", showThreshold=0)
-    code.wait_for_model("small")
+    code.wait_for_model("retrieval")
     path = open_notebook(code, "default.ipynb", "import os\nresult = compute_the_thing(alpha, beta)\n", "x = 1")
     code.type_text("\nresult = compute_the_")
     code.until(lambda: code.ghost().startswith("thing("), "what the other cell has", code.ghost)

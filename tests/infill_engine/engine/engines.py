@@ -3,11 +3,12 @@
 from pathlib import Path
 from typing import TypeVar
 
+from local_engine import engine_of
+
 from infill_engine import Deadline, LocalEngine, load_engine
 from infill_engine.budget.work import Job, OutOfTime
 from infill_engine.models.base import Context
 from infill_engine.models.canvas_loading import load_canvas_model
-from infill_engine.ranking.calibration import Calibration
 from infill_engine.settings import ModelSettings
 
 T = TypeVar("T")
@@ -29,8 +30,7 @@ def returning(result: T) -> Job[T]:
 
 def exact_engine(folder: Path) -> LocalEngine:
     """In float32: in bfloat16 a matrix product rounds differently for one row than for many."""
-    family = load_canvas_model(str(folder), "cpu", ModelSettings(dtype="fp32"))
-    return LocalEngine(family, str(folder), Calibration())
+    return engine_of(load_canvas_model(str(folder), "cpu", ModelSettings(dtype="fp32")))
 
 
 _engines: dict[Path, LocalEngine] = {}

@@ -1,4 +1,4 @@
-"""Which model serves as the default: the trunk, however small the budget is, unless it cannot be loaded."""
+"""What serves as the default: the model, however small the budget is, and retrieved texts if it cannot be loaded."""
 
 import sys
 from pathlib import Path
@@ -9,33 +9,49 @@ sys.path.append(str(Path(__file__).parents[1] / "models" / "trunk"))
 
 from tiny_trunk import tiny_model
 
+from infill_engine import Deadline, InfillRequest, Reason, Source
 from infill_engine.engine import loading as module
 from infill_engine.engine.loading import load_engine
 from infill_engine.errors import ModelNotFoundError, ModelTooLargeError
-from infill_engine.models.trunk.model import TrunkModel
+from infill_engine.sampling.tree_sampler import TreeSampler
 from infill_engine.settings import EngineSettings
+
+SOON = Deadline.after_ms(600_000)
 
 
 def test_the_default_serves_in_any_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tiny = tiny_model(tmp_path)
     monkeypatch.setattr(module, "load_model", lambda *_: tiny)
     engine = load_engine("default", device="cpu", settings=EngineSettings(budget_ms=5.0))
-    assert (engine.name, type(engine.model)) == ("default", TrunkModel)
+    assert (engine.name, type(engine.proposer)) == ("default", TreeSampler)
+
+
+def test_a_budget_that_is_too_short_for_the_model_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "load_model", lambda *_: tiny_model(tmp_path))
+    monkeypatch.setattr(TreeSampler, "least_ms", lambda _sampler: 140.0)
+    slow, fast = (load_engine("default", device="cpu", settings=EngineSettings(budget_ms=ms)) for ms in (150.0, 200.0))
+    assert "too slow here for 150 ms: retrieved texts at once" in slow.profile
+    assert "slow" not in fast.profile
 
 
 @pytest.mark.parametrize(
     ("error", "said"),
     [(ModelNotFoundError("none"), "infill-ls models get"), (ModelTooLargeError("too large"), "cannot be loaded")],
 )
-def test_another_model_is_named(error: Exception, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    load = module.load_model
-
-    def fail(name: str, *arguments: object) -> object:
-        if name == "trunk":
-            raise error
-        return load(name, *arguments)
+def test_retrieved_texts_serve_without_it(error: Exception, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_arguments: object) -> object:
+        raise error
 
     monkeypatch.setattr(module, "load_model", fail)
     engine = load_engine("default", device="cpu")
-    assert engine.name == "small"
+    assert engine.name == "retrieval"
+    assert engine.profile.startswith("retrieved texts only: ")
     assert said in engine.profile
+    first = engine.answer(InfillRequest("total = add(width, height)\nother = 1\ntotal = ", "\n"), SOON)
+    assert "add(width, height)" in [candidate.text for candidate in first.candidates]
+    assert {candidate.source for candidate in first.candidates} == {Source.RETRIEVAL}
+    assert (str(error) in first.user_message) == isinstance(error, ModelTooLargeError)
+    nothing = engine.answer(InfillRequest("x = ", "\n"), SOON)
+    assert (nothing.candidates, nothing.reason, nothing.user_message) == ((), Reason.BLANK, "")
+    assert not list(engine.deepen(InfillRequest("x = ", "\n"), SOON))
+    assert engine.small_pass() is None

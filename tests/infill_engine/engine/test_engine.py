@@ -3,19 +3,16 @@
 import json
 import subprocess
 import sys
-from collections import deque
 from pathlib import Path
 
 import pytest
-import torch
 from engines import exact_engine, never_read, returning, soon
 
 from infill_engine import Deadline, Draft, InfillRequest, LocalEngine, Reason, Source, load_engine
-from infill_engine.budget.work import finished
 from infill_engine.errors import InputError
-from infill_engine.models.small.network.dual_encoder import LENGTH_BUCKETS
+from infill_engine.models.base import ProposedLength
 from infill_engine.sampling.denoising.denoise import Step
-from infill_engine.types import Hole, HoleKind, Surroundings
+from infill_engine.types import Hole, HoleKind
 
 
 def scripted(tmp_path: Path, **script: object) -> LocalEngine:
@@ -86,7 +83,7 @@ def test_an_answer_that_time_cut_short_is_not_kept(model_folder: Path, monkeypat
     engine = exact_engine(model_folder)
     request = InfillRequest("x = ", "\n", drafts=(Draft("alpha(1)", 12),), candidates=40)
     with monkeypatch.context() as busy:
-        busy.setattr(engine.model, "encode", never_read)
+        busy.setattr(engine.proposer.model, "encode", never_read)
         hurried = engine.answer(request, soon())
     assert hurried.unread
     assert [candidate.steps for candidate in hurried.candidates] == [0]
@@ -108,24 +105,14 @@ def test_an_answer_without_a_single_step_is_not_kept(model_folder: Path, monkeyp
     assert max(candidate.steps for candidate in whole.candidates) > 0
 
 
-def test_an_answer_before_the_project_was_counted_is_not_kept(model_folder: Path) -> None:
-    engine = exact_engine(model_folder)
-    around = Surroundings.of("alpha = beta\n" * 9)
-    request = InfillRequest("alpha = ", "\n", surroundings=around.name)
-    assert [engine.answer(request, soon()).cached for _ in range(2)] == [False, False]
-    deque(engine.surround(around), maxlen=0)
-    assert [engine.answer(request, soon()).cached for _ in range(2)] == [False, True]
-
-
 @pytest.mark.parametrize("wanted", [1, 2])
 def test_a_canvas_is_laid_even_where_the_likeliest_length_is_too_long(
     model_folder: Path, monkeypatch: pytest.MonkeyPatch, wanted: int
 ) -> None:
     engine = exact_engine(model_folder)
-    rising = torch.arange(len(LENGTH_BUCKETS), dtype=torch.float32)
-    monkeypatch.setattr(engine.model.backend.network, "length_logits", lambda *_: rising[None, None])
-    lengths = engine.model.propose_lengths(finished(engine.model.encode("x = ", "")), HoleKind.BLOCK, 2)
-    assert [length.slots for length in lengths] == [24, 16]
+    model = engine.proposer.model
+    too_long = [ProposedLength(model.info.max_slots + 1, -0.1), ProposedLength(4, -2.0)]
+    monkeypatch.setattr(model, "propose_lengths", lambda *_: too_long[:wanted])
     hole = Hole(HoleKind.BLOCK, max_lines=5)
     steps: list[Step] = []
     request = InfillRequest("if x:\n    ", "\n", hole=hole, drafts=(), candidates=wanted)

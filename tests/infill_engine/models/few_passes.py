@@ -27,5 +27,5 @@ class FewPasses(Costs):
 
 def answer_in_few_passes(engine: LocalEngine, request: InfillRequest) -> Answer:
     """Return the answer after at most PASSES passes."""
-    engine.sampler.costs = FewPasses()
+    engine.proposer.costs = FewPasses()
     return engine.answer(request, Deadline.after_ms(ENOUGH_MS))

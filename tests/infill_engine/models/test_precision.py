@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from bench.families import fim, masked
-from infill_engine import Deadline, InfillRequest, LocalEngine, load_engine
+from infill_engine import Deadline, Draft, InfillRequest, LocalEngine, load_engine
 from infill_engine.models.runtime.precision import fastest_dtype
 from infill_engine.ranking.calibration import Calibration
 from infill_engine.ranking.features import Features
@@ -24,19 +24,19 @@ def published(name: str, folder: Path) -> Path:
 
 
 def asked(engine: LocalEngine, before: str) -> Answer:
-    return engine.answer(InfillRequest(before, "\n", drafts=()), Deadline.after_ms(60_000))
+    return engine.answer(InfillRequest(before, "\n", drafts=(Draft("count)", 9),)), Deadline.after_ms(60_000))
 
 
 @pytest.mark.parametrize("name", ["dream", "mellum"])
-def test_the_default_model_takes_over_and_that_is_said_once(name: str, tmp_path: Path) -> None:
+def test_retrieved_texts_serve_in_its_place_and_that_is_said_once(name: str, tmp_path: Path) -> None:
     folder = published(name, tmp_path / name)
     in_fp16 = EngineSettings(model=ModelSettings(dtype="fp16"))
     engine = load_engine(str(folder), device="cpu", settings=in_fp16)
-    assert engine.name == "small"
+    assert engine.name == "retrieval"
     first, second = (asked(engine, f"import os\n\nfor {name} in range(") for name in ("one", "other"))
     assert "too large for its precision" in first.user_message
     assert "bf16 or fp32" in first.user_message
-    assert first.candidates
+    assert [candidate.text for candidate in first.candidates] == ["count)"]
     assert not second.user_message
     in_fp32 = replace(in_fp16, model=ModelSettings(dtype="fp32"))
     assert load_engine(str(folder), device="cpu", settings=in_fp32).name == str(folder)

@@ -4,20 +4,20 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from bench.families.masked import END, MASK
 from infill_engine.errors import ModelDamagedError
-from infill_engine.models.small.network.dual_encoder import EOS, MASK
-from infill_engine.models.small.vocabulary import BytesVocabulary
+from infill_engine.models.tokenizer import TokenizerVocabulary
 
 
 @pytest.fixture(scope="module")
-def vocabulary(tokenizer_path: Path) -> BytesVocabulary:
-    return BytesVocabulary(tokenizer_path)
+def vocabulary(model_folder: Path) -> TokenizerVocabulary:
+    return TokenizerVocabulary(model_folder / "tokenizer.json", end=END)
 
 
-def test_text_survives(vocabulary: BytesVocabulary) -> None:
+def test_text_survives(vocabulary: TokenizerVocabulary) -> None:
     @given(st.text())
-    @example("<mask>")
-    @example("x = '<eos>' <bos>")
+    @example("<|mask|>")
+    @example("x = '<|endoftext|>' <|im_end|>")
     def check(text: str) -> None:
         assert vocabulary.decode(vocabulary.encode(text)) == text
 
@@ -42,29 +42,29 @@ def test_text_survives(vocabulary: BytesVocabulary) -> None:
     ],
 )
 def test_the_word_at_the_cursor_is_taken_back(
-    vocabulary: BytesVocabulary, prefix: str, kept: str, partial: str
+    vocabulary: TokenizerVocabulary, prefix: str, kept: str, partial: str
 ) -> None:
     assert vocabulary.split_partial_word(prefix) == (kept, partial)
 
 
-def test_completions_begin_with_the_start_or_are_a_beginning_of_it(vocabulary: BytesVocabulary) -> None:
+def test_completions_begin_with_the_start_or_are_a_beginning_of_it(vocabulary: TokenizerVocabulary) -> None:
     longer, shorter = vocabulary.completions_of(b" ret")
     assert all(vocabulary.bytes_of(token).startswith(b" ret") for token in longer)
     assert all(b" ret".startswith(vocabulary.bytes_of(token)) for token in shorter)
     assert vocabulary.encode(" return")[0] in [*longer, *shorter]
 
 
-def test_special_tokens_are_no_text(vocabulary: BytesVocabulary) -> None:
+def test_special_tokens_are_no_text(vocabulary: TokenizerVocabulary) -> None:
     assert vocabulary.decode([MASK]) is None
-    assert EOS not in vocabulary.never()
+    assert END not in vocabulary.never()
     assert MASK in vocabulary.never()
 
 
-def test_a_cut_character_is_no_text(vocabulary: BytesVocabulary) -> None:
+def test_a_cut_character_is_no_text(vocabulary: TokenizerVocabulary) -> None:
     assert vocabulary.decode(vocabulary.encode("é")[:1]) is None or len(vocabulary.encode("é")) == 1
 
 
 def test_a_damaged_tokenizer_is_said(tmp_path: Path) -> None:
     (tmp_path / "tokenizer.json").write_text("{}")
     with pytest.raises(ModelDamagedError, match="install the model again"):
-        BytesVocabulary(tmp_path / "tokenizer.json")
+        TokenizerVocabulary(tmp_path / "tokenizer.json")

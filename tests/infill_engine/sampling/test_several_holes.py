@@ -9,14 +9,13 @@ import pytest
 
 sys.path.append(str(Path(__file__).parents[1] / "models" / "trunk"))
 
+from local_engine import engine_of
 from tiny_trunk import tiny_model
 
 from infill_engine.budget.deadline import Deadline, FinishMargin
 from infill_engine.budget.work import Budget
-from infill_engine.engine.local import LocalEngine
 from infill_engine.errors import InputError
 from infill_engine.models.trunk.backends.interface import Likely
-from infill_engine.ranking.calibration import Calibration
 from infill_engine.sampling.first_hole import first_hole, in_all_holes
 from infill_engine.sampling.middle import Middle, rules_of
 from infill_engine.sampling.proposals import Proposals
@@ -105,7 +104,7 @@ def test_the_likelihood_of_a_whole_text_is_that_of_its_tokens(sampler):
 
 
 def test_the_engine_ranks_alternatives_by_how_much_likelier_they_are(tmp_path):
-    engine = LocalEngine(tiny_model(tmp_path), "trunk", Calibration())
+    engine = engine_of(tiny_model(tmp_path), "trunk")
     found = engine.answer(replace(ONE, candidates=8), Deadline.after_ms(AGES_MS)).candidates
     gains = [one.gain for one in found]
     assert gains == sorted(gains, reverse=True)
@@ -132,7 +131,7 @@ def test_a_hole_after_known_text_begins_with_the_end_of_its_last_word(sampler):
 
 
 def test_holes_without_text_between_them_are_refused(tmp_path):
-    engine = LocalEngine(tiny_model(tmp_path), "trunk", Calibration())
+    engine = engine_of(tiny_model(tmp_path), "trunk")
     with pytest.raises(InputError, match="join them"):
         engine.answer(replace(ONE, gaps=(Gap("", HOLE),), replaced=("a", "b")), Deadline.after_ms(AGES_MS))
 
@@ -146,6 +145,6 @@ def test_a_model_for_one_hole_fills_several_if_they_have_one_name():
 
 
 def test_an_engine_for_one_hole_says_that_it_cannot_fill_several(tmp_path, family):
-    engine = LocalEngine(family, "small", Calibration())
+    engine = engine_of(family)
     assert engine.answer(TWO, Deadline.after_ms(AGES_MS)).reason is Reason.UNSUPPORTED
     assert engine.answer(NAMES, Deadline.after_ms(AGES_MS)).reason is not Reason.UNSUPPORTED

@@ -9,16 +9,15 @@ import pytest
 
 sys.path.append(str(Path(__file__).parents[1] / "models" / "trunk"))
 
+from local_engine import engine_of
 from tiny_trunk import tiny_model
 
 from infill_engine.budget.deadline import Deadline, FinishMargin
 from infill_engine.budget.work import Budget, Phase, finished
 from infill_engine.context.surroundings import joined
-from infill_engine.engine.local import LocalEngine
 from infill_engine.models.base import NoNumbersError
 from infill_engine.models.trunk.backends.interface import Likely
 from infill_engine.models.trunk.slots import MIDDLE
-from infill_engine.ranking.calibration import Calibration
 from infill_engine.sampling.tree_nodes import TreeStep
 from infill_engine.sampling.tree_sampler import TreeSampler
 from infill_engine.types import Draft, Hole, HoleKind, InfillRequest, Source, Surroundings
@@ -106,7 +105,7 @@ def test_the_suffix_is_used_as_it_is_in_a_hurry_and_the_answer_is_not_final(samp
     found = proposal(sampler, later)
     assert found.unread
     assert not found.final
-    finished(sampler.read_ahead(later))
+    finished(sampler.prefetch(later))
     assert proposal(sampler, later).final
 
 
@@ -122,7 +121,7 @@ def test_a_request_that_names_text_not_counted_yet_is_worth_another_try(sampler)
     surroundings = Surroundings.of("self.height = height\n")
     named = replace(REQUEST, surroundings=surroundings.name)
     assert not proposal(sampler, named).final
-    list(sampler.surround(surroundings))
+    list(sampler.index(surroundings))
     assert proposal(sampler, named).final
 
 
@@ -145,7 +144,7 @@ def test_somebody_who_watches_sees_the_texts_grow(sampler):
 
 
 def test_the_engine_serves_it(tmp_path):
-    engine = LocalEngine(tiny_model(tmp_path), "trunk", Calibration())
+    engine = engine_of(tiny_model(tmp_path), "trunk")
     answer = engine.answer(REQUEST, Deadline.after_ms(AGES_MS))
     assert answer.candidates
     assert engine.answer(REQUEST, Deadline.after_ms(AGES_MS)).candidates == answer.candidates
@@ -170,8 +169,8 @@ CALLING = replace(REQUEST, prefix="draw_shape(1)\n" + PREFIX, surroundings=NEAR.
 
 
 def test_snippets_are_read_ahead_and_used_by_hurried_requests(sampler):
-    list(sampler.surround(NEAR))
-    finished(sampler.read_ahead(CALLING))
+    list(sampler.index(NEAR))
+    finished(sampler.prefetch(CALLING))
     cache = sampler.model._caches[-1]
     ids = sampler.model.vocabulary.encode("app/shapes.py\ndef draw_shape(width, height):\n    return width\n")
     assert list(cache.head[1 : 1 + len(ids)]) == ids
@@ -182,8 +181,8 @@ def test_snippets_are_read_ahead_and_used_by_hurried_requests(sampler):
 
 
 def test_a_keystroke_neither_retrieves_nor_reads_again(sampler, monkeypatch):
-    list(sampler.surround(NEAR))
-    finished(sampler.read_ahead(CALLING))
+    list(sampler.index(NEAR))
+    finished(sampler.prefetch(CALLING))
     monkeypatch.setattr(sampler._retriever, "retrieve", lambda *_: pytest.fail("retrieved in a hurry"))
     rows = []
     run = sampler.model.backend.run
@@ -202,16 +201,16 @@ def test_a_keystroke_neither_retrieves_nor_reads_again(sampler, monkeypatch):
 
 
 def test_typing_a_line_keeps_the_snippets_and_calm_reading_reads_nothing_again(sampler):
-    list(sampler.surround(NEAR))
-    finished(sampler.read_ahead(CALLING))
+    list(sampler.index(NEAR))
+    finished(sampler.prefetch(CALLING))
     caches = list(sampler.model._caches)
     for typed in ("ight", "ight = draw_shape(", "ight = draw_shape(self.width)"):
-        finished(sampler.read_ahead(replace(CALLING, prefix=CALLING.prefix + typed)))
+        finished(sampler.prefetch(replace(CALLING, prefix=CALLING.prefix + typed)))
     assert sampler.model._caches == caches
 
 
 def test_a_request_without_a_path_or_a_project_has_no_head(sampler):
-    finished(sampler.read_ahead(REQUEST))
+    finished(sampler.prefetch(REQUEST))
     assert sampler.model._caches[-1].head == ()
 
 

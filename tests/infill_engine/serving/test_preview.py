@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
+from local_engine import engine_of
+
 from infill_engine.budget.deadline import Deadline
-from infill_engine.engine.local import LocalEngine
 from infill_engine.models.scripted import Script, ScriptedModel
-from infill_engine.ranking.calibration import Calibration
 from infill_engine.serving.preview import Rows, previewing
 from infill_engine.serving.protocol import PreviewRow
 from infill_engine.types import Draft, InfillRequest, Source
@@ -17,7 +17,7 @@ def watched(request: InfillRequest, wanted: object = lambda: True) -> list[tuple
     family = ScriptedModel(Script((("add(", ("zero", "première")),), steps=2))
     family.info = replace(family.info, branches=True)  # so that drafts are worth a row
     seen: list[tuple[int, Rows]] = []
-    engine = LocalEngine(family, "scripted", Calibration())
+    engine = engine_of(family, "scripted")
     engine.answer(request, Deadline.after_ms(60_000), previewing(wanted, lambda *shown: seen.append(shown)))
     return seen
 

@@ -141,7 +141,7 @@ def test_a_worker_in_trouble() -> None:
     assert (check.status, check.detail) == (Verdict.FAIL, "The infill engine stopped.")
 
 
-def test_a_small_model_in_place_of_the_default() -> None:
-    check = doctor.check_worker(Trial(ready_seconds=2.0, model="small"))
+def test_retrieved_texts_in_place_of_the_default() -> None:
+    check = doctor.check_worker(Trial(ready_seconds=2.0, model="retrieval"))
     assert check.status is Verdict.WARN
     assert check.remedy == "Run `infill-ls models get` to build the default model."

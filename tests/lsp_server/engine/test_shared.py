@@ -54,7 +54,7 @@ async def test_the_same_budget_is_not_needed_and_the_difference_is_told() -> Non
 
 
 async def test_other_settings_have_another_engine() -> None:
-    async with window() as (one, _), window(EngineChoice(model="small")) as (other, _):
+    async with window() as (one, _), window(EngineChoice(model="scripted")) as (other, _):
         assert one.worker.pid != other.worker.pid
 
 

@@ -43,7 +43,7 @@ async def started() -> AsyncIterator[tuple[Editor, list[Any]]]:
         made.client.protocol.fm.features.pop(types.PROGRESS)
         made.client.feature(types.PROGRESS)(lambda params: params.token == TOKEN and said.append(params.value))
         await made.ready()
-        assert made.statuses[-1].model == "small"
+        assert made.statuses[-1].model == "retrieval"
         yield made, said
 
 

@@ -29,7 +29,7 @@ GOOD = [
     ({"enable": False}, ServerSettings(enable=False)),
     ({"infill": {"enable": False}, "python": {"a": 1}}, ServerSettings(enable=False)),
     ({"budgetMs": 80}, ServerSettings(budget_ms=80, engine=EngineChoice(usual_budget_ms=80))),
-    ({"budgetMs": 80, "model": "small"}, ServerSettings(budget_ms=80, engine=EngineChoice("small"))),
+    ({"budgetMs": 80, "model": "scripted"}, ServerSettings(budget_ms=80, engine=EngineChoice("scripted"))),
     ({"budgetMs": 80.0}, ServerSettings(budget_ms=80, engine=EngineChoice(usual_budget_ms=80))),
     ({"candidates": 1, "showThreshold": 1}, ServerSettings(candidates=1, show_threshold=1.0)),
     ({"showThreshold": None}, ServerSettings()),

@@ -37,9 +37,9 @@ def test_what_the_editor_says_comes_first(own: dict[str, object], editor: object
 def test_what_is_written_is_read() -> None:
     assert read_file() == ({}, "")
     assert measured_reason() == ""
-    path = write_file({"model": "small", "budgetMs": 120}, {"reason": "It is faster.", "numbers": {"p50": 40}})
+    path = write_file({"model": "scripted", "budgetMs": 120}, {"reason": "It is faster.", "numbers": {"p50": 40}})
     assert path == settings_file()
-    assert read_file() == ({"model": "small", "budgetMs": 120}, "")
+    assert read_file() == ({"model": "scripted", "budgetMs": 120}, "")
     assert measured_reason() == "It is faster."
 
 

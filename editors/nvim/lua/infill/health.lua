@@ -68,7 +68,7 @@ function M._client(client)
   local answer = client:request_sync('infill/getStatus', vim.empty_dict(), 1000)
   local missing = answer and answer.result and answer.result.missingModel
   if missing and missing ~= vim.NIL then
-    health.warn('The default model is not on this machine; the small model serves.', {
+    health.warn('The default model is not on this machine; only retrieved texts are suggested.', {
       (':Infill download fetches it: %s, %d MB, from %s'):format(missing.file, missing.megabytes, missing.address),
       ('Without a network, put that file into %s and run :Infill download.'):format(missing.folder),
     })

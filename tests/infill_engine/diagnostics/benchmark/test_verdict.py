@@ -21,7 +21,7 @@ def verdict(results: Results) -> Verdict:
 def test_the_better_model() -> None:
     results = empty()
     add_answers(results, GOOD, model="trunk")
-    add_answers(results, BAD, model="small")
+    add_answers(results, BAD, model="other")
     assert (verdict(results).model, verdict(results).budget_ms, verdict(results).candidates) == ("trunk", 150, 4)
     assert verdict(results).numbers["right_first"] == pytest.approx(2 / 3, abs=1e-3)
 
@@ -29,8 +29,8 @@ def test_the_better_model() -> None:
 def test_a_model_that_is_late_is_not_chosen() -> None:
     results = empty()
     add_answers(results, GOOD, model="trunk", ms=400.0)
-    add_answers(results, BAD, model="small")
-    assert verdict(results).model == "small"
+    add_answers(results, BAD, model="other")
+    assert verdict(results).model == "other"
 
 
 def test_another_setting_has_to_be_significantly_better() -> None:
@@ -47,11 +47,11 @@ def test_another_setting_has_to_be_significantly_better() -> None:
 def test_the_engines_own_choice_stays_unless_another_model_is_significantly_better() -> None:
     results = empty()
     add_answers(results, BAD, model="trunk")
-    add_answers(results, [*BAD[:-1], True], model="small")
+    add_answers(results, [*BAD[:-1], True], model="other")
     assert verdict(results).model == "trunk"
-    add_answers(results, [True] * 60, model="small", budget_ms=300.0, ms=200.0)
+    add_answers(results, [True] * 60, model="other", budget_ms=300.0, ms=200.0)
     found = verdict(results)
-    assert (found.model, found.budget_ms, found.candidates) == ("small", 300, 4)
+    assert (found.model, found.budget_ms, found.candidates) == ("other", 300, 4)
     assert found.numbers["gain"] == pytest.approx(2 / 3, abs=1e-3)
     assert found.numbers["gain_p"] < 0.01
 

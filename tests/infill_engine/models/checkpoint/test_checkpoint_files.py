@@ -80,7 +80,7 @@ DAMAGE: list[tuple[str, Callable[[Path], object], str]] = [
     ("another mask", lambda folder: _edit(folder, mask_token_id=3), "says that the mask is token 3"),
     ("no mask", lambda f: byte_level(["<|endoftext|>"]).save(str(f / "tokenizer.json")), r"lacks <\|mask\|>"),
     ("no tokenizer", lambda folder: (folder / "tokenizer.json").unlink(), "not a tokenizer"),
-    ("unknown type", lambda f: _edit(f, model_type="mamba", auto_map=None), "mamba.*knows only duostream, Dream"),
+    ("unknown type", lambda f: _edit(f, model_type="mamba", auto_map=None), "mamba.*knows only Dream"),
     ("unknown type with code", lambda f: _edit(f, model_type="x"), r"code of its own \(modeling_dream.py\)"),
     ("no object", lambda folder: (folder / "config.json").write_text("[]"), "names no model type"),
 ]

@@ -1,6 +1,5 @@
 """Every family on a device other than the CPU: no tensor is left behind, and its answers are those of the CPU."""
 
-import random
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import replace
@@ -10,26 +9,20 @@ import numpy as np
 import pytest
 import torch
 from few_passes import answer_in_few_passes
+from local_engine import engine_of
 from pretended_device import pretended
 
 from bench.families.checks import MINIATURES, check_family
-from infill_engine import InfillRequest, LocalEngine, load_engine
+from infill_engine import InfillRequest, load_engine
 from infill_engine.budget.work import finished
 from infill_engine.errors import InputError
 from infill_engine.models.base import CanvasModel
 from infill_engine.models.canvas.canvas import lay_out
 from infill_engine.models.canvas_loading import load_canvas_model
-from infill_engine.models.checkpoint.folder import SMALL_FOLDER
 from infill_engine.models.runtime.cuda_graphs import CompilesSteps
 from infill_engine.models.runtime.devices import choose_device
-from infill_engine.models.small.network.dual_encoder import DualEncoder
-from infill_engine.ranking.calibration import Calibration
 from infill_engine.settings import EngineSettings, ModelSettings
 from infill_engine.types import Draft, HoleKind
-from train.corpus.pack import open_tokenizer, pack_text
-from train.small.__main__ import SIZES
-from train.small.data import BatchShape, HoleSettings, Part, draw_window, stacked
-from train.small.objective import LossSettings, losses
 
 EXACT = ModelSettings(dtype="float32", prefix_tokens=128, suffix_tokens=128)
 KEPT = ModelSettings(dtype="float32", prefix_tokens=128, suffix_tokens=128, reuse_context=True)
@@ -37,7 +30,7 @@ TEXT = ("x = [1:", ":2]\nfor i in range(10):\n")
 LATER = ("x = [1:30", TEXT[1])  # after some more characters
 CASES = [(name, EXACT) for name in MINIATURES] + [("dream", KEPT), ("llada", KEPT)]
 # One of each adapter: the others differ in names and numbers.
-ADAPTERS = ("duostream", "dream", "mellum", "stable-diffcoder", "diffusion-gemma")
+ADAPTERS = ("dream", "mellum", "stable-diffcoder", "diffusion-gemma")
 NAMES = [name + " kept" * settings.reuse_context for name, settings in CASES]
 
 
@@ -98,7 +91,7 @@ def test_half_precision_is_enough_for_every_family(folders: dict[str, Path], nam
     engine = load_engine(str(folders[name]), device="cpu", settings=half)
     answer = answer_in_few_passes(engine, InfillRequest(*TEXT, candidates=2))
     assert not answer.user_message
-    assert all(torch.isfinite(logits).all() for logits in predictions(engine.model))
+    assert all(torch.isfinite(logits).all() for logits in predictions(engine.proposer.model))
 
 
 @pytest.mark.parametrize(("wanted", "expected"), [("cpu:0", "cpu"), ("cpu:x", None), ("cuda:99", None), ("tpu", None)])
@@ -125,24 +118,6 @@ def test_verifying_a_family_there(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found[0].detail.endswith(f"to {device}")
 
 
-def test_training_losses_are_those_of_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Their gradients need no code of ours."""
-    tokenizer = open_tokenizer(str(SMALL_FOLDER / "tokenizer.json"))
-    part = Part(*pack_text(Path(__file__).read_text(), tokenizer, random.Random(0)))
-    shape, rng = BatchShape(tokens=128), np.random.default_rng(0)
-    batch = stacked([draw_window(part, shape, HoleSettings(), rng) for _ in range(2)])
-    torch.manual_seed(0)
-    network = DualEncoder(replace(SIZES["tiny"], vocab=tokenizer.get_vocab_size())).requires_grad_(requires_grad=False)
-    settings = LossSettings(stream_positions=shape.tokens)  # all of them: which ones are scored is left to chance
-    expected = losses(network, batch, settings, canvases=True)
-    with pretended(monkeypatch) as device:
-        there = {name: tensor.to(device) for name, tensor in batch.items()}
-        found = losses(network.to(device), there, settings, canvases=True)
-        assert {name: value.item() for name, value in found.items()} == pytest.approx(
-            {name: value.item() for name, value in expected.items()}, rel=1e-5
-        )
-
-
 def predictions(family: CanvasModel) -> list[torch.Tensor]:
     """Logits of all slots of two canvases, where some characters are typed between them."""
     canvas = lay_out([[family.info.mask_id] * 3, [70, family.info.mask_id, 71], [family.info.mask_id]], 0)
@@ -158,7 +133,7 @@ def answers(folder: Path, device: str) -> list[list[tuple[str, str]]]:
     Plain text, because unlikely texts with syntax errors are not offered, and a random network writes no others.
     """
     family = load_canvas_model(str(folder), device, EXACT)
-    engine = LocalEngine(family, str(folder), Calibration())  # without the requests of its warm-up
+    engine = engine_of(family, str(folder))  # without the requests of its warm-up
     requests = (
         InfillRequest(*TEXT, drafts=(Draft("i + 1", 5),), candidates=2, language="plaintext"),
         InfillRequest(*LATER, candidates=2, language="plaintext"),

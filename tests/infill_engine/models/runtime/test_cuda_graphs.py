@@ -15,11 +15,12 @@ import pytest
 import torch
 from compilers import Counting, Graphs, best_backend, fail, prepared, quietly, runs
 from few_passes import answer_in_few_passes
+from local_engine import engine_of
 from torch import Tensor
 
 from bench.families.checks import MINIATURES
 from bench.families.masked import publish, stock_network
-from infill_engine import Deadline, InfillRequest, LocalEngine, load_engine
+from infill_engine import Deadline, InfillRequest, load_engine
 from infill_engine.budget.work import finished
 from infill_engine.models.canvas.canvas import lay_out
 from infill_engine.models.canvas_loading import load_canvas_model
@@ -27,7 +28,6 @@ from infill_engine.models.published.diffusion_gemma import model as diffusion_ge
 from infill_engine.models.published.kinds import autoregressive, bidirectional
 from infill_engine.models.runtime import cuda_graphs as compiled
 from infill_engine.models.runtime.cuda_graphs import compile_steps, compiler_for
-from infill_engine.ranking.calibration import Calibration
 from infill_engine.settings import ModelSettings
 from infill_engine.types import HoleKind
 
@@ -85,7 +85,7 @@ def test_every_family_computes_the_same_in_prepared_shapes(
 @pytest.mark.parametrize(("name", "settings"), CODE)
 def test_the_whole_loop_gives_the_same_candidates(load: Callable[..., Any], name: str, settings: ModelSettings) -> None:
     def candidates(family: Any) -> list[list[str]]:
-        engine = LocalEngine(family, name, Calibration())
+        engine = engine_of(family, name)
         before = "def f(x):\n    return x\n" * 8 + "y = "
         asked = [InfillRequest(before + typed, TEXTS[0][1]) for typed in ("", "ab")]
         answers = [answer_in_few_passes(engine, request) for request in asked]

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 import torch
+from local_engine import engine_of
 
 from bench.families import masked
-from infill_engine import Deadline, InfillRequest, LocalEngine, load_engine
+from infill_engine import Deadline, Draft, InfillRequest, LocalEngine, load_engine
 from infill_engine.errors import ModelTooLargeError
 from infill_engine.models.canvas_loading import load_canvas_model
 from infill_engine.models.checkpoint import weights
@@ -16,7 +17,6 @@ from infill_engine.models.runtime import memory
 from infill_engine.models.runtime.out_of_memory import is_out_of_memory
 from infill_engine.models.scripted import Script, ScriptedModel
 from infill_engine.models.trunk.backends.torch_backend import TorchBackend
-from infill_engine.ranking.calibration import Calibration
 from infill_engine.settings import ModelSettings
 from infill_engine.types import Answer
 from tests.infill_engine.models.trunk.tiny_trunk import tiny_model
@@ -50,7 +50,7 @@ ON_CUBLAS = RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `c
 
 @pytest.mark.parametrize("error", [ON_CPU, ON_CUDA, ON_CUBLAS])
 def test_fewer_candidates_in_the_same_answer_and_said_once(error: Exception) -> None:
-    engine = LocalEngine(Cramped(2, 99, error), "large", Calibration())
+    engine = engine_of(Cramped(2, 99, error), "large")
     first, second = asked(engine, "x = "), asked(engine, "y = ")
     assert 1 <= len(first.candidates) <= 2
     assert "ran out of memory on cpu" in first.user_message
@@ -73,7 +73,7 @@ def test_nothing_is_held_on_to_when_memory_is_given_back(ahead: bool, monkeypatc
 
     alive = []
     monkeypatch.setattr("infill_engine.engine.local.give_back", lambda _device: alive.append(held[0]() is not None))
-    engine = LocalEngine(Holding(9, 99, ON_CPU), "large", Calibration())
+    engine = engine_of(Holding(9, 99, ON_CPU), "large")
     if ahead:
         engine.warm(InfillRequest("x = ", "\n"), Deadline.after_ms(60_000))
     else:
@@ -95,7 +95,7 @@ def test_then_one_short_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         return found
 
     monkeypatch.setattr(family, "denoise", with_little_memory)
-    engine = LocalEngine(family, "large", Calibration())
+    engine = engine_of(family, "large")
     assert asked(engine, "x = ").user_message
     assert engine.name == "large"
     assert sizes[0][0] > sizes[1][0] > sizes[2][0] == 1
@@ -113,27 +113,30 @@ def test_the_trunk_forgets_what_it_has_read_and_answers(tmp_path: Path, monkeypa
         return run(backend, buffer, *arguments)
 
     monkeypatch.setattr(TorchBackend, "run", with_little_memory)
-    engine = LocalEngine(model, "large", Calibration())
+    engine = engine_of(model, "large")
     answer = asked(engine, "x = ")
     assert answer.candidates
     assert answer.user_message.startswith("large ran out of memory on cpu: it has to read the text")
     assert not asked(engine, "y = ").user_message
 
 
-def test_then_the_small_model() -> None:
-    engine = LocalEngine(Cramped(0, 0, ON_CPU), "large", Calibration())
+def test_then_retrieved_texts_alone() -> None:
+    engine = engine_of(Cramped(0, 0, ON_CPU), "large")
     first = asked(engine, "x = ")
-    assert "the small model is used instead" in first.user_message
-    assert engine.name == "small"
-    second = asked(engine, "import os\n\nfor number in range(")
-    assert second.candidates
+    assert first.user_message.startswith("Only retrieved texts are suggested: large runs out of memory on cpu")
+    assert engine.name == "retrieval"
+    assert "large runs out of memory" in engine.profile
+    second = engine.answer(
+        InfillRequest("total = ", "\n", drafts=(Draft("compute(one)", 9),)), Deadline.after_ms(60_000)
+    )
+    assert [candidate.text for candidate in second.candidates] == ["compute(one)"]
     assert not second.user_message
 
 
 def test_other_faults_are_not_hidden() -> None:
     assert not is_out_of_memory(RuntimeError("shapes do not match"))
     with pytest.raises(RuntimeError, match="shapes"):
-        asked(LocalEngine(Cramped(0, 0, RuntimeError("shapes do not match")), "large", Calibration()), "x = ")
+        asked(engine_of(Cramped(0, 0, RuntimeError("shapes do not match")), "large"), "x = ")
 
 
 def test_a_model_that_does_not_fit_is_refused_before_it_is_read(

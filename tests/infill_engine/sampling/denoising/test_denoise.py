@@ -58,7 +58,7 @@ def run(
     clock = Clock()
     family = Slow(Script((("", texts),), steps=steps), clock, step_ms)
     context = finished(family.encode("", ""))
-    planned = rows or plan_rows(family, family.propose_lengths(context, LINE.kind, 8), (), (), "", 8, 24)
+    planned = rows or plan_rows(family, family.propose_lengths(context, LINE.kind, 8), (), "", 8, 24)
     canvas = canvas_of(planned, MASK)
     costs = Costs()
     costs.observe(Phase.PASS, canvas.slots, step_ms)
@@ -162,7 +162,7 @@ def test_drafts_come_right_after_the_best_length() -> None:
     lengths = family.propose_lengths(finished(family.encode("", "")), LINE.kind, 4)
     branching = type("Branching", (ScriptedModel,), {})(family.script)
     branching.info = type(family.info)("scripted", family.info.corruption, 258, MASK, EOS, 512)
-    rows = plan_rows(branching, lengths, (Draft("copied", 8),), (), "", 4, 24)
+    rows = plan_rows(branching, lengths, (Draft("copied", 8),), "", 4, 24)
     assert [row.draft.text if row.draft else "model" for row in rows][:2] == ["model", "copied"]
     assert Source.RETRIEVAL in {Source.RETRIEVAL if row.draft else Source.MODEL for row in rows}
 

@@ -1,1 +1,0 @@
-"""The family of the small model: two context streams and a canvas decoder."""

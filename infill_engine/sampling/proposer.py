@@ -1,0 +1,77 @@
+"""What the engine needs of whatever proposes texts: a model, or retrieval alone. Does not import torch."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+from infill_engine.budget.work import Budget, Costs, Job
+from infill_engine.sampling.proposals import Proposals
+from infill_engine.settings import USUAL_WINDOW, WindowSettings
+from infill_engine.types import Draft, Hole, InfillRequest, Surroundings
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What a proposer can do.
+
+    `profile` says how it computes, such as `int8, 1 thread`, if that was chosen automatically. `window` is how much
+    text around a hole it can use. `fills_several`: it fills several holes at once. `goes_on`: its search goes on where
+    an earlier one at the same place stopped.
+    """
+
+    device: str
+    profile: str = ""
+    window: WindowSettings = USUAL_WINDOW
+    fills_several: bool = False
+    goes_on: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsal:
+    """A request that is answered while a model loads, and the time limit for it."""
+
+    request: InfillRequest
+    budget_ms: float
+
+
+class Proposer(Protocol):
+    """Makes proposals, one request at a time. `costs` are the measured costs of its work."""
+
+    costs: Costs
+
+    @property
+    def can(self) -> Capabilities:
+        """What it can do."""
+        ...
+
+    def propose(self, request: InfillRequest, hole: Hole, drafts: tuple[Draft, ...], budget: Budget) -> Job[Proposals]:
+        """Return all texts that are found for a hole in time, among them the retrieved `drafts`."""
+        ...
+
+    def prefetch(self, request: InfillRequest) -> Job[None]:
+        """Read what a later request nearby needs."""
+        ...
+
+    def index(self, surroundings: Surroundings) -> Iterator[None]:
+        """Index the text around a document, for requests that name it; yields about every 2 ms."""
+        ...
+
+    def probe(self) -> Callable[[], None] | None:
+        """Return a function that runs a small fixed pass and changes nothing; None if nothing is computed here."""
+        ...
+
+    def warm_up(self) -> Iterator[Rehearsal]:
+        """Measure what passes cost, and yield requests to be answered before the first one of a user."""
+        ...
+
+    def use_less_memory(self) -> str:
+        """Give up something after memory ran out. Return what that means for the user; "" if nothing is left."""
+        ...
+
+    def least_ms(self) -> float:
+        """Return the milliseconds of the smallest useful pass on an idle machine."""
+        ...
+
+    def forget_predictions(self) -> None:
+        """Forget what was predicted for earlier requests, for measurements."""
+        ...

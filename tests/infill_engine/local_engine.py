@@ -1,0 +1,12 @@
+"""An engine around a model that a test has made, without the requests of its warm-up."""
+
+from infill_engine import LocalEngine
+from infill_engine.engine.loading import proposer_of
+from infill_engine.models.base import CanvasModel
+from infill_engine.models.trunk.model import TrunkModel
+from infill_engine.ranking.calibration import Calibration
+from infill_engine.settings import EngineSettings
+
+
+def engine_of(model: TrunkModel | CanvasModel, name: str = "made") -> LocalEngine:
+    return LocalEngine(proposer_of(model, EngineSettings()), name, Calibration())
