@@ -15,25 +15,25 @@ from infill_engine.budget.deadline import Deadline
 from infill_engine.types import Answer, Candidate, Draft, Hole, HoleKind, InfillRequest, Reason, Source
 
 if TYPE_CHECKING:
+    from infill_engine.engine.engine import Engine
     from infill_engine.engine.loading import load_engine
-    from infill_engine.engine.local import LocalEngine
 
 __all__ = [
     "Answer",
     "Candidate",
     "Deadline",
     "Draft",
+    "Engine",
     "Hole",
     "HoleKind",
     "InfillRequest",
-    "LocalEngine",
     "Reason",
     "Source",
     "load_engine",
 ]
 
 
-_IMPORT_TORCH = {"LocalEngine": "infill_engine.engine.local", "load_engine": "infill_engine.engine.loading"}
+_IMPORT_TORCH = {"Engine": "infill_engine.engine.engine", "load_engine": "infill_engine.engine.loading"}
 
 
 def __getattr__(name: str) -> Any:

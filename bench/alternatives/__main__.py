@@ -20,8 +20,8 @@ from bench.json_lines import write_lines
 from bench.sources import read_packages
 from bench.spread import spread
 from infill_engine.budget.deadline import Deadline, now
+from infill_engine.engine.engine import Engine
 from infill_engine.engine.loading import load_engine
-from infill_engine.engine.local import LocalEngine
 from infill_engine.serving.loading import set_threads
 from lsp_server.documents.snapshots import Documents
 from lsp_server.suggestions.alternatives.offers import applied, valid_offers
@@ -73,7 +73,7 @@ def make_cases(folders: Sequence[Path], each: int) -> list[Fault]:
     return [case for kind in sorted(found) for case in found[kind]]
 
 
-def run_case(case: Fault, engine: LocalEngine, budget_ms: float) -> dict[str, Any]:
+def run_case(case: Fault, engine: Engine, budget_ms: float) -> dict[str, Any]:
     """Ask for the alternatives to the first target and compare them with the original."""
     snapshot = Documents().open("file:///case.py", "python", case.text)
     at = place_at(snapshot.lines, case.at)

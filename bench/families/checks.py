@@ -18,7 +18,7 @@ from torch import Tensor
 
 from bench.families import diffusion_gemma, fim, masked, stable_diffcoder
 from infill_engine.budget.deadline import Deadline
-from infill_engine.budget.work import Budget, PassState, finished
+from infill_engine.budget.work import Budget, Costs, PassState, finished
 from infill_engine.engine.loading import load_engine
 from infill_engine.errors import InputError
 from infill_engine.models.base import CanvasModel
@@ -26,7 +26,7 @@ from infill_engine.models.canvas.canvas import State, lay_out
 from infill_engine.models.canvas_loading import load_canvas_model
 from infill_engine.models.runtime.devices import choose_device
 from infill_engine.sampling.denoising.constraints import constraints_for
-from infill_engine.sampling.denoising.denoise import Row, Task, TimeFrame, denoise
+from infill_engine.sampling.denoising.denoise import Row, Task, denoise
 from infill_engine.settings import EngineSettings, ModelSettings, SamplerSettings
 from infill_engine.types import Draft, Hole, HoleKind, InfillRequest
 
@@ -147,17 +147,19 @@ def _given_slots(family: CanvasModel, _reference: Reference) -> str:
     for position, token in given.items():
         canvas.ids[position], canvas.state[position] = token, State.FIXED
     context, rows, rules = finished(family.encode(*TEXT)), [Row(6), Row(6)], constraints_for(family, hole, canvas, "")
-    steps = 0
-    for event in denoise(
-        family, Task(context, hole.kind, canvas, rows, rules), SamplerSettings(), TimeFrame(Budget.unlimited())
-    ):
-        steps += isinstance(event, PassState)
-        fixed = np.flatnonzero(canvas.state == State.FIXED)
-        if canvas.ids[fixed].tolist() != list(given.values()):
-            raise ValueError(f"step {steps} changed a slot that was given")
-    if not steps:
+    canvases: list[list[int]] = []
+
+    def keep(_state: PassState) -> None:
+        canvases.append(canvas.ids[canvas.state == State.FIXED].tolist())
+
+    task = Task(context, hole.kind, canvas, rows, rules)
+    Budget.unlimited().run(denoise(family, task, SamplerSettings(), Costs()), keep)
+    changed = [number for number, fixed in enumerate(canvases, 1) if fixed != list(given.values())]
+    if changed:
+        raise ValueError(f"step {changed[0]} changed a slot that was given")
+    if not canvases:
         raise ValueError("not one step was made")
-    return f"unchanged through {steps} steps of the denoising loop"
+    return f"unchanged through {len(canvases)} steps of the denoising loop"
 
 
 def _answered_twice(folder: Path, device: str) -> str:

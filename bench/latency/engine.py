@@ -21,8 +21,8 @@ from bench.sources import read_packages
 from bench.spread import spread
 from infill_engine.budget.deadline import Deadline
 from infill_engine.budget.work import PassState
+from infill_engine.engine.engine import Engine
 from infill_engine.engine.loading import load_engine
-from infill_engine.engine.local import LocalEngine
 from infill_engine.errors import InfillError
 from infill_engine.sampling.denoising.denoise import Step
 from infill_engine.sampling.tree_nodes import TreeStep
@@ -78,7 +78,7 @@ def sources_of(folder: Path | None) -> list[SourceFile]:
     return read_packages(folder) if folder else standard_library()
 
 
-def replay_through(engine: LocalEngine, replay: Replay, budget_ms: float, candidates: int) -> Iterator[Timing]:
+def replay_through(engine: Engine, replay: Replay, budget_ms: float, candidates: int) -> Iterator[Timing]:
     """Type the replay and time the answer to each keystroke."""
     documents = Documents()
     documents.open(URI, "python", replay.text)
@@ -119,7 +119,7 @@ def report(timings: list[Timing], budget_ms: float) -> None:
 
 
 def _timed(
-    engine: LocalEngine, request: InfillRequest, key: Keystroke, budget_ms: float, change_ms: float, build_ms: float
+    engine: Engine, request: InfillRequest, key: Keystroke, budget_ms: float, change_ms: float, build_ms: float
 ) -> Timing:
     slots = steps = 0
 

@@ -9,13 +9,13 @@ from typing import Any
 import torch
 
 from bench.steps.networks import Made
-from infill_engine.budget.work import Budget, PassState, finished
+from infill_engine.budget.work import Budget, Costs, PassState, finished
 from infill_engine.diagnostics.costs import lines, reading, step, timed
 from infill_engine.models.base import CanvasModel
 from infill_engine.models.runtime.cuda_graphs import compile_steps
 from infill_engine.models.runtime.out_of_memory import give_back, is_out_of_memory
 from infill_engine.sampling.denoising.constraints import constraints_for
-from infill_engine.sampling.denoising.denoise import Row, Task, TimeFrame, denoise
+from infill_engine.sampling.denoising.denoise import Row, Task, denoise
 from infill_engine.sampling.denoising.plan import canvas_of
 from infill_engine.settings import ModelSettings, SamplerSettings
 from infill_engine.types import Hole, HoleKind
@@ -123,8 +123,10 @@ def _canvas(
         rows = [Row(slots)] * candidates
         canvas = canvas_of(rows, family.info.mask_id)
         rules = constraints_for(family, LINE, canvas, "")
-        job = denoise(family, Task(context, LINE.kind, canvas, rows, rules), settings, TimeFrame(Budget.unlimited()))
-        return sum(1 for event in job if isinstance(event, PassState))
+        job = denoise(family, Task(context, LINE.kind, canvas, rows, rules), settings, Costs())
+        steps: list[PassState] = []
+        Budget.unlimited().run(job, steps.append)
+        return len(steps)
 
     took = [timed(family.device, partial(denoised, run)) for run in range(runs + 1)][1:]
     ms = statistics.median(each for each, _ in took)

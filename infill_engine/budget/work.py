@@ -2,15 +2,16 @@
 
     Job ──Work(phase, size)──▶ Budget.run ──enough time──▶ the job does the piece, which is timed
                                           └─too little───▶ OutOfTime is raised inside the job
+    Job ──Choice(works)──────▶ Budget.run ──the first that fits──▶ the job goes on with that one
 
 A piece is usually one forward pass. A pass cannot be interrupted, so it must not start unless it will end in time. Only
 `Budget` compares clock, cost and deadline. A job that runs out of time returns what it has.
 """
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from infill_engine.budget.deadline import CostModel, Deadline, FinishMargin
 
@@ -44,6 +45,25 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True)
+class Choice:
+    """A question: which of these pieces would end in time? The job receives the number of the first one, or None."""
+
+    works: Iterable[Work]
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """By when work must end: `finish_ms` before the deadline."""
+
+    deadline: Deadline
+    finish_ms: float
+
+
+class AskLimit:
+    """A question: by when must the work end? The job receives a `Limit`."""
+
+
+@dataclass(frozen=True, slots=True)
 class PassState:
     """A model with its canvas or token tree after a pass, for an observer."""
 
@@ -51,7 +71,8 @@ class PassState:
     state: object
 
 
-Job = Generator[Work | PassState, None, T]
+Event = Work | Choice | AskLimit | PassState
+Job = Generator[Event, Any, T]
 Watch = Callable[[PassState], None]
 
 
@@ -115,10 +136,6 @@ class Budget:
         """Return a budget without a limit."""
         return cls(Deadline.after_ms(EVER_MS), Costs(), FinishMargin(0.0))
 
-    def left_ms(self, due: Deadline | None = None) -> float:
-        """Return milliseconds left for work until `due` or, if that is None, until the deadline."""
-        return (due or self.deadline).remaining_ms() - self.finish_margin.predict_ms()
-
     def allows(self, work: Work) -> bool:
         """Return whether `work` is still wanted and would end in time."""
         cost_ms = self.costs.predict_ms(work.phase, work.size) + work.then_ms
@@ -130,22 +147,33 @@ class Budget:
         try:
             event = next(job)
             while True:
-                if isinstance(event, PassState):
+                if isinstance(event, Work):
+                    event = self._work(job, event, done)
+                elif isinstance(event, PassState):
                     if watch is not None:
                         watch(event)
                     event = next(job)
-                elif self.allows(event):
-                    done.add(event.phase)
-                    event = self._timed(job, event)
                 else:
-                    if event.phase not in done:
-                        self.costs.relent(event.phase)
-                    event = job.throw(OutOfTime())
+                    event = job.send(self._answer(event))
         except StopIteration as end:
             result: T = end.value
             return result
 
-    def _timed(self, job: Job[T], work: Work) -> Work | PassState:
+    def _work(self, job: Job[T], work: Work, done: set[Phase]) -> Event:
+        """Let the job do one piece, unless there is too little time. `done` are the phases of earlier pieces."""
+        if self.allows(work):
+            done.add(work.phase)
+            return self._timed(job, work)
+        if work.phase not in done:
+            self.costs.relent(work.phase)
+        return job.throw(OutOfTime())
+
+    def _answer(self, question: Choice | AskLimit) -> int | Limit | None:
+        if isinstance(question, AskLimit):
+            return Limit(self.deadline, self.finish_margin.predict_ms())
+        return next((number for number, work in enumerate(question.works) if self.allows(work)), None)
+
+    def _timed(self, job: Job[T], work: Work) -> Event:
         """Let the job do one piece. The piece is timed until the job announces the next one."""
         started = self.deadline.clock()
         try:
@@ -162,19 +190,19 @@ class Budget:
         self.costs.observe(work.phase, work.size, share * (self.deadline.clock() - started) * 1000)
 
 
-def within(job: Job[T], due: Deadline, then_ms: float) -> Job[T]:
-    """Return the same job, with pieces that are due by `due` and leave `then_ms` for the work after it."""
+def leaving(job: Job[T], then_ms: float) -> Job[T]:
+    """Return the same job, with pieces that leave `then_ms` for the work after it."""
     try:
         event = next(job)
         while True:
             if isinstance(event, Work):
-                event = replace(event, due=due, then_ms=event.then_ms + then_ms)
+                event = replace(event, then_ms=event.then_ms + then_ms)
             try:
-                yield event
+                answer = yield event
             except OutOfTime as over:
                 event = job.throw(over)
             else:
-                event = next(job)
+                event = job.send(answer)
     except StopIteration as end:
         result: T = end.value
         return result
@@ -182,9 +210,4 @@ def within(job: Job[T], due: Deadline, then_ms: float) -> Job[T]:
 
 def finished(job: Job[T]) -> T:
     """Return the result of a job that runs without a time limit."""
-    try:
-        while True:
-            next(job)
-    except StopIteration as end:
-        result: T = end.value
-        return result
+    return Budget.unlimited().run(job)

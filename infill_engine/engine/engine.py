@@ -3,25 +3,36 @@
 answers ──hit──▶ answer
   │ miss
   ▼
-hole and drafts ──▶ proposals of a local or remote model ──▶ clean ──▶ rank ──▶ answer
+hole and drafts ──▶ proposals of a model here or elsewhere ──▶ clean ──▶ rank ──▶ answer
+
+If memory runs out or a precision overflows, the model gives up something, and at last retrieved texts serve alone.
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
+from typing import TypeVar
 
 from infill_engine.budget.deadline import Deadline, FinishMargin, now, since
-from infill_engine.budget.work import Watch
+from infill_engine.budget.work import Budget, Job, OutOfTime, Watch
 from infill_engine.context.drafts.find_drafts import find_drafts
 from infill_engine.context.hole import hole_at
 from infill_engine.engine.answer_cache import AnswerCache
+from infill_engine.engine.draft_answers import calibration_of_retrieval
 from infill_engine.errors import InputError
+from infill_engine.models.base import NoNumbersError
+from infill_engine.models.registry import RETRIEVAL
+from infill_engine.models.runtime.devices import finish
+from infill_engine.models.runtime.out_of_memory import give_back, is_out_of_memory
 from infill_engine.ranking.alternatives import alternatives
 from infill_engine.ranking.calibration import Calibration
 from infill_engine.ranking.rank import Ranking, rank
 from infill_engine.sampling.first_hole import first_hole, in_all_holes
-from infill_engine.sampling.proposals import Proposals
-from infill_engine.settings import WindowSettings
+from infill_engine.sampling.proposals import Proposals, unread
+from infill_engine.sampling.proposer import Proposer
+from infill_engine.sampling.retrieval import Retrieval
+from infill_engine.settings import EngineSettings, WindowSettings
 from infill_engine.types import (
     Answer,
     Candidate,
@@ -35,48 +46,55 @@ from infill_engine.types import (
     Surroundings,
 )
 
+T = TypeVar("T")
 KEPT_ANSWERS = 512
 PART_MS = 300.0  # of a search that goes on, after which it says what it has found
 
 
-class Engine(ABC):
-    """Answers requests, and keeps the answers. Not thread-safe: one request at a time."""
+class Engine:
+    """Answers requests with the texts of a proposer, and keeps the answers. See `loading.load_engine`.
 
-    def __init__(self, name: str, calibration: Calibration, finish_margin: FinishMargin) -> None:
+    Not thread-safe: one request at a time.
+    """
+
+    def __init__(
+        self, proposer: Proposer, name: str, calibration: Calibration, settings: EngineSettings | None = None
+    ) -> None:
+        self.settings = settings or EngineSettings()
+        self.proposer = proposer
         self.name = name
         self.calibration = calibration
-        self.finish_margin = finish_margin  # learns how long cleaning and ranking take
+        self.finish_margin = FinishMargin(self.settings.sampler.finish_margin_ms)  # learns from cleaning and ranking
         self.answers = AnswerCache(KEPT_ANSWERS)
+        self._user_message = ""  # for the next answer
+
+    def tell(self, user_message: str) -> None:
+        """Show a message to the user with the next answer."""
+        self._user_message = user_message
 
     @property
-    @abstractmethod
     def device(self) -> str:
         """Where the model is: a device of this machine, or the address of a server."""
+        return self.proposer.can.device
 
     @property
-    @abstractmethod
     def window(self) -> WindowSettings:
         """How much text around a hole the model can use."""
+        return self.proposer.can.window
 
     @property
     def profile(self) -> str:
-        """How the model computes, if that was chosen automatically."""
-        return ""
+        """How the model computes, if that was chosen automatically, and whether it is too slow for the usual budget."""
+        profile, budget_ms = self.proposer.can.profile, self.settings.budget_ms
+        if self.proposer.least_ms() + self.settings.sampler.finish_margin_ms <= budget_ms:
+            return profile
+        slow = f"too slow here for {budget_ms:.0f} ms: retrieved texts at once, the model's late"
+        return f"{profile}; {slow}" if profile else slow
 
     @property
     def levels(self) -> Mapping[Eagerness, Level]:
         """What each level of eagerness means for the model."""
         return self.calibration.levels
-
-    @property
-    def fills_several(self) -> bool:
-        """Whether the model fills several holes at once."""
-        return False
-
-    @property
-    def goes_on(self) -> bool:
-        """Whether a search goes on where an earlier one at the same place stopped."""
-        return False
 
     def infill(self, request: InfillRequest, deadline: Deadline) -> tuple[Candidate, ...]:
         """Return candidates for the request's hole, best first; empty if none were found in time."""
@@ -106,7 +124,7 @@ class Engine(ABC):
         Yields what is found, as `answer` returns it. A model whose searches begin anew gets one more try if the answer
         is `awaited`: the user would still see it.
         """
-        if self.goes_on:
+        if self.proposer.can.goes_on:
             found = self._in_parts(request, deadline)
         elif awaited and self.answers.get(request, self._show_from(request)) is None:
             found = iter((self._compute(request, deadline),))
@@ -117,28 +135,31 @@ class Engine(ABC):
                 self.answers.put(request, answer)
                 yield replace(answer, show_from=self._show_from(request))
 
-    @abstractmethod
+    def fresh(self, request: InfillRequest, deadline: Deadline, watch: Watch | None = None) -> Answer:
+        """Like `answer`, but computed from the beginning and not kept, for measurements."""
+        self.proposer.forget_predictions()
+        return self._compute(request, deadline, watch)
+
     def warm(self, request: InfillRequest, deadline: Deadline) -> None:
         """Read what a later request nearby needs, as far as time allows."""
+        with suppress(OutOfTime):
+            self._run(self.proposer.prefetch(request), deadline)
 
-    @abstractmethod
     def surround(self, surroundings: Surroundings) -> Iterator[None]:
         """Count the text around a document, for requests that name it; yields about every 2 ms."""
+        return self.proposer.index(surroundings)
 
-    @abstractmethod
     def small_pass(self) -> Callable[[], None] | None:
         """Return a function that runs a small fixed pass and changes nothing; None if nothing is computed here."""
+        return self.proposer.probe()
 
-    @abstractmethod
-    def _propose(
-        self,
-        request: InfillRequest,
-        hole: Hole,
-        drafts: tuple[Draft, ...],
-        deadline: Deadline,
-        watch: Watch | None = None,
-    ) -> Proposals:
-        """Return the model's proposals for a hole, and any message for the user."""
+    def warm_up(self) -> None:
+        """Answer a few requests that nobody has made: libraries initialise, and the cost of a step becomes known.
+
+        A message for the user waits for the first real request.
+        """
+        for rehearsal in self.proposer.warm_up():
+            self.tell(self._compute(rehearsal.request, Deadline.after_ms(rehearsal.budget_ms)).user_message)
 
     def _in_parts(self, request: InfillRequest, deadline: Deadline) -> Iterator[Answer]:
         """Search a part at a time, until one changes nothing or there is no time for another."""
@@ -159,7 +180,7 @@ class Engine(ABC):
         if deadline.cancelled():
             return Answer(reason=Reason.CANCELLED, final=False)
         hole = request.hole or hole_at(request.prefix, request.suffix, request.language)
-        one_at_a_time = bool(request.gaps) and not self.fills_several
+        one_at_a_time = bool(request.gaps) and not self.proposer.can.fills_several
         asked = first_hole(request) if one_at_a_time else request
         if asked is None:
             return Answer(reason=Reason.UNSUPPORTED)
@@ -182,6 +203,58 @@ class Engine(ABC):
         if request.replaced or request.gaps:
             return Ranking(alternatives(proposals, request, hole, self.calibration), ())
         return rank(proposals, request, hole, self.calibration)
+
+    def _propose(
+        self, request: InfillRequest, hole: Hole, drafts: tuple[Draft, ...], deadline: Deadline, watch: Watch | None
+    ) -> Proposals:
+        """Return the proposals; if memory or precision fails, try again with a less demanding setup."""
+        found = None
+        while found is None and not deadline.cancelled():
+            found = self._run(self.proposer.propose(request, hole, drafts), deadline, watch)
+        found = found or Proposals(unread(drafts))
+        user_message, self._user_message = self._user_message, ""
+        return replace(found, user_message=found.user_message or user_message)
+
+    def _run(self, job: Job[T], deadline: Deadline, watch: Watch | None = None) -> T | None:
+        """Run a job of the proposer. If memory or precision fails, give up something and return None."""
+        # A GPU accepts work before it has done it, so the budget waits for it.
+        budget = Budget(deadline, self.proposer.costs, self.finish_margin, partial(finish, self.device))
+        try:
+            return budget.run(job, watch)
+        except NoNumbersError:
+            fall_back = self._leave_precision
+        except Exception as error:
+            if not is_out_of_memory(error):
+                raise
+            fall_back = self._use_less_memory
+        fall_back()  # after the error has been handled: until then, its frames hold on to what was computed
+        return None
+
+    def _use_less_memory(self) -> None:
+        means = self.proposer.use_less_memory()
+        if means:
+            give_back(self.device)
+            self.tell(f"{self.name} ran out of memory on {self.device}: {means}, and restart the engine")
+        else:
+            self._use_retrieval(
+                f"{self.name} runs out of memory on {self.device}",
+                "Choose a smaller model, or the precision int8 or int4, and restart the engine",
+            )
+
+    def _leave_precision(self) -> None:
+        self._use_retrieval(
+            f"the numbers of {self.name} on {self.device} are too large for its precision",
+            "Choose the precision bf16 or fp32",
+        )
+
+    def _use_retrieval(self, why: str, remedy: str) -> None:
+        """Give up the model: only retrieved texts are proposed from now on."""
+        device = self.device
+        self.proposer = Retrieval(why)
+        give_back(device)
+        self.name, self.calibration = RETRIEVAL, calibration_of_retrieval()
+        self.answers = AnswerCache(KEPT_ANSWERS)  # those that are kept have confidences of the other model
+        self.tell(f"Only retrieved texts are suggested: {why}. {remedy}")
 
 
 def _texts(answer: Answer) -> list[tuple[str, float]]:

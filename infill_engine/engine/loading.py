@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from infill_engine.engine.calibrations import calibration_of
 from infill_engine.engine.draft_answers import calibration_of_retrieval
-from infill_engine.engine.local import LocalEngine
+from infill_engine.engine.engine import Engine
 from infill_engine.errors import ModelError, ModelNotFoundError
 from infill_engine.models.base import CanvasModel
 from infill_engine.models.loading import load_model
@@ -24,7 +24,7 @@ def load_engine(
     device: str = "auto",
     progress: Progress | None = None,
     settings: EngineSettings | None = None,
-) -> LocalEngine:
+) -> Engine:
     """Load a model by name or folder and warm it up, so that the first keystroke is not delayed.
 
     `progress` reports loading, and the download of a published model. Raises ModelNotFoundError, ModelDamagedError,
@@ -47,9 +47,9 @@ def proposer_of(model: TrunkModel | CanvasModel, settings: EngineSettings) -> Pr
     return CanvasSampler(model, settings.sampler)
 
 
-def _load_named(name: str, device: str, settings: EngineSettings, report: Progress) -> LocalEngine:
+def _load_named(name: str, device: str, settings: EngineSettings, report: Progress) -> Engine:
     model = load_model(name, device, settings.model, report)
-    engine = LocalEngine(proposer_of(model, settings), name, calibration_of(name), settings)
+    engine = Engine(proposer_of(model, settings), name, calibration_of(name), settings)
     if isinstance(model, TrunkModel):
         engine.tell(model.user_message)
     else:
@@ -66,7 +66,7 @@ def _load_named(name: str, device: str, settings: EngineSettings, report: Progre
     return engine
 
 
-def _load_default(_name: str, device: str, settings: EngineSettings, report: Progress) -> LocalEngine:
+def _load_default(_name: str, device: str, settings: EngineSettings, report: Progress) -> Engine:
     """Load the default model. If it is missing, damaged or too large for this machine, retrieved texts serve."""
     try:
         engine = _load_named(TRUNK, device, settings, report)
@@ -78,6 +78,6 @@ def _load_default(_name: str, device: str, settings: EngineSettings, report: Pro
     else:
         engine.name = DEFAULT
         return engine
-    engine = LocalEngine(Retrieval(why), RETRIEVAL, calibration_of_retrieval(), settings)
+    engine = Engine(Retrieval(why), RETRIEVAL, calibration_of_retrieval(), settings)
     engine.tell(user_message)
     return engine

@@ -1,4 +1,4 @@
-"""The interface of all model families: what the denoising loop requires of a network.
+"""The interface of canvas models: what the denoising loop requires of a network.
 
 A family turns text into tokens, encodes a hole's two sides once, proposes lengths for the hole, and predicts the open
 slots of a canvas whenever asked. Shifts, masks and special tokens are handled only inside the family.

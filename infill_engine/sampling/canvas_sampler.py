@@ -10,11 +10,11 @@ from functools import partial
 import numpy as np
 
 from infill_engine.budget.deadline import Deadline, now, since
-from infill_engine.budget.work import Budget, Costs, Job, OutOfTime, Phase, finished
+from infill_engine.budget.work import AskLimit, Costs, Job, OutOfTime, Phase, finished
 from infill_engine.models.base import CanvasModel, Context
 from infill_engine.models.canvas.canvas import lay_out
 from infill_engine.sampling.denoising.constraints import constraints_for
-from infill_engine.sampling.denoising.denoise import Row, Step, Task, TimeFrame, denoise
+from infill_engine.sampling.denoising.denoise import Row, Step, Task, denoise
 from infill_engine.sampling.denoising.plan import affordable, canvas_of, plan_rows
 from infill_engine.sampling.denoising.read_canvas import originals_of, proposals_of
 from infill_engine.sampling.proposals import Proposals, unread, unscored
@@ -47,7 +47,6 @@ class _Read:
     request: InfillRequest
     hole: Hole
     drafts: tuple[Draft, ...]
-    budget: Budget
     due: Deadline  # for everything except reading
 
 
@@ -66,7 +65,7 @@ class CanvasSampler:
         """See `Proposer`."""
         return Capabilities(self.model.device, self.model.info.profile, self.model.info.window)
 
-    def propose(self, request: InfillRequest, hole: Hole, drafts: tuple[Draft, ...], budget: Budget) -> Job[Proposals]:
+    def propose(self, request: InfillRequest, hole: Hole, drafts: tuple[Draft, ...]) -> Job[Proposals]:
         """Return all texts found for a hole in time."""
         began = now()
         try:
@@ -75,8 +74,9 @@ class CanvasSampler:
             return Proposals(unread(drafts), since(began), unread=True)
         encode_ms = since(began)
         began = now()
-        due = budget.deadline.sooner(self._settings.latency_target)
-        proposals = yield from self._denoise(_Read(context, partial_word, request, hole, drafts, budget, due))
+        limit = yield AskLimit()
+        due = limit.deadline.sooner(self._settings.latency_target)
+        proposals = yield from self._denoise(_Read(context, partial_word, request, hole, drafts, due))
         # Another try is worthwhile if no canvas had time for a step.
         looked = not proposals or any(proposal.steps for proposal in proposals)
         return Proposals(proposals, encode_ms, since(began), final=looked)
@@ -132,7 +132,7 @@ class CanvasSampler:
         limit = self._limits[0]
         lengths = self.model.propose_lengths(read.context, read.hole.kind, read.request.candidates)
         rows = plan_rows(self.model, lengths, read.drafts, read.partial_word, read.request.candidates, limit.slots)
-        rows = affordable(self.model, read.context, rows[: limit.rows], self.costs, read.budget.left_ms(read.due))
+        rows = yield from affordable(self.model, read.context, rows[: limit.rows], self.costs, read.due)
         if not rows:  # no length was proposed: the model has no suggestion here
             return []
         step = yield from self._last_step(read, rows)
@@ -145,7 +145,7 @@ class CanvasSampler:
         canvas = canvas_of(rows, self.model.info.mask_id)
         constraints = constraints_for(self.model, read.hole, canvas, read.partial_word)
         task = Task(read.context, read.hole.kind, canvas, rows, constraints)
-        return (yield from denoise(self.model, task, self._settings, TimeFrame(read.budget, read.due)))
+        return (yield from denoise(self.model, task, self._settings, self.costs, read.due))
 
     def _as_found(self, read: _Read, rows: list[Row], step: Step | None) -> Iterator[Proposal]:
         """Yield all retrieved drafts as found, including those without memory or time for a canvas row."""

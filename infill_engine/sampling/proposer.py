@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from infill_engine.budget.work import Budget, Costs, Job
+from infill_engine.budget.work import Costs, Job
 from infill_engine.sampling.proposals import Proposals
 from infill_engine.settings import USUAL_WINDOW, WindowSettings
 from infill_engine.types import Draft, Hole, InfillRequest, Surroundings
@@ -44,7 +44,7 @@ class Proposer(Protocol):
         """What it can do."""
         ...
 
-    def propose(self, request: InfillRequest, hole: Hole, drafts: tuple[Draft, ...], budget: Budget) -> Job[Proposals]:
+    def propose(self, request: InfillRequest, hole: Hole, drafts: tuple[Draft, ...]) -> Job[Proposals]:
         """Return all texts that are found for a hole in time, among them the retrieved `drafts`."""
         ...
 

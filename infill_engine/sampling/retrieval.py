@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from infill_engine.budget.work import Budget, Costs, Job
+from infill_engine.budget.work import Costs, Job
 from infill_engine.sampling.proposals import Proposals, unread
 from infill_engine.sampling.proposer import Capabilities, Rehearsal
 from infill_engine.types import Draft, Hole, InfillRequest, Surroundings
@@ -15,7 +15,7 @@ class Retrieval:
         self.can = Capabilities("cpu", f"retrieved texts only: {why}")
         self.costs = Costs()
 
-    def propose(self, request: InfillRequest, hole: Hole, drafts: tuple[Draft, ...], budget: Budget) -> Job[Proposals]:  # noqa: ARG002
+    def propose(self, request: InfillRequest, hole: Hole, drafts: tuple[Draft, ...]) -> Job[Proposals]:  # noqa: ARG002
         """Return the retrieved texts."""
         yield from ()
         return Proposals(unread(drafts) or [])

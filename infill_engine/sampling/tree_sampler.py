@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from infill_engine.budget.deadline import CostModel, now, since
-from infill_engine.budget.work import Budget, Costs, Job, OutOfTime, Phase, Work, within
+from infill_engine.budget.work import Choice, Costs, Job, OutOfTime, Phase, Work, leaving
 from infill_engine.context.ngrams import Ngrams
 from infill_engine.context.project_counts import CountedSurroundings
 from infill_engine.context.retrieval import Retriever
@@ -71,7 +71,7 @@ class TreeSampler:
             self.model.after(read)
         yield from self._count(request, partial_word)
 
-    def propose(self, request: InfillRequest, hole: Hole, drafts: tuple[Draft, ...], budget: Budget) -> Job[Proposals]:
+    def propose(self, request: InfillRequest, hole: Hole, drafts: tuple[Draft, ...]) -> Job[Proposals]:
         """Return all texts found for a hole in time. A snapshot shows the tree after every pass.
 
         If there is no time to read the prompt, drafts are returned at once.
@@ -80,7 +80,7 @@ class TreeSampler:
         before, partial_word = self.model.vocabulary.split_partial_word(request.prefix)
         prompt = self.model.prompt(before, request.suffix, build_head(self.model.vocabulary, request.path))
         rows = self.model.unread_rows(prompt)
-        if rows > NEAR and not budget.allows(Work(Phase.PASS, rows)):
+        if rows > NEAR and (yield Choice([Work(Phase.PASS, rows)])) is None:
             return Proposals(unread(drafts), since(began), unread=True)
         try:
             read = yield from self._read(prompt, hurried=True)
@@ -88,8 +88,8 @@ class TreeSampler:
             return Proposals(unread(drafts), since(began), unread=True)
         encode_ms = since(began)
         began = now()
-        near = yield from self._count_in_time(request, partial_word, budget)
-        search = TreeSearch(self.model, read, request, hole, partial_word, near, budget)
+        near = yield from self._count_in_time(request, partial_word)
+        search = TreeSearch(self.model, read, request, hole, partial_word, near, self.costs)
         search.insert(drafts)
         passes = yield from search.run()
         if not search.tree.nodes[ROOT].seen:
@@ -149,9 +149,9 @@ class TreeSampler:
     def _count(self, request: InfillRequest, partial_word: str) -> Job[Ngrams]:
         return Ngrams((yield from self._lines.encode(request.around(partial_word))))
 
-    def _count_in_time(self, request: InfillRequest, partial_word: str, budget: Budget) -> Job[Ngrams | None]:
+    def _count_in_time(self, request: InfillRequest, partial_word: str) -> Job[Ngrams | None]:
         try:
-            return (yield from within(self._count(request, partial_word), budget.deadline, self.pass_ms(USUAL_ROWS)))
+            return (yield from leaving(self._count(request, partial_word), self.pass_ms(USUAL_ROWS)))
         except OutOfTime:
             return None
 

@@ -13,7 +13,7 @@ from math import log
 
 import numpy as np
 
-from infill_engine.budget.work import Budget, Job, OutOfTime, PassState, Phase, Work
+from infill_engine.budget.work import Choice, Costs, Job, OutOfTime, PassState, Phase, Work
 from infill_engine.context.ngrams import LONGEST, Ngrams
 from infill_engine.models.base import NoNumbersError
 from infill_engine.models.trunk.continuations import Prediction
@@ -52,7 +52,7 @@ class TreeSearch:
     hole: Hole
     partial_word: str
     near: Ngrams | None
-    budget: Budget
+    costs: Costs
 
     @cached_property
     def tree(self) -> TokenTree:
@@ -98,11 +98,11 @@ class TreeSearch:
         passes = 0
         self._recall()
         while True:
-            rows = self._affordable(self._rows(self._wanted))
+            rows = yield from self._affordable(self._rows(self._wanted))
             waiting = len(self.prompt.waiting)
             if not rows and not waiting:
                 break
-            blocks = self._blocks(rows)
+            blocks = yield from self._blocks(rows)
             size = self.model.size_of(len(rows) + waiting, len(blocks))
             try:
                 yield Work(Phase.PASS, size)
@@ -132,12 +132,12 @@ class TreeSearch:
             numbers = [number for number, one in paths if one is not None]
             found = [one for _, one in paths if one is not None]
 
-    def _affordable(self, rows: list[int]) -> list[int]:
-        """Return the first nodes, as many as there is time for in one pass."""
+    def _affordable(self, rows: list[int]) -> Job[list[int]]:
+        """Return the first nodes: all, a half, a quarter …, as many as there is time for in one pass."""
         waiting = len(self.prompt.waiting)
-        while rows and not self.budget.allows(Work(Phase.PASS, len(rows) + waiting)):
-            rows = rows[: len(rows) // 2]
-        return rows
+        counts = [len(rows) >> halved for halved in range(len(rows).bit_length())]
+        chosen = yield Choice(Work(Phase.PASS, count + waiting) for count in counts)
+        return [] if chosen is None else rows[: counts[chosen]]
 
     def proposals(self, drafts: Sequence[Draft], passes: int) -> list[Proposal]:
         """Return the texts found, each with the model's scores."""
@@ -196,7 +196,7 @@ class TreeSearch:
         """
         gains = gain + np.cumsum([0.0, *(self.tree.probability(number) for number in nodes)])
         counts = [0, *(rows for rows in ROWS if rows < len(nodes)), len(nodes)]
-        worth = [gains[rows] / self.budget.costs.predict_ms(Phase.PASS, max(rows + others, 1)) for rows in counts]
+        worth = [gains[rows] / self.costs.predict_ms(Phase.PASS, max(rows + others, 1)) for rows in counts]
         return nodes[: counts[int(np.argmax(worth))]]
 
     def _look_ahead(self, numbers: Sequence[int]) -> None:
@@ -231,17 +231,18 @@ class TreeSearch:
         denoiser = self.model.denoiser
         if denoiser is None or self.request.replaced:
             return None
-        return BlockPlanner(denoiser, self.tree, self.budget.costs)
+        return BlockPlanner(denoiser, self.tree, self.costs)
 
-    def _blocks(self, numbers: Sequence[int]) -> Blocks:
+    def _blocks(self, numbers: Sequence[int]) -> Job[Blocks]:
         """Return the blocks of a pass over some nodes; none if there is no time to verify them afterwards."""
         if self._planner is None:
             return NO_BLOCKS
         waiting = len(self.prompt.waiting)
         blocks = self._planner.plan(numbers, behind_prompt=waiting > 0)
         size = self.model.size_of(len(numbers) + waiting, len(blocks))
-        verified = self.budget.costs.predict_ms(Phase.PASS, 1)
-        return blocks if self.budget.allows(Work(Phase.PASS, size, then_ms=verified)) else NO_BLOCKS
+        verified = self.costs.predict_ms(Phase.PASS, 1)
+        chosen = yield Choice([Work(Phase.PASS, size, then_ms=verified)])
+        return NO_BLOCKS if chosen is None else blocks
 
     def _pass(self, numbers: Sequence[int], blocks: Blocks) -> None:
         """One pass over some nodes, the waiting part of the prompt, and blocks of masks behind them."""

@@ -9,8 +9,7 @@ from infill_engine.models.runtime.devices import physical_cores, wanted_threads
 from infill_engine.settings import EngineSettings
 
 if TYPE_CHECKING:
-    from infill_engine.engine.local import LocalEngine
-    from infill_engine.engine.remote.engine import RemoteEngine
+    from infill_engine.engine.engine import Engine
 
 
 def load_local(
@@ -18,7 +17,7 @@ def load_local(
     device: str = "auto",
     settings: EngineSettings | None = None,
     progress: Callable[[str, float], None] | None = None,
-) -> "LocalEngine":
+) -> "Engine":
     """Return the engine with that name or folder, on this machine. Raises the errors of `load_engine`."""
     set_threads()
     recycle_freed()
@@ -27,11 +26,11 @@ def load_local(
     return load_engine(model, device=device, progress=progress, settings=settings)
 
 
-def load_remote(model: str, key_variable: str) -> "RemoteEngine":
+def load_remote(model: str, key_variable: str) -> "Engine":
     """Return the remote engine with that name. Raises InputError."""
-    from infill_engine.engine.remote.engine import RemoteEngine
+    from infill_engine.engine.remote import loading
 
-    return RemoteEngine.load(model, key_variable)
+    return loading.load_remote(model, key_variable)
 
 
 def set_threads() -> None:

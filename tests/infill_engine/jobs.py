@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, TypeVar
 
-from infill_engine.budget.work import Job, OutOfTime, PassState, Work
+from infill_engine.budget.work import Budget, Event, Job, OutOfTime, PassState, Work
 
 T = TypeVar("T")
 
@@ -20,7 +20,7 @@ def limited(job: Job[T], pieces: int, asked: list[int] | None = None) -> T:
                 if pieces < 0:
                     event = job.throw(OutOfTime())
                     continue
-            event = next(job)
+            event = job.send(answer_to(event))
     except StopIteration as end:
         result: T = end.value
         return result
@@ -28,4 +28,16 @@ def limited(job: Job[T], pieces: int, asked: list[int] | None = None) -> T:
 
 def states(job: Job[object]) -> Iterator[Any]:
     """What a job shows after each pass."""
-    return (event.state for event in job if isinstance(event, PassState))
+    try:
+        event = next(job)
+        while True:
+            if isinstance(event, PassState):
+                yield event.state
+            event = job.send(answer_to(event))
+    except StopIteration:
+        return
+
+
+def answer_to(event: Event) -> Any:
+    """What a job receives that has all the time it wants."""
+    return None if isinstance(event, Work | PassState) else Budget.unlimited()._answer(event)

@@ -1,6 +1,6 @@
 """An engine around a model that a test has made, without the requests of its warm-up."""
 
-from infill_engine import LocalEngine
+from infill_engine import Engine
 from infill_engine.engine.loading import proposer_of
 from infill_engine.models.base import CanvasModel
 from infill_engine.models.trunk.model import TrunkModel
@@ -8,5 +8,5 @@ from infill_engine.ranking.calibration import Calibration
 from infill_engine.settings import EngineSettings
 
 
-def engine_of(model: TrunkModel | CanvasModel, name: str = "made") -> LocalEngine:
-    return LocalEngine(proposer_of(model, EngineSettings()), name, Calibration())
+def engine_of(model: TrunkModel | CanvasModel, name: str = "made") -> Engine:
+    return Engine(proposer_of(model, EngineSettings()), name, Calibration())

@@ -14,7 +14,7 @@ import numpy as np
 from bench.quality.problems.holes import Task
 from infill_engine.budget.deadline import Clock, Deadline, now
 from infill_engine.engine.answer_cache import AnswerCache
-from infill_engine.engine.local import LocalEngine
+from infill_engine.engine.engine import Engine
 from infill_engine.ranking.cleanup import clean, cleaned
 from infill_engine.ranking.features import evidence
 from infill_engine.sampling.proposals import Proposals, unread
@@ -56,13 +56,13 @@ class Reply:
 System = Callable[[Question], Reply]
 
 
-class WatchedEngine(LocalEngine):
+class WatchedEngine(Engine):
     """An engine that keeps the proposals of its last fresh answer, before cleaning and ranking."""
 
     proposals: list[Proposal] | None = None
 
     @classmethod
-    def of(cls, engine: LocalEngine) -> "WatchedEngine":
+    def of(cls, engine: Engine) -> "WatchedEngine":
         """Watch a loaded engine, whose caches and measured costs are used on."""
         return cls(engine.proposer, engine.name, engine.calibration, engine.settings)
 

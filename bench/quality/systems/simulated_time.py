@@ -14,7 +14,7 @@ import numpy as np
 
 from infill_engine.budget.deadline import CostModel, FinishMargin
 from infill_engine.budget.work import Costs, Phase
-from infill_engine.engine.local import LocalEngine
+from infill_engine.engine.engine import Engine
 from infill_engine.errors import InputError
 from infill_engine.models.trunk.backends.interface import Backend, Likely
 from infill_engine.models.trunk.model import TrunkModel
@@ -85,7 +85,7 @@ def times_of(costs: Sequence[str]) -> dict[int, float]:
         raise InputError("give the costs of passes as ROWS:MILLISECONDS, such as 8:33 16:49.5") from error
 
 
-def simulate(engine: LocalEngine, costs: Sequence[str]) -> SimulatedTime:
+def simulate(engine: Engine, costs: Sequence[str]) -> SimulatedTime:
     """Let an engine's passes take simulated time. `costs` are texts such as `16:49.5`, rows and milliseconds.
 
     Raises InputError.

@@ -9,7 +9,7 @@ from infill_engine.budget.work import Budget, Costs, Phase, Work, finished
 from infill_engine.context.hole import hole_at
 from infill_engine.diagnostics.benchmark.problems.loading import Problem
 from infill_engine.diagnostics.benchmark.systems import Answered, RecordedCosts, Setting, recorded
-from infill_engine.engine.local import LocalEngine
+from infill_engine.engine.engine import Engine
 from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.ranking.cleanup import clean
 from infill_engine.sampling.middle import rules_for
@@ -74,7 +74,7 @@ def distinct(texts: Sequence[tuple[str, float]], request: InfillRequest, hole: H
 class LeftToRight:
     """The trunk's own left-to-right decoding: greedy for one candidate, else as many beams as candidates."""
 
-    engine: LocalEngine
+    engine: Engine
     way: str = LEFT_TO_RIGHT
 
     def answer(self, problem: Problem, setting: Setting) -> Answered:

@@ -11,7 +11,7 @@ from infill_engine.diagnostics.benchmark.problems.judging import Judge
 from infill_engine.diagnostics.benchmark.problems.loading import Problem
 from infill_engine.diagnostics.benchmark.results import Results
 from infill_engine.diagnostics.benchmark.systems import MODEL_ALONE, UNHURRIED_MS, Served, Setting, System
-from infill_engine.engine.local import LocalEngine
+from infill_engine.engine.engine import Engine
 from infill_engine.models.registry import folder_of, trained_folder
 from infill_engine.models.trunk.sources import source_of
 from infill_engine.settings import EngineSettings
@@ -19,7 +19,7 @@ from infill_engine.settings import EngineSettings
 AT_ONCE = 26  # problems in a unit
 SECONDS_AN_ANSWER = 0.25
 
-Load = Callable[[str, EngineSettings], LocalEngine]
+Load = Callable[[str, EngineSettings], Engine]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +40,9 @@ class Run:
     results: Results
     load: Load
     judge: Judge = field(default_factory=Judge)
-    _engines: dict[str, LocalEngine] = field(default_factory=dict)
+    _engines: dict[str, Engine] = field(default_factory=dict)
 
-    def engine(self, model: str) -> LocalEngine:
+    def engine(self, model: str) -> Engine:
         """Return a loaded model. The time that loading took is part of the results."""
         if model not in self._engines:
             began = now()

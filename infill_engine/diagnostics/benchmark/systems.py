@@ -7,7 +7,7 @@ from typing import Protocol
 from infill_engine.budget.deadline import Deadline, now, since
 from infill_engine.budget.work import EVER_MS, Costs, Phase
 from infill_engine.diagnostics.benchmark.problems.loading import Problem
-from infill_engine.engine.local import LocalEngine
+from infill_engine.engine.engine import Engine
 
 SERVED, MODEL_ALONE = "served", "model alone"
 UNHURRIED_MS = 20_000.0  # the budget of an answer whose passes are limited instead
@@ -72,7 +72,7 @@ class RecordedCosts(Costs):
         Costs.observe(self, phase, size, took_ms)
 
 
-def recorded(engine: LocalEngine) -> RecordedCosts:
+def recorded(engine: Engine) -> RecordedCosts:
     """Replace the engine's costs with recorded ones, once, and return them."""
     if not isinstance(engine.proposer.costs, RecordedCosts):
         engine.proposer.costs = RecordedCosts(engine.proposer.costs.phases)
@@ -83,7 +83,7 @@ def recorded(engine: LocalEngine) -> RecordedCosts:
 class Served:
     """The engine as it serves. Without `drafts` it gets no retrieved texts."""
 
-    engine: LocalEngine
+    engine: Engine
     drafts: bool = True
 
     @property

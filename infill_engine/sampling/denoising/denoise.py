@@ -18,7 +18,7 @@ import torch
 from numpy.typing import NDArray
 
 from infill_engine.budget.deadline import Deadline
-from infill_engine.budget.work import Budget, Job, OutOfTime, PassState, Phase, Work
+from infill_engine.budget.work import Choice, Costs, Job, OutOfTime, PassState, Phase, Work
 from infill_engine.models.base import (
     CanvasModel,
     ConditionsItself,
@@ -85,27 +85,13 @@ class Task:
     constraints: Constraints
 
 
-@dataclass(frozen=True, slots=True)
-class TimeFrame:
-    """When steps must end: by `due`, or the request's deadline if that is None."""
-
-    budget: Budget
-    due: Deadline | None = None
-
-    @property
-    def left_ms(self) -> float:
-        """Return the milliseconds left for steps."""
-        return self.budget.left_ms(self.due)
-
-    def work(self, size: int) -> Work:
-        """Return a step over `size` slots as a piece of work."""
-        return Work(Phase.PASS, size, due=self.due)
-
-
-def denoise(model: CanvasModel, task: Task, settings: SamplerSettings, time: TimeFrame) -> Job[Step | None]:
+def denoise(
+    model: CanvasModel, task: Task, settings: SamplerSettings, costs: Costs, due: Deadline | None = None
+) -> Job[Step | None]:
     """Return the canvas after the last step, when all is decided or time is up; None without time for any step.
 
-    Yields the state after every step.
+    Yields the state after every step. Steps end by `due`, or by the request's deadline if that is None. `costs` are
+    what they are expected to cost.
     """
     canvas, constraints = task.canvas, task.constraints
     noise = _Noise(task.rows, settings.temperature, seed=zlib.crc32(canvas.ids.tobytes()) ^ task.context.tokens)
@@ -114,13 +100,13 @@ def denoise(model: CanvasModel, task: Task, settings: SamplerSettings, time: Tim
     order = order_of(model.info, canvas, settings)
     state, most_steps = _nothing_yet(canvas), order.most_steps
     while state.number < most_steps:
-        steps_left = _steps_left(model, task, time, state.number, most_steps)
+        steps_left = yield from _steps_left(model, task, costs, due, state.number, most_steps)
         constraints.may_grow = steps_left > 1
         wanted = order.wanted(steps_left)
         if not len(wanted):
             break
         try:
-            yield time.work(_step_size(model, task, state.number))
+            yield Work(Phase.PASS, _step_size(model, task, state.number), due=due)
         except OutOfTime:
             break
         prediction = _predict(model, task, wanted, noise, _temperature(model.info, state.number, steps_left))
@@ -152,11 +138,12 @@ def _step_size(model: CanvasModel, task: Task, number: int) -> int:
     return step_size(model, task.context, task.canvas.lengths.tolist(), number)
 
 
-def _steps_left(model: CanvasModel, task: Task, time: TimeFrame, number: int, most: int) -> int:
+def _steps_left(model: CanvasModel, task: Task, costs: Costs, due: Deadline | None, number: int, most: int) -> Job[int]:
     """Return how many steps there is time for, at least 1, with the step that is about to start."""
-    sizes = (_step_size(model, task, number), _step_size(model, task, number + 1))
-    cost, later_cost = (time.budget.costs.predict_ms(Phase.PASS, size) for size in sizes)
-    return max(1, min(most - number, 1 + int((time.left_ms - cost) / max(later_cost, 0.01))))
+    size, counts = _step_size(model, task, number), range(most - number, 1, -1)
+    later_ms = costs.predict_ms(Phase.PASS, _step_size(model, task, number + 1))
+    chosen = yield Choice(Work(Phase.PASS, size, (count - 1) * later_ms, due) for count in counts)
+    return 1 if chosen is None else counts[chosen]
 
 
 def _predict(model: CanvasModel, task: Task, wanted: Ints, noise: "_Noise", temperature: float) -> Prediction:

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from infill_engine.budget.work import Costs, Phase
+from infill_engine.budget.deadline import Deadline
+from infill_engine.budget.work import Choice, Costs, Job, Phase, Work
 from infill_engine.models.base import CanvasModel, Context, Order, ProposedLength, step_size
 from infill_engine.models.canvas.canvas import Canvas, lay_out
 from infill_engine.sampling.denoising.denoise import Row
@@ -50,23 +51,18 @@ def plan_rows(
 
 
 def affordable(
-    model: CanvasModel,
-    context: Context,
-    rows: Sequence[Row],
-    costs: Costs,
-    budget_ms: float,
-) -> list[Row]:
-    """Return the leading rows whose canvas leaves time for WORTHWHILE_STEPS steps; at least one row."""
+    model: CanvasModel, context: Context, rows: Sequence[Row], costs: Costs, due: Deadline | None = None
+) -> Job[list[Row]]:
+    """Return the leading rows whose canvas leaves time for WORTHWHILE_STEPS steps until `due`; at least one row."""
 
-    def cost_ms(rows: Sequence[Row]) -> float:
-        lengths = [row.slots for row in rows]
-        first, later = (costs.predict_ms(Phase.PASS, step_size(model, context, lengths, number)) for number in (0, 1))
-        return first + (WORTHWHILE_STEPS - 1) * later
+    def first_step(count: int) -> Work:
+        lengths = [row.slots for row in rows[:count]]
+        first, later = (step_size(model, context, lengths, number) for number in (0, 1))
+        return Work(Phase.PASS, first, (WORTHWHILE_STEPS - 1) * costs.predict_ms(Phase.PASS, later), due)
 
-    kept = list(rows)
-    while len(kept) > 1 and cost_ms(kept) > budget_ms:
-        kept.pop()
-    return kept
+    counts = range(len(rows), 1, -1)
+    chosen = yield Choice(map(first_step, counts))
+    return list(rows[: 1 if chosen is None else counts[chosen]])
 
 
 def canvas_of(rows: Sequence[Row], mask_id: int) -> Canvas:

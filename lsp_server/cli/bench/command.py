@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from infill_engine.diagnostics.benchmark.results import Results
     from infill_engine.diagnostics.benchmark.running import Run, Unit
     from infill_engine.diagnostics.benchmark.verdict import Verdict
-    from infill_engine.engine.local import LocalEngine
+    from infill_engine.engine.engine import Engine
 
 NO_FIGHT = "none of these models can be decoded from left to right; name the default model with --model"
 LEAST_PACES = 3  # units that must have been measured before the rest is planned by their pace
@@ -85,7 +85,7 @@ def begin(options: argparse.Namespace, models: tuple[str, ...]) -> "Run":
     return Run(models, problems, results, partial(_load, options.device, ModelSettings(dtype=options.precision)))
 
 
-def _load(device: str, model_settings: ModelSettings, model: str, settings: EngineSettings) -> "LocalEngine":
+def _load(device: str, model_settings: ModelSettings, model: str, settings: EngineSettings) -> "Engine":
     return load_local(model, device, EngineSettings(settings.sampler, model_settings, settings.budget_ms))
 
 

@@ -11,7 +11,7 @@ from toy import PAIRS, answer, share_right, sides
 
 from infill_engine import Deadline, InfillRequest
 from infill_engine.engine.remote.address import read_address
-from infill_engine.engine.remote.engine import RemoteEngine
+from infill_engine.engine.remote.loading import load_remote
 from infill_engine.engine.remote.server import Server
 from infill_engine.errors import InputError
 
@@ -31,7 +31,7 @@ def soon() -> Deadline:
 
 @both_ways
 def test_the_planted_task_is_solved(way: str, address: str) -> None:
-    engine = RemoteEngine.load(way.format(address))
+    engine = load_remote(way.format(address))
 
     def first(before: str, behind: str) -> str | None:
         found = engine.answer(InfillRequest(before, behind, drafts=(), candidates=2), soon())
@@ -43,7 +43,7 @@ def test_the_planted_task_is_solved(way: str, address: str) -> None:
 
 @both_ways
 def test_the_model_says_how_sure_it_is(way: str, address: str) -> None:
-    server = RemoteEngine.load(way.format(address))
+    server = load_remote(way.format(address))
     known, unknown = (
         server.answer(InfillRequest(*text, drafts=()), soon()).candidates for text in (sides(2, 5), ("def f(", "):\n"))
     )
@@ -54,7 +54,7 @@ def test_the_model_says_how_sure_it_is(way: str, address: str) -> None:
 @both_ways
 def test_a_wrong_key_is_told(way: str, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(KEY, "open")
-    found = RemoteEngine.load(way.format(address)).answer(InfillRequest(*sides(2, 5)), soon())
+    found = load_remote(way.format(address)).answer(InfillRequest(*sides(2, 5)), soon())
     assert KEY in found.user_message
 
 

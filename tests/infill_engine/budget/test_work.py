@@ -3,7 +3,19 @@
 import pytest
 
 from infill_engine.budget.deadline import Deadline, FinishMargin
-from infill_engine.budget.work import Budget, Costs, Job, OutOfTime, PassState, Phase, Work, finished, within
+from infill_engine.budget.work import (
+    AskLimit,
+    Budget,
+    Choice,
+    Costs,
+    Job,
+    OutOfTime,
+    PassState,
+    Phase,
+    Work,
+    finished,
+    leaving,
+)
 
 MODEL = object()
 
@@ -85,11 +97,45 @@ def test_a_cancelled_request_starts_nothing() -> None:
     assert mine.run(pieces(clock, 1)) == 0
 
 
-def test_part_of_a_job_can_be_due_earlier_and_leave_time() -> None:
+def test_part_of_a_job_can_leave_time() -> None:
+    clock = Clock()
+    assert budget(clock, 100, known_ms=20).run(leaving(pieces(clock, 20, 20, 20, 20, 20), 30.0)) == 3
+
+
+@pytest.mark.parametrize(("ms", "chosen"), [(1000, 0), (60, 1), (29, None), (0, None)])
+def test_a_job_receives_the_first_piece_that_fits(ms: float, chosen: int | None) -> None:
+    def job() -> Job[int | None]:
+        return (yield Choice(Work(Phase.PASS, 8, then_ms) for then_ms in (100.0, 0.0)))
+
+    assert budget(Clock(), ms, known_ms=20).run(job()) == chosen
+    assert budget(Clock(), ms, known_ms=20).run(leaving(job(), 0.0)) == chosen
+
+
+def test_a_piece_may_be_due_before_the_deadline() -> None:
+    clock = Clock()
+
+    def job() -> Job[bool]:
+        limit = yield AskLimit()
+        assert limit.finish_ms == 10.0
+        work = Work(Phase.PASS, 8, due=limit.deadline.sooner(0.1))
+        return (yield Choice([work])) is None
+
+    assert budget(clock, 100, known_ms=20).run(job())
+    assert not budget(clock, 1000, known_ms=20).run(job())
+
+
+def test_what_a_piece_takes_ends_with_the_next_question() -> None:
     clock = Clock()
     mine = budget(clock, 1000, known_ms=20)
-    soon = Deadline.after_ms(100, clock=clock)
-    assert mine.run(within(pieces(clock, 20, 20, 20, 20, 20), soon, 30.0)) == 3
+
+    def job() -> Job[None]:
+        yield Work(Phase.PASS, 8)
+        clock.now += 0.02
+        yield Choice([])
+        clock.now += 0.5
+
+    mine.run(job())
+    assert mine.costs.predict_ms(Phase.PASS, 8) == pytest.approx(20)
 
 
 def test_without_a_budget_a_job_is_finished() -> None:

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from engines import exact_engine, never_read, returning, soon
 
-from infill_engine import Deadline, Draft, InfillRequest, LocalEngine, Reason, Source, load_engine
+from infill_engine import Deadline, Draft, Engine, InfillRequest, Reason, Source, load_engine
 from infill_engine.errors import InputError
 from infill_engine.models.base import ProposedLength
 from infill_engine.sampling.denoising.denoise import Step
 from infill_engine.types import Hole, HoleKind
 
 
-def scripted(tmp_path: Path, **script: object) -> LocalEngine:
+def scripted(tmp_path: Path, **script: object) -> Engine:
     path = tmp_path / "script.json"
     path.write_text(json.dumps(script))
     return load_engine(f"scripted:{path}")

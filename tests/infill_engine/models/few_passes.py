@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from infill_engine.budget.deadline import Deadline
 from infill_engine.budget.work import EVER_MS, Costs, Phase
-from infill_engine.engine.local import LocalEngine
+from infill_engine.engine.engine import Engine
 from infill_engine.types import Answer, InfillRequest
 
 PASSES = 12
@@ -25,7 +25,7 @@ class FewPasses(Costs):
         Costs.observe(self, phase, size, took_ms)
 
 
-def answer_in_few_passes(engine: LocalEngine, request: InfillRequest) -> Answer:
+def answer_in_few_passes(engine: Engine, request: InfillRequest) -> Answer:
     """Return the answer after at most PASSES passes."""
     engine.proposer.costs = FewPasses()
     return engine.answer(request, Deadline.after_ms(ENOUGH_MS))

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from bench.families import fim, masked
-from infill_engine import Deadline, Draft, InfillRequest, LocalEngine, load_engine
+from infill_engine import Deadline, Draft, Engine, InfillRequest, load_engine
 from infill_engine.models.runtime.precision import fastest_dtype
 from infill_engine.ranking.calibration import Calibration
 from infill_engine.ranking.features import Features
@@ -23,7 +23,7 @@ def published(name: str, folder: Path) -> Path:
     return (masked if name == "dream" else fim).publish(name, network, folder)
 
 
-def asked(engine: LocalEngine, before: str) -> Answer:
+def asked(engine: Engine, before: str) -> Answer:
     return engine.answer(InfillRequest(before, "\n", drafts=(Draft("count)", 9),)), Deadline.after_ms(60_000))
 
 

@@ -66,7 +66,7 @@ def searched(folder, foresee, request=REQUEST, *, sure=0.8, denoises=True, watch
     writer = Writer(model.backend, tokens, model.vocabulary.end, foresee, sure)
     sampler = TreeSampler(replace(model, backend=writer, denoises=denoises))
     budget = Budget(Deadline.after_ms(AGES_MS), sampler.costs, FinishMargin(1.0))
-    found = budget.run(sampler.propose(request, LINE, (), budget), watch)
+    found = budget.run(sampler.propose(request, LINE, ()), watch)
     scored = [one for one in found.proposals or () if one.logprob is not None]
     return max(scored, key=lambda one: one.logprob, default=None), writer
 

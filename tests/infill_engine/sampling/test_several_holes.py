@@ -67,7 +67,7 @@ def sampler(tmp_path):
 
 def proposals(sampler, request):
     budget = Budget(Deadline.after_ms(AGES_MS), sampler.costs, FinishMargin(1.0))
-    return budget.run(sampler.propose(request, request.hole, (), budget)).proposals
+    return budget.run(sampler.propose(request, request.hole, ())).proposals
 
 
 @pytest.mark.parametrize("request_", [ONE, TWO, NAMES], ids=["one", "two", "names"])

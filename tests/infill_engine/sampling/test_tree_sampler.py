@@ -37,7 +37,7 @@ def sampler(tmp_path):
 
 def proposal(sampler, request=REQUEST, hole=LINE, drafts=DRAFTS, ms=AGES_MS, watch=None, deadline=None):
     budget = Budget(deadline or Deadline.after_ms(ms), sampler.costs, FinishMargin(1.0))
-    return budget.run(sampler.propose(request, hole, drafts, budget), watch)
+    return budget.run(sampler.propose(request, hole, drafts), watch)
 
 
 def test_every_draft_comes_back_with_its_likelihood(sampler):

@@ -10,7 +10,7 @@ from infill_engine.diagnostics.benchmark.results import NAME, Results, create_or
 from infill_engine.errors import InputError
 
 MACHINE = {"processor": "one", "cores": 2, "system": "Linux"}
-HEADER: dict[str, Any] = {"version": "1.0", "suite": "quick", "models": ["trunk"], "seed": 0, "machine": MACHINE}
+HEADER: dict[str, Any] = {"version": "1.0", "suite": "quick", "models": ["default"], "seed": 0, "machine": MACHINE}
 
 
 def values(results: Results) -> list[int]:

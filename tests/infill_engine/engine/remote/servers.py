@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 
 from infill_engine import Deadline, Draft, InfillRequest, Source
+from infill_engine.engine.engine import Engine
 from infill_engine.engine.remote.address import read_address
-from infill_engine.engine.remote.engine import RemoteEngine
+from infill_engine.engine.remote.proposer import RemoteProposer
 from infill_engine.engine.remote.server import Server
+from infill_engine.ranking.calibration import BUILT_IN
 
 Say = Callable[["Visit"], None]
 SECONDS = 30  # after which a test has failed
@@ -126,9 +128,9 @@ class Hand:
         return self.time
 
 
-def engine_of(server: Teller, clock: Any = None) -> RemoteEngine:
+def engine_of(server: Teller, clock: Any = None) -> Engine:
     about = Server(read_address(server.name), **({"clock": clock} if clock else {}))
-    return RemoteEngine(server.name, about)
+    return Engine(RemoteProposer(about), server.name, BUILT_IN)
 
 
 def soon() -> Deadline:

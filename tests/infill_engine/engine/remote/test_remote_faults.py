@@ -8,7 +8,7 @@ from servers import REQUEST, Hand, Say, Visit, engine_of, in_one, soon, tell, te
 from infill_engine import Deadline, InfillRequest, Source
 from infill_engine.engine.remote.address import read_address
 from infill_engine.engine.remote.dialects import Question, prompt_of
-from infill_engine.engine.remote.engine import RemoteEngine
+from infill_engine.engine.remote.loading import load_remote
 from infill_engine.engine.remote.server import SILENCES, Server
 from infill_engine.errors import InputError
 from infill_engine.models.published.fim_tokens import DEEPSEEK_CODER, QWEN_CODER
@@ -90,18 +90,18 @@ def test_one_late_answer_is_nothing_to_tell_and_several_in_a_row_are() -> None:
 def test_the_key_goes_to_the_server_and_nowhere_else(monkeypatch: pytest.MonkeyPatch, capfd: Any) -> None:
     monkeypatch.setenv("TEAM_KEY", "abc123secret")
     with telling(lambda visit: visit.status(401)) as server:
-        engine = RemoteEngine.load(server.name, "TEAM_KEY")
+        engine = load_remote(server.name, "TEAM_KEY")
         answer = engine.answer(REQUEST, soon())
         assert {headers["Authorization"] for _, _, headers in server.questions} == {"Bearer abc123secret"}
         assert "TEAM_KEY" in answer.user_message
         assert "abc123secret" not in "".join([answer.user_message, repr(engine._server), *capfd.readouterr()])
     monkeypatch.setenv("TEAM_KEY", "abc\n123secret")
     with pytest.raises(InputError) as refusal:
-        RemoteEngine.load(server.name, "TEAM_KEY")
+        load_remote(server.name, "TEAM_KEY")
     assert "123secret" not in str(refusal.value)
     monkeypatch.delenv("TEAM_KEY")
     with pytest.raises(InputError, match="TEAM_KEY"):
-        RemoteEngine.load(server.name, "TEAM_KEY")
+        load_remote(server.name, "TEAM_KEY")
 
 
 def test_tokens_that_stand_in_somebodys_code_do_not_steer() -> None:

@@ -24,15 +24,15 @@ from bench.families.diffusion_gemma import (
     reference,
     scatter,
 )
-from infill_engine import Deadline, InfillRequest, LocalEngine, load_engine
-from infill_engine.budget.work import Budget, OutOfTime, finished
+from infill_engine import Deadline, Engine, InfillRequest, load_engine
+from infill_engine.budget.work import Costs, OutOfTime, finished
 from infill_engine.errors import ModelDamagedError
 from infill_engine.models.base import Context, corruptor_of
 from infill_engine.models.canvas.canvas import Canvas, State, lay_out
 from infill_engine.models.canvas_loading import load_canvas_model
 from infill_engine.models.published.diffusion_gemma.model import DiffusionGemmaModel
 from infill_engine.sampling.denoising.constraints import constraints_for
-from infill_engine.sampling.denoising.denoise import Row, Step, Task, TimeFrame, denoise
+from infill_engine.sampling.denoising.denoise import Row, Step, Task, denoise
 from infill_engine.settings import EngineSettings, ModelSettings, SamplerSettings
 from infill_engine.types import Draft, Hole, HoleKind
 
@@ -132,9 +132,7 @@ def test_reading_that_was_stopped_goes_on_where_it_was(folder: Path) -> None:
 def run(family: DiffusionGemmaModel, canvas: Canvas, rows: list[Row], steps: int = 6) -> Iterator[Step]:
     context, rules = finished(family.encode(*TEXT)), constraints_for(family, LINE, canvas, "")
     settings = SamplerSettings(max_steps=steps)
-    return states(
-        denoise(family, Task(context, LINE.kind, canvas, rows, rules), settings, TimeFrame(Budget.unlimited()))
-    )
+    return states(denoise(family, Task(context, LINE.kind, canvas, rows, rules), settings, Costs()))
 
 
 def test_given_slots_never_change(family: Any) -> None:
@@ -190,10 +188,8 @@ def test_the_planted_task_is_solved_and_only_with_the_right_mask_and_place(
 def filled(family: DiffusionGemmaModel, before: str, behind: str, *, slots: int = 2) -> str | None:
     canvas, hole = lay_out([slots], family.info.mask_id), Hole(HoleKind.EXPRESSION)
     context, rules = finished(family.encode(before, behind)), constraints_for(family, hole, canvas, "")
-    settings, budget = SamplerSettings(max_steps=6), Budget.unlimited()
-    steps = list(
-        states(denoise(family, Task(context, hole.kind, canvas, [Row(slots)], rules), settings, TimeFrame(budget)))
-    )
+    settings = SamplerSettings(max_steps=6)
+    steps = list(states(denoise(family, Task(context, hole.kind, canvas, [Row(slots)], rules), settings, Costs())))
     ids = steps[-1].canvas.ids.tolist()
     return family.vocabulary.decode(ids[: ids.index(TURN_END)] if TURN_END in ids else ids)
 
@@ -217,15 +213,13 @@ def test_a_row_that_has_settled_costs_no_further_step(planted: Path) -> None:
     family = loaded(planted)
     canvas = lay_out([2], family.info.mask_id)
     context, rules = finished(family.encode(*sides(3, 4))), constraints_for(family, LINE, canvas, "")
-    settings, budget = SamplerSettings(max_steps=20, converged=0.2), Budget.unlimited()
-    steps = list(
-        states(denoise(family, Task(context, LINE.kind, canvas, [Row(2)], rules), settings, TimeFrame(budget)))
-    )
+    settings = SamplerSettings(max_steps=20, converged=0.2)
+    steps = list(states(denoise(family, Task(context, LINE.kind, canvas, [Row(2)], rules), settings, Costs())))
     assert 2 <= len(steps) < 8
     assert (canvas.state == State.COMMITTED).all()
 
 
-def engine(folder: Path) -> LocalEngine:
+def engine(folder: Path) -> Engine:
     short = replace(EXACT, prefix_tokens=64, suffix_tokens=64)  # the warm-up's text is longer than the tests' are
     return load_engine(str(folder), device="cpu", settings=EngineSettings(model=short))
 

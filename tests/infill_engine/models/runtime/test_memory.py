@@ -9,7 +9,7 @@ import torch
 from local_engine import engine_of
 
 from bench.families import masked
-from infill_engine import Deadline, Draft, InfillRequest, LocalEngine, load_engine
+from infill_engine import Deadline, Draft, Engine, InfillRequest, load_engine
 from infill_engine.errors import ModelTooLargeError
 from infill_engine.models.canvas_loading import load_canvas_model
 from infill_engine.models.checkpoint import weights
@@ -41,7 +41,7 @@ ON_CPU = RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory
 ON_CUDA = torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
 
 
-def asked(engine: LocalEngine, before: str) -> Answer:
+def asked(engine: Engine, before: str) -> Answer:
     return engine.answer(InfillRequest(before, "\n", drafts=()), Deadline.after_ms(60_000))
 
 
@@ -72,7 +72,7 @@ def test_nothing_is_held_on_to_when_memory_is_given_back(ahead: bool, monkeypatc
             return super().encode(*arguments)
 
     alive = []
-    monkeypatch.setattr("infill_engine.engine.local.give_back", lambda _device: alive.append(held[0]() is not None))
+    monkeypatch.setattr("infill_engine.engine.engine.give_back", lambda _device: alive.append(held[0]() is not None))
     engine = engine_of(Holding(9, 99, ON_CPU), "large")
     if ahead:
         engine.warm(InfillRequest("x = ", "\n"), Deadline.after_ms(60_000))

@@ -177,7 +177,8 @@ def test_other_precisions_run_on_torch(gguf: Path) -> None:
 
     model = load_model(str(gguf), "cpu", ModelSettings(dtype="fp32"))
     assert isinstance(model, TrunkModel)
-    assert (model.device, model.info.profile) == ("cpu", model.backend.profile)
+    assert model.device == "cpu"
+    assert "float32" in model.backend.profile
 
 
 def cut(path: Path, _folder: Path) -> None:

@@ -11,7 +11,7 @@ from infill_engine.budget.work import Budget, Costs, Phase, finished
 from infill_engine.models.canvas.canvas import State, lay_out
 from infill_engine.models.scripted import EOS, MASK, Script, ScriptedModel
 from infill_engine.sampling.denoising.constraints import constraints_for
-from infill_engine.sampling.denoising.denoise import Row, Step, Task, TimeFrame, denoise
+from infill_engine.sampling.denoising.denoise import Row, Step, Task, denoise
 from infill_engine.sampling.denoising.plan import affordable, canvas_of, plan_rows
 from infill_engine.sampling.denoising.read_canvas import proposals_of
 from infill_engine.settings import SamplerSettings
@@ -67,7 +67,7 @@ def run(
         constraints_for(family, LINE, canvas, partial_word),
         Budget(deadline, costs, FinishMargin(RESERVE_MS)),
     )
-    last = budget.run(denoise(family, Task(context, LINE.kind, canvas, planned, rules), SETTINGS, TimeFrame(budget)))
+    last = budget.run(denoise(family, Task(context, LINE.kind, canvas, planned, rules), SETTINGS, budget.costs))
     proposals = proposals_of(family, last, planned, partial_word, SETTINGS) if last else []
     return [proposal.text + ("…" if proposal.partial else "") for proposal in proposals], last, family
 
@@ -141,8 +141,8 @@ def test_given_slots_never_change() -> None:
     canvas = canvas_of([Row(7)], MASK)
     canvas.ids[2], canvas.state[2] = ord("Z"), State.FIXED
     rules = constraints_for(family, LINE, canvas, "")
-    context, budget = finished(family.encode("", "")), Budget.unlimited()
-    steps = states(denoise(family, Task(context, LINE.kind, canvas, [Row(7)], rules), SETTINGS, TimeFrame(budget)))
+    context = finished(family.encode("", ""))
+    steps = states(denoise(family, Task(context, LINE.kind, canvas, [Row(7)], rules), SETTINGS, Costs()))
     assert all(step.canvas.ids[2] == ord("Z") and step.canvas.state[2] == State.FIXED for step in steps)
 
 
@@ -152,9 +152,14 @@ def test_a_canvas_too_wide_for_the_budget_is_narrowed() -> None:
     rows = [Row(24)] * 4
     family = ScriptedModel(Script())
     context = finished(family.encode("", ""))
-    assert len(affordable(family, context, rows, costs, budget_ms=1000)) == 4
-    assert 1 <= len(affordable(family, context, rows, costs, budget_ms=140)) < 4
-    assert len(affordable(family, context, rows, costs, budget_ms=0)) == 1
+
+    def rows_in(budget_ms: float) -> int:
+        budget = Budget(Deadline(budget_ms / 1000, Clock()), costs, FinishMargin(0.0))
+        return len(budget.run(affordable(family, context, rows, costs)))
+
+    assert rows_in(1000) == 4
+    assert 1 <= rows_in(140) < 4
+    assert rows_in(0) == 1
 
 
 def test_drafts_come_right_after_the_best_length() -> None:

@@ -9,7 +9,7 @@ from torch import Tensor
 from toy import LANGUAGE, PAIRS
 
 from bench.families.masked import PUBLISHED
-from infill_engine import Deadline, InfillRequest, LocalEngine, load_engine
+from infill_engine import Deadline, Engine, InfillRequest, load_engine
 from infill_engine.budget.work import finished
 from infill_engine.models.canvas.canvas import lay_out
 from infill_engine.models.canvas_loading import load_canvas_model
@@ -34,11 +34,11 @@ def predictions(family: BidirectionalModel, rows: list[int | list[int]], text: t
     return family.denoise(finished(family.encode(*text)), HoleKind.LINE, canvas, np.arange(canvas.slots))
 
 
-def engine(folder: Path, settings: ModelSettings = EXACT) -> LocalEngine:
+def engine(folder: Path, settings: ModelSettings = EXACT) -> Engine:
     short = replace(settings, prefix_tokens=64, suffix_tokens=64)  # the warm-up's text is longer than the tests' are
     return load_engine(str(folder), device="cpu", settings=EngineSettings(model=short))
 
 
-def first_candidate(engine: LocalEngine, before: str, behind: str) -> str | None:
+def first_candidate(engine: Engine, before: str, behind: str) -> str | None:
     found = engine.infill(InfillRequest(before, behind, LANGUAGE, drafts=()), Deadline.after_ms(60_000))
     return found[0].text if found else None

@@ -17,14 +17,14 @@ from bench.families import fim
 from bench.families.fim import PUBLISHED, new_network, reference
 from bench.families.tiny import byte_level
 from infill_engine import Deadline, InfillRequest, Source, load_engine
-from infill_engine.budget.work import Budget, OutOfTime, finished
+from infill_engine.budget.work import Costs, OutOfTime, finished
 from infill_engine.errors import ModelDamagedError
 from infill_engine.models.canvas.canvas import State, lay_out
 from infill_engine.models.canvas_loading import load_canvas_model
 from infill_engine.models.published.kinds.autoregressive import AutoregressiveModel
 from infill_engine.models.published.kinds.prompts import PART
 from infill_engine.sampling.denoising.constraints import constraints_for
-from infill_engine.sampling.denoising.denoise import Row, Step, Task, TimeFrame, denoise
+from infill_engine.sampling.denoising.denoise import Row, Step, Task, denoise
 from infill_engine.sampling.denoising.read_canvas import proposals_of
 from infill_engine.settings import EngineSettings, ModelSettings, SamplerSettings
 from infill_engine.types import Draft, Hole, HoleKind
@@ -127,9 +127,7 @@ def run(family: AutoregressiveModel, rows: list[Row], text: tuple[str, str], fix
         canvas.ids[position], canvas.state[position] = token, State.FIXED
     steps = []
     context, rules = finished(family.encode(*text)), constraints_for(family, LINE, canvas, "")
-    for step in states(
-        denoise(family, Task(context, LINE.kind, canvas, rows, rules), SamplerSettings(), TimeFrame(Budget.unlimited()))
-    ):
+    for step in states(denoise(family, Task(context, LINE.kind, canvas, rows, rules), SamplerSettings(), Costs())):
         assert [int(step.canvas.ids[position]) for position in fixed] == list(fixed.values())
         steps.append(step)
     return steps

@@ -26,13 +26,13 @@ from toy import LANGUAGE, share_right, sides
 from bench.families import masked
 from bench.families.masked import MASK, PUBLISHED, reference, stock_network
 from infill_engine import Deadline, InfillRequest
-from infill_engine.budget.work import Budget, OutOfTime, finished
+from infill_engine.budget.work import Costs, OutOfTime, finished
 from infill_engine.errors import ModelDamagedError
 from infill_engine.models.canvas.canvas import State, lay_out
 from infill_engine.models.canvas_loading import load_canvas_model
 from infill_engine.models.published.kinds.bidirectional import BidirectionalModel, Shift
 from infill_engine.sampling.denoising.constraints import constraints_for
-from infill_engine.sampling.denoising.denoise import Row, Task, TimeFrame, denoise
+from infill_engine.sampling.denoising.denoise import Row, Task, denoise
 from infill_engine.settings import SamplerSettings
 from infill_engine.types import Draft, Hole, HoleKind
 
@@ -85,10 +85,8 @@ def test_given_slots_never_change(name: str, masked_families: Callable[[str], An
     for position, token in ((2, 70), (8, 71)):
         canvas.ids[position], canvas.state[position] = token, State.FIXED
     context, rules = finished(family.encode(BEFORE, BEHIND)), constraints_for(family, hole, canvas, "")
-    rows, budget = [Row(6), Row(6)], Budget.unlimited()
-    for step in states(
-        denoise(family, Task(context, hole.kind, canvas, rows, rules), SamplerSettings(), TimeFrame(budget))
-    ):
+    rows = [Row(6), Row(6)]
+    for step in states(denoise(family, Task(context, hole.kind, canvas, rows, rules), SamplerSettings(), Costs())):
         assert step.canvas.ids[step.canvas.state == State.FIXED].tolist() == [70, 71]
 
 
@@ -160,9 +158,7 @@ def test_dreamon_finds_the_length_by_itself(slots: int, planted_masked: Callable
     def fill(before: str, behind: str) -> str | None:
         canvas = lay_out([slots], family.info.mask_id)
         context, rules = finished(family.encode(before, behind)), constraints_for(family, hole, canvas, "")
-        job = denoise(
-            family, Task(context, hole.kind, canvas, [Row(slots)], rules), settings, TimeFrame(Budget.unlimited())
-        )
+        job = denoise(family, Task(context, hole.kind, canvas, [Row(slots)], rules), settings, Costs())
         steps = list(states(job))
         assert len(steps[-1].predicted) == steps[-1].canvas.slots == steps[-1].canvas.lengths.sum()
         return family.vocabulary.decode(steps[-1].canvas.ids.tolist())

@@ -28,13 +28,13 @@ from bench.families.stable_diffcoder import (
 )
 from bench.families.tiny import byte_level, ids_of, write
 from infill_engine import Deadline, InfillRequest, load_engine
-from infill_engine.budget.work import Budget, finished
+from infill_engine.budget.work import Costs, finished
 from infill_engine.errors import ModelDamagedError
 from infill_engine.models.canvas.canvas import State, lay_out
 from infill_engine.models.canvas_loading import load_canvas_model
 from infill_engine.models.published.kinds.block_causal import BlockCausalModel
 from infill_engine.sampling.denoising.constraints import constraints_for
-from infill_engine.sampling.denoising.denoise import Row, Task, TimeFrame, denoise
+from infill_engine.sampling.denoising.denoise import Row, Task, denoise
 from infill_engine.settings import EngineSettings, ModelSettings, SamplerSettings
 from infill_engine.types import Draft, Hole, HoleKind
 
@@ -126,21 +126,15 @@ def test_given_slots_never_change(family: Any) -> None:
     for position, token in ((2, 70), (8, 71)):
         canvas.ids[position], canvas.state[position] = token, State.FIXED
     context, rules = finished(family.encode(*TEXT)), constraints_for(family, LINE, canvas, "")
-    rows, budget = [Row(6), Row(6)], Budget.unlimited()
-    for step in states(
-        denoise(family, Task(context, LINE.kind, canvas, rows, rules), SamplerSettings(), TimeFrame(budget))
-    ):
+    rows = [Row(6), Row(6)]
+    for step in states(denoise(family, Task(context, LINE.kind, canvas, rows, rules), SamplerSettings(), Costs())):
         assert step.canvas.ids[[2, 8]].tolist() == [70, 71]
 
 
 def filled(family: BlockCausalModel, before: str, behind: str) -> str | None:
     canvas, hole = lay_out([5], MASK), Hole(HoleKind.EXPRESSION)
     context, rules = finished(family.encode(before, behind)), constraints_for(family, hole, canvas, "")
-    finished(
-        denoise(
-            family, Task(context, hole.kind, canvas, [Row(5)], rules), SamplerSettings(), TimeFrame(Budget.unlimited())
-        )
-    )
+    finished(denoise(family, Task(context, hole.kind, canvas, [Row(5)], rules), SamplerSettings(), Costs()))
     ids = canvas.ids.tolist()
     return family.vocabulary.decode(ids[: ids.index(END)] if END in ids else ids)
 

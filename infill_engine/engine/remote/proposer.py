@@ -1,0 +1,92 @@
+"""A model that a server runs, as the engine uses it: the server makes the proposals, the rest is as for every model."""
+
+from collections.abc import Callable, Iterator
+
+from infill_engine.budget.work import AskLimit, Costs, Job
+from infill_engine.engine.remote.dialects import Question
+from infill_engine.engine.remote.server import Server, Text
+from infill_engine.sampling.proposals import Proposals, unscored
+from infill_engine.sampling.proposer import Capabilities, Rehearsal
+from infill_engine.settings import SamplerSettings
+from infill_engine.types import Draft, Hole, InfillRequest, Proposal, Surroundings
+
+MOST_TOKENS, MOST_TOKENS_OF_LINES = 48, 160
+UNTOLD_LOGPROB = -0.5  # of a token, if the server does not report it; set by hand
+CHARACTERS = 4  # in a token, approximately
+
+
+class RemoteProposer:
+    """Implements `infill_engine.sampling.proposer.Proposer` with a server. docs/models.md says how much is sent."""
+
+    def __init__(self, server: Server) -> None:
+        self.can = Capabilities(server.address.place)
+        self.costs = Costs()
+        self._server = server
+        self._temperature = SamplerSettings().temperature
+
+    def propose(self, request: InfillRequest, hole: Hole, drafts: tuple[Draft, ...]) -> Job[Proposals]:
+        """Return the server's texts and the retrieved ones. There are no steps to watch."""
+        limit = yield AskLimit()
+        began = limit.deadline.clock()
+        one_line = hole.max_lines == 1
+        most = MOST_TOKENS if one_line else MOST_TOKENS_OF_LINES
+        questions = [
+            Question(
+                request.prefix.replace("\r\n", "\n"),
+                request.suffix.replace("\r\n", "\n"),
+                one_line,
+                most,
+                self._temperature if number else 0.0,
+                number,
+            )
+            for number in range(request.candidates)
+        ]
+        reply = self._server.ask(questions, limit.deadline, limit.finish_ms)
+        proposals = [*map(_proposal_of, reply.texts), *map(unscored, drafts)]
+        whole = [text for text in reply.texts if text.whole]
+        return Proposals(
+            proposals if proposals or reply.user_message else None,
+            denoise_ms=(limit.deadline.clock() - began) * 1000,
+            user_message=reply.user_message,
+            final=len(whole) == len(questions),
+        )
+
+    def prefetch(self, request: InfillRequest) -> Job[None]:  # noqa: ARG002
+        """Do nothing: no text leaves this machine before an answer is needed."""
+        yield from ()
+
+    def index(self, surroundings: Surroundings) -> Iterator[None]:  # noqa: ARG002
+        """Do nothing, for the same reason."""
+        return iter(())
+
+    def probe(self) -> Callable[[], None] | None:
+        """Return nothing: no pass runs on this machine."""
+        return None
+
+    def warm_up(self) -> Iterator[Rehearsal]:
+        """Yield nothing."""
+        return iter(())
+
+    def use_less_memory(self) -> str:
+        """Return nothing: the model takes no memory here."""
+        return ""
+
+    def least_ms(self) -> float:
+        """Return nothing: only its answers tell how fast a server is."""
+        return 0.0
+
+    def forget_predictions(self) -> None:
+        """Do nothing: none are kept."""
+
+
+def _proposal_of(text: Text) -> Proposal:
+    logprobs = text.logprobs or (UNTOLD_LOGPROB,)
+    tokens = len(text.logprobs) or -(-len(text.text) // CHARACTERS)
+    return Proposal(
+        text.text,
+        sum(logprobs) / len(logprobs),
+        min(logprobs),
+        tokens=tokens,
+        partial=not text.whole,
+        steps=tokens,
+    )
