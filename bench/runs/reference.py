@@ -14,7 +14,7 @@ from torch.nn import functional
 
 from infill_engine.models.runtime.devices import finish
 
-LAYERS, WIDTH, ROWS, SLOTS = 2, 384, 4, 16  # about a small model's pass over 64 tokens; a few milliseconds
+LAYERS, WIDTH, ROWS, SLOTS = 2, 384, 4, 16  # a pass takes a few milliseconds
 
 
 @dataclass(frozen=True, slots=True)
