@@ -76,7 +76,7 @@ local COMMANDS = {
   end,
   pick = function(arguments)
     if arguments.range > 0 and arguments.line1 ~= arguments.line2 then
-      return config.warn('candidates can replace a part of a single line only')
+      return config.warn('candidates can replace a part of one line, not of several')
     end
     require('infill').pick(arguments.range > 0 and range_in(arguments.line1) or nil)
   end,
