@@ -1,4 +1,4 @@
-"""Text-diffusion infilling: reads both sides of a cursor and answers with several candidates before a deadline.
+"""Code completion: reads both sides of a cursor and answers with several candidates before a deadline.
 
     from infill_engine import Deadline, InfillRequest, load_engine
 

@@ -8,10 +8,15 @@ from pathlib import Path
 
 import psutil
 import pytest
+from hypothesis import HealthCheck, settings
 from processes import wait_for_end
 
 # Before torch is imported: threads that spin while they wait take the cores of the processes that a test starts.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+# A property test must not fail because the machine is busy.
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")
 
 
 @pytest.fixture(scope="session", autouse=True)

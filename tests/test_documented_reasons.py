@@ -1,22 +1,64 @@
-"""docs/no-suggestion.md explains every reason, and says where it is decided."""
+"""docs/no-suggestion.md explains every reason, and names every file that decides one."""
 
+import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 from infill_engine.types import Reason
 
 REPOSITORY = Path(__file__).parents[1]
+PAGE = (REPOSITORY / "docs" / "no-suggestion.md").read_text()
+MEANINGS, PLACES = PAGE.split("## Where each is decided")
+ROW = re.compile(r"^\| (`[^|]*) \|(.*)\|$", re.MULTILINE)
+DISPLAYING = ("lsp_server/cli/", "lsp_server/status.py")  # these show a reason that was decided elsewhere
 
 
-def test_every_reason_is_explained() -> None:
-    meanings, places = (REPOSITORY / "docs" / "no-suggestion.md").read_text().split("## Where each is decided")
-    for text in (meanings, places):
-        cells = re.findall(r"^\| (`[^|]*) \|", text, re.MULTILINE)
-        assert {name for cell in cells for name in re.findall("`([a-z_]+)`", cell)} == set(Reason)
+def decided(tree: ast.AST) -> Iterator[str]:
+    """Yield the names of the reasons that a file's code decides, not those that it compares or describes."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.Compare | ast.Tuple):
+            continue
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "Reason":
+            yield node.attr
+        yield from decided(node)
 
 
-def test_the_files_that_decide_exist() -> None:
-    places = (REPOSITORY / "docs" / "no-suggestion.md").read_text().split("## Where each is decided")[1]
-    named = re.findall(r"`((?:lsp_server|infill_engine)/[^`]+)`", places)
-    assert named
-    assert [path for path in named if not (REPOSITORY / path).exists()] == []
+def deciding_files() -> set[tuple[str, str]]:
+    sources = [path for package in ("lsp_server", "infill_engine") for path in (REPOSITORY / package).rglob("*.py")]
+    return {
+        (Reason[name].value, file)
+        for path in sources
+        if not (file := path.relative_to(REPOSITORY).as_posix()).startswith(DISPLAYING)
+        for name in decided(ast.parse(path.read_text()))
+    }
+
+
+def documented_files() -> set[tuple[str, str]]:
+    return {
+        (reason, file)
+        for reasons, files in ROW.findall(PLACES)
+        for reason in re.findall("`([a-z_]+)`", reasons)
+        for file in re.findall("`((?:lsp_server|infill_engine)/[^`]+)`", files)
+    }
+
+
+@pytest.mark.parametrize("text", [MEANINGS, PLACES])
+def test_every_reason_is_explained(text: str) -> None:
+    assert {name for cell, _ in ROW.findall(text) for name in re.findall("`([a-z_]+)`", cell)} == set(Reason)
+
+
+def test_every_file_that_decides_is_named() -> None:
+    assert deciding_files() - documented_files() == set()
+
+
+def test_the_named_files_exist() -> None:
+    assert [file for _, file in documented_files() if not (REPOSITORY / file).exists()] == []
+
+
+def test_comparisons_do_not_decide() -> None:
+    assert set(decided(ast.parse("if reason is Reason.BLANK: reason = Reason.UNDO\nSKIPPED = (Reason.LOADING,)"))) == {
+        "UNDO"
+    }

@@ -1,6 +1,6 @@
-"""Writes the settings that the server knows into package.json: `python editors/vscode/settings.py [--check]`.
+"""Write the server's settings into package.json: `python editors/vscode/settings.py [--check]`.
 
-Names, types, defaults and bounds come from `lsp_server.settings.schema`; this file holds only the descriptions.
+Names, types, defaults and bounds come from `lsp_server.settings.schema`. This file has only the descriptions.
 A test runs `--check`.
 """
 
@@ -17,41 +17,43 @@ from lsp_server.settings.schema import SECTION, SETTINGS, Setting
 MANIFEST = Path(__file__).with_name("package.json")
 SENTENCES = {
     "enable": "Offer candidates. *Infill: Toggle* changes this.",
-    "languages": 'Where to offer them, by language identifier; `"*"` stands for the languages not named. '
+    "languages": 'Where to offer candidates, by language identifier. `"*"` stands for all languages not named. '
     "*Infill: Toggle for Language* changes this.",
-    "budgetMs": "Milliseconds from the editor's request to the answer. What is not finished by then is not shown.",
+    "budgetMs": "Milliseconds from the editor's request to the answer. Text that is not finished by then is not shown.",
     "rewriteBudgetMs": "Milliseconds for a list of alternatives to code that is already there (*Refactor…*).",
-    "candidates": "How many candidates to offer at most.",
+    "candidates": "The maximum number of candidates.",
     "eagerness": "How readily candidates appear unasked. *Infill: Choose Eagerness* says what each level costs. "
     "*Infill: Trigger* and *Infill: Pick Candidate* show less certain candidates as well.",
-    "showThreshold": "The least confidence, from 0 to 1, with which the best candidate appears unasked, in place of "
+    "showThreshold": "The minimum confidence, from 0 to 1, at which the best candidate appears unasked. It replaces "
     "`eagerness`.",
-    "excludes": "Further files whose text the model never reads, as patterns in `.gitignore` syntax. Files that tend "
-    "to hold secrets (`.env`, `*.pem`, `.ssh/` and more) are always among them; `!PATTERN` takes one of these back.",
-    "searchProject": "Look for text like that around the cursor in files of the workspace that are not open, too.",
-    "nextEdits": "After an edit, propose the other edits that it makes necessary: the uses of a renamed name, the "
-    "calls of a function whose parameters changed. *Infill: Toggle Next Edits* changes this.",
-    "lateAnswers": "Show what the model finds within a second and a half after an answer that showed nothing, and the "
-    "rest of a text that is shown. Not on battery.",
-    "completionFallback": "Whether to offer the candidates as ordinary completions too: `auto` does so for editors "
-    "that know no ghost text, of which this is none.",
-    "model": "The model: `default`, the path of a model's folder, or `OWNER/NAME` of a published one, which is fetched "
-    "when it is first used. A server, such as `openai:https://host/v1#MODEL`, is sent the text around the cursor.",
+    "excludes": "More files that the model never reads, as patterns in `.gitignore` syntax. Files that tend to hold "
+    "secrets (`.env`, `*.pem`, `.ssh/` and more) are excluded already; `!PATTERN` allows one of them.",
+    "searchProject": "Also search workspace files that are not open for code like that around the cursor.",
+    "nextEdits": "After an edit, propose the other edits that it makes necessary, such as the uses of a renamed name "
+    "or the calls of a function whose parameters changed. *Infill: Toggle Next Edits* changes this.",
+    "lateAnswers": "If an answer showed nothing, show what the model finds within the next 1.5 seconds. A text that is "
+    "shown may grow longer in that time. Off on battery.",
+    "completionFallback": "Whether to offer candidates as ordinary completions, too. `auto` does so only in editors "
+    "without ghost text, so not in this one.",
+    "model": "The model: `default`, the path of a model's folder, or `OWNER/NAME` of a published one, which is "
+    "downloaded when it is first used. If you name a server, such as `openai:https://host/v1#MODEL`, it receives the "
+    "text around the cursor.",
     "apiKeyVariable": "The name of the environment variable that holds the key for a server given as the model.",
     "device": "Where the model runs: `auto`, `cpu`, `cuda`, `mps` or `mlx`.",
-    "precision": "What the model computes in: `auto`, `bf16`, `fp16`, `fp32` or `int8`. With `int8` and `int4` the "
-    "weights of a published model take a half or nearly a quarter of the memory; the default has no `int4`.",
-    "reuseContext": "With models in which every token sees every other (Dream, LLaDA): keep what they have read of the "
-    "text around the cursor. Much faster, and approximate.",
+    "precision": "The number format that the model computes in: `auto`, `bf16`, `fp16`, `fp32` or `int8`. With `int8`, "
+    "the weights of a published model take half of the memory, with `int4` about a quarter. The default model has no "
+    "`int4`.",
+    "reuseContext": "For models in which every token sees every other (Dream, LLaDA): keep what the model computed for "
+    "the text around the cursor. Much faster, but approximate.",
 }
-# What is typed, and a key, go to the server that the model names: a workspace's settings, even of one that is trusted,
-# must choose neither where they go nor which of the user's secrets goes along.
+# If the model is a server, it receives the user's text and key. A workspace, even a trusted one, must not choose the
+# server or the key.
 OF_THE_USER_ALONE = ("model", "apiKeyVariable")
 
 
 def main() -> None:
     """Write, or with `--check` only compare and fail if they differ."""
-    parser = argparse.ArgumentParser(description="Writes the server's settings into package.json.")
+    parser = argparse.ArgumentParser(description="Write the server's settings into package.json.")
     parser.add_argument("--check", action="store_true", help="change nothing; fail if package.json is out of date")
     options = parser.parse_args()
     manifest = json.loads(MANIFEST.read_text(encoding="utf-8"))

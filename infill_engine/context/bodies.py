@@ -15,7 +15,7 @@ _NEVER = re.compile(r"(?!)")
 
 
 def among_values(prefix: str, language: str, around: Sequence[Node]) -> bool:
-    """Return whether a blank line is between brackets that contain values rather than statements.
+    """Return whether a blank line is inside brackets that contain values rather than statements.
 
     `around` are the nodes around the cursor, smallest first.
     """
@@ -41,7 +41,7 @@ def among_values(prefix: str, language: str, around: Sequence[Node]) -> bool:
 
 
 def body_missing(prefix: str, suffix: str, language: str) -> bool:
-    """Return whether the body of the code above the blank line should begin on it."""
+    """Return whether the blank line should begin the body of the code above it."""
     known = language_named(language)
     header = _last_code_line(prefix, known)
     if not header:
@@ -60,7 +60,7 @@ def body_missing(prefix: str, suffix: str, language: str) -> bool:
 
 
 def _in_body_of_words(prefix: str, bracket: str, known: Language) -> bool:
-    """Return whether a body delimited by words has begun within the bracket that is open at the end of `prefix`."""
+    """Return whether a body that words delimit has begun inside the bracket that is open at the end of `prefix`."""
     bodies = 0
     for line in reversed(lines.split(prefix)[:-1]):
         opens, ends = opens_and_ends(without_comment(line, known), known)
@@ -74,7 +74,7 @@ def _in_body_of_words(prefix: str, bracket: str, known: Language) -> bool:
 
 
 def _opening_line(prefix: str, language: str) -> str:
-    """Return the text of the line up to the brace that is open at the end of `prefix`, found by scanning backwards."""
+    """Scan backwards; return the line's text up to the brace that is open at the end of `prefix`."""
     depth = 0
     for line in reversed(lines.split(prefix)):
         read = delimiters.scan(line, language)
@@ -86,7 +86,7 @@ def _opening_line(prefix: str, language: str) -> str:
 
 
 def _opens_body(line: str, known: Language) -> bool:
-    """Return whether the brace at the end of `line` opens statements: it does unless it looks like a value's."""
+    """Return whether the brace at the end of `line` opens statements. It does unless it looks like a value."""
     body_brace, header = _brace_patterns(known)
     if body_brace.search(line) or header.match(line):
         return True
@@ -95,7 +95,7 @@ def _opens_body(line: str, known: Language) -> bool:
 
 @lru_cache(maxsize=64)
 def _brace_patterns(known: Language) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Patterns for the text before a brace that contains statements, and for the start of a line that ends in one."""
+    """Return patterns for the text before a brace with statements, and for the start of a line that ends in one."""
     brace = "".join(rf"|\b{word}" for word in known.layout.brace_words)
     header = "|".join(known.layout.header_words)
     return (
@@ -109,7 +109,7 @@ def _column(line: str) -> int:
 
 
 def _last_code_line(prefix: str, known: Language) -> str:
-    """The last line above the cursor that is not blank, a comment or a docstring, without its trailing comment."""
+    """Return the last line of code above the cursor, without docstrings and its trailing comment."""
     above = prefix[: len(prefix) - len(lines.last_line(prefix))]
     while above:
         above = above.rstrip()
@@ -125,7 +125,7 @@ def _last_code_line(prefix: str, known: Language) -> str:
 
 
 def _docstring_start(above: str) -> int | None:
-    """Return where the line begins that opens the docstring at the end of `above`; None if there is no docstring."""
+    """Return the start of the line that opens the docstring at the end of `above`; None if there is no docstring."""
     quote = above[-3:]
     if quote not in ('"""', "'''"):
         return None

@@ -1,4 +1,4 @@
-"""Definitions of functions, types and constants, found by their first lines, which the language's record describes.
+"""Definitions of functions, types and constants. The language's record describes their first lines.
 
 No syntax tree is needed, so this works for languages without a grammar and for files that do not parse.
 """
@@ -12,16 +12,16 @@ from infill_engine.text.lines import indent_of
 
 SIGNATURE_LINES = 8  # a longer signature is cut
 BODY_LINES = 4  # a longer body is left out
-OWNER_LINES = 200  # above a member that are searched for its class
-MEMBERS = 10  # of a class, each shown by its first line
+OWNER_LINES = 200  # lines above a member that are searched for its class
+MEMBERS = 10  # members of a class, each shown by its first line
 LONGEST_LINE = 200  # characters; longer lines are data
-_QUALIFIER = re.compile(r"^.*[.:]")  # of a name, as in `Box.area` and `Box::area`
+_QUALIFIER = re.compile(r"^.*[.:]")  # separators in a name, as in `Box.area` and `Box::area`
 _BRACKETS = {"(": 1, "[": 1, ")": -1, "]": -1}
 
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A definition's name, the text that shows how it is used, and whether it is a member of something."""
+    """A definition: its name, the text that shows how to use it, and whether it is a member."""
 
     name: str
     text: str
@@ -29,7 +29,7 @@ class Definition:
 
 
 def name_defined(line: str, code: Code) -> str | None:
-    """Return the name that a line defines, without what qualifies it; None if it begins no definition."""
+    """Return the name that a line defines, without its qualifier; None if the line begins no definition."""
     if len(line) > LONGEST_LINE:
         return None
     found = code.defined(line) or code.constant(line)
@@ -65,7 +65,7 @@ def _text(lines: Sequence[str], row: int, code: Code) -> str:
 
 
 def _is_open(head: Sequence[str]) -> bool:
-    """Return whether a bracket of the lines is not closed."""
+    """Return whether the lines leave a bracket open."""
     return sum(_BRACKETS.get(character, 0) for line in head for character in line) > 0
 
 
@@ -79,7 +79,7 @@ def _owner(lines: Sequence[str], row: int, code: Code) -> str:
 
 
 def _block(lines: Sequence[str], row: int, depth: int, most: int) -> Iterator[str]:
-    """Yield the lines from `row` on that are indented deeper than `depth`, without blank ones."""
+    """Yield the nonblank lines from `row` on that are indented deeper than `depth`."""
     for line in lines[row:]:
         if not line.strip():
             continue

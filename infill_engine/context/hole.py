@@ -1,6 +1,6 @@
-"""What is missing at the cursor, read from the syntax tree if it is intact, and from the text if it is broken.
+"""Find the kind and extent of the hole at the cursor, from the syntax tree or, if that is broken, from the text.
 
-Mid-line holes matter most here. Text to the right of the cursor on its line stays, so the hole ends where it begins.
+The text to the right of the cursor on its line stays, so the hole ends where that text begins.
 `Hole.closers` names the brackets and quotes in that text that close something opened on the left.
 """
 
@@ -12,7 +12,7 @@ from infill_engine.text import delimiters, lines, syntax
 from infill_engine.text.embedded import region
 from infill_engine.types import Hole, HoleKind
 
-BLOCK_LINES = 6  # reading a longer suggestion takes more time than typing it
+BLOCK_LINES = 6  # reading a longer suggestion takes longer than typing it
 
 
 def hole_at(
@@ -20,8 +20,8 @@ def hole_at(
 ) -> Hole:
     """Return the hole between `prefix`, which ends at the cursor, and `suffix`, which begins there.
 
-    `tree` may be that of the whole document, with the cursor's UTF-8 `byte_offset` in it; without it, the two windows
-    are parsed. Never raises for broken code: what the tree does not show is read from the text.
+    `tree` may be the tree of the whole document, with the cursor's UTF-8 `byte_offset` in it. Without it, the two
+    windows are parsed. Never raises for broken code: the text shows what the tree does not.
     """
     embedded = region(prefix, suffix, language)
     if embedded is not None:
@@ -48,7 +48,7 @@ def hole_at(
 
 
 def _closers(right: str, language: str, mark: str) -> str:
-    """Return the closing quote and brackets in `right`, the rest of the line, that close something left of the hole.
+    """Return the quote and brackets in `right`, the rest of the line, that close something left of the hole.
 
     `mark` is the quote or comment mark that the cursor is in, or "".
     """

@@ -1,4 +1,4 @@
-"""Whether the cursor is in a string or a comment: read from the tree if it is intact, otherwise from the text."""
+"""Whether the cursor is in a string or a comment, by the tree or, if that is broken, by the text."""
 
 from tree_sitter import Node, Tree
 
@@ -33,8 +33,8 @@ def inside(prefix: str, left: str, language: str, tree: Tree | None, at: int) ->
 def nodes_around(tree: Tree, at: int) -> list[Node]:
     """Return the nodes around the byte `at`, smallest first.
 
-    The tree is walked once from the root. A node's `parent` does that walk on every call, and text may be nested as
-    deeply as it is long.
+    This walks the tree once from the root. A node's `parent` repeats that walk on every call, and nesting may be as
+    deep as the text is long.
     """
     smallest = tree.root_node.descendant_for_byte_range(at, at)
     if smallest is None:

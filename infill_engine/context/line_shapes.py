@@ -9,7 +9,7 @@ from itertools import accumulate
 
 from infill_engine.text.languages import language as language_named
 
-KEPT = 16  # outlines: of a few sources, before and after the newest edit
+KEPT = 16  # outlines of a few sources, before and after the newest edit
 
 WORD = re.compile(r"\w+")  # for uses that do not depend on the language
 _BLANKS = re.compile(r"\s*[\n\r]\s*|\A\s+")
@@ -22,8 +22,8 @@ class Outline:
 
     text: str
     shapes: str
-    starts: tuple[int, ...]  # of the lines in `text`, without indentation
-    shape_starts: tuple[int, ...]  # of the line breaks before them in `shapes`
+    starts: tuple[int, ...]  # starts of the lines in `text`, after the indentation
+    shape_starts: tuple[int, ...]  # offsets of the line breaks before them in `shapes`
 
     def places(self, shape: str, *, backwards: bool) -> Iterator[int]:
         """Yield the numbers of the lines where a text of this shape begins, in order or from the last one backwards."""
@@ -37,7 +37,7 @@ class Outline:
             yield bisect_right(self.shape_starts, at) - 1
 
     def line(self, number: int) -> str:
-        """One of the lines, without its indentation."""
+        """Return one of the lines without its indentation."""
         found = _LINE.match(self.text, self.starts[number])
         return "" if found is None else found.group().rstrip()
 
@@ -52,23 +52,25 @@ def outline(text: str, language: str = "") -> Outline:
 
 
 def shape_of(text: str, language: str = "") -> str:
-    """`text` without indentation and blank lines, each name an `n` and each number a `0`; trailing space is kept."""
+    """Return `text` with `n` for each name and `0` for each number, without indentation and blank lines; trailing space
+    stays."""
     return word_pattern(language).sub(_classes(language), _BLANKS.sub(_break, text))
 
 
 def word_pattern(language: str) -> re.Pattern[str]:
-    """Matches a name or a number."""
+    """Return a pattern for a name or a number."""
     return language_named(language).lexical.word
 
 
 @lru_cache(64)
 def token_pattern(language: str) -> re.Pattern[str]:
-    """Matches a name, a number or a punctuation character."""
+    """Return a pattern for a name, a number or a punctuation character."""
     return re.compile(rf"{word_pattern(language).pattern}|[^\w\s]")
 
 
 def keywords_of(language: str = "") -> frozenset[str]:
-    """Return the words that are part of a line's shape; without a language, those of all well-supported languages."""
+    """Return the words that are part of a line's shape; without a language, those of all languages with full
+    support."""
     return language_named(language).lexical.keywords
 
 
@@ -84,7 +86,7 @@ def names_in(text: str, language: str = "") -> list[str]:
 
 @lru_cache(64)
 def _classes(language: str) -> Callable[[re.Match[str]], str]:
-    """Return the function that gives a word's part in the shape of its line."""
+    """Return a function that maps a word to its placeholder in the shape of its line."""
     keywords = keywords_of(language)
 
     def class_of(found: re.Match[str]) -> str:

@@ -1,4 +1,4 @@
-"""How other names change when one name replaces another: in capitals, in other cases, as part of a longer name."""
+"""How other names change when one name replaces another: other cases of it, and longer names that contain it."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -12,7 +12,8 @@ _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_A-Za-z]+")
 
 
 def exchanged_names(names: Mapping[str, str], language: str = "") -> dict[str, str]:
-    """Map names there to names here: those that differ, also in other cases, and the one part in which two differ."""
+    """Map names there to names here: names that differ, their other cases, and the one part in which two names
+    differ."""
     exchanged: dict[str, str] = {}
     by_parts = language_named(language).lexical.parts_names
     for there, own in names.items():
@@ -35,7 +36,7 @@ def exchanged_names(names: Mapping[str, str], language: str = "") -> dict[str, s
 
 
 def renamed_word(word: str, exchanged: Mapping[str, str]) -> str:
-    """Return the word as it is called here; a part between underscores, hyphens or capitals may be renamed, too."""
+    """Return the name here for a word there. A part between underscores, hyphens or capitals may be renamed, too."""
     if word in exchanged:
         return exchanged[word]
     if "-" in word:
@@ -51,7 +52,7 @@ def renamed_word(word: str, exchanged: Mapping[str, str]) -> str:
 
 
 def _in_other_cases(there: str, own: str) -> Iterator[tuple[str, str]]:
-    """Both names, and the part in which they differ, in every case style."""
+    """Return both names, and the part in which they differ, in every case style."""
     theirs, ours = _PART.findall(there), _PART.findall(own)
     if not theirs or not ours:
         return

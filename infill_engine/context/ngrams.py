@@ -1,4 +1,4 @@
-"""How text continues after the same tokens elsewhere: counts that correct a network's predictions.
+"""N-gram counts that correct a network's predictions by how text continues after the same tokens elsewhere.
 
 A small network knows its language better than the current file or project. If k tokens were seen n times, followed by u
 different tokens, c times by this one, its probability is (c + d·u·p) / (n + d·u). Here d is the doubt and p is the
@@ -56,7 +56,7 @@ class Ngrams:
         return next(iter(list(self._following(context))[::-1]), np.empty(0, np.int32))
 
     def _following(self, context: Sequence[int]) -> Iterator[NDArray[np.int32]]:
-        """The tokens after the last two tokens of `context`, then after the last three and so on, with repetitions."""
+        """Yield the tokens after the last two tokens of `context`, after the last three and so on, with repetitions."""
         if len(context) < LEAST:
             return
         pair = context[-2] * BASE + context[-1]
@@ -74,5 +74,5 @@ class Ngrams:
 
 
 def _sample(values: NDArray[np.int32], most: int) -> NDArray[np.int32]:
-    """At most `most` of the values, spread evenly but out of step with the period of a table."""
+    """Return at most `most` of the values, spread evenly but out of step with the period of a table."""
     return values if len(values) <= most else values[SPREAD[:most] % len(values)]

@@ -10,12 +10,12 @@ from infill_engine.text.lines import in_pieces
 from infill_engine.types import Surroundings
 
 KEPT = 6  # texts, about 3 MB each
-DOUBT = 10.0  # in their counts: other files are weaker evidence than the current one
+DOUBT = 10.0  # doubt in their counts: other files are weaker evidence than the current one
 PIECE_CHARS = 4_000  # take about 2 ms
 
 
 class CountedSurroundings:
-    """The counts of the texts around a few documents, the most recently used ones."""
+    """The counts of the texts around the most recently used documents."""
 
     def __init__(self, encode: Callable[[str], Sequence[int]]) -> None:
         self._encode = encode

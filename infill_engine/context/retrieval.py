@@ -21,16 +21,16 @@ from infill_engine.text.languages import language_of
 from infill_engine.text.lines import split, with_plain_ends
 from infill_engine.types import InfillRequest, Surroundings
 
-KEPT = 6  # indexes, about 5 MB each, and documents whose last snippets are remembered
+KEPT = 6  # indexes (about 5 MB each), and documents whose last snippets are kept
 CHUNK_LINES, CHUNK_STEP = 12, 6
-PIECE_LINES = 24  # indexed at once, in about 2 ms
+PIECE_LINES = 24  # lines indexed at once, in about 2 ms
 ABOVE, BELOW = 16, 4  # lines around the hole whose names are looked up
 NEARER = 0.85  # factor on a name's weight for each line of distance
 SHORTEST_NAME = 3
 CANDIDATES = 8  # of each kind
 LEAST_SHARED = 3  # names of a chunk that occur near the hole
-MOST_DEFINITIONS = 4  # of one name: with more, it is unclear which one is meant
-STILL_GOOD = 0.6  # of the value of new snippets, for the present ones to stay
+MOST_DEFINITIONS = 4  # definitions of one name; with more, it is unclear which one is meant
+STILL_GOOD = 0.6  # share of the value of new snippets that lets the present ones stay
 _USED = re.compile(r"(?<![.\w])(?:\w+(?=\()|[A-Z]\w+)|(?<=import )\w+")
 _MEMBER = re.compile(r"(?<=\.)\w+")
 
@@ -44,12 +44,13 @@ class Snippet:
     names: frozenset[str] = field(default=frozenset(), compare=False)
 
 
-Fit = Callable[[Sequence[Snippet]], tuple[Snippet, ...]]  # picks as many snippets as fit, given best first
+# picks as many snippets as fit, from a list with the best first
+Fit = Callable[[Sequence[Snippet]], tuple[Snippet, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is searched for: names near a hole with their weights, higher on nearer lines.
+    """A query: names near a hole with their weights, which are higher on nearer lines.
 
     `used` names are called, imported, or capitalised; `members` follow a dot. `visible` are the names that the windows
     around the hole define themselves.
@@ -80,7 +81,7 @@ class SnippetIndex:
     places: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))  # of a name, in `chunks`
 
     def add(self, path: str, text: str, language: str = "") -> Iterator[None]:
-        """Add a file in a language, by default the one that its path tells. Yields after every piece."""
+        """Add a file in a language, by default that of its path. Yields after every piece."""
         lines = split(text)
         code = language_named(language or language_of(path) or "").code
         for first in range(0, len(lines), PIECE_LINES):
@@ -92,7 +93,7 @@ class SnippetIndex:
             yield
 
     def worth(self, name: str, query: Query) -> float:
-        """Return how informative a name is: more if it is near the hole, and if few chunks contain it."""
+        """Return how informative a name is: more if it is near the hole, and more if few chunks contain it."""
         weight = query.names.get(name, 0.0)
         return weight * log((1 + len(self.chunks)) / (1 + len(self.places.get(name, ())))) if weight else 0.0
 
@@ -168,7 +169,7 @@ def definitions_for(index: SnippetIndex, query: Query) -> list[Snippet]:
 def chunks_for(index: SnippetIndex, query: Query) -> list[tuple[float, Snippet]]:
     """Return chunks that share names with the lines around the hole, most similar first, without overlaps.
 
-    Each comes with its share of the query, as the index weighs names.
+    Each has its share of the query, as the index weighs names.
     """
     scores: defaultdict[int, float] = defaultdict(float)
     shared: Counter[int] = Counter()

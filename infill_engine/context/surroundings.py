@@ -5,7 +5,7 @@ from pathlib import PurePosixPath
 
 from infill_engine.types import Surroundings
 
-MOST_CHARS = 600_000  # near a document; a search that finds nothing in them takes about 0.05 ms
+MOST_CHARS = 600_000  # characters near a document; a search that finds nothing in them takes about 0.05 ms
 BETWEEN = "\n\n"  # separates two files
 
 
@@ -15,7 +15,8 @@ def nearest_first(own: PurePosixPath, others: Iterable[PurePosixPath]) -> list[P
 
 
 def joined(files: Iterable[tuple[str, str]]) -> Surroundings:
-    """As much text of the files, given as path and text, as is searched. Reads no more files than needed."""
+    """Join the text of files, given as path and text, up to the amount that is searched. Reads no more files than
+    needed."""
     taken: list[str] = []
     starts: list[tuple[str, int]] = []
     left, at = MOST_CHARS, 0

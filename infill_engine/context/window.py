@@ -1,4 +1,4 @@
-"""The text around the cursor that a request carries, cut so that it stays put while the user types.
+"""The text around the cursor that a request carries, cut at places that do not move while the user types.
 
 The engine keeps keys and values of the prefix from its start and of the suffix from its far end. So the prefix starts
 at an anchor that typing rarely moves, and the suffix ends at an anchor that only text after the cursor can move. Both
@@ -20,7 +20,7 @@ COLUMN_STEPS = (256, 64, 16, 4, 1)
 
 
 def window_at(lines: Sequence[str], row: int, column: int, settings: WindowSettings) -> tuple[str, str]:
-    """Prefix and suffix around the cursor, at most `prefix_chars` and `suffix_chars` characters long.
+    """Return prefix and suffix around the cursor, at most `prefix_chars` and `suffix_chars` characters long.
 
     `lines` are the document's, each with its line end; `row` counts from 0, `column` in characters. A column past the
     end of the line means its end; the row after the last line is empty. Raises InputError for any other row. The cost
@@ -101,5 +101,5 @@ def _content(line: str) -> int:
 
 
 def _whole_line_end(text: str) -> str:
-    """`text`, cut at an arbitrary place, without the first half of a CRLF."""
+    """Return `text`, which was cut at an arbitrary place, without the first half of a CRLF."""
     return text[:-1] if text.endswith("\r") else text

@@ -1,1 +1,1 @@
-"""What an edit makes necessary elsewhere: the places that no longer fit, and what belongs there."""
+"""Next edits: the places that no longer fit after an edit, and the text that belongs there."""

@@ -1,4 +1,4 @@
-"""Arguments put into the list of a call, taken out of it, and matched with the parameters they are for."""
+"""Insert and remove the arguments of a call, and match them with their parameters."""
 
 import re
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ Replacement = tuple[int, int, str]  # start, end and new text, in characters of 
 
 @dataclass(frozen=True, slots=True)
 class CallSite:
-    """A call with its arguments and the span of their list with its brackets, in characters."""
+    """A call with its arguments and the span of their list, brackets included, in characters."""
 
     call: Call
     arguments: tuple[Argument, ...]
@@ -23,7 +23,7 @@ class CallSite:
 
 
 def insert(source: Source, site: CallSite, index: int, text: str) -> list[Replacement]:
-    """`text` as the argument at `index`, separated as the others are."""
+    """Return the change that inserts `text` as the argument at `index`, separated as the others are."""
     start, arguments = site.start, site.arguments
     if not arguments:
         return [(start + 1, start + 1, text)]
@@ -43,7 +43,7 @@ def insert(source: Source, site: CallSite, index: int, text: str) -> list[Replac
 
 
 def cut(site: CallSite, kept: Sequence[Argument]) -> list[Replacement]:
-    """Take out all arguments but those that are kept, with the commas that go with them."""
+    """Return the changes that remove all arguments but `kept`, with their commas."""
     arguments = site.arguments
     if not kept and arguments:
         return [(site.start + 1, site.end - 1, "")]
@@ -60,7 +60,7 @@ def cut(site: CallSite, kept: Sequence[Argument]) -> list[Replacement]:
 
 
 def passed_to(parameters: Sequence[Parameter], site: CallSite) -> list[str] | None:
-    """The name of the parameter that each argument is for; "" for those that a rest parameter takes. None if unsure."""
+    """Return the name of each argument's parameter; "" if a rest parameter takes it; None if unsure."""
     positional = [p for p in parameters[site.call.implicit :] if p.passing is Passing.ANY]
     rest = any(p.passing is Passing.REST for p in parameters)
     known = {p.name for p in parameters}

@@ -1,4 +1,4 @@
-"""Where a function is called, as far as names and scopes tell."""
+"""Find the calls of a function, as far as names and scopes tell."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -18,9 +18,9 @@ _FUNCTIONS = ("function", "member", "method", "routine")
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call. `implicit` is how many of the function's first parameters it does not pass: 1 for `self`.
+    """A call. `implicit` is the number of the function's first parameters that it does not pass: 1 for `self`.
 
-    `certain` is false where the function is looked up in an object of which only the name of the method is known.
+    `certain` is false if the class of the object is unknown and only the method's name matches.
     """
 
     arguments: Node = field(compare=False)
@@ -29,7 +29,7 @@ class Call:
 
 
 def calls_of(source: Source, syntax: Syntax, function: Node) -> list[Call]:
-    """Return the calls of a function of the text, in order; of a data class, what constructs it. Empty where unsure."""
+    """Return the calls of a function, or of a data class's constructor, in order; empty if unsure."""
     if function.type in syntax.classes:
         return [replace(call, implicit=0) for call in _constructions(source, syntax, function)]
     name = name_of(function)
@@ -74,14 +74,14 @@ def calls_of(source: Source, syntax: Syntax, function: Node) -> list[Call]:
 
 
 def _is_one(source: Source, syntax: Syntax, group: Sequence[Occurrence], defined: Occurrence) -> bool:
-    """Return whether all of the group certainly mean the function that is defined at a place, and no copy of it."""
+    """Return whether the whole group certainly means the function that is defined at a place, and not a copy of it."""
     if any(one.unsure for one in group) or is_overloaded(group, syntax):
         return False
     return meant_by(source, group, [defined], [one for one in group if defines(one, syntax)]) is not None
 
 
 def _is_called_otherwise(one: Occurrence, name: Node, syntax: Syntax) -> bool:
-    """Return whether a function defined as `object:name` is called as `object.name`, or the other way round."""
+    """Return whether a function defined as `object:name` is called as `object.name`, or vice versa."""
     return name.type in syntax.members and one.node.parent is not None and one.node.parent.type != name.type
 
 
@@ -93,7 +93,7 @@ def _names_a_function(one: Occurrence, syntax: Syntax) -> bool:
 
 
 def name_of(function: Node) -> Node | None:
-    """Return the node that names a function: its own, or that of the variable or field it is assigned to."""
+    """Return the node that names a function: its own name, or the variable or field that it is assigned to."""
     node: Node | None = function
     while node is not None:
         own = node.child_by_field_name("name")
@@ -108,7 +108,7 @@ def name_of(function: Node) -> Node | None:
 
 
 def _constructions(source: Source, syntax: Syntax, holder: Node) -> list[Call]:
-    """`Class(…)`, `new Class(…)`, and `cls(…)` inside of the class."""
+    """Yield the constructions of a class: `Class(…)`, `new Class(…)`, and `cls(…)` inside the class."""
     found = []
     implicit = int(syntax.explicit_self)
     name = class_name(source, holder)
@@ -128,7 +128,7 @@ def _constructions(source: Source, syntax: Syntax, holder: Node) -> list[Call]:
 
 
 def _called(one: Occurrence, syntax: Syntax) -> Node | None:
-    """Return the arguments, if an occurrence is what a call calls."""
+    """Return the arguments of the call whose callee an occurrence is; None if there is none."""
     callee = one.node
     if one.role is Role.MEMBER:
         if callee.parent is None:
@@ -147,7 +147,7 @@ def _called(one: Occurrence, syntax: Syntax) -> Node | None:
 
 
 def _is_called(call: Node, callee: Node, name: str) -> bool:
-    """Return whether a node is in the field of a call that says what is called; "" for the first node of the call."""
+    """Return whether a node is in the call's field for the callee; "" stands for the call's first node."""
     called = call.child_by_field_name(name) if name else next(iter(call.named_children), None)
     while called is not None and called != callee and called.type == "generic_type":
         called = next(iter(called.named_children), None)
@@ -161,13 +161,13 @@ def _class_around(syntax: Syntax, function: Node) -> Node | None:
 
 
 def _has_receiver(syntax: Syntax, function: Node) -> bool:
-    """Return whether the list of parameters begins with the object of a method."""
+    """Return whether the first parameter is the object of a method."""
     holder = parameter_list_of(syntax, function)
     return holder is not None and any(child.type in syntax.receivers for child in holder.named_children)
 
 
 def is_overloaded(group: Sequence[Occurrence], syntax: Syntax) -> bool:
-    """Whether the group may name several functions: more than one of them has a body, or more than one has none."""
+    """Return whether the group may name several functions: several have a body, or several have none."""
     if not syntax.overloads:
         return False
     defined = [one for one in group if one.role is Role.DEFINITION and one.kind in _FUNCTIONS]
@@ -176,7 +176,7 @@ def is_overloaded(group: Sequence[Occurrence], syntax: Syntax) -> bool:
 
 
 def _is_unbound(source: Source, one: Occurrence, holders: Sequence[str]) -> bool:
-    """`Class.method(object, …)` passes the object itself."""
+    """Return whether a call passes the object itself: `Class.method(object, …)`."""
     text = "" if one.holder is None or one.role is not Role.MEMBER else source.text_of(one.holder)
     return text not in source.syntax.self_names and text in (*holders, "Self")
 

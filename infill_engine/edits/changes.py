@@ -1,4 +1,4 @@
-"""Changes of a text: composed, trimmed, made from two texts, and offsets carried across them."""
+"""Changes of a text: compose them, trim them, derive them from two texts, and map offsets across them."""
 
 import re
 from bisect import bisect_right
@@ -12,12 +12,12 @@ from infill_engine.text.languages.registry import language as language_named
 
 @cache
 def word_chars(language: str) -> re.Pattern[str]:
-    """Matches a character of a name of the language."""
+    """Return a pattern for a character of the language's names."""
     return re.compile(r"[\w$]" if language_named(language).lexical.word.fullmatch("$") else r"\w")
 
 
 def make(text: str, changes: Iterable[Change]) -> str:
-    """`text` with the changes made; they are sorted and do not overlap."""
+    """Return `text` with the changes applied; they are sorted and do not overlap."""
     parts, at = [], 0
     for change in changes:
         parts += [text[at : change.start], change.new]
@@ -26,14 +26,14 @@ def make(text: str, changes: Iterable[Change]) -> str:
 
 
 def compose(changes: Sequence[Change], start: int, end: int, new: str) -> tuple[Change, ...]:
-    """Return the changes followed by one more, whose `start` and `end` count in the text that the changes lead to.
+    """Return the changes followed by one more, whose `start` and `end` refer to the text after the changes.
 
-    Changes that touch are joined, so that the result is sorted and has text between any two.
+    Adjacent changes are joined, so the result is sorted and has text between any two changes.
     """
     kept: list[Change] = []
-    shift = 0  # from the text before to the text after, left of what is looked at
+    shift = 0  # offset from the text before to the text after, left of the current place
     base_start, base_end = start, end
-    left, right = "", ""  # what joined changes have beside the new one
+    left, right = "", ""  # the parts of joined changes around the new one
     joined = False
     for change in changes:
         after_start, after_end = change.start + shift, change.start + shift + len(change.new)
@@ -62,7 +62,7 @@ def followed_by(first: Sequence[Change], then: Sequence[Change]) -> tuple[Change
 
 
 def trimmed(text: str, changes: Iterable[Change]) -> tuple[Change, ...]:
-    """Return the changes without what each puts back as it was; those that change nothing are gone."""
+    """Return the changes without the text that they keep, and without those that change nothing."""
     cut = (_trim(text[change.start : change.end], change) for change in changes)
     return tuple(change for change in cut if change.new or change.end > change.start)
 
@@ -82,9 +82,9 @@ def _trim(old: str, change: Change) -> Change:
 
 
 def changed_lines(before: str, after: str, changes: Sequence[Change]) -> Iterator[tuple[int, int, str]]:
-    """Yield the start and end of each line, or group of neighbouring lines, that changes touch, and what it became.
+    """Yield the start and end of each changed line or group of adjacent lines, and its new text.
 
-    Neighbouring lines that became as many lines come one by one.
+    Adjacent lines whose number stays the same are yielded one by one.
     """
     groups: list[tuple[int, int, int, int]] = []  # start and end before, start and end after
     growth = 0
@@ -111,7 +111,7 @@ def changed_lines(before: str, after: str, changes: Sequence[Change]) -> Iterato
 
 
 def words_changed(before: str, changes: Sequence[Change], language: str) -> Iterator[tuple[int, int, str]]:
-    """Yield the changes widened to whole words of the text before; those in one word are joined."""
+    """Yield the changes, widened to whole words of the text before. Changes in one word are joined."""
     waiting: tuple[int, int, list[Change]] | None = None
     for change in changes:
         start, end = word_at(before, change.start, change.end, language)
@@ -144,7 +144,7 @@ def word_at(text: str, start: int, end: int, language: str) -> tuple[int, int]:
 
 
 class Shift:
-    """Carries offsets from the text before some changes to the text after them."""
+    """Maps offsets from the text before some changes to the text after them."""
 
     def __init__(self, changes: Sequence[Change]) -> None:
         self._changes = changes
@@ -152,14 +152,14 @@ class Shift:
         self._growth = list(accumulate((change.growth for change in changes), initial=0))
 
     def span(self, start: int, end: int) -> tuple[int, int] | None:
-        """Return where a span of the text before is afterwards; None if it touches a change."""
+        """Map a span of the text before; None if it touches a change."""
         at = bisect_right(self._starts, end)
         if at and self._changes[at - 1].end >= start:
             return None
         return start + self._growth[at], end + self._growth[at]
 
     def offset(self, at: int) -> int:
-        """Return where an offset of the text before is afterwards; inside of a change it is the change's end."""
+        """Map an offset of the text before. Inside a change, the result is the change's end."""
         index = bisect_right(self._starts, at)
         if index:
             change = self._changes[index - 1]

@@ -1,8 +1,8 @@
-"""Which definitions of a name mean the same thing, where one scope has several.
+"""Decide which definitions of a name in one scope mean the same thing.
 
-a second function, class, field, parameter     another thing that was copied; nobody knows which one the uses mean
+a second function, class, field, parameter     a copy; nobody knows which one the uses mean
 overloads, accessors, branches                 one thing
-a variable that is assigned again              one thing with those assignments that reach one of its uses
+a variable that is assigned again              one thing with the assignments that reach one of its uses
 """
 
 from collections.abc import Sequence
@@ -13,13 +13,13 @@ from infill_engine.edits.occurrence import Occurrence
 from infill_engine.edits.source import Source
 
 MOST_COMPARED = 150  # occurrences of a name that is defined several times
-TOGETHER = 0.8  # times the confidence, where the flow of control ties definitions together or apart
-ELSEWHERE = 0.65  # times that, where another function defines the name
+TOGETHER = 0.8  # factor on the confidence if the flow of control decides
+ELSEWHERE = 0.65  # factor if another function defines the name
 
 
 @dataclass(frozen=True, slots=True)
 class Meant:
-    """The occurrences that mean what the user has changed, and how certain that is, as a factor."""
+    """The occurrences that mean the thing the user has changed, and a factor for how certain that is."""
 
     occurrences: tuple[Occurrence, ...]
     certain: float = 1.0
@@ -28,7 +28,7 @@ class Meant:
 def meant_by(
     source: Source, group: Sequence[Occurrence], edited: Sequence[Occurrence], defining: Sequence[Occurrence]
 ) -> Meant | None:
-    """Return what of a group the edited occurrences mean; None if a definition that stays may mean another thing.
+    """Return what the edited occurrences mean of a group; None if an unchanged definition may mean another thing.
 
     `defining` are the definitions of the group.
     """
@@ -58,7 +58,7 @@ def meant_by(
 
 
 def _is_copied(source: Source, place: Place, others: Sequence[Place]) -> bool:
-    """Return whether another declaration of the name stands in the same block without belonging to this one."""
+    """Return whether the same block has another declaration of the name that does not belong to this one."""
     if not place.declared:
         return False
     alike = [other for other in others if other.declared and other.block == place.block and not place.excludes(other)]
@@ -76,7 +76,7 @@ def _is_copied(source: Source, place: Place, others: Sequence[Place]) -> bool:
 
 
 def _header(source: Source, place: Place) -> str:
-    """Return the text in front of a declared name, with the decorators and attributes above it."""
+    """Return the text before a declared name, with the decorators and attributes above it."""
     statement = place.statement
     start = statement
     while start.prev_named_sibling is not None and start.prev_named_sibling.type in source.syntax.markers:
@@ -85,19 +85,19 @@ def _header(source: Source, place: Place) -> str:
 
 
 def _is_part(source: Source, place: Place) -> bool:
-    """Return whether a declaration says that it is one of several of its name."""
+    """Return whether a declaration is marked as one of several parts."""
     pattern = source.syntax.variants
     found = None if pattern is None else pattern.search(_header(source, place))
     return found is not None and found.lastgroup == "part"
 
 
 def _form(source: Source, place: Place) -> str:
-    """Return what tells a declaration from others of its name: a setter, a condition of the build."""
+    """Return the mark that distinguishes a declaration from others of its name: a setter, a build condition."""
     pattern = source.syntax.variants
     found = None if pattern is None else pattern.search(_header(source, place))
     return "" if found is None else found.group()
 
 
 def _signature(source: Source, place: Place) -> str:
-    """Return a declaration's text behind its name."""
+    """Return a declaration's text after its name."""
     return source.text[place.one.end : source.to_char(place.statement.end_byte)].strip()

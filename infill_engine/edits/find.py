@@ -1,7 +1,7 @@
-"""From an edit to proposals: what each finder says, cleaned, checked by a parse, best first.
+"""Turn an edit into proposals: run the finders, clean the results, check them with a parse, and sort them.
 
-Exact where syntax and scope allow it, and silent where they do not. No proposal touches what the user has edited or
-the place where they type, leads back to the text before, or adds a syntax error.
+A finder proposes only what syntax and scope make certain. No proposal touches the user's edit or the place where they
+type, restores the text before, or adds a syntax error.
 """
 
 import re
@@ -24,10 +24,10 @@ from infill_engine.text import syntax
 from infill_engine.text.languages.query_files import load_query
 from infill_engine.text.languages.registry import language
 
-SHOW_FROM = 0.5  # the least confidence of a proposal that is made
+SHOW_FROM = 0.5  # the minimum confidence of a proposal
 MOST_PROPOSALS = 4
 MOST_CHANGES = 12  # at different places; more is a bulk change
-MOST_CHARS = 600  # inserted or removed by the user; more is a block of text
+MOST_CHARS = 600  # lines inserted or removed by the user; more is a block of text
 MOST_LINES = 12
 LONGEST_TEXT = 100_000  # characters; of a longer text an excerpt around the edit is looked at
 EXCERPT_CHARS = 60_000
@@ -88,7 +88,7 @@ def find_consequences(
 
 
 def _quiet(before: str, after: str, changes: Sequence[Change]) -> NoEditReason | None:
-    """Return why the changes are nothing to follow, whatever they are in."""
+    """Return why the changes have no consequences in any language; None if they may have some."""
     if not changes:
         return NoEditReason.NO_CONSEQUENCE
     if len(changes) > MOST_CHANGES:
@@ -101,7 +101,7 @@ def _quiet(before: str, after: str, changes: Sequence[Change]) -> NoEditReason |
 
 
 def _is_formatting(before: str, after: str, changes: Sequence[Change]) -> bool:
-    """Return whether the lines that are touched have the same words and signs as before."""
+    """Return whether the changed lines have the same words and signs as before."""
     first, last = changes[0].start, changes[-1].end
     growth = sum(change.growth for change in changes)
     start = before.rfind("\n", 0, first) + 1
@@ -138,13 +138,13 @@ def _outermost(text: str, start: int, most: int) -> int:
 
 
 def _reaches_out(proposal: Proposal, language: str, left: str, right: str) -> bool:
-    """Return whether words that the proposal replaces also stand in the text that the excerpt leaves out."""
+    """Return whether words that the proposal replaces also occur outside the excerpt."""
     words = {edit.span.text for edit in proposal.edits if re.fullmatch(r"[\w$]+", edit.span.text)}
     return any(next(words_in(text, word, language), None) is not None for word in words for text in (left, right))
 
 
 def _clean(found: Sequence[Proposal], text: str, cursor: int | None) -> Iterator[Proposal]:
-    """Yield proposals whose edits are sorted, do something, do not overlap and keep off the cursor."""
+    """Yield the proposals with sorted edits. Leave out those that change nothing, overlap, or touch the cursor."""
     for proposal in found:
         edits = tuple(sorted({edit for edit in proposal.edits if edit.new != edit.span.text}))
         apart = all(one.span.end <= other.span.start for one, other in pairwise(edits))
@@ -159,7 +159,7 @@ def _is_at(edit: Edit, cursor: int) -> bool:
 
 
 def _checked(before: Source, after: Source, found: Iterator[Proposal]) -> Iterator[Proposal]:
-    """Yield those that add no syntax error and do not lead back to the text before the edit."""
+    """Yield the proposals that add no syntax error and do not restore the text before the edit."""
     faults = syntax.faults(after.tree)
     for proposal in found:
         text = applied(after.text, proposal.edits)
@@ -171,7 +171,7 @@ def _checked(before: Source, after: Source, found: Iterator[Proposal]) -> Iterat
 
 
 def _distinct(found: Iterator[Proposal]) -> list[Proposal]:
-    """Return the best of those that make the same edits: what follows first, the rest best first."""
+    """Return the best of the proposals with equal edits: necessary ones first, then the rest, best first."""
     best: dict[tuple[Edit, ...], Proposal] = {}
     for proposal in found:
         known = best.get(proposal.edits)
@@ -186,7 +186,7 @@ def _moved(proposal: Proposal, by: int) -> Proposal:
 
 
 def _in_comments(source: Source, changes: Sequence[Change]) -> bool:
-    """Return whether every change is inside of a comment, or takes nothing but blanks away."""
+    """Return whether every change is inside a comment or only removes blanks."""
     text = source.text
     return all(
         not text[change.start : change.end].strip() or _is_comment(source, change.start, change.end)

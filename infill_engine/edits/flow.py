@@ -1,4 +1,4 @@
-"""Which assignments of a name reach which of its uses, as far as blocks, branches and loops tell."""
+"""Find which assignments of a name reach which uses, as far as blocks, branches and loops tell."""
 
 import re
 from collections.abc import Sequence
@@ -34,13 +34,13 @@ class Place:
 
     @cached_property
     def block(self) -> Node:
-        """The node all of which runs after the occurrence, once it has run."""
+        """The node that runs to its end after the occurrence."""
         own = self.owner
         return next((node for node in self.around[1:] if node != own and node.type in self._blocks), self.around[-1])
 
     @cached_property
     def owner(self) -> Node | None:
-        """The function that the occurrence is the name of."""
+        """The function that the occurrence names."""
         for node in self.around[1:]:
             if node.type in self.source.syntax.functions:
                 body = node.child_by_field_name("body")
@@ -59,7 +59,7 @@ class Place:
 
     @cached_property
     def statement(self) -> Node:
-        """The node in the block that the occurrence stands in."""
+        """The node of the block that contains the occurrence."""
         at = self.around.index(self.block)
         return self.around[max(at - 1, 0)]
 
@@ -70,7 +70,7 @@ class Place:
 
     @cached_property
     def value(self) -> Node | None:
-        """What a definition gets: uses in it mean the definition before."""
+        """The value of a definition. Uses in it mean the definition before."""
         for node in self.around[1:]:
             found = node.child_by_field_name("right") or node.child_by_field_name("value")
             if found is not None or node == self.statement:
@@ -79,16 +79,16 @@ class Place:
 
     @cached_property
     def has_body(self) -> bool:
-        """Whether the occurrence is the name of a function with a body."""
+        """Whether the occurrence names a function with a body."""
         return self.owner is not None and self.owner.child_by_field_name("body") is not None
 
     @cached_property
     def has_value(self) -> bool:
-        """Whether the occurrence gets a value where it is defined."""
+        """Whether the definition has a value."""
         return "=" in self.source.text[self.one.end : self.source.to_char(self.statement.end_byte)]
 
     def excludes(self, other: "Place") -> bool:
-        """Return whether both stand in branches of which one runs at most."""
+        """Return whether both are in branches of which at most one runs."""
         mine = {node.id: at for at, node in enumerate(self.around)}
         at = next((at for at, node in enumerate(other.around) if node.id in mine), 0)
         own = mine.get(other.around[at].id, 0)
@@ -104,7 +104,7 @@ class Place:
         return self.block == other.block or self.excludes(other)
 
     def is_before(self, other: "Place") -> bool:
-        """Return whether an assignment has been made where another occurrence is."""
+        """Return whether an assignment has been made before another occurrence."""
         return self.one.start < other.one.start and not (self.value is not None and _holds(self.value, other))
 
 
@@ -118,7 +118,7 @@ class Flow:
         self.reaching = {use.one.start: self._reaching(use) for use in self.uses}
 
     def webs_of(self, edited: Sequence[Place]) -> list[Place]:
-        """Return everything that shares a definition or a use with the edited places, directly or through others."""
+        """Return everything that shares a definition or a use with the edited places, directly or indirectly."""
         web = {place.one.start for place in edited}
         links = [{start, *(place.one.start for place in reached)} for start, reached in self.reaching.items()]
         links += [{one.one.start, before.one.start} for one in self.definitions for before in self._declared_for(one)]
@@ -127,7 +127,8 @@ class Flow:
         return [place for place in self.places if place.one.start in web]
 
     def is_dead_before(self, place: Place) -> bool:
-        """Return whether an assignment or the one above it in its block is never read: one is a copy of the other."""
+        """Return whether an assignment or the one above it in the block is never read, so that one is a copy of the
+        other."""
         at = self.definitions.index(place)
         pairs = [(self.definitions[at - 1], place)] if at else []
         pairs += [(place, self.definitions[at + 1])] if at + 1 < len(self.definitions) else []
@@ -142,7 +143,7 @@ class Flow:
         )
 
     def _declared_for(self, place: Place) -> list[Place]:
-        """Return the declaration without a value that stands before an assignment in its block."""
+        """Return the declaration without a value that precedes an assignment in its block."""
         at = self.definitions.index(place)
         before = self.definitions[at - 1] if at else None
         if before is None or before.block != place.block or before.has_value or not place.has_value:
@@ -167,7 +168,7 @@ class Flow:
         return found + [place for place in later if _comes_back(place, use, cover) or _runs_later(place, use)]
 
     def _is_replaced(self, place: Place, use: Place) -> bool:
-        """Return whether a definition behind another one in its block replaces it before the block is left."""
+        """Return whether a later definition in the block replaces this one before the block ends."""
         if _holds(place.block, use) and place.function == use.function:
             return False
         elsewhere = place.function != use.function and place.one.role is not Role.MEMBER
@@ -180,7 +181,7 @@ class Flow:
         )
 
     def _leaves(self, place: Place, use: Place) -> bool:
-        """Return whether the function ends with the block that an assignment stands in."""
+        """Return whether the function ends with the block that contains an assignment."""
         block = place.block
         if place.function != use.function or _holds(block, use) or not block.named_child_count:
             return False
@@ -197,7 +198,7 @@ def _holds(node: Node, place: Place) -> bool:
 
 
 def _comes_back(place: Place, use: Place, cover: Place | None) -> bool:
-    """Return whether a loop leads from a definition to a use, past what would cover it."""
+    """Return whether a loop leads from a definition to a use that precedes it."""
     return any(_holds(loop, place) and (cover is None or not _holds(loop, cover)) for loop in use.loops)
 
 

@@ -1,4 +1,4 @@
-"""The class of an object whose member is looked up, as far as declarations in the text tell."""
+"""Find the class of an object whose member is used, as far as declarations in the text tell."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -8,9 +8,9 @@ from tree_sitter import Node
 from infill_engine.edits.occurrence import Occurrence, Role
 from infill_engine.edits.source import Source
 
-MOST_STEPS = 6  # from an object to the variable that it is reached from
+MOST_STEPS = 6  # steps from an object to the variable that it is reached from
 
-Owned = Callable[[str, int], Sequence[Occurrence]]  # what means the same as a name at a place
+Owned = Callable[[str, int], Sequence[Occurrence]]  # the occurrences that mean the same as a name at a place
 
 # `*Type`, `&'a mut Type`, `const struct Type *`, `: Type`, `Type<…>`, `Type | None`
 _TYPE = re.compile(
@@ -18,15 +18,15 @@ _TYPE = re.compile(
     r"""(?P<inner><[\w\s<>&*:'?]*>|\[["'\w]*\])?[\s&*?]*(?:\|\s*(?:None|null|undefined)\s*)*["']?\Z"""
 )
 _UNTYPED = ("var", "auto", "let")
-_OBJECTS = ("object", "argument", "operand", "value", "expression", "table")  # fields of what is passed through
-_MEMBERS = ("name", "property", "attribute", "field")  # fields of what is looked up in an object
+_OBJECTS = ("object", "argument", "operand", "value", "expression", "table")  # fields of nodes that are passed through
+_MEMBERS = ("name", "property", "attribute", "field")  # fields of members of an object
 _NAMES = ("identifier", "variable_name", "name")
 
 Types = tuple[str, ...]  # names, outermost first: the first one that is a class here is the object's
 
 
 def types_of(source: Source, node: Node, owned: Owned, steps: int = MOST_STEPS) -> Types:
-    """Return the names in an object's declared type, () if it is not certain."""
+    """Return the names in an object's declared type; () if it is not certain."""
     cast = node.child_by_field_name("type")
     if cast is not None and node.child_by_field_name("value") is not None:
         return _plain(source.text_of(cast))
@@ -57,7 +57,7 @@ def root_of(source: Source, node: Node) -> Node:
 
 
 def _object_of(node: Node) -> Node | None:
-    """Return what a node is looked up in, or stands for: `a` of `a.b`, `a[1]`, `*a` and `(a)`."""
+    """Return the object of a node: `a` of `a.b`, `a[1]`, `*a` and `(a)`."""
     found = _field(node, _OBJECTS)
     single = found is None and node.type not in _NAMES and node.named_child_count == 1
     return node.named_children[0] if single else found
@@ -77,7 +77,7 @@ def _of_name(source: Source, node: Node, owned: Owned, *, called: bool = False) 
 
 
 def _declared(source: Source, found: Sequence[Occurrence], *, called: bool) -> Iterator[Types]:
-    """Yield the types that the definitions of a name declare; () for one that declares none."""
+    """Yield the types that the definitions of a name declare; () if one declares none."""
     for one in found:
         if one.role is not Role.DEFINITION and not (one.role is Role.MEMBER and (one.type or one.value)):
             continue

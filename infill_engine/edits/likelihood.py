@@ -1,4 +1,4 @@
-"""How likely the user wants a place changed as another was: logistic regression on what the two have in common.
+"""How likely the user wants one place changed as another was: a logistic regression on features of both places.
 
 The weights are fitted on version histories (`python -m bench.edits.histories.fitting`).
 """
@@ -118,13 +118,13 @@ def _line(source: Source, node: Node) -> str:
 
 
 def _alike(node: Node, other: Node) -> int:
-    """Return how many of the four nodes around two nodes are of the same types, from inside."""
+    """Return how many of the four nodes around two nodes have the same types, from the inside out."""
     pairs = list(zip(ancestors(node), ancestors(other), strict=False))[:4]
     return next((at for at, (one, another) in enumerate(pairs) if one.type != another.type), len(pairs))
 
 
 def _role(node: Node) -> str | None:
-    """Return the field that a node is of the one around it."""
+    """Return the field of its parent that a node is in."""
     above = node.parent
     if above is None:
         return None
@@ -138,6 +138,6 @@ def _same(one: Node | None, other: Node | None) -> bool:
 
 
 def _declares(source: Source, node: Node) -> bool:
-    """Return whether a function, a class or an import begins where the node is."""
+    """Return whether a function, a class or an import begins at the node."""
     types = source.syntax.declarations
     return any(one.type in types and one.start_point[0] == node.start_point[0] for one in (node, *ancestors(node)))

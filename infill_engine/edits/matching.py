@@ -1,4 +1,4 @@
-"""Another node beside a template's: whether it has the same structure, and how to change it alike."""
+"""Compare another node with a template's, and derive how to change it in the same way."""
 
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -13,23 +13,23 @@ from infill_engine.edits.types import Change
 
 @dataclass(slots=True)
 class Match:
-    """How another node corresponds to a template's: what it has instead, and the changes to make in it."""
+    """How another node corresponds to a template's: the parts in which it differs, and the changes to make."""
 
     node: Node
     same: int = 0  # words that are the same in both
     different: int = 0  # kept parts that differ
-    names: dict[str, str] = field(default_factory=dict)  # what a kept part is called in the other node
+    names: dict[str, str] = field(default_factory=dict)  # a kept part and its counterpart in the other node
     changes: tuple[Change, ...] = ()
 
     @property
     def exchanged(self) -> dict[str, str]:
-        """The names, and the parts and other cases of them."""
+        """The exchanged names, with their parts and other cases."""
         words = {old: new for old, new in self.names.items() if WORD.fullmatch(old) and WORD.fullmatch(new)}
         return exchanged_names(words)
 
 
 def match(template: Template, source: Source, other: Node) -> Match | None:
-    """Return how to change another node as the template's was changed; None if it is of another shape."""
+    """Return how to change another node as the template's was changed; None if its shape differs."""
     matching = _Matching(template, source)
     if template.row is not None:
         return _match_lines(template, matching, other)
@@ -37,7 +37,7 @@ def match(template: Template, source: Source, other: Node) -> Match | None:
         return None
     moved = {token for change in template.changes for token in TOKEN.findall(change.new)}
     for old, new in matching.gone:
-        if old in moved:  # it is only put elsewhere
+        if old in moved:  # it is only moved
             matching.found.names.setdefault(old, new)
     changes = []
     names, exchanged = matching.found.names, matching.found.exchanged
@@ -106,19 +106,19 @@ class _Matching:
         self._ends: dict[int, int] = {}
 
     def start_of(self, change: Change) -> int | None:
-        """Return where a change begins in the other text."""
+        """Return the start of a change in the other text."""
         if change.start == change.end and not change.new[-1:].isspace():
             return self._ends.get(change.start, self._starts.get(change.start))
         return self._starts.get(change.start, self._ends.get(change.start))
 
     def end_of(self, change: Change) -> int | None:
-        """Return where it ends."""
+        """Return the end of a change in the other text."""
         if change.start == change.end:
             return self.start_of(change)
         return self._ends.get(change.end, self._starts.get(change.end))
 
     def unify(self, one: Node, other: Node) -> bool:
-        """Return whether the other node has what the changes need where they need it."""
+        """Return whether the other node has the tokens that the changes need, in the right places."""
         start, end = self._one.span_of(one)
         other_start, other_end = self.other.span_of(other)
         self._starts[start], self._ends[end] = other_start, other_end
@@ -151,7 +151,7 @@ class _Matching:
         return [min(end, change.end) for change in self._changes if change.start <= end][-1]
 
     def _is_split_alike(self, one: Node, other: Node, start: int, end: int, other_start: int) -> bool:
-        """Return whether a token that is changed in part is the same in both."""
+        """Return whether a token that is partly changed is the same in both."""
         if self._one.text_of(one) != self.other.text_of(other):
             return False
         for change in self._changes:
@@ -161,7 +161,7 @@ class _Matching:
         return True
 
     def bind(self, one: Node, other: Node) -> bool:
-        """Note what a kept part is in the other node."""
+        """Record the counterpart of a kept part in the other node."""
         old, new = self._one.text_of(one), self.other.text_of(other)
         if old == new:
             self.found.same += len(WORD.findall(old))

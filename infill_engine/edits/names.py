@@ -1,4 +1,4 @@
-"""What a name refers to: its occurrences in a text, as the captures of the language's query `locals.scm` describe them.
+"""The occurrences of a name in a text, as the captures of the language's query `locals.scm` describe them.
 
 Scopes
 
@@ -51,7 +51,7 @@ from infill_engine.text.languages.query_files import load_query
 from infill_engine.text.languages.registry import language
 
 _WORD = re.compile(r"[^\W\d]\w*")
-MOST_OCCURRENCES = 600  # of one name; more is no name but a word
+MOST_OCCURRENCES = 600  # occurrences of one name; with more, it is a common word
 
 
 def sight(source: Source, name: str) -> Sighting | None:
@@ -59,7 +59,7 @@ def sight(source: Source, name: str) -> Sighting | None:
     query = load_query(language(source.language).entry, "locals")
     if query is None or not name:
         return None
-    # No pattern of the query matches the root of a text that is broken from its beginning to its end.
+    # No pattern of the query matches the root of a text that is broken throughout.
     scopes = {source.root.id: Scope(source.root.id, "", source.root)}
     found: list[Occurrence] = []
     opaque = False
@@ -82,7 +82,7 @@ class Defined:
 
 
 def defined_in(source: Source, start: int, end: int) -> list[Defined]:
-    """Return the definitions whose names are in a part of the text, in order; members that are set among them."""
+    """Return the definitions whose names are in a part of the text, in order, including assigned members."""
     query = load_query(language(source.language).entry, "locals")
     found: list[Defined] = []
     if query is None:
@@ -95,7 +95,7 @@ def defined_in(source: Source, start: int, end: int) -> list[Defined]:
 
 
 def class_name(source: Source, scope: Node) -> str:
-    """The name of the class that a scope belongs to, from the field `name` of the scope's node or the one around it."""
+    """Return the name of a scope's class, from the field `name` of the scope's node or its parent."""
     for node in (scope, scope.parent):
         name = None if node is None else node.child_by_field_name("name")
         if name is not None:
@@ -104,7 +104,7 @@ def class_name(source: Source, scope: Node) -> str:
 
 
 class _Captures:
-    """What the query says of one place."""
+    """The captures of one place."""
 
     def __init__(self, source: Source, query: Query, start: int, end: int) -> None:
         self.source, self.start, self.end = source, start, end
@@ -123,11 +123,11 @@ class _Captures:
 
     @property
     def opaque(self) -> bool:
-        """Whether nobody can tell what the name means here."""
+        """Whether the text cannot tell what the name means here."""
         return "local.opaque" in self.here
 
     def occurrence(self, scopes: dict[int, Scope]) -> Occurrence:
-        """Return the occurrence; the scopes around it are added to `scopes`."""
+        """Return the occurrence, and add the scopes around it to `scopes`."""
         own = self._scopes()
         scopes.update((scope.id, scope) for scope in own)
         role, kind, node, capture = self._role()
@@ -173,7 +173,8 @@ class _Captures:
         return self.source.text_of(nodes[0]) if nodes else ""
 
     def _scopes(self) -> list[Scope]:
-        """Return the scopes around the place, innermost first; of one node the function before the class."""
+        """Return the scopes around the place, innermost first. If a node is both, the function comes before the
+        class."""
         found: dict[int, Scope] = {}
         for scope in self.scopes:
             known = found.get(scope.id, scope)
@@ -188,7 +189,7 @@ class _Captures:
         return scopes
 
     def _visible(self, scopes: list[Scope]) -> tuple[Node, bool] | None:
-        """Return the node from whose end on a definition is seen, and whether it is a variable of its own."""
+        """Return the node after which a definition is visible, and whether it is a variable of its own."""
         for name in ("local.from", "local.anew"):
             node = self.here.get(name)
             if node is not None and (not scopes or _within(node, scopes[0].node)):
@@ -196,7 +197,7 @@ class _Captures:
         return None
 
     def _role(self) -> tuple[Role, str, Node, str]:
-        """Return the role that the captures give the place, most particular first, and the capture that does."""
+        """Return the most specific role that the captures give the place, and that capture."""
         here = self.here
         exact = {name: found for name, found in here.items() if self._is_exact(found)}
         for capture, role in _PLAIN:
@@ -220,7 +221,7 @@ class _Captures:
         return self.source.node_at(self.start, self.end)
 
     def _is_exact(self, node: Node) -> bool:
-        """Whether a node is the word itself, or the word with a sigil before it: `#private`, `$variable`, `@field`."""
+        """Return whether a node is the word, or the word with a sigil: `#private`, `$variable`, `@field`."""
         if node.end_byte != self.extent[1]:
             return False
         lead = self.source.text[self.source.to_char(node.start_byte) : self.start]
@@ -248,7 +249,7 @@ _PLAIN = (
 
 
 def _space(capture: str, kind: str) -> str:
-    """Return the space that a capture looks its name up in, or defines it in."""
+    """Return the namespace in which a capture looks up or defines its name."""
     if kind in ("method", "routine"):
         return "call"
     if kind == "tag":

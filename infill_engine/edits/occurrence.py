@@ -1,4 +1,4 @@
-"""The values of name resolution: occurrences of a name, the scopes around them, and what each one means."""
+"""The values of name resolution: occurrences of a name, the scopes around them, and their owners."""
 
 from dataclasses import dataclass, field
 from enum import Enum, auto
@@ -7,11 +7,11 @@ from tree_sitter import Node
 
 from infill_engine.text.languages.record import Syntax
 
-MOST_NESTED = 4  # lists around what one assignment sets
+MOST_NESTED = 4  # lists around the targets of an assignment
 
 
 class Role(Enum):
-    """What an occurrence of a name is."""
+    """The role of an occurrence of a name."""
 
     DEFINITION = auto()
     REFERENCE = auto()
@@ -22,10 +22,11 @@ class Role(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """What occurrences of a name have in common that mean the same thing.
+    """Shared by all occurrences of a name that mean the same thing.
 
-    `scope` is the id of the scope that defines it. `since` is the place from which a name is seen that hides an earlier
-    one of the same scope, else 0. `space` parts names that do not hide each other: "" for variables, "type", "call".
+    `scope` is the id of the defining scope. `since` is the place from which the name hides an earlier one of the same
+    scope, else 0. `space` is the namespace: "" for variables, "type", "call". Names in different namespaces do not hide
+    each other.
     """
 
     scope: int
@@ -37,9 +38,9 @@ class Owner:
 class Occurrence:
     """A name at a place. `scopes` are the ids of the scopes it is looked up in, innermost first.
 
-    `since` is where a definition begins to be seen, 0 for everywhere in its scope. `holder` is the object of a member,
-    `named` the name of the class of a member. `owner` is None for what is not found in this text.
-    `also` is the class of which a variable names a member at the same time.
+    `since` is the place from which a definition is visible, 0 for its whole scope. `holder` is the object of a member,
+    `named` the name of a member's class. `owner` is None if the definition is not in this text. `also` is the class
+    whose member a variable names at the same time.
     """
 
     start: int
@@ -86,18 +87,18 @@ class Sighting:
 
 
 def defines(one: Occurrence, syntax: Syntax) -> bool:
-    """Return whether a name is defined at a place: as a variable, or as a member that is set."""
+    """Return whether a place defines a name: as a variable, or as a member that is assigned."""
     return one.role is Role.DEFINITION or (one.role is Role.MEMBER and _is_assigned(one.node, syntax))
 
 
 def _is_assigned(node: Node, syntax: Syntax) -> bool:
-    """Return whether a member is what an assignment sets."""
+    """Return whether a member is the target of an assignment."""
     holder = node.parent
     for _ in range(MOST_NESTED):
         setting = None if holder is None else holder.parent
         if holder is None or setting is None:
             return False
-        if node.parent is not None and node.parent.type in syntax.assignments:  # the member itself is what is set
+        if node.parent is not None and node.parent.type in syntax.assignments:  # the member itself is assigned
             return node.parent.child_by_field_name("left") == node
         if setting.type in syntax.assignments:
             return setting.named_children[0] == holder

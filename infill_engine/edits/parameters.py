@@ -13,7 +13,7 @@ _DATA_CLASS = re.compile(r"@\s*(dataclasses\.)?dataclass\b")
 
 
 class Passing(Enum):
-    """How a parameter can be passed."""
+    """How an argument for a parameter can be passed."""
 
     ANY = auto()  # by position, and by name where the language allows it
     NAME = auto()
@@ -22,7 +22,7 @@ class Passing(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """`optional`: a call may leave it out. `text` is all of it, with its annotation and default."""
+    """`optional`: a call may omit it. `text` is the whole parameter, with its annotation and default."""
 
     name: str
     passing: Passing
@@ -43,7 +43,7 @@ class Argument:
 
 
 def parameters_of(source: Source, syntax: Syntax, function: Node) -> tuple[Parameter, ...] | None:
-    """Return the parameters, in order; None where one of them has no name of its own or the list is broken."""
+    """Return the parameters in order; None if one of them has no name of its own or the list is broken."""
     holder = parameter_list_of(syntax, function)
     if holder is None or holder.has_error:
         return None
@@ -73,7 +73,7 @@ def parameters_of(source: Source, syntax: Syntax, function: Node) -> tuple[Param
 
 
 def parameter_list_of(syntax: Syntax, function: Node) -> Node | None:
-    """Return the list of a function's parameters, which may be inside of its declarator."""
+    """Return a function's list of parameters, which may be inside its declarator."""
     node: Node | None = function
     while node is not None:
         holder = node.child_by_field_name("parameters")
@@ -84,9 +84,9 @@ def parameter_list_of(syntax: Syntax, function: Node) -> Node | None:
 
 
 def fields_of(source: Source, holder: Node) -> tuple[Parameter, ...] | None:
-    """Return the fields of a Python data class, which are its constructor's parameters; None where that is not certain.
+    """Return the fields of a Python data class, which are its constructor's parameters; None if that is not certain.
 
-    A class with bases may have fields of theirs before its own.
+    A class with bases may have inherited fields before its own.
     """
     body = holder.child_by_field_name("body")
     decorators = [source.text_of(child) for child in decorators_of(holder)]
@@ -116,7 +116,7 @@ def decorators_of(node: Node) -> list[Node]:
 
 
 def arguments_of(source: Source, syntax: Syntax, holder: Node) -> tuple[Argument, ...] | None:
-    """Return the arguments of a call, in order; None where they are broken or no list."""
+    """Return the arguments of a call in order; None if they are broken or not a list."""
     if holder.has_error or source.text_of(holder)[:1] != "(":
         return None
     found = []
@@ -131,7 +131,7 @@ def arguments_of(source: Source, syntax: Syntax, holder: Node) -> tuple[Argument
 
 
 def _names_of(node: Node) -> list[Node]:
-    """Return the nodes that name what a parameter declares: several in `a, b int`."""
+    """Return the nodes that name the declared parameters: several in `a, b int`."""
     for inner in ("name", "pattern", "left", "declarator"):
         found = node.children_by_field_name(inner)
         if found:

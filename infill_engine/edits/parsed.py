@@ -1,4 +1,4 @@
-"""An edit with both of its texts parsed: what every finder starts from."""
+"""An edit with both of its texts parsed: the input of every finder."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from infill_engine.text.languages.record import Syntax
 
 @dataclass(frozen=True, slots=True)
 class ParsedEdit:
-    """`changes` lead from the text `before` to the text `after`; `shift` carries offsets across them."""
+    """`changes` lead from the text `before` to the text `after`; `shift` maps offsets across them."""
 
     before: Source
     after: Source
@@ -25,7 +25,7 @@ class ParsedEdit:
         return self.before.syntax
 
     def back(self, start: int, end: int) -> tuple[int, int] | None:
-        """Return where a span of the text after is in the text before; None if it touches a change."""
+        """Map a span of the text after to the text before; None if it touches a change."""
         growth = 0
         for change in self.changes:
             first, last = change.start + growth, change.start + growth + len(change.new)

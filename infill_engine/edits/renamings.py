@@ -1,4 +1,4 @@
-"""Names that an edit turns into others: one word for another, or a declaration that is written anew."""
+"""Names that an edit changes: one word replaces another, or a declaration is rewritten."""
 
 import re
 from dataclasses import dataclass
@@ -7,10 +7,10 @@ from infill_engine.edits.changes import words_changed
 from infill_engine.edits.names import defined_in
 from infill_engine.edits.parsed import ParsedEdit
 
-MOST_CHARS = 300  # of a declaration that is written anew
+MOST_CHARS = 300  # characters of a rewritten declaration
 
 _NAME = re.compile(r"[^\W\d][\w$]*\Z")
-# Kinds of definitions that stay one thing when one becomes the other.
+# Kinds of definitions that may turn into each other and stay the same thing.
 _KINDS = (
     {"variable", "hoisted", "assigned", "free", "function"},
     {"import", "alias", "module"},
@@ -22,9 +22,9 @@ _KINDS = (
 
 @dataclass(frozen=True, slots=True)
 class Renaming:
-    """A name changed into another, at one place or several of the text before.
+    """A name that was changed into another, at one or more places of the text before.
 
-    `rewritten`: more than the name has changed there.
+    `rewritten`: more than the name has changed.
     """
 
     old: str
@@ -34,7 +34,7 @@ class Renaming:
 
 
 def renamings(edit: ParsedEdit) -> list[Renaming]:
-    """Return the names that the changes turn into others, each in one piece or by its declaration."""
+    """Return the names that the changes replace, directly or by rewriting the declaration."""
     before = edit.before
     words: dict[tuple[str, str], list[int]] = {}
     declared: list[Renaming] = []
@@ -50,7 +50,7 @@ def renamings(edit: ParsedEdit) -> list[Renaming]:
 
 
 def _rewritten(edit: ParsedEdit, start: int, end: int, new_start: int, new_end: int) -> list[Renaming]:
-    """Return the names of declarations in a part of the text before that have others in the part that replaces it."""
+    """Return the names declared in a part of the text before that have another name in its replacement."""
     old, new = defined_in(edit.before, start, end), defined_in(edit.after, new_start, new_end)
     kept = set(re.findall(r"[\w$]+", edit.after.text[new_start:new_end]))
     found = []

@@ -1,4 +1,4 @@
-"""The occurrences of a name with what each belongs to: a scope, or a class for members."""
+"""The occurrences of a name with their owners: a scope, or a class for members."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -11,17 +11,18 @@ from infill_engine.edits.occurrence import Occurrence, Owner, Role, Scope, Sight
 from infill_engine.edits.source import Source
 from infill_engine.text.languages.registry import language
 
-SPACES = {"": ("", "type"), "any": ("", "type", "call")}  # where a use is looked up; others in their own space
+# namespaces in which a use is looked up; other uses have their own
+SPACES = {"": ("", "type"), "any": ("", "type", "call")}
 MEMBERS = ("member", "method")
 UNDECLARED = ("assigned", "free")
 _OWN_CLASS = ("super()", "super", "base", "parent")
-MOST_TYPED = 8  # names whose types say what one member belongs to
+MOST_TYPED = 8  # names whose types determine the class of a member
 
 
 class Names:
-    """The occurrences of one name, each with its owner. `scopes` has what was met on the way, by id.
+    """The occurrences of one name, each with its owner. `scopes` has the scopes around them, by id.
 
-    `opaque`: there is a place of which nobody can tell what the name means there.
+    `opaque`: at some place, the text cannot tell what the name means.
     """
 
     def __init__(self, source: Source, name: str, sighting: Sighting, *, typed: int = MOST_TYPED) -> None:
@@ -33,7 +34,7 @@ class Names:
 
     @classmethod
     def of(cls, source: Source, name: str) -> "Names | None":
-        """None for a language without a query of its local names."""
+        """Resolve a name in a text; None for a language without a query for local names."""
         sighting = sight(source, name)
         return None if sighting is None else cls(source, name, sighting)
 
@@ -50,7 +51,7 @@ class Names:
         return [one for one in self.all if one.also == owner]
 
     def may_be_of(self, one: Occurrence, owner: Owner) -> bool:
-        """Return whether a member is looked up in something of unknown type that an object of a class leads to."""
+        """Return whether a member belongs to an object of unknown type that is reached from an object of a class."""
         if one.holder is None or types_of(self.source, one.holder, self._same):
             return False
         root = root_of(self.source, one.holder)
@@ -65,7 +66,7 @@ class Names:
         for one in lookup.placed:
             if one.role is Role.MEMBER:
                 one = replace(one, owner=self._member_owner(one))
-                if one.unsure:  # where it is no member in sight, it may be a variable
+                if one.unsure:  # if it is not a known member, it may be a variable
                     found_as = Role.REFERENCE if one.owner is None else Role.MEMBER
                     owner = one.owner or lookup.seen_from(one)
                     one = replace(one, role=found_as, owner=owner, unsure=one.owner is None)
@@ -79,7 +80,7 @@ class Names:
         return tuple(resolved)
 
     def _member_owner(self, one: Occurrence) -> Owner | None:
-        """Return the class whose member is looked up; None for objects whose class is not known."""
+        """Return the class whose member is used; None if the object's class is unknown."""
         lookup = self._lookup
         around = [self.scopes[scope] for scope in one.scopes if self.scopes[scope].is_class]
         if one.kind == "own":
@@ -98,7 +99,7 @@ class Names:
         return lookup.member(known, one.space) if known is not None else None
 
     def _same(self, name: str, start: int) -> list[Occurrence]:
-        """Return what means the same as another name at a place."""
+        """Return the occurrences that mean the same as another name at a place."""
         names = self.source.untyped.get(name)
         if names is None:
             sighting = sight(self.source, name)
@@ -141,7 +142,7 @@ class _Lookup:
         ]
 
     def class_named(self, name: str, around: list[Scope]) -> Scope | None:
-        """Return the class with a name: one around the place, else the only one of that name."""
+        """Return the class with a name: one around the place, otherwise the only class of that name."""
         if not name:
             return None
         if name in self.self_names:
@@ -167,7 +168,7 @@ class _Lookup:
         return None
 
     def seen_from(self, one: Occurrence) -> Owner | None:
-        """Return the nearest scope around a use that defines the name, in the spaces that it is looked up in."""
+        """Return the nearest scope around a use that defines the name in one of the use's namespaces."""
         for space in SPACES.get(one.space, (one.space,)):
             owner = self._seen_in(one, space)
             if owner is not None:
@@ -210,7 +211,7 @@ class _Lookup:
         return replace(one, owner=Owner(number, 0, one.space))
 
     def _assigned(self, one: Occurrence) -> Occurrence:
-        """Return a definition where the name is not seen yet, otherwise a use."""
+        """Return a definition if the name is not visible yet, otherwise a use."""
         known = self.seen_from(one)
         if known is not None:
             return replace(one, owner=known)
@@ -222,7 +223,8 @@ class _Lookup:
         return replace(one, owner=Owner(number, 0, one.space))
 
     def _defined_in(self, one: Occurrence) -> int | None:
-        """The scope that a definition adds its name to; None where the scope says that the name is not its own."""
+        """Return the scope to which a definition adds its name; None if the scope declares that the name is not its
+        own."""
         chain = one.scopes
         if one.kind == "hoisted":
             chain = tuple(scope for scope in chain if self.scopes[scope].kind in ("function", "closed"))
@@ -233,7 +235,7 @@ class _Lookup:
         return self.canonical.get(chain[0], chain[0])
 
     def _base(self, own: int, space: str) -> Scope | None:
-        """Return the base of a class, if it is in sight and has the name."""
+        """Return the base of a class, if the text has it and it defines the name."""
         for scope in self.scopes.values():
             if not scope.is_class or self.canonical[scope.id] != own:
                 continue
@@ -249,7 +251,7 @@ class _Lookup:
 
 
 def _same_classes(scopes: dict[int, Scope]) -> dict[int, int]:
-    """Return the id that stands for each class: parts of one class, such as `impl` blocks, have the same."""
+    """Return the id of each class. Parts of one class, such as `impl` blocks, share an id."""
     first: dict[tuple[str, int], int] = {}
     same = {}
     for scope in sorted(scopes.values(), key=lambda scope: scope.node.start_byte):

@@ -1,4 +1,4 @@
-"""A parsed text whose nodes are asked for by character offsets."""
+"""A parsed text whose nodes are found by character offsets."""
 
 import threading
 from bisect import bisect_right
@@ -14,7 +14,7 @@ from infill_engine.text import syntax
 from infill_engine.text.languages.registry import language as language_named
 
 MARK_CHARS = 512
-PIECE_BYTES = 2048  # parsed while the interpreter is locked
+PIECE_BYTES = 2048  # bytes that are parsed while the interpreter is locked
 
 
 class Source:
@@ -26,25 +26,25 @@ class Source:
         self.tree = tree
         self.syntax = language_named(language).syntax
         self.nodes = language_named(language).nodes
-        self.untyped: dict[str, Any] = {}  # what `scopes` has resolved of other names
+        self.untyped: dict[str, Any] = {}  # names that `scopes` has resolved
         self._ascii = text.isascii()
         self._bytes = b"" if self._ascii else syntax.to_bytes(text)
-        self._marks = [0]  # the tree's offset of every so many characters
+        self._marks = [0]  # the tree's offset at regular distances in characters
         if not self._ascii:
             pieces = (text[at : at + MARK_CHARS] for at in range(0, len(text) // MARK_CHARS * MARK_CHARS, MARK_CHARS))
             self._marks = list(accumulate((len(syntax.to_bytes(piece)) for piece in pieces), initial=0))
 
     @classmethod
     def parse(cls, text: str, language: str) -> "Source | None":
-        """None for a language without a grammar, and for a text that its parser must not be given."""
+        """Parse a text; None if the language has no grammar or the text would crash its parser."""
         parser = syntax.parser_for(language) if syntax.may_parse(text, language) else None
         return None if parser is None else cls(text, language, _parsed(parser, syntax.to_bytes(text)))
 
     def changed(self, text: str, changes: Sequence[Change]) -> "Source":
-        """Return the text that changes of this one lead to; only what they touch is parsed anew."""
+        """Return the text after some changes. Only the changed parts are parsed again."""
         tree = self.tree.copy()
         old = self._bytes or syntax.to_bytes(self.text)
-        for change in reversed(changes):  # the offsets of those before stay what they are
+        for change in reversed(changes):  # offsets before them stay valid
             start, end = self.to_byte(change.start), self.to_byte(change.end)
             new = syntax.to_bytes(change.new)
             first = _point(old, start)
@@ -81,7 +81,7 @@ class Source:
         return mark * MARK_CHARS + len(self._bytes[self._marks[mark] : byte].decode("utf-8", "replace"))
 
     def span_of(self, node: Node) -> tuple[int, int]:
-        """Return where a node begins and ends, in characters."""
+        """Return the start and end of a node, in characters."""
         return self.to_char(node.start_byte), self.to_char(node.end_byte)
 
     def text_of(self, node: Node) -> str:
@@ -90,20 +90,20 @@ class Source:
         return self.text[start:end]
 
     def words(self, word: str) -> Iterator[int]:
-        """Yield where `word` begins in the text, as a whole word."""
+        """Yield the offsets at which `word` begins in the text as a whole word."""
         return words(self.text, word, self.language)
 
     def node_at(self, start: int, end: int) -> Node:
-        """Return the smallest node that has all characters from `start` to `end`."""
+        """Return the smallest node that contains all characters from `start` to `end`."""
         found = self.root.descendant_for_byte_range(self.to_byte(start), self.to_byte(end))
         return self.root if found is None else found
 
 
 class _Piece(threading.local):
-    """What the parsers of one thread read from.
+    """The buffer that the parsers of one thread read from.
 
     A parser never releases what a callback returns (tree-sitter 0.25 and 0.26), so a callback that returned a new
-    object for each piece would leak the text of every parse. All of them return this one.
+    object for each piece would leak the text of every parse. All callbacks return this object.
     """
 
     def __init__(self) -> None:
@@ -114,9 +114,10 @@ _piece = _Piece()
 
 
 def _parsed(parser: Parser, source: bytes, old: Tree | None = None) -> Tree:
-    """Return the tree of a text that is handed over in pieces: between two of them other threads may run.
+    """Return the tree of a text. The text is passed in pieces, so that other threads may run in between.
 
-    The second parse reuses all of the first. Its tree knows its text; that of the first would ask the callback for it.
+    The second parse reuses all of the first. Its tree has its text, whereas the first one would ask the callback for
+    it.
     """
     held = _piece.held
 
@@ -132,7 +133,7 @@ def _point(source: bytes, at: int) -> tuple[int, int]:
 
 
 def words(text: str, word: str, language: str) -> Iterator[int]:
-    """Yield where `word` begins in a text of a language, as a whole word."""
+    """Yield the offsets at which `word` begins in a text of a language as a whole word."""
     chars = word_chars(language)
     at = text.find(word)
     while at >= 0:

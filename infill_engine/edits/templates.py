@@ -1,8 +1,8 @@
-"""One edit as an example for others: the syntax node that it changed, and other nodes that can be changed alike.
+"""An edit as an example: the syntax node that it changed, and what other nodes must have to be changed the same way.
 
     check(a, b)  became  check(a, b, strict)         and so   check(left(c), d)  becomes  check(left(c), d, strict)
 
-What the edit kept of its node may be something else in another node. What it removed must be the same there, with the
+The parts that the edit kept may differ in another node. The parts that it removed must be the same there, with the
 other node's names.
 """
 
@@ -17,7 +17,7 @@ from infill_engine.edits.changes import changed_lines
 from infill_engine.edits.source import Source
 from infill_engine.edits.types import Change
 
-MOST_NODE_CHARS = 600  # of the node that an edit changed
+MOST_NODE_CHARS = 600  # characters of the node that an edit changed
 LONGEST_LINES = 1200  # characters that are compared word by word
 
 TOKEN = re.compile(r"\w+|[^\w\s]")
@@ -28,8 +28,8 @@ WORD = re.compile(r"\w+")
 class Template:
     """A node that an edit changed, or that begins a line beside one that it inserted or removed.
 
-    `changes` replace whole tokens of the node, or one of them is lines beside the node: inserted in front of `row` or
-    removed there, `row` counting from the node's own.
+    `changes` replace whole tokens of the node, or insert lines before `row` or remove them there. `row` counts from the
+    node's own.
     """
 
     source: Source
@@ -39,7 +39,7 @@ class Template:
 
     @property
     def span(self) -> tuple[int, int]:
-        """Where the node is, in characters."""
+        """The node's start and end, in characters."""
         return self.source.span_of(self.node)
 
     @property
@@ -49,12 +49,12 @@ class Template:
 
     @property
     def inserted(self) -> list[str]:
-        """The tokens that they bring."""
+        """The tokens that the changes insert."""
         return [token for one in self.changes for token in TOKEN.findall(one.new)]
 
     @property
     def kept(self) -> list[tuple[int, str]]:
-        """The words of the node that stay, and where they are."""
+        """The words of the node that stay, with their places."""
         words = (found for found in WORD.finditer(self.source.text, *self.span))
         gone = [(one.start, one.end) for one in self.changes]
         return [
@@ -65,7 +65,7 @@ class Template:
 
 
 def templates(before: Source, after: str, changes: Sequence[Change]) -> Iterator[Template]:
-    """Yield the templates of each line or group of neighbouring lines that the changes touch."""
+    """Yield the templates of each line or group of adjacent lines that the changes touch."""
     for start, end, new in changed_lines(before.text, after, changes):
         lines = _whole_lines(before.text, start, end, new)
         if lines is not None:
@@ -101,7 +101,8 @@ def token_changes(old: str, new: str, offset: int = 0) -> tuple[Change, ...]:
 
 
 def _whole_lines(before: str, start: int, end: int, new: str) -> Change | None:
-    """Return the insertion or the removal of whole lines that a group of lines is; None if it is anything else."""
+    """Return the insertion or removal, if a group of lines is an insertion or removal of whole lines; otherwise
+    None."""
     old_lines, new_lines = before[start:end].split("\n"), new.split("\n")
     most = min(len(old_lines), len(new_lines))
     top = next((at for at in range(most) if old_lines[at] != new_lines[at]), most)
@@ -115,7 +116,7 @@ def _whole_lines(before: str, start: int, end: int, new: str) -> Change | None:
 
 
 def _beside(source: Source, lines: Change) -> Iterator[Template]:
-    """Yield what stands below and above inserted lines, or the first of removed ones."""
+    """Yield the nodes below and above inserted lines, or the first of removed lines."""
     below = _first_in_line(source, lines.start)
     if below is not None:
         yield Template(source, below, (lines,), 0)
@@ -126,7 +127,7 @@ def _beside(source: Source, lines: Change) -> Iterator[Template]:
 
 
 def _first_in_line(source: Source, start: int) -> Node | None:
-    """Return the largest node that begins a line and ends in it, or, if none does, the smallest that ends later."""
+    """Return the largest node that begins a line and ends in it, otherwise the smallest that ends later."""
     found = TOKEN.search(source.text, start)
     if found is None or "\n" in source.text[start : found.start()]:
         return None

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 
 class Kind(StrEnum):
-    """What a proposal does."""
+    """The kinds of proposals."""
 
     RENAME = "rename"
     SIGNATURE = "signature"  # calls follow the parameters of a function
@@ -19,24 +19,25 @@ class Kind(StrEnum):
 
     @property
     def follows(self) -> bool:
-        """Whether syntax and names make it necessary, so that it comes before what merely looks alike."""
+        """Whether syntax and names make it necessary. Such proposals come before those for similar places."""
         return self is not Kind.ALIKE
 
 
 class NoEditReason(StrEnum):
     """Why there is no proposal. Every answer without proposals has exactly one."""
 
-    NOTHING_EDITED = "nothing_edited"  # no edit since the document was opened, or since the last proposal was settled
+    # no edit since the document was opened or the last proposal was applied or dismissed
+    NOTHING_EDITED = "nothing_edited"
     NO_CONSEQUENCE = "no_consequence"  # everything still fits
-    LOW_CONFIDENCE = "low_confidence"  # there were proposals, all below the threshold
-    UNDO = "undo"  # the text is one that was there before
+    LOW_CONFIDENCE = "low_confidence"  # all proposals were below the threshold
+    UNDO = "undo"  # the text was there before
     BULK = "bulk"  # a paste, a large or a scattered change
     DISMISSED = "dismissed"  # only proposals that the user has dismissed
     DISABLED = "disabled"
     EXCLUDED = "excluded"
     UNSUPPORTED = "unsupported"  # no grammar or no query of local names
-    TOO_LARGE = "too_large"  # the consequence may reach beyond the part of the document that is looked at
-    STALE = "stale"  # asked about a version that is not the newest
+    TOO_LARGE = "too_large"  # the consequence may reach beyond the examined part of the document
+    STALE = "stale"  # the request is for a version that is not the newest
     SUPERSEDED = "superseded"
     CANCELLED = "cancelled"
     FAILED = "failed"
@@ -58,7 +59,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Span:
-    """A place in a text, and what the text has there. Empty spans are places to insert at."""
+    """A place in a text, with the text there. An empty span is a place for an insertion."""
 
     start: int
     end: int
@@ -90,7 +91,7 @@ class Proposal:
 class EditedText:
     """A text before and after the user's edit. `changes` are sorted and do not touch each other.
 
-    `cursor` is where the user types, an offset in `after`, None where nobody does. `history` has the lines of the
+    `cursor` is the offset in `after` where the user types, None if nobody does. `history` has the lines of the
     last edits, this one among them, before and after each; the newest is the last.
     """
 
@@ -111,7 +112,7 @@ class Consequences:
 
 
 def applied(text: str, edits: tuple[Edit, ...]) -> str | None:
-    """The text with all edits made; None, and nothing is made, where one of them finds other text in its place."""
+    """Return the text with all edits applied; None if the text at one of the places differs."""
     parts, at = [], 0
     for edit in sorted(edits):
         span = edit.span

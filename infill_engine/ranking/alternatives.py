@@ -1,4 +1,4 @@
-"""From proposals to alternatives for a text that is already there.
+"""Turn proposals into alternatives to a text that is already there.
 
 Alternatives differ from the replaced text and from each other by more than white space, and break no syntax that the
 replaced text left intact. Those that repair it come first, then those that make the code likelier.
@@ -17,7 +17,7 @@ from infill_engine.text.languages import language as language_named
 from infill_engine.text.lines import first_line, indent_of, last_line, split, with_plain_ends
 from infill_engine.types import Candidate, Hole, InfillRequest, Proposal
 
-LEAST_GAIN = -1.5  # nats per token: less likely texts are seldom what anyone would write here
+LEAST_GAIN = -1.5  # nats per token; a less likely text is seldom what anyone would write here
 _NAME = re.compile(r"[^\W\d][\w$]*")
 _SPACES = re.compile(r"\s+")
 
@@ -25,7 +25,7 @@ _SPACES = re.compile(r"\s+")
 def alternatives(
     proposals: Sequence[Proposal], request: InfillRequest, hole: Hole, calibration: Calibration = BUILT_IN
 ) -> tuple[Candidate, ...]:
-    """At most `request.candidates` alternatives, best first.
+    """Return at most `request.candidates` alternatives, best first.
 
     A candidate's gain is the difference of the log-probabilities of its text and of the replaced text, divided by the
     number of tokens of the longer one. The log-probability of a text includes that of its end.
@@ -66,7 +66,7 @@ def _is_text(text: str, request: InfillRequest, hole: Hole) -> bool:
 
 
 def _opens_body(text: str, request: InfillRequest) -> bool:
-    """Return whether a body must follow the text. Some grammars see no error where it does not."""
+    """Return whether a body must follow the text. Some grammars accept a text without it."""
     opens = language_named(request.language).layout.opens
     return not first_line(request.suffix).strip() and opens.search(last_line(text).rstrip()) is not None
 
@@ -88,5 +88,5 @@ def _keeps_names(proposal: Proposal, request: InfillRequest) -> bool:
 
 
 def _bare(text: str) -> str:
-    """Return a text without what a formatter would change: white space, and the comma after a last element."""
+    """Return a text without the white space and trailing commas that a formatter would change."""
     return re.sub(r",([)\]}])", r"\1", _SPACES.sub("", text))

@@ -1,4 +1,4 @@
-"""From a proposal's features to a confidence: a logistic regression, fitted for each model.
+"""The confidence of a proposal: a logistic regression on its features, fitted for each model.
 
 Fitted weights are stored beside the model in calibration.json:
 
@@ -50,7 +50,7 @@ BY_HAND: Mapping[str, float] = {
 class Calibration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Weights of the features by name, and of products of two of them ("copied*tokens").
 
-    `levels` say from which confidence on a first candidate is shown unasked.
+    `levels` give the minimum confidence at which a first candidate is shown unasked.
     """
 
     bias: float = 0.6

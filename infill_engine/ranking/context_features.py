@@ -1,7 +1,7 @@
-"""The text around a hole, and what a proposal repeats of it.
+"""The text around a hole, and how much of it a proposal repeats.
 
-Models and copies readily repeat text from a few lines away that is seldom wanted again: an import, the head of a
-method, the line above.
+Models and copies often repeat text from a few lines away that is seldom wanted again: an import, the head of a method,
+the line above.
 """
 
 import re
@@ -41,7 +41,7 @@ class ContextFeatures:
 
     @property
     def inside_word(self) -> bool:
-        """Whether the cursor is directly after a word character."""
+        """Whether the cursor is right after a word character."""
         return _IN_A_WORD.search(self.left) is not None
 
     def unknown(self, text: str) -> float:
@@ -50,7 +50,8 @@ class ContextFeatures:
         return sum(name not in self.words for name in names) / max(1, len(names))
 
     def echo(self, text: str) -> float:
-        """1 / distance in lines to the nearest line that equals the hole's line with `text`; 0 if there is none."""
+        """Return 1 / distance in lines to the nearest line that equals the hole's line with `text`; 0 if there is
+        none."""
         said = self._line_with(text).strip()
         for distance, lines in enumerate(zip_longest(self.above, self.below, fillvalue=""), 1):
             if said and any(line.strip() == said for line in lines):

@@ -1,4 +1,4 @@
-"""The features of each proposed text: how likely it is, where it came from, and how it fits its surroundings."""
+"""The features of each proposed text: its likelihood, its source, and its fit to the text around it."""
 
 import math
 import re
@@ -17,7 +17,7 @@ _SPACES = re.compile(r"\s+")
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """The inputs to the confidence of a proposal. Every value grows with what its name says.
+    """The inputs to the confidence of a proposal. Each value grows with the quantity in its name.
 
     Log-probabilities are natural and not positive; `share` is the logarithm of a draft's share of the votes. Counts are
     logarithms, too: `tokens` is ln(tokens), the others are ln(1 + characters).
@@ -124,9 +124,7 @@ def _features(
 
 
 def _same_texts(proposals: Sequence[Proposal]) -> list[list[Proposal]]:
-    """The proposals grouped by text, ignoring whitespace; in a group, whole texts come before partial ones, then by
-    probability.
-    """
+    """Group the proposals by text, ignoring whitespace: whole texts before partial ones, then likelier ones first."""
     groups: dict[str, list[Proposal]] = {}
     for proposal in proposals:
         groups.setdefault(_SPACES.sub(" ", proposal.text.strip()), []).append(proposal)

@@ -1,6 +1,6 @@
-"""From proposals to candidates: clean, then sound texts first, then probable ones, each a different idea.
+"""Turn proposals into candidates: clean them, put sound texts first and then likely ones, keep one of each idea.
 
-Every step takes a list of texts and returns those that it keeps. `Ranking.removed` has the others, under its name.
+Every step takes a list of texts and returns the ones it keeps. `Ranking.removed` has the others, under the step's name.
 """
 
 import re
@@ -14,9 +14,9 @@ from infill_engine.ranking.features import evidence
 from infill_engine.ranking.syntax_check import BREAKS, brokenness, leaves_faults
 from infill_engine.types import Candidate, Hole, InfillRequest, Proposal, Removal
 
-UNSURE = 0.01  # confidence; a less sure text is not offered if it leaves a fault
-FAR_BEHIND = 0.02  # of the best text's confidence; a less sure text is no alternative to it
-_DRESS = re.compile(r"[\s\"'`()\[\]{}]|[;,]+\s*\Z")  # what two texts of the same idea may differ in
+UNSURE = 0.01  # confidence below which a text with a fault is not offered
+FAR_BEHIND = 0.02  # share of the best text's confidence below which a text is not offered
+_DRESS = re.compile(r"[\s\"'`()\[\]{}]|[;,]+\s*\Z")  # characters in which two texts of the same idea may differ
 
 
 class Ranking(NamedTuple):
@@ -41,9 +41,9 @@ Step = Callable[[Sequence[Scored], InfillRequest], list[Scored]]
 def rank(
     proposals: Sequence[Proposal], request: InfillRequest, hole: Hole, calibration: Calibration = BUILT_IN
 ) -> Ranking:
-    """Return the texts worth offering, most trustworthy first; at most `request.candidates`.
+    """Return at most `request.candidates` texts worth offering, most trustworthy first.
 
-    If nothing else is left, texts are offered that only taste speaks against (`OF_TASTE`), with a confidence of 0.
+    If nothing else is left, texts that only a rule of taste removed (`OF_TASTE`) are offered with a confidence of 0.
     """
     results = cleaned(proposals, request, hole)
     kept = _scored([proposal for proposal, rule in results if rule is None], request, hole, calibration)
@@ -62,14 +62,14 @@ def rank(
 def least_broken(scored: Sequence[Scored], request: InfillRequest) -> list[Scored]:  # noqa: ARG001
     """Keep the texts with the least `brokenness`.
 
-    Faults count for less in broken surroundings, because there the parser's error recovery adds faults of its own.
+    Faults count for less in broken code, because the parser's error recovery adds faults of its own.
     """
     least = min((brokenness(one.new_faults) for one in scored), default=0)
     return [one for one in scored if brokenness(one.new_faults) == least]
 
 
 def sure_or_sound(scored: Sequence[Scored], request: InfillRequest) -> list[Scored]:
-    """Leave out texts below UNSURE that leave a fault, even in broken surroundings."""
+    """Drop texts below UNSURE that leave a fault, even if the code around them is broken."""
     return [one for one in scored if one.confidence >= UNSURE or _is_sound(one, request)]
 
 
@@ -83,13 +83,13 @@ def different(scored: Sequence[Scored], request: InfillRequest) -> list[Scored]:
 
 
 def near_the_best(scored: Sequence[Scored], request: InfillRequest) -> list[Scored]:  # noqa: ARG001
-    """Leave out texts that are far less likely than the best."""
+    """Drop texts that are far less likely than the best."""
     best = max((one.confidence for one in scored), default=0.0)
     return [one for one in scored if one.confidence >= FAR_BEHIND * best]
 
 
 def first_few(scored: Sequence[Scored], request: InfillRequest) -> list[Scored]:
-    """Keep as many as are wanted."""
+    """Keep as many texts as were asked for."""
     return list(scored[: request.candidates])
 
 

@@ -1,4 +1,4 @@
-"""How much a text breaks the syntax: the faults that it adds to those already there."""
+"""How much a text breaks the syntax: the number of faults that it adds."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,13 +11,14 @@ from infill_engine.text.embedded import region
 from infill_engine.text.languages import language as language_named
 from infill_engine.types import InfillRequest
 
-PLACEHOLDER = "x"  # fills the hole to measure how broken the surroundings are by themselves
-MORE_CHARS = 8_000  # beyond each window: what opens a block that ends there must not seem to be a fault
-BREAKS = 1.0  # relative new faults, see `new_faults`, from which a text counts as broken
+PLACEHOLDER = "x"  # fills the hole to measure the faults of the code around it
+# characters beyond each window, so that a line that opens a block ending there does not seem to be a fault
+MORE_CHARS = 8_000
+BREAKS = 1.0  # relative new faults (see `new_faults`) from which a text counts as broken
 
 
 def brokenness(new_faults: float) -> int:
-    """0 for a text that adds no fault, 1 for one whose faults may be the parser's, 2 for one that breaks the syntax.
+    """Return 0 for a text that adds no fault, 1 if its faults may be the parser's, 2 if it breaks the syntax.
 
     Of 932 texts with brokenness 1, four were right (holes in packages held out for calibration).
     """
@@ -25,10 +26,10 @@ def brokenness(new_faults: float) -> int:
 
 
 def new_faults(texts: Sequence[str], request: InfillRequest) -> list[float]:
-    """How many more faults each text leaves than the best possible filling, divided by one more than the faults of the
-    best filling; 0 without a grammar.
+    """Return for each text (its faults - faults of the best filling) / (1 + faults of the best filling); 0 without a
+    grammar.
 
-    The best filling is nothing, a name, or the best of the texts.
+    The best filling is an empty text, a name, or the best of the texts.
     """
     around = _surroundings_of(request) if texts else None
     if around is None:
@@ -39,9 +40,9 @@ def new_faults(texts: Sequence[str], request: InfillRequest) -> list[float]:
 
 
 def leaves_faults(text: str, request: InfillRequest) -> bool:
-    """Whether there are faults with `text` in the hole, where there are some without it too; False without a grammar.
+    """Return whether faults remain with `text` in a hole whose surroundings have faults, too; False without a grammar.
 
-    Where a name or nothing fills the hole without a fault, `new_faults` has counted those of the text.
+    If a name or an empty text fills the hole without a fault, `new_faults` has counted the text's faults.
     """
     around = _surroundings_of(request)
     return around is not None and around.least > 0 and around.faults_with(text) > 0
@@ -49,7 +50,7 @@ def leaves_faults(text: str, request: InfillRequest) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Surroundings:
-    """The code around a hole, parsed with a placeholder in it. `least` are the faults that it has by itself."""
+    """The code around a hole, parsed with a placeholder. `least` is the number of faults it has by itself."""
 
     before: bytes
     after: bytes
@@ -58,13 +59,13 @@ class _Surroundings:
     least: int
 
     def faults_with(self, text: str) -> int:
-        """Count the faults with `text` in the hole. Only what it changes is parsed again."""
+        """Count the faults with `text` in the hole. Only the change is parsed."""
         tree = syntax.refilled(self.tree, self.before, PLACEHOLDER, text, self.after, self.language)
         return 0 if tree is None else syntax.faults(tree)
 
 
 def _surroundings_of(request: InfillRequest) -> _Surroundings | None:
-    """Return what surrounds a hole, or None without a grammar. In embedded code, only that counts."""
+    """Return the code around a hole; None without a grammar. For a hole in embedded code, only that code counts."""
     left, right = request.beyond
     before, after = left[-MORE_CHARS:] + request.prefix, request.suffix + right[:MORE_CHARS]
     embedded = region(before, after, request.language)
@@ -77,8 +78,8 @@ def _surroundings_of(request: InfillRequest) -> _Surroundings | None:
 def _parsed(before: str, after: str, language: str, *, cut: bool) -> _Surroundings | None:
     """Return the text on both sides. If it is `cut` from a document, start at a definition.
 
-    It may begin inside a docstring or an argument list, which makes its parse meaningless. The first definition fixes
-    about half of these cases, the last one some more.
+    A cut text may begin inside a docstring or an argument list, so that its parse means nothing. Starting at the first
+    definition fixes about half of these cases, at the last one some more.
     """
     starts = language_named(language).code.starts if cut else None
     headers = [] if starts is None else [match.start() for match in starts.finditer(before)]

@@ -1,4 +1,4 @@
-"""Bodies delimited by words or tags: whether a line opens one, and whether it ends one."""
+"""Bodies that words or tags delimit: whether a line opens or ends one."""
 
 from infill_engine.text import delimiters, lines
 from infill_engine.text.languages import Bodies, Language
@@ -8,7 +8,7 @@ _COUNTED = frozenset({Bodies.WORDS, Bodies.TAGS})
 
 
 def open_bodies(text: str, language: str) -> int:
-    """How many bodies are open at the end of `text`; 0 in a language with bodies in brackets or by indentation."""
+    """Return how many bodies are open at the end of `text`; 0 if brackets or indentation delimit bodies."""
     known = language_named(language)
     bodies = 0
     if known.layout.bodies in _COUNTED:
@@ -26,7 +26,7 @@ def opens_and_ends(code: str, known: Language) -> tuple[bool, bool]:
 
 
 def without_comment(line: str, known: Language) -> str:
-    """`line` up to its trailing comment. Must be right only for lines that open a body before the comment."""
+    """Return `line` up to its trailing comment. Only lines that open a body before the comment have to be right."""
     for mark in delimiters.comment_marks(known.id):
         code = line.partition(f" {mark}")[0].rstrip()
         if known.layout.opens.search(code):

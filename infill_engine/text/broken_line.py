@@ -1,4 +1,4 @@
-"""A line whose syntax is broken: its tokens, what it leaves open, and what its language could put there."""
+"""A line whose syntax is broken: its tokens, what it leaves open, and which tokens its language has."""
 
 import re
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from infill_engine.text.languages import language as language_named
 QUOTES = "\"'`"
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
-# Keywords that are no types.
+# Keywords that are not types.
 _VALUES = frozenset(
     "true false null none nil undefined this self super new not await yield function lambda if else for in".split()
 )
@@ -39,7 +39,7 @@ class Line:
         deeper = len(lines.indent_of(below)) > len(lines.indent_of(text))
         known, code = language_named(language), text.rstrip()
         if deeper and code.endswith("{") and known.layout.opens.search(code):
-            code = code[:-1]  # what a body opens with is closed below
+            code = code[:-1]  # the bracket that opens a body is closed further down
         return cls(text, known, tokens, delimiters.scan(code, language), deeper)
 
     def token(self, number: int) -> str:
@@ -50,21 +50,22 @@ class Line:
         return self.text[start:end]
 
     def is_operand(self, number: int) -> bool:
-        """Return whether a token ends an operand and is no keyword."""
+        """Return whether a token ends an operand and is not a keyword."""
         token = self.token(number)
         return ends_operand(token) and token not in self.language.lexical.keywords
 
     def names_type(self, token: str) -> bool:
-        """Return whether a token is likely to be a type: it has a capital, or is a keyword and no value."""
+        """Return whether a token is likely to be a type: it has a capital letter, or is a keyword that is not a
+        value."""
         return token[0].isupper() or (token in self.language.lexical.keywords and token not in _VALUES)
 
     def inner(self, at: int) -> str:
-        """Return the bracket or the quote that a place in the line is inside of, "" for none."""
+        """Return the bracket or quote around a place in the line; "" if there is none."""
         found = delimiters.scan(self.text[:at], self.language.id)
         return found.inside or found.opened[-1:]
 
     def later(self, at: int) -> float:
-        """Return less than one, the less the later the place is."""
+        """Return a number below 1 that falls towards the end of the line."""
         return (len(self.text) - at) / (len(self.text) + 1)
 
 

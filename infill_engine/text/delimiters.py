@@ -17,10 +17,10 @@ _BRACKETS = r"[()\[\]{}]"
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """What a text leaves open and what it closes.
+    """The brackets, quotes and comments that a text leaves open or closes.
 
-    `opened`: its brackets still open at its end, outermost first. `closed`: the closing brackets that belong to
-    something before it, in order. `inside`: the quote or comment mark that its end is inside of, or "".
+    `opened` are the brackets still open at its end, outermost first. `closed` are the closing brackets that match
+    something before the text, in order. `inside` is the mark of the quote or comment around its end, or "".
     """
 
     opened: str = ""
@@ -90,7 +90,7 @@ def unclosed(opened: str, closed: str) -> str:
 
 
 def string_end(text: str, quote: str, language: str = "") -> int:
-    """The offset just past the end of the string that `quote` has opened before `text`, or -1 if it does not end."""
+    """Return the offset past the end of the string that `quote` opened before `text`; -1 if it does not end."""
     form, closing = _opened_by(quote, language)
     return form.end(closing, text, 0) if closing in text or form.heredoc else -1
 
@@ -137,7 +137,8 @@ def _close(opened: list[str], mark: str) -> bool:
 
 @lru_cache(maxsize=256)
 def _opened_by(mark: str, language: str) -> tuple[Form, str]:
-    """The form that `mark` opens, and its closing text; a quote foreign to the language closes like a plain string."""
+    """Return the form that `mark` opens, and its closing text. A quote of another language closes like a plain
+    string."""
     for form in language_named(language).lexical.forms:
         begun = form.open.fullmatch(mark)
         if begun is not None:
@@ -147,7 +148,7 @@ def _opened_by(mark: str, language: str) -> tuple[Form, str]:
 
 @lru_cache(maxsize=64)
 def _marks(language: str) -> tuple[re.Pattern[str], dict[str, Form]]:
-    """One pattern for all delimiters, and the forms by the literal mark or the group name that matches.
+    """Return one pattern for all delimiters, and their forms by the literal mark or group name that matches.
 
     Groups make the search three times slower, so only parts that need a group have one.
     """

@@ -20,7 +20,8 @@ class Region:
 
 @lru_cache(maxsize=16)
 def region(prefix: str, suffix: str, language: str) -> Region | None:
-    """The embedded code that the cursor between two texts is in; None if it is in the document's own language."""
+    """Return the embedded code around the cursor between two texts; None if the cursor is in the document's own
+    language."""
     for form in language_named(language).embedded:
         found = _within(form, prefix, suffix)
         if found is not None:
@@ -35,7 +36,7 @@ def language_at(prefix: str, suffix: str, language: str) -> str:
 
 
 def within_embedded(request: InfillRequest) -> InfillRequest:
-    """Return the request reduced to the embedded code around its hole; the request itself if there is none."""
+    """Return the request cut to the embedded code around its hole; the request itself if there is none."""
     found = region(request.prefix, request.suffix, request.language)
     if found is None:
         return request

@@ -1,4 +1,4 @@
-"""Indentation: how many spaces a level has, and rows written in other units than the lines around them."""
+"""Indentation: the width of a level, and rows in other units than the lines around them."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -11,7 +11,8 @@ UNITS = (2, 4, 8)  # spaces in a level; three are too often an alignment
 
 
 def unit_of(prefix: str, usual: int) -> int:
-    """Return how many spaces an indentation level has in the last lines of `prefix`; `usual` if they do not show it."""
+    """Return the spaces of an indentation level in the last lines of `prefix`; `usual` if these lines do not show
+    it."""
     rows = [line for line in lines.split(prefix)[-LOOKED_AT:] if line.strip()]
     widths = [len(lines.indent_of(row)) for row in rows if "\t" not in lines.indent_of(row)]
     steps = Counter(after - before for before, after in pairwise(widths) if after > before)
@@ -30,9 +31,10 @@ def with_blanks(rows: Sequence[str], unit: int) -> list[str]:
 
 
 def unit_of_rows(rows: Sequence[str], level: int, usual: int) -> int:
-    """How many spaces a level has in rows, the first of which is at `level`; `usual` if that cannot be determined.
+    """Return the spaces of an indentation level in rows, the first of which is at `level`; `usual` if they do not show
+    it.
 
-    If a row is at column 0, although none should be, all rows were written as if the cursor were at column 0.
+    A row at column 0 means that all rows were written as if the cursor were at column 0.
     """
     widths = [len(lines.indent_of(row)) for row in rows if row.strip()]
     if not widths:

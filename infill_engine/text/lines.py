@@ -1,4 +1,4 @@
-"""Lines as in LSP: they end with LF, CRLF or a lone CR and nothing else (no form feed, no U+2028)."""
+"""Lines as LSP defines them: they end with LF, CRLF or a lone CR, and not with a form feed or U+2028."""
 
 import re
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ def indent_of(line: str) -> str:
 
 
 def with_plain_ends(text: str) -> str:
-    """`text` with every line ended by LF."""
+    """Return `text` with LF line ends."""
     return LINE_END.sub("\n", text)
 
 
@@ -46,7 +46,7 @@ def with_breaks_first(text: str) -> list[str]:
 
 
 def in_pieces(text: str, chars: int) -> Iterator[str]:
-    """A text in pieces of less than `2 * chars` characters, cut as in `with_breaks_first` wherever lines allow."""
+    """Return a text in pieces of less than `2 * chars` characters, cut as in `with_breaks_first` where lines allow."""
     piece = ""
     for line in with_breaks_first(text):
         for start in range(0, len(line), chars):

@@ -1,7 +1,7 @@
-"""What a broken line may have been meant to be: the line with one token more, one less, or another one.
+"""Variants of a broken line: one token is inserted, removed or replaced.
 
-The costs only order the variants. Below 1, the line itself shows that it lacks the token. From 2 to 5, the token would
-make sense at the place. Beyond that, it is a guess.
+The costs only order the variants. A cost below 1 means that the line itself shows what is missing. From 2 to 5, the
+token would make sense there. Anything above is a guess.
 """
 
 import re
@@ -22,13 +22,13 @@ from infill_engine.text.broken_line import (
 from infill_engine.text.delimiters import CLOSING, PAIRS, unclosed
 from infill_engine.text.languages import Braces
 
-LEAST_SPELLED = 3  # letters of a word that may be a keyword
+LEAST_SPELLED = 3  # letters of a word that may be a misspelled keyword
 
 _OPERATING = frozenset("=:<>!&|+-*/%")
 _SEPARATING = frozenset(",;:()[]{}\"'`")
 _MEMBER = re.compile(r"(?:\.|->|::)\w+\Z")
 _DOUBLED = re.compile(r"([^\w\s]{2,})\s*\1")
-# What a sign may have been meant to be.
+# The signs that may have been meant by a sign.
 _ALIKE = {
     ")": ("]", "}"),
     "]": (")", "}"),
@@ -50,14 +50,14 @@ _ALIKE = {
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A text for the line, and how unlikely it is that it was meant."""
+    """A text for the line, with a cost that grows as the text becomes less likely."""
 
     text: str
     cost: float
 
 
 def variants(line: Line) -> Iterator[Variant]:
-    """Yield everything that is worth a parse."""
+    """Yield all variants that are worth parsing."""
     yield from _closed(line)
     yield from _opened(line)
     yield from _quoted(line)
@@ -70,7 +70,7 @@ def variants(line: Line) -> Iterator[Variant]:
 
 
 def _put(line: Line, at: int, token: str) -> str:
-    """Return the line with a token more; words, braces and operators get blanks around them."""
+    """Return the line with a token inserted; words, braces and operators get spaces around them."""
     left, right = line.text[:at], line.text[at:]
     if not right.strip():
         right = ""
@@ -85,7 +85,7 @@ def _put(line: Line, at: int, token: str) -> str:
 
 
 def _closed(line: Line) -> Iterator[Variant]:
-    """Yield the line with a closing bracket more: as far right as may be."""
+    """Yield the line with a closing bracket inserted, as far right as possible."""
     opened = line.scan.opened
     for opening, closing in (*PAIRS.items(), ("<", ">")):
         if opening in opened:
@@ -103,20 +103,20 @@ def _closed(line: Line) -> Iterator[Variant]:
 
 
 def _is_whole(line: Line, number: int, inner: str) -> bool:
-    """Return whether what is in a bracket up to a token may end there."""
+    """Return whether the contents of a bracket may end before a token."""
     token = line.token(number)
     shouted = token.isupper() and token.lower() in line.language.lexical.keywords
     return (ends_operand(token) and not shouted) or inner[-2:] in ("++", "--") or inner[1:] == "*"
 
 
 def _is_beyond(line: Line, first: int, inner: str) -> bool:
-    """Return whether a bracket that opens at `first` was closed before: what it is assigned, or a function's body."""
+    """Return whether the bracket at `first` must have ended already: it contains an assignment or a function's body."""
     called = line.text[:first][-1:].isalnum()
     return " = " in inner if inner[0] != "(" else " => " in inner and not called
 
 
 def _opened(line: Line) -> Iterator[Variant]:
-    """Yield the line with an opening bracket more, where one is closed that is not open."""
+    """Yield the line with an opening bracket inserted for one that is closed but not open."""
     for opening, closing in PAIRS.items():
         if closing not in line.scan.closed:
             continue
@@ -130,7 +130,7 @@ def _opened(line: Line) -> Iterator[Variant]:
 
 
 def _quoted(line: Line) -> Iterator[Variant]:
-    """Yield the line with a quote more, where it has an odd number of them."""
+    """Yield the line with a quote inserted, if it has an odd number of them."""
     for quote in delimiters.quotes(line.language.id):
         if line.text.count(quote) % 2:
             for at in sorted({at for place in line.tokens for at in place}):
@@ -139,7 +139,7 @@ def _quoted(line: Line) -> Iterator[Variant]:
 
 
 def _misfits(text: str, quote: str) -> float:
-    """Return a cost for the quotes that stand where no string seems to begin, or to end."""
+    """Return a cost for quotes at places where no string seems to begin or end."""
     cost, start = 0.0, 0
     for number, found in enumerate(re.finditer(re.escape(quote), text)):
         left, right = text[: found.start()], text[found.end() :]
@@ -156,7 +156,7 @@ def _misfits(text: str, quote: str) -> float:
 
 
 def _ended(line: Line) -> Iterator[Variant]:
-    """Yield the line with what opens a body or ends a statement at its end, before a comment."""
+    """Yield the line with a token that opens a body or ends a statement, inserted at its end before a comment."""
     opens = line.language.layout.opens
     words = body_words(line.language)
     for _, end in line.tokens:
@@ -180,7 +180,7 @@ def _ended(line: Line) -> Iterator[Variant]:
 
 
 def _parted(line: Line) -> Iterator[Variant]:
-    """Yield the line with a sign more between two operands, or behind the last of a list."""
+    """Yield the line with a sign inserted between two operands or after the last item of a list."""
     keywords = line.language.lexical.keywords
     for number, (_, end) in enumerate(line.tokens):
         left, right = line.token(number), line.token(number + 1)
@@ -202,7 +202,7 @@ def _parted(line: Line) -> Iterator[Variant]:
 
 
 def _signs(line: Line, at: int, left: str, right: str) -> Iterator[tuple[str, float]]:
-    """Yield what may be missing between two operands besides a comma, with its cost."""
+    """Yield the signs other than a comma that may be missing between two operands, with their costs."""
     inner = line.inner(at)
     typed = line.names_type(right) and left[0].islower()
     if inner and (typed or _pairs(line, at)):
@@ -216,13 +216,13 @@ def _signs(line: Line, at: int, left: str, right: str) -> Iterator[tuple[str, fl
 
 
 def _pairs(line: Line, at: int) -> bool:
-    """Return whether the items beside a place are pairs with a colon."""
+    """Return whether the items next to a place are pairs with a colon."""
     start = max(line.text.rfind(opening, 0, at) for opening in PAIRS)
     return ":" in line.text[start:at].replace("::", "") or ": " in line.text[at:].partition(")")[0]
 
 
 def _worded(line: Line) -> Iterator[Variant]:
-    """Yield the line with a keyword more between two operands."""
+    """Yield the line with a keyword inserted between two operands."""
     for number, (_, end) in enumerate(line.tokens[:-1]):
         if ends_operand(line.token(number)) and begins_operand(line.token(number + 1)):
             for word in keywords_of(line.language):
@@ -231,7 +231,7 @@ def _worded(line: Line) -> Iterator[Variant]:
 
 
 def _spelled(line: Line) -> Iterator[Variant]:
-    """Yield the line with a keyword in place of a word that is almost one."""
+    """Yield the line with a keyword in place of a misspelled one."""
     keywords = keywords_of(line.language)
     for number, (start, end) in enumerate(line.tokens):
         word = line.token(number)
@@ -244,7 +244,7 @@ def _spelled(line: Line) -> Iterator[Variant]:
 
 
 def _without(line: Line) -> Iterator[Variant]:
-    """Yield the line with a sign less, or a keyword less that stands there twice."""
+    """Yield the line without one of its signs, or without a doubled keyword."""
     text, keywords = line.text, line.language.lexical.keywords
     for number, (start, end) in enumerate(line.tokens):
         token = line.token(number)
@@ -253,7 +253,7 @@ def _without(line: Line) -> Iterator[Variant]:
             continue
         beside = token == "=" and bool(_OPERATING & {line.token(number - 1), line.token(number + 1)})
         if not twice and not beside and (token not in _SEPARATING or text[start:].strip() == ";"):
-            continue  # it may lack an operand, which no sign can be
+            continue  # an operand may be missing, and no sign can replace it
         if twice and (token in line.scan.closed or token == line.scan.opened[-1:] == "{"):
             base = 0.0
         elif token in line.scan.closed:
@@ -269,14 +269,14 @@ def _without(line: Line) -> Iterator[Variant]:
 
 
 def _cut(text: str, start: int, end: int) -> str:
-    """Return a text without a part of it, and without a blank too many."""
+    """Return a text without a part of it and without a surplus space."""
     left, right = text[:start], text[end:]
     right = right.lstrip() if not left.strip() or left[-1].isspace() else right
     return left + right if right.strip() else left.rstrip()
 
 
 def _exchanged(line: Line) -> Iterator[Variant]:
-    """Yield the line with another sign in place of one, or with two signs in the other order."""
+    """Yield the line with one sign replaced, or with two signs swapped."""
     text = line.text
     for number, (start, end) in enumerate(line.tokens):
         token, right = line.token(number), line.token(number + 1)

@@ -1,7 +1,8 @@
-"""Repairs of one line whose syntax is broken: a token put in, taken out, exchanged or moved, checked by a parse.
+"""Repairs of a line whose syntax is broken: a token is inserted, removed, replaced or moved, and a parse checks the
+result.
 
-What is tried is punctuation that the line lacks or has twice, and the words that open and end bodies. Every variant has
-a cost; the cheapest that leave the fewest faults in the text are the repairs.
+The variants concern missing and doubled punctuation and the words that open and end bodies. Every variant has a cost.
+The repairs are the cheapest of those that leave the fewest faults in the text.
 """
 
 from typing import NamedTuple
@@ -15,16 +16,16 @@ from infill_engine.text.repair_variants import variants
 LONGEST = 400  # characters of a line
 MOST_TRIED = 500  # variants of one line
 MOST_REPAIRS = 3
-SURE = 5.5  # a dearer repair must be the only one
-EVIDENT = 2.0  # the dearest repair of a line in which no error begins
-SLACK = 0.5  # how much dearer than the cheapest repair another one may be
+SURE = 5.5  # a more expensive repair must be the only one
+EVIDENT = 2.0  # the largest cost in a line in which no error begins
+SLACK = 0.5  # the largest difference to the cheapest repair
 
 
 def repairs(before: str, line: str, after: str, language: str, *, near: bool = True) -> list[str]:
-    """Return what may stand in place of a broken line, best first; empty if no single token mends it.
+    """Return repairs of a broken line, best first; empty if no single token repairs it.
 
-    `before` and `after` are the lines around it. `near`: an error begins in the line. Where none does, only what the
-    line evidently lacks is a repair.
+    `before` and `after` are the lines around it. `near` says that an error begins in the line. If none does, a repair
+    may only insert a token that is clearly missing.
     """
     tree = None if len(line) > LONGEST else syntax.parse(before + line + after, language)
     if tree is None or not tree.root_node.has_error:
@@ -48,14 +49,14 @@ def repairs(before: str, line: str, after: str, language: str, *, near: bool = T
     costs = {text: cost for faults, cost, text in sorted(found, reverse=True) if faults == least}
     texts = sorted(costs, key=lambda text: costs[text])
     if len(texts) > 1 and costs[texts[0]] > SURE:
-        return []  # anything would do
+        return []  # any text would do
     return texts[:MOST_REPAIRS]
 
 
 class _Broken(NamedTuple):
-    """How broken a text is. `size` is how much of it is inside of errors, in bytes."""
+    """How broken a text is. `size` is the number of bytes inside errors."""
 
-    faults: int  # those that begin in the line twice
+    faults: int  # errors that begin in the line count twice
     size: int
     begins: bool  # whether one begins in the line
 

@@ -1,4 +1,4 @@
-"""Which parts of a program around a selection can be rewritten by themselves, from the innermost to the outermost.
+"""The parts of a program around a selection that can be rewritten separately, innermost first.
 
 The parts are the nodes that the language's query names as holes: expressions, arguments, statements, blocks.
 """
@@ -12,7 +12,7 @@ from infill_engine.text.languages import language as language_named
 from infill_engine.text.languages.queries import ARGUMENT, BLOCK, PROSE, STATEMENT, holes_query
 from infill_engine.text.validity import is_strict
 
-Point = tuple[int, int]  # a row of the tree's text, and a column in bytes
+Point = tuple[int, int]  # a row of the tree's text and a column in bytes
 
 _CALLABLE = ("function", "method", "lambda", "constructor", "func")
 _ENTRIES = frozenset({"pair", "block_mapping_pair", "table", "block_sequence_item"})
@@ -21,7 +21,7 @@ _ARGUMENTS = frozenset({"argument_list", "arguments"})
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a program. `label` is what a programmer calls it; `lines` says that it may have several lines."""
+    """A part of a program. `label` is what a programmer calls it. `lines` says that it may have several lines."""
 
     label: str
     start: Point
@@ -30,7 +30,8 @@ class Part:
 
 
 def parts_around(tree: Tree, language: str, start: int, end: int) -> list[Part]:
-    """The parts that contain the bytes from `start` to `end`, innermost first; none for a language without a query."""
+    """Return the parts that contain the bytes from `start` to `end`, innermost first; none for a language without a
+    query."""
     query = holes_query(language_named(language))
     if query is None:
         return []
@@ -44,7 +45,7 @@ def parts_around(tree: Tree, language: str, start: int, end: int) -> list[Part]:
     ]
     if start == end and any(node.end_byte > end for node, _ in found):
         found = [(node, capture) for node, capture in found if node.end_byte > end]
-    # Of nodes with the same text, the outermost says best what it is. A body of one statement is both.
+    # Of nodes with the same text, the outermost has the best label. A body of one statement counts twice.
     found.sort(key=lambda one: (one[0].end_byte - one[0].start_byte, one[1] != ARGUMENT, one[1] != STATEMENT))
     parts = {
         (node.start_byte, node.end_byte, capture == BLOCK): _part(node, capture, language) for node, capture in found
@@ -53,9 +54,9 @@ def parts_around(tree: Tree, language: str, start: int, end: int) -> list[Part]:
 
 
 def prose_around(tree: Tree, language: str, start: int, end: int) -> str:
-    """ "comment" or "string" if the bytes are inside of one, otherwise "".
+    """Return "comment" or "string" if the bytes are inside one, otherwise "".
 
-    A string counts only if a part of it is selected: as a whole it is an expression.
+    A string counts only if part of it is selected. A whole string is an expression.
     """
     nodes = language_named(language).nodes
     for node in _around(tree, start, end):
@@ -76,9 +77,9 @@ def is_broken(tree: Tree, start: int, end: int) -> bool:
 
 
 def faulty_spans(tree: Tree, first: int, last: int) -> list[tuple[Point, Point]]:
-    """Return for each row from `first` to `last` in which an error begins the part of it that is broken.
+    """Return the broken part of each row from `first` to `last` in which an error begins.
 
-    An error that begins above counts for `first`. Only the innermost errors count. Of a missing token the part is
+    An error that begins above counts for `first`. Only the innermost errors count. For a missing token the part is
     empty. A column may be beyond the end of its row.
     """
     found: dict[int, tuple[Point, Point]] = {}

@@ -9,7 +9,7 @@ from tree_sitter import Language, Node, Parser, Tree
 from infill_engine.text.languages import grammar_of
 from infill_engine.text.languages import language as language_named
 
-MOST_VISITED = 2000  # nodes; a tree more broken than this needs no exact count
+MOST_VISITED = 2000  # nodes; beyond this, an exact count does not matter
 
 
 def grammar(language: str) -> Language | None:
@@ -24,13 +24,13 @@ def parser_for(language: str) -> Parser | None:
 
 
 def may_parse(text: str, language: str) -> bool:
-    """Return whether the language's grammar accepts `text`: one grammar's parser crashes on very deep nesting."""
+    """Return whether `text` is safe to parse. One grammar's parser crashes on very deep nesting."""
     known = language_named(language).entry.grammar
     return known is None or known.refuses is None or known.refuses.search(text) is None
 
 
 def parse(text: str, language: str) -> Tree | None:
-    """Return the tree of `text`; its offsets are UTF-8 bytes. None if the language has no grammar usable for it."""
+    """Return the tree of `text`, with offsets in UTF-8 bytes; None if the language has no grammar for it."""
     parser = parser_for(language)
     return None if parser is None or not may_parse(text, language) else parser.parse(to_bytes(text))
 
@@ -56,7 +56,7 @@ def point_after(start: tuple[int, int], text: bytes) -> tuple[int, int]:
 
 
 def opened(text: str, language: str) -> str:
-    """Return a part of a file, with what it needs in front of it to be read as code. Offsets change."""
+    """Return a part of a file with the opening that it needs to be parsed as code. Offsets change."""
     known = language_named(language).entry.grammar
     if known is None or known.opened is None or known.opened.match(text):
         return text
@@ -69,7 +69,8 @@ def to_bytes(text: str) -> bytes:
 
 
 def faults(tree: Tree) -> int:
-    """How many ERROR and MISSING nodes the tree has. Visits only subtrees that have one, and MOST_VISITED at most."""
+    """Return the number of ERROR and MISSING nodes. Visits only subtrees with an error, and at most MOST_VISITED
+    nodes."""
     if not tree.root_node.has_error:
         return 0
     found = 0

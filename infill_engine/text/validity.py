@@ -1,4 +1,4 @@
-"""Whether a whole text of a data language is valid: JSON and TOML by their parsers, YAML and SQL by their grammars."""
+"""Whether a whole text in a data language is valid. Parsers check JSON and TOML, grammars YAML and SQL."""
 
 import json
 import tomllib
@@ -12,13 +12,13 @@ _PARSERS: dict[str, Callable[[str], object]] = {"json": json.loads, "toml": toml
 
 
 def is_strict(language: str) -> bool:
-    """Return whether the language is one in which only valid texts are of use."""
+    """Return whether only valid texts are useful in the language."""
     known = language_named(language).id
     return known in _PARSERS or known in _BY_GRAMMAR
 
 
 def faults_of(text: str, language: str) -> int:
-    """0 for a valid text, otherwise how many faults it has as far as they are counted; 0 without a grammar."""
+    """Return 0 for a valid text, otherwise the number of faults as far as they are counted; 0 without a grammar."""
     known = language_named(language).id
     if known in _PARSERS:
         try:

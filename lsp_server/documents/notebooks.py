@@ -1,7 +1,7 @@
 """Open notebooks: the order of their cells, and the text that a cell continues.
 
-A cell uses names from the cells above it. So a place in a cell of code is completed as a place in one long text: the
-cells of code in its language, with the cells of prose as comments between them.
+A cell uses names from the cells above it. So a cell of code is completed as part of one long text: all cells of code in
+its language, with the cells of prose as comments between them.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -11,13 +11,13 @@ from infill_engine.text.delimiters import closing_of, comment_marks
 from lsp_server.documents.snapshots import Documents, Snapshot
 from lsp_server.documents.syntax_tree import SyntaxTree
 
-NO_TREE = SyntaxTree.none()  # a place in a notebook is read from a tree of the text around it
+NO_TREE = SyntaxTree.none()  # the text around a place in a notebook is parsed as a whole
 BETWEEN = "\n"  # a blank line between two cells
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell: the URI of its document, and whether it holds code or prose."""
+    """A cell: the URI of its document, and whether it contains code or prose."""
 
     uri: str
     is_code: bool
@@ -58,10 +58,10 @@ class Notebooks:
         return notebook is not None and notebook == self._notebook_of.get(other)
 
     def around(self, snapshot: Snapshot, allows: Callable[[str], bool] = lambda _: True) -> tuple[Snapshot, int]:
-        """Return the text that a document is part of, and the row at which the document begins there.
+        """Return the text that a document is part of, and the row at which the document begins in it.
 
-        A document that is no cell, or a cell of prose, is a text by itself. Cells in a language that `allows` returns
-        False for are left out.
+        A document that is not a cell, or a cell of prose, is a text by itself. Leaves out cells in a language for which
+        `allows` returns False.
         """
         cells = self._cells.get(self._notebook_of.get(snapshot.uri, ""), [])
         at = next((at for at, cell in enumerate(cells) if cell.uri == snapshot.uri and cell.is_code), None)
@@ -99,6 +99,6 @@ def _ended(lines: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _as_comment(lines: tuple[str, ...], language: str) -> tuple[str, ...]:
-    """Return the nonblank lines as comments; nothing in a language whose comments do not end with their line."""
+    """Return the nonblank lines as comments; nothing in a language without line comments."""
     mark = next((mark for mark in comment_marks(language) if not closing_of(mark, language)), "")
     return tuple(f"{mark} {line.rstrip()}\n" for line in lines if line.strip()) if mark else ()

@@ -29,7 +29,7 @@ class EditKind(StrEnum):
     NONE = "none"  # no change since the document was opened
     INSERTION = "insertion"
     DELETION = "deletion"
-    UNDO = "undo"  # or redo: the text is one that the document had before
+    UNDO = "undo"  # undo or redo: the document had this text before
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Change:
 class Snapshot:
     """One version of a document.
 
-    `lines` include their terminators. The last line never has one, so there is always at least one line. `size` is the
+    `lines` include their terminators. The last line has none, so there is always at least one line. `size` is the
     text's length in characters. `version` is the server's own and grows with every change of any document, because
     client versions may jump or be absent; `client_version` is the client's. `cursor` is the cursor position that the
     last change suggests.
@@ -141,7 +141,7 @@ def edited_lines(snapshot: Snapshot, change: Change) -> Snapshot:
 
 
 def text_between(lines: Sequence[str], start: Place, end: Place) -> str:
-    """Return the text from one place to another."""
+    """Return the text between two places."""
     (top, left), (bottom, right) = start, end
     if top == bottom:
         return lines[top][left:right]
@@ -149,7 +149,8 @@ def text_between(lines: Sequence[str], start: Place, end: Place) -> str:
 
 
 def one_key_types(text: str) -> bool:
-    """Return whether one key inserts this text: a character, a bracket pair, or a line break with its indentation."""
+    """Return whether one keystroke inserts this text: a character, a pair of brackets, or a line break with
+    indentation."""
     line_break = text[:1] in ("\n", "\r") and not text.strip()
     return len(text) == 1 or text in _PAIRS or line_break
 
@@ -214,7 +215,8 @@ def _apply(old: Snapshot, change: Change, version: int) -> _Applied:
 
 
 def _replace_all(old: Snapshot, lines: tuple[str, ...], version: int) -> _Applied:
-    """Replace the whole text, recorded as a change of the differing lines, so that the tree and the cursor survive."""
+    """Replace the whole text. It is recorded as a change of the lines that differ, which keeps the tree and the
+    cursor."""
     shortest = min(len(old.lines), len(lines)) - 1
     top = next((row for row in range(shortest) if old.lines[row] != lines[row]), shortest)
     bottom = 0
@@ -261,5 +263,5 @@ def _is_typed(net: _Net) -> bool:
 
 
 def _fingerprint(lines: Iterable[str]) -> int:
-    """Fingerprint of a set of lines, independent of order. A change adds the difference of the lines it swaps."""
+    """Return a fingerprint of lines that does not depend on their order, so that a change only adds a difference."""
     return sum(map(hash, lines)) & _FINGERPRINT_MASK

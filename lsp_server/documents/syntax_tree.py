@@ -1,8 +1,7 @@
 """The tree-sitter tree of the lines around the cursor, updated by edits.
 
-Re-parsing after a keystroke does not take constant time: it visits every child of the root, which takes 1 to 7 ms in a
-file of 5,000 to 20,000 lines. A long document therefore has a tree of an excerpt only. The excerpt is chosen anew when
-the cursor comes near its ends.
+Re-parsing after a keystroke visits every child of the root, which takes 1 to 7 ms in a file of 5,000 to 20,000 lines.
+So only an excerpt of a long document is parsed. A new excerpt is chosen when the cursor comes near its ends.
 """
 
 from collections.abc import Sequence
@@ -13,11 +12,11 @@ from lsp_server.protocol.positions import Place, utf8_length
 if TYPE_CHECKING:
     from tree_sitter import Tree
 
-WHOLE_LINES = 500  # up to this length the excerpt is the whole document; a longer excerpt is chosen anew
+WHOLE_LINES = 500  # lines; up to this length the excerpt is the whole document, and a longer excerpt is replaced
 EXCERPT_LINES = 240
-MARGIN_LINES = 48  # least distance between the cursor and an excerpt end that is not a document end
+MARGIN_LINES = 48  # minimum distance between the cursor and an excerpt's end, unless that is a document's end
 OUTWARD_LINES = 120  # how far the start of an excerpt may move up to reach an outermost line
-LARGEST_BYTES = 250_000  # of an excerpt; a cold parse takes about 0.15 ms per thousand bytes
+LARGEST_BYTES = 250_000  # bytes of an excerpt; a cold parse takes about 0.15 ms per thousand bytes
 
 
 class SyntaxTree:
@@ -30,7 +29,7 @@ class SyntaxTree:
     ) -> None:
         self._language = language  # None: never has a tree
         self._first, self._rows = first, rows  # the excerpt: first line and number of lines
-        self._tree = tree  # of the excerpt; unless `_current`, the tree of an earlier version, edited to fit this one
+        self._tree = tree  # the excerpt's tree; unless `_current`, that of an earlier version, edited to fit this one
         self._current = current
 
     @classmethod
@@ -119,7 +118,8 @@ class SyntaxTree:
 
 
 def _excerpt(lines: Sequence[str], row: int, language: str) -> tuple[int, int]:
-    """Return the first line and the length of the excerpt around `row`, equal for all rows of one quarter of it."""
+    """Return the first line and the length of the excerpt around `row`. They are the same within a quarter of an
+    excerpt."""
     if len(lines) <= WHOLE_LINES:
         return 0, len(lines)
     step = EXCERPT_LINES // 4
@@ -146,7 +146,7 @@ def _is_outermost(line: str, marks: str) -> bool:
 
 
 def _counts_differently(lines: Sequence[str]) -> bool:
-    """Return whether tree-sitter would count rows differently. To it, a lone carriage return ends no line."""
+    """Return whether tree-sitter counts rows differently, because a lone carriage return ends no line there."""
     return any(line[-1:] == "\r" for line in lines)
 
 

@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 class ProgressBar:
     """One progress bar. With the client's `token` it begins at once.
 
-    Otherwise a separate task that is never cancelled asks the client for it; the client may refuse.
+    Otherwise a separate task, which is never cancelled, asks the client for a token. The client may refuse.
     """
 
     def __init__(
@@ -42,14 +42,14 @@ class ProgressBar:
             self._begin()
 
     def report(self, doing: str, share: float) -> None:
-        """Show what is being done, and the share of it that is done, 0 to 1."""
+        """Show the current task and the share of it that is done, 0 to 1."""
         self._latest = doing, share
         if self._accepted:
             percent = round(100 * min(max(share, 0.0), 1.0))
             self._send(types.WorkDoneProgressReport(message=doing or None, percentage=percent))
 
     def end(self, message: str | None = None) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         self._ended = True
         if self._accepted:
             self._send(types.WorkDoneProgressEnd(message=message))

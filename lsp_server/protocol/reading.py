@@ -1,7 +1,7 @@
-"""Reads stdin in a thread of its own, so that it is known when a message came, however busy the event loop is.
+"""Read stdin in a separate thread, so that the arrival of a message is timed however busy the event loop is.
 
-The deadline of a request counts from there. An edit is often followed by a request at once, which waits while the edit
-is being handled.
+A request's deadline counts from its arrival. A request often follows an edit at once and waits while the edit is
+handled.
 """
 
 import asyncio
@@ -14,9 +14,9 @@ from typing import BinaryIO, cast
 from infill_engine.budget.deadline import Clock, now
 
 LARGEST_MESSAGE = 512 * 1024 * 1024  # bytes; several times the largest document that is completed
-LARGEST_HEADER = 64 * 1024  # bytes; at most twice as much waits to be taken
-CHUNK = 64 * 1024  # bytes that are read at once
-CHUNKS = 16  # that wait for the event loop at most
+LARGEST_HEADER = 64 * 1024  # bytes; at most twice as much waits to be read
+CHUNK = 64 * 1024  # bytes per read
+CHUNKS = 16  # reads that wait for the event loop at most
 
 
 class MessageReader:
@@ -51,7 +51,7 @@ class MessageReader:
             body = await self._stream.readexactly(n)
         except asyncio.IncompleteReadError as end:
             return end.partial
-        # What the message before has started must take its snapshot before this one changes the document.
+        # The handler of the previous message must take its snapshot before this message changes the document.
         await asyncio.sleep(0)
         self._taken += n
         while self._times[0][0] < self._taken:

@@ -12,8 +12,8 @@ _DRIVE = re.compile(r"\A/([A-Za-z]):(?=/|\Z)")
 def path_of(uri: str, *, windows: bool = os.name == "nt") -> str:
     """Return the decoded path of a URI of any scheme; "" if it has no valid path or is not a URI.
 
-    On Windows, the slash before the drive is dropped and the drive letter is capitalised. Editors differ in both, and
-    equal folders must give equal strings.
+    On Windows, drops the slash before the drive and capitalises the drive letter. Editors differ in both, and equal
+    folders must give equal strings.
     """
     try:
         parts = urlsplit(uri)

@@ -1,4 +1,4 @@
-"""Counts of what the server did, per day. They contain only numbers: no text, no names, no paths.
+"""Daily counts of the server's work. They contain only numbers: no text, no names, no paths.
 
 The counts, by name:
 
@@ -25,7 +25,7 @@ SILENCE = "silence."
 MILLISECONDS = "ms."
 BOUNDS_MS = (5, 10, 15, 20, 30, 40, 50, 75, 100, 125, 150, 200, 250, 300, 400, 500, 750, 1000, 2000, 5000)
 MORE = "more"
-# The outcomes in which the engine was asked and had its time.
+# The outcomes of requests that the engine had its full time for.
 _TIMED = (None, Reason.BLANK, Reason.LOW_CONFIDENCE, Reason.ONE_KEY, Reason.DEADLINE)
 
 Counts = Counter[str]

@@ -1,4 +1,4 @@
-"""Derives the outcome of a suggestion from the edits that follow it, because editors rarely report it.
+"""Derive the outcome of a suggestion from the edits that follow it, because editors rarely report it.
 
     a candidate's text, whole and in one edit        accepted
     several characters of its beginning in one edit  accepted in part
@@ -20,7 +20,7 @@ from lsp_server.documents.snapshots import Snapshot, common_prefix, one_key_type
 from lsp_server.protocol.positions import Place
 from lsp_server.suggestions.dismissals import Dismissals, Offer, offered, surroundings
 
-LONGEST_LINES = 200  # inserted below a suggestion; a longer insertion is not one of ours
+LONGEST_LINES = 200  # lines inserted below a suggestion; a longer insertion is not one of ours
 
 
 class Outcome(StrEnum):
@@ -34,7 +34,7 @@ class Outcome(StrEnum):
 
 
 SHOWN = "shown"
-SHOWN_LATE, ACCEPTED_LATE = "shownLate", "acceptedLate"  # of those, the ones that a late answer brought
+SHOWN_LATE, ACCEPTED_LATE = "shownLate", "acceptedLate"  # of those, the ones from a late answer
 CHARACTERS_SAVED = "charactersSaved"
 Count = Callable[[str, int], None]  # a counter's name and its increment
 
@@ -54,7 +54,7 @@ class _Suggestion:
     lines: int
     inserted: str
     texts: tuple[str, ...]
-    offers: tuple[Offer, ...]  # the text that was seen, here and where it was shown before it was typed up to here
+    offers: tuple[Offer, ...]  # the texts that were seen, here and at the place where typing began
     unsure: bool = False
     late: bool = False  # shown because the client was told to ask again
     begun: bool = False  # the user has begun to type or accept it

@@ -1,16 +1,16 @@
--- What vim.lsp.enable('infill_ls') starts. `:help infill-config` says how to change it.
+-- The configuration for vim.lsp.enable('infill_ls'). `:help infill-config` says how to change it.
 local server = require('infill.server')
 
 ---@type vim.lsp.Config
 return {
   cmd = server.command(),
-  -- No `filetypes`: the server takes every language that its settings allow. What is no file of the user's is left out here.
+  -- No `filetypes`: the server accepts every language that its settings allow. Skips buffers without a file.
   root_dir = function(bufnr, on_dir)
     if not server.left_alone(bufnr) then
       on_dir(server.root(bufnr))
     end
   end,
-  -- One server for all projects: each loads the model anew. Its folders are told when a buffer is attached.
+  -- One server for all projects. It learns about their folders when a buffer is attached.
   reuse_client = function(client, config)
     return client.name == config.name and not client:is_stopped()
   end,

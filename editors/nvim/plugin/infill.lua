@@ -1,2 +1,2 @@
--- Sourced at start: a command and a few autocommands, which load the rest when they are needed.
+-- Sourced at start. It defines a command and a few autocommands, which load everything else when needed.
 require('infill.hooks').create()

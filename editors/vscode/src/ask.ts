@@ -1,4 +1,4 @@
-/** Asks the server for all it has for one place: through its own request, or the standard one where that is unknown. */
+/** Asks the server for all candidates at a place: by its own request, or by the standard one if it is older. */
 
 import * as vscode from 'vscode';
 import {
@@ -9,18 +9,18 @@ import {
 } from 'vscode-languageclient/node';
 import { type Canvas, type CandidatesAnswer, METHOD_NOT_FOUND, canvasProgress, candidatesRequest } from './protocol';
 
-/** A place in a document; `range` is what would be replaced. */
+/** A place in a document; `range` is the text to be replaced. */
 export interface Place {
     document: vscode.TextDocument;
     position: vscode.Position;
     range: vscode.Range;
 }
 
-const TOO_OLD = 'This server knows no candidates; upgrade it in the way it was installed';
+const TOO_OLD = 'This server does not support lists of candidates; upgrade it in the way it was installed';
 
 let tokens = 0;
 
-/** The answer; undefined when the request was cancelled or overtaken. `onCanvas` hears of it while it is denoised. */
+/** The answer; undefined if the request was cancelled or superseded. `onCanvas` gets the canvas while it is denoised. */
 export async function ask(
     client: LanguageClient,
     place: Place,
@@ -66,7 +66,7 @@ async function standard(
         position: convert.asPosition(place.position),
         context: {
             triggerKind: InlineCompletionTriggerKind.Invoked,
-            // As if a completion that deletes the selection were about to be taken: what fits then replaces it.
+            // Ask as if an ordinary completion were about to delete the selection, so that the candidates replace it.
             ...(place.range.isEmpty ? {} : { selectedCompletionInfo: { range: convert.asRange(place.range), text: '' } }),
         },
     };

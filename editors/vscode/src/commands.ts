@@ -1,4 +1,4 @@
-/** What the command palette offers, by name. */
+/** The commands of the palette, by name. */
 
 import * as vscode from 'vscode';
 import { ExecuteCommandRequest } from 'vscode-languageclient/node';
@@ -56,19 +56,19 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     return vscode.Disposable.from(...registrations);
 }
 
-/** Ghost text is shown only in an editor that has the focus, and the palette may still have it. */
+/** Ghost text needs an editor with the focus, and the palette may still have it. */
 async function trigger(): Promise<void> {
     await vscode.commands.executeCommand('workbench.action.focusActiveEditorGroup');
     await vscode.commands.executeCommand('editor.action.inlineSuggest.trigger');
 }
 
-/** The palette took the ghost text away with the focus: it is asked for again, and is the same. */
+/** The palette hid the ghost text when it took the focus. Ask again; the answer is the same. */
 async function accept(command: string): Promise<void> {
     await trigger();
     await vscode.commands.executeCommand(command);
 }
 
-/** Take the ghost text away, and have the server keep it away. */
+/** Hide the ghost text, and tell the server to keep it hidden. */
 async function dismiss({ client }: Server): Promise<void> {
     const document = vscode.window.activeTextEditor?.document;
     await vscode.commands.executeCommand('editor.action.inlineSuggest.hide');

@@ -1,4 +1,4 @@
-/** One server process and the language client on its pipes. It is made, started once and closed; never restarted. */
+/** A server process and the language client on its pipes. It is started once and closed, never restarted. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -25,17 +25,17 @@ const STOP_MS = 2_000;
 const EXIT_MS = 500;
 const SERVER = 'infill-ls';
 
-/** The server could not be started, or is not one; the message says what to do. */
+/** The program could not be started or is not our server; the message says what to do. */
 export class StartFailure extends Error {}
 
 export interface Surroundings {
     log: vscode.LogOutputChannel;
-    folder: string; // the process's current folder: one of ours, a workspace could hold files that pose as modules
-    ownSettings: readonly string[]; // settings in the section that are not the server's
+    folder: string; // the process's current folder: our own, because a workspace could contain fake modules
+    ownSettings: readonly string[]; // settings of the extension, which the server does not know
     statistics: Statistics;
     nudge: Nudge;
     onStatus: (status: EngineStatus) => void;
-    onLost: (detail: string) => void; // the process ended though nobody asked it to
+    onLost: (detail: string) => void; // the process ended unexpectedly
 }
 
 export interface Connection {
@@ -109,7 +109,7 @@ export async function connect(server: ServerCommand, around: Surroundings, unwan
     return { client, version: version ?? '', close };
 }
 
-/** We say ourselves what the user has to know, once; the client's own pop-ups would come on top. */
+/** We tell the user once. The client's own pop-ups would repeat it. */
 class QuietClient extends LanguageClient {
     override error(message: string, data?: unknown): void {
         super.error(message, data, false);
@@ -123,12 +123,12 @@ async function startProcess(server: ServerCommand, folder: string): Promise<Chil
     } catch (fault) {
         throw new StartFailure(`${server.command} could not be run: ${(fault as Error).message}.`);
     }
-    child.on('error', () => undefined); // whoever reads its pipes hears of it
+    child.on('error', () => undefined); // the readers of its pipes notice
     child.stdin.on('error', () => undefined);
     return child;
 }
 
-/** `reason` gives that of the latest silence: the server tells it just before the empty answer. */
+/** `reason` returns the reason of the latest empty answer, which the server sends just before the answer. */
 function optionsFor(around: Surroundings, reason: () => string): LanguageClientOptions {
     const { log, statistics, nudge } = around;
     return {
@@ -141,7 +141,7 @@ function optionsFor(around: Surroundings, reason: () => string): LanguageClientO
         middleware: {
             provideInlineCompletionItems: async (document, position, context, token, next) => {
                 if (!isOn() || !languageIsOn(document.languageId)) {
-                    return null; // at once, while the server still learns that it was switched off
+                    return null; // at once, before the server knows that it was turned off
                 }
                 const ours = nudge.asked(document);
                 if (ours && context.selectedCompletionInfo) {
@@ -165,7 +165,7 @@ function optionsFor(around: Surroundings, reason: () => string): LanguageClientO
                 return next(command, args);
             },
             workspace: {
-                // Without sections the server is told that something changed, and asks what: through `configuration`.
+                // Without sections, the server only learns that something changed, and asks through `configuration`.
                 didChangeConfiguration: (_sections, next) => next(undefined),
                 configuration: async (params, token, next) => {
                     const answers = await next(params, token);
@@ -178,7 +178,7 @@ function optionsFor(around: Surroundings, reason: () => string): LanguageClientO
     };
 }
 
-/** A section's settings without those that the server would not know. */
+/** A section's settings without those that the server does not know. */
 function serverSettings(section: unknown, ownSettings: readonly string[]): unknown {
     if (typeof section !== 'object' || section === null) {
         return section;
@@ -189,7 +189,7 @@ function serverSettings(section: unknown, ownSettings: readonly string[]): unkno
     return Object.fromEntries(entries);
 }
 
-/** The status bar shows how far the loading is; a second bar beside it would say the same. Late answers are shown. */
+/** The status bar shows the progress of loading, so no second bar is needed. Late answers are shown. */
 function adjustCapabilities(client: LanguageClient): void {
     client.registerFeature({
         fillClientCapabilities: (capabilities) => {
@@ -212,7 +212,7 @@ function lastLine(child: ChildProcess): () => string {
     return () => line.slice(0, 200);
 }
 
-/** How a process ended. Its pipes close a moment before that is known. */
+/** How a process ended. This becomes known a moment after its pipes close. */
 async function ending(child: ChildProcess, line: () => string): Promise<string> {
     if (child.exitCode === null && child.signalCode === null) {
         const late = new Promise((resolve) => setTimeout(resolve, EXIT_MS));

@@ -1,6 +1,6 @@
 /**
- * Tells the server where the cursor has come to rest, so that it reads the text there before anybody asks. The server
- * reads changed text by itself, so a cursor that stands where the text has just changed is not reported.
+ * Tells the server where the cursor has come to rest, so that it reads the text there ahead of a request. The server
+ * reads changed text by itself, so a cursor at a fresh change is not reported.
  */
 
 import * as vscode from 'vscode';
@@ -14,7 +14,7 @@ const REST_MS = 120;
 /** The latest change of a document, while the cursor has not been seen elsewhere. */
 interface Changed {
     document: vscode.TextDocument;
-    range: vscode.Range; // of the text that was written; empty after a deletion
+    range: vscode.Range; // of the inserted text; empty after a deletion
 }
 
 export class RestingCursor implements vscode.Disposable {

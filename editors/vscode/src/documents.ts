@@ -1,4 +1,4 @@
-/** Which documents are filled in, and what is said about the others. */
+/** Which documents are supported, and why the others are not. */
 
 import * as vscode from 'vscode';
 
@@ -7,7 +7,7 @@ const SCHEMES = ['file', 'untitled', 'vscode-notebook-cell'];
 /** For the language client. */
 export const SELECTOR = SCHEMES.map((scheme) => ({ scheme }));
 
-/** Why a document is not filled in, as a sentence; undefined if it is. */
+/** Why a document is not supported, as a sentence; undefined if it is. */
 export function whyNot(document: vscode.TextDocument): string | undefined {
     const { scheme } = document.uri;
     if (SCHEMES.includes(scheme)) {
@@ -16,7 +16,7 @@ export function whyNot(document: vscode.TextDocument): string | undefined {
     return `Infill works on files, untitled documents and notebook cells on the machine it runs on; this is a "${scheme}:" document.`;
 }
 
-/** Whether the document's file refuses to be written. */
+/** Whether the document's file is read-only. */
 export async function isReadOnly(document: vscode.TextDocument): Promise<boolean> {
     if (vscode.workspace.fs.isWritableFileSystem(document.uri.scheme) === false) {
         return true;

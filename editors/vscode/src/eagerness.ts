@@ -1,4 +1,4 @@
-/** How readily ghost text appears, and what each level of it costs. */
+/** The levels of eagerness, and the cost of each. */
 
 import * as vscode from 'vscode';
 import { type EngineStatus, type Level, statusRequest } from './protocol';
@@ -7,7 +7,7 @@ import { change, section } from './toggle';
 
 const LEVELS = ['quiet', 'balanced', 'eager'];
 
-/** Let the user choose among the levels, each with what it costs with the model that runs. */
+/** Let the user choose a level. Each shows its cost with the running model. */
 export async function chooseEagerness(server: Server): Promise<void> {
     const status: EngineStatus | null | undefined = await server.client?.sendRequest(statusRequest, {}).catch(() => undefined);
     const items = LEVELS.map((label) => {
@@ -20,11 +20,11 @@ export async function chooseEagerness(server: Server): Promise<void> {
     }
     await change('eagerness', chosen.label);
     if (typeof section().get<unknown>('showThreshold') === 'number') {
-        await change('showThreshold', null); // the number would go before the level
+        await change('showThreshold', null); // the number would take precedence over the level
     }
 }
 
-/** What a level costs, if it was measured. */
+/** The cost of a level, if it was measured. */
 function costWords(level: Level | undefined): string {
     return level?.shown && level.wrong
         ? `Shown at ${Math.round(100 * level.shown)} % of keystrokes, 1 in ${Math.round(1 / level.wrong)} wrong`

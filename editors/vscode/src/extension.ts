@@ -1,4 +1,4 @@
-/** Puts the parts together: a server, the item that shows how it is, and the commands. */
+/** Connects the parts: the server, the item in the status bar, and the commands. */
 
 import { promises as fs } from 'node:fs';
 import * as vscode from 'vscode';
@@ -30,7 +30,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     server = running;
     const nextEdits = new NextEdits(running);
     const download = new ModelDownload(running, context.globalState);
-    // Another window may install the server, and then every window has it.
+    // If another window installs the server, this one can use it, too.
     const current = new vscode.RelativePattern(context.globalStorageUri, CURRENT);
     const installed = vscode.workspace.createFileSystemWatcher(current, false, false, true);
     context.subscriptions.push(
@@ -56,7 +56,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
         vscode.workspace.onDidGrantWorkspaceTrust(() => void running.refresh()),
         vscode.workspace.onDidChangeWorkspaceFolders(() => void running.refresh()),
     );
-    void running.start(); // not awaited: starting a process must not hold up the editor
+    void running.start(); // not awaited: starting a process must not block the editor
 }
 
 export async function deactivate(): Promise<void> {

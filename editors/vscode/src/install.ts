@@ -1,4 +1,4 @@
-/** Installs the server into a virtual environment of the extension's own, and makes it the current one when it works. */
+/** Installs the server into an environment of the extension, and makes it the current one when it works. */
 
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { promises as fs } from 'node:fs';
@@ -19,7 +19,7 @@ class Cancelled extends Error {}
 type Progress = vscode.Progress<{ message?: string }>;
 
 /**
- * Install with a progress message; whether it worked. An environment made before stays in use until a new one works.
+ * Install with a progress message; returns whether it worked. The old environment stays in use until then.
  * `bundled` is the folder with the wheel that came with the extension.
  */
 export async function install(folder: string, bundled: string, log: vscode.LogOutputChannel): Promise<boolean> {
@@ -46,7 +46,7 @@ export async function install(folder: string, bundled: string, log: vscode.LogOu
 
 const RETRY = { title: 'Try Again', run: () => vscode.commands.executeCommand('infill.install') };
 
-/** What is installed: what the user has named, or else the wheel that came with the extension. */
+/** What to install: the user's choice, or else the wheel that comes with the extension. */
 async function sourceIn(bundled: string): Promise<string> {
     const named = vscode.workspace.getConfiguration('infill').get<string>('installFrom')?.trim();
     if (named?.startsWith('-')) {
@@ -97,7 +97,7 @@ async function newEnoughPython(): Promise<string> {
     );
 }
 
-/** Run Python cut off from the user's own modules; throws with what it said last, or Cancelled. */
+/** Run Python isolated from the user's modules; throws its last words, or Cancelled. */
 function runPython(
     python: string,
     args: string[],
@@ -143,7 +143,7 @@ function endTree(child: ChildProcess): void {
     }
 }
 
-/** Remove the environment before this one, and what was left lying about: not what another window fills just now. */
+/** Remove the previous environment and leftovers, but not one that another window is filling. */
 async function removeOld(folder: string, kept: string, before: string): Promise<void> {
     for (const name of await fs.readdir(folder)) {
         const environment = path.join(folder, name);

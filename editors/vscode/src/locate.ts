@@ -1,4 +1,4 @@
-/** Finds the server: the setting, then the workspace's Python, then the PATH, then the environment we made ourselves. */
+/** Finds the server: in the setting, the workspace's Python, the PATH, or the extension's own environment. */
 
 import { execFile } from 'node:child_process';
 import { constants, promises as fs } from 'node:fs';
@@ -13,15 +13,15 @@ export interface ServerCommand {
     origin: string;
 }
 
-/** The file beside the environments we made that names the one in use. */
+/** The file that names which of the extension's environments is in use. */
 export const CURRENT = 'current';
 
-/** A setting that cannot be followed; the message says what to do. */
+/** A setting that cannot be used; the message says what to do. */
 export class BadSetting extends Error {}
 
 const WINDOWS = process.platform === 'win32';
 const PROBE_MS = 15_000;
-const OTHERS_MS = 5_000; // for an extension that is not ours to start
+const OTHERS_MS = 5_000; // to wait for another extension
 const PROBE = 'import sys, importlib.util as u; sys.exit(sys.version_info < (3, 11) or u.find_spec("lsp_server") is None)';
 
 /** The server to start, or undefined if there is none. Throws BadSetting. `own` is the folder of our environments. */
@@ -29,7 +29,7 @@ export async function locate(own: string): Promise<ServerCommand | undefined> {
     return (await fromSetting()) ?? (await fromWorkspace(own)) ?? (await fromPath()) ?? (await fromOwn(own));
 }
 
-/** The interpreters that belong to the workspace, the chosen one first. None in a workspace that is not trusted. */
+/** The interpreters that belong to the workspace, the chosen one first. None in an untrusted workspace. */
 export async function workspacePythons(): Promise<string[]> {
     if (!vscode.workspace.isTrusted) {
         return [];
@@ -55,7 +55,7 @@ export async function onPath(...names: string[]): Promise<string[]> {
     for (const folder of (process.env['PATH'] ?? '').split(path.delimiter)) {
         for (const name of names) {
             const file = path.join(folder, WINDOWS ? `${name}.exe` : name);
-            // Relative entries would be looked up in whatever folder happens to be the current one.
+            // A relative entry would depend on the current folder.
             if (path.isAbsolute(folder) && (await isExecutable(file))) {
                 found.push(file);
             }
@@ -77,8 +77,8 @@ async function fromSetting(): Promise<ServerCommand | undefined> {
     const command = named ?? file;
     if (!path.isAbsolute(command) || !(await isExecutable(command))) {
         throw new BadSetting(
-            `infill.serverPath is "${wanted}", which is no program that can be run. ` +
-                'Correct it, or clear it to have the server looked for.',
+            `infill.serverPath is "${wanted}", which cannot be run. ` +
+                'Correct it, or clear it so that the extension looks for the server.',
         );
     }
     return { command, args: [], origin: 'the setting infill.serverPath' };
@@ -106,14 +106,14 @@ async function fromOwn(own: string): Promise<ServerCommand | undefined> {
         : undefined;
 }
 
-/** Run in a folder of ours: Python imports from the current one first, and a workspace must not be able to pose. */
+/** Run in our own folder: Python imports from the current folder first, and a workspace could contain fake modules. */
 function hasServer(python: string, folder: string): Promise<boolean> {
     return new Promise((resolve) => {
         execFile(python, ['-c', PROBE], { cwd: folder, timeout: PROBE_MS }, (error) => resolve(error === null));
     });
 }
 
-/** The interpreter selected in the Python extension, if that is there. */
+/** The interpreter selected in the Python extension, if that is installed. */
 async function chosenInterpreter(): Promise<string | undefined> {
     try {
         const api = await within(OTHERS_MS, pythonExtension());
@@ -123,11 +123,11 @@ async function chosenInterpreter(): Promise<string | undefined> {
         const file = chosen ?? (typeof set === 'string' ? expand(set) : undefined);
         return file && path.isAbsolute(file) ? file : undefined;
     } catch {
-        return undefined; // somebody else's extension must not keep ours from working
+        return undefined; // a fault in another extension must not stop this one
     }
 }
 
-/** Hear when the user chooses another interpreter in the Python extension. */
+/** Listen for another interpreter chosen in the Python extension. */
 export function onDidChooseInterpreter(listener: () => void): vscode.Disposable {
     const disposables: vscode.Disposable[] = [];
     void pythonExtension().then((api) => {
@@ -141,7 +141,7 @@ async function pythonExtension(): Promise<PythonApi | undefined> {
     return (await vscode.extensions.getExtension('ms-python.python')?.activate()) as PythonApi | undefined;
 }
 
-/** What a promise brings, undefined if that takes too long. */
+/** The result of a promise; undefined if it takes too long. */
 function within<T>(milliseconds: number, promise: Promise<T>): Promise<T | undefined> {
     return Promise.race([promise, new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), milliseconds))]);
 }
@@ -153,7 +153,7 @@ interface PythonApi {
     };
 }
 
-/** Paths of the workspace's folders on this machine, that of the active editor first. */
+/** Paths of the workspace's folders on this machine, the active editor's first. */
 function workspaceFolders(): string[] {
     const active = vscode.window.activeTextEditor?.document.uri;
     const first = active && vscode.workspace.getWorkspaceFolder(active);

@@ -1,8 +1,8 @@
-/** Messages to the user: each sentence once in a session, with buttons that do something. */
+/** Messages to the user, each shown once in a session, with buttons. */
 
 import * as vscode from 'vscode';
 
-/** What a button runs. */
+/** The command of a button. */
 export interface Action {
     title: string;
     run: () => unknown;
@@ -16,7 +16,7 @@ export const OPEN_SETTINGS: Action = {
 
 const told = new Set<string>();
 
-/** Say it unless it was said before. */
+/** Show a message unless it was shown before. */
 export function tellOnce(kind: 'information' | 'warning' | 'error', sentence: string, ...actions: Action[]): void {
     if (!told.has(sentence)) {
         told.add(sentence);
@@ -24,7 +24,7 @@ export function tellOnce(kind: 'information' | 'warning' | 'error', sentence: st
     }
 }
 
-/** Say it. Nobody waits for the answer. */
+/** Show a message, without waiting for an answer. */
 export function tell(kind: 'information' | 'warning' | 'error', sentence: string, ...actions: Action[]): void {
     const show = {
         information: vscode.window.showInformationMessage,
@@ -35,7 +35,7 @@ export function tell(kind: 'information' | 'warning' | 'error', sentence: string
     void show(sentence, ...titles).then((title) => actions.find((action) => action.title === title)?.run());
 }
 
-/** What was said of something that works again may be said anew. */
+/** Allow messages again about something that works now. */
 export function forgetTold(): void {
     told.clear();
 }

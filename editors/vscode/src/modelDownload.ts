@@ -1,4 +1,4 @@
-/** The default model's files: offered once where they are missing, downloaded by the server, used without a reload. */
+/** The default model's files: offered once if they are missing, downloaded by the server, used without a reload. */
 
 import * as vscode from 'vscode';
 import {
@@ -31,7 +31,7 @@ export class ModelDownload implements vscode.Disposable {
         );
     }
 
-    /** Download it: the user has said so. */
+    /** Download it, once the user has agreed. */
     async start(): Promise<void> {
         const { client } = this.server;
         if (!client || this.running) {
@@ -78,7 +78,7 @@ export class ModelDownload implements vscode.Disposable {
         this.listening.dispose();
     }
 
-    /** Once the engine is ready, look whether the default model is missing, and offer it the first time. */
+    /** Once the engine is ready, check whether the default model is missing, and offer it the first time. */
     private async look({ state }: EngineStatus): Promise<void> {
         if (this.looked || state !== 'ready') {
             return;
@@ -95,8 +95,8 @@ export class ModelDownload implements vscode.Disposable {
         await this.memory.update(OFFERED, true);
         tell(
             'information',
-            `Infill's default model is not on this machine, so only retrieved texts are suggested. Download it? ` +
-                `${megabytes} MB from ${address}; completions go on meanwhile. ` +
+            "Infill's default model is not on this machine, so only texts found in the project are suggested. " +
+                `Download the model? ${megabytes} MB from ${address}. ` +
                 '"Infill: Download Default Model" does it later.',
             download,
             later,

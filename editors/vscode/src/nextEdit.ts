@@ -1,5 +1,5 @@
 /**
- * What the last edit makes necessary elsewhere: asked for after a pause, shown with decorations, applied as one undo step.
+ * Next edits: requested after a pause, shown with decorations, applied as one undo step.
  * Tab goes to the nearest place and, pressed once more, applies the proposal everywhere; Escape dismisses it.
  */
 
@@ -14,11 +14,11 @@ import { languageIsOn, nextEditsAreOn } from './toggle';
 
 const PAUSE_MS = 300; // after a change
 const CONTEXT = 'infill.nextEditShown';
-const INDENTS = 'infill.nextEditIndents'; // Tab has something better to do: the cursor stands in a blank line
+const INDENTS = 'infill.nextEditIndents'; // Tab indents, because the cursor is on a blank line
 
 interface Shown {
     editor: vscode.TextEditor;
-    version: number; // of the document that the ranges count in
+    version: number; // of the document that the ranges refer to
     placed: Placed[];
     jumped: boolean;
 }
@@ -27,7 +27,7 @@ export class NextEdits implements vscode.Disposable {
     private shown: Shown | undefined;
     private timer: NodeJS.Timeout | undefined;
     private asking: vscode.CancellationTokenSource | undefined;
-    private picking = false; // the diff in the list is an editor of its own
+    private picking = false; // the diff in the list is a separate editor
     private readonly old = vscode.window.createTextEditorDecorationType({
         backgroundColor: new vscode.ThemeColor('editor.findMatchHighlightBackground'),
         overviewRulerColor: new vscode.ThemeColor('editorOverviewRuler.findMatchForeground'),
@@ -60,11 +60,11 @@ export class NextEdits implements vscode.Disposable {
         this.listening.dispose();
     }
 
-    /** Go to the place nearest to the cursor; where it is near already, or at the second call, apply. */
+    /** Go to the nearest place; if the cursor is there already, or at the second call, apply. */
     async jumpOrAccept(byTab: boolean): Promise<void> {
         const shown = this.current();
         if (byTab && shown && isInBlankLine(shown.editor)) {
-            await vscode.commands.executeCommand('tab'); // pressed before VS Code had heard of INDENTS
+            await vscode.commands.executeCommand('tab'); // pressed before VS Code knew INDENTS
             return;
         }
         const edits = shown?.placed[0]?.edits;
@@ -83,7 +83,7 @@ export class NextEdits implements vscode.Disposable {
         shown.editor.revealRange(nearest.range, vscode.TextEditorRevealType.InCenterIfOutsideViewport);
     }
 
-    /** What is shown does not come back. */
+    /** Dismiss the proposals that are shown, for good. */
     dismiss(): void {
         const { shown } = this;
         if (shown) {
@@ -94,7 +94,7 @@ export class NextEdits implements vscode.Disposable {
         this.hide();
     }
 
-    /** A list of all proposals, each shown as a diff; the one that is taken is applied. */
+    /** List all proposals, each with a diff, and apply the chosen one. */
     async pick(): Promise<void> {
         const shown = this.current();
         if (!shown) {
@@ -172,7 +172,7 @@ export class NextEdits implements vscode.Disposable {
         void vscode.commands.executeCommand('setContext', CONTEXT, true);
     }
 
-    /** In a blank line Tab indents. */
+    /** On a blank line, Tab indents. */
     private moved(editor: vscode.TextEditor): void {
         if (this.shown?.editor === editor) {
             void vscode.commands.executeCommand('setContext', INDENTS, isInBlankLine(editor));
@@ -191,7 +191,7 @@ export class NextEdits implements vscode.Disposable {
         }
     }
 
-    /** What is shown, if the document is still the one it was made for. */
+    /** The proposals that are shown, if the document has not changed since. */
     private current(): Shown | undefined {
         const { shown } = this;
         if (shown && (shown.editor !== vscode.window.activeTextEditor || shown.editor.document.version !== shown.version)) {
@@ -212,7 +212,7 @@ export class NextEdits implements vscode.Disposable {
         const changes = new vscode.WorkspaceEdit();
         changes.set(document.uri, edits.map(({ range, newText }) => vscode.TextEdit.replace(range, newText)));
         if (!(await vscode.workspace.applyEdit(changes)) || document.version === shown.version) {
-            tell('warning', 'Nothing was applied: the editor lets nobody change this file now. It may be read-only.');
+            tell('warning', 'Nothing was applied: this file cannot be changed now. It may be read-only.');
         }
     }
 }

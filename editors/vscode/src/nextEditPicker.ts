@@ -22,7 +22,7 @@ interface Item extends vscode.QuickPickItem {
     index: number;
 }
 
-/** Let the user choose; undefined if they leave. The editor they came from is in front again afterwards. */
+/** Let the user choose; undefined if they leave. Returns to the editor they came from. */
 export async function pickProposal(editor: vscode.TextEditor, placed: Placed[]): Promise<number | undefined> {
     const { document, viewColumn, selection } = editor;
     const texts = placed.map(({ edits }) => applied(document, edits));
@@ -87,7 +87,7 @@ async function closeDiffs(): Promise<void> {
     }
 }
 
-/** The text with the edits made; they are sorted and do not overlap. */
+/** The text with the edits applied; they are sorted and do not overlap. */
 function applied(document: vscode.TextDocument, edits: PlacedEdit[]): string {
     const parts: string[] = [];
     let from = new vscode.Position(0, 0);

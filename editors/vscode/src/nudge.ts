@@ -1,7 +1,7 @@
 /**
- * Asks once more where the editor does not: VS Code sends nothing about what is typed right after the first document was
- * opened, what it asks while the model loads is answered too early, and some answers get better after their deadline.
- * Otherwise none of these shows before the next edit.
+ * Makes VS Code ask again. It sends no request for text typed right after the first document was opened. Requests while
+ * the model loads get empty answers, and some answers improve after their deadline. Without this, nothing would appear
+ * before the next edit.
  */
 
 import * as vscode from 'vscode';
@@ -12,7 +12,7 @@ import { isOn, languageIsOn } from './toggle';
 const FORGOTTEN_MS = 400; // after a keystroke; VS Code asks within 70
 const READY = ['ready', 'thinking'];
 
-/** The latest change of the active document, if it wrote something, until there is an answer to it. */
+/** The latest change of the active document, if it inserted text, until it is answered. */
 interface Typed {
     document: vscode.TextDocument;
     version: number;
@@ -29,7 +29,7 @@ export class Nudge implements vscode.Disposable {
     private readonly known = new WeakSet<vscode.TextDocument>(); // VS Code has asked about these
     private readonly listening = vscode.workspace.onDidChangeTextDocument((event) => this.changed(event));
 
-    /** VS Code asks about a document; whether because we made it ask, which the user has not done. */
+    /** VS Code asks about a document. Returns whether it does so because we made it ask. */
     asked(document: vscode.TextDocument): boolean {
         this.known.add(document);
         if (this.typed?.document === document) {
@@ -40,7 +40,7 @@ export class Nudge implements vscode.Disposable {
         return ours;
     }
 
-    /** What it asked was answered, for good or with candidates, which are then `shown`. */
+    /** Its request was answered, finally or with candidates, which are then `shown`. */
     answered(document: vscode.TextDocument, shown: boolean): void {
         this.showing = shown ? `${document.version} ${document.uri}` : '';
         if (this.typed?.document === document && this.typed.version === document.version) {
@@ -48,7 +48,7 @@ export class Nudge implements vscode.Disposable {
         }
     }
 
-    /** The engine's state is this. */
+    /** The engine's state has changed. */
     stateIs({ state }: EngineStatus): void {
         const before = this.ready;
         this.ready = READY.includes(state);
@@ -57,7 +57,7 @@ export class Nudge implements vscode.Disposable {
         }
     }
 
-    /** The server has found more to show than it had at the deadline. */
+    /** The server has found more than it had at the deadline. */
     late(uri: vscode.Uri, version: number, position: vscode.Position): void {
         const editor = vscode.window.activeTextEditor;
         const document = editor?.document;

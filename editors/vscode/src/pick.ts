@@ -12,7 +12,7 @@ import type { Statistics } from './statistics';
 import { modelWords, onOneLine, reasonSentence, reasonWords, sourceWords, viewOf } from './words';
 
 interface Item extends vscode.QuickPickItem {
-    text?: string; // what would be inserted; absent where there is nothing to insert
+    text?: string; // the text to insert; absent if there is none
     range?: vscode.Range;
     command?: Command;
 }
@@ -39,7 +39,7 @@ export async function pickCandidate(server: Server, statistics: Statistics): Pro
         return;
     }
     if (!(await insert(editor, chosen.range, chosen.text))) {
-        tell('warning', 'Nothing was inserted: the editor lets nobody change this file now. It may be read-only.');
+        tell('warning', 'Nothing was inserted: this file cannot be changed now. It may be read-only.');
         return;
     }
     statistics.took('list');
@@ -52,10 +52,10 @@ export async function pickCandidate(server: Server, statistics: Statistics): Pro
 
 async function obstacleTo({ document, selection }: vscode.TextEditor): Promise<string | undefined> {
     if (await isReadOnly(document)) {
-        return 'This file is read-only; nothing can be filled in.';
+        return 'This file is read-only, so nothing can be inserted.';
     }
     if (!selection.isSingleLine) {
-        return 'Infill fills the place of the cursor, or a selection within one line.';
+        return 'Infill completes at the cursor, or replaces a selection within one line.';
     }
     return whyNot(document);
 }
@@ -108,7 +108,7 @@ function choose(server: Server, client: LanguageClient, editor: vscode.TextEdito
     });
 }
 
-/** The cursor, or the selection, which is then filled anew. */
+/** The cursor, or the selection to be replaced. */
 function placeIn(editor: vscode.TextEditor): Place {
     const { selection, document } = editor;
     return { document, position: selection.start, range: new vscode.Range(selection.start, selection.end) };
@@ -156,7 +156,7 @@ function describe(candidate: Candidate, elapsedMs: number | undefined): string {
         .join(' · ');
 }
 
-/** What stands on the canvas now. It can be looked at, not inserted: an item without a range. */
+/** The present canvas, as items without a range: they can be seen but not inserted. */
 function itemsOfCanvas(canvas: Canvas): Item[] {
     return canvas.rows.map((row) => {
         const text = row.slots.map((slot) => (slot.state === 'open' ? OPEN_SLOT : slot.text)).join('');
@@ -169,11 +169,11 @@ async function insert(editor: vscode.TextEditor, range: vscode.Range, text: stri
     const before = editor.document.offsetAt(range.start);
     const length = editor.document.getText().length - editor.document.getText(range).length;
     const { version } = editor.document;
-    // A read-only editor says that it made the edit, and has not.
+    // A read-only editor reports success without making the edit.
     if (!(await editor.edit((edit) => edit.replace(range, text))) || editor.document.version === version) {
         return false;
     }
-    // Line ends become the document's own, so its length tells where the text ends.
+    // Line ends become the document's own, so only the document's length tells where the text ends.
     const end = editor.document.positionAt(before + editor.document.getText().length - length);
     editor.selection = new vscode.Selection(end, end);
     return true;

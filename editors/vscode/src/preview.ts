@@ -14,7 +14,7 @@ export class Preview implements vscode.Disposable {
 
     constructor(private readonly editor: vscode.TextEditor) {}
 
-    /** Show `text` as what would stand in `range`. */
+    /** Show `text` as if it were in `range`. */
     show(text: string, range: vscode.Range): void {
         // A decoration is one line of CSS: it would swallow spaces and cut at the first line break.
         const contentText = onOneLine(text).slice(0, LONGEST).replaceAll(' ', '\u00a0');

@@ -1,4 +1,4 @@
-/** What the server speaks beyond LSP. Times are in milliseconds, confidences and fractions between 0 and 1. */
+/** The server's extensions of LSP. Times are in milliseconds, confidences and fractions between 0 and 1. */
 
 import { NotificationType, ProgressType, RequestType } from 'vscode-languageclient/node';
 import type {
@@ -17,7 +17,7 @@ export interface Candidate {
     partial?: boolean;
     steps?: number;
     source?: string;
-    command?: Command; // tells the server that it was taken
+    command?: Command; // tells the server that it was accepted
 }
 
 export interface CandidatesParams {
@@ -38,7 +38,7 @@ export interface CandidatesAnswer {
     version?: number;
 }
 
-/** A canvas in the middle of denoising: one row for each candidate, open slots still masked. */
+/** A canvas while it is denoised: one row for each candidate, with open slots still masked. */
 export interface Canvas {
     step: number;
     rows: { slots: { text: string; state: string; confidence?: number }[]; source?: string }[];
@@ -77,8 +77,8 @@ export interface LateAnswer {
 export interface MissingModel {
     file: string;
     megabytes: number;
-    address: string; // of the page where it is published
-    folder: string; // where the file may be put by hand
+    address: string; // of the page that publishes it
+    folder: string; // into which the file may be put by hand
 }
 
 export interface DownloadResult {
@@ -86,7 +86,7 @@ export interface DownloadResult {
     message: string;
 }
 
-/** What a level of eagerness costs: shares of keystrokes, and of what is shown; null where they were not measured. */
+/** The cost of a level of eagerness: shares of keystrokes and of suggestions; null if they were not measured. */
 export interface Level {
     showFrom: number;
     shown: number | null;

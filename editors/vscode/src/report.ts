@@ -11,7 +11,7 @@ import { viewOf } from './words';
 
 const SCHEME = 'infill-report';
 const RUN_MS = 180_000; // a model may have to be loaded
-// The settings that decide which engine runs, and what the command line calls them.
+// The settings that choose the engine, with their options on the command line.
 const ENGINE_OPTIONS = {
     model: '--model',
     apiKeyVariable: '--api-key-variable',
@@ -28,7 +28,7 @@ interface Check {
     remedy?: string;
 }
 
-/** Shows reports. Each is a document of its own that carries its text in its address: none is ever out of date. */
+/** Shows reports. Each is a document with its text in its address, so none is ever out of date. */
 export class Reports implements vscode.TextDocumentContentProvider, vscode.Disposable {
     private readonly registration = vscode.workspace.registerTextDocumentContentProvider(SCHEME, this);
 
@@ -46,7 +46,7 @@ export class Reports implements vscode.TextDocumentContentProvider, vscode.Dispo
     }
 }
 
-/** How everything is, a line each. */
+/** The state of everything, one line each. */
 export async function statusLines(server: Server): Promise<string[]> {
     const { command, status, version } = server;
     const told = await server.client?.sendRequest(statusRequest, {}).catch(() => undefined);
@@ -69,7 +69,7 @@ export async function statisticsLines(statistics: Statistics, server: Server, fo
     return ['In this window', ...statistics.lines(), '', ...lines];
 }
 
-/** Run the server's doctor with the settings in force; its findings, a line or two each. */
+/** Run the server's doctor with the current settings; returns its findings, a line or two each. */
 async function doctorLines(folder: string): Promise<string[]> {
     const server = await locate(folder);
     if (!server) {
@@ -115,7 +115,7 @@ function findings(out: string): string[] {
             `${MARKS[status] ?? '?'} ${name}: ${detail}`,
             ...(remedy ? [`  ${remedy}`] : []),
         ]);
-        return [...lines, '', ok ? 'All is well.' : 'Something needs mending; see above.'];
+        return [...lines, '', ok ? 'All is well.' : 'Something needs fixing; see above.'];
     } catch {
         return ['✗ doctor: the server has none, or it failed:', ...out.split('\n').slice(-8).map((line) => `  ${line}`)];
     }

@@ -1,4 +1,4 @@
-/** Keeps a server running: found, started, started again when it is lost; and says how it is. */
+/** Keeps a server running: finds it, starts it, restarts it if it is lost, and reports its state. */
 
 import * as vscode from 'vscode';
 import type { LanguageClient } from 'vscode-languageclient/node';
@@ -7,9 +7,9 @@ import { BadSetting, type ServerCommand, locate } from './locate';
 import { type Action, OPEN_SETTINGS, SHOW_LOG, forgetTold, tellOnce } from './messages';
 import type { EngineStatus } from './protocol';
 
-const LOSSES = 3; // within LOSS_WINDOW_MS, after which only the user starts it again
+const LOSSES = 3; // within LOSS_WINDOW_MS; after that, only the user restarts it
 const LOSS_WINDOW_MS = 180_000;
-const PAUSE_MS = 500; // before the first start after a loss; twice as long each further time
+const PAUSE_MS = 500; // before the first restart after a loss; doubled each time
 
 const RESTART: Action = { title: 'Restart', run: () => vscode.commands.executeCommand('infill.restart') };
 const DOCTOR: Action = { title: 'Doctor', run: () => vscode.commands.executeCommand('infill.doctor') };
@@ -22,7 +22,7 @@ export class Server implements vscode.Disposable {
     private connection: Connection | undefined;
     private losses: number[] = [];
     private timer: NodeJS.Timeout | undefined;
-    private latest = new AbortController(); // aborted when another start, or a stop, takes the place of the latest one
+    private latest = new AbortController(); // aborted when another start or a stop replaces the latest start
     private queue: Promise<void> = Promise.resolve();
     private readonly changed = new vscode.EventEmitter<EngineStatus>();
     readonly onDidChangeStatus = this.changed.event;
@@ -35,12 +35,12 @@ export class Server implements vscode.Disposable {
         private readonly extensionVersion: string,
     ) {}
 
-    /** The connection to speak on, while there is one. */
+    /** The current connection, if any. */
     get client(): LanguageClient | undefined {
         return this.connection?.client;
     }
 
-    /** Start, or start anew. What was said before may be said again: the user asked for it. */
+    /** Start or restart. Messages may be shown again, because the user asked for it. */
     restart(): Promise<void> {
         forgetTold();
         this.losses = [];
@@ -55,7 +55,7 @@ export class Server implements vscode.Disposable {
         });
     }
 
-    /** Look again for the server, and start anew if it is another one than before. */
+    /** Look for the server again, and restart if another one is found. */
     refresh(): Promise<void> {
         const unwanted = this.latest.signal;
         return this.inTurn(async () => {
@@ -81,7 +81,7 @@ export class Server implements vscode.Disposable {
         this.connected.dispose();
     }
 
-    /** What is being started is not wanted any more; the signal that tells the same of what is started next. */
+    /** Abort the current start; returns the signal that aborts the next one. */
     private supersede(): AbortSignal {
         clearTimeout(this.timer);
         this.latest.abort();
@@ -101,7 +101,7 @@ export class Server implements vscode.Disposable {
                 this.report({ state: 'missing' });
                 tellOnce(
                     'information',
-                    'Infill needs its server, infill-ls, and found none in this workspace or on the PATH. ' +
+                    'Infill found its server, infill-ls, neither in this workspace nor on the PATH. ' +
                         'Install it into an environment of its own? This downloads PyTorch once.',
                     INSTALL,
                     OPEN_SETTINGS,
@@ -160,7 +160,7 @@ export class Server implements vscode.Disposable {
     private checkVersion(): void {
         if (isOlder(this.version, this.extensionVersion)) {
             const own = this.command?.origin.includes('itself');
-            const remedy = own ? 'Install it anew.' : 'Upgrade it in the way it was installed.';
+            const remedy = own ? 'Reinstall it.' : 'Upgrade it in the way it was installed.';
             tellOnce(
                 'warning',
                 `The Infill server is version ${this.version}, older than this extension (${this.extensionVersion}); ` +
@@ -182,7 +182,7 @@ export class Server implements vscode.Disposable {
     }
 }
 
-/** Whether major and minor of a version are below another's. A server run from its sources has no version: "0". */
+/** Whether a version's major and minor are below another's. A server that runs from its sources has version "0". */
 function isOlder(version: string, than: string): boolean {
     const [major, minor] = numbers(version);
     const [wantedMajor, wantedMinor] = numbers(than);

@@ -14,7 +14,7 @@ export class Statistics {
     private readonly silences = new Map<string, number>();
     private readonly times: number[] = [];
 
-    /** A request has ended; `items` is how many candidates it brought, undefined when it was overtaken by typing. */
+    /** A request has ended; `items` is the number of candidates; undefined if the user typed on. */
     ended(items: number | undefined, milliseconds: number, reason: string): void {
         this.requests += 1;
         if (items === undefined) {
@@ -30,7 +30,7 @@ export class Statistics {
         this.times.splice(0, this.times.length - KEPT);
     }
 
-    /** A whole candidate went into the text, from the ghost text or from the list. */
+    /** A whole candidate was inserted, from the ghost text or from the list. */
     took(from: 'ghost' | 'list'): void {
         this.accepted += from === 'ghost' ? 1 : 0;
         this.picked += from === 'list' ? 1 : 0;

@@ -1,4 +1,4 @@
-/** The item in the status bar: how the engine is, and why it is silent. A click opens the menu. */
+/** The item in the status bar: the engine's state, or why there is no suggestion. A click opens the menu. */
 
 import * as vscode from 'vscode';
 import { whyNot } from './documents';
@@ -35,7 +35,7 @@ export function statusBar(server: Server): vscode.Disposable {
     );
 }
 
-/** The engine's status as it is for the open document, which may be none that is filled in. */
+/** The engine's status for the open document, which may not be supported. */
 function here(status: EngineStatus, document: vscode.TextDocument | undefined): EngineStatus {
     if (!document || !HEALTHY.includes(status.state)) {
         return status;

@@ -1,4 +1,4 @@
-/** Changing the user's settings: switching infill on and off, for everything or for a language. */
+/** Changes the user's settings: turns infill on and off, for everything or for a language. */
 
 import * as vscode from 'vscode';
 import { OPEN_SETTINGS, tell } from './messages';
@@ -36,7 +36,7 @@ export async function toggleLanguage(): Promise<void> {
     await change('languages', { ...asObject(section().get('languages')), [language]: !languageIsOn(language) });
 }
 
-/** Write a setting where it is set now, so that the change has an effect; in the user's settings if nowhere. */
+/** Write a setting to the scope that sets it now, so that the change takes effect; else to the user's settings. */
 export async function change(key: string, value: unknown): Promise<void> {
     const set = section().inspect(key);
     const target =
@@ -52,7 +52,7 @@ export function section(): vscode.WorkspaceConfiguration {
     return vscode.workspace.getConfiguration('infill');
 }
 
-/** The setting may also be a list of the languages that are on. */
+/** The setting may also be a list of enabled languages. */
 function asObject(languages: unknown): Record<string, boolean> {
     if (Array.isArray(languages)) {
         const names = languages.filter((name) => typeof name === 'string');

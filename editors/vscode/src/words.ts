@@ -2,7 +2,7 @@
 
 import type { EngineStatus } from './protocol';
 
-/** What is shown: a few words beside the icon, and a sentence that says what to do. */
+/** A few words beside the icon, and a sentence that says what to do. */
 export interface View {
     icon: string;
     text: string;
@@ -14,32 +14,32 @@ const REASONS: Record<string, readonly [words: string, sentence: string]> = {
     blank: ['nothing to add', 'The model found nothing worth adding here.'],
     low_confidence: [
         'not sure enough',
-        'There were guesses, none of them sure enough for `infill.eagerness`. *Infill: Trigger* shows them anyway.',
+        'No candidate is confident enough for `infill.eagerness`. *Infill: Trigger* shows the candidates anyway.',
     ],
     one_key: [
         'a single key does it',
-        'The best guess is a single character, as quick to type as to take. *Infill: Trigger* shows it anyway.',
+        'The best candidate is a single character, as quick to type as to accept. *Infill: Trigger* shows it anyway.',
     ],
     deadline: [
         'out of time',
-        'The time in `infill.budgetMs` ran out before a candidate was finished. A larger value gives it more.',
+        'The time in `infill.budgetMs` ran out before a candidate was finished. A larger value gives the model more time.',
     ],
-    deletion: ['after a deletion', 'Nothing is offered right after a deletion. *Infill: Trigger* asks anyway.'],
-    undo: ['after an undo', 'Nothing is offered right after undo or redo. *Infill: Trigger* asks anyway.'],
-    dismissed: ['dismissed here', 'You dismissed it here or typed past it. *Infill: Trigger* shows it anyway.'],
-    disabled: ['off for this language', 'Switched off for this language. *Infill: Toggle for Language* switches it on.'],
-    excluded: ['file excluded', 'Files that tend to hold secrets, and those that `infill.excludes` names, are never read by the model.'],
-    unsupported: ['not this document', 'This document is too large, or of a kind that is not filled in.'],
+    deletion: ['after a deletion', 'Nothing is suggested right after a deletion. *Infill: Trigger* asks anyway.'],
+    undo: ['after an undo', 'Nothing is suggested right after undo or redo. *Infill: Trigger* asks anyway.'],
+    dismissed: ['dismissed here', 'You dismissed the suggestion or typed past it. *Infill: Trigger* shows it anyway.'],
+    disabled: ['off for this language', 'Off for this language. *Infill: Toggle for Language* turns it on.'],
+    excluded: ['file excluded', 'The model never reads files that tend to hold secrets or that `infill.excludes` names.'],
+    unsupported: ['not this document', 'This document is too large or of an unsupported kind.'],
     loading: ['still loading', 'The model is being loaded.'],
     worker_failed: ['engine stopped', 'The engine stopped. *Infill: Restart Engine* starts it again.'],
 };
 
-/** A few words for a reason of silence, whether this version knows it or not. */
+/** A few words for the reason of an empty answer, also for one that this version does not know. */
 export function reasonWords(reason: string): string {
     return REASONS[reason]?.[0] ?? reason.replaceAll('_', ' ');
 }
 
-/** A sentence for a reason of silence. */
+/** A sentence for the reason of an empty answer. */
 export function reasonSentence(reason: string): string {
     return REASONS[reason]?.[1] ?? `The server says: ${reason.replaceAll('_', ' ')}.`;
 }
@@ -61,7 +61,7 @@ export function viewOf(status: EngineStatus): View {
         case 'failed':
             return { icon: 'error', text: 'Infill: failed', tooltip: `Something is broken.${detail}`, severity: 'error' };
         case 'off':
-            return { icon: 'circle-slash', text: 'Infill: off', tooltip: 'Switched off. *Infill: Toggle* switches it on.' };
+            return { icon: 'circle-slash', text: 'Infill: off', tooltip: 'Off. *Infill: Toggle* turns it on.' };
         case 'elsewhere':
             return { icon: 'circle-slash', text: 'Infill', tooltip: sentence(status.detail ?? '') };
         default:
@@ -72,17 +72,17 @@ export function viewOf(status: EngineStatus): View {
     }
 }
 
-/** Text on one line, as lists and previews show it. */
+/** Text on one line, for lists and previews. */
 export function onOneLine(text: string): string {
     return text.replace(/\r\n|\r|\n/g, '⏎').replace(/\t/g, '    ');
 }
 
-/** A model's name; of a path, what tells it from others. */
+/** A model's name; for a path, its distinguishing part. */
 export function modelWords(model: string): string {
     return model.split(/[\\/]/).findLast(Boolean) ?? model;
 }
 
-/** The word for where a candidate came from. */
+/** The word for a candidate's source. */
 export function sourceWords(source: string): string {
     return { model: 'model', retrieval: 'seen in your code', typed_through: 'typed through' }[source] ?? source;
 }

@@ -1,4 +1,4 @@
-"""The context of a hole, and how much of the text after a place elsewhere would fit into the hole."""
+"""The text around a hole, and how much of the text at a similar place fits into the hole."""
 
 import re
 from dataclasses import dataclass
@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from infill_engine.text import lines
 from infill_engine.types import Hole, HoleKind
 
-LINES_ABOVE = 3  # examined beyond the hole's own line
+LINES_ABOVE = 3  # lines examined besides the hole's own
 LOOKED_ABOVE = 600  # characters, for those lines
 LOOKED_BELOW = 300  # characters, for the next nonblank line
-LINE_CHARS = 200  # taken for each line that a hole may have
+LINE_CHARS = 200  # lines taken for each line that a hole may have
 
 TOKEN = re.compile(r"\w+|[^\w\s]")
 
@@ -30,7 +30,7 @@ class Around:
 
 
 def around_hole(prefix: str, suffix: str) -> Around:
-    """Return the context of the hole between two texts; `left` keeps its trailing space, which borders the hole."""
+    """Return the text around the hole; `left` keeps its trailing space, which borders the hole."""
     left, right = lines.last_line(prefix), lines.first_line(suffix)
     above = _lines_above(prefix, len(prefix) - len(left))
     return Around(
@@ -57,10 +57,10 @@ def next_line(text: str, start: int) -> str:
 
 
 def continuation(source: str, at: int, around: Around, hole: Hole) -> tuple[str, bool]:
-    """The text from `source[at]` on that fits into the hole, and whether the text after it matches the hole's context.
+    """Return the text from `source[at]` that fits into the hole, and whether the text after it matches too.
 
-    Nothing is taken from a line with more than LINE_CHARS left: such lines are not written by hand. On an
-    empty line, the text begins with the indentation that it needs.
+    Takes nothing from a line with more than LINE_CHARS to come, because nobody writes such lines by hand. On an empty
+    line, the text begins with the indentation that it needs.
     """
     end = lines.LINE_END.search(source, at, at + LINE_CHARS + 1)
     if end is None and at + LINE_CHARS < len(source) and (around.right or hole.max_lines == 1):
@@ -77,12 +77,13 @@ def continuation(source: str, at: int, around: Around, hole: Hole) -> tuple[str,
 
 
 def most_looked_at(hole: Hole) -> int:
-    """Return how many characters from `at` on `continuation` reads, except for long lines."""
+    """Return how many characters from `at` on `continuation` reads at most, except for long lines."""
     return LINE_CHARS * hole.max_lines + LOOKED_BELOW
 
 
 def _stop(rest: str, right: str) -> tuple[int, bool]:
-    """Return where in `rest` the text right of the hole begins to match, or -1; and whether all of it matches."""
+    """Return where in `rest` the text right of the hole begins to match (-1: nowhere), and whether all of it
+    matches."""
     if rest.endswith(right):
         return len(rest) - len(right), True
     first = TOKEN.match(right)
@@ -103,9 +104,7 @@ def _stop(rest: str, right: str) -> tuple[int, bool]:
 
 
 def _missing_indent(source: str, at: int, around: Around, hole: Hole) -> str:
-    """Return the indentation of a text at the cursor if that is on an empty line: as much deeper than the line above
-    as `source[at]` is, or less deep.
-    """
+    """Return the indentation for a text on an empty line: relative to the line above, it is that of `source[at]`."""
     if around.left or around.right or hole.indent:
         return ""
     start = lines.start_of(source, at)
@@ -117,9 +116,9 @@ def _missing_indent(source: str, at: int, around: Around, hole: Hole) -> str:
 
 
 def _block(source: str, at: int, missing: str, hole: Hole) -> str:
-    """The lines from `source[at]` on that are indented at least as deep, re-indented to the hole's indentation.
+    """Return the lines from `source[at]` that are indented at least as deep, re-indented for the hole.
 
-    `missing` is the indentation that the first one needs at the cursor.
+    `missing` is the indentation that the first line needs at the cursor.
     """
     indent = lines.indent_of(source[lines.start_of(source, at) : at])
     taken: list[str] = []

@@ -1,4 +1,4 @@
-"""Drafts by copying: finds the text left of the hole elsewhere in the project, and takes what follows it.
+"""Drafts by copying: find the text left of the hole elsewhere in the project, and take the text after it.
 
 The longest match does not decide alone: every earlier occurrence votes for its continuation with a weight that grows
 with the length of the match. Continuations followed by the same text as the hole count for more.
@@ -12,11 +12,12 @@ from infill_engine.context.drafts.votes import Votes
 from infill_engine.text import lines
 from infill_engine.types import Draft, Hole
 
-SEARCHED_CHARS = 1_000_000  # of all sources together, nearest first; about 0.1 ms for each key that does not occur
-LEAST_TOKENS = 1  # whole tokens left of the hole that must match, and
-LEAST_CHARS = 4  # characters: fewer match by chance. `Draft.copied` lets the ranking require more
-MOST_OCCURRENCES = 24  # examined for one key
-MOST_TOKENS = 24  # left of the hole, on its line
+# characters of all sources together, nearest first; about 0.1 ms for each key that does not occur
+SEARCHED_CHARS = 1_000_000
+LEAST_TOKENS = 1  # minimum match left of the hole in whole tokens, and
+LEAST_CHARS = 4  # in characters: shorter matches are chance. `Draft.copied` lets the ranking require more
+MOST_OCCURRENCES = 24  # places examined for one key
+MOST_TOKENS = 24  # characters left of the hole, on its line
 VOTE_PER_CHAR = 1.3  # the factor on a vote's weight for each further matched character
 MOST_MATCHED = 90  # characters beyond which a match is practically certain
 AGREEING = 3.0  # times the weight if the text after the continuation is the same as after the hole
@@ -25,7 +26,7 @@ FURTHER_SOURCE = 0.8  # times the weight for each source further away
 
 @dataclass(frozen=True, slots=True)
 class _Section:
-    """The part of a source that is searched; with `ends_at_cursor`, later text in it is nearer."""
+    """The searched part of a source. With `ends_at_cursor`, later text is nearer."""
 
     text: str
     start: int
@@ -34,7 +35,7 @@ class _Section:
 
 
 def find_copies(around: Around, sources: Sequence[str], hole: Hole, limit: int) -> list[Draft]:
-    """At most `limit` different drafts for the hole with this context, best first; see `find_drafts`."""
+    """Return at most `limit` different drafts for the hole with this text around it, best first; see `find_drafts`."""
     sections = _sections(sources)
     votes = Votes()
     seen: set[tuple[int, int]] = set()
@@ -67,7 +68,7 @@ def _sections(sources: Sequence[str]) -> list[_Section]:
 
 
 def _keys(around: Around, sections: list[_Section]) -> Iterator[tuple[str, bool]]:
-    """Yield the keys to search for, most specific first; True for a key that is the whole line above the hole's."""
+    """Yield the keys to search for, most specific first. True marks a key that is the whole line above the hole."""
     left, above = around.left, around.above
     if above and len(above[0]) >= LEAST_CHARS:
         yield above[0], True
@@ -84,8 +85,8 @@ def _keys(around: Around, sections: list[_Section]) -> Iterator[tuple[str, bool]
 def _longest(starts: list[int], left: str, sections: list[_Section]) -> int:
     """Return the index in `starts` of the longest text that occurs in the sources; len(starts) if none does.
 
-    A text that occurs is found quickly; one that does not requires a full search. So this tries longer and longer texts
-    in growing steps, and then bisects between the last that occurs and the first that does not.
+    A text that occurs is found quickly, and a text that does not costs a full search. So this tries longer texts in
+    growing steps, and then bisects between the last that occurs and the first that does not.
     """
     occurs, misses, step = len(starts), -1, 1
     while occurs - misses > 1:
@@ -141,7 +142,8 @@ def _below(text: str, at: int, length: int) -> int:
 
 
 def _matched(source: str, at: int, around: Around) -> int:
-    """How many characters before `source[at]` match those before the hole, ignoring indentation and blank lines."""
+    """Return how many characters before `source[at]` match those before the hole, ignoring indentation and blank
+    lines."""
     start = lines.start_of(source, at)
     matched = _common_end(source[start:at].lstrip(), around.left)
     if matched < len(around.left) or source[start:at].strip() != around.left.strip():

@@ -1,4 +1,4 @@
-"""How text similar to that around the hole continues elsewhere: copied unchanged, or with names exchanged."""
+"""Drafts for a hole from similar places: copied unchanged, or with names exchanged."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -13,11 +13,12 @@ MOST = 4  # of each kind
 
 
 def find_drafts(prefix: str, suffix: str, sources: Sequence[str], hole: Hole, language: str = "") -> tuple[Draft, ...]:
-    """Different drafts for the hole between `prefix` and `suffix`: the best copy, the best analogy, and so on.
+    """Return different drafts for the hole between `prefix` and `suffix`: the best copy, the best renamed copy, and so
+    on.
 
     `sources` are whole texts, nearest first: the text up to the cursor, the text after it, then other files. `language`
-    is an LSP identifier. The texts of the drafts have LF line ends and begin at the cursor; they begin with indentation
-    only if its line is empty.
+    is an LSP identifier. The texts have LF line ends and begin at the cursor. They begin with indentation only if the
+    cursor's line is empty.
     """
     around = around_hole(prefix, suffix)
     copies = find_copies(around, sources, hole, MOST)

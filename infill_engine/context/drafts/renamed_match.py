@@ -1,9 +1,9 @@
-"""Drafts by analogy: how a line of the same shape continues elsewhere, with its names exchanged for those used here.
+"""Drafts by analogy: the continuation of a line of the same shape, with its names exchanged for those used here.
 
     self.width = width        elsewhere
     self.height = |           here: `width` there is `height` here, so `height` follows
 
-Lines above the hole are matched too, as many as correspond: the more of them, the more the analogy counts.
+Lines above the hole are compared too. The more of them correspond, the more the analogy counts.
 """
 
 import re
@@ -26,11 +26,11 @@ from infill_engine.context.name_exchange import exchanged_names, renamed_word
 from infill_engine.text import lines
 from infill_engine.types import Draft, Hole
 
-ABOVE_CHARS = 60_000  # searched in the text up to the cursor,
+ABOVE_CHARS = 60_000  # characters searched in the text up to the cursor,
 BELOW_CHARS = 40_000  # in the text after it,
 OTHER_CHARS = 300_000  # and in each other source
 MOST_LEFT = 500  # characters on the hole's line: a longer line has no analogy
-MOST_PLACES = 12  # examined for one shape in one source
+MOST_PLACES = 12  # places examined for one shape in one source
 RENAMED = 3.0  # times the weight if names in the text were exchanged,
 LINE = 2.0  # for each matching line above,
 SAME_NAME = 1.5  # for each name that is the same on both sides,
@@ -41,7 +41,7 @@ FURTHER_SOURCE = 0.7  # and for each source that is nearer
 
 @dataclass(frozen=True, slots=True)
 class _Like:
-    """A place that resembles the hole: its source and line number, and the offset of the hole's counterpart there."""
+    """A place that resembles the hole: its source, its line number, and the offset that corresponds to the hole."""
 
     source: int
     line: int
@@ -77,7 +77,7 @@ def _without_partial_word(left: str, language: str) -> tuple[str, str]:
 
 
 def _outlines(sources: Sequence[str], language: str) -> list[Outline]:
-    """The searched part of each source: only whole lines, so that it stays the same while a line is being typed."""
+    """Return the searched part of each source. It has whole lines only, so it stays the same while a line is typed."""
     before, after, *others = sources
     above = before[: len(before) - len(lines.last_line(before))]
     below = after[len(lines.first_line(after)) :]
@@ -86,12 +86,12 @@ def _outlines(sources: Sequence[str], language: str) -> list[Outline]:
 
 
 def outline_of_other(source: str, language: str = "") -> Outline:
-    """The searched part of a source other than the document; cached, so that a long one can be prepared in advance."""
+    """Return the searched part of another file. It is cached, so that a long one can be prepared in advance."""
     return outline(source[:OTHER_CHARS], language)
 
 
 def _likes(here: list[str], outlines: Sequence[Outline], language: str) -> Iterator[_Like]:
-    """Yield the places whose lines have the shape of the lines `here`, the last of which ends at the hole."""
+    """Yield the places whose lines have the same shape as the lines `here`, the last of which ends at the hole."""
     if not any(names_in(line, language) for line in here):
         return  # no name that could be exchanged
     pattern = token_pattern(language)
@@ -118,7 +118,7 @@ def _likes(here: list[str], outlines: Sequence[Outline], language: str) -> Itera
 def _names(
     theirs: Sequence[Sequence[re.Match[str]]], ours: Sequence[Sequence[str]], language: str
 ) -> dict[str, str] | None:
-    """What each name there is called here; None if one would have two names, or the lines do not match after all."""
+    """Return the name here for each name there; None if a name would have two, or the lines do not match after all."""
     names: dict[str, str] = {}
     for there, own in zip(theirs, ours, strict=True):
         if len(there) < len(own):
@@ -131,7 +131,8 @@ def _names(
 
 
 def _carried_over(near: Outline, like: _Like, around: Around, hole: Hole, language: str) -> tuple[str, bool, bool]:
-    """What would follow here, whether it differs from what follows there, and whether the text after it agrees."""
+    """Return the text that would follow here, whether it differs from the one there, and whether the text after it
+    agrees."""
     lead = near.text[lines.start_of(near.text, near.starts[max(0, like.line - 1)]) : like.at]
     rest = near.text[like.at : like.at + most_looked_at(hole)]
     exchanged = exchanged_names(like.names, language)

@@ -1,4 +1,4 @@
-"""A vote on how the hole is filled: each similar place votes for the text that follows it."""
+"""A vote on the hole's text: each similar place votes for the text that follows it."""
 
 import re
 
@@ -25,7 +25,8 @@ class Votes:
             self._votes[key] = self._votes.get(key, 0.0) + weight
 
     def best(self, limit: int) -> list[tuple[str, int, float]]:
-        """The texts with the most votes, best first, each with its matched characters and its share of all votes."""
+        """Return the texts with the most votes, best first, each with its matched characters and its share of all
+        votes."""
         total = sum(self._votes.values())
         best = sorted(self._votes, key=lambda key: -self._votes[key])[:limit]
         return [(self._texts[key], self._matched[key], self._votes[key] / total) for key in best]

@@ -16,9 +16,9 @@ from infill_engine.edits.source import Source, enclosing
 from infill_engine.edits.types import Edit, Kind, Proposal, Span
 from infill_engine.text.languages.record import Syntax
 
-KEPT = 0.85  # a parameter whose siblings are all kept in fields
-SOME_KEPT = 0.7  # where only some of them are
-PASSED = 0.6  # a field set from a name that is no parameter yet
+KEPT = 0.85  # all other parameters are stored in fields
+SOME_KEPT = 0.7  # only some of them are
+PASSED = 0.6  # a field is set from a name that is not a parameter yet
 
 _SETTING = re.compile(
     r"(?P<holder>self|this)\.(?P<before>[_#]*)(?P<field>[^\W\d_]\w*)"
@@ -39,7 +39,7 @@ class _Setting:
 
 
 def propose_fields(edit: ParsedEdit) -> list[Proposal]:
-    """Return a line that keeps a new parameter of a constructor, and a parameter for a line that is new there."""
+    """Propose a line that stores a new parameter of a constructor, and a parameter for a new line there."""
     return [*_kept_parameters(edit), *_passed_fields(edit)]
 
 
@@ -88,7 +88,7 @@ def _passed_fields(edit: ParsedEdit) -> Iterator[Proposal]:
 
 
 def _settings(source: Source, function: Node) -> list[_Setting]:
-    """Return the statements of a constructor that keep a name as it is."""
+    """Return the statements of a constructor that store a name unchanged."""
     body = function.child_by_field_name("body")
     found = []
     for node in body.named_children if body is not None else ():
@@ -124,7 +124,7 @@ def _annotation(parameter: str) -> str:
 
 
 def _beside(source: Source, model: _Setting, line: str, shift: Shift, *, below: bool) -> Edit | None:
-    """Return an insertion of `line` below or above a statement that stands alone in its line."""
+    """Return an insertion of `line` below or above a statement that is alone on its line."""
     text = source.text
     line_start = text.rfind("\n", 0, model.start) + 1
     indent = text[line_start : model.start]
@@ -141,7 +141,7 @@ def _beside(source: Source, model: _Setting, line: str, shift: Shift, *, below: 
 
 
 def _is_used(before: Source, after: Source, function: Node, shift: Shift, name: str) -> bool:
-    """Return whether the body of the constructor has the name already, in the text after the changes."""
+    """Return whether the constructor's body already contains the name, in the text after the changes."""
     now = _function_after(before, after, function, shift)
     body = None if now is None else now.child_by_field_name("body")
     names = Names.of(after, name)
@@ -158,14 +158,14 @@ def _function_after(before: Source, after: Source, function: Node, shift: Shift)
 
 
 def _is_known(source: Source, name: str) -> bool:
-    """Return whether the name is one of the text's already, of a variable or of something else."""
+    """Return whether the text already has the name, for a variable or for anything else."""
     return re.search(rf"(?<![\w.$]){re.escape(name)}(?![\w$])", source.text) is not None
 
 
 def _new_parameter(
     after: Source, syntax: Syntax, function: Node, name: str, settings: Sequence[_Setting], own: Sequence[str]
 ) -> Edit | None:
-    """`name` behind the parameter that the field above it keeps; before any that may be left out, behind the rest."""
+    """Insert `name` after the parameter of the field above: before optional parameters, or at the end."""
     holder = parameter_list_of(syntax, function)
     if holder is None:
         return None
@@ -181,6 +181,6 @@ def _new_parameter(
         return None
     follows = nodes[index]
     if syntax.explicit_self and follows.type in syntax.defaults:
-        return None  # what follows a parameter with a default needs one
+        return None  # a parameter after one with a default needs a default
     at = after.span_of(follows)[1]
     return Edit(Span(at, at, ""), f", {name}")

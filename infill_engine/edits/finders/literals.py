@@ -1,4 +1,4 @@
-"""A literal changed in one place of several: the others follow."""
+"""A literal that occurs several times was changed once: propose the other places."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -11,7 +11,7 @@ from infill_engine.edits.source import Source, ancestors
 from infill_engine.edits.types import Change, Edit, Kind, Proposal, Span
 from infill_engine.text.languages.record import Syntax
 
-MOST_OTHERS = 12  # more of them is a word of the domain, not one value
+MOST_OTHERS = 12  # equal literals; with more, the literal is a word of the domain, not one value
 NEAR, FAR = 0.68, 0.62  # in the same function; elsewhere in the text
 MANY = 0.93  # times that for each further one
 LEAST_CHARS = 3  # of a string
@@ -21,7 +21,7 @@ COMMON = frozenset("utf-8 utf8 ascii latin-1 name id key value type data text no
 
 
 def propose_literals(edit: ParsedEdit) -> list[Proposal]:
-    """Up to two proposals for one changed literal: the equal ones of the function, and those of the whole text."""
+    """Return up to two proposals for a changed literal: its equals in the function, and in the whole text."""
     if len(edit.changes) != 1:
         return []
     before, after, syntax, shift = edit.before, edit.after, edit.syntax, edit.shift
@@ -53,7 +53,7 @@ def propose_literals(edit: ParsedEdit) -> list[Proposal]:
 
 
 def _literal(source: Source, syntax: Syntax, change: Change) -> Node | None:
-    """Return the literal that holds the whole change: a number, or the content of a string."""
+    """Return the literal that contains the whole change: a number, or the content of a string."""
     node = source.node_at(*word_at(source.text, change.start, change.end, source.language))
     if node.parent is not None and node.parent.type in source.nodes.strings:
         node = node.parent  # at the quotes

@@ -1,6 +1,6 @@
-"""The last edit is an example: other places of its shape are changed alike, with their own names.
+"""The last edit is an example: propose the same change, with other names, at places of the same shape.
 
-The place where it is most likely wanted is one proposal, all places together are another.
+The likeliest place is one proposal, and all places together are another.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,16 +19,16 @@ from infill_engine.edits.source import Source, ancestors, enclosing
 from infill_engine.edits.templates import TOKEN, WORD, Template, templates, token_changes
 from infill_engine.edits.types import Change, Edit, Kind, Proposal, Span
 
-MOST_PLACES = 60  # with one word in common; more of them is a word of the language
+MOST_PLACES = 60  # places with a word in common; with more, it is a word of the language
 MOST_SIBLINGS = 20
-MOST_WORDS = 6  # whose other places are looked at, those nearest to the change first
+MOST_WORDS = 6  # words whose other places are examined, nearest to the change first
 MOST_TEMPLATES = 12
 REACH_CHARS = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Somewhere that can be changed as the user's edit was, and how sure it is that it should be."""
+    """A place that can be changed as the user's edit was, with features that say how likely that is wanted."""
 
     edits: tuple[Edit, ...]
     features: dict[str, float]
@@ -41,7 +41,7 @@ class Place:
 
 
 def propose_alike(edit: ParsedEdit) -> list[Proposal]:
-    """Return two proposals at most: the best place, and all that are as good as shown alone."""
+    """Return at most two proposals: the best place, and all places that would be shown alone."""
     found = sorted(places(edit), key=lambda place: (-place.confidence, abs(place.distance)))
     if not found:
         return []
@@ -80,7 +80,7 @@ def places(edit: ParsedEdit) -> list[Place]:
 
 
 def rule_of(old: str, new: str) -> tuple[tuple[str, ...], ...]:
-    """Return what is replaced by what between two texts, by tokens."""
+    """Return the replaced tokens and their replacements between two texts."""
     return _rule(old, token_changes(old, new))
 
 
@@ -97,14 +97,14 @@ def _changes_at(example: Template, at: int) -> bool:
 
 
 def _is_one_value(example: Template) -> bool:
-    """Return whether a literal or a comment was changed, which others may equal by chance."""
+    """Return whether only a literal or a comment was changed. Others may be equal to it by chance."""
     source = example.source
     values = (*source.syntax.numbers, *source.syntax.string_parts, *source.nodes.strings, *source.nodes.comments)
     return example.node.type in values
 
 
 def _is_parameter(example: Template) -> bool:
-    """Return whether the parameters of a function were changed: those of others are others."""
+    """Return whether the parameters of a function were changed. They say nothing about other functions."""
     source = example.source
     return any(
         enclosing(source.node_at(one.start, max(one.end, one.start + 1)), source.syntax.parameter_lists) is not None
@@ -113,14 +113,14 @@ def _is_parameter(example: Template) -> bool:
 
 
 def _is_defined(before: Source, renaming: Renaming) -> bool:
-    """Return whether a name was changed where it is defined, so that it is for renames to say what follows."""
+    """Return whether a name was changed where it is defined. The finder for renames handles that."""
     names = Names.of(before, renaming.old)
     places = [] if names is None else [names.at(start) for start in renaming.starts]
     return any(one is not None and defines(one, before.syntax) for one in places)
 
 
 def _is_taken_back(rule: tuple[tuple[str, ...], ...], made: Sequence[tuple[tuple[str, ...], ...]]) -> bool:
-    """Return whether the user has made the opposite of the rule, so that either may be what is wanted."""
+    """Return whether the user also made the opposite change, so that it is unclear which one they want."""
     back = tuple(tokens for at in range(0, len(rule), 2) for tokens in (rule[at + 1], rule[at]))
     return back in made
 
@@ -138,7 +138,7 @@ def _matches(example: Template) -> list[Match]:
 
 
 def _candidates(example: Template) -> Iterator[Node]:
-    """Yield nodes that have a word in common with the template's node in the same depth, and its siblings."""
+    """Yield the template's siblings, and nodes that share a word with it at the same depth."""
     source, node = example.source, example.node
     gone = (
         []
@@ -180,7 +180,7 @@ def _nearest(example: Template) -> list[tuple[int, str]]:
 
 
 def _placed(edit: ParsedEdit, found: Match) -> tuple[Edit, ...]:
-    """Return the changes in the text after the user's edit; none where they are made or the user is already there."""
+    """Map the changes to the text after the user's edit; none if they are made already or the user has edited there."""
     text, edits = edit.before.text, []
     for change in found.changes:
         place = edit.shift.span(change.start, change.end)
@@ -195,7 +195,7 @@ def _placed(edit: ParsedEdit, found: Match) -> tuple[Edit, ...]:
 
 
 def _is_there(edit: ParsedEdit, node: Node, change: Change) -> bool:
-    """Return whether the text after the user's edit has an insertion already."""
+    """Return whether the text after the user's edit already has the insertion."""
     new, text = change.new.strip(), edit.after.text
     at = edit.shift.offset(change.start)
     holder = node.parent if "\n" in change.new and node.parent is not None else node

@@ -1,4 +1,4 @@
-"""A name changed where it is defined: its other uses follow."""
+"""A name was changed where it is defined: propose its other uses."""
 
 from collections.abc import Iterator, Sequence
 
@@ -25,13 +25,13 @@ CONFIDENCE = {
 }
 OTHERWISE = 0.94
 MODULES = ("module", "package")  # names that are those of files
-IMPORTED = ("import", "module")  # names that another file gives, which may be called otherwise here
-UNNAMED = ("package", "file")  # names that another file gives, which may not
-OTHER_OBJECTS = 0.45  # for members of objects whose class nobody knows
+IMPORTED = ("import", "module")  # names from another file that may have another name here
+UNNAMED = ("package", "file")  # names from another file that may not
+OTHER_OBJECTS = 0.45  # for members of objects of unknown class
 
 
 def propose_renames(edit: ParsedEdit) -> list[Proposal]:
-    """Return a proposal for each name that was renamed where it is defined, or at two of its uses."""
+    """Return a proposal for each name that was changed where it is defined, or at two of its uses."""
     found: list[Proposal] = []
     rewritten: list[Proposal] = []
     for renaming in renamings(edit):
@@ -86,7 +86,7 @@ def _proposals(source: Source, syntax: Syntax, names: Names, renaming: Renaming,
 
 
 def _is_exact(syntax: Syntax, names: Names, owner: Owner, group: Sequence[Occurrence]) -> bool:
-    """Return whether it is certain that all of the group means the same thing, and that nothing else does."""
+    """Return whether the whole group, and nothing else, certainly means the same thing."""
     if any(one.unsure for one in group):
         return False
     if is_overloaded(group, syntax):
@@ -103,7 +103,7 @@ def _label(edits: Sequence[Edit]) -> str:
 
 
 def _is_taken(source: Source, names: Names, owner: Owner, new: str) -> bool:
-    """Return whether the new name means something already where the old one was seen."""
+    """Return whether the new name already means something in the scope of the old one."""
     others = Names.of(source, new)
     if others is None:
         return True
@@ -128,7 +128,7 @@ def _confidence(source: Source, group: Sequence[Occurrence], edited: Sequence[Oc
     if statement is not None and len(edited) == 1:
         start, end = source.span_of(statement)
         if any(start <= one.start < end and one.start != first.start for one in group):
-            return 0.0  # `total = f(count)`: what the value is made of keeps its name
+            return 0.0  # `total = f(count)`: names in the value stay
     return certain
 
 
@@ -161,7 +161,7 @@ def _edits(
 
 
 def _written(syntax: Syntax, owner: Owner, one: Occurrence, renaming: Renaming) -> str:
-    """Return how a use is written: with both names, where the old one still holds outside or inside."""
+    """Return the new text of a use. It has both names where the old name is still valid outside or inside."""
     if one.kind in IMPORTED:
         return f"{renaming.old} as {renaming.new}"
     above = one.node.parent

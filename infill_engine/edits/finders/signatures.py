@@ -1,4 +1,4 @@
-"""A parameter added, removed or moved in a definition: the calls in sight follow."""
+"""A parameter was added, removed or moved: propose the calls in this file."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -24,9 +24,9 @@ from infill_engine.edits.types import Edit, Kind, Proposal, Span
 from infill_engine.text.languages.record import Syntax
 
 REMOVED, MOVED = 0.93, 0.9
-ADDED_KNOWN = 0.75  # every call has something of the parameter's name in sight
-ADDED_UNKNOWN = 0.52  # the place is certain, what belongs there is not
-UNCERTAIN = 0.75  # times that, with calls on objects whose class nobody knows
+ADDED_KNOWN = 0.75  # every call can see a variable with the parameter's name
+ADDED_UNKNOWN = 0.52  # the place is certain, the value is not
+UNCERTAIN = 0.75  # factor with calls on objects of unknown class
 MOST_CALLS = 60
 
 
@@ -52,7 +52,7 @@ class Signature:
 
 
 def changed_signatures(edit: ParsedEdit) -> Iterator[Signature]:
-    """Yield the functions whose list of parameters the changes touch."""
+    """Yield the functions whose parameters the changes touch."""
     before, after, syntax = edit.before, edit.after, edit.syntax
     seen = set()
     for change in edit.changes:
@@ -71,7 +71,7 @@ def changed_signatures(edit: ParsedEdit) -> Iterator[Signature]:
 
 
 def _changed_fields(edit: ParsedEdit) -> Iterator[Signature]:
-    """Yield the data classes whose fields the changes touch: a field is a parameter of the constructor."""
+    """Yield the data classes whose fields the changes touch. A field is a parameter of the constructor."""
     growth, seen = 0, set()
     for change in edit.changes:
         at = change.start + growth + len(change.new) - len(change.new.lstrip())
@@ -89,7 +89,7 @@ def _changed_fields(edit: ParsedEdit) -> Iterator[Signature]:
 
 
 def propose_calls(edit: ParsedEdit) -> list[Proposal]:
-    """Return a proposal for the calls of each function whose parameters have changed."""
+    """Return a proposal for the calls of each function with changed parameters."""
     before, syntax, shift = edit.before, edit.syntax, edit.shift
     found: list[Proposal] = []
     for signature in changed_signatures(edit):
@@ -114,7 +114,7 @@ def _update(
     confidence: float,
     label: str,
 ) -> Iterator[Proposal]:
-    """Yield the calls rewritten: those that are certain, and then those on other objects too."""
+    """Yield the rewritten calls: first the certain ones, then also those on other objects."""
     calls = calls_of(source, syntax, signature.function)
     if len(calls) > MOST_CALLS:
         return
@@ -131,7 +131,7 @@ def _update(
             continue
         placed = [(shift.span(start, end), source.text[start:end], new) for start, end, new in replaced]
         if any(place is None for place, _, _ in placed):
-            continue  # the user is there already
+            continue  # the user has edited this call already
         made = [Edit(Span(*place, old), new) for place, old, new in placed if place is not None and old != new]
         if call.certain:
             edits += made
@@ -147,7 +147,7 @@ def _update(
 
 
 def _without(signature: Signature, site: CallSite) -> list[Replacement] | None:
-    """Cut the arguments of the parameters that are gone."""
+    """Remove the arguments of removed parameters."""
     gone = {parameter.name for parameter in signature.removed}
     passed = passed_to(signature.before, site)
     if passed is None or any(parameter.passing is Passing.REST for parameter in signature.removed):
@@ -157,7 +157,7 @@ def _without(signature: Signature, site: CallSite) -> list[Replacement] | None:
 
 
 def _reordered(signature: Signature, site: CallSite) -> list[Replacement] | None:
-    """Put what is passed by position into the new order."""
+    """Put the positional arguments into the new order."""
     passed = passed_to(signature.before, site)
     if passed is None:
         return None
@@ -167,7 +167,7 @@ def _reordered(signature: Signature, site: CallSite) -> list[Replacement] | None
     wanted = [parameter.name for parameter in signature.after[implicit:] if parameter.name in values]
     names = [parameter.name for parameter in signature.after[implicit:]]
     if names[: len(wanted)] != wanted or len(wanted) != len(by_position):
-        return None  # something before them would be left out
+        return None  # an argument before them would be missing
     return [
         (argument.start, argument.end, values[name].text)
         for argument, name in zip(by_position, wanted, strict=True)
@@ -176,7 +176,7 @@ def _reordered(signature: Signature, site: CallSite) -> list[Replacement] | None
 
 
 def _additions(source: Source, syntax: Syntax, signature: Signature, shift: Shift) -> Iterator[Proposal]:
-    """Yield an argument for each parameter that is new and cannot be left out."""
+    """Yield an argument for each new parameter that is required."""
     if len(signature.added) != 1 or signature.added[0].passing is Passing.REST:
         return
     parameter = signature.added[0]
@@ -203,14 +203,14 @@ def _additions(source: Source, syntax: Syntax, signature: Signature, shift: Shif
 
 
 class _Values:
-    """What is called like a parameter where a function is called."""
+    """Finds a value for a new parameter at a call: a variable or member of the same name."""
 
     def __init__(self, source: Source, syntax: Syntax, name: str) -> None:
         self._source, self._grammar, self._name = source, syntax, name
         self._names = Names.of(source, name)
 
     def at(self, call: Call) -> str | None:
-        """Return a name in scope at the call, or a member of its object; None if there is neither."""
+        """Return a variable in scope at the call, or a member of its object; None if there is neither."""
         if self._names is None:
             return None
         scopes = []
@@ -233,7 +233,7 @@ class _Values:
 def _inserted(
     source: Source, syntax: Syntax, signature: Signature, site: CallSite, parameter: Parameter, value: str
 ) -> list[Replacement] | None:
-    """Return the call with one more argument, by position where the others are, else by name."""
+    """Return the call with one more argument, by position if the others are, otherwise by name."""
     arguments = site.arguments
     if any(argument.name == parameter.name for argument in arguments):
         return []  # passed already
@@ -250,7 +250,7 @@ def _inserted(
 
 
 def _shifts_positions(signature: Signature) -> bool:
-    """Return whether arguments by position would go to other parameters than before."""
+    """Return whether positional arguments would go to other parameters than before."""
     names = [p.name for p in signature.after]
     return names[: len(signature.before)] != [p.name for p in signature.before]
 

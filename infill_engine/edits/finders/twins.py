@@ -1,4 +1,4 @@
-"""A line changed among lines of the same shape: its twins change alike, with their own names.
+"""A line was changed among lines of the same shape: propose the same change for them, with their own names.
 
 self.width = int(width)          became     self.width = max(0, int(width))
 self.height = int(height)        and so     self.height = max(0, int(height))
@@ -26,9 +26,9 @@ MOST_TWINS = 8
 LEAST_TOKENS = 5  # of a line that has a shape of its own
 LONGEST_LINE = 300
 BASE, EACH_ANCHOR, MOST_ANCHORS = 0.47, 0.04, 4
-MOVED = 0.1  # more, where words only change places
-SAME_BRANCHING = 1.05  # times that for the twins in the same `if`
-NEXT_TO = 1.1  # times that for a twin in the next line
+MOVED = 0.1  # additional confidence if words are only swapped
+SAME_BRANCHING = 1.05  # factor for the twins in the same `if`
+NEXT_TO = 1.1  # factor for a twin on the next line
 ONLY_NEAREST = 0.92
 
 _TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
@@ -52,7 +52,7 @@ class _Twin:
 
 
 def propose_twins(edit: ParsedEdit) -> list[Proposal]:
-    """Up to two proposals: all twins near the line that was changed, and the nearest alone."""
+    """Return up to two proposals: all twins near the changed line, and the nearest alone."""
     before, syntax = edit.before, edit.syntax
     found = _changed_line(before, edit.after, edit.changes)
     if found is None:
@@ -90,7 +90,7 @@ def propose_twins(edit: ParsedEdit) -> list[Proposal]:
 
 
 def _declares(source: Source, line: _Line) -> bool:
-    """Return whether a function, a class or an import begins in a line."""
+    """Return whether a line begins a function, a class or an import."""
     start = source.to_byte(line.start)
     first = source.node_at(line.start, line.start + 1)
     around = (node for node in (first, *ancestors(first)) if node.start_byte >= start)
@@ -98,14 +98,14 @@ def _declares(source: Source, line: _Line) -> bool:
 
 
 def _is_defined(before: Source, renaming: Renaming) -> bool:
-    """Return whether a name was changed where it is defined, so that it is for renames to say what follows."""
+    """Return whether a name was changed where it is defined. The finder for renames handles that."""
     names = Names.of(before, renaming.old)
     places = [] if names is None else [names.at(start) for start in renaming.starts]
     return any(one is not None and defines(one, before.syntax) for one in places)
 
 
 def _changed_line(before: Source, after: Source, changes: Sequence[Change]) -> tuple[_Line, str] | None:
-    """Return the one line that all changes are in, as it was and as it is."""
+    """Return the one line that contains all changes, before and after."""
     if not changes:
         return None
     text = before.text
@@ -150,7 +150,7 @@ def _around(text: str, line: _Line) -> Iterator[_Line]:
 
 
 def _as_twin(line: _Line, new: str, other: _Line) -> _Twin | None:
-    """Return what becomes of another line if it changes as `line` did; None if that makes no sense."""
+    """Return another line changed as `line` was; None if that makes no sense."""
     tokens, new_tokens = _TOKEN.findall(line.text), _TOKEN.findall(new)
     found = list(_TOKEN.finditer(other.text))
     theirs = [token.group() for token in found]
@@ -178,7 +178,7 @@ def _as_twin(line: _Line, new: str, other: _Line) -> _Twin | None:
 
 
 def _mapping(old: Sequence[str], other: Sequence[str]) -> dict[str, str] | None:
-    """Return what each name of the line is called in the other; None if it is called two things, or numbers differ."""
+    """Map the names of the line to those of the other; None if a name would have two, or numbers differ."""
     if len(old) != len(other):
         return None
     names: dict[str, str] = {}
@@ -199,12 +199,12 @@ def _mapping(old: Sequence[str], other: Sequence[str]) -> dict[str, str] | None:
 
 
 def _carries_over(old: Sequence[str], other: Sequence[str], new: Sequence[str]) -> bool:
-    """Whether what replaces `old` makes sense where `other` stands: what differs there is not lost, only moved."""
+    """Return whether `new` makes sense for `other`: it keeps the tokens of `old` in which the two differ."""
     return all(one in new for one, another in zip(old, other, strict=True) if one != another and not one.isspace())
 
 
 def _in_text(source: Source, syntax: Syntax, change: Change) -> bool:
-    """Return whether a change is inside of a string or a comment."""
+    """Return whether a change is inside a string or a comment."""
     node = source.node_at(change.start, change.end)
     inside = node.type in syntax.string_parts and not node.named_child_count
     return inside or node.type in (*source.nodes.strings, *source.nodes.comments, "string_end")
@@ -220,7 +220,7 @@ def _within(source: Source, node: Node, at: int) -> bool:
 
 
 def _says_something(token: str) -> bool:
-    """Return whether a token is more than a number or a blank: those change in one line without changing in another."""
+    """Return whether a token is more than a number or a blank, which often change in one line only."""
     return not token.isspace() and not token[0].isdigit()
 
 

@@ -1,4 +1,4 @@
-"""From a proposal to the text that may be inserted: an ordered chain of small rules, one in each file.
+"""Turn a proposal into the text that may be inserted, with an ordered chain of small rules, one in each file.
 
 A rule is `(text, request, hole) -> str | None`; None drops the text. Each rule relies on those before it, so their
 order matters. Lines end in LF from `plain_line_ends` on.
@@ -42,20 +42,20 @@ RULES: tuple[Rule, ...] = (
 )
 
 
-# These drop texts that do no harm, so what they drop is offered if there is nothing else.
+# These rules drop harmless texts, which are offered if there is nothing else.
 OF_TASTE: tuple[Rule, ...] = (repetition, neighbours)
 
 
 def clean(text: str, request: InfillRequest, hole: Hole) -> str | None:
-    """`text` as it may be inserted at the cursor, or None if nothing worth inserting remains."""
+    """Return `text` as it may be inserted at the cursor; None if nothing worth inserting remains."""
     text, dropped_by = _apply_rules(text, within_embedded(request), hole)
     return text if dropped_by is None else None
 
 
 def cleaned(proposals: Iterable[Proposal], request: InfillRequest, hole: Hole) -> list[tuple[Proposal, Rule | None]]:
-    """Return the proposals in the form in which they would be inserted, each with the rule that dropped it, if any.
+    """Return the proposals as they would be inserted, each with the rule that dropped it, if any.
 
-    A text that was dropped is as the rules before that one left it.
+    A dropped text has passed the rules before that one.
     """
     request = within_embedded(request)
     results = ((proposal, *_apply_rules(proposal.text, request, hole)) for proposal in proposals)

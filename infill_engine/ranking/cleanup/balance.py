@@ -45,9 +45,9 @@ def _within_string(text: str, quote: str, hole: Hole, language: str) -> str:
 
 
 def _before_closer(text: str, kept: int, language: str) -> str:
-    """`text` up to closing bracket number `kept` (from 0) among those that close something before it."""
+    """Return `text` up to closing bracket number `kept` (from 0) of those that close something before the text."""
     low, high = 0, len(text)
-    while low < high:  # finds the longest part that closes no more than `kept`
+    while low < high:  # find the longest part that closes no more than `kept`
         middle = (low + high + 1) // 2
         if len(delimiters.scan(text[:middle], language).closed) <= kept:
             low = middle

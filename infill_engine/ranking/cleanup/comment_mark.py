@@ -1,4 +1,4 @@
-"""A text that ends in a comment mark would hide what follows it on the line."""
+"""A text that ends in a comment mark would hide the rest of the line."""
 
 from infill_engine.text.delimiters import comment_marks, scan
 from infill_engine.text.lines import last_line
@@ -6,7 +6,7 @@ from infill_engine.types import Hole, InfillRequest
 
 
 def comment_mark(text: str, request: InfillRequest, hole: Hole) -> str | None:  # noqa: ARG001
-    """Drop a text that begins a comment and says nothing in it."""
+    """Drop a text that ends in an empty comment."""
     marks = comment_marks(request.language)
     ending = text.rstrip(" \t")
     mark = max((mark for mark in marks if ending.endswith(mark)), key=len, default="")

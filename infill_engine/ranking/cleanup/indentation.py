@@ -1,4 +1,4 @@
-"""The lines of a block have the hole's indentation or a deeper one."""
+"""The lines of a block have at least the hole's indentation."""
 
 import re
 
@@ -20,7 +20,7 @@ def indentation(text: str, request: InfillRequest, hole: Hole) -> str | None:
         return text
     known = language_named(request.language)
     left = lines.last_line(request.prefix)
-    # On a blank line the text may itself contain (the rest of) the indentation.
+    # On a blank line, the text may contain the indentation or the rest of it.
     indent = hole.indent if left.strip() else left + lines.indent_of(first)
     goes_on = _goes_on(first, known)
     rest = _in_units_of_file(rest, indent, goes_on, request.prefix, known)
@@ -52,7 +52,7 @@ def _in_units_of_file(rest: list[str], indent: str, goes_on: bool, prefix: str, 
 def _is_relative(rest: list[str], indent: str, goes_on: bool, known: Language) -> bool:
     """Return whether the rows were written as if the cursor were at column 0.
 
-    That is so if a body opened by `first` begins or ends at column 0.
+    This holds if a body that `first` opens begins or ends at column 0.
     """
     if not indent or known.layout.bodies not in _ENCLOSED:
         return False
@@ -68,11 +68,11 @@ def _moved(row: str, rest: list[str], first: str, indent: str, goes_on: bool, kn
     if base == indent or not row.strip():
         return row
     if base.startswith(indent) and not goes_on and not _leads_on(row, known):
-        # Deeper although nothing was opened: all of it belongs at the hole's indentation.
+        # It is deeper although nothing was opened, so all of it belongs at the hole's indentation.
         return indent + row[len(base) :] if row.startswith(base) else row
     leaves, top_level = known.layout.leaves, known.layout.top_level
     if not base and not leaves.match(first.lstrip()) and not any(top_level.match(other) for other in rest):
-        # Nothing is indented at all: the block was written relative to the cursor.
+        # Nothing is indented, so the block was written relative to the cursor.
         return indent + row
     return row
 

@@ -3,7 +3,7 @@
 from infill_engine.text import lines
 from infill_engine.types import Hole, InfillRequest
 
-LEAST_SIGNIFICANT = 4  # letters and digits; closing brackets and the like may repeat
+LEAST_SIGNIFICANT = 4  # letters and digits; shorter lines, such as closing brackets, may repeat
 
 
 def neighbours(text: str, request: InfillRequest, hole: Hole) -> str | None:  # noqa: ARG001

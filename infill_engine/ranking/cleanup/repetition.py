@@ -7,7 +7,7 @@ from infill_engine.types import Hole, InfillRequest
 LEAST_TIMES = 4
 LEAST_TIMES_IN_LIST = 6  # `None, None, None, None` is common enough
 LEAST_LETTERS = 9  # equal letters in a row; `#ffffff` is a colour
-LEAST_SHARE = 0.6  # of the text, from which the text counts as mere repetition
+LEAST_SHARE = 0.6  # share of the text from which it counts as mere repetition
 
 _RUN = re.compile(rf"(\S(?:[^\n]{{0,22}}?\S)??)(?:\s*\1){{{LEAST_TIMES - 1},}}")
 # Lines drawn in comments repeat intentionally, and `balance` has already removed closing brackets that are not needed.
@@ -30,7 +30,7 @@ def repetition(text: str, request: InfillRequest, hole: Hole) -> str | None:  # 
 
 
 def _is_meant(piece: str, run: str) -> bool:
-    """Whether people also write this run: a drawn line, rows of equal numbers, a short list, a repeated letter."""
+    """Return whether people write such runs: a drawn line, equal numbers, a short list, a repeated letter."""
     if set(piece) <= _REPEATABLE:
         return True
     if any(map(str.isdigit, piece)) and not any(map(str.isalpha, piece)):

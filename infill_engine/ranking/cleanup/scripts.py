@@ -1,4 +1,4 @@
-"""Letters of two alphabets in one word are a slip of the model: `prивет`."""
+"""Letters of two alphabets in one word, such as `prивет`, are a mistake of the model."""
 
 import re
 import unicodedata
@@ -11,7 +11,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 
 def scripts(text: str, request: InfillRequest, hole: Hole) -> str | None:  # noqa: ARG001
-    """Drop a text with a word of several alphabets, unless the word is the document's own."""
+    """Drop a text with a word in several alphabets, unless the word is in the document."""
     start = _WORD.search(last_line(request.prefix)[::-1])
     begun = start.group()[::-1] if start is not None and start.start() == 0 else ""
     words = _WORD.findall(begun + text)

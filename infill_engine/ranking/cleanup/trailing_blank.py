@@ -1,4 +1,4 @@
-"""No whitespace at the end of a line, no blank lines at the end of the text."""
+"""Lines have no trailing whitespace, and the text has no blank lines at its end."""
 
 from infill_engine.text import lines
 from infill_engine.text.languages import language as language_named

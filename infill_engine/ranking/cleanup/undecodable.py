@@ -4,8 +4,8 @@ import re
 
 from infill_engine.types import Hole, InfillRequest
 
-# Everything up to the first character that no source text contains: control characters except tab, line ends and form
-# feed; lone surrogates; and the replacement character, which marks truncated bytes.
+# Everything up to the first invalid character: a control character other than tab, line end and form feed, a lone
+# surrogate, or the replacement character, which marks truncated bytes.
 _TEXT = re.compile("[^\x00-\x08\x0b\x0e-\x1f\x7f\ud800-\udfff\ufffd]*")
 
 

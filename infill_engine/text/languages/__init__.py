@@ -1,4 +1,4 @@
-"""Every language as a record of data: what the rest of the program knows of a language, it asks here.
+"""Languages as records of data. All other code asks here for facts about a language.
 
 `records/<id>.toml` holds one language's facts, `queries/<id>/holes.scm` the syntax nodes that holes are drawn from. The
 id is an LSP language identifier. See "Adding a language" in CONTRIBUTING.md.

@@ -20,7 +20,7 @@ class Escapes(StrEnum):
 class Form:
     """One kind of string or comment.
 
-    `open` is a pattern, and `literal` the text that it stands for where that is always the same. `close` is the closing
+    `open` is a pattern, and `literal` is its text if that is always the same. `close` is the closing
     mark, in which `\\1` stands for the first group of `open`. A heredoc begins on the next line, and its `close` is a
     pattern. `comment` tells a comment from a string.
     """
@@ -42,7 +42,7 @@ class Form:
         return cls(re.compile(re.escape(mark)), close, escapes, multiline, comment=comment, literal=mark)
 
     def closing(self, opened: re.Match[str]) -> str:
-        """Return the text (or the pattern) that closes what `opened` has begun."""
+        """Return the text or pattern that closes what `opened` begins."""
         groups = opened.groups()
 
         def fill(reference: re.Match[str]) -> str:
@@ -52,7 +52,7 @@ class Form:
         return _REFERENCE.sub(fill, self.close) if groups else self.close
 
     def end(self, closing: str, text: str, position: int) -> int:
-        """The offset past the end of the string or comment that was opened before `position`; -1 if it goes on."""
+        """Return the offset past the end of a string or comment opened before `position`; -1 if it does not end."""
         pattern = self._ends.get(closing)
         if pattern is None:
             pattern = self._ends[closing] = re.compile(self._end_pattern(closing), re.DOTALL | re.MULTILINE)
@@ -60,7 +60,7 @@ class Form:
         return -1 if found is None else found.end()
 
     def _end_pattern(self, closing: str) -> str:
-        """Return a string of one line that its line does not end is broken there, and the code goes on below it."""
+        """Return a pattern for the end. A one-line string without a closing mark ends with its line."""
         if self.heredoc:
             return closing
         if not closing:  # a line comment

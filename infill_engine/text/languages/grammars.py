@@ -1,6 +1,6 @@
 """Tree-sitter grammars, each loaded when it is first asked for.
 
-A grammar that cannot be loaded costs the syntax checks, not the completions: `grammar_trouble` says why, for `doctor`.
+Without its grammar a language still gets completions, but no syntax checks. `grammar_trouble` says why, for `doctor`.
 """
 
 import importlib
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 def grammar_of(entry: Entry) -> "tree_sitter.Language | None":
-    """Return the language's grammar; None where it has none or it cannot be used."""
+    """Return the language's grammar; None if it has none or the grammar cannot be used."""
     return _loaded(entry)[0]
 
 
 def grammar_trouble(entry: Entry) -> str:
-    """Return why the language's grammar cannot be used, as one line; "" if it can, or if there is none."""
+    """Return in one line why the language's grammar cannot be used; "" if it can, or if there is none."""
     return _loaded(entry)[1]
 
 

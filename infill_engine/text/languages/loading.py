@@ -1,7 +1,7 @@
-"""Reads a language's record and refuses what is wrong in it, by file and key.
+"""Read a language's record. An error names the file and the key.
 
-A record says only what differs from the one it `extends`, which is `generic` unless it names another. The names in
-`identity` and the support are never inherited.
+A record has only what differs from the record it `extends`, by default `generic`. The names in `identity` and the
+support are never inherited.
 """
 
 import re
@@ -53,7 +53,7 @@ def record_ids(folder: Path = FOLDER) -> tuple[str, ...]:
 
 
 def load(name: str, folder: Path = FOLDER) -> Language:
-    """Return the language of the record `<name>.toml`, all of it checked; 2 to 6 ms. Raises RecordError."""
+    """Return the language of the record `<name>.toml`, checked completely; takes 2 to 6 ms. Raises RecordError."""
     table = Table(f"{name}.toml", "", _merged(name, folder))
     language = _language(name, table)
     table.done()
@@ -61,7 +61,7 @@ def load(name: str, folder: Path = FOLDER) -> Language:
 
 
 def load_entry(name: str, folder: Path = FOLDER) -> Entry:
-    """Return what must be known of a language before a file in it is open; 0.6 ms. Raises RecordError."""
+    """Return the facts that are needed before a file is open; takes 0.6 ms. Raises RecordError."""
     return _entry(name, Table(f"{name}.toml", "", _merged(name, folder)))
 
 
@@ -164,7 +164,7 @@ def _source_of(pattern: re.Pattern[str] | None) -> str:
 
 
 def _line_comments(table: Table, before: str) -> list[tuple[str, Form]]:
-    """Return marks, or tables with a mark and a pattern of what opens the comment."""
+    """Read line comments: each is a mark, or a table with a mark and a pattern for what opens the comment."""
     found = []
     for number, each in enumerate(table.take("line_comments", list)):
         key = f"line_comments[{number}]"
@@ -179,7 +179,8 @@ def _line_comments(table: Table, before: str) -> list[tuple[str, Form]]:
 
 
 def _block_comments(table: Table) -> list[tuple[str, Form]]:
-    """Return pairs of marks, or tables with a mark, a pattern of what opens the comment, and what closes it."""
+    """Read block comments: each is a pair of marks, or a table with a mark, a pattern for what opens it, and what
+    closes it."""
     found = []
     for number, pair in enumerate(table.take("block_comments", list)):
         key = f"block_comments[{number}]"
@@ -194,7 +195,7 @@ def _block_comments(table: Table) -> list[tuple[str, Form]]:
 
 
 def _strings(table: Table) -> list[Form]:
-    """Return a quote for a string of one line with backslashes, or a table for another."""
+    """Read strings: a quote stands for a one-line string with backslash escapes; a table describes any other."""
     found = []
     for number, each in enumerate(table.take("strings", list)):
         key = f"strings[{number}]"

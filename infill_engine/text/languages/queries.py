@@ -3,7 +3,7 @@
 @hole.argument    an operand, argument, element or condition
 @hole.statement   a statement, from its first character
 @hole.block       the statements of a body, or the body with its braces
-@prose            comments and strings that document, in which no code is completed
+@prose            comments and docstrings, in which no code is completed
 """
 
 from functools import cache
@@ -21,10 +21,10 @@ CAPTURES = frozenset({ARGUMENT, STATEMENT, BLOCK, PROSE})
 
 
 def captures(language: Language, root: "Node", rows: tuple[int, int] | None = None) -> "dict[str, list[Node]]":
-    """Return the nodes below `root`, in no order, by what the language's query calls them; nothing without a query.
+    """Return the nodes below `root` by their capture in the language's query, unordered; nothing without a query.
 
-    `rows` are the first row and the one behind the last of which nodes are wanted. Raises RecordError for a query that
-    does not fit its grammar.
+    `rows` are the first row to search and the row after the last. Raises RecordError if the query does not fit its
+    grammar.
     """
     from tree_sitter import QueryCursor
 

@@ -1,4 +1,4 @@
-"""Query files by language: `queries/<folder>/<name>.scm`, compiled when they are first asked for.
+"""Query files by language: `queries/<folder>/<name>.scm`, compiled at first use.
 
 The folder is named in the language's record. A file whose first line is `; inherits: other` is read after
 `queries/other/<name>.scm`.
@@ -23,7 +23,7 @@ _INHERITS = re.compile(r"; inherits: (\w+)")
 
 @cache
 def load_query(entry: Entry, name: str) -> "Query | None":
-    """Return the compiled query `name` of a language; None where it has no such file or no grammar.
+    """Return the compiled query `name` of a language; None if it has no such file or no grammar.
 
     Raises RecordError naming the file if the query does not fit the installed grammar.
     """

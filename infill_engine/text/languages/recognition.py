@@ -1,4 +1,4 @@
-"""What language a document is in, where its name or the editor may be wrong: by its first and last lines."""
+"""Recognise a document's language from its first and last lines, where its name or the editor may be wrong."""
 
 import re
 from dataclasses import dataclass
@@ -8,9 +8,9 @@ from pathlib import PurePath
 from infill_engine.text.languages.loading import GENERIC
 from infill_engine.text.languages.registry import all_entries, language, language_of
 
-LOOKED_AT = 4096  # characters of the beginning; the bound of the work
+LOOKED_AT = 4096  # characters at the beginning that are examined
 MODELINES = 5  # lines at either end that may name the language for Vim or Emacs
-LONGEST_LINE = 200  # characters of such a line that are looked at
+LONGEST_LINE = 200  # characters of such a line that are examined
 
 _VIM = re.compile(r"\b(?:vim?|ex):(?:.*[\s:])?(?:ft|filetype|syntax)=(\w+)")
 _EMACS = re.compile(r"-\*-\s*(?:.*\bmode:\s*)?([\w+#-]+)\s*(?:;.*)?-\*-", re.IGNORECASE)
@@ -38,8 +38,8 @@ class Recognised:
 def recognise(identifier: str, path: str, text: str) -> Recognised:
     """Return the language of a document that the editor calls `identifier`.
 
-    `path` is a path or URI. Content decides where a suffix is used by several languages. The rest is looked at only if
-    the editor names no language. The work does not depend on the length of `text`.
+    `path` is a path or URI. If several languages share the suffix, the content decides. The name, the `#!` line and
+    modelines count only if the editor names no language. The cost does not depend on the length of `text`.
     """
     beginning = text[:LOOKED_AT]
     by_content = _by_content(identifier, path, beginning)
@@ -60,12 +60,12 @@ def recognise(identifier: str, path: str, text: str) -> Recognised:
 
 
 def _is_unnamed(identifier: str) -> bool:
-    """Return whether the editor knows no language for the document."""
+    """Return whether the editor names no language for the document."""
     return not identifier or language(identifier).entry.id == "plaintext"
 
 
 def _by_content(identifier: str, path: str, beginning: str) -> str | None:
-    """Return the language whose content the beginning shows, if the suffix is ambiguous and the editor went by it."""
+    """Return the language that the beginning shows, if the suffix is ambiguous and the editor relied on it."""
     suffix = PurePath(path).suffix.lower()
     if not _is_unnamed(identifier) and language(identifier).entry.id != language_of(path):
         return None  # the user has chosen another language

@@ -1,4 +1,4 @@
-"""What is known of one language. Frozen values; `loading` reads them from a record."""
+"""The facts about one language, as frozen values. `loading` reads them from a record."""
 
 import re
 from collections.abc import Mapping
@@ -9,26 +9,26 @@ from infill_engine.text.languages.forms import Form
 
 
 class Support(StrEnum):
-    """How much a language gets."""
+    """How well a language is supported."""
 
     FIRST = "first"  # all kinds of holes
     SECOND = "second"  # holes by line and value, and a syntax check
-    TEXT = "text"  # completed as plain text: comments and strings are known, and nothing else
+    TEXT = "text"  # plain text with known comments and strings
 
 
 class Bodies(StrEnum):
-    """What holds the statements of a body together."""
+    """What delimits the statements of a body."""
 
     BRACES = "braces"
     INDENTATION = "indentation"
     WORDS = "words"  # from a header to `end`, `fi` and the like
     TAGS = "tags"
-    VALUE = "value"  # there are none: a file is one value
+    VALUE = "value"  # no bodies: a file is one value
     NONE = "none"
 
 
 class Braces(StrEnum):
-    """What a brace holds."""
+    """What a pair of braces contains."""
 
     MIXED = "mixed"
     BODIES = "bodies"
@@ -37,9 +37,10 @@ class Braces(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """How files and editors name the language. Ids of one `family` are searched together for text to copy.
+    """How files and editors name the language. Languages of one `family` are searched together for text to copy.
 
-    A file whose suffix is one of `ambiguous`, another language's, is of this one if its beginning matches `content`.
+    `ambiguous` are suffixes of another language. A file with such a suffix is in this language if its beginning matches
+    `content`.
     """
 
     aliases: tuple[str, ...]
@@ -53,10 +54,10 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """The module of a tree-sitter wheel, the function that hands the grammar out, and the folder of its queries.
+    """The module of a tree-sitter wheel, its function that returns the grammar, and the folder of the queries.
 
-    `refuses` matches text that the grammar must not be given because its parser would crash. `opening` is what a part
-    of a file needs in front of it to be read as code, unless `opened` matches the part.
+    `refuses` matches text that would crash the parser. `opening` is the text that a part of a file needs in front of it
+    to be parsed as code, unless `opened` matches the part.
     """
 
     module: str
@@ -71,10 +72,9 @@ class Grammar:
 class Lexical:
     """Marks, words and names.
 
-    `forms` are comments and strings in the order in which they are tried. `comment_marks` are the marks that a line
-    which is nothing but a comment begins with. `whole` matches what opens and closes nothing
-    (a character literal, a regular expression). `restart` matches what cannot stand inside brackets. `word` matches a
-    name or a number.
+    `forms` are comments and strings, in the order in which they are tried. `comment_marks` begin a line that is only a
+    comment. `whole` matches text that opens and closes nothing, such as a character literal or a regular expression.
+    `restart` matches text that cannot be inside brackets. `word` matches a name or a number.
     """
 
     comment_marks: tuple[str, ...]
@@ -84,20 +84,20 @@ class Lexical:
     restart: str
     word: re.Pattern[str]
     keywords: frozenset[str]
-    parts_names: bool  # whether capitals and hyphens part a name into words, as in `userName` and `user-name`
+    parts_names: bool  # whether capitals and hyphens separate the words of a name, as in `userName` and `user-name`
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
     """How bodies are laid out.
 
-    `opens` matches the end of a line below which a body begins, `continues` one that goes on further right for another
-    reason. `ends` matches the line that closes a body. `top_level` matches a line that stands at the outermost level,
-    `leaves` a statement behind which a body ends. A brace holds statements behind one of `brace_words` and in a line
-    that begins with one of `header_words`, values where `value_brace` matches the line up to it; this decides only
-    where braces are mixed. `outermost` are the characters
-    beside letters that a line at the outermost level begins with. `hard_breaks`: two blanks at a line's end mean
-    something. `documents`: a string at a body's start is no part of its code.
+    `opens` matches the end of a line above a body, `continues` the end of a line whose next line is indented for
+    another reason. `ends` matches the line that closes a body, `top_level` a line at the outermost level, and `leaves`
+    a statement that ends its body. Where braces may contain statements or values, a brace contains statements after one
+    of `brace_words` and in a line that begins with one of `header_words`, and values if `value_brace` matches the line
+    up to it. `outermost` are the characters, besides letters, with which a line at the outermost level may begin.
+    `hard_breaks` says that two spaces at a line's end have a meaning, `documents` that a string at the start of a body
+    is a docstring.
     """
 
     indent: str
@@ -129,20 +129,19 @@ class Nodes:
 
 @dataclass(frozen=True, slots=True)
 class Syntax:
-    """Node types and fields of the grammar that next edits read. Types are empty where the grammar has none.
+    """Node types and fields of the grammar that next edits use. A type is empty if the grammar has none.
 
-    `calls` maps the type of a call to the field of what is called; `members` are the types of `object.name`.
-    `shorthands` maps the type of a name that means one thing outside and another inside, such as a key that is its own
-    value, to how both are written: `{outside}: {inside}`. `receivers` are parameters that are the object of a method,
-    and `implicit_self` says that every method has its object as the first parameter. `defaults` are parameters that a
-    call may leave out, `rests` those that take any number of arguments, `splats` the arguments that stand for any
-    number. `constructors` are the names of constructors, `classes` the nodes whose functions are methods,
-    `declarations` what begins a line that is different from others of its shape. `sigils` begin a name without being
-    part of it. `clauses` are branches of which at most one runs or is built; `loops` run their bodies again.
-    `constructs` matches an initial value; one of its groups is the class. `variants` is searched for in front of a
-    declared name, for what tells the declaration from others of the name; its group `part` says that the declaration
-    is one of several. `overloads`: functions of one name may differ by their parameters. `redefines`: another value
-    for a variable is written like its definition. `dynamic_scope`: a function sees the locals of its callers.
+    `calls` maps the type of a call to the field of its callee. `members` are the types of `object.name`. `shorthands`
+    maps the type of a name with two meanings, such as a key that is its own value, to its long form: `{outside}:
+    {inside}`. `receivers` are parameters that are the object of a method; `implicit_self` says that the first parameter
+    of every method is its object. `defaults` are parameters that a call may omit, `rests` parameters that take any
+    number of arguments, `splats` arguments that stand for any number. `constructors` are the names of constructors,
+    `classes` the nodes whose functions are methods, `declarations` the words that begin a line with a shape of its own.
+    `sigils` precede a name without being part of it. At most one of the branches `clauses` runs or is built; `loops`
+    repeat their bodies. `constructs` matches an initial value, and one of its groups is the class. `variants` is
+    searched before a declared name for what distinguishes it from other declarations of the name; its group `part`
+    marks one of several parts. `overloads` says that functions of one name may differ by their parameters, `redefines`
+    that an assignment is written like a definition, `dynamic_scope` that a function sees the locals of its callers.
     """
 
     functions: frozenset[str]
@@ -179,11 +178,11 @@ class Syntax:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """Lines of code by what they define.
+    """Patterns for lines by what they define.
 
-    `definitions` and `constants` match a line that defines the name in a group. `owners` matches the first line of
-    something with members, `fields` a line within it that declares one, `members` a line elsewhere that defines one.
-    `starts` matches where a part of a file parses by itself.
+    `definitions` and `constants` match a line that defines the name in a group. `owners` matches the first line of a
+    class or the like, `fields` a line within it that declares a member, `members` a line elsewhere that defines one.
+    `starts` matches a line from which a part of a file can be parsed alone.
     """
 
     definitions: tuple[re.Pattern[str], ...]
@@ -206,13 +205,13 @@ class Code:
         return None if found is None else found[1]
 
     def is_member(self, line: str) -> bool:
-        """Return whether `line` defines a member of what is declared elsewhere."""
+        """Return whether `line` defines a member of a class that is declared elsewhere."""
         return self.members is not None and self.members.match(line) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """Files that mark a project's root, and folders of what others wrote or a build made."""
+    """Files that mark a project's root, and folders with third-party code or build output."""
 
     marks: tuple[str, ...]
     skipped_folders: tuple[str, ...]
@@ -220,11 +219,10 @@ class Project:
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """Code of another language within this one: what opens it in the line above, and what closes it.
+    """Code of another language within this one: the text that opens it in the line above, and the text that closes it.
 
-    Where `open` matches an empty text, the code begins there.
-
-    `open` names the language in a group `language`; where it names none, it is `language`.
+    If `open` matches an empty text, the code begins there. The group `language` of `open` names the language; without
+    it, `language` does.
     """
 
     open: re.Pattern[str]
@@ -234,9 +232,9 @@ class Embedded:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What must be known of a language before a file in it is open. Equal by the id, an LSP language identifier.
+    """The facts about a language that are needed before a file is open. Equal if the LSP language identifiers are.
 
-    `triggers` are the characters behind which an editor asks.
+    `triggers` are the characters after which an editor asks for completions.
     """
 
     id: str
@@ -250,7 +248,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """One language. Equal by its entry."""
+    """One language. Equal if the entries are."""
 
     entry: Entry
     lexical: Lexical = field(compare=False)
@@ -262,10 +260,10 @@ class Language:
 
     @property
     def id(self) -> str:
-        """Its LSP language identifier."""
+        """The LSP language identifier."""
         return self.entry.id
 
     @property
     def name(self) -> str:
-        """As people call it."""
+        """The language's usual name."""
         return self.entry.name

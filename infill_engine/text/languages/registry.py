@@ -1,4 +1,4 @@
-"""Finds a language: by its LSP identifier, by a file's name, by a script's first line."""
+"""Find a language by its LSP identifier, by a file's name, or by a script's first line."""
 
 import re
 from functools import cache
@@ -13,17 +13,17 @@ _VERSION = re.compile(r"[\d.]+$")
 
 @cache
 def all_entries() -> tuple[Entry, ...]:
-    """Return every language that has a record, by its id. Raises RecordError for a record that is wrong."""
+    """Return every language that has a record, sorted by id. Raises RecordError for a faulty record."""
     return tuple(load_entry(name) for name in record_ids())
 
 
 def language(identifier: str) -> Language:
-    """The language with this LSP identifier or alias; the generic one, which is plain text, where there is none."""
+    """Return the language with this LSP identifier or alias; the generic one, which is plain text, if there is none."""
     return _loaded(_by_identifier().get(identifier.lower(), GENERIC))
 
 
 def language_of(path: str, first_line: str = "") -> str | None:
-    """The LSP identifier of a file's language, by its name or, where that says nothing, by a `#!` line; else None."""
+    """Return the LSP identifier of a file's language, from its name or else its `#!` line; None if neither tells."""
     name = PurePath(path).name
     named = _by_file_name()
     found = named.get(name) or named.get(PurePath(path).suffix.lower())
@@ -32,7 +32,7 @@ def language_of(path: str, first_line: str = "") -> str | None:
 
 @cache
 def related(identifier: str) -> frozenset[str]:
-    """Return the LSP identifiers whose files are searched together with this one's, itself among them."""
+    """Return the LSP identifiers whose files are searched together with this one's, including this one."""
     known = language(identifier).entry
     if known.id == GENERIC:
         return frozenset((identifier,))
@@ -53,7 +53,7 @@ def _by_identifier() -> dict[str, str]:
 
 @cache
 def _by_file_name() -> dict[str, str]:
-    """Whole names and, with their dots, suffixes."""
+    """Return identifiers by whole file names and by suffixes with their dots."""
     return {name: each.id for each in all_entries() for name in (*each.identity.file_names, *each.identity.suffixes)}
 
 

@@ -1,4 +1,4 @@
-"""One table of a record, read key by key, so that what is unknown, missing or of the wrong form is named."""
+"""Read one table of a record key by key, so that an error names the key that is unknown, missing or malformed."""
 
 import re
 from enum import StrEnum
@@ -11,21 +11,21 @@ _E = TypeVar("_E", bound=StrEnum)
 
 
 class RecordError(InfillError):
-    """A record that says something unknown, leaves something out, or says it in the wrong form."""
+    """A record has a key that is unknown, missing or malformed."""
 
 
 class Table:
-    """One table of a record, read key by key; what is left over at the end is unknown."""
+    """One table of a record. Keys that nobody has read at the end are unknown."""
 
     def __init__(self, source: str, name: str, values: dict[str, Any]) -> None:
         self._source, self._name, self._left = source, name, dict(values)
 
     def within(self, key: str, values: dict[str, Any]) -> "Table":
-        """Return a table that stands at `key` of this one."""
+        """Return the table at `key` of this one."""
         return Table(self._source, self._path(key), values)
 
     def take(self, key: str, kind: type[_T]) -> _T:
-        """Return the value of a key that must be there. Raises RecordError, as all of these do."""
+        """Return the value of a required key. Raises RecordError, as all of these methods do."""
         if key not in self._left:
             self.fail(key, "is missing")
         value = self._left.pop(key)
@@ -34,11 +34,11 @@ class Table:
         return value
 
     def take_or(self, key: str, default: _T) -> _T:
-        """Return the value of a key that may be left out."""
+        """Return the value of an optional key."""
         return self.take(key, type(default)) if key in self._left else default
 
     def words(self, key: str) -> tuple[str, ...]:
-        """Return a list of texts that are not empty."""
+        """Return a list of nonempty texts."""
         found = self.take(key, list)
         for number, word in enumerate(found):
             if not isinstance(word, str) or not word:
@@ -63,7 +63,7 @@ class Table:
         return self.pattern(key) or self.fail(key, "must not be empty")
 
     def compiled(self, key: str, text: object, flags: int = 0) -> re.Pattern[str]:
-        """Return the regular expression `text`, which stands at `key`."""
+        """Return the compiled regular expression `text`, the value of `key`."""
         if not isinstance(text, str):
             self.fail(key, f"must be text, not {type(text).__name__}")
         try:
@@ -84,18 +84,18 @@ class Table:
         return self.within(key, self.take(key, dict))
 
     def tables(self, key: str) -> list["Table"]:
-        """Return the list of tables at a key, which may be left out."""
+        """Return the list of tables at an optional key."""
         found = self._left.pop(key, [])
         if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
             self.fail(key, "must be a list of tables")
         return [self.within(f"{key}[{number}]", each) for number, each in enumerate(found)]
 
     def has(self, key: str) -> bool:
-        """Return whether the key is there and has not been taken."""
+        """Return whether the key exists and has not been read."""
         return key in self._left
 
     def done(self) -> None:
-        """Refuse what nobody has asked for."""
+        """Raise RecordError if a key has not been read."""
         for key in self._left:
             self.fail(key, "is unknown")
 

@@ -142,7 +142,7 @@ def test_a_server_that_knows_no_candidates_at_all(bare: Workbench, scratch: Path
 
 # what infill.serverPath names, and what the user is told
 BAD_SERVERS: dict[str, tuple[dict[str, Any] | str | None, str]] = {
-    "missing": (None, "which is no program that can be run"),
+    "missing": (None, "which cannot be run"),
     "crashing": ('import sys; sys.exit("out of order")', 'it ended with code 1, saying "out of order"'),
     "chattering": ("print('hello'); import time; time.sleep(0.3)", "it ended with code 0"),
     "hanging": ("import time; time.sleep(3600)", "did not answer within 20 seconds of its start and was ended."),

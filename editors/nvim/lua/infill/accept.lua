@@ -1,4 +1,4 @@
---- Accepting ghost text: all of it, a word, a line. Each is an undo step of its own.
+--- Accepting ghost text: all of it, a word, or a line. Each is a separate undo step.
 local ghost = require('infill.ghost')
 local keys = require('infill.keys')
 local stats = require('infill.stats')
@@ -10,10 +10,10 @@ local DISMISSED = 'infill.dismissed'
 ---@alias infill.Part 'all'|'word'|'line'
 
 local mended = false
----@type fun()? runs once the undo step before it has ended
+---@type fun()? runs once the previous undo step has ended
 local waiting
 
---- False when there is no ghost text, or none that still fits.
+--- False if there is no ghost text that still fits.
 ---@param part infill.Part
 ---@return boolean
 function M.accept(part)
@@ -33,14 +33,14 @@ function M.accept(part)
   return false
 end
 
---- Whether Neovim's own accepting leaves characters behind that were typed just before it: it inserts the text where it
---- began. (Ours does not.)
+--- Whether Neovim's own accept function leaves just-typed characters behind, because it inserts the text where the text
+--- began.
 ---@return boolean
 function M.leaves_typed_behind()
   return vim.fn.has('nvim-0.13') == 0
 end
 
---- Has Neovim's own accepting insert only what is still missing, for those who have mapped it.
+--- Makes Neovim's own accept function insert only the missing part, for users who have mapped it.
 function M.mend_own()
   local get = vim.lsp.inline_completion.get
   if mended or not M.leaves_typed_behind() then
@@ -55,7 +55,7 @@ function M.mend_own()
   end
 end
 
---- False when there was no ghost text.
+--- False if there was no ghost text.
 ---@return boolean
 function M.dismiss()
   local bufnr = vim.api.nvim_get_current_buf()
@@ -65,23 +65,23 @@ function M.dismiss()
     stats.count('dismissed')
   end
   if command and client then
-    -- A server that does not know it answers with an error, which means nothing to the user.
+    -- A server that does not know it answers with an error, which does not concern the user.
     local params = { command = DISMISSED, arguments = command.arguments }
     client:request('workspace/executeCommand', params, function() end, bufnr)
   end
   return shown ~= nil
 end
 
---- Changes the text in insert mode such that one undo takes back this change and nothing else.
+--- Changes the text in insert mode so that one undo reverts this change and nothing else.
 ---@param change fun()
 function M.as_undo_step(change)
   waiting = change
-  -- By keys, because only CTRL-G u breaks the undo sequence inside of an insertion; also, it may be called from an
-  -- <expr> mapping, where the text is locked.
+  -- By keys, because only CTRL-G u breaks the undo sequence within an insertion, and because the text is locked in an
+  -- <expr> mapping.
   keys.feed('<C-g>u<Cmd>lua require("infill.accept")._run()<CR><C-g>u')
 end
 
---- Puts text in place of a range and the cursor behind it.
+--- Replaces a range by text and puts the cursor after it.
 ---@param bufnr integer
 ---@param start [integer, integer] row and byte column, 0-based
 ---@param finish [integer, integer]
@@ -124,7 +124,7 @@ function M._insert(bufnr, part)
   end
 end
 
---- Whether the cursor stands in the indentation, and the text begins with so many blanks that a tab would type them.
+--- Whether the cursor is in the indentation and the text begins with at least as many blanks as a tab types.
 ---@param text string
 ---@return boolean
 function M._indents(text)
@@ -142,7 +142,7 @@ end
 ---@return string
 function M._first(part, text)
   if part == 'word' then
-    -- A run of word characters, or of others, with the blanks before it. Bytes beyond ASCII count as word characters.
+    -- A run of word characters or of others, with the blanks before it. Non-ASCII bytes count as word characters.
     return text:match('^%s*[%w_\128-\255]+') or text:match('^%s*[^%w_%s\128-\255]+') or text
   elseif part == 'line' then
     return text:match('^\n*[^\n]*')

@@ -1,9 +1,9 @@
---- Reads what a server has answered.
+--- Reads a server's answers.
 local place = require('infill.place')
 
 local M = {}
 
---- The items as texts to insert at the cursor; nil when they are of another kind, which Neovim is to handle alone.
+--- The items as texts to insert at the cursor; nil if they are of another kind, which Neovim handles alone.
 ---@param items lsp.InlineCompletionItem[]
 ---@param from infill.Place
 ---@param client vim.lsp.Client
@@ -18,7 +18,7 @@ function M.ghost_of(items, from, client)
     local line = from.left .. from.right
     local first = place.column(line, range.start.character, client.offset_encoding)
     local last = place.column(line, range['end'].character, client.offset_encoding)
-    -- A buffer's lines hold no carriage returns, whatever its file's line ends are.
+    -- Lines of a buffer have no carriage returns, whatever line ends the file has.
     text = text:gsub('\r\n?', '\n')
     local standing = line:sub(first + 1, last)
     if last ~= #from.left or not vim.startswith(text, standing) then

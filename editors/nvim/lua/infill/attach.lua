@@ -1,4 +1,4 @@
---- A buffer that the server begins or ceases to serve.
+--- Attaches the server to a buffer, and detaches it.
 local M = {}
 
 local FOLLOWED = { 'CursorMovedI', 'TextChangedI', 'TextChangedP' }
@@ -45,7 +45,7 @@ function M.attach(client, bufnr)
   end
 end
 
---- Ghost text and keys as the options have it.
+--- Enables ghost text and keys as the options say.
 ---@param bufnr integer
 ---@param options infill.Options
 function M.apply(bufnr, options)

@@ -9,7 +9,7 @@ local INVOKED = 1 -- lsp.InlineCompletionTriggerKind
 ---@field range? lsp.Range
 ---@field confidence? number probability, 0 to 1
 ---@field partial? boolean cut off by the deadline
----@field steps? integer denoising steps it has been through
+---@field steps? integer number of steps behind it
 ---@field source? string
 ---@field command? lsp.Command
 
@@ -31,7 +31,7 @@ local INVOKED = 1 -- lsp.InlineCompletionTriggerKind
 local listeners = {}
 local tokens = 0
 
---- Asks for the candidates at a position, or for a range that they are to replace.
+--- Asks for the candidates at a position, or for a range to be replaced.
 ---@param client vim.lsp.Client
 ---@param bufnr integer
 ---@param position lsp.Position
@@ -57,7 +57,7 @@ function M.ask(client, bufnr, position, range, on_canvas, on_answer)
   end
 
   local function ask_plainly()
-    -- An older server: the same candidates, without what is known about them.
+    -- An older server: the same candidates without details.
     local plain = vim.tbl_extend('error', params, { context = { triggerKind = INVOKED } })
     _, request_id = client:request('textDocument/inlineCompletion', plain, function(err, result)
       local items = result and (result.items or result) or {}

@@ -17,7 +17,7 @@ local function say(lines)
   vim.api.nvim_echo({ { table.concat(lines, '\n') } }, false, {})
 end
 
---- Sends the server changed settings of ours, on top of those it has.
+--- Sends changed settings to the server, in addition to those it has.
 ---@param change table<string, any>
 local function set(change)
   for _, running in ipairs(vim.lsp.get_clients({ name = NAME })) do
@@ -26,7 +26,7 @@ local function set(change)
     running:notify('workspace/didChangeConfiguration', { settings = running.settings })
   end
   local before = (vim.lsp.config[NAME] or {}).settings or {}
-  -- Also for a server that is started later.
+  -- They also apply to a server that is started later.
   vim.lsp.config(NAME, { settings = { infill = vim.tbl_extend('force', before.infill or {}, change) } })
   for bufnr in pairs((client() or { attached_buffers = {} }).attached_buffers) do
     require('infill.ghost').clear(bufnr)
@@ -40,7 +40,7 @@ local function settings()
   return (running and running.settings.infill) or ((vim.lsp.config[NAME] or {}).settings or {}).infill or {}
 end
 
---- By language; what is not said is allowed.
+--- By language; a language that is not named is allowed.
 ---@param languages any
 ---@return table<string, boolean>
 local function as_table(languages)
@@ -56,7 +56,7 @@ local function as_table(languages)
   return allowed
 end
 
---- What was selected of a line; else all of it but its indentation.
+--- The selected part of a line; otherwise the line without its indentation.
 ---@param number integer 1-based
 ---@return infill.Range
 local function range_in(number)
@@ -108,7 +108,7 @@ local COMMANDS = {
   end,
   eagerness = function(arguments)
     local function choose(level)
-      -- A number from the settings would go before the level.
+      -- A number from the settings would take precedence over the level.
       set({ eagerness = level, showThreshold = vim.NIL })
       say({ 'infill is ' .. level })
     end

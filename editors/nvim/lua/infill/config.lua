@@ -1,14 +1,14 @@
---- The user's options over their defaults.
+--- The user's options, with defaults.
 local M = {}
 
 ---@alias infill.Action 'accept'|'accept_word'|'accept_line'|'next'|'previous'|'dismiss'|'pick'|'next_edit'
 
 ---@class infill.Options
 ---@field cmd? string[] how to start the server
----@field filetypes? string[] where to start it; nil means everywhere its settings allow
+---@field filetypes? string[] where to start it; nil means everywhere that its settings allow
 ---@field settings? table<string, any> of the server; `:help infill-settings`
 ---@field keys? table<infill.Action, string|false>|false insert-mode keys; false for none
----@field picker? 'auto'|'list'|'select' our list, vim.ui.select, or the latter only where it has been replaced
+---@field picker? 'auto'|'list'|'select' our list, vim.ui.select, or the latter only if a plugin has replaced it
 
 ---@type table<infill.Action, string|false>
 local KEYS = {
@@ -27,7 +27,7 @@ local TYPES = { cmd = 'table', filetypes = 'table', settings = 'table', keys = {
 ---@type infill.Options? set by setup()
 local chosen
 
---- Checks and keeps the options. What means nothing is reported and left out.
+--- Checks and stores the options. Unknown ones are reported and ignored.
 ---@param options? infill.Options
 ---@return infill.Options
 function M.set(options)
@@ -49,7 +49,7 @@ function M.set(options)
   return kept
 end
 
---- The options in force; nil where setup() was not called and Neovim's own functions are used.
+--- The current options; nil if setup() was not called and Neovim's own functions are used.
 ---@return infill.Options?
 function M.get()
   return chosen

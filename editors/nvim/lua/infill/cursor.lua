@@ -1,4 +1,4 @@
---- Tells the server where the cursor has come to rest, so that it reads the text there before anybody asks.
+--- Tells the server where the cursor has come to rest, so that it reads the text there ahead of a request.
 ---
 --- The server reads changed text by itself, so a cursor that moved because the text changed is not reported.
 local place = require('infill.place')
@@ -11,7 +11,7 @@ local REST_MS = 120
 
 -- There is one cursor, so one timer for all buffers.
 local timer = assert(vim.uv.new_timer())
-local newest = 0 -- movement; callbacks of older ones do nothing
+local newest = 0 -- number of the newest movement; callbacks of older ones do nothing
 
 --- The cursor has moved in a buffer, or into it.
 ---@param bufnr integer
@@ -29,7 +29,7 @@ function M.moved(bufnr)
   )
 end
 
---- Cancels what is waiting: the text has changed, which Neovim reports after the movement, or the buffer was left.
+--- Cancels a waiting report: the text has changed, which Neovim reports after the movement, or the buffer was left.
 function M.stop()
   newest = newest + 1
   timer:stop()

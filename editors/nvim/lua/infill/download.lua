@@ -1,4 +1,4 @@
---- The default model's files: fetched by the server when the user says so.
+--- The default model's files, which the server downloads when the user asks.
 local M = {}
 
 local COMMAND = 'infill.downloadModel'
@@ -13,7 +13,7 @@ local COMMAND = 'infill.downloadModel'
 local running
 local tokens = 0
 
---- Asks the server for it. The engine uses the model as soon as it is loaded.
+--- Asks the server to download. The engine uses the model as soon as it is loaded.
 ---@param client? vim.lsp.Client
 function M.start(client)
   if not client then
@@ -38,14 +38,14 @@ function M.start(client)
   end
 end
 
---- Ends it. What has come is kept.
+--- Cancels the download. The received part is kept.
 function M.cancel()
   if running then
     running.client:notify('window/workDoneProgress/cancel', { token = running.token })
   end
 end
 
---- Percent that are done; nil when nothing is downloaded.
+--- The percentage that is done; nil if nothing is being downloaded.
 ---@return integer?
 function M.share()
   if running and running.client:is_stopped() then
@@ -54,7 +54,7 @@ function M.share()
   return running and running.share
 end
 
---- What is being done, in words.
+--- The current task in words.
 ---@return string?
 function M.doing()
   return running and running.doing

@@ -1,13 +1,13 @@
---- How readily ghost text appears, and what each level of it costs.
+--- The levels of eagerness, and the cost of each.
 local M = {}
 
 M.LEVELS = { 'quiet', 'balanced', 'eager' }
 
 ---@class infill.Level
 ---@field shown? number share of the keystrokes at which something is shown
----@field wrong? number share of what is shown that nobody would accept
+---@field wrong? number share of suggestions that nobody would accept
 
---- Such as ": shown at 58 % of keystrokes, 1 in 3 wrong"; empty where it was not measured.
+--- Such as ": shown at 58 % of keystrokes, 1 in 3 wrong"; empty if it was not measured.
 ---@param level? infill.Level
 ---@return string
 local function cost(level)
@@ -18,7 +18,7 @@ local function cost(level)
   return (': shown at %.0f %% of keystrokes, 1 in %.0f wrong'):format(100 * shown, 1 / wrong)
 end
 
---- Lets the user choose among the levels, and calls back with the one chosen.
+--- Lets the user choose a level, and calls back with it.
 ---@param client? vim.lsp.Client that knows what the levels cost
 ---@param callback fun(level: string)
 function M.choose(client, callback)

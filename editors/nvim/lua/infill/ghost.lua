@@ -1,9 +1,8 @@
---- Keeps Neovim's ghost text true to the buffer.
+--- Keeps Neovim's ghost text consistent with the buffer.
 ---
---- Neovim draws, cycles and asks; by itself it also shows an answer that a newer one has overtaken, and accepts at the
---- place where the text began even when some of it has been typed since. So we stand between the client and Neovim's
---- handler: an answer is taken down to what is still missing at the cursor, or dropped, whenever it comes and whenever
---- the text changes.
+--- Neovim draws, cycles and asks. By itself it also shows outdated answers, and it accepts at the place where the text
+--- began even if some of it has been typed since. So this module wraps Neovim's handler: whenever an answer comes or
+--- the text changes, it cuts the answer to the part that is still missing at the cursor, or drops it.
 local answer = require('infill.answer')
 local place = require('infill.place')
 local server = require('infill.server')
@@ -18,10 +17,10 @@ local AUTOMATIC = 2 -- lsp.InlineCompletionTriggerKind
 local namespace = vim.api.nvim_create_namespace('nvim.lsp.inline_completion') -- Neovim's own
 
 ---@class infill.Ghost
----@field from infill.Place of the cursor when it was asked for
----@field texts string[] what may stand there
+---@field from infill.Place of the cursor at the time of the request
+---@field texts string[] the candidates
 ---@field commands (lsp.Command|false)[] to be run once a text has been accepted
----@field typed string what had been typed since, when it was last drawn
+---@field typed string the text typed since, when it was last drawn
 ---@field client vim.lsp.Client
 ---@field draw fun(items: lsp.InlineCompletionItem[]) hands items to Neovim
 
@@ -40,7 +39,7 @@ local held = {}
 ---@type table<vim.lsp.Client, true>
 local watched = setmetatable({}, { __mode = 'k' })
 
---- Stands between a client and whoever asks it for inline completion.
+--- Wraps a client's requests for inline completion.
 ---@param client vim.lsp.Client
 function M.watch(client)
   if watched[client] then
@@ -56,7 +55,7 @@ function M.watch(client)
     bufnr = bufnr == 0 and vim.api.nvim_get_current_buf() or bufnr
     local from = place.cursor(bufnr)
     if not from or M._is_silent(bufnr) or not vim.startswith(vim.api.nvim_get_mode().mode, 'i') then
-      return true -- the cursor has moved on to where nothing can be shown: asking would only burn the processor
+      return true -- nothing can be shown at the cursor's new place, so asking would only cost time
     end
     local function send(receive)
       return request(self, method, params, receive, bufnr)
@@ -67,7 +66,7 @@ function M.watch(client)
   end
 end
 
---- The notification infill/lateAnswer: there is more to show than the answer had. Asks again if nothing has changed.
+--- The notification infill/lateAnswer: more was found after the answer. Asks again if nothing has changed.
 ---@param client vim.lsp.Client
 ---@param params { uri: string, version: integer, position: lsp.Position }
 function M.late(client, params)
@@ -84,17 +83,17 @@ function M.late(client, params)
   end
 end
 
---- Has Neovim ask as if the cursor had moved, if it stands in the buffer: what was asked for before found no engine.
+--- Makes Neovim ask again if the cursor is in the buffer, because an earlier request found no engine.
 ---@param bufnr integer
 function M.ask(bufnr)
   if vim.api.nvim_get_current_buf() == bufnr and vim.startswith(vim.api.nvim_get_mode().mode, 'i') then
-    -- Only for Neovim's inline completion: to others nothing has happened.
+    -- Only for Neovim's inline completion; for others, nothing has happened.
     local group = 'nvim.lsp.inline_completion:' .. bufnr
     pcall(vim.api.nvim_exec_autocmds, 'CursorMovedI', { group = group, modeline = false })
   end
 end
 
---- The text or the cursor has changed: what has been typed through stays, what no longer fits goes.
+--- The text or the cursor has changed: ghost text that is typed along stays, and text that no longer fits goes.
 ---@param bufnr integer
 function M.follow(bufnr)
   local ghost = ghosts[bufnr]
@@ -110,8 +109,8 @@ function M.follow(bufnr)
   end
 end
 
---- A character is about to be typed: takes it off the ghost text beforehand. Neovim may redraw between the typing and the
---- events that follow it, and would show the character twice.
+--- A character is about to be typed: removes it from the ghost text first. Neovim may redraw between the keystroke and
+--- its events, and would show the character twice.
 ---@param bufnr integer
 function M.before(bufnr)
   local rest = M.rest(bufnr)
@@ -138,8 +137,8 @@ function M.make_way(bufnr)
   end
 end
 
---- What accepting would insert at the cursor, the command to run afterwards, and whose it is; nil when nothing of ours is
---- shown.
+--- The text that accepting inserts at the cursor, the command to run afterwards, and the client; nil if nothing of ours
+--- is shown.
 ---@param bufnr integer
 ---@return string?, lsp.Command|false|nil, vim.lsp.Client?
 function M.rest(bufnr)
@@ -152,7 +151,7 @@ function M.rest(bufnr)
   return ghost.texts[chosen]:sub(#typed + 1), ghost.commands[chosen], ghost.client
 end
 
---- The ghost text on the screen, ours or another server's; nil for none.
+--- The ghost text on the screen, ours or another server's; nil if there is none.
 ---@param bufnr integer
 ---@return string?
 function M.shown(bufnr)
@@ -181,7 +180,7 @@ function M._mark(bufnr)
   return vim.api.nvim_buf_get_extmarks(bufnr, namespace, 0, -1, { details = true, limit = 1 })[1]
 end
 
---- Whether what is shown comes from another server.
+--- Whether the ghost text comes from another server.
 ---@param bufnr integer
 ---@return boolean
 function M.is_foreign(bufnr)
@@ -190,7 +189,7 @@ function M.is_foreign(bufnr)
   return M.shown(bufnr) ~= nil and (not ghost or (typed ~= nil and not M._chosen(ghost, bufnr, typed)))
 end
 
---- Has Neovim's own functions find what is left of the text that the user sees, or nothing.
+--- Makes Neovim's own functions find the rest of the text that the user sees, or nothing.
 ---@param bufnr integer
 ---@return boolean whether something is left
 function M.catch_up(bufnr)
@@ -203,7 +202,7 @@ function M.catch_up(bufnr)
   return fits
 end
 
---- Shows the candidate `count` places further. False when there is no ghost text.
+--- Shows the candidate `count` places further. False if there is no ghost text.
 ---@param count integer
 ---@return boolean
 function M.cycle(count)
@@ -216,7 +215,7 @@ function M.cycle(count)
   return true
 end
 
---- Takes the ghost text away, and whatever may still be on its way to replace it.
+--- Hides the ghost text, and drops any answer that is still to come.
 ---@param bufnr integer
 function M.clear(bufnr)
   local ghost = ghosts[bufnr]
@@ -226,14 +225,14 @@ function M.clear(bufnr)
   end
 end
 
---- Neovim has taken the ghost text away itself.
+--- Neovim has hidden the ghost text itself.
 ---@param bufnr integer
 function M.forget(bufnr)
   ghosts[bufnr] = nil
   newest[bufnr] = nil
 end
 
---- Shows nothing in a buffer until it is released or its text changes: something else stands where the ghost text would.
+--- Shows nothing in a buffer until it is released or its text changes, because something else uses the place.
 ---@param bufnr integer
 function M.hold(bufnr)
   M.clear(bufnr)
@@ -254,7 +253,7 @@ function M._is_silent(bufnr)
     or silence.reason() ~= nil
 end
 
---- What has been typed since a ghost text was asked for; nil when it can no longer stand.
+--- The text typed since a ghost text was requested; nil if it no longer fits.
 ---@param bufnr integer
 ---@param ghost infill.Ghost
 ---@return string?
@@ -294,7 +293,7 @@ function M._receiver(asked, bufnr, again)
   end
 end
 
---- Whether the cursor is where it was when that was asked, and no menu hides the place.
+--- Whether the cursor is where it was at the time of the request, and no menu hides the place.
 ---@param bufnr integer
 ---@param asked infill.Asked
 ---@return boolean
@@ -302,7 +301,7 @@ function M._is_as_asked(bufnr, asked)
   return vim.fn.pumvisible() == 0 and not M._is_silent(bufnr) and place.typed_since(bufnr, asked.from) == ''
 end
 
---- Whether the first text of a late answer begins with what is shown.
+--- Whether the first text of a late answer begins with the ghost text.
 ---@param bufnr integer
 ---@param ghost infill.Ghost
 ---@return boolean
@@ -311,7 +310,7 @@ function M._goes_on(bufnr, ghost)
   return shown ~= false and #ghost.texts > 0 and M._continues(ghost.texts[1], shown)
 end
 
---- An answer has come: shows what is still missing of it.
+--- An answer has come: shows its missing part.
 ---@param bufnr integer
 ---@param ghost infill.Ghost
 function M._take(bufnr, ghost)
@@ -319,7 +318,7 @@ function M._take(bufnr, ghost)
   if not typed then
     return stats.count('late')
   end
-  -- A candidate that the user has gone to stays, if the new answer has it too.
+  -- A candidate that the user has selected stays if the new answer has it, too.
   local before = ghosts[bufnr]
   local kept = before and M._is_chosen_by_hand(bufnr, before) and M.rest(bufnr)
   local index = 1
@@ -334,7 +333,7 @@ function M._take(bufnr, ghost)
   M._show(bufnr, ghost, typed, index)
 end
 
---- Draws those texts of a ghost that begin with what has been typed, and goes to one of them.
+--- Draws the texts that begin with the typed text, and selects one of them.
 ---@param bufnr integer
 ---@param ghost infill.Ghost
 ---@param typed string
@@ -366,13 +365,13 @@ end
 ---@return boolean
 function M._draw(ghost, bufnr, items)
   local drawn = ghost.client.attached_buffers[bufnr] and pcall(ghost.draw, items)
-  if not drawn then -- inline completion was switched off under us
+  if not drawn then -- inline completion was turned off meanwhile
     M.forget(bufnr)
   end
   return drawn or false
 end
 
---- Whether something is left of a text once its beginning has been typed.
+--- Whether a text goes on after its typed beginning.
 ---@param text string
 ---@param typed string
 ---@return boolean
@@ -380,7 +379,7 @@ function M._continues(text, typed)
   return #text > #typed and vim.startswith(text, typed)
 end
 
---- Which of the texts Neovim shows; nil when it shows none of them.
+--- The number of the text that Neovim shows; nil if it shows none of them.
 ---@param ghost infill.Ghost
 ---@param bufnr integer
 ---@param typed string
@@ -391,12 +390,12 @@ function M._chosen(ghost, bufnr, typed)
     return nil
   end
   for i, text in ipairs(ghost.texts) do
-    -- Neovim may have drawn it again at the new place of the cursor.
+    -- Neovim may have redrawn it at the cursor's new place.
     if text:sub(#ghost.typed + 1) == shown or text:sub(#typed + 1) == shown then
       return i
     end
   end
-  -- What also stands right of the cursor is not drawn twice.
+  -- Text that is already right of the cursor is not drawn twice.
   for i, text in ipairs(ghost.texts) do
     if vim.endswith(text, shown) then
       return i
@@ -404,7 +403,7 @@ function M._chosen(ghost, bufnr, typed)
   end
 end
 
---- Whether something else is shown than the first that fits.
+--- Whether another text is shown than the first that fits.
 ---@param bufnr integer
 ---@param ghost infill.Ghost
 ---@return boolean

@@ -13,12 +13,12 @@ function M.check()
   health.ok('Neovim ' .. tostring(vim.version()))
   if require('infill.accept').leaves_typed_behind() then
     health.info(
-      'Before 0.13, vim.lsp.inline_completion.get() leaves characters behind that were typed just before it. '
-        .. 'In the buffers that infill serves, it does not: infill works around that.'
+      'Before Neovim 0.13, vim.lsp.inline_completion.get() leaves behind characters that were typed just before it. '
+        .. 'Infill works around this in the buffers that it serves.'
     )
   end
   if not vim.lsp.is_enabled(name) then
-    health.warn('The server is not enabled.', { "Put require('infill').setup() into your configuration." })
+    health.warn('The server is not enabled.', { "Add require('infill').setup() to your configuration." })
   end
   problem = server.missing()
   if problem then
@@ -30,7 +30,7 @@ function M.check()
   end
   local clients = vim.lsp.get_clients({ name = name })
   if #clients == 0 then
-    health.info('The server is not running: it starts with the first file that can be changed.')
+    health.info('The server is not running. It starts with the first file that can be changed.')
   end
   for _, client in ipairs(clients) do
     M._client(client)
@@ -54,7 +54,7 @@ function M._client(client)
     health.ok(('%s %s is running'):format(info.name or 'A server', info.version or ''))
   end
   if not client:supports_method('textDocument/inlineCompletion') then
-    health.error('The server offers no inline completion.', { 'Mend `cmd`: it may start another server.' })
+    health.error('The server offers no inline completion.', { 'Correct `cmd`: it may start another server.' })
   end
   local buffers = vim.tbl_keys(client.attached_buffers)
   for _, bufnr in ipairs(buffers) do
@@ -68,7 +68,7 @@ function M._client(client)
   local answer = client:request_sync('infill/getStatus', vim.empty_dict(), 1000)
   local missing = answer and answer.result and answer.result.missingModel
   if missing and missing ~= vim.NIL then
-    health.warn('The default model is not on this machine; only retrieved texts are suggested.', {
+    health.warn('The default model is not on this machine; only texts found in the project are suggested.', {
       (':Infill download fetches it: %s, %d MB, from %s'):format(missing.file, missing.megabytes, missing.address),
       ('Without a network, put that file into %s and run :Infill download.'):format(missing.folder),
     })

@@ -5,7 +5,7 @@ M.NAME = 'infill_ls' -- of the LSP client
 
 local created = false
 
---- Creates them, once. Called by plugin/infill.lua, and by setup() for plugin managers that source no plugin folder.
+--- Creates them once. Called by plugin/infill.lua, and by setup() for plugin managers that skip the plugin folder.
 function M.create()
   if created then
     return
@@ -16,7 +16,7 @@ function M.create()
   end, {
     nargs = '*',
     range = true,
-    desc = 'Text infilling: candidates, switches, status',
+    desc = 'Code completion: candidates, switches, status',
     complete = function(lead, line)
       return require('infill.commands').complete(lead, line)
     end,

@@ -1,7 +1,7 @@
---- The public surface: setup(), the actions for keys, and what a status line can show.
+--- The public functions: setup(), actions for keys, and the status.
 local M = {}
 
---- Configures the server, switches it on, and sets keys in the buffers it serves. `:help infill-setup`
+--- Configures and enables the server, and sets keys in the buffers it serves. `:help infill-setup`
 ---@param options? infill.Options
 function M.setup(options)
   local hooks = require('infill.hooks')
@@ -18,7 +18,7 @@ function M.setup(options)
     settings = { infill = chosen.settings },
   })
   vim.lsp.enable(hooks.NAME)
-  -- A configuration that is sourced again also holds for the buffers that are served already.
+  -- A configuration that is sourced again also applies to buffers that are served already.
   for _, client in ipairs(vim.lsp.get_clients({ name = hooks.NAME })) do
     for bufnr in pairs(client.attached_buffers) do
       require('infill.attach').apply(bufnr, chosen)
@@ -26,19 +26,19 @@ function M.setup(options)
   end
 end
 
---- Inserts what the ghost text shows. False when there is none, so that a key can do something else.
+--- Inserts the ghost text. False if there is none, so that a key can do something else.
 ---@return boolean
 function M.accept()
   return require('infill.accept').accept('all')
 end
 
---- Inserts the next word of the ghost text and leaves the rest standing.
+--- Inserts the next word of the ghost text and keeps the rest.
 ---@return boolean
 function M.accept_word()
   return require('infill.accept').accept('word')
 end
 
---- Inserts the next line of the ghost text and leaves the rest standing.
+--- Inserts the next line of the ghost text and keeps the rest.
 ---@return boolean
 function M.accept_line()
   return require('infill.accept').accept('line')
@@ -50,26 +50,26 @@ function M.next()
   return require('infill.ghost').cycle(1)
 end
 
---- Shows the candidate before.
+--- Shows the previous candidate.
 ---@return boolean
 function M.previous()
   return require('infill.ghost').cycle(-1)
 end
 
---- Hides the ghost text until the text or the cursor changes; where there is none, the next edits that are shown.
+--- Dismisses the ghost text; if there is none, the next edits that are shown.
 ---@return boolean
 function M.dismiss()
   return require('infill.accept').dismiss() or require('infill.next_edit').dismiss()
 end
 
---- Lists the candidates at the cursor, or those to replace a range, with a preview in place.
+--- Lists the candidates at the cursor, or for a range, with a preview in place.
 ---@param range? infill.Range
 ---@return boolean
 function M.pick(range)
   return require('infill.pick').open(range)
 end
 
---- Goes to the nearest place of the next edit that is shown, and on the second press applies it.
+--- Goes to the nearest place of the next edit that is shown; the second press applies it.
 ---@return boolean
 function M.next_edit()
   return require('infill.next_edit').jump_or_accept()
@@ -81,20 +81,20 @@ function M.dismiss_next_edit()
   return require('infill.next_edit').dismiss()
 end
 
---- Lists the next edits that are shown; the one that is taken is applied.
+--- Lists the next edits that are shown, and applies the chosen one.
 ---@return boolean
 function M.pick_next_edit()
   return require('infill.next_edit').pick()
 end
 
---- One short text for a status line; empty where infill is not at work.
+--- A short text for a status line; empty in buffers that are not served.
 ---@param bufnr? integer
 ---@return string
 function M.status(bufnr)
   return require('infill.status').text(bufnr)
 end
 
---- What `status()` puts into words; nil where infill is not at work.
+--- The data behind `status()`; nil in buffers that are not served.
 ---@param bufnr? integer
 ---@return infill.Status?
 function M.state(bufnr)

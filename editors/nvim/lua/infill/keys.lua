@@ -1,4 +1,4 @@
---- Keys in the buffers served. A key that has nothing to do acts as if we had not mapped it.
+--- Keys in the buffers that are served. A key without a task acts as if it were not mapped.
 local M = {}
 
 local DESCRIPTIONS = {
@@ -49,7 +49,7 @@ function M.remove_all(bufnr)
   ours[bufnr] = nil
 end
 
---- Types keys, in front of what has been typed ahead.
+--- Types keys before any that are waiting.
 ---@param keys string in the notation of mappings
 function M.feed(keys)
   M._feed(M._raw(keys), false)
@@ -72,7 +72,7 @@ function M._set(bufnr, mode, lhs, action)
   end, { buffer = bufnr, desc = DESCRIPTIONS[action] })
 end
 
---- Does what the key would do without us.
+--- Does what the key would do without our mapping.
 ---@param mode string
 ---@param lhs string
 ---@param before table the buffer's own mapping that ours hides, or an empty one
@@ -84,14 +84,14 @@ function M._fall_through(mode, lhs, before)
     return mapping.callback()
   end
   local keys = M._keys_of(mapping)
-  -- A mapping that begins with its own key does not map that key again.
+  -- If a mapping begins with its own key, Neovim does not map that key again.
   local own = M._raw(lhs)
   local first = vim.startswith(keys, own) and own or ''
   M._feed(keys:sub(#first + 1), mapping.noremap == 0)
   M._feed(first, false)
 end
 
---- What a mapping types.
+--- The keys that a mapping types.
 ---@param mapping table
 ---@return string raw
 function M._keys_of(mapping)
@@ -102,7 +102,7 @@ function M._keys_of(mapping)
   if mapping.callback then
     keys = mapping.callback()
   else
-    -- Key names in it are replaced before it is evaluated, as they are when a mapping is defined.
+    -- Replace key names before evaluating it, as Neovim does when it defines a mapping.
     keys = vim.api.nvim_eval(M._raw(mapping.rhs))
   end
   keys = keys ~= nil and tostring(keys) or ''

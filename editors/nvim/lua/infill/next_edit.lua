@@ -1,7 +1,7 @@
---- What the last edit makes necessary elsewhere: asked for after a pause, shown in place, applied as one undo step.
+--- Next edits: requested after a pause, shown in place, applied as one undo step.
 ---
---- Highlights mark what would be replaced, and the end of its line shows by what: no text is shifted. The first press of
---- the key goes to the nearest place, the next one applies the proposal.
+--- Highlights mark the text to be replaced, and the end of the line shows the new text, so no text is shifted. The
+--- first press of the key goes to the nearest place, and the next one applies the proposal.
 local accept = require('infill.accept')
 local place = require('infill.place')
 local server = require('infill.server')
@@ -31,16 +31,16 @@ vim.api.nvim_set_hl(0, 'InfillNextEditHint', { default = true, link = 'Comment' 
 ---@class infill.NextEdit.Shown
 ---@field proposals infill.NextEdit.Proposal[]
 ---@field chosen integer
----@field tick integer of the text that the ranges count in
+---@field tick integer of the text that the ranges refer to
 ---@field encoding string
 
 ---@type table<integer, infill.NextEdit.Shown> by buffer
 local shown = {}
 
 local timer = assert(vim.uv.new_timer())
-local newest = 0 -- question; answers to older ones are dropped
+local newest = 0 -- number of the newest request; answers to older ones are dropped
 
---- The text has changed, or insert mode was left: what is shown may no longer fit.
+--- The text has changed, or insert mode was left: the proposals may no longer fit.
 ---@param bufnr integer
 function M.follow(bufnr)
   local now = shown[bufnr]
@@ -61,7 +61,7 @@ function M.follow(bufnr)
   )
 end
 
---- Asks the server at the cursor, and shows what it answers.
+--- Asks the server at the cursor, and shows the answer.
 ---@param bufnr integer
 function M.ask(bufnr)
   local here = place.cursor(bufnr)
@@ -91,7 +91,7 @@ function M.ask(bufnr)
   end, bufnr)
 end
 
---- The first press goes to the place nearest to the cursor, the next applies. False when nothing is shown.
+--- The first press goes to the nearest place, the next one applies. False if nothing is shown.
 ---@return boolean
 function M.jump_or_accept()
   local bufnr = vim.api.nvim_get_current_buf()
@@ -117,7 +117,7 @@ function M.jump_or_accept()
   return true
 end
 
---- Applies the proposal that is shown, without going there. False when nothing is shown.
+--- Applies the proposal that is shown without moving the cursor. False if nothing is shown.
 ---@return boolean
 function M.accept()
   local bufnr = vim.api.nvim_get_current_buf()
@@ -128,7 +128,7 @@ function M.accept()
   return now ~= nil
 end
 
---- Hides the proposals of the buffer for good. False when nothing is shown.
+--- Dismisses the proposals of the buffer for good. False if nothing is shown.
 ---@return boolean
 function M.dismiss()
   local bufnr = vim.api.nvim_get_current_buf()
@@ -141,7 +141,7 @@ function M.dismiss()
   return was_shown
 end
 
---- Lists the proposals, the highlighted one shown in place; the one that is taken is applied. False when nothing is shown.
+--- Lists the proposals, shows the highlighted one in place, and applies the chosen one. False if nothing is shown.
 ---@return boolean
 function M.pick()
   local bufnr = vim.api.nvim_get_current_buf()
@@ -169,7 +169,7 @@ function M.pick()
   return true
 end
 
---- At how many places the proposal that is shown would change the buffer; 0 where none is shown.
+--- The number of places that the shown proposal changes; 0 if none is shown.
 ---@param bufnr integer
 ---@return integer
 function M.places(bufnr)
@@ -177,7 +177,7 @@ function M.places(bufnr)
   return now and #now.proposals[now.chosen].edits or 0
 end
 
---- What is shown in a buffer and still fits; nil for nothing.
+--- The proposals that are shown in a buffer and still fit; nil if there are none.
 ---@param bufnr integer
 ---@return infill.NextEdit.Shown?
 function M.current(bufnr)
@@ -204,7 +204,7 @@ function M.detach(bufnr)
   M.hide(bufnr)
 end
 
---- Our own list: the highlighted proposal is shown in place, what it removes struck out.
+--- Our own list: it shows the highlighted proposal in place, with removed text struck out.
 ---@param bufnr integer
 ---@param now infill.NextEdit.Shown
 ---@param take fun(_: any, index: integer)
@@ -267,7 +267,7 @@ function M._accept(bufnr, now)
   end
 end
 
---- Whether the text has in every range what the proposal was made for.
+--- Whether the text in every range is still the one the proposal was made for.
 ---@param bufnr integer
 ---@param proposal infill.NextEdit.Proposal
 ---@param encoding string

@@ -1,12 +1,12 @@
---- Where the cursor stands, and what has been typed since it stood somewhere else.
+--- The cursor's place, and the text typed since it was elsewhere.
 local M = {}
 
 ---@class infill.Place
 ---@field row integer 0-based
 ---@field left string the line's text before the cursor
----@field right string the line's text behind it
+---@field right string the line's text after the cursor
 
---- The cursor's place in a buffer; nil when the current window shows another one.
+--- The cursor's place in a buffer; nil if the current window shows another buffer.
 ---@param bufnr integer
 ---@return infill.Place?
 function M.cursor(bufnr)
@@ -18,7 +18,7 @@ function M.cursor(bufnr)
   return { row = row - 1, left = line:sub(1, column), right = line:sub(column + 1) }
 end
 
---- What has been typed since the cursor was at `from`; nil when anything else has happened around it.
+--- The text typed since the cursor was at `from`; nil if anything else has happened.
 ---@param bufnr integer
 ---@param from infill.Place
 ---@return string?
@@ -36,7 +36,7 @@ function M.typed_since(bufnr, from)
   return table.concat(typed, '\n')
 end
 
---- The protocol's position of a place.
+--- A place as an LSP position.
 ---@param place infill.Place
 ---@param encoding string
 ---@return lsp.Position
@@ -44,7 +44,7 @@ function M.position(place, encoding)
   return { line = place.row, character = vim.str_utfindex(place.left, encoding) }
 end
 
---- A place of the text as it was before: the column that a position of the protocol means in a line.
+--- The byte column of an LSP position in a line of the earlier text.
 ---@param line string
 ---@param character integer
 ---@param encoding string

@@ -1,15 +1,15 @@
---- The server's process: how it is started, for which buffers, and what to say when it cannot be.
+--- The server's process: its command, its buffers, and messages if it cannot be started.
 local M = {}
 
---- For how many milliseconds a server may be silent at its start; on an idle machine it answers within one second.
+--- Milliseconds within which a server must answer after its start; on an idle machine it takes less than a second.
 M.patience = 20000
 
-local OLDEST = '0.1.0' -- the first version that speaks as we expect
+local OLDEST = '0.1.0' -- the oldest version that this plugin supports
 local EXECUTABLE = 'infill-ls'
 local MARKERS = { '.git', '.hg', 'pyproject.toml', 'package.json', 'Cargo.toml', 'go.mod' }
 local NAME = require('infill.hooks').NAME
 
---- The command that starts the server: from the PATH, else from the environment of the checkout this file lies in.
+--- The command that starts the server: from the PATH, otherwise from the environment of this file's checkout.
 ---@return string[]
 function M.command()
   if vim.fn.executable(EXECUTABLE) == 0 then
@@ -25,7 +25,7 @@ function M.command()
   return { EXECUTABLE }
 end
 
---- Tells the user, once a session. Later, because an error told inside of an autocommand stops what caused it.
+--- Tells the user once a session. Deferred, because an error in an autocommand stops what caused it.
 ---@param message string
 ---@param level? integer
 function M.tell_once(message, level)
@@ -34,8 +34,8 @@ function M.tell_once(message, level)
   end)
 end
 
---- Why a buffer is to be left alone; nil when it holds text of the user's that can be changed. This may change with its
---- options at any time, also while it is attached.
+--- Why a buffer is not served; nil if it contains the user's text and can be changed. This may change with its options
+--- at any time, even while it is attached.
 ---@param bufnr integer
 ---@return string?
 function M.left_alone(bufnr)
@@ -50,7 +50,7 @@ function M.left_alone(bufnr)
   elseif vim.api.nvim_buf_get_name(bufnr) ~= '' then
     return nil
   end
-  -- Buffers without a name share one URI: only the first of them can be told apart.
+  -- Buffers without a name share one URI, so only one of them can be served.
   for _, client in ipairs(vim.lsp.get_clients({ name = NAME })) do
     for other in pairs(client.attached_buffers) do
       if other ~= bufnr and vim.api.nvim_buf_get_name(other) == '' then
@@ -60,15 +60,15 @@ function M.left_alone(bufnr)
   end
 end
 
---- The client that serves a buffer; nil where none does.
+--- The client that serves a buffer; nil if none does.
 ---@param bufnr integer
 ---@return vim.lsp.Client?
 function M.of(bufnr)
   return not M.left_alone(bufnr) and vim.lsp.get_clients({ name = NAME, bufnr = bufnr })[1] or nil
 end
 
---- The project of a buffer, which is searched for what its lines go on with: by its marks, else the folder that Neovim
---- was started in. The home folder is none, nor is what lies above it: they hold everything.
+--- The project of a buffer, which is searched for similar code: the folder with a project's marks, otherwise the folder
+--- that Neovim was started in. The home folder and its parents do not count, because they contain everything.
 ---@param bufnr integer
 ---@return string?
 function M.root(bufnr)
@@ -78,7 +78,7 @@ function M.root(bufnr)
   return root and not vim.fs.relpath(root, vim.fs.normalize('~')) and root or nil
 end
 
---- Tells a running server about the project of a buffer that it has not been started for.
+--- Tells a running server about the project of another buffer.
 ---@param client vim.lsp.Client
 ---@param bufnr integer
 function M.add_folder(client, bufnr)
@@ -120,7 +120,7 @@ function M.missing()
   ):format(command[1])
 end
 
---- Says so, once, in the first buffer that the missing server would have served.
+--- Says so once, in the first buffer that the missing server would have served.
 ---@param bufnr integer
 function M.complain_if_missing(bufnr)
   local problem = not M.left_alone(bufnr) and M.missing()
@@ -129,7 +129,7 @@ function M.complain_if_missing(bufnr)
   end
 end
 
---- The message for a server that is another or too old; nil if it fits.
+--- The message for a wrong or outdated server; nil if the server fits.
 ---@param info? { name: string, version?: string } what the server said about itself
 ---@return string?
 function M.misfit(info)
@@ -137,19 +137,19 @@ function M.misfit(info)
     return nil
   end
   if info.name ~= EXECUTABLE then
-    return ('infill: the command starts %q and not %s; mend `cmd`'):format(info.name, EXECUTABLE)
+    return ('infill: the command starts %q and not %s; correct `cmd`'):format(info.name, EXECUTABLE)
   end
   local version = info.version and info.version:find('%.') and vim.version.parse(info.version)
   if version and vim.version.lt(version, OLDEST) then
     return (
-      'infill: the server is version %s, this plugin needs %s or newer; '
+      'infill: the server is version %s, but this plugin needs %s or newer; '
       .. 'run `pip install -U .` in the folder of a newer one'
     ):format(info.version, OLDEST)
   end
 end
 
---- A server has been started. Ends it and says what to do if it never answers: Neovim would wait for it in silence, and
---- take it for the one that serves the next buffer.
+--- A server was started. If it never answers, ends it and says what to do. Otherwise Neovim would wait silently and
+--- use it for the next buffer.
 ---@param config vim.lsp.ClientConfig of its client
 function M.started(config)
   vim.defer_fn(function()
@@ -162,7 +162,7 @@ function M.started(config)
       )
     end
   end, M.patience)
-  -- On leaving, Neovim ends only those that have answered.
+  -- When Neovim exits, it ends only servers that have answered.
   vim.api.nvim_create_autocmd('VimLeavePre', {
     group = vim.api.nvim_create_augroup('infill.start', {}),
     callback = function()
@@ -184,7 +184,7 @@ function M._silent()
   end, vim.lsp.get_clients({ name = NAME, _uninitialized = true }))
 end
 
---- Ends a server that has not answered yet; whether it was one.
+--- Ends a server that has not answered yet. Returns whether there was one.
 ---@param config vim.lsp.ClientConfig
 ---@return boolean
 function M._end_silent(config)
@@ -197,7 +197,7 @@ function M._end_silent(config)
   return false
 end
 
---- The server's process has ended. Says what to do if it never came up; Neovim reports a later end itself.
+--- The server's process has ended. Says what to do if it never answered; Neovim reports a later end itself.
 ---@param code integer
 ---@param signal integer
 ---@param client_id integer

@@ -1,5 +1,5 @@
---- When ghost text gives way: to a snippet that is being filled in, and to the item selected in a completion menu, which
---- may be Neovim's own or that of blink.cmp or nvim-cmp.
+--- When ghost text gives way: to an active snippet, and to the item selected in a completion menu (Neovim's own,
+--- blink.cmp or nvim-cmp).
 local M = {}
 
 local NVIM_CMP = 'cmp'
@@ -8,7 +8,7 @@ local BLINK = 'blink.cmp'
 ---@type table<table, true> views of nvim-cmp that are watched
 local watched = setmetatable({}, { __mode = 'k' })
 
---- Why nothing may be shown now, as `infill.status` knows it; nil if something may.
+--- Why ghost text must stay hidden now, as a reason of `infill.status`; nil if it may appear.
 ---@return 'snippet'|'menu'|nil
 function M.reason()
   if vim.snippet.active() then
@@ -18,12 +18,12 @@ function M.reason()
   if not selected then
     return nil
   end
-  -- What stands in the text already is continued by the ghost text.
+  -- If the item is in the text already, ghost text continues it.
   local column = vim.api.nvim_win_get_cursor(0)[2]
   return not vim.endswith(vim.api.nvim_get_current_line():sub(1, column), selected) and 'menu' or nil
 end
 
---- Calls back, in insert mode, once a menu has been opened or closed or another item has been selected.
+--- In insert mode, calls back when a menu was opened or closed or another item was selected.
 ---@param group integer of autocommands
 ---@param bufnr integer
 ---@param changed fun(bufnr: integer)
@@ -58,7 +58,7 @@ function M._selected()
   if vim.fn.pumvisible() ~= 0 then
     return vim.tbl_get(vim.fn.complete_info({ 'completed' }), 'completed', 'word')
   end
-  -- What other plugins offer may change; without it, ghost text is shown as beside no menu.
+  -- Other plugins may change their functions. Without them, ghost text appears as if there were no menu.
   local found, text = pcall(function()
     local blink, cmp = package.loaded[BLINK], package.loaded[NVIM_CMP]
     local item = blink and blink.is_menu_visible() and blink.get_selected_item()
@@ -81,7 +81,7 @@ function M._watch_cmp()
     vim.api.nvim_exec_autocmds('User', { pattern = 'InfillCmpChanged', modeline = false })
   end
   pcall(function()
-    -- It tells nobody else which item is selected.
+    -- It has no other event for the selected item.
     local on_entry_change = view.on_entry_change
     view.on_entry_change = function(...)
       changed()

@@ -1,4 +1,4 @@
---- What became of the ghost text in this session. Counts and times alone, kept nowhere.
+--- What became of the ghost text in this session: counts and times, which are not stored.
 local M = {}
 
 local counts = { shown = 0, accepted = 0, accepted_in_part = 0, cycled = 0, dismissed = 0, picked = 0, late = 0 }

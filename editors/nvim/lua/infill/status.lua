@@ -1,4 +1,4 @@
---- What the engine is doing, and why it is silent.
+--- The engine's state, and why there is no suggestion.
 local silence = require('infill.silence')
 local stats = require('infill.stats')
 
@@ -7,28 +7,28 @@ local M = {}
 ---@class infill.Status
 ---@field state 'loading'|'ready'|'thinking'|'silent'|'failed'|'off'
 ---@field detail? string
----@field fraction? number of the load that is done, 0 to 1
+---@field fraction? number share of the loading that is done, 0 to 1
 ---@field model? string
 ---@field device? string
----@field reason? string why nothing is shown, as the server calls it
+---@field reason? string why nothing is shown, as the server names it
 ---@field last_ms? number from the last request to its answer
 
 ---@type table<string, { [1]: string, [2]: string }> a few words for a status line, and a sentence that says what helps
 local REASONS = {
   blank = { 'nothing to add', 'The model found nothing worth adding here.' },
-  low_confidence = { 'not sure enough', 'No candidate is as sure as `eagerness` asks for; `:Infill pick` lists them.' },
+  low_confidence = { 'not sure enough', 'No candidate is confident enough for `eagerness`; `:Infill pick` lists them.' },
   one_key = { 'a single key does it', 'The best candidate is one character, as quick to type as to accept.' },
   deadline = { 'out of time', 'The time in budgetMs ran out before a candidate was finished.' },
   deletion = { 'waits after deleting', 'Nothing is suggested right after a deletion; type on.' },
   undo = { 'waits after undo', 'Nothing is suggested right after undo or redo; type on.' },
-  dismissed = { 'dismissed here', 'You dismissed it here or typed past it; `:Infill pick` lists it.' },
-  disabled = { 'switched off here', 'The settings `enable` or `languages` switch suggestions off here.' },
-  excluded = { 'file is excluded', 'Files that tend to hold secrets, and those that `excludes` names, are not read.' },
-  unsupported = { 'file is not supported', 'This file is too large, or of a kind that is not completed.' },
+  dismissed = { 'dismissed here', 'You dismissed the suggestion or typed past it; `:Infill pick` lists it.' },
+  disabled = { 'switched off here', 'The settings `enable` or `languages` turn suggestions off here.' },
+  excluded = { 'file is excluded', 'Files that tend to hold secrets or that `excludes` names are not read.' },
+  unsupported = { 'file is not supported', 'This file is too large or of an unsupported kind.' },
   loading = { 'still loading', 'The model is being loaded.' },
   worker_failed = { 'the engine stopped', '`:Infill restart` starts it again.' },
   snippet = { 'a snippet is active', 'Nothing is shown until the snippet is filled in.' },
-  menu = { 'the menu has another item', 'The item that is selected in the completion menu is not in the text.' },
+  menu = { 'the menu has another item', 'The selected item of the completion menu is not in the text.' },
 }
 
 ---@type table<integer, infill.Status> by client
@@ -59,7 +59,7 @@ function M.told(client_id, params)
   M.changed()
 end
 
---- A request is on its way. To be called once its answer is there.
+--- A request was sent. Call the result once its answer is there.
 ---@param client_id integer
 ---@return fun()
 function M.asking(client_id)
@@ -95,7 +95,7 @@ function M.of(bufnr)
   return status
 end
 
---- One short text for a status line.
+--- A short text for a status line.
 ---@param bufnr? integer
 ---@return string
 function M.text(bufnr)
@@ -112,7 +112,7 @@ function M.text(bufnr)
   if downloaded then
     return ('infill downloading %d/100'):format(downloaded)
   elseif status.state == 'loading' and (status.fraction or 0) > 0 then
-    -- No percent sign: some status lines would take it for an item, others would show an escaped one twice.
+    -- No percent sign: some status lines take it for an item, others show an escaped one twice.
     return ('%s %d/100'):format(text, math.floor(100 * status.fraction + 0.5))
   elseif status.state == 'silent' then
     return text .. ': ' .. M.why(status.reason)
@@ -120,7 +120,7 @@ function M.text(bufnr)
   return text
 end
 
---- A reason for silence in a few words.
+--- The reason for an empty answer in a few words.
 ---@param reason string as the server calls it
 ---@return string
 function M.why(reason)
@@ -172,7 +172,7 @@ end
 
 --- Something that a status line shows has changed.
 function M.changed()
-  -- Redrawing inside of a handler may come in the middle of another redraw.
+  -- Redrawing inside a handler may interrupt another redraw.
   vim.schedule(function()
     vim.api.nvim_exec_autocmds('User', { pattern = 'InfillStatus', modeline = false })
     vim.cmd.redrawstatus()

@@ -1,13 +1,13 @@
 """Make the pictures of editors/nvim from a real Neovim with the default model.
 
-    python tests/e2e/nvim/pictures/pictures.py
+    python tests/e2e/nvim/pictures/pictures.py [BUDGET_MS]
 
 `typing.gif` is a recording in real time. Somebody fills in the hole of TEXT from the list of candidates, then types
 TYPED at a steady pace and takes what is offered as far as it is right. `screenshot.png` is the list as it stood
 meanwhile.
 
 Needs Pillow and the font that comes with matplotlib, both in the extra "train". Run it on a machine that does nothing
-else.
+else, or give a larger budget than the usual one.
 """
 
 import sys
@@ -31,6 +31,7 @@ KEY = 0.12  # seconds from key to key: some 100 words a minute
 THOUGHT = 0.35  # seconds more where a word begins or ends; Neovim asks 0.2 seconds after the last key
 GLANCE = 0.4  # seconds that a person looks at something before a key is pressed for it
 WORTH_TAKING = 3  # characters; fewer are typed
+SETTLING = 6.0  # seconds before the recording, in which the server reads the text around the resting cursor
 LAST = 2.5  # seconds for which the last picture stands
 TEXT = """\
 import json
@@ -124,16 +125,17 @@ def type_on(nvim: Editor, recording: Recording, line: str) -> None:
 
 
 def main() -> None:
-    settings = {"showThreshold": None}
+    settings = {"showThreshold": None, **({"budgetMs": int(sys.argv[1])} if len(sys.argv) > 1 else {})}
     with tempfile.TemporaryDirectory() as folder, editor(Path(folder), {"settings": settings}) as nvim:
         recording = Recording(nvim, COLUMNS, ROWS)
         nvim.command("set noruler noshowcmd noshowmode laststatus=2 scrolloff=0 termguicolors")
         nvim.command("set statusline=\\ %t%m%=%{v:lua.require'infill'.status()}\\ ")
         nvim.command("highlight ComplHint guifg=#8a919e")
         nvim.open("│", "nothing.py")
-        nvim.until(lambda: nvim.state().get("state") == "ready")
+        nvim.until(lambda: nvim.state().get("state") in ("ready", "silent"))
         nvim.type("<Esc>")
         nvim.open(TEXT, "client.py")
+        time.sleep(SETTLING)
         recording.watch(3 * GLANCE)
         nvim.type("<M-p>")
         recording.watch(3 * GLANCE)

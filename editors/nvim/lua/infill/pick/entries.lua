@@ -1,11 +1,11 @@
---- What stands in the list: finished candidates, or the rows of a canvas that is still being denoised.
+--- The entries of the list: finished candidates, or the rows of a canvas that is still being denoised.
 local M = {}
 
 local UNDECIDED = '░' -- drawn for a slot that is still open
 local WIDEST = 60 -- columns of a label's text
 
 ---@class infill.Entry
----@field text string what would be inserted
+---@field text string the text to insert
 ---@field chunks [string, string][] the same with highlights, for the preview
 ---@field confidence? number
 ---@field milliseconds? number
@@ -13,7 +13,7 @@ local WIDEST = 60 -- columns of a label's text
 ---@field unfinished? boolean whether it is still being denoised: nothing to insert yet
 ---@field command? lsp.Command
 
---- Text as it can be drawn: what a model that is still guessing says may hold control characters.
+--- Text as it can be drawn: an unfinished text may contain control characters.
 ---@param text string
 ---@return string
 local function drawable(text)
@@ -42,8 +42,8 @@ function M.of_answer(answer)
     :totable()
 end
 
---- A row of the canvas. The preview shows, dimmed, what the engine would say at an open slot now; the list only that it
---- is open.
+--- A row of the canvas. At an open slot, the preview shows the engine's present guess dimmed; the list shows only that
+--- the slot is open.
 ---@param row infill.CanvasRow
 ---@return infill.Entry
 function M.of_row(row)
@@ -57,7 +57,7 @@ function M.of_row(row)
   return { text = table.concat(text), chunks = chunks, unfinished = true }
 end
 
---- One line: the text's first line, how many follow, its confidence and how long it took.
+--- One line: the text's first line, the number of further lines, its confidence and its time.
 ---@param entry infill.Entry
 ---@return string
 function M.label(entry)

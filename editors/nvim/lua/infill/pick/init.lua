@@ -1,4 +1,4 @@
---- Picking a candidate from a list, with the highlighted one previewed where it would stand.
+--- Picking a candidate from a list, with a preview of the highlighted one in place.
 local accept = require('infill.accept')
 local candidates = require('infill.candidates')
 local entries = require('infill.pick.entries')
@@ -14,7 +14,7 @@ local M = {}
 ---@class infill.Range a part of one line
 ---@field row integer 0-based
 ---@field first integer byte column, 0-based
----@field last integer byte column behind its end
+---@field last integer byte column after its end
 
 ---@class infill.Hole
 ---@field bufnr integer
@@ -25,10 +25,10 @@ local M = {}
 ---@field finish [integer, integer]
 ---@field inserting boolean whether the list was asked for in insert mode
 
----@type { bufnr: integer, leave: fun() }? the last list; to leave one that is closed does nothing
+---@type { bufnr: integer, leave: fun() }? the last list; leaving a closed one does nothing
 local last
 
---- Opens the list, in place of one that may be open. False where infill is not at work.
+--- Opens the list, replacing an open one. False in buffers that are not served.
 ---@param range? infill.Range to be replaced
 ---@return boolean
 function M.open(range)
@@ -45,7 +45,7 @@ function M.open(range)
   return true
 end
 
---- Leaves the list, or withdraws the request for it.
+--- Closes the list, or cancels the request for it.
 ---@param bufnr? integer only if it is this buffer's
 function M.leave(bufnr)
   if last and (not bufnr or bufnr == last.bufnr) then
@@ -54,7 +54,7 @@ function M.leave(bufnr)
   end
 end
 
---- Whether vim.ui.select is to be used: when asked for, or when the user has replaced Neovim's own.
+--- Whether to use vim.ui.select: if the options say so, or if a plugin has replaced Neovim's own.
 ---@return boolean
 function M._selects()
   local picker = (require('infill.config').get() or {}).picker or 'auto'
@@ -71,7 +71,7 @@ function M._hole(bufnr, client, range)
   local inserting = vim.startswith(vim.api.nvim_get_mode().mode, 'i')
   local line = vim.api.nvim_get_current_line()
   if not inserting and #line > 0 and column + #vim.fn.matchstr(line, '.$') >= #line then
-    column = #line -- the cursor cannot stand behind the last character, but that is where people mean
+    column = #line -- in normal mode the cursor cannot be after the last character, but that is the intended place
   end
   local start, finish = { row - 1, column }, { row - 1, column }
   if range then
@@ -174,7 +174,7 @@ function M._by_select(hole)
   end
 end
 
---- Gives the place back to the ghost text.
+--- Lets ghost text appear again.
 ---@param hole infill.Hole
 function M._uncover(hole)
   preview.clear(hole.bufnr)
@@ -204,7 +204,7 @@ function M._put(hole, entry)
   end
 end
 
---- After a window that had modes of its own: inserts in normal mode, then goes on inserting if that was the mode.
+--- After a picker with its own modes: inserts in normal mode, then returns to insert mode if that was the mode.
 ---@param hole infill.Hole
 ---@param entry infill.Entry
 function M._put_from_elsewhere(hole, entry)

@@ -24,7 +24,7 @@ local KEYS = {
 ---@field set fun(entries: infill.Entry[])
 ---@field close fun()
 
---- One at a time: another would take the keys of the first for the buffer's own.
+--- Open only one at a time: another would take the first one's keys for the buffer's own.
 ---@param hole infill.Hole
 ---@param events infill.MenuEvents
 ---@return infill.Menu
@@ -118,7 +118,7 @@ function M._draw(hole, buffer, window, shown, selected)
   end
   vim.api.nvim_buf_set_lines(buffer, 0, -1, false, lines)
   local height = math.max(1, math.min(#lines, MOST_LINES))
-  -- Above the line: below it the preview may need room.
+  -- Above the line, because the preview may need room below.
   local above = vim.fn.screenpos(hole.window, hole.start[1] + 1, hole.start[2] + 1).row > height + 2
   local config = {
     relative = 'win',
@@ -147,7 +147,7 @@ function M._draw(hole, buffer, window, shown, selected)
   return window
 end
 
---- Maps the list's keys in the buffer underneath; returns what puts back those that were there.
+--- Maps the list's keys in the buffer; returns a function that restores the earlier mappings.
 ---@param hole infill.Hole
 ---@param actions table<string, fun(number?: integer)>
 ---@return fun()
@@ -184,7 +184,7 @@ function M._take_keys(hole, actions)
   end
 end
 
---- Typing on, moving or going elsewhere leaves the list.
+--- Typing, moving the cursor or leaving the buffer closes the list.
 ---@param hole infill.Hole
 ---@param leave fun()
 ---@return integer

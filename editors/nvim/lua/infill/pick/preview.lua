@@ -1,4 +1,4 @@
---- A candidate as ghost text where it would stand, without changing the buffer.
+--- Shows a candidate as ghost text in place, without changing the buffer.
 local M = {}
 
 local namespace = vim.api.nvim_create_namespace('infill.preview')
@@ -36,7 +36,7 @@ function M.clear(bufnr)
   end
 end
 
---- The surroundings with the candidate in them, for a picker that has a window for previews.
+--- The text around the hole with the candidate in it, for a picker with a preview window.
 ---@param hole infill.Hole
 ---@param entry infill.Entry
 ---@return { buf: integer, pos: [integer, integer] }
@@ -48,12 +48,12 @@ function M.buffer(hole, entry)
   vim.bo[buffer].modifiable = true -- also where 'nomodifiable' is the default
   vim.api.nvim_buf_set_lines(buffer, 0, -1, false, vim.split(text, '\n', { plain = true }))
   vim.bo[buffer].bufhidden = 'wipe'
-  -- Not 'filetype': nothing is to be started for it.
+  -- Not 'filetype', which would start plugins.
   vim.bo[buffer].syntax = vim.bo[hole.bufnr].filetype
   return { buf = buffer, pos = { 1, 0 } }
 end
 
----@param chunks [string, string][] which may hold line breaks
+---@param chunks [string, string][] which may contain line breaks
 ---@return [string, string][][] the chunks of each line
 function M._lines(chunks)
   local lines = { {} }
