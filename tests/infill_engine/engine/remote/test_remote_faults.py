@@ -94,7 +94,7 @@ def test_the_key_goes_to_the_server_and_nowhere_else(monkeypatch: pytest.MonkeyP
         answer = engine.answer(REQUEST, soon())
         assert {headers["Authorization"] for _, _, headers in server.questions} == {"Bearer abc123secret"}
         assert "TEAM_KEY" in answer.user_message
-        assert "abc123secret" not in "".join([answer.user_message, repr(engine._server), *capfd.readouterr()])
+        assert "abc123secret" not in "".join([answer.user_message, repr(engine.proposer._server), *capfd.readouterr()])
     monkeypatch.setenv("TEAM_KEY", "abc\n123secret")
     with pytest.raises(InputError) as refusal:
         load_remote(server.name, "TEAM_KEY")
