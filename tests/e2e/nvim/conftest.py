@@ -42,7 +42,7 @@ def start(neovim: str, tmp_path: Path) -> Start:
 
 @pytest.fixture(scope="session")
 def _shared(neovim: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Editor]:
-    with editor(tmp_path_factory.mktemp("nvim"), {}, SCRIPT) as started:
+    with editor(tmp_path_factory.mktemp("nvim"), {"settings": {"budgetMs": 5000}}, SCRIPT) as started:
         started.open("│", "first.py")
         started.ready()
         yield started

@@ -162,7 +162,7 @@ def test_dismissing(nvim: Editor) -> None:
     nvim.until_marked("x = al│")
     nvim.until(lambda: nvim.status() == "infill silent: dismissed here")
     assert nvim.ghost() is None
-    assert "dismissed it here" in nvim.command("Infill")
+    assert "You dismissed the suggestion" in nvim.command("Infill")
     nvim.type("<CR>x = ")
     nvim.until_ghost("alpha(1)")
 
