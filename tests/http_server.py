@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 import psutil
 
-WAIT = 30  # seconds after which a test has failed
+WAIT = 90  # seconds after which a test has failed
 SCRIPT = {
     "rules": [
         {"before": "x = ", "candidates": ["alpha(1)", "beta(2)", "gamma"]},

@@ -27,7 +27,7 @@ UNSHARE = _unshare()
 async def test_a_completion_without_network(monkeypatch: pytest.MonkeyPatch) -> None:
     assert UNSHARE is not None
     monkeypatch.setattr(editor_module, "SERVER", (*UNSHARE, *SERVER))
-    async with editor(VSCODE, options={"model": "default", "budgetMs": 60_000}) as window:
+    async with editor(VSCODE, options={"model": "scripted", "budgetMs": 60_000}) as window:
         await window.ready()
         assert _interfaces(window.client._server.pid) == {"lo"}
         uri = window.open("def area(width, height):\n    return width * height\n\n\nsize = area(width, │)\n")

@@ -14,7 +14,7 @@ from typing import Any
 
 from editor_setup import set_up
 
-WAIT = 30
+WAIT = 90
 POLL = 0.01
 CURSOR = "│"
 REPOSITORY = Path(__file__).parents[3]

@@ -174,7 +174,7 @@ def test_slow_and_half_requests(server: Server) -> None:
 
 def test_clients_that_leave(tmp_path: Path) -> None:
     """Their requests end although the engine has not answered them, and others are answered."""
-    script = {"rules": [{"before": " = ", "candidates": ["alpha(1)"]}], "steps": 4, "step_ms": 10_000}
+    script = {"rules": [{"before": " = ", "candidates": ["alpha(1)"]}], "steps": 4, "step_ms": 3_000}
     with serving(tmp_path, script=script) as server:
         server.ready()
         with contextlib.ExitStack() as stack:
