@@ -22,7 +22,7 @@ from lsp_server.settings.schema import MOST_CANDIDATES
 from lsp_server.suggestions.completions import Insertion, Reply, answer_request
 
 
-async def candidates(session: Session, params: CandidatesParams) -> dict[str, object]:
+async def candidates(session: Session, params: CandidatesParams, arrived: float) -> dict[str, object]:
     """Always answer by the deadline. Raises JsonRpcInvalidParams for a range over several lines."""
     span = params.range
     if span is not None and span.start.line != span.end.line:
@@ -33,7 +33,9 @@ async def candidates(session: Session, params: CandidatesParams) -> dict[str, ob
     snapshot = session.documents.get(params.text_document.uri)
     insertion = None if snapshot is None else _insertion(snapshot, params, session.encoding)
     on_preview = None if token is None else _shower(session, token)
-    reply = await answer_request(session, insertion, invoked=True, unsure=True, least=wanted, on_preview=on_preview)
+    reply = await answer_request(
+        session, insertion, arrived, invoked=True, unsure=True, least=wanted, on_preview=on_preview
+    )
     return _result(session, insertion, reply, wanted)
 
 

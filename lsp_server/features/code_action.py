@@ -17,7 +17,6 @@ from infill_engine.budget.deadline import now
 from infill_engine.serving.protocol import State
 from lsp_server.documents.snapshots import Snapshot, text_between
 from lsp_server.protocol.positions import to_place, to_span
-from lsp_server.protocol.wire import arrived
 from lsp_server.session import Session
 from lsp_server.suggestions.alternatives.offers import LEAST_LEFT, Edit, Offer, offers_for
 from lsp_server.suggestions.alternatives.targets import Span, Target, Targets, targets_at
@@ -34,10 +33,9 @@ NONE_FOUND = "There is no alternative that the model finds likely enough. A larg
 log = logging.getLogger(__name__)
 
 
-async def code_action(session: Session, params: types.CodeActionParams) -> list[types.CodeAction]:
+async def code_action(session: Session, params: types.CodeActionParams, arrived: float) -> list[types.CodeAction]:
     """Return the actions at a range. Never raises, and answers by the deadline."""
-    began = arrived()
-    due = began + session.settings.rewrite_budget_ms / 1000 - REPLY_SECONDS
+    due = arrived + session.settings.rewrite_budget_ms / 1000 - REPLY_SECONDS
     snapshot = session.documents.get(params.text_document.uri)
     asked = params.context.trigger_kind is not types.CodeActionTriggerKind.Automatic
     wanted = {kind for kind in (REWRITE, FIX) if _wants(params.context.only, kind)}
@@ -64,18 +62,17 @@ async def code_action(session: Session, params: types.CodeActionParams) -> list[
     return [_refused(targets.refusal or (LOADING if loading else NONE_FOUND), wanted)]
 
 
-async def resolve(session: Session, action: types.CodeAction) -> types.CodeAction:
+async def resolve(session: Session, action: types.CodeAction, arrived: float) -> types.CodeAction:
     """Return the action with its edit. Raises JsonRpcException if the document has changed, or nothing was found."""
     if action.edit is not None:
         return action
-    began = arrived()
     data = action.data if isinstance(action.data, Mapping) else {}
     snapshot = session.documents.get(str(data.get("uri")))
     if snapshot is None or data.get("version") != snapshot.client_version:
         raise JsonRpcException(CHANGED, CONTENT_MODIFIED)
     edits = _read_edits(data)
     if edits is None:
-        due = began + session.settings.rewrite_budget_ms / 1000 - REPLY_SECONDS
+        due = arrived + session.settings.rewrite_budget_ms / 1000 - REPLY_SECONDS
         offers = await _again(session, snapshot, data, due)
         if not offers:
             raise JsonRpcException(NONE_FOUND, REQUEST_FAILED)

@@ -38,7 +38,7 @@ def register(session: Session) -> None:
     feature(types.TEXT_DOCUMENT_COMPLETION, options)(partial(completion, session))
 
 
-async def completion(session: Session, params: types.CompletionParams) -> types.CompletionList | None:
+async def completion(session: Session, params: types.CompletionParams, arrived: float) -> types.CompletionList | None:
     """Always answer by the deadline. Returns null for a request that was cancelled or superseded."""
     if session.settings.completion_fallback is Fallback.NEVER:
         return _list([])
@@ -51,7 +51,7 @@ async def completion(session: Session, params: types.CompletionParams) -> types.
     if snapshot is not None:
         place = to_place(snapshot.lines, params.position, session.encoding)
         insertion = Insertion(snapshot, place, place)
-    reply = await answer_request(session, insertion, invoked=invoked, unsure=False)
+    reply = await answer_request(session, insertion, arrived, invoked=invoked, unsure=False)
     if reply.answer.reason in OVERTAKEN:
         return None
     return _list([] if insertion is None else _items(insertion, reply.answer.candidates, session.encoding))

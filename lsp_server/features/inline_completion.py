@@ -11,7 +11,7 @@ from lsp_server.suggestions.late_answers import late_watch, was_told
 
 
 async def inline_completion(
-    session: Session, params: types.InlineCompletionParams
+    session: Session, params: types.InlineCompletionParams, arrived: float
 ) -> types.InlineCompletionList | None:
     """Always answer by the deadline. Returns null for a request that was cancelled or superseded.
 
@@ -23,13 +23,13 @@ async def inline_completion(
     snapshot = session.documents.get(params.text_document.uri)
     insertion = None if snapshot is None else _insertion(snapshot, params, session.encoding)
     if snapshot is None or insertion is None:
-        await answer_request(session, None, invoked=invoked, unsure=invoked)
+        await answer_request(session, None, arrived, invoked=invoked, unsure=invoked)
         return types.InlineCompletionList(items=[])
     told = was_told(session, insertion)
     invoked = invoked or bool(told)
     watch = late_watch(session, insertion, params.position, invoked=invoked)
     reply = await answer_request(
-        session, insertion, invoked=invoked, unsure=invoked, on_late=watch, late=told is not None
+        session, insertion, arrived, invoked=invoked, unsure=invoked, on_late=watch, late=told is not None
     )
     if reply.answer.reason in OVERTAKEN:
         return None

@@ -12,27 +12,25 @@ import attrs
 from infill_engine.budget.deadline import now
 from infill_engine.edits.types import NoEditReason
 from lsp_server.documents.snapshots import Snapshot
+from lsp_server.protocol.next_edit_messages import NextEditParams, SettledParams, accept_command, read_arguments
 from lsp_server.protocol.positions import to_place, to_span
-from lsp_server.protocol.wire import arrived
 from lsp_server.session import Session
 from lsp_server.suggestions.next_edits.bursts import offset, place_at
-from lsp_server.suggestions.next_edits.messages import NextEditParams, SettledParams, accept_command, read_arguments
 from lsp_server.suggestions.next_edits.shown import Held
 from lsp_server.suggestions.next_edits.tracker import Found
 
 log = logging.getLogger(__name__)
 
 
-async def next_edit(session: Session, params: NextEditParams) -> dict[str, object]:
+async def next_edit(session: Session, params: NextEditParams, arrived: float) -> dict[str, object]:
     """Return all proposals, or the reason why there are none. Never raises."""
-    began = arrived()
     found = await _found(session, params)
     snapshot = found.snapshot
     return {
         "proposals": [_proposal(session, snapshot, held) for held in found.held] if snapshot is not None else [],
         "reason": None if found.reason is None else found.reason.value,
         "version": None if snapshot is None else snapshot.client_version,
-        "elapsedMs": round((now() - began) * 1000, 1),
+        "elapsedMs": round((now() - arrived) * 1000, 1),
     }
 
 

@@ -8,7 +8,6 @@ from infill_engine.models.runtime.allocator import release_freed
 from infill_engine.text.languages import recognise
 from lsp_server.documents.snapshots import Change, EditKind, Snapshot
 from lsp_server.protocol.positions import to_place
-from lsp_server.protocol.wire import arrived
 from lsp_server.session import Session
 
 
@@ -17,9 +16,9 @@ def did_open(session: Session, params: types.DidOpenTextDocumentParams) -> None:
     session.read_ahead(opened(session, params.text_document))
 
 
-def did_change(session: Session, params: types.DidChangeTextDocumentParams) -> None:
+def did_change(session: Session, params: types.DidChangeTextDocumentParams, arrived: float) -> None:
     """Apply the changes. Work on the old text is superseded."""
-    changed(session, params.text_document, params.content_changes)
+    changed(session, params.text_document, params.content_changes, arrived)
 
 
 def did_close(session: Session, params: types.DidCloseTextDocumentParams) -> None:
@@ -41,17 +40,18 @@ def changed(
     session: Session,
     document: types.VersionedTextDocumentIdentifier,
     events: Sequence[types.TextDocumentContentChangeEvent],
+    arrived: float,
 ) -> None:
-    """Apply changes to a document."""
+    """Apply changes that `arrived` at this time (seconds of `deadline.now`) to a document."""
     uri = document.uri
-    snapshot = session.documents.change(uri, _changes(session, uri, events), document.version)
+    snapshot = session.documents.change(uri, _changes(session, uri, events, arrived), document.version)
     session.engine.withdraw(uri)
     session.hold_speculation()
     if snapshot is not None:
         session.suggestions.changed(snapshot)
         session.next_edits.changed(snapshot)
     if snapshot is not None and snapshot.last_edit is EditKind.INSERTION:
-        session.speculate_soon(snapshot, arrived())
+        session.speculate_soon(snapshot, arrived)
     elif snapshot is not None:
         session.warm_soon(snapshot)
 
@@ -66,7 +66,9 @@ def closed(session: Session, uri: str) -> None:
         session.told_late = None
 
 
-def _changes(session: Session, uri: str, events: Sequence[types.TextDocumentContentChangeEvent]) -> Iterator[Change]:
+def _changes(
+    session: Session, uri: str, events: Sequence[types.TextDocumentContentChangeEvent], arrived: float
+) -> Iterator[Change]:
     for event in events:
         snapshot = session.documents.get(uri)
         if snapshot is None:
@@ -80,4 +82,4 @@ def _changes(session: Session, uri: str, events: Sequence[types.TextDocumentCont
         yield change
         after = session.documents.get(uri)  # the change has been applied by the time the next one is requested
         if after is not None:
-            session.next_edits.edited(snapshot, change, after, arrived())
+            session.next_edits.edited(snapshot, change, after, arrived)

@@ -10,7 +10,6 @@ from infill_engine.types import Answer, Candidate, Reason, Source
 from lsp_server.documents.snapshots import Change, Snapshot, edited_lines
 from lsp_server.engine.pending import OnLate, OnPreview
 from lsp_server.protocol.positions import Place
-from lsp_server.protocol.wire import arrived
 from lsp_server.session import Session
 from lsp_server.suggestions.answers import answer_by, worth_showing
 
@@ -42,6 +41,7 @@ class Reply:
 async def answer_request(
     session: Session,
     insertion: Insertion | None,
+    arrived: float,
     *,
     invoked: bool,
     unsure: bool,
@@ -50,14 +50,13 @@ async def answer_request(
     on_late: OnLate | None = None,
     late: bool = False,
 ) -> Reply:
-    """Ask for at least `least` candidates. Return by the deadline and never raise.
+    """Ask for at least `least` candidates. Return by the deadline, counted from `arrived`, and never raise.
 
     `insertion`: in the current document; None if it is not open. `invoked`: the user asked explicitly, so a slow
     request is shown in the status. `unsure`: also return low-confidence candidates. `late`: the client was told to ask
     again.
     """
-    began = arrived()
-    due = began + session.settings.budget_ms / 1000 - REPLY_SECONDS
+    due = arrived + session.settings.budget_ms / 1000 - REPLY_SECONDS
     ticket = session.reporter.asked(waited_for=invoked)
     try:
         listeners = (on_preview, on_late)
@@ -68,7 +67,7 @@ async def answer_request(
         frames = "".join(traceback.format_tb(fault.__traceback__))
         log.error("a request failed: %s\n%s", type(fault).__name__, frames)
         answer = Answer(reason=Reason.WORKER_FAILED)
-    elapsed_ms = (now() - began) * 1000
+    elapsed_ms = (now() - arrived) * 1000
     session.reporter.answered(ticket, answer.reason, elapsed_ms)
     session.counters.answered(answer.reason, elapsed_ms)
     if insertion is not None and answer.candidates:

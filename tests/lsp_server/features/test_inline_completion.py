@@ -5,6 +5,7 @@ import asyncio
 import pytest
 from lsprotocol import types
 
+from infill_engine.budget.deadline import now
 from infill_engine.types import Answer, Candidate, InfillRequest, Reason, Source
 from lsp_server.documents.snapshots import Change
 from lsp_server.features.inline_completion import inline_completion
@@ -39,7 +40,7 @@ async def texts(session: Session, kind: types.InlineCompletionTriggerKind = AUTO
     params = types.InlineCompletionParams(
         types.InlineCompletionContext(kind), types.TextDocumentIdentifier(URI), types.Position(0, 4)
     )
-    result = await inline_completion(session, params)
+    result = await inline_completion(session, params, now())
     return None if result is None else [item.insert_text for item in result.items]
 
 
