@@ -6,14 +6,14 @@ import logging
 import os
 import sys
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
 
 import infill_engine
 from infill_engine.errors import WorkerError
-from infill_engine.serving.protocol import MAX_FRAME_BYTES, Answered, Failure, Infill, Message, decode, encode
+from infill_engine.serving.protocol import MAX_FRAME_BYTES, Message, decode, encode
 from lsp_server.settings.schema import EngineChoice
 
 EXIT_SECONDS = 1.0
@@ -46,7 +46,6 @@ class Link:
     pid: int
     process: asyncio.subprocess.Process | None = None
     budget_ms: float | None = None
-    asked: set[int] = field(default_factory=set)  # infills without an answer
 
     def send(self, message: Message) -> bool:
         """Send a message. Return False if the connection is closed or too much is unread."""
@@ -57,16 +56,12 @@ class Link:
         except (OSError, WorkerError) as fault:
             log.warning("could not send to the worker: %s", type(fault).__name__)
             return False
-        if isinstance(message, Infill):
-            self.asked.add(message.id)
         return True
 
     async def messages(self) -> AsyncIterator[Message]:
         """Yield what the engine says until the connection ends."""
         while (payload := await read_frame_async(self.reader)) is not None:
             if (message := decode(payload)) is not None:
-                if isinstance(message, Answered | Failure):
-                    self.asked.discard(message.id)
                 yield message
 
     async def exit_code(self) -> int:

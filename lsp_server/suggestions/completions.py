@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from infill_engine.budget.deadline import now
 from infill_engine.types import Answer, Candidate, Reason, Source
 from lsp_server.documents.snapshots import Change, Snapshot, edited_lines
-from lsp_server.engine.pending import OnLate, OnPreview
+from lsp_server.engine.requests import OnLate, OnPreview
 from lsp_server.protocol.positions import Place
 from lsp_server.session import Session
 from lsp_server.suggestions.answers import answer_by, worth_showing

@@ -144,7 +144,7 @@ async def test_whoever_hears_of_the_worker_cannot_end_it(caplog: pytest.LogCaptu
         assert said(await client.ask("d", ask_for("fault"), due())) is Reason.WORKER_FAILED
         watched = asyncio.ensure_future(client.ask("d", ask_for("slow"), time.monotonic() + 1, hear))
         await asyncio.sleep(0.02)
-        client.heard(CanvasPreview(max(client._pending), 0, ()))
+        client.heard(CanvasPreview(client.requests.newest("d").id, 0, ()))
         assert said(await watched) is Reason.DEADLINE
         assert said(await client.ask("d", ask_for("a"), due())) == "a 3"
         assert client.worker.deaths == 0

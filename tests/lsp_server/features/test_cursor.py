@@ -47,7 +47,7 @@ class Bench:
         """The windows the worker was to read, with the cursor in them."""
         return [item.request.prefix + CURSOR + item.request.suffix for item in self.sent if isinstance(item, Warm)]
 
-    def _send(self, message: object) -> bool:
+    def _send(self, message: object, link: object = None) -> bool:
         self.sent.append(message)
         return True
 
@@ -145,7 +145,7 @@ async def test_after_anything_else_was_asked_it_is_read_anew(bench: Bench) -> No
 
 async def test_a_new_worker_reads_it_anew(bench: Bench) -> None:
     bench.rest(0, 0)
-    bench.session.engine.ended()
+    bench.session.engine.lost()
     bench.rest(0, 0)
     assert len(bench.warmed) == 2
 
@@ -153,7 +153,7 @@ async def test_a_new_worker_reads_it_anew(bench: Bench) -> None:
 async def test_an_engine_that_becomes_ready_reads_where_the_cursor_rests(bench: Bench) -> None:
     bench.open("d = 4\n", OTHER)  # the last that was opened
     bench.rest(1, 5)
-    bench.session.engine.ended()
+    bench.session.engine.lost()
     bench.session.engine.heard(READY)
     assert bench.warmed[1:] == [f"a = 'é😀'; b\nc = 3{CURSOR}\n"]
     bench.open("e = 5\n")  # another text: the cursor may be anywhere
