@@ -172,13 +172,13 @@ def serve_stdio(command: Command = worker_command) -> int:
         sys.stderr.write("infill-ls: waiting for an editor on stdin and stdout; see infill-ls --help\n")
     stdin, stdout = _claim_stdio()
     server, session = create_server(command)
-    server.protocol.set_writer(_Output(stdout, session.client_left.set))
+    server.protocol.set_writer(_Output(stdout, session.client.left.set))
     return asyncio.Runner().run(_serve(server, session, stdin))  # closing the runner would wait for its threads
 
 
 async def _serve(server: InfillServer, session: Session, stdin: BinaryIO) -> int:
     listening = asyncio.ensure_future(_listen(server, stdin))
-    leaving = asyncio.ensure_future(session.client_left.wait())
+    leaving = asyncio.ensure_future(session.client.left.wait())
     try:
         await asyncio.wait((listening, leaving), return_when=asyncio.FIRST_COMPLETED)
         return listening.result() if listening.done() else EXIT_WITHOUT_SHUTDOWN

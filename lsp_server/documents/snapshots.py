@@ -82,6 +82,10 @@ class Documents:
         held = self._open.get(uri)
         return None if held is None else held.snapshot
 
+    def is_newest(self, snapshot: Snapshot) -> bool:
+        """Return whether a snapshot is the newest of an open document."""
+        return self.get(snapshot.uri) is snapshot
+
     def snapshots(self) -> list[Snapshot]:
         """Return the newest snapshot of every document, most recently changed first."""
         return sorted((held.snapshot for held in self._open.values()), key=lambda s: s.version, reverse=True)

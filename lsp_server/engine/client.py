@@ -80,7 +80,7 @@ class EngineClient:
 
     async def renew(self) -> None:
         """Load the model anew, because its files have changed. A shared engine answers until that is done."""
-        if self.worker.budget_ms is None or not self.worker.send(Renew()):  # or it does not listen
+        if self.worker.budget_ms is None or not self._send(Renew()):  # or it does not listen
             await self.start(self.choice)
 
     async def stop(self) -> None:
@@ -106,7 +106,7 @@ class EngineClient:
             return self._no_answer()
         if pending.speculative:
             pending.speculative = False
-            self.worker.send(Claim(pending.id))
+            pending.link.send(Claim(pending.id))
         pending.waiting += 1
         pending.on_late = on_late or pending.on_late
         if on_preview is not None:
@@ -122,7 +122,7 @@ class EngineClient:
 
     async def ask_in_background(self, document: str, request: InfillRequest, due: float) -> Answer:
         """Return the answer to a request that gives way to those of `ask`, by `due`."""
-        pending = self._send(document, request, due, background=True)
+        pending = self._request(document, request, due, background=True)
         if pending is None:
             return self._no_answer()
         try:
@@ -140,7 +140,7 @@ class EngineClient:
         pending = self.requests.newest(document)
         if pending is not None and pending.request != unless:
             if self.takes_late and pending.answer.done():
-                self.worker.send(Changed(document))
+                pending.link.send(Changed(document))
             self._withdraw(pending, Reason.SUPERSEDED)
 
     def forget(self, document: str) -> None:
@@ -152,13 +152,13 @@ class EngineClient:
     def warm(self, document: str, request: InfillRequest) -> None:
         """Have the worker read a context ahead of time, unless it was the last message sent. Allowed while loading."""
         prefetched = (self.worker.link, document, request)
-        if self._prefetched != prefetched and self.worker.send(Warm(document, request)):
+        if self._prefetched != prefetched and self._send(Warm(document, request)):
             self._prefetched = prefetched
 
     def surround(self, surroundings: Surroundings) -> None:
         """Have the worker count a text that requests will name, if it can use it. Repeated for every new worker."""
         if surroundings.text and self.status.state is State.READY and self.status.window.surroundings:
-            self.worker.send(Surround(surroundings))
+            self._send(Surround(surroundings))
 
     def _join_or_send(
         self, document: str, request: InfillRequest, due: float, *, speculative: bool = False
@@ -168,12 +168,12 @@ class EngineClient:
             return newest
         if newest is not None:
             self._withdraw(newest, Reason.SUPERSEDED)
-        pending = self._send(document, request, due, speculative=speculative)
+        pending = self._request(document, request, due, speculative=speculative)
         if pending is not None:
             self._prefetched = None
         return pending
 
-    def _send(
+    def _request(
         self, document: str, request: InfillRequest, due: float, *, speculative: bool = False, background: bool = False
     ) -> EngineRequest | None:
         """Send a request to the worker. Return None if it is not ready or has too much unread input."""
@@ -182,11 +182,16 @@ class EngineClient:
         number, answer = next(self._ids), asyncio.get_running_loop().create_future()
         late = number if self.takes_late and not background else 0
         message = Infill(number, document, request, due - WAY_BACK_SECONDS, background, speculative, late)
-        if not self.worker.send(message):
+        link = self.worker.link
+        if link is None or not link.send(message):
             return None
-        pending = EngineRequest(number, document, request, self.worker.link, answer, background, speculative)
+        pending = EngineRequest(number, document, request, link, answer, background, speculative)
         self.requests.add(pending)
         return pending
+
+    def _send(self, message: Message) -> bool:
+        """Send a message. Return False if no worker runs or too much of its input is unread."""
+        return self.worker.link is not None and self.worker.link.send(message)
 
     async def _answer_by(self, due: float, pending: EngineRequest) -> Answer:
         try:
@@ -202,12 +207,12 @@ class EngineClient:
     def _watch(self, pending: EngineRequest, on_preview: OnPreview) -> None:
         pending.on_preview.append(on_preview)
         if not pending.previewed and not pending.answer.done():
-            pending.previewed = self.worker.send(Watch(pending.id), pending.link)
+            pending.previewed = pending.link.send(Watch(pending.id))
 
     def _withdraw(self, pending: EngineRequest, reason: Reason) -> None:
         if not pending.answer.done():
             pending.answer.set_result(Answer(reason=reason))
-            self.worker.send(Cancel(pending.id), pending.link)
+            pending.link.send(Cancel(pending.id))
 
     def heard(self, message: Message) -> None:
         """Handle a message from the worker."""

@@ -19,7 +19,7 @@ class EngineRequest:
     id: int
     document: str
     request: InfillRequest
-    link: Link | None  # over which it was sent
+    link: Link  # over which it was sent
     answer: "asyncio.Future[Answer]"
     background: bool = False
     speculative: bool = False  # it was sent before anybody asked, and nobody has asked yet

@@ -120,11 +120,6 @@ class WorkerProcess:
                 await link.has_ended(EXIT_SECONDS)
         await self.stop()
 
-    def send(self, message: Message, link: Link | None = None) -> bool:
-        """Send a message, over `link` if given. Return False if no worker runs or too much of its input is unread."""
-        link = link or self.link
-        return link is not None and link.send(message)
-
     def missed(self) -> None:
         """A deadline passed without an answer: check whether the worker still works."""
         if self.link is not None and self._ready_since is not None:

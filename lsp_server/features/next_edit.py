@@ -76,18 +76,18 @@ def dismissed(session: Session, *arguments: object) -> None:
 async def _found(session: Session, params: NextEditParams) -> Found:
     # Read before the first await, because the document may change afterwards.
     uri = params.text_document.uri
-    snapshot = session.documents.get(uri)
-    if not session.settings.next_edits:
+    snapshot = session.workspace.documents.get(uri)
+    if not session.workspace.settings.next_edits:
         return Found(snapshot, reason=NoEditReason.DISABLED)
-    reason = session.refusal(snapshot)
+    reason = session.requests.refusal(snapshot)
     if snapshot is None or reason is not None:
         return Found(snapshot, reason=NoEditReason(reason.value) if reason is not None else NoEditReason.UNSUPPORTED)
     if params.version not in (None, snapshot.client_version):
         return Found(snapshot, reason=NoEditReason.STALE)
-    place = to_place(snapshot.lines, params.position, session.encoding)
+    place = to_place(snapshot.lines, params.position, session.client.can.encoding)
     try:
         return await session.next_edits.ask(
-            snapshot, offset(snapshot.lines, place), place[0], lambda: session.documents.get(uri) is snapshot
+            snapshot, offset(snapshot.lines, place), place[0], lambda: session.workspace.documents.is_newest(snapshot)
         )
     except asyncio.CancelledError:
         return Found(snapshot, reason=NoEditReason.CANCELLED)
@@ -111,7 +111,9 @@ def _edits(session: Session, snapshot: Snapshot, held: Held) -> list[dict[str, o
     lines = snapshot.lines
     return [
         {
-            "range": to_span(lines, place_at(lines, edit.span.start), place_at(lines, edit.span.end), session.encoding),
+            "range": to_span(
+                lines, place_at(lines, edit.span.start), place_at(lines, edit.span.end), session.client.can.encoding
+            ),
             "oldText": edit.span.text,
             "newText": edit.new,
         }

@@ -14,7 +14,7 @@ SYNC = types.NotebookDocumentSyncOptions([types.NotebookDocumentFilterWithNotebo
 
 def did_open(session: Session, params: types.DidOpenNotebookDocumentParams) -> None:
     """Store the cells. They are read once the cursor rests in one: a notebook may have hundreds."""
-    session.notebooks.open(params.notebook_document.uri, _cells(params.notebook_document.cells))
+    session.workspace.notebooks.open(params.notebook_document.uri, _cells(params.notebook_document.cells))
     for document in params.cell_text_documents:
         text_sync.opened(session, document)
 
@@ -26,7 +26,7 @@ def did_change(session: Session, params: types.DidChangeNotebookDocumentParams, 
         return
     if (structure := changes.structure) is not None:
         array = structure.array
-        session.notebooks.splice(
+        session.workspace.notebooks.splice(
             params.notebook_document.uri, array.start, array.delete_count, _cells(array.cells or ())
         )
         for document in structure.did_open or ():
@@ -39,7 +39,7 @@ def did_change(session: Session, params: types.DidChangeNotebookDocumentParams, 
 
 def did_close(session: Session, params: types.DidCloseNotebookDocumentParams) -> None:
     """Forget the notebook and its cells."""
-    session.notebooks.close(params.notebook_document.uri)
+    session.workspace.notebooks.close(params.notebook_document.uri)
     for document in params.cell_text_documents:
         text_sync.closed(session, document.uri)
     release_freed()

@@ -79,7 +79,7 @@ class Conversation:
 
     def text(self, uri: str) -> str | None:
         """Return the text that the server holds."""
-        snapshot = self.session.documents.get(uri)
+        snapshot = self.session.workspace.documents.get(uri)
         return None if snapshot is None else "".join(snapshot.lines)
 
     async def _read(self, stream: bytes) -> None:

@@ -72,7 +72,7 @@ class SuggestionTracker:
     """The newest suggestion of each document. `count` is called for every outcome, and with -1 for a revoked one."""
 
     count: Count
-    dismissals: Dismissals
+    dismissals: Dismissals = field(default_factory=Dismissals)
     _suggestions: dict[str, _Suggestion] = field(default_factory=dict)
 
     def shown(
